@@ -20,6 +20,7 @@ export default defineConfig({
           name: "real",
           include: real,
           fileParallelism: false,
+          sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: ["test/support/global-setup.ts"],

@@ -1,0 +1,93 @@
+/**
+ * `npm test [-- PATH...]`: types, lint, vitest and cargo, and one closing line that sums all of them. PATH limits the run
+ * to vitest files under it. With CI=true a skipped test that known-skips.json does not name fails the run.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import knownSkips from "./known-skips.json" with { type: "json" };
+import {
+  addTotals,
+  formatTotals,
+  NO_TESTS,
+  type Totals,
+  totalsOfCargo,
+  totalsOfVitest,
+  unknownSkips,
+} from "./test-totals.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const bin = (name: string): string => join(root, "node_modules", ".bin", name);
+const MIN_NODE_MAJOR = 24;
+
+interface Outcome {
+  readonly code: number;
+  readonly output: string;
+}
+
+function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      output += chunk;
+      process.stdout.write(chunk);
+    });
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+async function check(name: string, command: string, args: readonly string[]): Promise<Totals> {
+  const { code } = await run(command, args);
+  console.log(`${name}: ${code === 0 ? "ok" : "failed"}`);
+  return code === 0 ? NO_TESTS : { ...NO_TESTS, failed: 1 };
+}
+
+async function vitest(paths: readonly string[]): Promise<Totals> {
+  const folder = mkdtempSync(join(tmpdir(), "vitest-report-"));
+  const report = join(folder, "report.json");
+  try {
+    await run(bin("vitest"), ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...paths]);
+    return totalsOfVitest(JSON.parse(readFileSync(report, "utf8")));
+  } catch (error) {
+    console.error(`vitest left no report: ${error instanceof Error ? error.message : String(error)}`);
+    return { ...NO_TESTS, failed: 1 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function cargo(): Promise<Totals> {
+  try {
+    const { code, output } = await run(process.execPath, [join(root, "cni-plugins", "build.ts"), "--test"]);
+    const totals = totalsOfCargo(output);
+    return code !== 0 && totals.failed === 0 ? { ...totals, failed: 1 } : totals;
+  } catch (error) {
+    console.error(`cargo did not start: ${error instanceof Error ? error.message : String(error)}`);
+    return { ...NO_TESTS, failed: 1 };
+  }
+}
+
+if (Number(process.versions.node.split(".")[0]) < MIN_NODE_MAJOR) {
+  console.error(`Node ${process.versions.node} is too old: run "npm ci" and then "npm test", which bring Node 24.`);
+  process.exit(1);
+}
+
+const paths = process.argv.slice(2);
+let totals = NO_TESTS;
+if (paths.length === 0) {
+  totals = addTotals(totals, await check("types", bin("tsc"), ["--noEmit"]));
+  totals = addTotals(totals, await check("lint", bin("biome"), ["check", "--error-on-warnings", "."]));
+  totals = addTotals(totals, await cargo());
+}
+totals = addTotals(totals, await vitest(paths));
+
+if (process.env.CI === "true") {
+  const unknown = unknownSkips(totals.skipped, knownSkips as { test: string; reason: string }[]);
+  for (const name of unknown) console.log(`skipped, and not on test/support/known-skips.json: ${name}`);
+  totals = { ...totals, failed: totals.failed + unknown.length };
+}
+console.log(formatTotals(totals));
+process.exitCode = totals.failed === 0 && totals.passed > 0 ? 0 : 1;

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { addTotals, formatTotals, totalsOfCargo, totalsOfVitest, unknownSkips } from "./test-totals.ts";
+
+const file = (status: string, ...tests: [string, string][]) => ({
+  name: "a.test.ts",
+  status,
+  assertionResults: tests.map(([fullName, state]) => ({ fullName, status: state })),
+});
+
+describe("the sum of test runners", () => {
+  it("counts each test of a vitest report once", () => {
+    const totals = totalsOfVitest({
+      success: false,
+      testResults: [
+        file("failed", ["a", "passed"], ["b", "failed"]),
+        file("passed", ["c", "passed"], ["d", "pending"]),
+      ],
+    });
+    expect(totals).toEqual({ passed: 2, failed: 1, skipped: ["d"] });
+  });
+
+  it("counts a file that broke before its first test as a failure", () => {
+    expect(totalsOfVitest({ success: false, testResults: [file("failed")] }).failed).toBe(1);
+  });
+
+  it("counts an error outside every file as a failure", () => {
+    expect(totalsOfVitest({ success: false, testResults: [file("passed", ["a", "passed"])] }).failed).toBe(1);
+  });
+
+  it("sums the results of several cargo test binaries", () => {
+    const output = [
+      "test slow ... ignored",
+      "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out",
+      "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out",
+    ].join("\n");
+    expect(totalsOfCargo(output)).toEqual({ passed: 4, failed: 2, skipped: ["cargo slow"] });
+  });
+
+  it("lets only listed skips pass", () => {
+    expect(unknownSkips(["arm64 runs", "netns adds"], [{ test: "arm64" }])).toEqual(["netns adds"]);
+  });
+
+  it("prints one line", () => {
+    const totals = addTotals({ passed: 1, failed: 0, skipped: ["x"] }, { passed: 2, failed: 3, skipped: [] });
+    expect(formatTotals(totals)).toBe("3 passed, 3 failed, 1 skipped");
+  });
+});

@@ -1,0 +1,62 @@
+/** Sums of test runners of different kinds, and the rule about skips. Pure, so that the rule itself is tested. */
+
+export interface Totals {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: readonly string[];
+}
+
+export const NO_TESTS: Totals = { passed: 0, failed: 0, skipped: [] };
+
+export function addTotals(a: Totals, b: Totals): Totals {
+  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: [...a.skipped, ...b.skipped] };
+}
+
+/** The part of vitest's JSON report (Jest's format) that is read here. */
+export interface VitestReport {
+  readonly success: boolean;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
+}
+
+/** A file that fails before its first test (an import that throws, a hook) counts as one failed test. */
+export function totalsOfVitest(report: VitestReport): Totals {
+  let passed = 0;
+  let failed = 0;
+  const skipped: string[] = [];
+  for (const file of report.testResults) {
+    let failedHere = 0;
+    for (const test of file.assertionResults) {
+      if (test.status === "passed") passed += 1;
+      else if (test.status === "failed") failedHere += 1;
+      else skipped.push(test.fullName);
+    }
+    failed += file.status === "failed" ? Math.max(1, failedHere) : failedHere;
+  }
+  if (!report.success && failed === 0) failed = 1;
+  return { passed, failed, skipped };
+}
+
+/** Reads the `test result:` lines of `cargo test`, and the names of ignored tests. */
+export function totalsOfCargo(output: string): Totals {
+  let passed = 0;
+  let failed = 0;
+  for (const match of output.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed;/gm)) {
+    passed += Number(match[1]);
+    failed += Number(match[2]);
+  }
+  const skipped = [...output.matchAll(/^test (.+) \.\.\. ignored/gm)].map((match) => `cargo ${match[1]}`);
+  return { passed, failed, skipped };
+}
+
+/** Skips whose name starts with none of the known beginnings. */
+export function unknownSkips(skipped: readonly string[], known: readonly { readonly test: string }[]): string[] {
+  return skipped.filter((name) => !known.some((entry) => name.startsWith(entry.test)));
+}
+
+export function formatTotals(totals: Totals): string {
+  return `${totals.passed} passed, ${totals.failed} failed, ${totals.skipped.length} skipped`;
+}

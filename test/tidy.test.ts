@@ -1,0 +1,134 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+
+/**
+ * The house rules that a machine can read off the source: who may import whom, file names that say nothing, files that
+ * grew past one noun. The layers are those of docs/development.md.
+ */
+
+const root = join(import.meta.dirname, "..");
+const MAX_LINES = 300;
+
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts", "*.tsx"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .split("\n")
+  .filter((file) => file !== "" && existsSync(join(root, file)));
+
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+
+interface Layer {
+  readonly folder: string;
+  /** Folders of ours that this one may import besides itself. */
+  readonly ours: readonly string[];
+  /** npm packages it may import; undefined means any that package.json lists. */
+  readonly packages?: readonly string[];
+  /** Whether Node's own modules may be imported. */
+  readonly node: boolean;
+}
+
+const products = ["operator", "mac-pool", "resource-injector", "bridge-marker", "linux-bridge"];
+
+/** First match wins, so inner folders stand before the folder around them. */
+const layers: readonly Layer[] = [
+  { folder: "src/api", ours: [], packages: ["zod"], node: false },
+  { folder: "src/kube", ours: [], node: true },
+  { folder: "src/certs", ours: ["src/api", "src/kube"], node: true },
+  { folder: "src/mac-pool/core", ours: ["src/api"], packages: [], node: false },
+  ...products.map((name) => ({ folder: `src/${name}`, ours: ["src/api", "src/kube", "src/certs"], node: true })),
+  { folder: "src/cli", ours: ["src/api", "src/mac-pool/inspection"], node: true },
+  { folder: "src/web", ours: ["src/api", "src/mac-pool/inspection"], node: false },
+  { folder: "cni-plugins/netlink", ours: [], packages: [], node: false },
+  { folder: "cni-plugins/protocol", ours: ["cni-plugins/netlink"], packages: [], node: false },
+  { folder: "cni-plugins", ours: [], node: true },
+  { folder: "deploy", ours: ["src"], node: true },
+];
+
+const layerOf = (file: string): Layer | undefined => layers.find((layer) => file.startsWith(`${layer.folder}/`));
+
+function importsOf(text: string): string[] {
+  const specifiers: string[] = [];
+  for (const match of text.matchAll(/^\s*(?:import|export)\b[^"';]*?\bfrom\s*["']([^"']+)["']/gm)) {
+    if (match[1] !== undefined) specifiers.push(match[1]);
+  }
+  for (const match of text.matchAll(/(?:^\s*import\s*|\bimport\s*\(\s*)["']([^"']+)["']/gm)) {
+    if (match[1] !== undefined) specifiers.push(match[1]);
+  }
+  return specifiers;
+}
+
+function refusal(file: string, layer: Layer, specifier: string): string | undefined {
+  if (specifier.startsWith(".")) {
+    const target = normalize(join(dirname(file), specifier));
+    const allowed = [layer.folder, ...layer.ours];
+    if (allowed.some((folder) => target.startsWith(`${folder}/`))) return undefined;
+    return `${file} imports ${target}: ${layer.folder} may import ${allowed.join(", ")}`;
+  }
+  if (specifier.startsWith("node:")) {
+    return layer.node ? undefined : `${file} imports ${specifier}: ${layer.folder} is free of Node's modules`;
+  }
+  if (layer.packages === undefined) return undefined;
+  const name = specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+  return layer.packages.includes(name) ? undefined : `${file} imports the package ${name}`;
+}
+
+describe("the house", () => {
+  it("imports point one way", () => {
+    const refusals = files.flatMap((file) => {
+      const layer = layerOf(file);
+      if (layer === undefined) return [];
+      return importsOf(read(file)).flatMap((specifier) => refusal(file, layer, specifier) ?? []);
+    });
+    expect(refusals).toEqual([]);
+  });
+
+  it("recognises a forbidden import", () => {
+    const layer = layerOf("src/api/names.ts");
+    expect(layer).toBeDefined();
+    if (layer === undefined) return;
+    const specifiers = importsOf('import { a } from "../kube/client.ts";\nimport fs from "node:fs";\nimport "pino";\n');
+    expect(specifiers.map((specifier) => refusal("src/api/names.ts", layer, specifier) !== undefined)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it("has no file that is named after nothing", () => {
+    const grabBag = /^(utils?|helpers?|common|types|misc|shared|lib|constants|stuff)\.tsx?$/;
+    expect(files.filter((file) => grabBag.test(basename(file)))).toEqual([]);
+  });
+
+  it("keeps a file to one noun", () => {
+    const long = files
+      .map((file) => ({ file, lines: read(file).split("\n").length - 1 }))
+      .filter(({ lines }) => lines > MAX_LINES)
+      .map(({ file, lines }) => `${file}: ${lines} lines`);
+    expect(long).toEqual([]);
+  });
+
+  it("reads process.env in main.ts and in tools only", () => {
+    const readers = files.filter(
+      (file) =>
+        file.startsWith("src/") &&
+        !["main.ts", "build.ts"].includes(basename(file)) &&
+        /\bprocess\.env\b/.test(read(file)),
+    );
+    expect(readers).toEqual([]);
+  });
+
+  it("ends relative imports in .ts", () => {
+    const bare = files.flatMap((file) =>
+      importsOf(read(file))
+        .filter((specifier) => specifier.startsWith(".") && !/\.(ts|tsx|json)$/.test(specifier))
+        .map((specifier) => `${file}: ${specifier}`),
+    );
+    expect(bare).toEqual([]);
+  });
+});
