@@ -1,0 +1,145 @@
+/**
+ * CEL rules of our CRDs. Every rule says in the field's own words what is wrong, with the same text the operator uses,
+ * so that an edit is refused where it is made. Kubernetes 1.30 has all functions used here.
+ */
+
+export interface CelRule {
+  readonly rule: string;
+  readonly message?: string;
+  /** CEL that makes the message; `message` is shown when it fails. */
+  readonly messageExpression?: string;
+  readonly fieldPath?: string;
+  readonly reason?: "FieldValueInvalid" | "FieldValueRequired" | "FieldValueForbidden" | "FieldValueDuplicate";
+}
+
+/** Put into a zod schema's `.meta()`. */
+export function celRules(...rules: readonly CelRule[]): { readonly "x-kubernetes-validations": readonly CelRule[] } {
+  return { "x-kubernetes-validations": rules };
+}
+
+/** Keeps an object's unknown fields, for parts whose schema belongs to another API. */
+export const PRESERVE_UNKNOWN_FIELDS = { "x-kubernetes-preserve-unknown-fields": true } as const;
+
+const MAC_PATTERN =
+  "^(([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|([0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2}|" +
+  "[0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}|[0-9A-Fa-f]{12})$";
+
+const isMac = (value: string): string => `${value}.matches('${MAC_PATTERN}')`;
+
+/** Twelve lower-case hex digits: their order as text is their order as 48-bit numbers. */
+const macDigits = (value: string): string => `${value}.replace(':', '').replace('-', '').replace('.', '').lowerAscii()`;
+
+const isMulticast = (value: string): string => `${value}.matches('^[0-9A-Fa-f][13579bdfBDF]')`;
+
+const octetText = (value: string): string =>
+  `(${value}.startsWith('0') ? ${value}.substring(1, 2) : ${value}.substring(0, 2)).upperAscii()`;
+
+/**
+ * Rules for an object with the two ends of a MAC range, both present when `required`.
+ * `single` allows a range of one address. The texts are those of parseRange.
+ */
+export function macRangeRules(
+  names: { readonly start: string; readonly end: string },
+  options: { readonly required: boolean; readonly single: boolean },
+): CelRule[] {
+  const start = `self.${names.start}`;
+  const end = `self.${names.end}`;
+  const has = (name: string): string => (options.required ? "true" : `(has(self.${name}) && self.${name} != '')`);
+  const given = `${has(names.start)} && ${has(names.end)}`;
+  const ends = [
+    { name: names.start, value: start, text: "rangeStart", setText: "RangeStart" },
+    { name: names.end, value: end, text: "rangeEnd", setText: "RangeEnd" },
+  ];
+  const both: CelRule = {
+    rule: `${has(names.start)} == ${has(names.end)}`,
+    message: "both or none of the KubeMacPool ranges needs to be configured",
+  };
+  const syntax = ends.map(({ name, value, text }) => ({
+    rule: `!${has(name)} || ${isMac(value)}`,
+    message: `failed to parse ${text} because the mac address is invalid`,
+    fieldPath: `.${name}`,
+  }));
+  const unicast = ends.map(({ name, value, setText }) => {
+    const text =
+      `failed to set ${setText}: invalid mac address. Multicast addressing is not supported. ` +
+      "Unicast addressing must be used. The first octet is 0X";
+    return {
+      rule: `!${has(name)} || !${isMac(value)} || !${isMulticast(value)}`,
+      messageExpression: `'${text}' + ${octetText(value)}`,
+      message: `${text}..`,
+      fieldPath: `.${name}`,
+    };
+  });
+  const wellFormed = `(${given} && ${isMac(start)} && ${isMac(end)} && !${isMulticast(start)} && !${isMulticast(end)})`;
+  const showEnds = `'start: ' + ${start} + ' end: ' + ${end}`;
+  const orderText = "failed to set mac address range: invalid range. Range end is lesser than or equal to its start. ";
+  const order = {
+    rule: `!${wellFormed} || ${macDigits(start)} ${options.single ? "<=" : "<"} ${macDigits(end)}`,
+    messageExpression: `'${orderText}' + ${showEnds}`,
+    message: orderText.trim(),
+  };
+  const betweenText =
+    "failed to set mac address range: invalid range. Multicast addresses lie between its ends: use one first octet for both. ";
+  const between = {
+    rule:
+      `!${wellFormed} || ${macDigits(start)} > ${macDigits(end)} || ` +
+      `${start}.substring(0, 2).lowerAscii() == ${end}.substring(0, 2).lowerAscii()`,
+    messageExpression: `'${betweenText}' + ${showEnds}`,
+    message: betweenText.trim(),
+  };
+  const notZero = {
+    rule: `!${has(names.start)} || !${isMac(start)} || ${macDigits(start)} != '000000000000'`,
+    message: "failed to set RangeStart: invalid mac address. The all-zero address cannot be used",
+    fieldPath: `.${names.start}`,
+  };
+  return [...(options.required ? [] : [both]), ...syntax, ...unicast, order, between, notZero];
+}
+
+const GO_DURATION_PATTERN = "^[-+]?(0|([0-9]+([.][0-9]*)?(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$";
+
+const isDuration = (value: string): string => `${value}.matches('${GO_DURATION_PATTERN}')`;
+
+/** CEL for a duration as Go prints it; below a second CEL has no short way, such values are shown in whole seconds. */
+function durationText(value: string): string {
+  const duration = `duration(${value})`;
+  const minutes = `string(${duration}.getMinutes() % 60) + 'm'`;
+  const seconds = `string(${duration}.getSeconds() % 60) + 's'`;
+  return (
+    `(${duration}.getHours() > 0 ? string(${duration}.getHours()) + 'h' + ${minutes} + ${seconds} : ` +
+    `${duration}.getMinutes() > 0 ? ${minutes} + ${seconds} : ${seconds})`
+  );
+}
+
+/** All fields or none, each a positive Go duration, and every `[smaller, larger]` pair in order (equality allowed). */
+export function durationRules(
+  fields: readonly string[],
+  pairs: readonly (readonly [string, string])[],
+  prefix: string,
+): CelRule[] {
+  const given = (field: string): string => `(has(self.${field}) && self.${field} != '')`;
+  const missing = fields.map((field) => ({ rule: given(field), message: `${prefix}: ${field} is missing` }));
+  const syntax = fields.map((field) => ({
+    rule: `!${given(field)} || ${isDuration(`self.${field}`)}`,
+    messageExpression: `'${prefix}: error parsing ${field}: time: invalid duration "' + self.${field} + '"'`,
+    message: `${prefix}: error parsing ${field}: time: invalid duration`,
+    fieldPath: `.${field}`,
+  }));
+  const positive = fields.map((field) => ({
+    rule: `!has(self.${field}) || !${isDuration(`self.${field}`)} || duration(self.${field}) > duration('0s')`,
+    message: `${prefix}: ${field} duration has to be > 0`,
+    fieldPath: `.${field}`,
+  }));
+  const order = pairs.map(([smaller, larger]) => {
+    const [low, high] = [`self.${smaller}`, `self.${larger}`];
+    return {
+      rule:
+        `!has(${low}) || !has(${high}) || !${isDuration(low)} || !${isDuration(high)} || ` +
+        `duration(${low}) <= duration(${high})`,
+      messageExpression:
+        `'${prefix}: ${smaller}(' + ${durationText(low)} + ') has to be <= ${larger}(' + ` +
+        `${durationText(high)} + ')'`,
+      message: `${prefix}: ${smaller} has to be <= ${larger}`,
+    };
+  });
+  return [...missing, ...syntax, ...positive, ...order];
+}

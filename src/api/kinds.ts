@@ -1,0 +1,77 @@
+/**
+ * Where the custom kinds live in the API: ours, and the neighbours' that we read. The shape is that of a resource of
+ * the Kubernetes client, which this folder does not import.
+ */
+
+import { MAC_POOL_GROUP, NAD_GROUP, NETWORK_ADDONS_GROUP } from "./names.ts";
+
+export interface CustomKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+export const NETWORK_ADDONS_CONFIGS: CustomKind = {
+  group: NETWORK_ADDONS_GROUP,
+  version: "v1",
+  kind: "NetworkAddonsConfig",
+  plural: "networkaddonsconfigs",
+  namespaced: false,
+};
+
+export const MAC_POOLS: CustomKind = {
+  group: MAC_POOL_GROUP,
+  version: "v1alpha1",
+  kind: "MACPool",
+  plural: "macpools",
+  namespaced: false,
+};
+
+export const MAC_CLAIMS: CustomKind = {
+  group: MAC_POOL_GROUP,
+  version: "v1alpha1",
+  kind: "MACClaim",
+  plural: "macclaims",
+  namespaced: false,
+};
+
+const KUBEVIRT_GROUP = "kubevirt.io";
+
+export const VIRTUAL_MACHINES: CustomKind = {
+  group: KUBEVIRT_GROUP,
+  version: "v1",
+  kind: "VirtualMachine",
+  plural: "virtualmachines",
+  namespaced: true,
+};
+
+export const VIRTUAL_MACHINE_INSTANCES: CustomKind = {
+  group: KUBEVIRT_GROUP,
+  version: "v1",
+  kind: "VirtualMachineInstance",
+  plural: "virtualmachineinstances",
+  namespaced: true,
+};
+
+export const VIRTUAL_MACHINE_INSTANCE_MIGRATIONS: CustomKind = {
+  group: KUBEVIRT_GROUP,
+  version: "v1",
+  kind: "VirtualMachineInstanceMigration",
+  plural: "virtualmachineinstancemigrations",
+  namespaced: true,
+};
+
+export const NETWORK_ATTACHMENT_DEFINITIONS: CustomKind = {
+  group: NAD_GROUP,
+  version: "v1",
+  kind: "NetworkAttachmentDefinition",
+  plural: "network-attachment-definitions",
+  namespaced: true,
+};
+
+/** `group/version` as an object's apiVersion says it. */
+export function apiVersionOf(kind: CustomKind): string {
+  return `${kind.group}/${kind.version}`;
+}

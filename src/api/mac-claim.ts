@@ -1,0 +1,99 @@
+/**
+ * MACClaim: one MAC address in use. Its name is the address, so that its creation is the decision who gets it.
+ * There is no status subresource: one create writes all of it.
+ */
+
+import { z } from "zod";
+import { celRules } from "./cel.ts";
+import { MAC_POOL_GROUP } from "./names.ts";
+import type { ObjectMeta } from "./object-meta.ts";
+
+export const CLAIM_LABEL_NAMESPACE = `${MAC_POOL_GROUP}/namespace`;
+export const CLAIM_LABEL_KIND = `${MAC_POOL_GROUP}/kind`;
+export const CLAIM_LABEL_PHASE = `${MAC_POOL_GROUP}/phase`;
+
+export const CLAIM_PHASES = ["Pending", "Bound", "Quarantined"] as const;
+export type ClaimPhase = (typeof CLAIM_PHASES)[number];
+
+export const CLAIM_ORIGINS = ["automatic", "explicit", "observed"] as const;
+export type ClaimOrigin = (typeof CLAIM_ORIGINS)[number];
+
+export const OWNER_KINDS = ["VirtualMachine", "VirtualMachineInstance", "Pod"] as const;
+export type OwnerKind = (typeof OWNER_KINDS)[number];
+
+const ownerSchema = z
+  .object({
+    kind: z.enum(OWNER_KINDS).describe("Kind of the object: VirtualMachine, VirtualMachineInstance or Pod."),
+    namespace: z.string().describe("Namespace of the object."),
+    name: z.string().exactOptional().describe("Name of the object, once it has one."),
+    generateName: z.string().exactOptional().describe("Name prefix, until the API server has completed the name."),
+    uid: z.string().exactOptional().describe("UID of the object, once it was seen."),
+    interface: z.string().describe("Interface of the object that has the address."),
+    network: z.string().exactOptional().describe("Network the interface is on."),
+    since: z.iso.datetime().describe("Since when the object has the address."),
+  })
+  .describe("An object that has this address.");
+
+export type ClaimOwner = z.infer<typeof ownerSchema>;
+
+export const macClaimSpecSchema = z
+  .object({
+    mac: z
+      .string()
+      .max(17)
+      .meta({
+        description: "The address, lower case with colons.",
+        ...celRules({
+          rule: "self.matches('^([0-9a-f]{2}:){5}[0-9a-f]{2}$')",
+          message: "mac has to be six lower-case octets joined by colons",
+        }),
+      }),
+    pool: z.string().max(253).exactOptional().describe("MACPool the address was taken from."),
+    origin: z
+      .enum(CLAIM_ORIGINS)
+      .describe(
+        "automatic: taken from the pool; explicit: asked for; observed: held by an object that is not managed.",
+      ),
+  })
+  .describe("Which address it is and how it came to be in use.");
+
+export const macClaimStatusSchema = z
+  .object({
+    phase: z
+      .enum(CLAIM_PHASES)
+      .describe("Pending until the object is seen, Bound while it lists the address, Quarantined after that."),
+    owner: z.string().exactOptional().describe("The owners in one line, as kind/namespace/name."),
+    owners: z.array(ownerSchema).max(64).describe("Objects that have the address: one, unless the policy allows more."),
+    deadline: z.iso.datetime().exactOptional().describe("Until when a pending owner may show up."),
+    until: z.iso.datetime().exactOptional().describe("Until when the address rests."),
+  })
+  .describe("Who has the address.");
+
+export type MacClaimSpec = z.infer<typeof macClaimSpecSchema>;
+export type MacClaimStatus = z.infer<typeof macClaimStatusSchema>;
+
+export const macClaimSchema = z
+  .object({ spec: macClaimSpecSchema, status: macClaimStatusSchema.exactOptional() })
+  .meta({
+    description: "A MAC address in use. While the object exists nobody else gets the address.",
+    ...celRules({
+      rule: "self.metadata.name == 'mac-' + self.spec.mac.replace(':', '-')",
+      message: "the name of a MACClaim has to be its address: mac-02-00-00-00-00-01 for 02:00:00:00:00:01",
+    }),
+  });
+
+export type MACClaim = {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  readonly spec: MacClaimSpec;
+  readonly status?: MacClaimStatus;
+};
+
+/** Value of status.owner: `VirtualMachine/default/web`, `... +1` with a second owner, `-` with none. */
+export function describeOwners(owners: readonly ClaimOwner[]): string {
+  const [first, ...others] = owners;
+  if (first === undefined) return "-";
+  const name = first.name ?? `${first.generateName ?? ""}*`;
+  return `${first.kind}/${first.namespace}/${name}${others.length > 0 ? ` +${others.length}` : ""}`;
+}

@@ -1,0 +1,78 @@
+/**
+ * An inclusive range of MAC addresses, compared as 48-bit numbers.
+ * The refusal texts are read by existing clusters and suites, so they are kept to the letter.
+ */
+
+import { firstOctet, formatMac, isMulticast, type Mac, parseMac } from "./mac.ts";
+
+export interface MacRange {
+  readonly start: Mac;
+  readonly end: Mac;
+}
+
+export type RangeResult =
+  | { readonly ok: true; readonly range: MacRange }
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * Reads both ends in any MAC notation. Refused: a wrong syntax, a multicast end or a multicast address anywhere between,
+ * the all-zero address, an end below its start. `allowSingle: false` also refuses a range of one address.
+ */
+export function parseRange(
+  ends: { readonly rangeStart: string; readonly rangeEnd: string },
+  options: { readonly allowSingle?: boolean } = {},
+): RangeResult {
+  const start = parseMac(ends.rangeStart);
+  const end = parseMac(ends.rangeEnd);
+  if (start === undefined) return refused("failed to parse rangeStart because the mac address is invalid");
+  if (end === undefined) return refused("failed to parse rangeEnd because the mac address is invalid");
+  if (isMulticast(start)) return refused(`failed to set RangeStart: ${multicastReason(start)}`);
+  if (isMulticast(end)) return refused(`failed to set RangeEnd: ${multicastReason(end)}`);
+  if (end < start || (end === start && options.allowSingle === false)) {
+    return refused(
+      "failed to set mac address range: invalid range. Range end is lesser than or equal to its start. " +
+        `start: ${ends.rangeStart} end: ${ends.rangeEnd}`,
+    );
+  }
+  if (start === 0) return refused("failed to set RangeStart: invalid mac address. The all-zero address cannot be used");
+  if (firstOctet(start) !== firstOctet(end)) {
+    return refused(
+      "failed to set mac address range: invalid range. Multicast addresses lie between its ends: " +
+        `use one first octet for both. start: ${ends.rangeStart} end: ${ends.rangeEnd}`,
+    );
+  }
+  return { ok: true, range: { start, end } };
+}
+
+/** Number of addresses; both ends count. */
+export function rangeSize(range: MacRange): number {
+  return range.end - range.start + 1;
+}
+
+export function rangeContains(range: MacRange, mac: Mac): boolean {
+  return mac >= range.start && mac <= range.end;
+}
+
+/** `02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff`, canonical on both sides. */
+export function formatRange(range: MacRange): string {
+  return `${formatMac(range.start)}-${formatMac(range.end)}`;
+}
+
+/** Inverse of formatRange. */
+export function parseRangeText(text: string): MacRange | undefined {
+  const [rangeStart, rangeEnd, ...rest] = text.split("-");
+  if (rangeStart === undefined || rangeEnd === undefined || rest.length > 0) return undefined;
+  const parsed = parseRange({ rangeStart, rangeEnd });
+  return parsed.ok ? parsed.range : undefined;
+}
+
+function multicastReason(mac: Mac): string {
+  return (
+    "invalid mac address. Multicast addressing is not supported. Unicast addressing must be used. " +
+    `The first octet is 0X${firstOctet(mac).toString(16).toUpperCase()}`
+  );
+}
+
+function refused(reason: string): RangeResult {
+  return { ok: false, reason };
+}

@@ -1,0 +1,232 @@
+/**
+ * NetworkAddonsConfig: what an administrator or the HyperConverged operator asks for. A component is on when its key is
+ * present, even empty. Defaults are filled in memory only, so nothing here has a schema default.
+ */
+
+import { z } from "zod";
+import { celRules, durationRules, macRangeRules } from "./cel.ts";
+import { NETWORK_ADDONS_CONFIG_NAME } from "./names.ts";
+import type { ObjectMeta } from "./object-meta.ts";
+import { placementConfigurationSchema } from "./placement.ts";
+import { tlsSecurityProfileSchema } from "./tls-security-profile.ts";
+
+export const IMAGE_PULL_POLICIES = ["Always", "Never", "IfNotPresent"] as const;
+export type ImagePullPolicy = (typeof IMAGE_PULL_POLICIES)[number];
+
+export const CRI_SOCKET_PATHS = [
+  "/run/crio/crio.sock",
+  "/run/containerd/containerd.sock",
+  "/run/k3s/containerd/containerd.sock",
+] as const;
+
+export const SELF_SIGN_FIELDS = [
+  "caRotateInterval",
+  "caOverlapInterval",
+  "certRotateInterval",
+  "certOverlapInterval",
+] as const;
+export type SelfSignField = (typeof SELF_SIGN_FIELDS)[number];
+
+/** Each first one has to be at most the second. */
+export const SELF_SIGN_ORDER: readonly (readonly [SelfSignField, SelfSignField])[] = [
+  ["caOverlapInterval", "caRotateInterval"],
+  ["certRotateInterval", "caRotateInterval"],
+  ["certOverlapInterval", "certRotateInterval"],
+];
+
+export const SELF_SIGN_PREFIX = "failed to validate selfSignConfiguration";
+export const MULTUS_REQUIRED = "the `multus` configuration is required";
+export const PULL_POLICY_FIXED = "cannot modify ImagePullPolicy configuration once components were deployed";
+
+/** Longer than any valid MAC or duration, so that a wrong one is answered by its own rule; bounds the rules' cost. */
+const MAX_SHORT_TEXT = 64;
+const MAX_TEXT = 253;
+
+const empty = (description: string) => z.object({}).exactOptional().describe(description);
+const shortText = (description: string) => z.string().max(MAX_SHORT_TEXT).exactOptional().describe(description);
+const text = (description: string) => z.string().max(MAX_TEXT).exactOptional().describe(description);
+
+const kubeMacPool = z.object({
+  rangeStart: shortText(
+    "First MAC address of the pool. When both ends are unset a random range is chosen once and kept.",
+  ),
+  rangeEnd: shortText("Last MAC address of the pool."),
+});
+
+const selfSignConfiguration = z.object({
+  caRotateInterval: shortText("Lifetime of the webhooks' certificate authority, as a Go duration. 48h0m0s when unset."),
+  caOverlapInterval: shortText("How long before its end a certificate authority is replaced. 24h0m0s when unset."),
+  certRotateInterval: shortText("Lifetime of the webhooks' serving certificates. 24h0m0s when unset."),
+  certOverlapInterval: shortText("How long before its end a serving certificate is replaced. 12h0m0s when unset."),
+});
+
+export const networkAddonsConfigSpecSchema = z
+  .object({
+    linuxBridge: z
+      .object({
+        bridgeMarkerHealthPort: z
+          .int()
+          .min(0)
+          .max(65535)
+          .exactOptional()
+          .describe("Host port of the bridge marker's health endpoints. 8081 when unset, 0 turns them off."),
+        cniBinDir: text("Directory on the nodes that holds CNI executables. /opt/cni/bin when unset."),
+      })
+      .exactOptional()
+      .describe(
+        "The bridge CNI plugins on every node, the marker of the nodes' bridges, and the injection of its resources.",
+      ),
+    kubeMacPool: kubeMacPool.exactOptional().meta({
+      description: "The pool of MAC addresses for virtual machines and pods.",
+      ...celRules(...macRangeRules({ start: "rangeStart", end: "rangeEnd" }, { required: false, single: false })),
+    }),
+    multus: empty("Multus, which attaches pods to several networks."),
+    multusDynamicNetworks: z
+      .object({
+        hostCRISocketPath: text("Socket of the nodes' container runtime. Found on the node when unset."),
+      })
+      .exactOptional()
+      .meta({
+        description: "The controller that plugs networks into running pods. Needs multus.",
+        ...celRules({
+          rule: `!has(self.hostCRISocketPath) || self.hostCRISocketPath in ${JSON.stringify(["", ...CRI_SOCKET_PATHS])}`,
+          message: `hostCRISocketPath has to be one of ${CRI_SOCKET_PATHS.join(", ")}`,
+          fieldPath: ".hostCRISocketPath",
+        }),
+      }),
+    ovs: empty("The Open vSwitch CNI plugin and its marker."),
+    macvtap: z
+      .object({
+        devicePluginConfig: text(
+          "ConfigMap with the device plugin's configuration. macvtap-deviceplugin-config when unset.",
+        ),
+      })
+      .exactOptional()
+      .describe("The macvtap CNI plugin and its device plugin."),
+    kubeSecondaryDNS: z
+      .object({
+        domain: text("Domain appended to the names that are served."),
+        nameServerIP: shortText("IP address of the name server as clients reach it."),
+      })
+      .exactOptional()
+      .meta({
+        description: "A name server for secondary interfaces of virtual machines.",
+        ...celRules({
+          rule: "!has(self.nameServerIP) || self.nameServerIP.matches('^$|^[0-9]{1,3}([.][0-9]{1,3}){3}$|^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$')",
+          message: "nameServerIP has to be an IP address",
+          fieldPath: ".nameServerIP",
+        }),
+      }),
+    kubevirtIpamController: z
+      .object({
+        defaultNetworkNADNamespace: text("Namespace of the NetworkAttachmentDefinition of the default network."),
+      })
+      .exactOptional()
+      .describe("Persistent IP addresses for virtual machines."),
+    imagePullPolicy: z
+      .string()
+      .max(MAX_SHORT_TEXT)
+      .exactOptional()
+      .meta({
+        description:
+          "When images are pulled: Always, Never or IfNotPresent (when unset). Cannot change once components are deployed.",
+        ...celRules({
+          rule: `self in ${JSON.stringify(["", ...IMAGE_PULL_POLICIES])}`,
+          messageExpression: "'requested imagePullPolicy \\'' + self + '\\' is not valid'",
+          message: "requested imagePullPolicy is not valid",
+        }),
+      }),
+    selfSignConfiguration: selfSignConfiguration.exactOptional().meta({
+      description: "Lifetimes of the webhooks' own certificates: all four or none.",
+      ...celRules(...durationRules(SELF_SIGN_FIELDS, SELF_SIGN_ORDER, SELF_SIGN_PREFIX)),
+    }),
+    placementConfiguration: placementConfigurationSchema.exactOptional(),
+    tlsSecurityProfile: tlsSecurityProfileSchema.exactOptional(),
+  })
+  .meta({
+    description: "The components that shall run, and how.",
+    ...celRules({
+      rule: "!has(self.multusDynamicNetworks) || has(self.multus)",
+      message: MULTUS_REQUIRED,
+      fieldPath: ".multusDynamicNetworks",
+    }),
+  });
+
+export type NetworkAddonsConfigSpec = z.infer<typeof networkAddonsConfigSpecSchema>;
+
+const conditionSchema = z.object({
+  type: z.string().describe("Available, Progressing or Degraded."),
+  status: z.string().describe("True, False or Unknown."),
+  reason: z.string().exactOptional().describe("One word for the cause of the last transition."),
+  message: z.string().exactOptional().describe("What it is about, for people."),
+  lastTransitionTime: z.iso.datetime().exactOptional().describe("When the status changed last."),
+  lastHeartbeatTime: z.iso.datetime().exactOptional().describe("When the condition was written last."),
+});
+
+export const networkAddonsConfigStatusSchema = z
+  .object({
+    operatorVersion: z.string().exactOptional().describe("Version of the operator that wrote this status."),
+    targetVersion: z.string().exactOptional().describe("Version that is being deployed."),
+    observedVersion: z.string().exactOptional().describe("Version that is deployed and became available."),
+    observedGeneration: z.int().exactOptional().describe("Generation of the spec that this status is about."),
+    conditions: z.array(conditionSchema).exactOptional().describe("Available, Progressing and Degraded."),
+    containers: z
+      .array(
+        z.object({
+          parentKind: z.string().describe("Deployment or DaemonSet."),
+          parentName: z.string().describe("Name of the workload."),
+          name: z.string().describe("Name of the container."),
+          image: z.string().describe("Image of the container."),
+        }),
+      )
+      .exactOptional()
+      .describe("Containers of every workload that is deployed."),
+    components: z
+      .array(
+        z.object({
+          name: z.string().describe("Key of the component in the spec."),
+          phase: z.string().describe("Available, Progressing, Degraded, Unsupported or Removing."),
+          reason: z.string().exactOptional().describe("One word for why."),
+          message: z.string().exactOptional().describe("What is missing and what to do."),
+        }),
+      )
+      .exactOptional()
+      .describe("One row a component."),
+  })
+  .describe("What the operator observed.");
+
+export type NetworkAddonsCondition = z.infer<typeof conditionSchema>;
+export type NetworkAddonsConfigStatus = z.infer<typeof networkAddonsConfigStatusSchema>;
+export type ComponentStatus = NonNullable<NetworkAddonsConfigStatus["components"]>[number];
+export type ContainerStatus = NonNullable<NetworkAddonsConfigStatus["containers"]>[number];
+
+export const networkAddonsConfigSchema = z
+  .object({
+    spec: networkAddonsConfigSpecSchema.exactOptional(),
+    status: networkAddonsConfigStatusSchema.exactOptional(),
+  })
+  .meta({
+    description: "The network addons of the cluster. There is one, and its name is cluster.",
+    ...celRules(
+      {
+        rule: `self.metadata.name == '${NETWORK_ADDONS_CONFIG_NAME}'`,
+        message: `there is only one NetworkAddonsConfig and its name has to be "${NETWORK_ADDONS_CONFIG_NAME}"`,
+      },
+      {
+        rule:
+          "!has(oldSelf.status) || !has(oldSelf.status.observedVersion) || !has(oldSelf.spec) || !has(self.spec) || " +
+          "!has(oldSelf.spec.imagePullPolicy) || !has(self.spec.imagePullPolicy) || " +
+          "oldSelf.spec.imagePullPolicy == self.spec.imagePullPolicy",
+        message: PULL_POLICY_FIXED,
+        fieldPath: ".spec.imagePullPolicy",
+      },
+    ),
+  });
+
+export type NetworkAddonsConfig = {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  readonly spec?: NetworkAddonsConfigSpec;
+  readonly status?: NetworkAddonsConfigStatus;
+};
