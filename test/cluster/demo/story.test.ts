@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { type Step, Story, type StoryListener } from "./story.ts";
+
+const silent: StoryListener = { begin() {}, held() {}, failed() {} };
+const never = new AbortController().signal;
+
+function step(name: string, run: Step<null>["run"], limitMs = 5000): Step<null> {
+  return { name, limitMs, run };
+}
+
+const holds = step("holds", async (_, values) => {
+  values.answer = 42;
+  return { text: "it holds" };
+});
+
+describe("a story", () => {
+  it("is held when every step held, with the values each read", async () => {
+    const story = new Story([holds]);
+    expect(await story.tell(null, silent, never)).toBe(true);
+    const report = story.report("");
+    expect(report.ok).toBe(true);
+    expect(report.steps).toMatchObject([{ name: "holds", ok: true, values: { answer: 42 } }]);
+  });
+
+  it("ends at the first step that fails, keeps what it had found, and lists the rest as not run", async () => {
+    const breaks = step("breaks", async (_, values) => {
+      values.seen = "half";
+      throw new Error("no such bridge", { cause: new Error("ENODEV") });
+    });
+    const story = new Story([holds, breaks, step("later", async () => ({ text: "" }))]);
+    expect(await story.tell(null, silent, never)).toBe(false);
+    const report = story.report("breaks failed");
+    expect(report.ok).toBe(false);
+    expect(report.steps).toMatchObject([
+      { name: "holds", ok: true },
+      { name: "breaks", ok: false, values: { seen: "half", error: "no such bridge: ENODEV" } },
+      { name: "later", ok: false, ms: 0, values: { notRun: "breaks failed" } },
+    ]);
+  });
+
+  it("gives up on a step at its limit, also when the step ignores the signal", async () => {
+    const story = new Story([step("hangs", () => new Promise(() => {}), 20)]);
+    expect(await story.tell(null, silent, never)).toBe(false);
+    expect(story.report("").steps[0]?.values.error).toBe("not done within 0.02 s");
+  });
+
+  it("reports a step that is still running when asked in the middle", async () => {
+    const stop = new AbortController();
+    const story = new Story([
+      step("running", (_, __, signal) => new Promise((_, no) => signal.addEventListener("abort", no))),
+    ]);
+    const told = story.tell(null, silent, stop.signal);
+    expect(story.report("crashed").steps).toMatchObject([{ name: "running", ok: false, values: { error: "crashed" } }]);
+    stop.abort(new Error("stopped"));
+    expect(await told).toBe(false);
+  });
+});

@@ -1,0 +1,123 @@
+/**
+ * A story is a list of steps that build on each other. Each proves something about the running cluster and says so
+ * with the values it read back; the first that does not hold ends the story, the rest count as not held.
+ */
+
+export interface Step<Stage> {
+  /** Stable key of the report. */
+  readonly name: string;
+  readonly limitMs: number;
+  /**
+   * Throws when the step does not hold. `values` is filled on the way, so that a failed step still reports what it
+   * had found by then.
+   */
+  run(stage: Stage, values: Values, signal: AbortSignal): Promise<Told>;
+}
+
+export type Values = Record<string, unknown>;
+
+/** What a reader sees of a step that held. */
+export interface Told {
+  readonly text: string;
+  readonly details?: readonly string[];
+}
+
+export interface StepResult {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly ms: number;
+  readonly values: Values;
+}
+
+export interface Report {
+  readonly ok: boolean;
+  readonly steps: readonly StepResult[];
+}
+
+export interface StoryListener {
+  begin(step: string, index: number): void;
+  held(result: StepResult, index: number, told: Told): void;
+  failed(result: StepResult, index: number, error: unknown): void;
+}
+
+/** Collects results while the story runs, so that a report can be given at any moment, also in the middle. */
+export class Story<Stage> {
+  readonly #steps: readonly Step<Stage>[];
+  readonly #results: StepResult[] = [];
+  #current: { name: string; startedMs: number; values: Values } | undefined;
+
+  constructor(steps: readonly Step<Stage>[]) {
+    this.#steps = steps;
+  }
+
+  async tell(stage: Stage, listener: StoryListener, signal: AbortSignal): Promise<boolean> {
+    for (const [index, step] of this.#steps.entries()) {
+      if (!(await this.#runStep(step, index, stage, listener, signal))) return false;
+    }
+    return true;
+  }
+
+  async #runStep(
+    step: Step<Stage>,
+    index: number,
+    stage: Stage,
+    listener: StoryListener,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const values: Values = {};
+    const current = { name: step.name, startedMs: performance.now(), values };
+    this.#current = current;
+    listener.begin(step.name, index);
+    const end = (ok: boolean): StepResult => {
+      const result = { name: step.name, ok, ms: Math.round(performance.now() - current.startedMs), values };
+      this.#results.push(result);
+      this.#current = undefined;
+      return result;
+    };
+    try {
+      const told = await withinLimit(step, stage, values, signal);
+      listener.held(end(true), index, told);
+      return true;
+    } catch (error) {
+      values.error = messageOf(error);
+      listener.failed(end(false), index, error);
+      return false;
+    }
+  }
+
+  /** `reason` says why steps that never ran did not. */
+  report(reason: string): Report {
+    const results = [...this.#results];
+    if (this.#current !== undefined) {
+      const { name, startedMs, values } = this.#current;
+      results.push({
+        name,
+        ok: false,
+        ms: Math.round(performance.now() - startedMs),
+        values: { ...values, error: reason },
+      });
+    }
+    const ran = new Set(results.map((result) => result.name));
+    for (const { name } of this.#steps) {
+      if (!ran.has(name)) results.push({ name, ok: false, ms: 0, values: { notRun: reason } });
+    }
+    return { ok: results.every((result) => result.ok), steps: results };
+  }
+}
+
+async function withinLimit<Stage>(step: Step<Stage>, stage: Stage, values: Values, signal: AbortSignal): Promise<Told> {
+  const limit = AbortSignal.timeout(step.limitMs);
+  const both = AbortSignal.any([signal, limit]);
+  const aborted = new Promise<never>((_, reject) => {
+    const refuse = (): void =>
+      reject(limit.aborted ? new Error(`not done within ${step.limitMs / 1000} s`) : signal.reason);
+    both.addEventListener("abort", refuse, { once: true });
+    if (both.aborted) refuse();
+  });
+  return Promise.race([step.run(stage, values, both), aborted]);
+}
+
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}: ${messageOf(error.cause)}`;
+}
