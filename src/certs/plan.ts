@@ -1,0 +1,182 @@
+import { type Certificate, createdMs, formatBundle, isSignedBy, type KeyPair, parseBundle } from "./certificate.ts";
+
+/**
+ * The state machine of a webhook's certificates, as a pure function: what the API server holds now, and the time, to
+ * what must be written next. `cert-manager.ts` runs it after every change and at `nextMs`; it keeps no state of its own,
+ * so a restart in the middle of a rotation goes on where the Secrets are.
+ *
+ *   CA pair --> trusted list (beside it) --> caBundle of every webhook --> serving certificate
+ *
+ * Each stage is written only when the one before it stands, hence a CA is trusted by the API server before it signs
+ * anything that the API server has to verify.
+ */
+
+export interface Intervals {
+  /** A new CA is made after this long ... */
+  readonly caRotateMs: number;
+  /** ... and the old one stays valid and trusted for this long after. */
+  readonly caOverlapMs: number;
+  readonly certRotateMs: number;
+  readonly certOverlapMs: number;
+}
+
+/** A webhook configuration as it is: the caBundle (PEM, "" when absent) of each of its webhooks, in order. */
+export interface ConfiguredBundles {
+  readonly configuration: string;
+  readonly caBundles: readonly string[];
+}
+
+export interface Observed {
+  readonly nowMs: number;
+  /** `undefined`: there is no such Secret. `pair: undefined`: it is empty or unusable. */
+  readonly ca: { readonly pair: KeyPair | undefined; readonly trusted: readonly Certificate[] } | undefined;
+  readonly serving: { readonly pair: KeyPair | undefined } | undefined;
+  /** The webhook configurations that exist. One that comes later is given its caBundle then. */
+  readonly configurations: readonly ConfiguredBundles[];
+  /** What the API server and others call the service. */
+  readonly dnsNames: readonly string[];
+}
+
+export type Action =
+  | {
+      readonly kind: "make-ca";
+      /** CAs that stay trusted beside the new one. */
+      readonly keep: readonly Certificate[];
+      readonly lifetimeMs: number;
+      readonly reason: string;
+    }
+  | { readonly kind: "write-trusted"; readonly trusted: readonly Certificate[]; readonly reason: string }
+  | { readonly kind: "write-bundle"; readonly configuration: string; readonly bundle: string }
+  | { readonly kind: "make-serving"; readonly signer: KeyPair; readonly lifetimeMs: number; readonly reason: string };
+
+export interface Plan {
+  readonly actions: readonly Action[];
+  /** When to look again although nothing changed. */
+  readonly nextMs: number;
+  /** Whether the API server can call the webhooks now. */
+  readonly ready: boolean;
+  /** What has to be done by somebody else first. */
+  readonly waitingFor?: string;
+}
+
+/** A rotated CA signs only after API servers had time to see the new caBundle (or half its overlap, if that is less). */
+export const SETTLE_MS = 10_000;
+
+/** Without any date to wait for (nothing exists yet) only a watch event can change something. */
+const IDLE_MS = 10 * 60_000;
+
+export function planCertificates(observed: Observed, intervals: Intervals): Plan {
+  const { nowMs, ca } = observed;
+  if (ca === undefined) return waiting(nowMs, "the CA's Secret, which the operator creates empty");
+
+  const trusted = trustedOf(observed);
+  const renewal = caRenewal(ca.pair, nowMs, intervals);
+  if (renewal !== undefined || ca.pair === undefined) {
+    const lifetimeMs = intervals.caRotateMs + intervals.caOverlapMs;
+    const reason = renewal ?? "there is no usable CA";
+    return { actions: [{ kind: "make-ca", keep: trusted, lifetimeMs, reason }], nextMs: nowMs + IDLE_MS, ready: false };
+  }
+
+  if (formatBundle(trusted) !== formatBundle(ca.trusted)) {
+    const reason = "the list of trusted CAs beside the CA is not what it should be";
+    return { actions: [{ kind: "write-trusted", trusted, reason }], nextMs: nowMs + IDLE_MS, ready: false };
+  }
+
+  const bundle = formatBundle(trusted);
+  const unbundled = observed.configurations.filter(({ caBundles }) => caBundles.some((text) => text !== bundle));
+  if (unbundled.length > 0) {
+    const actions = unbundled.map(({ configuration }) => ({ kind: "write-bundle" as const, configuration, bundle }));
+    return { actions, nextMs: nowMs + IDLE_MS, ready: false };
+  }
+
+  if (observed.serving === undefined) return waiting(nowMs, "the serving Secret, which the operator creates empty");
+  const signer = ca.pair;
+  const wanted = servingRenewal(observed.serving.pair, signer, trusted, observed, intervals);
+  const lifetimeMs = intervals.certRotateMs + intervals.certOverlapMs;
+  if (wanted.atMs <= nowMs) {
+    const actions = [{ kind: "make-serving" as const, signer, lifetimeMs, reason: wanted.reason }];
+    return { actions, nextMs: nowMs + IDLE_MS, ready: wanted.usable };
+  }
+  const expiries = trusted.map((certificate) => certificate.notAfterMs);
+  const nextMs = Math.min(
+    wanted.atMs,
+    renewAt(signer.certificate, intervals.caRotateMs, intervals.caOverlapMs),
+    ...expiries,
+  );
+  return { actions: [], nextMs: Math.max(nextMs, nowMs), ready: true };
+}
+
+function waiting(nowMs: number, waitingFor: string): Plan {
+  return { actions: [], nextMs: nowMs + IDLE_MS, ready: false, waitingFor };
+}
+
+/**
+ * The CAs that must be trusted now, the signing one first: it, those listed beside it, and whichever CA in a caBundle
+ * signed the certificate in service (the CA's Secret may have been deleted; what it signed goes on until it is replaced).
+ */
+function trustedOf(observed: Observed): Certificate[] {
+  const serving = observed.serving?.pair?.certificate;
+  const candidates = [...(observed.ca?.pair ? [observed.ca.pair.certificate] : []), ...(observed.ca?.trusted ?? [])];
+  if (serving !== undefined && !candidates.some((certificate) => isSignedBy(serving, certificate))) {
+    const bundled = observed.configurations.flatMap(({ caBundles }) => caBundles.flatMap((text) => parseBundle(text)));
+    candidates.push(...bundled.filter((certificate) => isSignedBy(serving, certificate)));
+  }
+  const seen = new Set<string>();
+  return candidates.filter((certificate) => {
+    if (!certificate.isCa || certificate.notAfterMs <= observed.nowMs || seen.has(certificate.fingerprint))
+      return false;
+    seen.add(certificate.fingerprint);
+    return true;
+  });
+}
+
+/** Why the CA must be made anew now, or undefined. */
+function caRenewal(pair: KeyPair | undefined, nowMs: number, intervals: Intervals): string | undefined {
+  if (pair === undefined) return "there is no usable CA";
+  const { certificate } = pair;
+  if (!certificate.isCa) return "the certificate in the CA's Secret is not a CA";
+  if (certificate.notAfterMs <= nowMs) return "the CA has expired";
+  if (renewAt(certificate, intervals.caRotateMs, intervals.caOverlapMs) <= nowMs) return "it is time to rotate the CA";
+  return undefined;
+}
+
+interface ServingRenewal {
+  readonly atMs: number;
+  readonly reason: string;
+  /** Whether the certificate in place does its work until then. */
+  readonly usable: boolean;
+}
+
+function servingRenewal(
+  pair: KeyPair | undefined,
+  signer: KeyPair,
+  trusted: readonly Certificate[],
+  observed: Observed,
+  intervals: Intervals,
+): ServingRenewal {
+  const unusable = (reason: string): ServingRenewal => ({ atMs: observed.nowMs, reason, usable: false });
+  if (pair === undefined) return unusable("there is no usable serving certificate");
+  const { certificate } = pair;
+  if (certificate.notAfterMs <= observed.nowMs) return unusable("the serving certificate has expired");
+  if (!observed.dnsNames.every((name) => certificate.dnsNames.includes(name))) {
+    return unusable("the serving certificate is for other names");
+  }
+  if (!trusted.some((ca) => isSignedBy(certificate, ca))) {
+    return unusable("the serving certificate is signed by no CA that is trusted");
+  }
+  const reason = "it is time to rotate the serving certificate";
+  const { certRotateMs, certOverlapMs } = intervals;
+  const signsFromMs = createdMs(signer.certificate) + Math.min(SETTLE_MS, intervals.caOverlapMs / 2);
+  const bySchedule = createdMs(certificate) + certRotateMs;
+  // A certificate cut short by the end of its CA is renewed early only when that gains time, i.e. by a newer CA.
+  const gains = (atMs: number): boolean =>
+    Math.min(atMs + certRotateMs + certOverlapMs, signer.certificate.notAfterMs) > certificate.notAfterMs;
+  const byOverlap = Math.max(certificate.notAfterMs - certOverlapMs, observed.nowMs);
+  const dueMs = gains(byOverlap) ? Math.min(bySchedule, byOverlap) : bySchedule;
+  return { atMs: Math.max(dueMs, signsFromMs), reason, usable: true };
+}
+
+/** Intervals that were shortened since hold at once: the rotation interval counts from the certificate's making. */
+function renewAt(certificate: Certificate, rotateMs: number, overlapMs: number): number {
+  return Math.min(certificate.notAfterMs - overlapMs, createdMs(certificate) + rotateMs);
+}
