@@ -1,0 +1,250 @@
+/**
+ * A real Kubernetes control plane for tests: etcd, API server and, on request, controller-manager and scheduler, as
+ * plain processes on a loopback address of their own. test/cluster/supervisor.ts starts the same inside a cluster's
+ * namespaces, where nodes and Services are reachable too.
+ *
+ * Everything ends with this process, also when it is killed. A process that ends by itself is an error with the tail of
+ * its log: during start from startControlPlane, later through `onCrash`, which by default is an uncaught error.
+ */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { requireSetpriv } from "../requirements.ts";
+import { makeRunDirectory } from "../run-directory.ts";
+import {
+  apiServerArguments,
+  CONTROLLER_MANAGER_USER,
+  type ControlPlaneAddresses,
+  controllerManagerArguments,
+  etcdArguments,
+  KUBELET_CLIENT,
+  KUBERNETES_SERVICE_ADDRESS,
+  SCHEDULER_USER,
+  schedulerArguments,
+} from "./arguments.ts";
+import { Authority, type KeyPair, tokenKeys } from "./authority.ts";
+import { type Binaries, ensureBinaries } from "./binaries.ts";
+import { Component } from "./component.ts";
+import { renderKubeconfig } from "./kubeconfig.ts";
+import { ownLoopbackAddress } from "./loopback.ts";
+import { httpsGet, waitUntil } from "./readiness.ts";
+
+export interface ControlPlaneOptions {
+  readonly controllerManager?: boolean;
+  readonly scheduler?: boolean;
+  /** Further arguments of the API server, for instance `--feature-gates=...`. */
+  readonly apiServerArguments?: readonly string[];
+  readonly onCrash?: (error: Error) => void;
+  /** Executables; built or found by default. */
+  readonly binaries?: Binaries;
+  /** Where to listen; a loopback address of its own by default. */
+  readonly addresses?: ControlPlaneAddresses;
+  /** For state and kubeconfigs; a temporary one by default. */
+  readonly directory?: string;
+  /** For one log file a process; `directory` by default. */
+  readonly logDirectory?: string;
+}
+
+const API_SERVER_PORT = 6443;
+const ETCD_PORT = 2379;
+/** etcd's client and peer port, controller-manager's, scheduler's. */
+const LOCAL_PORTS = 4;
+const READY_DEADLINE_MS = 60_000;
+const ADMIN_GROUP = "system:masters";
+
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  requireSetpriv();
+  const binaries = options.binaries ?? (await ensureBinaries());
+  const directory = options.directory ?? (await makeRunDirectory());
+  const addresses = options.addresses ?? (await loopbackAddresses());
+  const controlPlane = new ControlPlane(
+    options,
+    binaries,
+    directory,
+    addresses,
+    await Authority.create("test-cluster"),
+  );
+  try {
+    await controlPlane.start();
+    return controlPlane;
+  } catch (error) {
+    await controlPlane[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function loopbackAddresses(): Promise<ControlPlaneAddresses> {
+  const local = Array.from({ length: LOCAL_PORTS }, (_, index) => ETCD_PORT + index);
+  const address = await ownLoopbackAddress([API_SERVER_PORT, ...local]);
+  return { address, port: API_SERVER_PORT, etcdAddress: address, etcdPort: ETCD_PORT, published: false };
+}
+
+export class ControlPlane implements AsyncDisposable {
+  readonly url: string;
+  readonly directory: string;
+  readonly authority: Authority;
+  /** Path of an administrator's kubeconfig. */
+  readonly kubeconfig: string;
+  readonly kubectlPath: string;
+  readonly #options: ControlPlaneOptions;
+  readonly #binaries: Binaries;
+  readonly #addresses: ControlPlaneAddresses;
+  readonly #components = new Map<string, Component>();
+  readonly #failed = Promise.withResolvers<never>();
+  #started = false;
+  #admin: KeyPair = { cert: "", key: "" };
+  #kubeconfigText = "";
+
+  constructor(
+    options: ControlPlaneOptions,
+    binaries: Binaries,
+    directory: string,
+    addresses: ControlPlaneAddresses,
+    authority: Authority,
+  ) {
+    this.#options = options;
+    this.#binaries = binaries;
+    this.#addresses = addresses;
+    this.authority = authority;
+    this.directory = directory;
+    this.kubeconfig = join(directory, "admin.kubeconfig");
+    this.kubectlPath = binaries.kubectl;
+    this.url = `https://${addresses.address}:${addresses.port}`;
+    this.#failed.promise.catch(() => {});
+  }
+
+  /** The administrator's kubeconfig. */
+  get kubeconfigText(): string {
+    return this.#kubeconfigText;
+  }
+
+  /** A kubeconfig for any user: a fresh client certificate with this name and these groups. */
+  async userKubeconfig(name: string, groups: readonly string[] = [], server: string = this.url): Promise<string> {
+    const credentials = await this.authority.issue({ commonName: name, groups, usage: ["client"] });
+    return renderKubeconfig({ server, caCertificate: this.authority.certificate, user: name, credentials });
+  }
+
+  async start(): Promise<void> {
+    await mkdir(this.#pki, { recursive: true, mode: 0o700 });
+    await mkdir(join(this.directory, "etcd"), { recursive: true, mode: 0o700 });
+    this.#launch("etcd", this.#binaries.etcd, etcdArguments(this.#addresses, this.#files));
+    await this.#writeKeys();
+    this.#launchApiServer();
+    await this.#apiServerReady();
+    await this.#startManagers();
+    this.#started = true;
+  }
+
+  /** Kills the API server and leaves it dead, as a test of what survives that. */
+  async killApiServer(): Promise<void> {
+    await this.#components.get("kube-apiserver")?.[Symbol.asyncDispose]();
+  }
+
+  /** Kills the API server if it runs, starts it again and waits until it is ready. */
+  async restartApiServer(): Promise<void> {
+    await this.killApiServer();
+    this.#launchApiServer();
+    await this.#apiServerReady();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#components.values()].map((component) => component[Symbol.asyncDispose]()));
+    if (this.#options.directory === undefined) await rm(this.directory, { recursive: true, force: true });
+  }
+
+  get #pki(): string {
+    return join(this.directory, "pki");
+  }
+
+  get #files(): { pki: string; etcd: string } {
+    return { pki: this.#pki, etcd: join(this.directory, "etcd") };
+  }
+
+  async #writeKeys(): Promise<void> {
+    const { authority } = this;
+    const write = (name: string, text: string): Promise<void> =>
+      writeFile(join(this.#pki, name), text, { mode: 0o600 });
+    const writePair = async (name: string, pair: KeyPair): Promise<void> => {
+      await Promise.all([write(`${name}.crt`, pair.cert), write(`${name}.key`, pair.key)]);
+    };
+    const tokens = tokenKeys();
+    this.#admin = await authority.issue({ commonName: "admin", groups: [ADMIN_GROUP], usage: ["client"] });
+    this.#kubeconfigText = renderKubeconfig({
+      server: this.url,
+      caCertificate: authority.certificate,
+      user: "admin",
+      credentials: this.#admin,
+    });
+    await Promise.all([
+      write("ca.crt", authority.certificate),
+      write("ca.key", await authority.privateKey()),
+      write("tokens.key", tokens.privateKey),
+      write("tokens.pub", tokens.publicKey),
+      writePair(
+        "apiserver",
+        await authority.issue({
+          commonName: "kube-apiserver",
+          dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+          addresses: [this.#addresses.address, KUBERNETES_SERVICE_ADDRESS, "127.0.0.1"],
+          usage: ["server"],
+        }),
+      ),
+      writePair(
+        "kubelet-client",
+        await authority.issue({
+          commonName: KUBELET_CLIENT,
+          groups: [ADMIN_GROUP],
+          usage: ["client"],
+        }),
+      ),
+      writeFile(this.kubeconfig, this.#kubeconfigText, { mode: 0o600 }),
+    ]);
+  }
+
+  async #startManagers(): Promise<void> {
+    const write = async (name: string, user: string): Promise<void> =>
+      writeFile(join(this.#pki, `${name}.kubeconfig`), await this.userKubeconfig(user), { mode: 0o600 });
+    if (this.#options.controllerManager) {
+      await write("controller-manager", CONTROLLER_MANAGER_USER);
+      const args = controllerManagerArguments(this.#addresses, this.#pki);
+      this.#launch("kube-controller-manager", this.#binaries.controllerManager, args);
+    }
+    if (this.#options.scheduler) {
+      await write("scheduler", SCHEDULER_USER);
+      this.#launch("kube-scheduler", this.#binaries.scheduler, schedulerArguments(this.#addresses, this.#pki));
+    }
+  }
+
+  #launchApiServer(): void {
+    const args = apiServerArguments(this.#addresses, this.#files);
+    this.#launch("kube-apiserver", this.#binaries.kubeApiserver, [
+      ...args,
+      ...(this.#options.apiServerArguments ?? []),
+    ]);
+  }
+
+  async #apiServerReady(): Promise<void> {
+    const ready = async (): Promise<boolean> =>
+      (await httpsGet(`${this.url}/readyz`, this.authority.certificate, this.#admin))?.status === 200;
+    await waitUntil("API server ready", ready, READY_DEADLINE_MS, this.#failed.promise);
+  }
+
+  #launch(name: string, program: string, args: readonly string[]): void {
+    const component = new Component({
+      name,
+      argv: [program, ...args],
+      logFile: join(this.#options.logDirectory ?? this.directory, `${name}.log`),
+      cwd: this.directory,
+      onCrash: (error) => {
+        this.#failed.reject(error);
+        if (this.#started) (this.#options.onCrash ?? throwUncaught)(error);
+      },
+    });
+    this.#components.set(name, component);
+  }
+}
+
+function throwUncaught(error: Error): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
