@@ -1,0 +1,70 @@
+import { apiVersionOf, MAC_CLAIMS } from "../../api/kinds.ts";
+import { claimName, formatMac, type Mac } from "../../api/mac.ts";
+import {
+  CLAIM_LABEL_KIND,
+  CLAIM_LABEL_NAMESPACE,
+  CLAIM_LABEL_PHASE,
+  type ClaimOrigin,
+  type ClaimOwner,
+  describeOwners,
+  type MACClaim,
+  type MacClaimStatus,
+} from "../../api/mac-claim.ts";
+import type { ClaimFacts } from "./pool.ts";
+
+/** How a MACClaim is written: every write goes through withStatus, so labels and columns always agree with the status. */
+
+const MAX_LABEL_CHARS = 63;
+
+export function newClaim(
+  mac: Mac,
+  spec: { readonly pool: string | undefined; readonly origin: ClaimOrigin },
+  status: Omit<MacClaimStatus, "owner">,
+): MACClaim {
+  const { pool, origin } = spec;
+  const bare: MACClaim = {
+    apiVersion: apiVersionOf(MAC_CLAIMS),
+    kind: MAC_CLAIMS.kind,
+    metadata: { name: claimName(mac) },
+    spec: { mac: formatMac(mac), ...(pool === undefined ? {} : { pool }), origin },
+  };
+  return withStatus(bare, status);
+}
+
+/** The claim with another status; metadata.resourceVersion is kept, which makes the write conditional. */
+export function withStatus(claim: MACClaim, status: Omit<MacClaimStatus, "owner">, origin?: ClaimOrigin): MACClaim {
+  const { [CLAIM_LABEL_KIND]: _kind, [CLAIM_LABEL_NAMESPACE]: _namespace, ...labels } = claim.metadata.labels ?? {};
+  return {
+    ...claim,
+    metadata: {
+      ...claim.metadata,
+      labels: { ...labels, ...ownerLabels(status.owners), [CLAIM_LABEL_PHASE]: status.phase },
+    },
+    spec: origin === undefined ? claim.spec : { ...claim.spec, origin },
+    status: { ...status, owner: describeOwners(status.owners) },
+  };
+}
+
+/** A claim without a status (made by hand) counts as pending without an owner: the sweep removes it. */
+export function statusOf(claim: MACClaim): MacClaimStatus {
+  return claim.status ?? { phase: "Pending", owners: [] };
+}
+
+export function factsOf(claim: MACClaim): ClaimFacts {
+  const status = statusOf(claim);
+  const namespaces = status.phase === "Pending" ? status.owners.map((owner) => owner.namespace) : [];
+  return {
+    phase: status.phase,
+    pool: claim.spec.pool,
+    ownerCount: status.owners.length,
+    pendingNamespaces: [...new Set(namespaces)],
+    untilMs: Date.parse(status.until ?? "") || 0,
+  };
+}
+
+/** Listable by namespace and kind of the first owner. A label value has 63 characters, as a namespace has. */
+function ownerLabels(owners: readonly ClaimOwner[]): Record<string, string> {
+  const first = owners[0];
+  if (first === undefined) return {};
+  return { [CLAIM_LABEL_NAMESPACE]: first.namespace.slice(0, MAX_LABEL_CHARS), [CLAIM_LABEL_KIND]: first.kind };
+}

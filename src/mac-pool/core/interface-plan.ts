@@ -1,0 +1,132 @@
+import { isMulticast, MAX_MAC, type Mac, parseMac } from "../../api/mac.ts";
+import { MAX_INTERFACES } from "./limits.ts";
+import type { Party } from "./party.ts";
+import {
+  duplicate,
+  invalidMac,
+  type MacField,
+  missingName,
+  type Refusal,
+  repeatedName,
+  tooManyInterfaces,
+  unusableMac,
+} from "./refusals.ts";
+
+/** One interface of a VM, a VMI or a pod, as admission sees it. */
+export interface RequestedInterface {
+  /** Position in the object, where a patch goes. */
+  readonly index: number;
+  /** Empty where the object has none. */
+  readonly name: string;
+  readonly network?: string | undefined;
+  /** As written; empty for none. */
+  readonly mac: string;
+  /** Whether the pool is concerned with it at all. */
+  readonly eligible: boolean;
+  /** Being unplugged: keeps what it has, gets nothing new. */
+  readonly absent: boolean;
+}
+
+export type InterfaceStep =
+  /** Claim this address, which the object asks for and did not have. */
+  | { readonly action: "claim"; readonly to: RequestedInterface; readonly mac: Mac }
+  /** Choose a free one, claim it and write it into the object. */
+  | { readonly action: "allocate"; readonly to: RequestedInterface }
+  /** Write the address that it had before back into the object; it is claimed already. */
+  | { readonly action: "restore"; readonly to: RequestedInterface; readonly mac: Mac };
+
+export interface PlanInput {
+  readonly party: Party;
+  readonly field: MacField;
+  readonly interfaces: readonly RequestedInterface[];
+  /** Those of request.oldObject; empty for a creation. */
+  readonly before: readonly RequestedInterface[];
+  /** False where the old object was opted out: what it had is not claimed for it. */
+  readonly claimedBefore: boolean;
+}
+
+export type PlanResult =
+  | { readonly ok: true; readonly steps: readonly InterfaceStep[] }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * What admission has to do for an object, decided against the object's own previous state and never against a cache.
+ * An address that the old object listed needs no claim: the API server stores an update only on top of exactly that
+ * old object, so there is no moment at which the object does not list it.
+ */
+export function planInterfaces(input: PlanInput): PlanResult {
+  const { party, interfaces, field } = input;
+  if (interfaces.length > MAX_INTERFACES) return refuse(tooManyInterfaces(party, interfaces.length));
+  const refusal = checkNames(party, interfaces);
+  if (refusal !== undefined) return refuse(refusal);
+  const asked = readMacs(party, interfaces, field);
+  if (!asked.ok) return asked;
+
+  const previous = new Map(input.before.map((before) => [before.name, parseMac(before.mac)]));
+  const had = new Set(
+    input.claimedBefore ? input.before.filter((old) => old.eligible).map((old) => parseMac(old.mac)) : [],
+  );
+  const used = new Set(asked.macs.values());
+  const steps: InterfaceStep[] = [];
+  for (const to of interfaces) {
+    if (!to.eligible) continue;
+    const mac = asked.macs.get(to.index);
+    if (mac !== undefined) {
+      if (!had.has(mac)) steps.push({ action: "claim", to, mac });
+      continue;
+    }
+    if (to.absent) continue;
+    const old = previous.get(to.name);
+    if (old === undefined || used.has(old) || !had.has(old)) steps.push({ action: "allocate", to });
+    else {
+      used.add(old);
+      steps.push({ action: "restore", to, mac: old });
+    }
+  }
+  return { ok: true, steps };
+}
+
+function checkNames(party: Party, interfaces: readonly RequestedInterface[]): Refusal | undefined {
+  const names = new Set<string>();
+  for (const { name, index } of interfaces) {
+    if (name === "") return missingName(party, index);
+    if (names.has(name)) return repeatedName(party, name);
+    names.add(name);
+  }
+  return undefined;
+}
+
+type ReadMacs =
+  | { readonly ok: true; readonly macs: ReadonlyMap<number, Mac> }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Addresses by interface index. Interfaces that are none of the pool's business count for duplicates only. */
+function readMacs(party: Party, interfaces: readonly RequestedInterface[], field: MacField): ReadMacs {
+  const macs = new Map<number, Mac>();
+  const holders = new Map<Mac, string>();
+  for (const { index, name, mac: text, eligible } of interfaces) {
+    if (text === "") continue;
+    const mac = parseMac(text);
+    if (mac === undefined) {
+      if (eligible) return refuse(invalidMac(party, name, text, field));
+      continue;
+    }
+    const unusable = unusableAs(mac);
+    if (eligible && unusable !== undefined) return refuse(unusableMac(party, name, mac, unusable, field));
+    const first = holders.get(mac);
+    if (first !== undefined) return refuse(duplicate(party, mac, first, name, field));
+    holders.set(mac, name);
+    macs.set(index, mac);
+  }
+  return { ok: true, macs };
+}
+
+function unusableAs(mac: Mac): "broadcast" | "multicast" | "all-zero" | undefined {
+  if (mac === MAX_MAC) return "broadcast";
+  if (isMulticast(mac)) return "multicast";
+  return mac === 0 ? "all-zero" : undefined;
+}
+
+function refuse(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {
+  return { ok: false, refusal };
+}

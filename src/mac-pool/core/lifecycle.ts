@@ -1,0 +1,157 @@
+import type { Mac } from "../../api/mac.ts";
+import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import { newClaim, statusOf, withStatus } from "./claim.ts";
+import { type Holder, mayBe, ownerOf, type Party, sameParty } from "./party.ts";
+
+/**
+ * What becomes of a claim, decided from what live reads have shown. Pure: the controller reads the claim first, then the
+ * objects, and writes the result under the claim's resourceVersion, so a decision on old facts has no effect.
+ */
+
+/** What live reads found out about one address. */
+export interface Evidence {
+  /** Objects that list the address now. */
+  readonly holders: readonly Holder[];
+  /** Objects that exist under the owners' names, listing the address or not. */
+  readonly existing: readonly Party[];
+}
+
+export interface LifecycleInput {
+  readonly mac: Mac;
+  readonly claim: MACClaim | undefined;
+  readonly evidence: Evidence;
+  /** The pending deadline is over, counted by this process from when it first saw it. */
+  readonly deadlineOver: boolean;
+  /** The quarantine is over. */
+  readonly restOver: boolean;
+  readonly nowMs: number;
+  readonly quarantineMs: number;
+  /** How a claim is made for holders that have none; undefined: none is made. */
+  readonly adoptAs: { readonly pool: string | undefined; readonly origin: "explicit" | "observed" } | undefined;
+}
+
+export type LifecycleStep =
+  | { readonly action: "none" }
+  | { readonly action: "create" | "update" | "delete"; readonly claim: MACClaim };
+
+const NONE: LifecycleStep = { action: "none" };
+
+export function nextStep(input: LifecycleInput): LifecycleStep {
+  const { claim, evidence, mac, nowMs } = input;
+  const since = new Date(nowMs).toISOString();
+  if (claim === undefined) {
+    if (input.adoptAs === undefined || evidence.holders.length === 0) return NONE;
+    const owners = evidence.holders.map((holder) => ownerOf(holder, since));
+    return { action: "create", claim: newClaim(mac, input.adoptAs, { phase: "Bound", owners }) };
+  }
+  const status = statusOf(claim);
+  if (status.phase === "Quarantined") {
+    if (evidence.holders.length > 0) {
+      return bound(
+        claim,
+        evidence.holders.map((holder) => ownerOf(holder, since)),
+      );
+    }
+    return input.restOver ? { action: "delete", claim } : NONE;
+  }
+  const pending = status.phase === "Pending" && !input.deadlineOver;
+  const { owners, waiting } = settle(status.owners, evidence, pending, since);
+  if (waiting) {
+    if (sameOwners(owners, status.owners)) return NONE;
+    return { action: "update", claim: withStatus(claim, { ...status, owners: [...owners] }) };
+  }
+  if (owners.length > 0) {
+    if (status.phase === "Bound" && sameOwners(owners, status.owners)) return NONE;
+    return bound(claim, owners);
+  }
+  return released(input, claim);
+}
+
+function bound(claim: MACClaim, owners: readonly ClaimOwner[]): LifecycleStep {
+  return { action: "update", claim: withStatus(claim, { phase: "Bound", owners: [...owners] }) };
+}
+
+/** Nobody has it: it rests, unless no object ever had it, and no longer than an earlier rest that was interrupted. */
+function released(input: LifecycleInput, claim: MACClaim): LifecycleStep {
+  const status = statusOf(claim);
+  const wasHeld = status.owners.some((owner) => owner.uid !== undefined);
+  const untilMs = Math.max(
+    wasHeld ? input.nowMs + input.quarantineMs : input.nowMs,
+    Math.min(Date.parse(status.until ?? "") || 0, input.nowMs + input.quarantineMs),
+  );
+  if (untilMs <= input.nowMs) return { action: "delete", claim };
+  const until = new Date(untilMs).toISOString();
+  return { action: "update", claim: withStatus(claim, { phase: "Quarantined", owners: [], until }) };
+}
+
+/**
+ * The owners after matching them with the objects that list the address. `waiting`: an owner was admitted and may still
+ * show up. Objects that nobody admitted are added: the claim says who has the address, not who should.
+ */
+function settle(
+  owners: readonly ClaimOwner[],
+  evidence: Evidence,
+  pending: boolean,
+  since: string,
+): { readonly owners: readonly ClaimOwner[]; readonly waiting: boolean } {
+  const unmatched = [...evidence.holders];
+  let waiting = false;
+  const take = (index: number): Holder | undefined => (index < 0 ? undefined : unmatched.splice(index, 1)[0]);
+  const seen = owners.map((owner) =>
+    owner.uid === undefined ? undefined : take(unmatched.findIndex((holder) => sameParty(owner, holder))),
+  );
+  const kept = owners.flatMap((owner, position) => {
+    const holder = seen[position] ?? (owner.uid === undefined ? take(firstNew(unmatched, owner, owners)) : undefined);
+    if (holder !== undefined) return [refreshed(owner, holder)];
+    if (!pending || isGone(owner, evidence.existing)) return [];
+    waiting = true;
+    return [owner];
+  });
+  const added = unmatched
+    .filter((holder) => !kept.some((owner) => sameParty(owner, holder)))
+    .map((holder) => ownerOf(holder, since));
+  return { owners: [...kept, ...added], waiting };
+}
+
+/** An owner without UID was admitted to be created: only an object that the claim does not know yet can be it. */
+function firstNew(holders: readonly Holder[], owner: ClaimOwner, owners: readonly ClaimOwner[]): number {
+  return holders.findIndex(
+    (holder) => holder.uid !== undefined && mayBe(owner, holder) && !owners.some(({ uid }) => uid === holder.uid),
+  );
+}
+
+/** An update that was admitted for an object can't be stored any more once that object is gone. */
+function isGone(owner: ClaimOwner, existing: readonly Party[]): boolean {
+  return owner.uid !== undefined && !existing.some(({ uid }) => uid === owner.uid);
+}
+
+function refreshed(owner: ClaimOwner, holder: Holder): ClaimOwner {
+  const merged = { ...holder, uid: holder.uid ?? owner.uid, name: holder.name ?? owner.name };
+  return ownerOf(merged, owner.since);
+}
+
+function sameOwners(a: readonly ClaimOwner[], b: readonly ClaimOwner[]): boolean {
+  return a.length === b.length && a.every((owner, index) => sameOwner(owner, b[index]));
+}
+
+function sameOwner(a: ClaimOwner, b: ClaimOwner | undefined): boolean {
+  return (
+    b !== undefined &&
+    a.kind === b.kind &&
+    a.namespace === b.namespace &&
+    a.name === b.name &&
+    a.uid === b.uid &&
+    a.interface === b.interface &&
+    a.network === b.network
+  );
+}
+
+/** Whether the cache already agrees with the claim, so that no live read is needed. */
+export function isSettled(claim: MACClaim | undefined, cached: readonly Holder[]): boolean {
+  if (claim === undefined) return cached.length === 0;
+  const status = statusOf(claim);
+  if (status.phase === "Quarantined") return cached.length === 0;
+  if (status.phase === "Pending") return !status.owners.some((owner) => cached.some((holder) => mayBe(owner, holder)));
+  const owners = settle(status.owners, { holders: cached, existing: [] }, false, "").owners;
+  return owners.length > 0 && sameOwners(owners, status.owners);
+}

@@ -1,0 +1,26 @@
+/** Bounds of the MAC pool, with the reason for each number. */
+
+/**
+ * How long a pending claim is kept for an object that has not shown up: an API server's request lifetime (60 s unless
+ * configured otherwise), the webhooks that run after ours, and a margin.
+ */
+export const PENDING_MS = 120_000;
+
+/** Webhook callers are not authenticated, so a flood of requests that never persist must end in a refusal. */
+export const MAX_PENDING_PER_NAMESPACE = 2_000;
+export const MAX_PENDING_PER_POOL = 20_000;
+
+/** Two replicas rarely draw the same free address; this many times in a row means that the cache is far behind. */
+export const MAX_ALLOCATION_TRIES = 32;
+
+/** Conditional writes of one request that may lose against other writers. */
+export const MAX_CLAIM_TRIES = 8;
+
+/** Interfaces of one object; each costs an API write inside the webhook's time-out. */
+export const MAX_INTERFACES = 128;
+
+/** An address drawn here is not drawn again while its claim is on its way from the API server to the cache. */
+export const RESERVATION_MS = 30_000;
+
+/** A name in a refusal is cut here, so that a message stays readable. */
+export const MAX_SHOWN_CHARS = 80;

@@ -1,0 +1,52 @@
+import type { ClaimOwner, OwnerKind } from "../../api/mac-claim.ts";
+
+/**
+ * Who holds, or wants, an address. The identity is the UID; until there is one, kind + namespace + name, or the
+ * generateName prefix, which names nobody in particular.
+ */
+export interface Party {
+  readonly kind: OwnerKind;
+  readonly namespace: string;
+  readonly name?: string | undefined;
+  readonly generateName?: string | undefined;
+  readonly uid?: string | undefined;
+}
+
+/** A party and the interface that has the address. */
+export interface Holder extends Party {
+  readonly interface: string;
+  readonly network?: string | undefined;
+}
+
+/** The same object: UIDs decide where both are known, else the name. Two prefixes are never the same object. */
+export function sameParty(a: Party, b: Party): boolean {
+  if (a.kind !== b.kind || a.namespace !== b.namespace) return false;
+  if (a.uid !== undefined && b.uid !== undefined) return a.uid === b.uid;
+  return a.name !== undefined && a.name === b.name;
+}
+
+/** Whether an object with a name and UID may be the one that an owner without UID was admitted for. */
+export function mayBe(pending: Party, object: Party): boolean {
+  if (pending.kind !== object.kind || pending.namespace !== object.namespace) return false;
+  if (pending.uid !== undefined) return pending.uid === object.uid;
+  if (pending.name !== undefined) return pending.name === object.name;
+  return pending.generateName !== undefined && (object.name ?? "").startsWith(pending.generateName);
+}
+
+/** `VirtualMachine default/web`, or `VirtualMachine default/web-*` where the API server completes the name. */
+export function describeParty(party: Party): string {
+  return `${party.kind} ${party.namespace}/${party.name ?? `${party.generateName ?? ""}*`}`;
+}
+
+export function ownerOf(holder: Holder, since: string): ClaimOwner {
+  return {
+    kind: holder.kind,
+    namespace: holder.namespace,
+    ...(holder.name === undefined ? {} : { name: holder.name }),
+    ...(holder.generateName === undefined || holder.name !== undefined ? {} : { generateName: holder.generateName }),
+    ...(holder.uid === undefined ? {} : { uid: holder.uid }),
+    interface: holder.interface,
+    ...(holder.network === undefined ? {} : { network: holder.network }),
+    since,
+  };
+}

@@ -1,0 +1,131 @@
+import type { Mac } from "../../api/mac.ts";
+import { DEFAULT_MAC_POOL } from "../../api/names.ts";
+import { selectorMatches } from "./label-selector.ts";
+import { RESERVATION_MS } from "./limits.ts";
+import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
+
+/**
+ * Every pool and every claim as one replica knows them: a cache, never the truth. A wrong entry costs a lost race at the
+ * API server or an address that is not offered for a while; it can't make a duplicate.
+ */
+export class PoolIndex {
+  readonly #pools = new Map<string, Pool>();
+  readonly #claims = new Map<Mac, ClaimFacts>();
+  readonly #pendingByNamespace = new Map<string, number>();
+  /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
+  readonly #reserved = new Map<Mac, number>();
+
+  get claimCount(): number {
+    return this.#claims.size;
+  }
+
+  pools(): Pool[] {
+    return [...this.#pools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  pool(name: string): Pool | undefined {
+    return this.#pools.get(name);
+  }
+
+  /**
+   * The pool that serves a namespace: the oldest whose namespaceSelector matches, else `default`.
+   * A pool without a selector serves nobody by itself, except `default`.
+   */
+  poolFor(namespaceLabels: Readonly<Record<string, string>>): Pool | undefined {
+    const matching = [...this.#pools.values()].filter(
+      ({ settings }) =>
+        settings.namespaceSelector !== undefined && selectorMatches(settings.namespaceSelector, namespaceLabels),
+    );
+    const oldest = matching.sort(
+      (a, b) => a.settings.createdAtMs - b.settings.createdAtMs || (a.name < b.name ? -1 : 1),
+    )[0];
+    return oldest ?? this.#pools.get(DEFAULT_MAC_POOL);
+  }
+
+  /** Other pools that have addresses in common with this one. */
+  overlapping(pool: Pool): string[] {
+    const shared = (other: Pool): boolean =>
+      other.settings.segments.ranges.some((range) =>
+        pool.settings.segments.ranges.some((mine) => range.start <= mine.end && mine.start <= range.end),
+      );
+    return this.pools()
+      .filter((other) => other !== pool && shared(other))
+      .map((other) => other.name);
+  }
+
+  /** Adds or replaces a pool. New ranges are counted anew from the claims: O(claims), once per change of the ranges. */
+  setPool(settings: PoolSettings): void {
+    const pool = new Pool(settings);
+    for (const [mac, claim] of this.#claims) {
+      pool.count(mac, claim);
+      pool.mark(mac, true);
+    }
+    for (const mac of this.#reserved.keys()) pool.mark(mac, true);
+    this.#pools.set(settings.name, pool);
+  }
+
+  deletePool(name: string): void {
+    this.#pools.delete(name);
+  }
+
+  claim(mac: Mac): ClaimFacts | undefined {
+    return this.#claims.get(mac);
+  }
+
+  setClaim(mac: Mac, claim: ClaimFacts): void {
+    this.#forget(mac);
+    this.#claims.set(mac, claim);
+    for (const pool of this.#pools.values()) pool.count(mac, claim);
+    for (const namespace of claim.pendingNamespaces) this.#countPending(namespace, 1);
+    this.#mark(mac);
+  }
+
+  deleteClaim(mac: Mac): void {
+    this.#forget(mac);
+    this.#mark(mac);
+  }
+
+  pendingIn(namespace: string): number {
+    return this.#pendingByNamespace.get(namespace) ?? 0;
+  }
+
+  /** Keeps the address from being drawn again before the cache shows its claim, or for a while if there is none. */
+  reserve(mac: Mac, nowMs: number): void {
+    this.#reserved.delete(mac);
+    this.#reserved.set(mac, nowMs + RESERVATION_MS);
+    this.#mark(mac);
+  }
+
+  unreserve(mac: Mac): void {
+    this.#reserved.delete(mac);
+    this.#mark(mac);
+  }
+
+  /** A free address of the pool after dropping reservations that are over. Reserves nothing. */
+  draw(pool: Pool, random: number, nowMs: number): Mac | undefined {
+    for (const [mac, endsAtMs] of this.#reserved) {
+      if (endsAtMs > nowMs) break;
+      this.unreserve(mac);
+    }
+    return pool.draw(random);
+  }
+
+  #forget(mac: Mac): void {
+    const claim = this.#claims.get(mac);
+    if (claim === undefined) return;
+    for (const pool of this.#pools.values()) pool.uncount(mac, claim);
+    for (const namespace of claim.pendingNamespaces) this.#countPending(namespace, -1);
+    this.#claims.delete(mac);
+  }
+
+  #mark(mac: Mac): void {
+    const taken = this.#claims.has(mac) || this.#reserved.has(mac);
+    for (const pool of this.#pools.values()) pool.mark(mac, taken);
+  }
+
+  #countPending(namespace: string, change: 1 | -1): void {
+    const count = this.pendingIn(namespace) + change;
+    if (count === 0) this.#pendingByNamespace.delete(namespace);
+    else this.#pendingByNamespace.set(namespace, count);
+  }
+}

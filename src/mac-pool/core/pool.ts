@@ -1,0 +1,113 @@
+import type { Mac } from "../../api/mac.ts";
+import type { ClaimPhase } from "../../api/mac-claim.ts";
+import type { ConflictPolicy, LabelSelector } from "../../api/mac-pool.ts";
+import { FreeSpace } from "./free-space.ts";
+import { OldestFirst } from "./oldest-first.ts";
+import type { Segments } from "./segments.ts";
+
+/** A MACPool after validation. */
+export interface PoolSettings {
+  readonly name: string;
+  readonly segments: Segments;
+  readonly namespaceSelector: LabelSelector | undefined;
+  readonly conflictPolicy: ConflictPolicy;
+  readonly quarantineMs: number;
+  readonly createdAtMs: number;
+}
+
+/** What a pool needs to know of a claim. */
+export interface ClaimFacts {
+  readonly phase: ClaimPhase;
+  /** Pool that the claim says it belongs to. */
+  readonly pool: string | undefined;
+  readonly ownerCount: number;
+  /** Namespaces of its owners that have not shown up yet. */
+  readonly pendingNamespaces: readonly string[];
+  readonly untilMs: number;
+}
+
+export interface PoolCounts {
+  readonly capacity: number;
+  readonly used: number;
+  readonly free: number;
+  readonly pending: number;
+  readonly quarantined: number;
+  readonly outOfRange: number;
+  readonly conflicts: number;
+}
+
+/** One pool's addresses and counters. Fed by PoolIndex; every operation is O(1) or O(log quarantined). */
+export class Pool {
+  readonly settings: PoolSettings;
+  readonly #space: FreeSpace;
+  readonly #quarantined = new OldestFirst<Mac>();
+  #used = 0;
+  #pending = 0;
+  #outOfRange = 0;
+  #conflicts = 0;
+
+  constructor(settings: PoolSettings) {
+    this.settings = settings;
+    this.#space = new FreeSpace(settings.segments.size);
+  }
+
+  get name(): string {
+    return this.settings.name;
+  }
+
+  get counts(): PoolCounts {
+    const { capacity } = this.#space;
+    return {
+      capacity,
+      used: this.#used,
+      free: capacity - this.#used,
+      pending: this.#pending,
+      quarantined: this.#quarantined.size,
+      outOfRange: this.#outOfRange,
+      conflicts: this.#conflicts,
+    };
+  }
+
+  has(mac: Mac): boolean {
+    return this.settings.segments.has(mac);
+  }
+
+  /** A free address, each equally likely; undefined when none is free. Marks nothing. */
+  draw(random: number): Mac | undefined {
+    const number = this.#space.draw(random);
+    return number === undefined ? undefined : this.settings.segments.macAt(number);
+  }
+
+  oldestQuarantined(): Mac | undefined {
+    return this.#quarantined.oldest();
+  }
+
+  /** Marks an address as taken or free for draw; addresses outside are ignored. */
+  mark(mac: Mac, taken: boolean): void {
+    const number = this.settings.segments.numberOf(mac);
+    if (number === undefined) return;
+    if (taken) this.#space.take(number);
+    else this.#space.release(number);
+  }
+
+  count(mac: Mac, claim: ClaimFacts): void {
+    this.#tally(mac, claim, 1);
+    if (claim.phase === "Quarantined" && this.has(mac)) this.#quarantined.set(mac, claim.untilMs);
+  }
+
+  uncount(mac: Mac, claim: ClaimFacts): void {
+    this.#tally(mac, claim, -1);
+    this.#quarantined.delete(mac);
+  }
+
+  #tally(mac: Mac, claim: ClaimFacts, change: 1 | -1): void {
+    if (this.has(mac)) {
+      this.#used += change;
+      if (claim.phase === "Pending") this.#pending += change;
+      if (claim.ownerCount > 1) this.#conflicts += change;
+    } else if (claim.pool === this.name && claim.phase !== "Quarantined") {
+      this.#outOfRange += change;
+      if (claim.ownerCount > 1) this.#conflicts += change;
+    }
+  }
+}

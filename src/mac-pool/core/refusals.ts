@@ -1,0 +1,164 @@
+import { formatMac, type Mac } from "../../api/mac.ts";
+import type { ClaimOwner } from "../../api/mac-claim.ts";
+import {
+  MAX_INTERFACES,
+  type MAX_PENDING_PER_NAMESPACE,
+  type MAX_PENDING_PER_POOL,
+  MAX_SHOWN_CHARS,
+} from "./limits.ts";
+import { describeParty, type Party } from "./party.ts";
+import type { PoolCounts } from "./pool.ts";
+
+/**
+ * Every refusal of the MAC pool: a stable code (the `reason` of metrics and of the denial list) and a text that says
+ * what, where, why and what to do. Some phrases are looked for by existing suites and are kept to the letter.
+ */
+
+export type RefusalCode =
+  | "MACPOOL_CONFLICT"
+  | "MACPOOL_DUPLICATE"
+  | "MACPOOL_INVALID_MAC"
+  | "MACPOOL_INTERFACE_NAMES"
+  | "MACPOOL_TOO_MANY_INTERFACES"
+  | "MACPOOL_FULL"
+  | "MACPOOL_NO_POOL"
+  | "MACPOOL_PENDING_LIMIT"
+  | "MACPOOL_NO_NAMESPACE"
+  | "MACPOOL_BUSY"
+  | "MACPOOL_UNAVAILABLE";
+
+export interface Refusal {
+  readonly code: RefusalCode;
+  readonly message: string;
+}
+
+/** How the two kinds of objects spell the field that holds an address. */
+export type MacField = "macAddress" | "mac";
+
+const quote = (text: string): string =>
+  JSON.stringify(text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}...` : text);
+
+export function conflict(mac: Mac, interfaceName: string, owners: readonly ClaimOwner[], field: MacField): Refusal {
+  const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
+  const other = owners[0]?.kind === "Pod" ? "delete the other pod" : "take the address off the other VM or delete it";
+  return {
+    code: "MACPOOL_CONFLICT",
+    message:
+      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${named}. ` +
+      `Leave ${field} out to get a free one, or ${other} first.`,
+  };
+}
+
+/** Admission warning where the policy lets several objects have one address. */
+export function sharedWarning(mac: Mac, interfaceName: string, owners: readonly ClaimOwner[]): string {
+  const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
+  return (
+    `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is also in use by ${named}: ` +
+    "they disturb each other when they run on one network at the same time."
+  );
+}
+
+export function duplicate(party: Party, mac: Mac, first: string, second: string, field: MacField): Refusal {
+  return {
+    code: "MACPOOL_DUPLICATE",
+    message:
+      `duplicate MAC address ${formatMac(mac)} in ${describeParty(party)}: interfaces ${quote(first)} and ` +
+      `${quote(second)} have the same. Leave ${field} out of one of them to get a free one.`,
+  };
+}
+
+export function invalidMac(party: Party, interfaceName: string, text: string, field: MacField): Refusal {
+  return {
+    code: "MACPOOL_INVALID_MAC",
+    message:
+      `invalid MAC address format ${quote(text)} of interface ${quote(interfaceName)} in ${describeParty(party)}. ` +
+      `Write six octets, for example 02:00:00:00:00:01, or leave ${field} out to get a free one.`,
+  };
+}
+
+export function unusableMac(
+  party: Party,
+  interfaceName: string,
+  mac: Mac,
+  what: "multicast" | "broadcast" | "all-zero",
+  field: MacField,
+): Refusal {
+  return {
+    code: "MACPOOL_INVALID_MAC",
+    message:
+      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeParty(party)} is a ${what} address, ` +
+      `which no interface can have. Choose a unicast address, or leave ${field} out to get a free one.`,
+  };
+}
+
+export function repeatedName(party: Party, name: string): Refusal {
+  return {
+    code: "MACPOOL_INTERFACE_NAMES",
+    message: `every interface must have a unique name: ${describeParty(party)} has two called ${quote(name)}. Rename one.`,
+  };
+}
+
+export function missingName(party: Party, index: number): Refusal {
+  return {
+    code: "MACPOOL_INTERFACE_NAMES",
+    message: `every interface must have a unique name: interface ${index} of ${describeParty(party)} has none. Name it.`,
+  };
+}
+
+export function tooManyInterfaces(party: Party, count: number): Refusal {
+  return {
+    code: "MACPOOL_TOO_MANY_INTERFACES",
+    message: `${describeParty(party)} has ${count} interfaces; ${MAX_INTERFACES} get a MAC address at most. Remove some.`,
+  };
+}
+
+export function full(pool: string, counts: PoolCounts): Refusal {
+  return {
+    code: "MACPOOL_FULL",
+    message:
+      `the range is full: MACPool ${pool} has ${counts.capacity} addresses and ${counts.used} are in use. ` +
+      "Add a range to it, or delete objects that are no longer needed.",
+  };
+}
+
+export function noPool(namespace: string): Refusal {
+  return {
+    code: "MACPOOL_NO_POOL",
+    message:
+      `no MACPool with addresses serves namespace ${namespace}. Create MACPool "default" with a range, ` +
+      "or give the interface a MAC address of your own.",
+  };
+}
+
+export function pendingLimit(
+  where: string,
+  limit: typeof MAX_PENDING_PER_NAMESPACE | typeof MAX_PENDING_PER_POOL,
+): Refusal {
+  return {
+    code: "MACPOOL_PENDING_LIMIT",
+    message:
+      `${where} has ${limit} MAC addresses that were given to objects not created yet, which is the limit. ` +
+      "Try again in two minutes; if it stays so, find out why those objects are rejected after admission.",
+  };
+}
+
+export function noNamespace(namespace: string): Refusal {
+  return {
+    code: "MACPOOL_NO_NAMESPACE",
+    message: `namespace ${quote(namespace)} does not exist: no MAC address is given to objects in it. Create it first.`,
+  };
+}
+
+export function busy(what: string): Refusal {
+  return {
+    code: "MACPOOL_BUSY",
+    message: `${what} changed too often while it was claimed. Nothing is wrong with the object: try again.`,
+  };
+}
+
+export function unavailable(cause: string): Refusal {
+  return {
+    code: "MACPOOL_UNAVAILABLE",
+    message: `the MAC addresses could not be recorded: ${cause}. Nothing was given out: try again.`,
+  };
+}

@@ -1,0 +1,98 @@
+import { formatMac, type Mac } from "../../api/mac.ts";
+import { type MacRange, rangeSize } from "../../api/mac-range.ts";
+
+/**
+ * The addresses of a pool as one dense numbering 0..size-1: its ranges merged where they overlap, its exclusions cut out.
+ * Lookups are O(log number of segments).
+ */
+export class Segments {
+  readonly ranges: readonly MacRange[];
+  readonly size: number;
+  /** Number of the first address of each range. */
+  readonly #firstNumbers: readonly number[];
+
+  constructor(ranges: readonly MacRange[], exclusions: readonly MacRange[] = []) {
+    this.ranges = exclusions.reduce((rest, excluded) => subtract(rest, excluded), merge(ranges));
+    let size = 0;
+    this.#firstNumbers = this.ranges.map((range) => {
+      const first = size;
+      size += rangeSize(range);
+      return first;
+    });
+    this.size = size;
+  }
+
+  /** Undefined for an address outside. */
+  numberOf(mac: Mac): number | undefined {
+    const index = lastAtMost(this.ranges, mac, (range) => range.start);
+    const range = this.ranges[index];
+    const first = this.#firstNumbers[index];
+    if (range === undefined || first === undefined || mac > range.end) return undefined;
+    return first + (mac - range.start);
+  }
+
+  macAt(number: number): Mac {
+    const index = lastAtMost(this.#firstNumbers, number, (first) => first);
+    const range = this.ranges[index];
+    const first = this.#firstNumbers[index];
+    if (range === undefined || first === undefined || number >= this.size) {
+      throw new RangeError(`address number ${number} is outside a pool of ${this.size}`);
+    }
+    return (range.start + (number - first)) as Mac;
+  }
+
+  has(mac: Mac): boolean {
+    return this.numberOf(mac) !== undefined;
+  }
+
+  /** Same addresses, however they were written down. */
+  equals(other: Segments): boolean {
+    return (
+      this.ranges.length === other.ranges.length &&
+      this.ranges.every((range, index) => {
+        const twin = other.ranges[index];
+        return twin !== undefined && twin.start === range.start && twin.end === range.end;
+      })
+    );
+  }
+
+  toString(): string {
+    return this.ranges.map((range) => `${formatMac(range.start)}-${formatMac(range.end)}`).join(",");
+  }
+}
+
+function merge(ranges: readonly MacRange[]): MacRange[] {
+  const merged: MacRange[] = [];
+  for (const range of [...ranges].sort((a, b) => a.start - b.start)) {
+    const last = merged.at(-1);
+    if (last !== undefined && range.start <= last.end + 1) {
+      merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, range.end) as Mac };
+    } else {
+      merged.push(range);
+    }
+  }
+  return merged;
+}
+
+function subtract(ranges: readonly MacRange[], excluded: MacRange): MacRange[] {
+  return ranges.flatMap((range) => {
+    if (excluded.end < range.start || excluded.start > range.end) return [range];
+    const rest: MacRange[] = [];
+    if (excluded.start > range.start) rest.push({ start: range.start, end: (excluded.start - 1) as Mac });
+    if (excluded.end < range.end) rest.push({ start: (excluded.end + 1) as Mac, end: range.end });
+    return rest;
+  });
+}
+
+/** Index of the last item whose key is at most `value`, -1 when there is none; items are sorted by key. */
+function lastAtMost<T>(items: readonly T[], value: number, key: (item: T) => number): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const item = items[middle];
+    if (item !== undefined && key(item) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
