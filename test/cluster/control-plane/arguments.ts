@@ -69,6 +69,8 @@ export function apiServerArguments(addresses: ControlPlaneAddresses, { pki }: Co
 const clientArguments = (kubeconfig: string, port: number, address: string): string[] => [
   `--kubeconfig=${kubeconfig}`,
   `--authentication-kubeconfig=${kubeconfig}`,
+  // Else it is fatal that the API server is away in the first moment.
+  "--authentication-skip-lookup",
   `--authorization-kubeconfig=${kubeconfig}`,
   "--leader-elect=false",
   `--bind-address=${address}`,

@@ -1,0 +1,42 @@
+/**
+ * Before the tests that use real parts: the control plane's programs and the CNI executables are there, built from this
+ * tree where they are not. What is missing on the machine is said in one sentence, and no test starts.
+ */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type BuildProgress, ensureBinaries } from "../cluster/control-plane/binaries.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+
+export async function setup(): Promise<void> {
+  await buildPlugins();
+  const printer = new ProgressPrinter();
+  await ensureBinaries({ log: say, progress: (progress) => printer.print(progress) });
+}
+
+async function buildPlugins(): Promise<void> {
+  const script = join(root, "cni-plugins", "build.ts");
+  if (!existsSync(script)) return;
+  const child = spawn(process.execPath, [script], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  if (code !== 0) throw new Error(`The CNI executables were not built (npm run build:plugins): exit code ${code}`);
+}
+
+/** A line for each tenth of the way: this goes into logs. */
+class ProgressPrinter {
+  #last = "";
+
+  print({ phase, program, percent }: BuildProgress): void {
+    const step = `${phase}${program === undefined ? "" : ` ${program}`}`;
+    const tenth = `${step} ${Math.floor(percent / 10)}`;
+    if (tenth === this.#last) return;
+    this.#last = tenth;
+    say(`control plane: ${step} (${percent}%)`);
+  }
+}
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
