@@ -1,0 +1,169 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { NAD_NODE_SELECTOR_ANNOTATION, NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
+import type { JsonPatchOp } from "../../src/kube/client/json-patch.ts";
+import { type Attachment, type InjectablePod, planInjection } from "../../src/resource-injector/injection.ts";
+import { parseWholeQuantity } from "../../src/resource-injector/quantity.ts";
+
+const BR1 = "bridge.network.kubevirt.io/br1";
+const BR2 = "bridge.network.kubevirt.io/br2";
+
+const nad = (resourceName?: string, nodeSelector?: string): Attachment => ({
+  namespace: "default",
+  name: "net",
+  annotations: {
+    ...(resourceName === undefined ? {} : { [NAD_RESOURCE_NAME_ANNOTATION]: resourceName }),
+    ...(nodeSelector === undefined ? {} : { [NAD_NODE_SELECTOR_ANNOTATION]: nodeSelector }),
+  },
+});
+
+/** Applies the `add` operations that injections are made of, as the API server does. */
+function apply(pod: InjectablePod, patch: readonly JsonPatchOp[]): InjectablePod {
+  const result = structuredClone(pod);
+  for (const { path, value } of patch) {
+    const keys = path
+      .split("/")
+      .slice(1)
+      .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+    const last = keys.pop() ?? "";
+    const parent = keys.reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], result);
+    (parent as Record<string, unknown>)[last] = structuredClone(value);
+  }
+  return result;
+}
+
+const inject = (pod: InjectablePod, ...attachments: Attachment[]): InjectablePod =>
+  apply(pod, planInjection(pod, attachments).patch);
+
+describe("resource injection", () => {
+  it("puts one of the NAD's resource on requests and limits of the first container", () => {
+    const pod = { spec: { containers: [{}, {}] } };
+    expect(planInjection(pod, [nad(BR1)])).toEqual({
+      patch: [
+        {
+          op: "add",
+          path: "/spec/containers/0/resources",
+          value: { requests: { [BR1]: "1" }, limits: { [BR1]: "1" } },
+        },
+      ],
+      warnings: [],
+    });
+  });
+
+  it("counts attachments per resource and leaves what is there alone", () => {
+    const pod = { spec: { containers: [{ resources: { requests: { cpu: "100m" } } }] } };
+    expect(inject(pod, nad(BR1), nad(BR2), nad(BR1)).spec?.containers?.[0]?.resources).toEqual({
+      requests: { cpu: "100m", [BR1]: "2", [BR2]: "1" },
+      limits: { [BR1]: "2", [BR2]: "1" },
+    });
+  });
+
+  it("keeps an amount that is already there and larger, and raises one that is smaller", () => {
+    const asking = (amount: string) => ({
+      spec: { containers: [{ resources: { requests: { [BR1]: amount }, limits: { [BR1]: amount } } }] },
+    });
+    expect(planInjection(asking("3"), [nad(BR1)]).patch).toEqual([]);
+    expect(inject(asking("1"), nad(BR1), nad(BR1))).toEqual(asking("2"));
+  });
+
+  it("never counts twice what another injector put on another container", () => {
+    const amounts = { [BR1]: "1" };
+    const pod = { spec: { containers: [{}, { resources: { requests: amounts, limits: amounts } }] } };
+    expect(planInjection(pod, [nad(BR1)]).patch).toEqual([]);
+  });
+
+  it("completes a request without a limit, because extended resources need both to be equal", () => {
+    const pod = { spec: { containers: [{ resources: { requests: { [BR1]: "1" } } }] } };
+    expect(inject(pod, nad(BR1)).spec?.containers?.[0]?.resources?.limits).toEqual({ [BR1]: "1" });
+  });
+
+  it("does nothing for a NAD without annotations and for a pod without containers", () => {
+    expect(planInjection({ spec: { containers: [{}] } }, [nad()])).toEqual({ patch: [], warnings: [] });
+    expect(planInjection({}, [nad(BR1)])).toEqual({ patch: [], warnings: [] });
+  });
+
+  it("warns about a resource name that the API server would refuse, instead of breaking the pod", () => {
+    const plan = planInjection({ spec: { containers: [{}] } }, [nad("br1")]);
+    expect(plan.patch).toEqual([]);
+    expect(plan.warnings).toEqual([
+      expect.stringContaining('default/net: annotation k8s.v1.cni.cncf.io/resourceName is "br1"'),
+    ]);
+  });
+
+  it("leaves an amount alone that is no whole number, and says so", () => {
+    const pod = { spec: { containers: [{ resources: { requests: { [BR1]: "500m" } } }] } };
+    const plan = planInjection(pod, [nad(BR1)]);
+    expect(plan.patch).toEqual([]);
+    expect(plan.warnings).toEqual([expect.stringContaining("no whole number")]);
+  });
+
+  it("adds the NAD's nodeSelector, as key=value or as a bare key", () => {
+    expect(inject({ spec: {} }, nad(undefined, "example.com/rack=a")).spec?.nodeSelector).toEqual({
+      "example.com/rack": "a",
+    });
+    expect(
+      inject({ spec: { nodeSelector: { disk: "ssd" } } }, nad(undefined, "example.com/net")).spec?.nodeSelector,
+    ).toEqual({
+      disk: "ssd",
+      "example.com/net": "",
+    });
+  });
+
+  it("keeps the pod's own node selector and warns about the contradiction", () => {
+    const plan = planInjection({ spec: { nodeSelector: { rack: "b" } } }, [nad(undefined, "rack=a")]);
+    expect(plan.patch).toEqual([]);
+    expect(plan.warnings).toEqual([expect.stringContaining("rack=a, but the pod is already bound to rack=b")]);
+  });
+
+  it("ignores a node selector that is no label and says so", () => {
+    const plan = planInjection({ spec: {} }, [nad(undefined, "not a label")]);
+    expect(plan.patch).toEqual([]);
+    expect(plan.warnings).toHaveLength(1);
+  });
+
+  it("changes nothing when it is applied to its own result", () => {
+    const amount = fc.option(fc.integer({ min: 0, max: 4 }).map(String), { nil: undefined });
+    const amounts = fc.option(fc.record({ [BR1]: amount, [BR2]: amount, cpu: fc.constant("1") }), { nil: undefined });
+    const container = fc.record({
+      resources: fc.option(fc.record({ requests: amounts, limits: amounts }), { nil: undefined }),
+    });
+    const pods = fc.record({ spec: fc.record({ containers: fc.array(container, { minLength: 1, maxLength: 3 }) }) });
+    const nads = fc.array(fc.constantFrom(nad(BR1), nad(BR2), nad(BR1, "rack=a"), nad(undefined, "zone")));
+    fc.assert(
+      fc.property(pods, nads, (generated, attachments) => {
+        const pod = JSON.parse(JSON.stringify(generated)) as InjectablePod;
+        const once = inject(pod, ...attachments);
+        expect(planInjection(once, attachments).patch).toEqual([]);
+        for (const resource of [BR1, BR2]) {
+          const total = (once.spec?.containers ?? []).reduce(
+            (sum, { resources }) =>
+              sum +
+              Math.max(
+                parseWholeQuantity(resources?.requests?.[resource] ?? 0) ?? 0,
+                parseWholeQuantity(resources?.limits?.[resource] ?? 0) ?? 0,
+              ),
+            0,
+          );
+          const asked = attachments.filter(({ annotations }) => annotations[NAD_RESOURCE_NAME_ANNOTATION] === resource);
+          expect(total).toBeGreaterThanOrEqual(asked.length);
+        }
+      }),
+    );
+  });
+});
+
+describe("a whole quantity", () => {
+  it.each([
+    ["1", 1],
+    ["1k", 1000],
+    ["2Ki", 2048],
+    [7, 7],
+    ["0", 0],
+  ])("reads %s", (text, value) => {
+    expect(parseWholeQuantity(text)).toBe(value);
+  });
+
+  it.each(["500m", "1.5", "-1", "", "1e3", undefined])("refuses %s", (text) => {
+    expect(parseWholeQuantity(text)).toBeUndefined();
+  });
+});
