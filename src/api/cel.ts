@@ -99,17 +99,6 @@ const GO_DURATION_PATTERN = "^[-+]?(0|([0-9]+([.][0-9]*)?(ns|us|\u00b5s|\u03bcs|
 
 const isDuration = (value: string): string => `${value}.matches('${GO_DURATION_PATTERN}')`;
 
-/** CEL for a duration as Go prints it; below a second CEL has no short way, such values are shown in whole seconds. */
-function durationText(value: string): string {
-  const duration = `duration(${value})`;
-  const minutes = `string(${duration}.getMinutes() % 60) + 'm'`;
-  const seconds = `string(${duration}.getSeconds() % 60) + 's'`;
-  return (
-    `(${duration}.getHours() > 0 ? string(${duration}.getHours()) + 'h' + ${minutes} + ${seconds} : ` +
-    `${duration}.getMinutes() > 0 ? ${minutes} + ${seconds} : ${seconds})`
-  );
-}
-
 /** All fields or none, each a positive Go duration, and every `[smaller, larger]` pair in order (equality allowed). */
 export function durationRules(
   fields: readonly string[],
@@ -135,9 +124,7 @@ export function durationRules(
       rule:
         `!has(${low}) || !has(${high}) || !${isDuration(low)} || !${isDuration(high)} || ` +
         `duration(${low}) <= duration(${high})`,
-      messageExpression:
-        `'${prefix}: ${smaller}(' + ${durationText(low)} + ') has to be <= ${larger}(' + ` +
-        `${durationText(high)} + ')'`,
+      messageExpression: `'${prefix}: ${smaller}(' + ${low} + ') has to be <= ${larger}(' + ${high} + ')'`,
       message: `${prefix}: ${smaller} has to be <= ${larger}`,
     };
   });
