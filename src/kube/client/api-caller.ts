@@ -1,0 +1,185 @@
+import { gunzipSync } from "node:zlib";
+import { type Clock, systemClock } from "../clock.ts";
+import { type Log, silentLog } from "../log.ts";
+import { type ApiError, apiErrorFrom, ConnectionError } from "./api-error.ts";
+import type { Credentials } from "./credentials.ts";
+import { deadline } from "./deadline.ts";
+import { InFlight } from "./in-flight.ts";
+import { type Attempts, retryDecision } from "./retry.ts";
+import { Transport, type TransportResponse } from "./transport.ts";
+
+/** One call of the API: what is sent, and how long it may take with all its repetitions. */
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: TransportResponse["headers"];
+  readonly text: string;
+}
+
+export interface ApiCallerOptions {
+  readonly credentials: Credentials;
+  readonly userAgent?: string;
+  readonly log?: Log;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Calls under way at once, watches not counted. */
+  readonly maxInFlight?: number;
+  /** A watch that is silent for so long is broken: the API server sends a bookmark each minute. */
+  readonly watchSilenceMs?: number;
+}
+
+export const DEFAULT_TIMEOUT_MS = 30_000;
+export const DEFAULT_MAX_IN_FLIGHT = 64;
+export const DEFAULT_WATCH_SILENCE_MS = 150_000;
+/** Longest answer held in memory: a page of 500 objects is some MB. */
+export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+
+/** Calls with deadline, bounded concurrency and the repetitions of `retry.ts`; below it is the bare transport. */
+export class ApiCaller {
+  readonly #credentials: Credentials;
+  readonly #transport: Transport;
+  readonly #userAgent: string;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #inFlight: InFlight;
+  readonly #watchSilenceMs: number;
+
+  constructor(options: ApiCallerOptions) {
+    this.#credentials = options.credentials;
+    this.#transport = new Transport(options.credentials);
+    this.#userAgent = options.userAgent ?? "kube-client";
+    this.#log = options.log ?? silentLog;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#inFlight = new InFlight(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT);
+    this.#watchSilenceMs = options.watchSilenceMs ?? DEFAULT_WATCH_SILENCE_MS;
+  }
+
+  /** The answer, whatever its status. Throws `ConnectionError` when none came in time, or the signal's reason. */
+  async call(call: Call): Promise<Answer> {
+    const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    using limit = deadline(timeoutMs, call.signal);
+    try {
+      const leave = await this.#inFlight.enter(limit.signal);
+      try {
+        return await this.#repeat(call, limit.signal, this.#clock.monotonicMs() + timeoutMs);
+      } finally {
+        leave();
+      }
+    } catch (error) {
+      if (limit.expired) {
+        throw new ConnectionError(`${call.method} ${call.path}: no answer within ${timeoutMs} ms`, {
+          written: true,
+          code: "ETIMEDOUT",
+          cause: error,
+        });
+      }
+      throw error;
+    }
+  }
+
+  /** Opens a watch. Throws what the server refuses it with; a 401 is tried once more with fresh credentials. */
+  async stream(call: Call): Promise<TransportResponse> {
+    for (let attempt = 0; ; attempt++) {
+      const response = await this.#send(call, call.signal, this.#watchSilenceMs);
+      if (response.status === 200) {
+        return response;
+      }
+      const answer = await readAnswer(response);
+      if (answer.status !== 401 || attempt > 0) {
+        throw refusal(call, answer);
+      }
+      this.#credentials.refresh();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  async #repeat(call: Call, signal: AbortSignal, endsAtMs: number): Promise<Answer> {
+    let attempts: Attempts = { throttled: 0, connection: 0 };
+    let refreshed = false;
+    for (;;) {
+      const outcome = await this.#once(call, signal);
+      if (outcome.answer && outcome.answer.status < 400) {
+        return outcome.answer;
+      }
+      if (outcome.answer?.status === 401 && !refreshed) {
+        refreshed = true;
+        this.#credentials.refresh();
+        continue;
+      }
+      const error = outcome.answer ? refusal(call, outcome.answer) : outcome.error;
+      const decision = signal.aborted
+        ? ({ retry: false } as const)
+        : retryDecision(call.method, error, attempts, this.#random);
+      if (!decision.retry || this.#clock.monotonicMs() + decision.delayMs > endsAtMs) {
+        if (outcome.answer) {
+          return outcome.answer;
+        }
+        throw error;
+      }
+      attempts =
+        error instanceof ConnectionError
+          ? { ...attempts, connection: attempts.connection + 1 }
+          : { ...attempts, throttled: attempts.throttled + 1 };
+      this.#log.debug({ err: error, delayMs: decision.delayMs }, `repeating ${call.method} ${call.path}`);
+      await this.#clock.sleep(decision.delayMs, signal);
+    }
+  }
+
+  async #once(call: Call, signal: AbortSignal): Promise<{ answer?: Answer; error?: unknown }> {
+    try {
+      return { answer: await readAnswer(await this.#send(call, signal, 0)) };
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  #send(call: Call, signal: AbortSignal | undefined, idleTimeoutMs: number): Promise<TransportResponse> {
+    return this.#transport.send({
+      method: call.method,
+      path: call.path,
+      headers: { accept: "application/json", "user-agent": this.#userAgent, ...call.headers },
+      body: call.body,
+      signal,
+      idleTimeoutMs,
+    });
+  }
+}
+
+export function refusal(call: Call, answer: Answer): ApiError {
+  const retryAfter = answer.headers["retry-after"];
+  return apiErrorFrom({
+    status: answer.status,
+    body: answer.text,
+    retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
+    request: `${call.method} ${call.path}`,
+  });
+}
+
+async function readAnswer(response: TransportResponse): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response.body) {
+    chunks.push(chunk);
+    sizeBytes += chunk.length;
+    if (sizeBytes > MAX_ANSWER_BYTES) {
+      throw new ConnectionError(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`, { written: true });
+    }
+  }
+  const body = Buffer.concat(chunks, sizeBytes);
+  // We never ask for compression, but proxies have been seen to compress anyway.
+  const text = response.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
+  return { status: response.status, headers: response.headers, text: text.toString("utf8") };
+}

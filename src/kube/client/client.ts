@@ -1,0 +1,295 @@
+/**
+ * The API client: raw JSON objects in and out, no field lost, one method a verb.
+ *
+ * `client/` is the lowest part of `src/kube`; informer, leader election, events and every product build on it.
+ * Below the verbs are `api-caller` (deadline, repetition, concurrency) and `transport` (connections, credentials).
+ *
+ * Every method throws `ApiError` when the server refuses, `ConnectionError` when no complete answer came, and the
+ * signal's reason when the caller gave up. All but watches end within `timeoutMs` (30 s unless given).
+ */
+import { type Answer, ApiCaller, type ApiCallerOptions, type Call, refusal } from "./api-caller.ts";
+import { ConnectionError } from "./api-error.ts";
+import type {
+  CallOptions,
+  DeleteOptions,
+  ListOptions,
+  Page,
+  Patch,
+  SelectOptions,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from "./call-options.ts";
+import { bodyOf, type Query, resourcePath, withQuery } from "./paths.ts";
+import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from "./resource.ts";
+import { watchLines } from "./watch-lines.ts";
+
+export type {
+  CallOptions,
+  DeleteOptions,
+  ListOptions,
+  Page,
+  Patch,
+  SelectOptions,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from "./call-options.ts";
+
+export const PAGE_SIZE = 500;
+const LIST_TIMEOUT_MS = 60_000;
+
+const JSON_BODY = { "content-type": "application/json" } as const;
+const PATCH_TYPE = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+} as const;
+
+export class KubeClient {
+  readonly #caller: ApiCaller;
+  /** Namespace of the credentials, if they name one. */
+  readonly namespace: string | undefined;
+
+  constructor(options: ApiCallerOptions) {
+    this.#caller = new ApiCaller(options);
+    this.namespace = options.credentials.namespace;
+  }
+
+  async get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options: CallOptions = {}): Promise<T> {
+    return this.#json({ method: "GET", path: resourcePath(resource, ref), ...budget(options) });
+  }
+
+  /** The whole list, page by page; `resourceVersion` is where a watch may start. */
+  async list<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions = {},
+  ): Promise<{ items: T[]; resourceVersion: string }> {
+    const items: T[] = [];
+    let resourceVersion = "";
+    for await (const page of this.pages(resource, options)) {
+      for (const item of page.items) {
+        items.push(item);
+      }
+      resourceVersion = page.resourceVersion;
+    }
+    return { items, resourceVersion };
+  }
+
+  /** The list as pages. Throws an `isGone` error when a continue token has expired between two of them. */
+  async *pages<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): AsyncGenerator<Page<T>, void> {
+    let next: string | undefined;
+    do {
+      const page = await this.page(resource, options, next);
+      yield page;
+      next = page.continue;
+    } while (next);
+  }
+
+  /** One page: the first, or the one a continue token stands for. */
+  async page<T extends KubeObject>(resource: Resource<T>, options: ListOptions, next?: string): Promise<Page<T>> {
+    const query = {
+      ...selection(options),
+      limit: options.limit ?? PAGE_SIZE,
+      ...(next ? { continue: next } : { resourceVersion: options.resourceVersion }),
+    };
+    const list = await this.#json<ListObject<T>>({
+      method: "GET",
+      path: resourcePath(resource, { namespace: options.namespace }, query),
+      ...budget(options, LIST_TIMEOUT_MS),
+    });
+    const apiVersion = apiVersionOf(resource);
+    const items = list.items ?? [];
+    for (const item of items as { apiVersion?: string; kind?: string }[]) {
+      item.apiVersion ??= apiVersion;
+      item.kind ??= resource.kind;
+    }
+    const { resourceVersion = "", continue: token } = list.metadata ?? {};
+    return token ? { items, resourceVersion, continue: token } : { items, resourceVersion };
+  }
+
+  /** Ends when the server ends it; throws when it is refused, breaks, is silent for too long, or is not JSON. */
+  async *watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions & { readonly signal: AbortSignal },
+  ): AsyncGenerator<WatchEvent<T>, void> {
+    const query = {
+      ...selection(options),
+      watch: true,
+      allowWatchBookmarks: options.allowBookmarks ?? true,
+      resourceVersion: options.resourceVersion,
+      timeoutSeconds: options.timeoutSeconds,
+    };
+    const path = resourcePath(resource, { namespace: options.namespace }, query);
+    const response = await this.#caller.stream({ method: "GET", path, signal: options.signal });
+    for await (const line of watchLines(response.body, `GET ${path}`)) {
+      yield parseJson<WatchEvent<T>>(line, `GET ${path}`);
+    }
+  }
+
+  /** `metadata.name` or `metadata.generateName` says what it will be called. */
+  async create<T extends KubeObject>(
+    resource: Resource<T>,
+    object: NoInfer<T>,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const { namespace, name, generateName } = object.metadata;
+    if (!name && !generateName && !resource.kind.endsWith("Review")) {
+      throw new Error(`A ${resource.kind} to be created needs metadata.name or metadata.generateName.`);
+    }
+    return this.#write(
+      "POST",
+      resource,
+      { namespace },
+      JSON_BODY,
+      bodyOf(resource, object),
+      writeQuery(options),
+      options,
+    );
+  }
+
+  /** Replaces the object. With `metadata.resourceVersion` only if nobody changed it in between (else `isConflict`). */
+  async update<T extends KubeObject>(
+    resource: Resource<T>,
+    object: NoInfer<T>,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const target = { ...nameOf(resource, object), subresource: options.subresource };
+    return this.#write("PUT", resource, target, JSON_BODY, bodyOf(resource, object), writeQuery(options), options);
+  }
+
+  async patch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    patch: Patch,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const body = JSON.stringify(patch.type === "json" ? patch.ops : patch.body);
+    const target = { name: ref.name, namespace: ref.namespace, subresource: options.subresource };
+    const headers = { "content-type": PATCH_TYPE[patch.type] };
+    return this.#write("PATCH", resource, target, headers, body, writeQuery(options), options);
+  }
+
+  /** Server-side apply: creates the object, or sets the given fields and owns them. */
+  async apply<T extends KubeObject>(
+    resource: Resource<T>,
+    object: NoInfer<T>,
+    options: WriteOptions & { readonly fieldManager: string; readonly force?: boolean | undefined },
+  ): Promise<T> {
+    const target = { ...nameOf(resource, object), subresource: options.subresource };
+    const query = { ...writeQuery(options), force: options.force };
+    const headers = { "content-type": "application/apply-patch+yaml" };
+    return this.#write("PATCH", resource, target, headers, bodyOf(resource, object), query, options);
+  }
+
+  /** Throws `isNotFound` if it is not there. Resolves when the server has accepted; finalizers may still run. */
+  async delete(resource: Resource, ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
+    const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds } = options;
+    const body = JSON.stringify({
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      preconditions: uid || resourceVersion ? { uid, resourceVersion } : undefined,
+      propagationPolicy,
+      gracePeriodSeconds,
+      dryRun: options.dryRun ? ["All"] : undefined,
+    });
+    const target = { name: ref.name, namespace: ref.namespace };
+    await this.#write("DELETE", resource, target, JSON_BODY, body, {}, options);
+  }
+
+  /** POST to a subresource, such as `token` of a ServiceAccount or `eviction` of a Pod. */
+  async createSubresource<B>(
+    resource: Resource,
+    ref: ObjectRef,
+    subresource: string,
+    body: B,
+    options: CallOptions = {},
+  ): Promise<B> {
+    const target = { name: ref.name, namespace: ref.namespace, subresource };
+    return this.#write("POST", resource, target, JSON_BODY, JSON.stringify(body), {}, options);
+  }
+
+  /** Any path, any answer: does not throw for a refusal. A JSON body comes parsed, another one as text. */
+  async raw(
+    method: string,
+    path: string,
+    options: CallOptions & { body?: unknown; query?: Query; headers?: Record<string, string> } = {},
+  ): Promise<{ status: number; headers: Answer["headers"]; body: unknown }> {
+    const { body, headers } = options;
+    const answer = await this.#caller.call({
+      method,
+      path: withQuery(path, options.query ?? {}),
+      headers: { ...(body === undefined ? {} : JSON_BODY), ...headers },
+      body: typeof body === "string" || body === undefined ? body : JSON.stringify(body),
+      ...budget(options),
+    });
+    const isJson = String(answer.headers["content-type"] ?? "").includes("json");
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: isJson ? parseJson(answer.text, path) : answer.text,
+    };
+  }
+
+  /** Ends all connections; calls and watches under way fail. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#caller.close();
+  }
+
+  async #write<A>(
+    method: string,
+    resource: Resource,
+    target: { namespace?: string | undefined; name?: string; subresource?: string | undefined },
+    headers: Record<string, string>,
+    body: string,
+    query: Query,
+    options: CallOptions,
+  ): Promise<A> {
+    if (resource.namespaced && !target.namespace) {
+      throw new Error(`${method} of a ${resource.kind} needs a namespace.`);
+    }
+    return this.#json({ method, path: resourcePath(resource, target, query), headers, body, ...budget(options) });
+  }
+
+  async #json<A>(call: Call): Promise<A> {
+    const answer = await this.#caller.call(call);
+    if (answer.status >= 400) {
+      throw refusal(call, answer);
+    }
+    return parseJson<A>(answer.text, `${call.method} ${call.path}`);
+  }
+}
+
+interface ListObject<T> {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items?: T[] | null;
+}
+
+function budget(options: CallOptions, timeoutMs?: number): Pick<Call, "signal" | "timeoutMs"> {
+  return { signal: options.signal, timeoutMs: options.timeoutMs ?? timeoutMs };
+}
+
+function selection(options: SelectOptions): Query {
+  return { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
+}
+
+function writeQuery(options: WriteOptions): Query {
+  const { fieldManager, fieldValidation } = options;
+  return { dryRun: options.dryRun ? "All" : undefined, fieldManager, fieldValidation };
+}
+
+function nameOf(resource: Resource, object: KubeObject): { name: string; namespace: string | undefined } {
+  const { name, namespace } = object.metadata;
+  if (!name) {
+    throw new Error(`A ${resource.kind} to be written needs metadata.name.`);
+  }
+  return { name, namespace };
+}
+
+function parseJson<A>(text: string, request: string): A {
+  try {
+    return JSON.parse(text) as A;
+  } catch (cause) {
+    throw new ConnectionError(`${request}: the answer is not JSON: ${text.slice(0, 80)}`, { written: true, cause });
+  }
+}

@@ -1,0 +1,46 @@
+/** Bounds how many calls are under way at once; the others wait their turn, first come first served. */
+export class InFlight {
+  readonly #limit: number;
+  readonly #waiting = new Set<() => void>();
+  #running = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Resolves when there is room. The returned function must be called once, when the call is over. */
+  async enter(signal?: AbortSignal): Promise<() => void> {
+    signal?.throwIfAborted();
+    if (this.#running >= this.#limit) {
+      await this.#turn(signal);
+    } else {
+      this.#running++;
+    }
+    return () => this.#leave();
+  }
+
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#waiting.delete(proceed);
+        reject(signal?.reason);
+      };
+      const proceed = () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      this.#waiting.add(proceed);
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  /** A place is handed on rather than freed, so nobody overtakes. */
+  #leave(): void {
+    for (const proceed of this.#waiting) {
+      this.#waiting.delete(proceed);
+      proceed();
+      return;
+    }
+    this.#running--;
+  }
+}

@@ -1,0 +1,139 @@
+import { stat } from "node:fs/promises";
+import type { RequestOptions } from "node:https";
+import { KubeConfig } from "@kubernetes/client-node";
+import { systemClock } from "../clock.ts";
+import { type Credentials, type RequestCredentials, reloading, type TlsMaterial } from "./credentials.ts";
+
+/**
+ * Credentials from kubeconfig files: client-node understands the files, exec plugins and certificates in them.
+ * Loaded by `credentials.ts` only when there is a kubeconfig, because client-node is big.
+ */
+export async function credentialsFromFiles(paths: readonly string[]): Promise<Credentials> {
+  const version = () => Promise.all(paths.map((path) => stat(path).then((found) => found.mtimeMs)));
+  return fromSource({ name: paths.join(":"), read: () => readFiles(paths), version });
+}
+
+export async function credentialsFromText(text: string): Promise<Credentials> {
+  const read = () => parse("the given kubeconfig", (config) => config.loadFromString(text));
+  return fromSource({ name: "the given kubeconfig", read, version: () => Promise.resolve([0]) });
+}
+
+interface Source {
+  readonly name: string;
+  read(): KubeConfig;
+  /** Changes when the files do. */
+  version(): Promise<readonly number[]>;
+}
+
+async function fromSource(source: Source): Promise<Credentials> {
+  let config = source.read();
+  let version = await source.version();
+  const { server, namespace } = target(config, source.name);
+  let tls: TlsMaterial = {};
+  const current = reloading(systemClock, async (refused): Promise<RequestCredentials> => {
+    const now = await source.version();
+    // A new KubeConfig forgets what an exec plugin answered before.
+    if (refused || now.some((mtime, index) => mtime !== version[index])) {
+      config = source.read();
+      version = now;
+    }
+    const options: RequestOptions = {};
+    try {
+      await config.applyToHTTPSOptions(options);
+    } catch (error) {
+      throw new Error(
+        `${source.name}: user "${config.getCurrentUser()?.name}" of context "${config.currentContext}" gives no credentials: ${(error as Error).message}`,
+        { cause: error },
+      );
+    }
+    const fresh = tlsOf(options);
+    if (!sameTls(fresh, tls)) {
+      tls = fresh;
+    }
+    return { tls, headers: headersOf(options) };
+  });
+  await current.get();
+  return { server, namespace, source: source.name, current: current.get, refresh: current.expire };
+}
+
+function readFiles(paths: readonly string[]): KubeConfig {
+  let merged: KubeConfig | undefined;
+  for (const path of paths) {
+    const one = parse(path, (config) => config.loadFromFile(path));
+    if (merged === undefined) {
+      merged = one;
+    } else {
+      merged.mergeConfig(one, true);
+    }
+  }
+  if (merged === undefined) {
+    throw new Error("KUBECONFIG names no file. Give it the path of a kubeconfig.");
+  }
+  return merged;
+}
+
+function parse(name: string, load: (config: KubeConfig) => void): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    load(config);
+  } catch (error) {
+    throw new Error(`Cannot read kubeconfig ${name}: ${(error as Error).message}`, { cause: error });
+  }
+  return config;
+}
+
+function target(config: KubeConfig, name: string): { server: string; namespace: string | undefined } {
+  const contextName = config.currentContext;
+  const known = config.contexts.map((context) => context.name).join(", ") || "none";
+  if (!contextName) {
+    throw new Error(`${name}: current-context is not set. Choose one of its contexts: ${known}.`);
+  }
+  const context = config.getContextObject(contextName);
+  if (!context) {
+    throw new Error(`${name}: current-context "${contextName}" is not among its contexts: ${known}.`);
+  }
+  const cluster = config.getCurrentCluster();
+  if (!cluster?.server) {
+    throw new Error(`${name}: context "${contextName}" names cluster "${context.cluster}", which has no server.`);
+  }
+  if (cluster.proxyUrl) {
+    throw new Error(
+      `${name}: cluster "${cluster.name}" has a proxy-url, which is not supported. Use a direct connection.`,
+    );
+  }
+  if (!config.getCurrentUser()) {
+    throw new Error(`${name}: context "${contextName}" names user "${context.user}", which is not among its users.`);
+  }
+  return { server: cluster.server.replace(/\/+$/, ""), namespace: context.namespace };
+}
+
+function tlsOf(options: RequestOptions): TlsMaterial {
+  const { ca, cert, key, passphrase, servername, rejectUnauthorized } = options;
+  return {
+    ...(ca ? { ca: ca as string | Buffer } : {}),
+    ...(cert ? { cert: cert as string | Buffer } : {}),
+    ...(key ? { key: key as string | Buffer } : {}),
+    ...(passphrase === undefined ? {} : { passphrase }),
+    ...(servername === undefined ? {} : { servername }),
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+  };
+}
+
+function sameTls(one: TlsMaterial, other: TlsMaterial): boolean {
+  const text = (tls: TlsMaterial) =>
+    [tls.ca, tls.cert, tls.key, tls.passphrase, tls.servername, tls.rejectUnauthorized].map(String).join("\0");
+  return text(one) === text(other);
+}
+
+function headersOf(options: RequestOptions): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    if (typeof value === "string") {
+      headers[name.toLowerCase()] = value;
+    }
+  }
+  if (options.auth && headers.authorization === undefined) {
+    headers.authorization = `Basic ${Buffer.from(options.auth).toString("base64")}`;
+  }
+  return headers;
+}

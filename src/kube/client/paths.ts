@@ -1,0 +1,68 @@
+import { apiVersionOf, type KubeObject, type Resource } from "./resource.ts";
+
+/** Segments of a resource's path that vary. */
+export interface PathTarget {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly subresource?: string | undefined;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/**
+ * The path of a resource, one object of it, or an object's subresource. Throws where the API server would see another
+ * path than the caller meant: a missing namespace or name, a name with a slash.
+ */
+export function resourcePath(resource: Resource, target: PathTarget, query: Query = {}): string {
+  const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  let path = root;
+  if (resource.namespaced && target.namespace) {
+    path += `/namespaces/${segment(resource, "namespace", target.namespace)}`;
+  } else if (resource.namespaced && target.name !== undefined) {
+    throw new Error(`${resource.kind} "${target.name}" is in a namespace, but none was given.`);
+  }
+  path += `/${resource.plural}`;
+  if (target.name !== undefined) {
+    path += `/${segment(resource, "name", target.name)}`;
+  }
+  if (target.subresource) {
+    path += `/${target.subresource}`;
+  }
+  return withQuery(path, query);
+}
+
+export function withQuery(path: string, query: Query): string {
+  const pairs = Object.entries(query)
+    .filter((pair) => pair[1] !== undefined && pair[1] !== "")
+    .map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`);
+  return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
+}
+
+/**
+ * The body of a write: apiVersion and kind as the resource says. Throws for an object that is of another kind, or whose
+ * namespace is missing, so that it never reaches the wire.
+ */
+export function bodyOf(resource: Resource, object: KubeObject): string {
+  const apiVersion = apiVersionOf(resource);
+  if (typeof object !== "object" || object === null || typeof object.metadata !== "object" || !object.metadata) {
+    throw new Error(`A ${resource.kind} to be written must be an object with metadata.`);
+  }
+  const name = object.metadata.name ?? object.metadata.generateName ?? "";
+  if (object.kind !== undefined && object.kind !== resource.kind) {
+    throw new Error(`Object "${name}" is a ${object.kind}, but was given as a ${resource.kind}.`);
+  }
+  if (object.apiVersion !== undefined && object.apiVersion !== apiVersion) {
+    throw new Error(`${resource.kind} "${name}" is of ${object.apiVersion}, but was given as ${apiVersion}.`);
+  }
+  if (resource.namespaced && !object.metadata.namespace) {
+    throw new Error(`${resource.kind} "${name}" has no metadata.namespace.`);
+  }
+  return JSON.stringify({ apiVersion, kind: resource.kind, ...object });
+}
+
+function segment(resource: Resource, what: string, value: string): string {
+  if (value === "" || value === "." || value === ".." || value.includes("/")) {
+    throw new Error(`"${value}" cannot be the ${what} of a ${resource.kind}.`);
+  }
+  return encodeURIComponent(value);
+}
