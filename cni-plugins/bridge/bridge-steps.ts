@@ -1,0 +1,77 @@
+/** Steps of an ADD that concern the bridge itself. */
+
+import { createBridge } from "../netlink/bridge.ts";
+import { EEXIST, ENODEV } from "../netlink/errno.ts";
+import { deleteLink, dumpLinks, getLink, type Link, linkOf, setLinkUp, setPromiscuous } from "../netlink/link.ts";
+import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
+import { CniError, NOT_A_BRIDGE, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
+import type { Step } from "../protocol/steps.ts";
+import { type AddState, made } from "./add-state.ts";
+
+/** Finds the bridge and leaves it as it is, or makes it. Either way it is up then. */
+export const ensureBridge: Step<AddState> = {
+  name: "ensure the bridge",
+  apply(state) {
+    const { node, config } = state;
+    const found = findBridge(node, config.bridge);
+    state.bridge = found ?? newBridge(state);
+    if (!state.bridge.up) node.run(setLinkUp(node.batch(), state.bridge.index));
+  },
+  undo({ node, bridge, bridgeCreated }) {
+    if (!bridgeCreated || bridge === undefined) return;
+    const [ports] = node.run(dumpLinks(node.batch(), bridge.index));
+    if (ports?.messages.length === 0) deleteIfPresent(node, bridge.index);
+  },
+};
+
+/** Only for a configuration that asks for it: a bridge somebody else made promiscuous stays so. */
+export const makeBridgePromiscuous: Step<AddState> = {
+  name: "make the bridge promiscuous",
+  apply(state) {
+    const bridge = made(state.bridge, "the bridge");
+    if ((bridge.flags & IFF_PROMISC) !== 0) return;
+    state.node.run(setPromiscuous(state.node.batch(), bridge.index, true));
+    state.promiscuousSet = true;
+  },
+  undo({ node, bridge, promiscuousSet }) {
+    if (bridge !== undefined && promiscuousSet) node.transact(setPromiscuous(node.batch(), bridge.index, false));
+  },
+};
+
+export function findBridge(node: NetlinkSocket, name: string): Link | undefined {
+  const [answer] = node.transact(getLink(node.batch(), name));
+  const link = linkOf(answer);
+  if (link === undefined || link.kind === "bridge") return link;
+  const kind = link.kind === "" ? "a device" : `a ${link.kind}`;
+  throw new CniError(NOT_A_BRIDGE, `"${name}" is ${kind}, not a bridge: name a bridge in the network configuration`);
+}
+
+function newBridge(state: AddState): Link {
+  const { node, config } = state;
+  const name = config.bridge;
+  const answers = node.transact(getLink(createBridge(node.batch(), name, config.mtu), name));
+  const [created, looked] = answers;
+  if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
+  const bridge = created?.error === undefined ? linkOf(looked) : findBridge(node, name);
+  if (bridge === undefined) {
+    throw new CniError(TRY_AGAIN_LATER, `bridge ${name} was deleted while it was being made: try again`);
+  }
+  state.bridgeCreated = created?.error === undefined;
+  if (state.bridgeCreated) ignoreRouterAdvertisements(state, name);
+  return bridge;
+}
+
+/** A node must not take routes from what its containers announce. */
+function ignoreRouterAdvertisements({ call }: AddState, bridge: string): void {
+  try {
+    call.host.writeFile(`/proc/sys/net/ipv6/conf/${bridge}/accept_ra`, "0");
+  } catch {
+    // Without IPv6, or with /proc read-only, there is nothing to switch off or no way to do it.
+  }
+}
+
+export function deleteIfPresent(node: NetlinkSocket, which: string | number): void {
+  const [answer] = node.transact(deleteLink(node.batch(), which));
+  if (answer?.error !== undefined && errnoOf(answer.error) !== ENODEV) throw answer.error;
+}

@@ -1,0 +1,71 @@
+/** CHECK: is the attachment still what ADD made? */
+
+import { getLink, type Link, linkOf } from "../netlink/link.ts";
+import { NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
+import { CHECK_FAILED, CniError } from "../protocol/cni-error.ts";
+import type { ConfigObject } from "../protocol/config-object.ts";
+import { formatMacAddress, parseMacAddress } from "../protocol/mac-address.ts";
+import type { Call } from "../protocol/plugin.ts";
+import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
+import { findBridge } from "./bridge-steps.ts";
+import { type BridgeConfig, readBridgeConfig } from "./config.ts";
+import { openNetns } from "./netns.ts";
+
+export function check(call: Call): undefined {
+  const { host, request, warn } = call;
+  const config = readBridgeConfig(request.config, request.args, warn);
+  const expected = interfaceOfPreviousResult(request.config, request.ifname, request.netns);
+  const node = new NetlinkSocket(host);
+  const { socket } = openNetns(host, request);
+
+  const bridge = findBridge(node, config.bridge);
+  if (bridge === undefined) throw failed(`bridge ${config.bridge} not found`);
+  const inside = linkOf(socket.transact(getLink(socket.batch(), request.ifname))[0]);
+  if (inside === undefined) throw failed(`interface ${request.ifname} not found in ${request.netns}`);
+  checkContainerInterface(inside, expected, config);
+  const port = findPort(node, request) ?? linkOf(node.transact(getLink(node.batch(), inside.peer))[0]);
+  if (port === undefined) throw failed(`the node's end of ${request.ifname} not found`);
+  checkPort(port, inside, bridge, config);
+}
+
+function checkContainerInterface(link: Link, expected: ConfigObject, { mtu, containerDown }: BridgeConfig): void {
+  if (link.kind !== "veth") throw failed(`interface ${link.name} is not a veth`);
+  const mac = parseMacAddress(expected.string("mac") ?? "");
+  if (mac !== undefined && formatMacAddress(mac) !== link.mac) {
+    throw failed(`interface ${link.name} has MAC ${link.mac}, ADD gave it ${formatMacAddress(mac)}`);
+  }
+  if (mtu !== undefined && link.mtu !== mtu) throw failed(`interface ${link.name} has MTU ${link.mtu}, not ${mtu}`);
+  if (!containerDown && !link.up) throw failed(`interface ${link.name} is down`);
+}
+
+function checkPort(port: Link, inside: Link, bridge: Link, config: BridgeConfig): void {
+  if (port.peer !== inside.index) throw failed(`${port.name} is not the other end of ${inside.name}`);
+  if (port.master !== bridge.index) throw failed(`${port.name} is not a port of bridge ${bridge.name}`);
+  if (!port.up) throw failed(`${port.name} is down`);
+  if (config.hairpin !== port.bridgePort?.hairpin) throw failed(`${port.name}: hairpin mode is not ${config.hairpin}`);
+  if (config.isolated !== port.bridgePort.isolated) throw failed(`${port.name}: isolation is not ${config.isolated}`);
+  if (config.promiscuous && (bridge.flags & IFF_PROMISC) === 0)
+    throw failed(`bridge ${bridge.name} is not promiscuous`);
+}
+
+function findPort(node: NetlinkSocket, attachment: Attachment): Link | undefined {
+  const alias = hostInterfaceAlias(attachment);
+  for (let candidate = 0; candidate < HOST_NAME_CANDIDATES; candidate++) {
+    const link = linkOf(node.transact(getLink(node.batch(), hostInterfaceName(attachment, candidate)))[0]);
+    if (link?.alias === alias) return link;
+  }
+  return undefined;
+}
+
+function interfaceOfPreviousResult(config: ConfigObject, ifname: string, netns: string): ConfigObject {
+  if (config.raw("prevResult") === undefined) throw config.fault("prevResult", "the result of the ADD");
+  const interfaces = config.object("prevResult").objects("interfaces");
+  const found = interfaces.find((one) => one.string("name") === ifname && one.string("sandbox") === netns);
+  if (found !== undefined) return found;
+  throw failed(`prevResult has no interface ${ifname} in ${netns}`);
+}
+
+function failed(what: string): CniError {
+  return new CniError(CHECK_FAILED, `the attachment is not as ADD left it: ${what}`);
+}

@@ -1,0 +1,136 @@
+/** Steps of an ADD that concern the veth pair: the port on the bridge and the container's interface. */
+
+import { createVethPair, setBridgePort } from "../netlink/bridge.ts";
+import { EEXIST, ENOBUFS } from "../netlink/errno.ts";
+import { getLink, type Link, linkOf, setAlias, setLinkUp } from "../netlink/link.ts";
+import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
+import { CniError, INTERFACE_EXISTS, PORT_NOT_UP, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
+import type { Step } from "../protocol/steps.ts";
+import { type AddState, made } from "./add-state.ts";
+import { HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
+import { deleteIfPresent, ensureBridge } from "./bridge-steps.ts";
+
+/** How often the bridge may be deleted under our hands before we give up. */
+const BRIDGE_RETRIES = 3;
+
+const PORT_UP_TIMEOUT_MS = 2500;
+
+/** Both ends in place, down. */
+export const createPair: Step<AddState> = {
+  name: "create the veth pair",
+  apply(state) {
+    for (let candidate = 0, retries = 0; candidate < HOST_NAME_CANDIDATES; ) {
+      const name = hostInterfaceName(state.attachment, candidate);
+      const bridge = made(state.bridge, "the bridge");
+      const [created, looked] = state.node.transact(getLink(requestPair(state, name, bridge.index), name));
+      const existing = linkOf(looked);
+      if (created?.error === undefined) {
+        state.port = made(existing, "the veth pair");
+        return;
+      }
+      if (created.error.errno === EEXIST) {
+        if (existing === undefined || existing.alias === hostInterfaceAlias(state.attachment))
+          throw interfaceExists(state);
+        candidate++;
+      } else {
+        if (++retries > BRIDGE_RETRIES || !bridgeWasDeleted(state, bridge)) throw created.error;
+        ensureBridge.apply(state);
+      }
+    }
+    throw new CniError(TRY_AGAIN_LATER, "every name for the node's end of the veth pair is taken by another interface");
+  },
+  undo({ node, port }) {
+    if (port !== undefined) deleteIfPresent(node, port.index);
+  },
+};
+
+function requestPair({ node, attachment, netns, mac, config }: AddState, hostName: string, master: number) {
+  const { mtu } = config;
+  return createVethPair(node.batch(), { hostName, master, peerName: attachment.ifname, netns, peerMac: mac, mtu });
+}
+
+function interfaceExists({ attachment, call }: AddState): CniError {
+  const { ifname } = attachment;
+  const where = `network namespace ${call.request.netns}`;
+  return new CniError(
+    INTERFACE_EXISTS,
+    `interface ${ifname} already exists in ${where}: DEL it first or choose another name`,
+  );
+}
+
+function bridgeWasDeleted({ node }: AddState, bridge: Link): boolean {
+  return linkOf(node.transact(getLink(node.batch(), bridge.index))[0]) === undefined;
+}
+
+/** Names the attachment in the alias, sets the port's flags before it forwards anything, and brings it up. */
+export const configurePort: Step<AddState> = {
+  name: "configure the port",
+  apply({ node, port, attachment, config }) {
+    const { index } = made(port, "the veth pair");
+    const batch = setAlias(node.batch(), index, hostInterfaceAlias(attachment));
+    if (config.hairpin || config.isolated) setBridgePort(batch, index, config);
+    node.run(setLinkUp(batch, index));
+  },
+};
+
+export const bringContainerUp: Step<AddState> = {
+  name: "bring the container's interface up",
+  apply({ container, attachment }) {
+    container.run(setLinkUp(container.batch(), attachment.ifname));
+  },
+};
+
+/** Reads bridge and port as they are now: the bridge's MAC and MTU may have changed with its first ports. */
+export const readBack: Step<AddState> = {
+  name: "read back bridge and port",
+  apply(state) {
+    const { node, port, bridge } = state;
+    const batch = getLink(node.batch(), made(port, "the veth pair").index);
+    const [portAnswer, bridgeAnswer] = node.run(getLink(batch, made(bridge, "the bridge").index));
+    state.port = made(linkOf(portAnswer), "the veth pair");
+    state.bridge = made(linkOf(bridgeAnswer), "the bridge");
+  },
+};
+
+/** A runtime may send through the interface as soon as ADD returns. */
+export const awaitPortUp: Step<AddState> = {
+  name: "wait until the port forwards",
+  apply(state) {
+    const port = made(state.port, "the veth pair");
+    if (port.operState === IF_OPER_UP) return;
+    const { host } = state.call;
+    const deadline = host.monotonicMs() + PORT_UP_TIMEOUT_MS;
+    const events = new NetlinkSocket(host, -1, RTMGRP_LINK);
+    try {
+      while (currentState(state, port) !== IF_OPER_UP) {
+        const rest = deadline - host.monotonicMs();
+        if (rest <= 0) throw portNotUp(port.name);
+        host.poll([events.fd], Math.ceil(rest));
+        drain(events);
+      }
+    } finally {
+      events.close();
+    }
+  },
+};
+
+function currentState({ node }: AddState, port: Link): number {
+  return made(linkOf(node.transact(getLink(node.batch(), port.index))[0]), "the veth pair").operState;
+}
+
+/** What the events say does not matter, only that something changed. */
+function drain(events: NetlinkSocket): void {
+  try {
+    while (events.receiveEvents().length > 0);
+  } catch (error) {
+    if (errnoOf(error) !== ENOBUFS) throw error;
+  }
+}
+
+function portNotUp(name: string): CniError {
+  return new CniError(
+    PORT_NOT_UP,
+    `bridge port ${name} did not come up within ${PORT_UP_TIMEOUT_MS} ms: see the node's kernel log`,
+  );
+}

@@ -1,0 +1,197 @@
+/**
+ * `npm run build:plugins [-- --arch amd64|arm64]`: makes the static executables `dist/cni/<arch>/{bridge,link-monitor}`.
+ *
+ * TypeScript is bundled by esbuild, compiled to QuickJS bytecode by the build script of the Rust crate `host/`, and
+ * linked into it. Nothing is done when the inputs are those of the last build. Tests and the demo call `buildPlugins`.
+ */
+
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { copyFile, glob, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+import { PRODUCT_VERSION } from "../src/api/names.ts";
+
+export const PLUGINS = ["bridge", "link-monitor"] as const;
+export type Arch = "amd64" | "arm64";
+
+export interface BuildOptions {
+  readonly arch?: Arch;
+  readonly log?: (line: string) => void;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** A sentence for the person at the terminal, without a stack. */
+export class BuildError extends Error {}
+
+const ROOT = path.resolve(import.meta.dirname, "..");
+const HOST = path.join(ROOT, "cni-plugins/host");
+const BUNDLES = path.join(HOST, "target/bundles");
+const STAMP = ".inputs.sha256";
+
+const TARGETS: Readonly<Record<Arch, string>> = {
+  amd64: "x86_64-unknown-linux-gnu",
+  arm64: "aarch64-unknown-linux-gnu",
+};
+
+/** Builds what is out of date and gives the directory of the executables. Throws BuildError for a missing tool. */
+export async function buildPlugins(options: BuildOptions = {}): Promise<string> {
+  const { arch = machineArch(), log = () => {}, env = process.env } = options;
+  const directory = path.join(ROOT, "dist/cni", arch);
+  const inputs = await hashInputs();
+  if (await isUpToDate(directory, inputs)) return directory;
+  requireTools(arch, env);
+  log(`building the CNI plugins for ${arch} (about a minute the first time)`);
+  await bundle();
+  await cargoBuild(arch, env);
+  await mkdir(directory, { recursive: true });
+  for (const plugin of PLUGINS) {
+    const built = path.join(HOST, "target", TARGETS[arch], "release", plugin);
+    await replaceFile(path.join(directory, plugin), (temporary) => copyFile(built, temporary));
+  }
+  await replaceFile(path.join(directory, STAMP), (temporary) => writeFile(temporary, inputs));
+  return directory;
+}
+
+export function machineArch(): Arch {
+  if (process.arch === "x64") return "amd64";
+  if (process.arch === "arm64") return "arm64";
+  throw new BuildError(`the CNI plugins are made for amd64 and arm64, this machine is ${process.arch}`);
+}
+
+async function hashInputs(): Promise<string> {
+  const patterns = ["cni-plugins/**/*.{ts,rs,toml,lock}", "src/api/names.ts", "package-lock.json"];
+  const files: string[] = [];
+  for await (const file of glob(patterns, { cwd: ROOT })) if (!file.includes("/target/")) files.push(file);
+  const hash = createHash("sha256");
+  for (const file of files.sort()) {
+    hash.update(file).update("\0");
+    hash.update(await readFile(path.join(ROOT, file))).update("\0");
+  }
+  return hash.digest("hex");
+}
+
+async function isUpToDate(directory: string, inputs: string): Promise<boolean> {
+  if (!PLUGINS.every((plugin) => existsSync(path.join(directory, plugin)))) return false;
+  return (await readFile(path.join(directory, STAMP), "utf8").catch(() => "")) === inputs;
+}
+
+async function bundle(): Promise<void> {
+  for (const plugin of PLUGINS) {
+    const { outputFiles } = await build({
+      entryPoints: [path.join(ROOT, "cni-plugins", plugin, "main.ts")],
+      bundle: true,
+      format: "esm",
+      platform: "neutral",
+      target: "es2023",
+      minify: true,
+      legalComments: "none",
+      define: { PRODUCT_VERSION: JSON.stringify(PRODUCT_VERSION) },
+      write: false,
+      logLevel: "silent",
+    });
+    const text = outputFiles[0]?.text ?? "";
+    const file = path.join(BUNDLES, `${plugin}.js`);
+    if ((await readFile(file, "utf8").catch(() => "")) === text) continue;
+    await mkdir(BUNDLES, { recursive: true });
+    await replaceFile(file, (temporary) => writeFile(temporary, text));
+  }
+}
+
+function requireTools(arch: Arch, env: NodeJS.ProcessEnv): void {
+  const needed = [
+    { tool: "cargo", install: "Rust 1.87 or later (https://rustup.rs)" },
+    { tool: "cc", install: "a C compiler (gcc)" },
+    ...(isCross(arch) ? [{ tool: crossTool("gcc"), install: "gcc-aarch64-linux-gnu" }] : []),
+  ];
+  for (const { tool, install } of needed) {
+    if (spawnSync(tool, ["--version"], { env, stdio: "ignore" }).error !== undefined) {
+      throw new BuildError(`${tool} was not found: install ${install} to build the CNI plugins`);
+    }
+  }
+  const target = TARGETS[arch];
+  const libdir = spawnSync("rustc", ["--print", "target-libdir", "--target", target], { env, encoding: "utf8" }).stdout;
+  if (!existsSync((libdir ?? "").trim())) {
+    throw new BuildError(`Rust has no standard library for ${target}: run \`rustup target add ${target}\` first`);
+  }
+}
+
+function isCross(arch: Arch): boolean {
+  return arch !== machineArch();
+}
+
+function crossTool(name: string): string {
+  return `aarch64-linux-gnu-${name}`;
+}
+
+async function cargoBuild(arch: Arch, env: NodeJS.ProcessEnv): Promise<void> {
+  const target = TARGETS[arch];
+  const cargoHome = env.CARGO_HOME ?? path.join(homedir(), ".cargo");
+  const flags = [
+    "-Ctarget-feature=+crt-static",
+    "-Crelocation-model=static",
+    `--remap-path-prefix=${cargoHome}=cargo`,
+    `--remap-path-prefix=${ROOT}=.`,
+  ];
+  const cross = {
+    CC_aarch64_unknown_linux_gnu: crossTool("gcc"),
+    AR_aarch64_unknown_linux_gnu: crossTool("ar"),
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER: crossTool("gcc"),
+  };
+  const args = ["build", "--release", "--locked", "--bins", "--target", target];
+  const { code, output } = await run("cargo", args, {
+    ...env,
+    ...(isCross(arch) ? cross : {}),
+    CARGO_ENCODED_RUSTFLAGS: flags.join("\x1f"),
+  });
+  if (code !== 0) throw new BuildError(`cargo could not build the CNI plugins for ${arch}:\n${output.trimEnd()}`);
+}
+
+function run(
+  command: string,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: HOST, env, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+    }
+    child.on("error", reject).on("close", (code) => resolve({ code, output }));
+  });
+}
+
+/** A reader sees the old file or the new one, and a running executable is never written to. */
+async function replaceFile(file: string, write: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = `${file}.${process.pid}.tmp`;
+  try {
+    await write(temporary);
+    await rename(temporary, file);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { arch: { type: "string", default: machineArch() } } });
+  const { arch } = values;
+  if (arch !== "amd64" && arch !== "arm64") throw new BuildError(`--arch must be amd64 or arm64, found ${arch}`);
+  const directory = await buildPlugins({ arch, log: (line) => console.error(line) });
+  for (const plugin of PLUGINS) {
+    const file = path.join(directory, plugin);
+    console.log(`${path.relative(ROOT, file)}  ${((await stat(file)).size / 1e6).toFixed(2)} MB`);
+  }
+}
+
+if (import.meta.main) {
+  await main().catch((error: unknown) => {
+    console.error(error instanceof BuildError ? error.message : error);
+    process.exitCode = 1;
+  });
+}

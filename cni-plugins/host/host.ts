@@ -1,0 +1,35 @@
+/**
+ * The native seam as TypeScript sees it: the global `host` of the executables, made by `src/api.rs`. Unit tests give the
+ * plugins an in-memory one. Each call that can fail throws an Error with `errno` (number) and `syscall`.
+ */
+
+import type { NetlinkTransport } from "../netlink/netlink-socket.ts";
+
+export interface Host extends NetlinkTransport {
+  /** The command line without the program's name. */
+  args(): string[];
+  env(name: string): string | undefined;
+  /** EFBIG for more than `limitBytes`, EILSEQ for bytes that are no UTF-8. */
+  readStdin(limitBytes: number): string;
+  read(fd: number, buffer: Uint8Array): number;
+  write(fd: number, text: string): void;
+  exit(code: number): void;
+  /** Writes a file that exists, as those under /proc/sys do. */
+  writeFile(path: string, text: string): void;
+  /** Fills the buffer with random bytes. */
+  random(buffer: Uint8Array): void;
+  monotonicMs(): number;
+  openNetns(path: string): number;
+  isOwnNetns(fd: number): boolean;
+  /** poll(2) for input; the returned event bits, one for each descriptor. -1: no timeout. */
+  poll(fds: readonly number[], timeoutMs: number): number[];
+}
+
+export const STDIN = 0;
+export const STDOUT = 1;
+export const STDERR = 2;
+
+/** Event bits of `poll`. */
+export const POLLIN = 1;
+export const POLLERR = 8;
+export const POLLHUP = 16;

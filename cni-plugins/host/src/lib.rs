@@ -1,0 +1,86 @@
+//! The one native seam of the CNI plugins: runs bytecode made from their TypeScript and gives it the system calls
+//! listed in `host.ts` as methods of the global object `host`. `sys` holds the calls, `api` shows them to JavaScript.
+//! Used by the executables in `src/bin` alone.
+
+mod api;
+pub mod sys;
+
+use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Module, Runtime, context::intrinsic};
+
+/// A configuration of 1 MiB needs 20 MiB at most; whoever starts us pays for the memory.
+const MEMORY_LIMIT_BYTES: usize = 40 << 20;
+
+/// A quarter of the smallest stack that a process is usually given.
+const STACK_LIMIT_BYTES: usize = 512 << 10;
+
+type Intrinsics = (intrinsic::Json, intrinsic::TypedArrays);
+
+/// Runs one plugin. A plugin ends itself through `host.exit`; whatever else ends it is answered as an internal error.
+pub fn run(bytecode: &'static [u8]) -> ! {
+    std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));
+    let detail = match start() {
+        Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx, bytecode)),
+        Err(error) => error.to_string(),
+    };
+    last_resort(&detail)
+}
+
+fn start() -> rquickjs::Result<(Runtime, Context)> {
+    let runtime = Runtime::new()?;
+    runtime.set_memory_limit(MEMORY_LIMIT_BYTES);
+    runtime.set_max_stack_size(STACK_LIMIT_BYTES);
+    let context = Context::custom::<Intrinsics>(&runtime)?;
+    Ok((runtime, context))
+}
+
+fn evaluate(ctx: &Ctx<'_>, bytecode: &'static [u8]) -> String {
+    let outcome = api::install(ctx).and_then(|()| {
+        // SAFETY: this executable's build made the bytecode with the same QuickJS.
+        let (_, done) = unsafe { Module::load(ctx.clone(), bytecode) }?.eval()?;
+        done.finish::<()>()
+    });
+    match outcome.catch(ctx) {
+        Ok(()) => "the plugin returned without an answer".into(),
+        Err(CaughtError::Exception(exception)) => exception.message().unwrap_or_else(|| "exception".into()),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The answer when the interpreter can't give one: out of memory, out of stack, a panic of this program.
+fn last_resort(detail: &str) -> ! {
+    let _ = sys::write_all(libc::STDOUT_FILENO, last_resort_answer(detail).as_bytes());
+    sys::exit(1)
+}
+
+fn last_resort_answer(detail: &str) -> String {
+    let mut text = String::new();
+    for c in detail.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            c if c.is_control() => text.push(' '),
+            c => text.push(c),
+        }
+    }
+    format!(
+        "{{\"cniVersion\":\"1.0.0\",\"code\":100,\"msg\":\"the plugin failed before it could answer; \
+         this is a defect of the plugin or the node is out of memory\",\"details\":\"{text}\"}}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_resort_answer_escapes_what_json_needs_escaped() {
+        let answer = last_resort_answer("a \"quoted\" \\ line\nand another");
+        assert!(answer.contains(r#""details":"a \"quoted\" \\ line and another""#), "{answer}");
+    }
+
+    #[test]
+    fn an_exception_of_the_plugin_becomes_the_detail_of_the_last_resort() {
+        let (_runtime, context) = start().unwrap();
+        let detail = context.with(|ctx| evaluate(&ctx, b"not bytecode"));
+        assert!(!detail.is_empty());
+    }
+}

@@ -1,0 +1,122 @@
+/**
+ * Follows the links of the network namespace it runs in and prints what it sees as JSON lines: every link, then
+ * `synced`, then changes as they come. `lost` and `resync` begin the whole list again, up to the next `synced`.
+ */
+
+import { type Host, POLLERR, POLLHUP, POLLIN, STDIN, STDOUT } from "../host/host.ts";
+import { ENOBUFS, EPIPE } from "../netlink/errno.ts";
+import { dumpLinks, type Link, linkFamily, readLink } from "../netlink/link.ts";
+import type { Message } from "../netlink/message-reader.ts";
+import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { AF_UNSPEC, NLM_F_DUMP_INTR, RTM_DELLINK, RTM_NEWLINK, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
+
+/** A list that changed while the kernel wrote it may lack links; it is read again so many times. */
+const DUMP_ATTEMPTS = 20;
+
+export class LinkMonitor {
+  readonly #host: Host;
+  readonly #resyncMs: number;
+  readonly #events: NetlinkSocket;
+  readonly #requests: NetlinkSocket;
+  readonly #stdin = new Uint8Array(256);
+  /** The last line printed for each index: the kernel also tells changes that are of no interest here. */
+  #printed: Record<number, string> = {};
+
+  constructor(host: Host, resyncMs: number) {
+    this.#host = host;
+    this.#resyncMs = resyncMs;
+    // Subscribed before the first list, so that no change falls between.
+    this.#events = new NetlinkSocket(host, -1, RTMGRP_LINK);
+    this.#requests = new NetlinkSocket(host);
+  }
+
+  /** Returns when whoever started it is gone: stdin ended or stdout was closed. */
+  run(): void {
+    try {
+      this.#printAll();
+      this.#follow();
+    } catch (error) {
+      if (errnoOf(error) !== EPIPE) throw error;
+    }
+  }
+
+  #follow(): void {
+    let resyncAt = this.#host.monotonicMs() + this.#resyncMs;
+    for (;;) {
+      const restMs = Math.max(0, Math.ceil(resyncAt - this.#host.monotonicMs()));
+      const [events = 0, input = 0, output = 0] = this.#host.poll([this.#events.fd, STDIN, STDOUT], restMs);
+      if ((output & (POLLERR | POLLHUP)) !== 0 || (input !== 0 && this.#inputEnded(input))) return;
+      if (events !== 0) this.#readEvents();
+      if (this.#host.monotonicMs() >= resyncAt) {
+        this.#print({ event: "resync" });
+        this.#printAll();
+        resyncAt = this.#host.monotonicMs() + this.#resyncMs;
+      }
+    }
+  }
+
+  /** What comes on stdin does not matter, only that it is open. */
+  #inputEnded(events: number): boolean {
+    return (events & POLLIN) === 0 || this.#host.read(STDIN, this.#stdin) === 0;
+  }
+
+  #readEvents(): void {
+    try {
+      for (;;) {
+        const messages = this.#events.receiveEvents();
+        if (messages.length === 0) return;
+        for (const message of messages) this.#printChange(message);
+      }
+    } catch (error) {
+      if (errnoOf(error) !== ENOBUFS) throw error;
+      this.#print({ event: "lost" });
+      this.#printAll();
+    }
+  }
+
+  #printChange(message: Message): void {
+    // A bridge's messages about a port have another family: its RTM_DELLINK does not mean that the link is gone.
+    if (linkFamily(message) !== AF_UNSPEC) return;
+    if (message.type === RTM_NEWLINK) {
+      const link = readLink(message);
+      const line = describeLink(link);
+      if (this.#printed[link.index] !== line) this.#printLink(link, line);
+    } else if (message.type === RTM_DELLINK) {
+      const { index, name } = readLink(message);
+      if (this.#printed[index] === undefined) return;
+      delete this.#printed[index];
+      this.#print({ event: "gone", index, name });
+    }
+  }
+
+  #printAll(): void {
+    this.#printed = {};
+    for (const message of this.#dump()) {
+      const link = readLink(message);
+      this.#printLink(link, describeLink(link));
+    }
+    this.#print({ event: "synced" });
+  }
+
+  #dump(): readonly Message[] {
+    for (let attempt = 1; ; attempt++) {
+      const [answer] = this.#requests.run(dumpLinks(this.#requests.batch()));
+      const messages = answer?.messages ?? [];
+      const interrupted = messages.some(({ flags }) => (flags & NLM_F_DUMP_INTR) !== 0);
+      if (!interrupted || attempt === DUMP_ATTEMPTS) return messages;
+    }
+  }
+
+  #printLink({ index }: Link, line: string): void {
+    this.#printed[index] = line;
+    this.#host.write(STDOUT, line);
+  }
+
+  #print(event: object): void {
+    this.#host.write(STDOUT, `${JSON.stringify(event)}\n`);
+  }
+}
+
+function describeLink({ index, name, kind, up, master, mac, mtu }: Link): string {
+  return `${JSON.stringify({ event: "link", index, name, kind, up, master, mac, mtu })}\n`;
+}

@@ -1,0 +1,52 @@
+/** Names and meanings of the errors that links and bridges give. The same numbers on amd64 and arm64. */
+
+export const EPERM = 1;
+export const ENOENT = 2;
+export const EINTR = 4;
+export const EAGAIN = 11;
+export const ENOMEM = 12;
+export const EBUSY = 16;
+export const EEXIST = 17;
+export const ENODEV = 19;
+export const EINVAL = 22;
+export const EFBIG = 27;
+export const EPIPE = 32;
+export const EILSEQ = 84;
+export const ENOBUFS = 105;
+
+const NAMES: Readonly<Record<number, string>> = {
+  1: "EPERM, operation not permitted",
+  2: "ENOENT, no such file or directory",
+  4: "EINTR, interrupted",
+  5: "EIO, input/output error",
+  11: "EAGAIN, try again",
+  12: "ENOMEM, out of memory",
+  13: "EACCES, permission denied",
+  16: "EBUSY, device or resource busy",
+  17: "EEXIST, already exists",
+  19: "ENODEV, no such device",
+  20: "ENOTDIR, not a directory",
+  22: "EINVAL, invalid argument",
+  23: "ENFILE, too many open files on the node",
+  24: "EMFILE, too many open files",
+  27: "EFBIG, too large",
+  28: "ENOSPC, no space left",
+  30: "EROFS, read-only file system",
+  32: "EPIPE, broken pipe",
+  34: "ERANGE, out of range",
+  40: "ELOOP, would make a loop",
+  84: "EILSEQ, not valid UTF-8",
+  90: "EMSGSIZE, message too long",
+  95: "EOPNOTSUPP, not supported by this kernel or device",
+  98: "EADDRINUSE, address in use",
+  99: "EADDRNOTAVAIL, address not usable",
+  100: "ENETDOWN, network is down",
+  105: "ENOBUFS, no buffer space",
+  107: "ENOTCONN, not connected",
+  110: "ETIMEDOUT, timed out",
+};
+
+/** "EEXIST, already exists"; "errno 999" for one without a name here. */
+export function describeErrno(errno: number): string {
+  return NAMES[errno] ?? `errno ${errno}`;
+}

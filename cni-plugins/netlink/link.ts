@@ -1,0 +1,138 @@
+/** Links: requests about them and what the kernel says of one. */
+
+import { ENODEV } from "./errno.ts";
+import type { MessageBatch } from "./message-batch.ts";
+import { eachAttribute, type Message, readText } from "./message-reader.ts";
+import type { Answer } from "./netlink-socket.ts";
+import * as nl from "./rtnetlink.ts";
+
+export interface Link {
+  readonly index: number;
+  readonly name: string;
+  /** "bridge", "veth", ...; "" for a physical device. */
+  readonly kind: string;
+  readonly flags: number;
+  readonly up: boolean;
+  readonly operState: number;
+  /** Lower case with colons; "" when the device has none. */
+  readonly mac: string;
+  readonly mtu: number;
+  /** Index of the bridge or bond it belongs to; 0 for none. */
+  readonly master: number;
+  /** Index of the other end of a veth pair, in its own namespace; 0 for none. */
+  readonly peer: number;
+  readonly alias: string;
+  /** How many users keep it promiscuous. */
+  readonly promiscuity: number;
+  /** Present when it is a port of a bridge. */
+  readonly bridgePort: { readonly hairpin: boolean; readonly isolated: boolean } | undefined;
+}
+
+const IFINFO_BYTES = 16;
+
+/** Asks for one link, by name or by index. */
+export function getLink(batch: MessageBatch, which: string | number): MessageBatch {
+  batch.request(`look up interface ${which}`, nl.RTM_GETLINK);
+  batch.linkHeader(nl.AF_UNSPEC, typeof which === "number" ? which : 0);
+  batch.u32(nl.IFLA_EXT_MASK, nl.RTEXT_FILTER_SKIP_STATS);
+  return typeof which === "string" ? batch.text(nl.IFLA_IFNAME, which) : batch;
+}
+
+/** Asks for every link, or for the ports of one bridge. */
+export function dumpLinks(batch: MessageBatch, master = 0): MessageBatch {
+  batch.request("list interfaces", nl.RTM_GETLINK, nl.NLM_F_DUMP);
+  batch.linkHeader(nl.AF_UNSPEC, 0).u32(nl.IFLA_EXT_MASK, nl.RTEXT_FILTER_SKIP_STATS);
+  return master === 0 ? batch : batch.u32(nl.IFLA_MASTER, master);
+}
+
+export function deleteLink(batch: MessageBatch, which: string | number): MessageBatch {
+  batch.request(`delete interface ${which}`, nl.RTM_DELLINK);
+  batch.linkHeader(nl.AF_UNSPEC, typeof which === "number" ? which : 0);
+  return typeof which === "string" ? batch.text(nl.IFLA_IFNAME, which) : batch;
+}
+
+export function setLinkUp(batch: MessageBatch, which: string | number): MessageBatch {
+  batch.request(`bring interface ${which} up`, nl.RTM_NEWLINK);
+  batch.linkHeader(nl.AF_UNSPEC, typeof which === "number" ? which : 0, nl.IFF_UP, nl.IFF_UP);
+  return typeof which === "string" ? batch.text(nl.IFLA_IFNAME, which) : batch;
+}
+
+export function setPromiscuous(batch: MessageBatch, index: number, on: boolean): MessageBatch {
+  batch.request(`set promiscuous mode of interface ${index}`, nl.RTM_NEWLINK);
+  return batch.linkHeader(nl.AF_UNSPEC, index, on ? nl.IFF_PROMISC : 0, nl.IFF_PROMISC);
+}
+
+export function setAlias(batch: MessageBatch, index: number, alias: string): MessageBatch {
+  batch.request(`set the alias of interface ${index}`, nl.RTM_NEWLINK);
+  return batch.linkHeader(nl.AF_UNSPEC, index).text(nl.IFLA_IFALIAS, alias);
+}
+
+/** The link in the answer to `getLink`; undefined when there is none of that name. Throws any other error. */
+export function linkOf(answer: Answer | undefined): Link | undefined {
+  if (answer?.error !== undefined) {
+    if (answer.error.errno === ENODEV) return undefined;
+    throw answer.error;
+  }
+  const message = answer?.messages[0];
+  return message === undefined ? undefined : readLink(message);
+}
+
+/** Of an RTM_NEWLINK or RTM_DELLINK message. */
+export function readLink({ view, start, end }: Message): Link {
+  const flags = view.getUint32(start + 8, true);
+  const link = {
+    index: view.getInt32(start + 4, true),
+    name: "",
+    kind: "",
+    flags,
+    up: (flags & nl.IFF_UP) !== 0,
+    operState: 0,
+    mac: "",
+    mtu: 0,
+    master: 0,
+    peer: 0,
+    alias: "",
+    promiscuity: 0,
+    bridgePort: undefined as Link["bridgePort"],
+  };
+  eachAttribute(view, start + IFINFO_BYTES, end, (type, from, to) => {
+    if (type === nl.IFLA_IFNAME) link.name = readText(view, from, to);
+    else if (type === nl.IFLA_ADDRESS) link.mac = readHex(view, from, to);
+    else if (type === nl.IFLA_MTU) link.mtu = view.getUint32(from, true);
+    else if (type === nl.IFLA_LINK) link.peer = view.getUint32(from, true);
+    else if (type === nl.IFLA_MASTER) link.master = view.getUint32(from, true);
+    else if (type === nl.IFLA_OPERSTATE) link.operState = view.getUint8(from);
+    else if (type === nl.IFLA_IFALIAS) link.alias = readText(view, from, to);
+    else if (type === nl.IFLA_PROMISCUITY) link.promiscuity = view.getUint32(from, true);
+    else if (type === nl.IFLA_LINKINFO) {
+      eachAttribute(view, from, to, (info, at, infoEnd) => {
+        if (info === nl.IFLA_INFO_KIND) link.kind = readText(view, at, infoEnd);
+        else if (info === nl.IFLA_INFO_SLAVE_DATA) link.bridgePort = readBridgePort(view, at, infoEnd);
+      });
+    }
+  });
+  return link;
+}
+
+/** The address family an RTM_*LINK message speaks for: AF_BRIDGE ones are about a port, not about the link. */
+export function linkFamily({ view, start }: Message): number {
+  return view.getUint8(start);
+}
+
+function readBridgePort(view: DataView, start: number, end: number): { hairpin: boolean; isolated: boolean } {
+  const port = { hairpin: false, isolated: false };
+  eachAttribute(view, start, end, (type, from) => {
+    if (type === nl.IFLA_BRPORT_MODE) port.hairpin = view.getUint8(from) !== 0;
+    else if (type === nl.IFLA_BRPORT_ISOLATED) port.isolated = view.getUint8(from) !== 0;
+  });
+  return port;
+}
+
+function readHex(view: DataView, start: number, end: number): string {
+  let text = "";
+  for (let at = start; at < end; at++) {
+    const byte = view.getUint8(at);
+    text += (at > start ? ":" : "") + (byte < 16 ? "0" : "") + byte.toString(16);
+  }
+  return text;
+}

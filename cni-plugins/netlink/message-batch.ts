@@ -1,0 +1,114 @@
+/**
+ * Writes rtnetlink requests, several of them into one buffer that takes one `send`. The kernel works through them in
+ * order and answers each, also those after a failed one.
+ *
+ * This folder is the codec for rtnetlink: Uint8Array and DataView only, so it runs unchanged in Node and in QuickJS.
+ * It imports nothing of ours; the plugins and the tests import it.
+ */
+
+import { NLM_F_ACK, NLM_F_REQUEST } from "./rtnetlink.ts";
+import { encodeUtf8 } from "./utf8.ts";
+
+const HEADER_BYTES = 16;
+const NLA_F_NESTED = 0x8000;
+const INITIAL_BYTES = 1024;
+const ALIGN = 4;
+
+export class MessageBatch {
+  #bytes = new Uint8Array(INITIAL_BYTES);
+  #view = new DataView(this.#bytes.buffer);
+  #length = 0;
+  #messageStart = -1;
+  readonly firstSequence: number;
+  /** What each request does, for the message of an error: "create the veth pair". */
+  readonly operations: string[] = [];
+
+  constructor(firstSequence = 1) {
+    this.firstSequence = firstSequence;
+  }
+
+  get nextSequence(): number {
+    return this.firstSequence + this.operations.length;
+  }
+
+  /** Begins a request; it ends where the next one begins. */
+  request(operation: string, type: number, flags = 0): this {
+    this.#endMessage();
+    this.#messageStart = this.#claim(HEADER_BYTES);
+    this.#view.setUint16(this.#messageStart + 4, type, true);
+    this.#view.setUint16(this.#messageStart + 6, flags | NLM_F_REQUEST | NLM_F_ACK, true);
+    this.#view.setUint32(this.#messageStart + 8, this.nextSequence, true);
+    this.operations.push(operation);
+    return this;
+  }
+
+  /** struct ifinfomsg */
+  linkHeader(family: number, index: number, flags = 0, change = 0): this {
+    const at = this.#claim(16);
+    this.#view.setUint8(at, family);
+    this.#view.setInt32(at + 4, index, true);
+    this.#view.setUint32(at + 8, flags, true);
+    this.#view.setUint32(at + 12, change, true);
+    return this;
+  }
+
+  u8(type: number, value: number): this {
+    this.#view.setUint8(this.#attribute(type, 1), value);
+    return this;
+  }
+
+  u32(type: number, value: number): this {
+    this.#view.setUint32(this.#attribute(type, 4), value, true);
+    return this;
+  }
+
+  /** A string with its closing nul. */
+  text(type: number, value: string): this {
+    const encoded = encodeUtf8(value);
+    this.#bytes.set(encoded, this.#attribute(type, encoded.length + 1));
+    return this;
+  }
+
+  bytes(type: number, value: Uint8Array): this {
+    this.#bytes.set(value, this.#attribute(type, value.length));
+    return this;
+  }
+
+  nested(type: number, write: () => void): this {
+    const at = this.#claim(4);
+    write();
+    this.#view.setUint16(at, this.#length - at, true);
+    this.#view.setUint16(at + 2, type | NLA_F_NESTED, true);
+    return this;
+  }
+
+  encode(): Uint8Array {
+    this.#endMessage();
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #endMessage(): void {
+    if (this.#messageStart >= 0) this.#view.setUint32(this.#messageStart, this.#length - this.#messageStart, true);
+    this.#messageStart = -1;
+  }
+
+  #attribute(type: number, length: number): number {
+    const at = this.#claim(4 + length);
+    this.#view.setUint16(at, 4 + length, true);
+    this.#view.setUint16(at + 2, type, true);
+    return at + 4;
+  }
+
+  /** Zeroed space, padded to the alignment; where it starts. */
+  #claim(length: number): number {
+    const at = this.#length;
+    this.#length = (at + length + ALIGN - 1) & -ALIGN;
+    if (this.#length > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(this.#length, this.#bytes.length * 2));
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return at;
+  }
+}

@@ -1,0 +1,123 @@
+/** A netlink socket over the host's calls: sends a batch, gives each request's answer. */
+
+import { describeErrno, EAGAIN } from "./errno.ts";
+import { MessageBatch } from "./message-batch.ts";
+import { type Message, readAcknowledgement, readMessages } from "./message-reader.ts";
+import { NLMSG_DONE, NLMSG_ERROR } from "./rtnetlink.ts";
+
+/** What the operating system must give. Each call throws an Error with `errno` when it fails. */
+export interface NetlinkTransport {
+  /** `netns`: a namespace's descriptor, or -1 for the own one. `groups`: multicast groups; with any it never blocks. */
+  netlinkOpen(netns: number, groups: number): number;
+  netlinkSend(fd: number, message: Uint8Array): void;
+  /** One datagram into the buffer; its length. */
+  netlinkReceive(fd: number, buffer: Uint8Array): number;
+  close(fd: number): void;
+}
+
+/** The kernel refused a request. */
+export class NetlinkError extends Error {
+  readonly errno: number;
+  readonly operation: string;
+
+  constructor(operation: string, errno: number, text: string) {
+    super(`the kernel refused to ${operation}: ${text === "" ? "" : `${text} `}(${describeErrno(errno)})`);
+    this.errno = errno;
+    this.operation = operation;
+  }
+}
+
+export interface Answer {
+  readonly error: NetlinkError | undefined;
+  readonly messages: readonly Message[];
+}
+
+class OpenAnswer implements Answer {
+  error: NetlinkError | undefined;
+  readonly messages: Message[] = [];
+  readonly #operation: string;
+
+  constructor(operation: string) {
+    this.#operation = operation;
+  }
+
+  /** Whether the message was the last of this answer. */
+  accept(message: Message): boolean {
+    if (message.type !== NLMSG_ERROR && message.type !== NLMSG_DONE) {
+      this.messages.push(message);
+      return false;
+    }
+    const { errno, text } = readAcknowledgement(message);
+    if (errno !== 0) this.error = new NetlinkError(this.#operation, errno, text);
+    return true;
+  }
+}
+
+/** The kernel fills dumps in pieces of at most 32 KiB. */
+const RECEIVE_BYTES = 32 * 1024;
+
+export class NetlinkSocket {
+  readonly #transport: NetlinkTransport;
+  readonly #fd: number;
+  readonly #buffer = new Uint8Array(RECEIVE_BYTES);
+  #sequence = 1;
+
+  constructor(transport: NetlinkTransport, netns = -1, groups = 0) {
+    this.#transport = transport;
+    this.#fd = transport.netlinkOpen(netns, groups);
+  }
+
+  get fd(): number {
+    return this.#fd;
+  }
+
+  batch(): MessageBatch {
+    return new MessageBatch(this.#sequence);
+  }
+
+  /** One answer for each request of the batch, in order. */
+  transact(batch: MessageBatch): Answer[] {
+    this.#sequence = batch.nextSequence;
+    this.#transport.netlinkSend(this.#fd, batch.encode());
+    const answers = batch.operations.map((operation) => new OpenAnswer(operation));
+    for (let open = answers.length; open > 0; ) {
+      for (const message of this.#receive()) {
+        const answer = answers[message.sequence - batch.firstSequence];
+        if (answer?.accept(message)) open--;
+      }
+    }
+    return answers;
+  }
+
+  /** As `transact`, and throws the first error. */
+  run(batch: MessageBatch): Answer[] {
+    const answers = this.transact(batch);
+    for (const { error } of answers) if (error !== undefined) throw error;
+    return answers;
+  }
+
+  /** Multicast messages that are waiting; none when there are none. Throws ENOBUFS when the kernel dropped some. */
+  receiveEvents(): Message[] {
+    try {
+      return this.#receive();
+    } catch (error) {
+      if (errnoOf(error) === EAGAIN) return [];
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#transport.close(this.#fd);
+  }
+
+  #receive(): Message[] {
+    const length = this.#transport.netlinkReceive(this.#fd, this.#buffer);
+    return readMessages(this.#buffer.slice(0, length));
+  }
+}
+
+/** The errno of a failed host call or a refused request; undefined for any other error. */
+export function errnoOf(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null || !("errno" in error)) return undefined;
+  return typeof error.errno === "number" ? error.errno : undefined;
+}

@@ -1,0 +1,35 @@
+/** UTF-8 for runtimes without TextEncoder: kernel names and aliases are bytes that are nearly always ASCII. */
+
+const REPLACEMENT = "\ufffd";
+
+export function encodeUtf8(text: string): Uint8Array {
+  const escaped = encodeURIComponent(text.toWellFormed());
+  const bytes: number[] = [];
+  for (let i = 0; i < escaped.length; i++) {
+    if (escaped[i] === "%") {
+      bytes.push(Number.parseInt(escaped.slice(i + 1, i + 3), 16));
+      i += 2;
+    } else {
+      bytes.push(escaped.charCodeAt(i));
+    }
+  }
+  return new Uint8Array(bytes);
+}
+
+/** Bytes that are no UTF-8 become U+FFFD, one each. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  let ascii = "";
+  let escaped = "";
+  let plain = true;
+  for (const byte of bytes) {
+    if (byte >= 0x80) plain = false;
+    ascii += byte < 0x80 ? String.fromCharCode(byte) : REPLACEMENT;
+    escaped += byte < 0x80 && byte !== 0x25 ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, "0")}`;
+  }
+  if (plain) return ascii;
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return ascii;
+  }
+}

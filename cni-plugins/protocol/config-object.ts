@@ -1,0 +1,90 @@
+/** Reads typed values out of a JSON object of the configuration: keys match in any case, null is absent. */
+
+import { CniError, INVALID_CONFIG } from "./cni-error.ts";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export class ConfigObject {
+  readonly #values: JsonObject;
+  readonly #path: string;
+  readonly #keys: Record<string, string> = Object.create(null);
+
+  /** `path` is what messages put before a key: "" at the top, "runtimeConfig." below. */
+  constructor(values: JsonObject, path = "") {
+    this.#values = values;
+    this.#path = path;
+    for (const key of Object.keys(values)) this.#keys[key.toLowerCase()] = key;
+  }
+
+  /** As they are spelled there. */
+  keys(): string[] {
+    return Object.keys(this.#values);
+  }
+
+  raw(key: string): unknown {
+    const spelled = this.#keys[key.toLowerCase()];
+    return spelled === undefined ? undefined : (this.#values[spelled] ?? undefined);
+  }
+
+  boolean(key: string): boolean {
+    const value = this.raw(key);
+    if (value === undefined || typeof value === "boolean") return value ?? false;
+    throw this.fault(key, "true or false");
+  }
+
+  string(key: string): string | undefined {
+    const value = this.raw(key);
+    if (value === undefined || typeof value === "string") return value;
+    throw this.fault(key, "a string");
+  }
+
+  strings(key: string): readonly string[] | undefined {
+    const value = this.raw(key);
+    if (value === undefined) return undefined;
+    if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
+    throw this.fault(key, "a list of strings");
+  }
+
+  integer(key: string, minimum: number, maximum: number): number | undefined {
+    const value = this.raw(key);
+    if (value === undefined) return undefined;
+    if (typeof value === "number" && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+    throw this.fault(key, `a whole number from ${minimum} to ${maximum}`);
+  }
+
+  /** An empty one when it is absent. */
+  object(key: string): ConfigObject {
+    const value = this.raw(key) ?? {};
+    if (isJsonObject(value)) return new ConfigObject(value, `${this.#path}${key}.`);
+    throw this.fault(key, "an object");
+  }
+
+  objects(key: string): readonly ConfigObject[] {
+    const value = this.raw(key) ?? [];
+    if (!Array.isArray(value)) throw this.fault(key, "a list of objects");
+    return value.map((item: unknown, index) => {
+      if (isJsonObject(item)) return new ConfigObject(item, `${this.#path}${key}[${index}].`);
+      throw this.fault(key, "a list of objects");
+    });
+  }
+
+  fault(key: string, expected: string): CniError {
+    const message = `"${this.#path}${key}" must be ${expected}, found ${describeValue(this.raw(key))}`;
+    return new CniError(INVALID_CONFIG, `${message}: correct it in the network configuration`);
+  }
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const SHOWN_CHARACTERS = 60;
+
+function describeValue(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}...` : text;
+  if (typeof value === "string") return `the string ${shown}`;
+  if (typeof value === "number") return `the number ${shown}`;
+  if (Array.isArray(value)) return `the list ${shown}`;
+  return shown;
+}

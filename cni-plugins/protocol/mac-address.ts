@@ -1,0 +1,38 @@
+/** MAC addresses as the plugins take and give them. */
+
+export const MAC_BYTES = 6;
+
+/** Six octets, in any of `02:00:..`, `02-00-..`, `0200.0000.0001`; undefined when it is none. */
+export function parseMacAddress(text: string): Uint8Array | undefined {
+  const separator = text.includes(":") ? ":" : text.includes("-") ? "-" : ".";
+  const groups = text.split(separator);
+  const digits = separator === "." ? 4 : 2;
+  if (groups.length * digits !== MAC_BYTES * 2) return undefined;
+  const bytes = new Uint8Array(MAC_BYTES);
+  let at = 0;
+  for (const group of groups) {
+    if (group.length !== digits) return undefined;
+    for (let i = 0; i < digits; i += 2) {
+      const octet = parseOctet(group.slice(i, i + 2));
+      if (octet === undefined) return undefined;
+      bytes[at++] = octet;
+    }
+  }
+  return bytes;
+}
+
+/** Lower case with colons. */
+export function formatMacAddress(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(":");
+}
+
+/** Why no interface can have the address; undefined when one can. */
+export function unicastFault(bytes: Uint8Array): string | undefined {
+  if (((bytes[0] ?? 0) & 1) === 1) return "is a multicast address";
+  return bytes.every((byte) => byte === 0) ? "is all zeroes" : undefined;
+}
+
+function parseOctet(text: string): number | undefined {
+  const octet = Number.parseInt(text, 16);
+  return octet.toString(16).padStart(2, "0") === text.toLowerCase() ? octet : undefined;
+}

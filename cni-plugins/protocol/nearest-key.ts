@@ -1,0 +1,33 @@
+/** Finds what somebody probably meant who wrote an unknown key. */
+
+/** More differences than this are another word. */
+const MAX_DISTANCE = 3;
+
+export function nearestKey(key: string, known: readonly string[]): string | undefined {
+  const wanted = key.toLowerCase();
+  let nearest: string | undefined;
+  let least = Math.min(MAX_DISTANCE, Math.floor(key.length / 2)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(wanted, candidate.toLowerCase(), least);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+/** Insertions, deletions and replacements that make one word the other; `limit` when it is that or more. */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit;
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(replaced, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return Math.min(previous[b.length] ?? limit, limit);
+}

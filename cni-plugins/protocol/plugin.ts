@@ -1,0 +1,91 @@
+/** Runs a plugin for one call: reads the request, hands it on, answers with one JSON document and the exit code. */
+
+import { type Host, STDERR, STDOUT } from "../host/host.ts";
+import { describeErrno, EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM } from "../netlink/errno.ts";
+import { errnoOf, NetlinkError } from "../netlink/netlink-socket.ts";
+import { CniError, INTERNAL, INVALID_ENVIRONMENT, KERNEL_REFUSED, TRY_AGAIN_LATER } from "./cni-error.ts";
+import { type Command, type Envelope, type Request, readEnvelope, readRequest, stdinFault } from "./request.ts";
+import { encodeResult, type Result } from "./result.ts";
+import { CURRENT_VERSION, SUPPORTED_VERSIONS } from "./version.ts";
+
+export interface Call {
+  readonly host: Host;
+  readonly request: Request;
+  /** A sentence for the person who reads the runtime's log. */
+  warn(text: string): void;
+}
+
+export interface Plugin {
+  readonly name: string;
+  /** Only ADD has a result to print. */
+  readonly commands: Readonly<Record<Command, (call: Call) => Result | undefined>>;
+}
+
+const STDIN_LIMIT_BYTES = 1 << 20;
+
+/** Errors that go away by themselves. */
+const TRANSIENT = [EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM];
+
+export function runPlugin(host: Host, plugin: Plugin, productVersion: string): void {
+  const env = (name: string) => host.env(name) ?? "";
+  const command = env("CNI_COMMAND");
+  if (command === "") {
+    host.write(STDERR, `${aboutText(plugin.name, productVersion)}\n`);
+    host.exit(0);
+    return;
+  }
+  if (command === "VERSION") {
+    answer(host, 0, JSON.stringify({ cniVersion: CURRENT_VERSION, supportedVersions: SUPPORTED_VERSIONS }));
+    return;
+  }
+  let version: string = CURRENT_VERSION;
+  try {
+    const envelope = readEnvelopeFrom(host);
+    version = envelope.version;
+    const request = readRequest(command, env, envelope);
+    const warn = (text: string) => host.write(STDERR, `${plugin.name}: warning: ${text}\n`);
+    const result = plugin.commands[request.command]({ host, request, warn });
+    answer(host, 0, result === undefined ? "" : encodeResult(request.version, result));
+  } catch (error) {
+    answer(host, 1, encodeError(version, asCniError(error)));
+  }
+}
+
+function answer(host: Host, code: number, document: string): void {
+  if (document !== "") host.write(STDOUT, `${document}\n`);
+  host.exit(code);
+}
+
+function readEnvelopeFrom(host: Host): Envelope {
+  let stdin: string;
+  try {
+    stdin = host.readStdin(STDIN_LIMIT_BYTES);
+  } catch (error) {
+    throw stdinFault(errnoOf(error), STDIN_LIMIT_BYTES, String(error));
+  }
+  return readEnvelope(stdin);
+}
+
+function encodeError(cniVersion: string, { code, message, details }: CniError): string {
+  return JSON.stringify({ cniVersion, code, msg: message, ...(details === "" ? {} : { details }) });
+}
+
+function asCniError(error: unknown): CniError {
+  if (error instanceof CniError) return error;
+  const errno = errnoOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (errno !== undefined) {
+    const code = TRANSIENT.includes(errno) ? TRY_AGAIN_LATER : KERNEL_REFUSED;
+    return new CniError(code, error instanceof NetlinkError ? message : `${message} (${describeErrno(errno)})`);
+  }
+  return new CniError(INTERNAL, `the plugin failed: ${message}`, error instanceof Error ? (error.stack ?? "") : "");
+}
+
+/** What a person sees who starts the executable by hand. */
+export function aboutText(name: string, productVersion: string): string {
+  return `CNI ${name} plugin ${productVersion} (cluster-network-addons)\nCNI protocol versions supported: ${SUPPORTED_VERSIONS.join(", ")}`;
+}
+
+export function unsupportedCommand(command: Command, why: string): CniError {
+  return new CniError(INVALID_ENVIRONMENT, `${command} is not supported: ${why}`);
+}

@@ -1,0 +1,147 @@
+/** One call of the plugin: the environment and stdin, checked. */
+
+import {
+  CniError,
+  DECODING_FAILURE,
+  INCOMPATIBLE_VERSION,
+  INVALID_CONFIG,
+  INVALID_ENVIRONMENT,
+  IO_FAILURE,
+} from "./cni-error.ts";
+import { ConfigObject, isJsonObject } from "./config-object.ts";
+import { interfaceNameFault, isIdentifier } from "./identifier.ts";
+import { atLeast, type CniVersion, DEFAULT_VERSION, parseVersion } from "./version.ts";
+
+export type Command = "ADD" | "DEL" | "CHECK" | "GC" | "STATUS";
+
+export interface Request {
+  readonly command: Command;
+  readonly version: CniVersion;
+  readonly network: string;
+  readonly containerId: string;
+  /** "" when a DEL comes without one. */
+  readonly netns: string;
+  /** The runtime says that the container's namespace may be the plugin's own. */
+  readonly netnsOverride: boolean;
+  readonly ifname: string;
+  readonly args: string;
+  readonly config: ConfigObject;
+}
+
+interface CommandRule {
+  readonly since: CniVersion;
+  readonly needs: readonly string[];
+}
+
+const CONTAINER = ["CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME", "CNI_PATH"];
+
+const COMMANDS: Readonly<Record<Command, CommandRule>> = {
+  ADD: { since: "0.1.0", needs: CONTAINER },
+  DEL: { since: "0.1.0", needs: ["CNI_CONTAINERID", "CNI_IFNAME", "CNI_PATH"] },
+  CHECK: { since: "0.4.0", needs: CONTAINER },
+  GC: { since: "1.1.0", needs: ["CNI_PATH"] },
+  STATUS: { since: "1.1.0", needs: ["CNI_PATH"] },
+};
+
+/** The part of stdin that decides how everything else is read and answered. */
+export interface Envelope {
+  readonly version: CniVersion;
+  readonly config: ConfigObject;
+}
+
+export function readEnvelope(stdin: string): Envelope {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(stdin);
+  } catch (error) {
+    const details = error instanceof Error ? error.message : String(error);
+    throw new CniError(
+      DECODING_FAILURE,
+      "the network configuration on stdin is not valid JSON: correct its syntax",
+      details,
+    );
+  }
+  if (!isJsonObject(parsed)) {
+    throw new CniError(DECODING_FAILURE, "the network configuration on stdin must be a JSON object");
+  }
+  const config = new ConfigObject(parsed);
+  return { version: parseVersion(config.string("cniVersion") || DEFAULT_VERSION), config };
+}
+
+/** `env` gives "" for a variable that is not set. */
+export function readRequest(command: string, env: (name: string) => string, { version, config }: Envelope): Request {
+  if (!isCommand(command)) {
+    throw new CniError(
+      INVALID_ENVIRONMENT,
+      `unknown CNI_COMMAND ${command}: it must be ADD, DEL, CHECK, GC, STATUS or VERSION`,
+    );
+  }
+  const { since, needs } = COMMANDS[command];
+  const missing = needs.filter((name) => env(name) === "");
+  if (missing.length > 0) {
+    throw new CniError(
+      INVALID_ENVIRONMENT,
+      `${command} needs ${missing.join(", ")} in the environment: the runtime must set it`,
+    );
+  }
+  if (!atLeast(version, since)) {
+    throw new CniError(
+      INCOMPATIBLE_VERSION,
+      `${command} needs cniVersion ${since} or later, the configuration has ${version}`,
+    );
+  }
+  const network = config.string("name") ?? "";
+  if (!isIdentifier(network))
+    throw config.fault("name", "letters, digits, '_', '.' and '-', beginning with a letter or digit");
+  const containerId = env("CNI_CONTAINERID");
+  if (containerId !== "" && !isIdentifier(containerId)) {
+    throw new CniError(
+      INVALID_ENVIRONMENT,
+      `CNI_CONTAINERID "${containerId}" may have letters, digits, '_', '.' and '-' only`,
+    );
+  }
+  const ifname = env("CNI_IFNAME");
+  const fault = ifname === "" ? undefined : interfaceNameFault(ifname);
+  if (fault !== undefined) {
+    throw new CniError(INVALID_ENVIRONMENT, `CNI_IFNAME "${ifname}" ${fault}: the kernel would refuse it`);
+  }
+  const override = env("CNI_NETNS_OVERRIDE").toUpperCase();
+  return {
+    command,
+    version,
+    network,
+    containerId,
+    netns: env("CNI_NETNS"),
+    netnsOverride: override === "TRUE" || override === "1",
+    ifname,
+    args: env("CNI_ARGS"),
+    config,
+  };
+}
+
+export function stdinFault(errno: number | undefined, limitBytes: number, cause: string): CniError {
+  const limit = `${limitBytes} bytes`;
+  return new CniError(
+    IO_FAILURE,
+    `cannot read the network configuration from stdin (at most ${limit} of UTF-8)`,
+    `${cause}, errno ${errno}`,
+  );
+}
+
+function isCommand(text: string): text is Command {
+  return Object.hasOwn(COMMANDS, text);
+}
+
+/** `cni.dev/valid-attachments` of a GC. */
+export function validAttachments(config: ConfigObject): readonly { containerId: string; ifname: string }[] {
+  const key = "cni.dev/valid-attachments";
+  if (config.raw(key) === undefined)
+    throw new CniError(
+      INVALID_CONFIG,
+      `GC needs "${key}" in the network configuration: without it nothing is known to be in use`,
+    );
+  return config.objects(key).map((attachment) => ({
+    containerId: attachment.string("containerID") ?? "",
+    ifname: attachment.string("ifname") ?? "",
+  }));
+}
