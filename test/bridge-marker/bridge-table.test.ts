@@ -1,0 +1,105 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BridgeTable } from "../../src/bridge-marker/bridge-table.ts";
+import { type LinkEvent, parseLinkEvent } from "../../src/bridge-marker/link-event.ts";
+
+const bridge = (index: number, name: string): LinkEvent => ({ event: "link", index, name, kind: "bridge" });
+const other = (index: number, name: string): LinkEvent => ({ event: "link", index, name, kind: "veth" });
+
+function tableOf(...events: LinkEvent[]): BridgeTable {
+  const table = new BridgeTable();
+  for (const event of events) table.apply(event);
+  return table;
+}
+
+describe("the table of bridges", () => {
+  it("knows nothing until the first dump has ended", () => {
+    const table = tableOf(bridge(3, "br1"));
+    expect([table.known, table.synced]).toEqual([false, false]);
+    table.apply({ event: "synced" });
+    expect([table.known, table.synced]).toEqual([true, true]);
+    expect(table.names()).toEqual(["br1"]);
+  });
+
+  it("follows bridges that come, go and change their name", () => {
+    const table = tableOf(bridge(3, "br1"), { event: "synced" });
+    expect(table.apply(bridge(5, "br2"))).toBe(true);
+    expect(table.apply(bridge(3, "br9"))).toBe(true);
+    expect(table.names()).toEqual(["br2", "br9"]);
+    expect(table.apply({ event: "gone", index: 5 })).toBe(true);
+    expect(table.names()).toEqual(["br9"]);
+  });
+
+  it("does not care about other links, and says that nothing changed", () => {
+    const table = tableOf(bridge(3, "br1"), other(1, "lo"), { event: "synced" });
+    expect(table.apply(other(7, "veth0"))).toBe(false);
+    expect(table.apply({ event: "gone", index: 7 })).toBe(false);
+    expect(table.apply(bridge(3, "br1"))).toBe(false);
+    expect(table.names()).toEqual(["br1"]);
+  });
+
+  it("forgets a bridge whose index another link has now", () => {
+    const table = tableOf(bridge(3, "br1"), { event: "synced" });
+    table.apply(other(3, "eth0"));
+    expect(table.names()).toEqual([]);
+  });
+
+  it("keeps what it knows during a new dump and drops at its end what the dump did not name", () => {
+    const table = tableOf(bridge(3, "br1"), bridge(4, "br2"), { event: "synced" }, { event: "lost" });
+    table.apply(bridge(4, "br2"));
+    expect(table.names()).toEqual(["br1", "br2"]);
+    expect([table.known, table.synced]).toEqual([true, false]);
+    table.apply({ event: "synced" });
+    expect(table.names()).toEqual(["br2"]);
+  });
+
+  it("keeps what it knows when the monitor starts anew", () => {
+    const table = tableOf(bridge(3, "br1"), { event: "synced" });
+    table.restart();
+    expect([table.names(), table.synced]).toEqual([["br1"], false]);
+  });
+
+  it("ends every dump with exactly the bridges the kernel has, whatever happened before and during it", () => {
+    const change = fc.record({
+      index: fc.integer({ min: 1, max: 6 }),
+      to: fc.constantFrom("bridge", "veth", "gone"),
+      name: fc.constantFrom("a", "b", "c"),
+    });
+    fc.assert(
+      fc.property(fc.array(change), fc.array(change), fc.array(change), (unseen, seen, during) => {
+        const kernel = new Map<number, { name: string; kind: string }>();
+        const table = new BridgeTable();
+        const happen = ({ index, to, name }: { index: number; to: string; name: string }): LinkEvent => {
+          if (to === "gone") kernel.delete(index);
+          else kernel.set(index, { name, kind: to });
+          return to === "gone" ? { event: "gone", index } : { event: "link", index, name, kind: to };
+        };
+        for (const item of unseen) happen(item);
+        for (const item of seen) table.apply(happen(item));
+        table.apply({ event: "lost" });
+        for (const [index, link] of kernel) table.apply({ event: "link", index, ...link });
+        for (const item of during) table.apply(happen(item));
+        table.apply({ event: "synced" });
+        const bridges = [...kernel.values()].filter(({ kind }) => kind === "bridge").map(({ name }) => name);
+        expect(table.names()).toEqual([...new Set(bridges)].sort());
+      }),
+    );
+  });
+});
+
+describe("a line of the link monitor", () => {
+  it("is read for what the marker needs", () => {
+    const line =
+      '{"event":"link","index":3,"name":"br1","kind":"bridge","up":true,"master":0,"mac":"02:..","mtu":1500}';
+    expect(parseLinkEvent(line)).toEqual(bridge(3, "br1"));
+    expect(parseLinkEvent('{"event":"gone","index":3,"name":"br1"}')).toEqual({ event: "gone", index: 3 });
+    expect(parseLinkEvent('{"event":"synced"}')).toEqual({ event: "synced" });
+  });
+
+  it.each(["", "null", "42", "{", '{"event":"link"}', '{"event":"link","index":"3","name":"x"}', '{"event":"news"}'])(
+    "is refused when it is %j",
+    (line) => {
+      expect(parseLinkEvent(line)).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { parseFlags } from "../../src/bridge-marker/flags.ts";
+
+describe("the marker's flags", () => {
+  it("have upstream's defaults: 60 seconds, 10 minutes, port 8081", () => {
+    expect(parseFlags(["-node-name", "node-a"])).toEqual({
+      ok: true,
+      flags: { nodeName: "node-a", updateIntervalMs: 60_000, reconcileIntervalMs: 600_000, healthProbePort: 8081 },
+    });
+  });
+
+  it("are read with one dash or two, with = or as the next argument", () => {
+    const args = ["--node-name=a", "-update-interval=5", "--reconcile-interval", "2", "-health-probe-port", "0"];
+    expect(parseFlags(args)).toEqual({
+      ok: true,
+      flags: { nodeName: "a", updateIntervalMs: 5000, reconcileIntervalMs: 120_000, healthProbePort: 0 },
+    });
+  });
+
+  it.each([
+    [[], "-node-name is needed"],
+    [["-node-name"], "-node-name needs a value"],
+    [["-node-name", "a", "-update-interval", "soon"], "-update-interval must be"],
+    [["-node-name", "a", "-health-probe-port", "70000"], "-health-probe-port must be"],
+    [["-node-name", "a", "-verbose"], 'no flag "-verbose"'],
+    [["node-a"], 'no flag "node-a"'],
+  ])("refuse %j in one sentence that lists what there is", (args, reason) => {
+    const result = parseFlags(args);
+    expect(result).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
+    expect(result).toMatchObject({ reason: expect.stringContaining("-reconcile-interval MINUTES") });
+  });
+});
