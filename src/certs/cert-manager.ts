@@ -1,0 +1,242 @@
+/**
+ * Keeps a webhook's certificates right: the CA and the serving certificate in their Secrets, the caBundle in the webhook
+ * configurations. What is to be done next says `plan.ts`; this file watches those objects and writes.
+ *
+ * `src/certs` stands between `src/kube` and the products; any product may import it. A product's listener gets its
+ * certificate from `tls-source.ts`, which needs nothing that makes certificates; the process `cert-manager` is `main.ts`.
+ *
+ * Every write carries the resourceVersion it was decided on, so two managers at work at once do no harm. Secrets are
+ * never created here: the right to create one can't be limited to a name. Whoever installs makes them, empty.
+ */
+import { isConflict, isNotFound } from "../kube/client/api-error.ts";
+import type {
+  MutatingWebhookConfiguration,
+  Secret,
+  ValidatingWebhookConfiguration,
+} from "../kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { JsonPatchOp } from "../kube/client/json-patch.ts";
+import { jsonPointer } from "../kube/client/json-patch.ts";
+import { RESOURCES, type Resource } from "../kube/client/resource.ts";
+import { type Clock, systemClock } from "../kube/clock.ts";
+import { Controller } from "../kube/controller/controller.ts";
+import { Informer } from "../kube/informer/informer.ts";
+import type { Log } from "../kube/log.ts";
+import { issueCa, issueServing } from "./issuer.ts";
+import { type Action, type ConfiguredBundles, type Intervals, type Plan, planCertificates } from "./plan.ts";
+import {
+  decode,
+  encode,
+  keyPairData,
+  readKeyPair,
+  readSigningPair,
+  readTrusted,
+  type SecretData,
+  trustedData,
+} from "./secret-data.ts";
+import type { WebhookConfigurationRef } from "./webhook-configuration-ref.ts";
+
+export interface CertManagerOptions {
+  readonly client: KubeClient;
+  /** Of the Secrets and the Service. */
+  readonly namespace: string;
+  readonly caSecret: string;
+  readonly servingSecret: string;
+  readonly serviceName: string;
+  readonly webhookConfigurations: readonly WebhookConfigurationRef[];
+  readonly intervals: Intervals;
+  readonly log: Log;
+  readonly clock?: Clock;
+}
+
+type WebhookConfiguration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration;
+
+const FIELD_MANAGER = "cert-manager";
+
+/** All objects together are one thing to reconcile. */
+const KEY = "certificates";
+
+/** The watch normally tells sooner that a write has arrived. */
+const AFTER_WRITE_MS = 1000;
+
+const AFTER_CONFLICT_MS = 100;
+
+/** Timers don't reach further than 24 days; looking once a day costs nothing. */
+const MAX_WAIT_MS = 24 * 3_600_000;
+
+export class CertManager {
+  readonly #options: CertManagerOptions;
+  readonly #clock: Clock;
+  readonly #secrets: readonly Informer<Secret>[];
+  readonly #configurations: readonly { ref: WebhookConfigurationRef; informer: Informer<WebhookConfiguration> }[];
+  #waitingFor: string | undefined;
+  #ready = false;
+
+  constructor(options: CertManagerOptions) {
+    const { client, namespace, log } = options;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#secrets = [options.caSecret, options.servingSecret].map(
+      (name) =>
+        new Informer<Secret>({ client, resource: RESOURCES.secrets, namespace, fieldSelector: byName(name), log }),
+    );
+    this.#configurations = options.webhookConfigurations.map((ref) => ({
+      ref,
+      informer: new Informer<WebhookConfiguration>({
+        client,
+        resource: resourceOf(ref),
+        fieldSelector: byName(ref.name),
+        log,
+      }),
+    }));
+  }
+
+  /** Whether the API server can call the webhooks, as far as certificates go. */
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const controller = new Controller({
+      name: "certificates",
+      log: this.#options.log,
+      reconcile: () => this.#reconcile(signal),
+    });
+    for (const informer of this.#secrets) {
+      controller.watch(informer, () => [KEY]);
+      informer.start(signal);
+    }
+    for (const { informer } of this.#configurations) {
+      controller.watch(informer, () => [KEY]);
+      informer.start(signal);
+    }
+    controller.enqueue(KEY);
+    await controller.run(signal);
+    this.#ready = false;
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
+    const nowMs = this.#clock.now();
+    const plan = this.#plan(nowMs);
+    this.#ready = plan.ready;
+    if (plan.waitingFor !== this.#waitingFor) {
+      this.#waitingFor = plan.waitingFor;
+      if (plan.waitingFor !== undefined) this.#options.log.info(`waiting for ${plan.waitingFor}`);
+    }
+    try {
+      for (const action of plan.actions) await this.#act(action, nowMs, signal);
+    } catch (error) {
+      // Decided on what is not the latest any more; the watch brings that in a moment.
+      if (isConflict(error) || isNotFound(error)) return { requeueAfterMs: AFTER_CONFLICT_MS };
+      throw error;
+    }
+    const waitMs = plan.actions.length > 0 ? AFTER_WRITE_MS : plan.nextMs - nowMs;
+    return { requeueAfterMs: Math.min(Math.max(waitMs, 1), MAX_WAIT_MS) };
+  }
+
+  #plan(nowMs: number): Plan {
+    const ca = this.#secret(this.#options.caSecret);
+    const serving = this.#secret(this.#options.servingSecret);
+    const observed = {
+      nowMs,
+      ca: ca && { pair: readSigningPair(ca), trusted: readTrusted(ca) },
+      serving: serving && { pair: readKeyPair(serving) },
+      configurations: this.#bundles(),
+      dnsNames: this.#dnsNames(),
+    };
+    return planCertificates(observed, this.#options.intervals);
+  }
+
+  #bundles(): ConfiguredBundles[] {
+    return this.#configurations.flatMap(({ ref, informer }) => {
+      const found = informer.get(ref.name);
+      if (found === undefined) return [];
+      const caBundles = (found.webhooks ?? []).map(({ clientConfig }) => decode(clientConfig.caBundle));
+      return [{ configuration: configurationKey(ref), caBundles }];
+    });
+  }
+
+  async #act(action: Action, nowMs: number, signal: AbortSignal): Promise<void> {
+    const { caSecret, servingSecret, serviceName, log } = this.#options;
+    switch (action.kind) {
+      case "make-ca": {
+        const commonName = `${serviceName} CA ${new Date(nowMs).toISOString()}`.slice(-64);
+        const pair = await issueCa({ commonName, nowMs, lifetimeMs: action.lifetimeMs });
+        const trusted = [pair.certificate, ...action.keep];
+        await this.#writeSecret(caSecret, { ...keyPairData(pair), ...trustedData(trusted) }, signal);
+        log.info(
+          { secret: caSecret, notAfter: new Date(pair.certificate.notAfterMs) },
+          `made a new CA: ${action.reason}`,
+        );
+        return;
+      }
+      case "write-trusted":
+        await this.#writeSecret(caSecret, trustedData(action.trusted), signal);
+        log.info({ secret: caSecret, trusted: action.trusted.length }, `wrote the trusted CAs: ${action.reason}`);
+        return;
+      case "write-bundle":
+        await this.#writeBundle(action.configuration, action.bundle, signal);
+        log.info({ configuration: action.configuration }, "wrote the caBundle");
+        return;
+      case "make-serving": {
+        const { signer, lifetimeMs } = action;
+        const pair = await issueServing({ ca: signer, dnsNames: this.#dnsNames(), nowMs, lifetimeMs });
+        await this.#writeSecret(servingSecret, keyPairData(pair), signal);
+        const notAfter = new Date(pair.certificate.notAfterMs);
+        log.info({ secret: servingSecret, notAfter }, `made a new serving certificate: ${action.reason}`);
+        return;
+      }
+    }
+  }
+
+  async #writeSecret(name: string, data: SecretData, signal: AbortSignal): Promise<void> {
+    const { client, namespace } = this.#options;
+    const resourceVersion = this.#secret(name)?.metadata.resourceVersion;
+    const body = { metadata: { resourceVersion }, data };
+    await client.patch(
+      RESOURCES.secrets,
+      { name, namespace },
+      { type: "merge", body },
+      { fieldManager: FIELD_MANAGER, signal },
+    );
+  }
+
+  async #writeBundle(key: string, bundle: string, signal: AbortSignal): Promise<void> {
+    const entry = this.#configurations.find(({ ref }) => configurationKey(ref) === key);
+    const found = entry?.informer.get(entry.ref.name);
+    if (entry === undefined || found === undefined) return;
+    const ops: JsonPatchOp[] = [
+      { op: "replace", path: jsonPointer("metadata", "resourceVersion"), value: found.metadata.resourceVersion },
+      ...(found.webhooks ?? []).map((_webhook, index): JsonPatchOp => {
+        return { op: "add", path: jsonPointer("webhooks", index, "clientConfig", "caBundle"), value: encode(bundle) };
+      }),
+    ];
+    const options = { fieldManager: FIELD_MANAGER, signal };
+    await this.#options.client.patch(resourceOf(entry.ref), { name: entry.ref.name }, { type: "json", ops }, options);
+  }
+
+  #secret(name: string): Secret | undefined {
+    const key = `${this.#options.namespace}/${name}`;
+    return this.#secrets.map((informer) => informer.get(key)).find((secret) => secret !== undefined);
+  }
+
+  /** The first is the name that API servers ask for. */
+  #dnsNames(): [string, ...string[]] {
+    const { serviceName, namespace } = this.#options;
+    const short = `${serviceName}.${namespace}`;
+    return [`${short}.svc`, `${short}.svc.cluster.local`, short, serviceName];
+  }
+}
+
+function byName(name: string): string {
+  return `metadata.name=${name}`;
+}
+
+function configurationKey(ref: WebhookConfigurationRef): string {
+  return `${ref.kind}/${ref.name}`;
+}
+
+function resourceOf(ref: WebhookConfigurationRef): Resource<WebhookConfiguration> {
+  return ref.kind === "Mutating" ? RESOURCES.mutatingWebhookConfigurations : RESOURCES.validatingWebhookConfigurations;
+}

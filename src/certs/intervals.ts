@@ -1,0 +1,29 @@
+import { parseGoDuration } from "../api/go-duration.ts";
+import type { Intervals } from "./plan.ts";
+
+/** The environment variables in which a process is given its rotation intervals, as Go durations; all may be left out. */
+export const INTERVAL_DEFAULTS = {
+  CA_ROTATE_INTERVAL: "48h0m0s",
+  CA_OVERLAP_INTERVAL: "24h0m0s",
+  CERT_ROTATE_INTERVAL: "24h0m0s",
+  CERT_OVERLAP_INTERVAL: "12h0m0s",
+} as const;
+
+type IntervalName = keyof typeof INTERVAL_DEFAULTS;
+
+/** Throws with the variable that is wrong. Their order of size is checked where the configuration is accepted. */
+export function readIntervals(env: Readonly<Partial<Record<IntervalName, string | undefined>>>): Intervals {
+  const read = (name: IntervalName): number => {
+    const text = env[name] || INTERVAL_DEFAULTS[name];
+    const parsed = parseGoDuration(text);
+    if (!parsed.ok) throw new Error(`${name}: ${parsed.reason}`);
+    if (parsed.durationMs < 1000) throw new Error(`${name}: ${text} is less than a second`);
+    return parsed.durationMs;
+  };
+  return {
+    caRotateMs: read("CA_ROTATE_INTERVAL"),
+    caOverlapMs: read("CA_OVERLAP_INTERVAL"),
+    certRotateMs: read("CERT_ROTATE_INTERVAL"),
+    certOverlapMs: read("CERT_OVERLAP_INTERVAL"),
+  };
+}

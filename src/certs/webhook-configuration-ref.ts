@@ -1,0 +1,20 @@
+/** A webhook configuration whose caBundle is kept, written `Mutating/name` or `Validating/name`. */
+export interface WebhookConfigurationRef {
+  readonly kind: "Mutating" | "Validating";
+  readonly name: string;
+}
+
+/** A list separated by commas; throws with the entry that is wrong. */
+export function parseWebhookConfigurationRefs(text: string): WebhookConfigurationRef[] {
+  return text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "")
+    .map((entry) => {
+      const [kind, name, ...rest] = entry.split("/");
+      if ((kind !== "Mutating" && kind !== "Validating") || !name || rest.length > 0) {
+        throw new Error(`webhook configuration ${JSON.stringify(entry)} is not Mutating/<name> or Validating/<name>`);
+      }
+      return { kind, name };
+    });
+}

@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import type { HostFile } from "./host-file.ts";
+
+/** What to do about each name in the host's CNI directory, given what stands there. Pure. */
+
+/** One executable of the image and the names it is installed under. */
+export interface Plugin {
+  readonly executable: string;
+  readonly sha256: string;
+}
+
+export interface Target {
+  /** The file's name in the CNI directory. */
+  readonly name: string;
+  readonly plugin: Plugin;
+  /**
+   * `ours`: nobody else has a claim to this name, whatever stands there is replaced. `shared`: other software installs a
+   * plugin under it too; ours goes there only while nobody else's does.
+   */
+  readonly claim: "ours" | "shared";
+}
+
+export type Decision =
+  | { readonly action: "keep" }
+  | { readonly action: "install"; readonly reason: string }
+  | { readonly action: "chmod" }
+  /** Somebody else's: left alone. */
+  | { readonly action: "foreign"; readonly what: string }
+  /** Ours by name, but nothing that a file can replace. */
+  | { readonly action: "blocked"; readonly reason: string };
+
+export const PLUGIN_MODE = 0o755;
+
+/** Each plugin under its own prefixed name, which NetworkAttachmentDefinitions of KubeVirt use, and under the plain one. */
+export function targetsOf(plugins: readonly Plugin[]): Target[] {
+  return plugins.flatMap((plugin): Target[] => [
+    { name: `cnv-${plugin.executable}`, plugin, claim: "ours" },
+    { name: plugin.executable, plugin, claim: "shared" },
+  ]);
+}
+
+/** `known`: the checksums that the manifest lists under this name. */
+export function decide(directory: string, target: Target, found: HostFile, known: readonly string[]): Decision {
+  const ours = target.claim === "ours";
+  switch (found.kind) {
+    case "absent":
+      return { action: "install", reason: "it is not there" };
+    case "file":
+      if (found.sha256 === target.plugin.sha256) return { action: found.mode === PLUGIN_MODE ? "keep" : "chmod" };
+      if (known.includes(found.sha256)) return { action: "install", reason: "it is another version of ours" };
+      if (ours) return { action: "install", reason: "its content is not ours" };
+      return { action: "foreign", what: `a file with sha256 ${found.sha256}` };
+    case "link":
+      if (ours) return { action: "install", reason: `it is a link to ${found.target}` };
+      if (found.dangling) return { action: "install", reason: `it is a link to ${found.target}, which is not there` };
+      // Earlier installers of the same plugin made the plain name a link to the prefixed one.
+      if (found.target === join(directory, `cnv-${target.plugin.executable}`)) {
+        return { action: "install", reason: `it is a link to ${found.target}` };
+      }
+      return { action: "foreign", what: `a link to ${found.target}` };
+    case "other":
+      return ours
+        ? { action: "blocked", reason: "there is something that is no file: remove it" }
+        : { action: "foreign", what: "something that is no file" };
+  }
+}
+
+/** Whether what stands there is ours, so that it goes when the component goes. */
+export function isOurs(found: HostFile, shippedSha256: string | undefined, known: readonly string[]): boolean {
+  return found.kind === "file" && (found.sha256 === shippedSha256 || known.includes(found.sha256));
+}

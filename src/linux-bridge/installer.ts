@@ -1,0 +1,155 @@
+import { chmod, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Log } from "../kube/log.ts";
+import { removeTemporaries, replaceFile } from "./atomic-file.ts";
+import { errorCode, inspectFile, sha256Of } from "./host-file.ts";
+import { decide, PLUGIN_MODE, type Plugin, type Target, targetsOf } from "./install-plan.ts";
+import { checksumsOf, type Manifest, readManifest, withChecksum, writeManifest } from "./manifest.ts";
+
+/**
+ * Puts the CNI plugins of the image into the host's CNI directory and keeps them there. `repair` is level-based: it looks
+ * at what stands there and makes it right, whatever happened before.
+ */
+
+/** How one name in the CNI directory is. */
+export interface TargetState {
+  readonly name: string;
+  readonly state: "installed" | "foreign" | "failed";
+  /** Of the plugin this image ships for it. */
+  readonly sha256: string;
+  /** Why it is not installed. */
+  readonly detail?: string;
+}
+
+export interface InstallerOptions {
+  /** Where the host's CNI directory is seen from this process. */
+  readonly directory: string;
+  /** Where the image has the executables. */
+  readonly pluginDirectory: string;
+  readonly plugins: readonly Plugin[];
+  readonly log: Log;
+}
+
+export class Installer {
+  readonly #options: InstallerOptions;
+  readonly #targets: readonly Target[];
+  #states: readonly TargetState[] = [];
+
+  constructor(options: InstallerOptions) {
+    this.#options = options;
+    this.#targets = targetsOf(options.plugins);
+  }
+
+  get targets(): readonly Target[] {
+    return this.#targets;
+  }
+
+  /** As the last repair left it; empty before the first. */
+  get states(): readonly TargetState[] {
+    return this.#states;
+  }
+
+  /** Whether every file that has to be ours is in place. */
+  get ready(): boolean {
+    return this.#states.length > 0 && this.#states.every(({ state }) => state !== "failed");
+  }
+
+  /** Once at the start: nobody else is writing then. */
+  async removeLeftovers(): Promise<void> {
+    await removeTemporaries(this.#options.directory);
+  }
+
+  /** One pass over all names. A failure at one is its state, never thrown, and does not keep the others from being done. */
+  async repair(): Promise<void> {
+    const states: TargetState[] = [];
+    let manifest: Manifest = {};
+    let unreadable: unknown;
+    try {
+      manifest = await readManifest(this.#options.directory);
+    } catch (error) {
+      unreadable = error;
+    }
+    for (const target of this.#targets) {
+      try {
+        if (unreadable !== undefined) throw unreadable;
+        manifest = await this.#repairOne(target, manifest, states);
+      } catch (error) {
+        states.push(stateOf(target, "failed", explain(error, this.#options.directory)));
+      }
+    }
+    this.#report(states);
+  }
+
+  async #repairOne(target: Target, manifest: Manifest, states: TargetState[]): Promise<Manifest> {
+    const { directory, log } = this.#options;
+    const path = join(directory, target.name);
+    const found = await inspectFile(path);
+    const decision = decide(directory, target, found, checksumsOf(manifest, target.name));
+    if (decision.action === "foreign" || decision.action === "blocked") {
+      const foreign = decision.action === "foreign";
+      states.push(stateOf(target, foreign ? "foreign" : "failed", foreign ? decision.what : decision.reason));
+      return manifest;
+    }
+    const listed = withChecksum(manifest, target.name, target.plugin.sha256);
+    if (listed !== manifest) await writeManifest(directory, listed);
+    if (decision.action === "chmod") await chmod(path, PLUGIN_MODE);
+    if (decision.action === "install") {
+      await replaceFile(path, await this.#contentOf(target.plugin), PLUGIN_MODE);
+      const { sha256 } = target.plugin;
+      log.info({ file: target.name, sha256, before: found }, `installed ${target.name}: ${decision.reason}`);
+    }
+    states.push(stateOf(target, "installed"));
+    return listed;
+  }
+
+  async #contentOf(plugin: Plugin): Promise<Uint8Array> {
+    const path = join(this.#options.pluginDirectory, plugin.executable);
+    const content = await readFile(path);
+    if (sha256Of(content) !== plugin.sha256) throw new Error(`${path} has changed since the start; restart the pod`);
+    return content;
+  }
+
+  #report(states: readonly TargetState[]): void {
+    for (const state of states) {
+      const before = this.#states.find(({ name }) => name === state.name);
+      if (before?.state === state.state && before.detail === state.detail) continue;
+      const where = `${this.#options.directory}/${state.name}`;
+      if (state.state === "failed") this.#options.log.error(state, `${where} could not be installed: ${state.detail}`);
+      if (state.state === "foreign") {
+        this.#options.log.warn(state, `${where} is not ours (${state.detail}) and is left alone`);
+      }
+    }
+    this.#states = states;
+  }
+}
+
+/** The executables among `names` that the image has, with their checksums. */
+export async function shippedPlugins(pluginDirectory: string, names: readonly string[]): Promise<Plugin[]> {
+  const plugins: Plugin[] = [];
+  for (const executable of names) {
+    const found = await inspectFile(join(pluginDirectory, executable));
+    if (found.kind === "file") plugins.push({ executable, sha256: found.sha256 });
+  }
+  return plugins;
+}
+
+function stateOf(target: Target, state: TargetState["state"], detail?: string): TargetState {
+  return { name: target.name, state, sha256: target.plugin.sha256, ...(detail === undefined ? {} : { detail }) };
+}
+
+/** One sentence that an administrator can act on. */
+function explain(error: unknown, directory: string): string {
+  switch (errorCode(error)) {
+    case "EROFS":
+      return `${directory} is on a read-only file system: set linuxBridge.cniBinDir to the node's writable CNI directory`;
+    case "EACCES":
+    case "EPERM":
+      return `${directory} must not be written by this process: mount it writable and run as its owner`;
+    case "ENOSPC":
+      return `the file system of ${directory} is full: free space on the node`;
+    case "ENOENT":
+      return `${directory} is not there: it was removed, or the host directory is not mounted`;
+    default:
+      return error instanceof Error ? error.message : String(error);
+  }
+}
