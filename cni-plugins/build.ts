@@ -56,6 +56,12 @@ export async function buildPlugins(options: BuildOptions = {}): Promise<string> 
   return directory;
 }
 
+/** Throws as buildPlugins would for a missing tool, if there is something to build, and builds nothing. */
+export async function requirePluginsOrTools(options: BuildOptions = {}): Promise<void> {
+  const { arch = machineArch(), env = process.env } = options;
+  if (!(await isUpToDate(path.join(ROOT, "dist/cni", arch), await hashInputs()))) requireTools(arch, env);
+}
+
 export function machineArch(): Arch {
   if (process.arch === "x64") return "amd64";
   if (process.arch === "arm64") return "arm64";

@@ -45,11 +45,8 @@ const buildFlags = [
 export async function ensureBinaries(options: BinariesOptions = {}): Promise<Binaries> {
   const { env = process.env, log = () => {}, progress = () => {} } = options;
   const directory = await cacheDirectory(env);
-  const paths = Object.fromEntries(
-    keys.map((key) => [key, readyMade(key, env) ?? join(directory, PROGRAMS[key].name)]),
-  );
-  const binaries = paths as Record<ProgramKey, string>;
-  const missing = (): ProgramKey[] => keys.filter((key) => !existsSync(binaries[key]));
+  const binaries = locate(directory, env);
+  const missing = (): ProgramKey[] => missingOf(binaries);
   if (missing().length === 0) return binaries;
 
   requireSetpriv();
@@ -67,6 +64,19 @@ export async function ensureBinaries(options: BinariesOptions = {}): Promise<Bin
   progress({ phase: "done", percent: 100 });
   return binaries;
 }
+
+/** Throws as ensureBinaries would, in one sentence, and builds nothing. */
+export async function requireBinariesOrGo(env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  if (missingOf(locate(await cacheDirectory(env), env)).length > 0) await requireGo();
+}
+
+function locate(directory: string, env: NodeJS.ProcessEnv): Record<ProgramKey, string> {
+  const paths = keys.map((key) => [key, readyMade(key, env) ?? join(directory, PROGRAMS[key].name)]);
+  return Object.fromEntries(paths);
+}
+
+const missingOf = (binaries: Record<ProgramKey, string>): ProgramKey[] =>
+  keys.filter((key) => !existsSync(binaries[key]));
 
 async function build(
   missing: readonly ProgramKey[],
