@@ -1,0 +1,231 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CertManager } from "../../src/certs/cert-manager.ts";
+import { type Certificate, isSignedBy, parseBundle } from "../../src/certs/certificate.ts";
+import type { Intervals } from "../../src/certs/plan.ts";
+import { decode, readKeyPair } from "../../src/certs/secret-data.ts";
+import type { MutatingWebhookConfiguration, Secret } from "../../src/kube/client/built-in-kinds.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { silentLog } from "../../src/kube/log.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+
+const HOUR_MS = 3_600_000;
+const intervals: Intervals = {
+  caRotateMs: 48 * HOUR_MS,
+  caOverlapMs: 24 * HOUR_MS,
+  certRotateMs: 24 * HOUR_MS,
+  certOverlapMs: 12 * HOUR_MS,
+};
+const WITHIN = { timeout: 10_000, interval: 20 };
+const CA = "hook-ca";
+const SERVING = "hook";
+const HOOK = "hook";
+const USER = "cert-manager";
+
+describe("the certificate manager on a real API server", () => {
+  let controlPlane: ControlPlane;
+  let admin: KubeClient;
+  let client: KubeClient;
+  let namespace: string;
+  let stop: AbortController;
+  let running: Promise<void>;
+  let manager: CertManager;
+  let count = 0;
+
+  beforeAll(async () => {
+    controlPlane = await startControlPlane();
+    admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
+    client = new KubeClient({
+      credentials: await credentialsFromKubeconfig(await controlPlane.userKubeconfig(USER)),
+    });
+    await grantClusterWide();
+  });
+  afterAll(async () => {
+    await client?.[Symbol.asyncDispose]();
+    await admin?.[Symbol.asyncDispose]();
+    await controlPlane?.[Symbol.asyncDispose]();
+  });
+
+  beforeEach(async () => {
+    namespace = `certs-${count++}`;
+    await admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
+    await grant();
+    await createSecret(CA);
+    await createSecret(SERVING);
+    await createHook();
+    start(intervals);
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running;
+    await admin.delete(RESOURCES.mutatingWebhookConfigurations, { name: HOOK });
+  });
+
+  function start(using: Intervals): void {
+    stop = new AbortController();
+    manager = new CertManager({
+      client,
+      namespace,
+      caSecret: CA,
+      servingSecret: SERVING,
+      serviceName: SERVING,
+      webhookConfigurations: [{ kind: "Mutating", name: HOOK }],
+      intervals: using,
+      log: silentLog,
+    });
+    running = manager.run(stop.signal);
+  }
+
+  /** Exactly what the process has in production: its two Secrets and its configuration, by name, without create. */
+  async function grant(): Promise<void> {
+    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: USER }];
+    await admin.create(RESOURCES.roles, {
+      metadata: { namespace, name: USER },
+      rules: [
+        {
+          apiGroups: [""],
+          resources: ["secrets"],
+          resourceNames: [CA, SERVING],
+          verbs: ["get", "list", "watch", "patch"],
+        },
+      ],
+    });
+    await admin.create(RESOURCES.roleBindings, {
+      metadata: { namespace, name: USER },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: USER },
+      subjects,
+    });
+  }
+
+  async function grantClusterWide(): Promise<void> {
+    await admin.create(RESOURCES.clusterRoles, {
+      metadata: { name: USER },
+      rules: [
+        {
+          apiGroups: ["admissionregistration.k8s.io"],
+          resources: ["mutatingwebhookconfigurations"],
+          resourceNames: [HOOK],
+          verbs: ["get", "list", "watch", "patch"],
+        },
+      ],
+    });
+    await admin.create(RESOURCES.clusterRoleBindings, {
+      metadata: { name: USER },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: USER },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: USER }],
+    });
+  }
+
+  async function createSecret(name: string): Promise<void> {
+    await admin.create(RESOURCES.secrets, {
+      metadata: { namespace, name },
+      type: "kubernetes.io/tls",
+      data: { "tls.crt": "", "tls.key": "" },
+    });
+  }
+
+  async function createHook(): Promise<void> {
+    const webhook = (name: string) => ({
+      name,
+      clientConfig: { service: { name: SERVING, namespace, path: "/" } },
+      rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"] }],
+      failurePolicy: "Ignore",
+      sideEffects: "None",
+      admissionReviewVersions: ["v1"],
+    });
+    await admin.create(RESOURCES.mutatingWebhookConfigurations, {
+      metadata: { name: HOOK },
+      webhooks: [webhook("a.example.com"), webhook("b.example.com")],
+    });
+  }
+
+  const secret = (name: string): Promise<Secret> => admin.get(RESOURCES.secrets, { namespace, name });
+  const hook = (): Promise<MutatingWebhookConfiguration> =>
+    admin.get(RESOURCES.mutatingWebhookConfigurations, { name: HOOK });
+
+  async function bundles(): Promise<Certificate[][]> {
+    return ((await hook()).webhooks ?? []).map(({ clientConfig }) => parseBundle(decode(clientConfig.caBundle)));
+  }
+
+  /** The serving certificate, once every webhook's caBundle verifies it. */
+  function trusted(): Promise<Certificate> {
+    return vi.waitFor(async () => {
+      const certificate = readKeyPair(await secret(SERVING))?.certificate;
+      if (certificate === undefined) throw new Error("no serving certificate");
+      for (const bundle of await bundles()) {
+        expect(bundle.some((ca) => isSignedBy(certificate, ca))).toBe(true);
+      }
+      await vi.waitFor(() => expect(manager.ready).toBe(true), WITHIN);
+      return certificate;
+    }, WITHIN);
+  }
+
+  it("fills empty Secrets and every caBundle, with rights on exactly these objects", async () => {
+    const certificate = await trusted();
+    expect(certificate.dnsNames).toContain(`${SERVING}.${namespace}.svc`);
+    expect(manager.ready).toBe(true);
+  });
+
+  it("fills an emptied caBundle again", async () => {
+    await trusted();
+    const ops = [{ op: "replace" as const, path: "/webhooks/1/clientConfig/caBundle", value: "" }];
+    await admin.patch(RESOURCES.mutatingWebhookConfigurations, { name: HOOK }, { type: "json", ops });
+    await vi.waitFor(async () => expect((await bundles()).map(({ length }) => length)).toEqual([1, 1]), WITHIN);
+  });
+
+  it("gives a webhook configuration that was made anew its caBundle", async () => {
+    await trusted();
+    await admin.delete(RESOURCES.mutatingWebhookConfigurations, { name: HOOK });
+    await createHook();
+    await vi.waitFor(async () => expect((await bundles()).map(({ length }) => length)).toEqual([1, 1]), WITHIN);
+  });
+
+  it("makes a new serving certificate when its Secret was deleted and made again, empty", async () => {
+    const before = await trusted();
+    await admin.delete(RESOURCES.secrets, { namespace, name: SERVING });
+    await createSecret(SERVING);
+    const after = await trusted();
+    expect(after.fingerprint).not.toBe(before.fingerprint);
+  });
+
+  it("makes a new CA when its Secret was deleted, and what the old one signed stays trusted", async () => {
+    const before = await trusted();
+    await admin.delete(RESOURCES.secrets, { namespace, name: CA });
+    await createSecret(CA);
+    await vi.waitFor(async () => expect((await bundles()).map(({ length }) => length)).toEqual([2, 2]), WITHIN);
+    expect((await trusted()).fingerprint).toBe(before.fingerprint);
+  });
+
+  it("replaces a serving certificate that somebody overwrote", async () => {
+    await trusted();
+    const body = { data: { "tls.crt": Buffer.from("nonsense").toString("base64") } };
+    await admin.patch(RESOURCES.secrets, { namespace, name: SERVING }, { type: "merge", body });
+    await vi.waitFor(async () => expect(readKeyPair(await secret(SERVING))).toBeDefined(), WITHIN);
+    await trusted();
+  });
+
+  it("goes on where another manager stopped, and two at once agree", async () => {
+    const before = await trusted();
+    const second = new CertManager({
+      client,
+      namespace,
+      caSecret: CA,
+      servingSecret: SERVING,
+      serviceName: SERVING,
+      webhookConfigurations: [{ kind: "Mutating", name: HOOK }],
+      intervals,
+      log: silentLog,
+    });
+    const secondRuns = second.run(stop.signal);
+    await vi.waitFor(() => expect(second.ready).toBe(true), WITHIN);
+    expect((await trusted()).fingerprint).toBe(before.fingerprint);
+    await admin.delete(RESOURCES.secrets, { namespace, name: SERVING });
+    await createSecret(SERVING);
+    await trusted();
+    const settled = (await secret(SERVING)).metadata.resourceVersion;
+    stop.abort();
+    await secondRuns;
+    expect((await secret(SERVING)).metadata.resourceVersion).toBe(settled);
+  });
+});
