@@ -1,0 +1,124 @@
+import type { JsonPatchOp } from "../client/json-patch.ts";
+import type { KubeObject } from "../client/resource.ts";
+
+/** `request` of an AdmissionReview v1: one object about to be written. */
+export interface AdmissionRequest<T extends KubeObject = KubeObject> {
+  readonly uid: string;
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
+  readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
+  readonly subResource?: string;
+  readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
+  /** Empty on CREATE with generateName. */
+  readonly name: string;
+  readonly namespace: string | undefined;
+  /** Null on DELETE. */
+  readonly object: T | null;
+  /** Null on CREATE. */
+  readonly oldObject: T | null;
+  /** Nothing may be changed anywhere. */
+  readonly dryRun: boolean;
+  readonly userInfo: {
+    readonly username?: string;
+    readonly uid?: string;
+    readonly groups?: readonly string[];
+    readonly extra?: Readonly<Record<string, readonly string[]>>;
+  };
+}
+
+export type AdmissionAnswer =
+  | { readonly allowed: true; readonly patch?: readonly JsonPatchOp[]; readonly warnings?: readonly string[] }
+  | {
+      readonly allowed: false;
+      /** What, where, why, what to do. The user sees it after "admission webhook ... denied the request: ". */
+      readonly message: string;
+      /** HTTP status the user gets; 403 unless given. */
+      readonly code?: number;
+      readonly reason?: string;
+      readonly warnings?: readonly string[];
+    };
+
+export type Decoded =
+  | { readonly ok: true; readonly request: AdmissionRequest }
+  | { readonly ok: false; readonly reason: string };
+
+/** The API server cuts a warning at 256 characters where it has many; we cut ourselves, at a place we know. */
+const MAX_WARNING_CHARS = 256;
+const OPERATIONS: readonly unknown[] = ["CREATE", "UPDATE", "DELETE", "CONNECT"];
+
+/** Reads the body of a webhook call. Whatever it is, this does not throw. */
+export function decodeReview(body: string): Decoded {
+  let review: { apiVersion?: unknown; kind?: unknown; request?: Partial<Record<keyof AdmissionRequest, unknown>> };
+  try {
+    review = JSON.parse(body);
+  } catch (error) {
+    return { ok: false, reason: `the body is not JSON: ${(error as Error).message}` };
+  }
+  if (review?.kind !== "AdmissionReview" || review.apiVersion !== "admission.k8s.io/v1") {
+    return { ok: false, reason: "the body is not an AdmissionReview of admission.k8s.io/v1" };
+  }
+  const { request } = review;
+  if (typeof request !== "object" || request === null) {
+    return { ok: false, reason: "the AdmissionReview has no request" };
+  }
+  if (typeof request.uid !== "string" || request.uid === "") {
+    return { ok: false, reason: "request.uid is missing" };
+  }
+  if (!OPERATIONS.includes(request.operation)) {
+    return { ok: false, reason: `request.operation "${String(request.operation)}" is unknown` };
+  }
+  for (const field of ["kind", "resource"] as const) {
+    if (typeof request[field] !== "object" || request[field] === null) {
+      return { ok: false, reason: `request.${field} is missing` };
+    }
+  }
+  for (const field of ["object", "oldObject"] as const) {
+    const object = request[field] as KubeObject | null | undefined;
+    if (object !== undefined && object !== null && typeof object.metadata !== "object") {
+      return { ok: false, reason: `request.${field} is not an object with metadata` };
+    }
+  }
+  return {
+    ok: true,
+    request: {
+      ...(request as AdmissionRequest),
+      name: typeof request.name === "string" ? request.name : "",
+      namespace: typeof request.namespace === "string" && request.namespace !== "" ? request.namespace : undefined,
+      object: (request.object as KubeObject | undefined) ?? null,
+      oldObject: (request.oldObject as KubeObject | undefined) ?? null,
+      dryRun: request.dryRun === true,
+      userInfo: (request.userInfo as AdmissionRequest["userInfo"] | undefined) ?? {},
+    },
+  };
+}
+
+/** The AdmissionReview to answer with. */
+export function encodeReview(uid: string, answer: AdmissionAnswer): string {
+  const warnings = answer.warnings?.length ? answer.warnings.map(oneLine) : undefined;
+  const verdict = answer.allowed
+    ? {
+        allowed: true,
+        ...(answer.patch?.length && {
+          patchType: "JSONPatch",
+          patch: Buffer.from(JSON.stringify(answer.patch)).toString("base64"),
+        }),
+      }
+    : {
+        allowed: false,
+        status: {
+          code: answer.code ?? 403,
+          reason: answer.reason ?? (answer.code === undefined || answer.code === 403 ? "Forbidden" : undefined),
+          message: answer.message,
+        },
+      };
+  return JSON.stringify({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    response: { uid, ...verdict, ...(warnings && { warnings }) },
+  });
+}
+
+/** A warning travels in an HTTP header: a line break in it would lose it. */
+function oneLine(warning: string): string {
+  const line = warning.replace(/\s+/g, " ").trim();
+  return line.length <= MAX_WARNING_CHARS ? line : `${line.slice(0, MAX_WARNING_CHARS - 3)}...`;
+}

@@ -1,0 +1,149 @@
+/**
+ * Keys in, reconciles out. A reconciler is told which object, never what happened to it: it reads the present state and
+ * makes the world fit. Sits on informers and the work queue; products bring `reconcile`.
+ */
+import type { Registry } from "prom-client";
+import type { KubeObject } from "../client/resource.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { type Informer, objectKey } from "../informer/informer.ts";
+import { type Log, silentLog } from "../log.ts";
+import type { Backoff } from "../queue/backoff.ts";
+import { WorkQueue } from "../queue/work-queue.ts";
+import { type ControllerMetrics, controllerMetrics } from "./controller-metrics.ts";
+
+export interface ReconcileContext {
+  /** Aborts when the controller stops: give it to every call. */
+  readonly signal: AbortSignal;
+  /** Carries the controller's name and the key. */
+  readonly log: Log;
+}
+
+/** When to come again even if nothing changes. A throw means: try again with growing delays. */
+export interface ReconcileResult {
+  readonly requeueAfterMs?: number | undefined;
+}
+
+export interface ControllerOptions {
+  readonly name: string;
+  // biome-ignore lint/suspicious/noConfusingVoidType: most reconcilers return nothing
+  readonly reconcile: (key: string, context: ReconcileContext) => Promise<ReconcileResult | void>;
+  /** Keys worked on at once; one key never twice. */
+  readonly concurrency?: number;
+  readonly backoff?: Backoff;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly log?: Log;
+  readonly metrics?: Registry;
+}
+
+export class Controller {
+  readonly name: string;
+  readonly #options: ControllerOptions;
+  readonly #queue: WorkQueue;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #metrics: ControllerMetrics | undefined;
+  readonly #synced: ((signal: AbortSignal) => Promise<void>)[] = [];
+
+  constructor(options: ControllerOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#log = (options.log ?? silentLog).child({ controller: options.name });
+    this.#metrics = options.metrics && controllerMetrics(options.metrics, options.name);
+    this.#queue = new WorkQueue({
+      clock: this.#clock,
+      ...(options.random && { random: options.random }),
+      ...(options.backoff && { backoff: options.backoff }),
+      ...(this.#metrics && { observer: this.#metrics.queue }),
+    });
+  }
+
+  enqueue(key: string): void {
+    this.#queue.add(key);
+  }
+
+  enqueueAfter(key: string, delayMs: number): void {
+    this.#queue.addAfter(key, delayMs);
+  }
+
+  /**
+   * Enqueues the keys of every object that appears, changes or goes; for a change those of its old state too.
+   * `run` waits until the informer has synced. The informer must be started by its owner.
+   */
+  watch<T extends KubeObject>(
+    informer: Informer<T>,
+    mapToKeys: (object: T) => readonly string[] = (object) => [objectKey(object)],
+  ): this {
+    const enqueue = (object: T) => {
+      for (const key of mapToKeys(object)) {
+        this.#queue.add(key);
+      }
+    };
+    informer.on({
+      add: enqueue,
+      update: (object, old) => {
+        enqueue(old);
+        enqueue(object);
+      },
+      delete: enqueue,
+    });
+    this.#synced.push((signal) => informer.whenSynced(signal));
+    return this;
+  }
+
+  /** Reconciles until the signal aborts, then resolves once no reconcile is under way. Can be run once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = () => this.#queue.shutdown();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      await Promise.all(this.#synced.map((synced) => synced(signal)));
+      this.#log.debug("informers have synced");
+      await Promise.all(Array.from({ length: this.#options.concurrency ?? 1 }, () => this.#work(signal)));
+    } catch (error) {
+      if (!signal.aborted) {
+        throw error;
+      }
+    } finally {
+      stop();
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const key = await this.#queue.next(signal);
+      if (key === undefined) {
+        return;
+      }
+      await this.#reconcile(key, signal);
+      this.#queue.done(key);
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const log = this.#log.child({ key });
+    const startedMs = this.#clock.monotonicMs();
+    const took = () => Math.round(this.#clock.monotonicMs() - startedMs);
+    try {
+      const result = await this.#options.reconcile(key, { signal, log });
+      this.#queue.forget(key);
+      const requeueAfterMs = result?.requeueAfterMs;
+      if (requeueAfterMs !== undefined) {
+        this.#queue.addAfter(key, requeueAfterMs);
+      }
+      this.#metrics?.reconciled(requeueAfterMs === undefined ? "success" : "requeue_after", took());
+      log.debug({ ms: took(), requeueAfterMs }, "reconciled");
+    } catch (error) {
+      if (signal.aborted) {
+        return;
+      }
+      this.#queue.retry(key);
+      this.#metrics?.reconciled("error", took());
+      log.error(
+        { err: error, ms: took(), failures: this.#queue.failures(key) },
+        "reconcile failed, will be tried again",
+      );
+    }
+  }
+}

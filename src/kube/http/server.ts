@@ -1,0 +1,237 @@
+/**
+ * The HTTP/1.1 server of every process: webhooks and pages over TLS, health and metrics in the clear. Certificates are
+ * exchanged while connections stay, and stopping loses no request. Uses `node:http` only.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { type Clock, systemClock } from "../clock.ts";
+import { type Log, silentLog } from "../log.ts";
+import { type HttpAnswer, HttpError, type HttpHandler, type HttpRequest, textAnswer } from "./http-handler.ts";
+import { readBody } from "./request-body.ts";
+import { Routes } from "./routes.ts";
+
+export interface ServerCertificate {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+}
+
+/** Where the certificate comes from. `undefined` as long as there is none: handshakes fail until it comes. */
+export interface CertificateSource {
+  current(): ServerCertificate | undefined;
+  /** Calls the listener after each change; the returned function ends that. */
+  onChange(listener: () => void): () => void;
+}
+
+export interface HttpServerOptions {
+  /** 0 for any free port. */
+  readonly port: number;
+  readonly host?: string;
+  /** TLS when given. With the bare function, `reloadCertificate` must be called after a change. */
+  readonly tls?: CertificateSource | (() => ServerCertificate | undefined);
+  readonly log?: Log;
+  readonly clock?: Clock;
+  readonly maxBodyBytes?: number;
+  /** Time for one request, from its headers to its answer. */
+  readonly requestTimeoutMs?: number;
+}
+
+/** An AdmissionReview carries an object twice, each up to etcd's 1.5 MB, in JSON. */
+export const MAX_BODY_BYTES = 8 * 1024 * 1024;
+export const REQUEST_TIMEOUT_MS = 30_000;
+/** Above the 90 s of Go clients, so that they, not we, close an idle connection and never write into a closed one. */
+const KEEP_ALIVE_MS = 120_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** While draining, how often to look whether the last request is over. */
+const DRAIN_POLL_MS = 10;
+
+export class HttpServer {
+  readonly #options: HttpServerOptions;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #routes = new Routes();
+  readonly #server: Server | TlsServer;
+  readonly #sockets = new Set<Socket>();
+  #unsubscribe: (() => void) | undefined;
+  #inFlight = 0;
+  #draining = false;
+  /** For readiness routes: set it when the process can do its work. `drain` takes it back. */
+  ready = false;
+
+  constructor(options: HttpServerOptions) {
+    this.#options = options;
+    this.#log = options.log ?? silentLog;
+    this.#clock = options.clock ?? systemClock;
+    const answer = (request: IncomingMessage, response: ServerResponse) => this.#serve(request, response);
+    this.#server = options.tls
+      ? createTlsServer({ ...this.#certificate(), minVersion: "TLSv1.2" }, answer)
+      : createServer(answer);
+    this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
+    this.#server.headersTimeout = HEADERS_TIMEOUT_MS;
+    this.#server.requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    this.#server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    this.#server.on("tlsClientError", (error) => this.#log.debug({ err: error }, "a TLS handshake failed"));
+  }
+
+  /** Path `/x` exactly, `/x/*` and all below; method `*` for any. */
+  route(method: string, path: string, handler: HttpHandler): this {
+    this.#routes.add(method, path, handler);
+    return this;
+  }
+
+  /** Starts listening; resolves with the port. */
+  async listen(): Promise<number> {
+    const { tls, host, port } = this.#options;
+    if (tls && typeof tls !== "function") {
+      this.#unsubscribe = tls.onChange(() => this.reloadCertificate());
+      this.reloadCertificate();
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ port, ...(host === undefined ? {} : { host }) }, () => {
+        this.#server.off("error", reject);
+        this.#server.on("error", (error) => this.#log.error({ err: error }, "the HTTP server has an error"));
+        resolve();
+      });
+    });
+    return this.port;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo | null)?.port ?? this.#options.port;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** New connections get the source's present certificate; those that are open stay. A bad one is logged, not used. */
+  reloadCertificate(): void {
+    const certificate = this.#certificate();
+    if (certificate.cert === undefined) {
+      return;
+    }
+    try {
+      (this.#server as TlsServer).setSecureContext({ ...certificate, minVersion: "TLSv1.2" });
+    } catch (error) {
+      this.#log.error({ err: error }, "the new certificate cannot be used; the old one stays");
+    }
+  }
+
+  /**
+   * Stops without losing a request: not ready from now on, goes on serving for `settleMs` (clients and endpoints need to
+   * learn of it) but ends each connection with its next answer, then takes no new ones, and closes what is still open
+   * when `graceMs` are over.
+   */
+  async drain(graceMs: number, settleMs = 0): Promise<void> {
+    this.ready = false;
+    this.#draining = true;
+    const endMs = this.#clock.monotonicMs() + graceMs;
+    await this.#clock.sleep(Math.min(settleMs, graceMs));
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    this.#server.closeIdleConnections();
+    while (this.#inFlight > 0 && this.#clock.monotonicMs() < endMs) {
+      await this.#clock.sleep(DRAIN_POLL_MS);
+    }
+    // An answer that was just ended may still sit in a socket's buffer.
+    for (const socket of this.#sockets) {
+      socket.destroySoon();
+    }
+    this.#unsubscribe?.();
+    await closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#server.listening) {
+      await this.drain(0);
+    }
+  }
+
+  #certificate(): { cert?: string | Buffer; key?: string | Buffer } {
+    const { tls } = this.#options;
+    return (typeof tls === "function" ? tls() : tls?.current()) ?? {};
+  }
+
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#inFlight++;
+    const gone = new AbortController();
+    const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    const cancelTimer = this.#clock.after(timeoutMs, () =>
+      gone.abort(new HttpError(503, `not answered within ${timeoutMs} ms`)),
+    );
+    response.once("close", () => {
+      if (!response.writableFinished) {
+        gone.abort(new HttpError(499, "the client went away"));
+      }
+    });
+    const finished = new Promise<void>((resolve) => {
+      response.once("close", resolve);
+    });
+    try {
+      const answer = await this.#answer(incoming, gone.signal);
+      this.#write(incoming, response, answer);
+      await finished;
+    } finally {
+      cancelTimer();
+      this.#inFlight--;
+    }
+  }
+
+  async #answer(incoming: IncomingMessage, signal: AbortSignal): Promise<HttpAnswer> {
+    try {
+      const url = new URL(incoming.url ?? "/", "http://localhost");
+      const request: HttpRequest = {
+        method: incoming.method ?? "GET",
+        path: decodeURIComponent(url.pathname),
+        query: url.searchParams,
+        headers: incoming.headers,
+        body: () => readBody(incoming, this.#options.maxBodyBytes ?? MAX_BODY_BYTES),
+      };
+      const match = this.#routes.match(request.method, request.path);
+      if (match.type === "unknown") {
+        return textAnswer(404, `nothing at ${request.path}`);
+      }
+      if (match.type === "wrong-method") {
+        const answer = textAnswer(405, `${request.method} is not possible here`);
+        return { ...answer, headers: { ...answer.headers, allow: match.allowed.join(", ") } };
+      }
+      return await untilAborted(match.handler(request, signal), signal);
+    } catch (error) {
+      if (error instanceof HttpError) {
+        return textAnswer(error.status, error.message);
+      }
+      if (error instanceof URIError) {
+        return textAnswer(400, "the path is not valid");
+      }
+      this.#log.error({ err: error, path: incoming.url }, "a request failed");
+      return textAnswer(500, "internal error");
+    }
+  }
+
+  #write(incoming: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
+    const body = typeof answer.body === "string" ? Buffer.from(answer.body) : (answer.body ?? Buffer.alloc(0));
+    // A body that nobody read would be taken for the next request.
+    if (this.#draining || !incoming.complete) {
+      response.setHeader("connection", "close");
+    }
+    response.writeHead(answer.status, { ...answer.headers, "content-length": body.length });
+    response.end(incoming.method === "HEAD" ? undefined : body);
+  }
+}
+
+/** The answer, or the signal's reason: a handler that ignores its signal must not hold the client. */
+async function untilAborted(answer: Promise<HttpAnswer> | HttpAnswer, signal: AbortSignal): Promise<HttpAnswer> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([answer, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,60 @@
+import type { Change } from "./store.ts";
+
+/** Told of changes, in their order. `old` and `object` are shared with everybody: read only. */
+export interface Handler<T> {
+  add?(object: T): void;
+  update?(object: T, old: T): void;
+  /** `final`: as it was when deleted. Else the deletion itself was missed and this is the last state known. */
+  delete?(object: T, info: { readonly final: boolean }): void;
+}
+
+/** The handlers of one informer. Whatever one of them throws, the others and the informer go on. */
+export class HandlerSet<T> {
+  readonly #handlers = new Set<Handler<T>>();
+  readonly #onError: (error: unknown) => void;
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  add(handler: Handler<T>, existing: readonly T[]): () => void {
+    for (const object of existing) {
+      this.#call(() => handler.add?.(object));
+    }
+    this.#handlers.add(handler);
+    return () => {
+      this.#handlers.delete(handler);
+    };
+  }
+
+  tell(changes: readonly Change<T>[]): void {
+    for (const change of changes) {
+      for (const handler of this.#handlers) {
+        this.#call(() => deliver(handler, change));
+      }
+    }
+  }
+
+  /** An async function is a valid handler for the type checker; its rejection must not become an unhandled one. */
+  #call(deliver: () => unknown): void {
+    try {
+      const result = deliver();
+      if (result instanceof Promise) {
+        result.catch(this.#onError);
+      }
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+}
+
+function deliver<T>(handler: Handler<T>, change: Change<T>): unknown {
+  switch (change.type) {
+    case "add":
+      return handler.add?.(change.object);
+    case "update":
+      return handler.update?.(change.object, change.old);
+    case "delete":
+      return handler.delete?.(change.object, { final: change.final });
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * The decisions of an informer, without its I/O: `step(state, input)` gives the next state, what to do to the store and
+ * what to do next. The loop in `informer.ts` carries them out; tests play any sequence of answers and faults against it.
+ *
+ *     list pages -> swap the store -> watch from there -> (ended: watch again; too old: list; broken: wait, go on)
+ *
+ * Imports the backoff only.
+ */
+import type { KubeObject } from "../client/resource.ts";
+import { type Backoff, backoffMs } from "../queue/backoff.ts";
+
+export interface ReflectorState<T> {
+  /** Pages received so far of a list that is not complete. */
+  readonly pages: readonly (readonly T[])[];
+  /** Where to watch from; undefined: a list is needed first. */
+  readonly resourceVersion: string | undefined;
+  readonly synced: boolean;
+  /** Failures in a row; a watch that delivers something or lasts ends the row, a mere list does not. */
+  readonly failures: number;
+  /** After a continue token expired the next list is asked for in one piece. */
+  readonly paged: boolean;
+}
+
+export type Input<T> =
+  | { readonly type: "page"; readonly items: readonly T[]; readonly resourceVersion: string; readonly next?: string }
+  | { readonly type: "list-failed"; readonly fault: Fault }
+  | { readonly type: "event"; readonly event: "put" | "remove"; readonly object: T }
+  | { readonly type: "bookmark"; readonly resourceVersion: string }
+  /** The server ended the watch in order. */
+  | { readonly type: "watch-ended"; readonly lastedMs: number }
+  | { readonly type: "watch-failed"; readonly fault: Fault; readonly lastedMs: number }
+  | { readonly type: "waited" };
+
+export interface Fault {
+  /**
+   * gone: 410, the version or token is too old. absent: 404, the API does not serve this resource (yet). refused: any
+   * other 4xx but 401, 403 and 429. broken: everything else.
+   */
+  readonly kind: "gone" | "absent" | "refused" | "broken";
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** What to do to the store, in order. */
+export type StoreWrite<T> =
+  | { readonly type: "replace"; readonly objects: readonly T[] }
+  | { readonly type: "put" | "remove"; readonly object: T };
+
+export type Effect =
+  | { readonly type: "list"; readonly paged: boolean; readonly next?: string }
+  | { readonly type: "watch"; readonly resourceVersion: string; readonly timeoutSeconds: number }
+  | { readonly type: "wait"; readonly delayMs: number };
+
+export interface Step<T> {
+  readonly state: ReflectorState<T>;
+  readonly writes: readonly StoreWrite<T>[];
+  /** Undefined: go on with what is under way (the watch). */
+  readonly effect?: Effect;
+}
+
+export interface ReflectorRules {
+  readonly backoff: Backoff;
+  /** Many informers must not renew their watches at the same time. */
+  readonly watchTimeoutSeconds: { readonly min: number; readonly max: number };
+  /** A resource that the API does not serve counts as synced and empty. */
+  readonly absentIsEmpty: boolean;
+  /** How soon to look again for an absent resource. */
+  readonly absentRetryMs: number;
+  /** A watch that ended sooner and delivered nothing counts as a failure, or we would spin. */
+  readonly shortWatchMs: number;
+  /** So many watches in a row that delivered nothing: the version itself may be the trouble, list again. */
+  readonly maxWatchFailures: number;
+  /** Longest wait the server may ask for. */
+  readonly maxRetryAfterMs: number;
+}
+
+export const DEFAULT_RULES: ReflectorRules = {
+  backoff: { baseMs: 1_600, maxMs: 30_000 },
+  watchTimeoutSeconds: { min: 300, max: 600 },
+  absentIsEmpty: false,
+  absentRetryMs: 2_000,
+  shortWatchMs: 5_000,
+  maxWatchFailures: 5,
+  maxRetryAfterMs: 60_000,
+};
+
+export const LISTING: Effect = { type: "list", paged: true };
+
+export function initialState<T>(): ReflectorState<T> {
+  return { pages: [], resourceVersion: undefined, synced: false, failures: 0, paged: true };
+}
+
+export function step<T extends KubeObject>(
+  state: ReflectorState<T>,
+  input: Input<T>,
+  rules: ReflectorRules,
+  random: () => number,
+): Step<T> {
+  switch (input.type) {
+    case "page":
+      return page(state, input, rules, random);
+    case "list-failed":
+      return listFailed(state, input.fault, rules, random);
+    case "event": {
+      const resourceVersion = input.object.metadata.resourceVersion ?? state.resourceVersion;
+      return {
+        state: { ...state, resourceVersion, failures: 0 },
+        writes: [{ type: input.event, object: input.object }],
+      };
+    }
+    case "bookmark": {
+      const resourceVersion = input.resourceVersion || state.resourceVersion;
+      return { state: { ...state, resourceVersion, failures: 0 }, writes: [] };
+    }
+    case "watch-ended":
+      return watchEnded(state, input.lastedMs, rules, random);
+    case "watch-failed":
+      return watchFailed(state, input, rules, random);
+    case "waited":
+      return { state, writes: [], effect: next(state, rules, random) };
+  }
+}
+
+function page<T>(
+  state: ReflectorState<T>,
+  input: Extract<Input<T>, { type: "page" }>,
+  rules: ReflectorRules,
+  random: () => number,
+): Step<T> {
+  const pages = [...state.pages, input.items];
+  if (input.next) {
+    return {
+      state: { ...state, pages },
+      writes: [],
+      effect: { type: "list", paged: state.paged, next: input.next },
+    };
+  }
+  const listed = {
+    pages: [],
+    resourceVersion: input.resourceVersion,
+    synced: true,
+    failures: state.failures,
+    paged: true,
+  };
+  return {
+    state: listed,
+    writes: [{ type: "replace", objects: pages.flat() }],
+    effect: next(listed, rules, random),
+  };
+}
+
+function listFailed<T>(state: ReflectorState<T>, fault: Fault, rules: ReflectorRules, random: () => number): Step<T> {
+  const failures = state.failures + 1;
+  const again = { ...state, pages: [], resourceVersion: undefined, failures };
+  if (fault.kind === "absent" && rules.absentIsEmpty) {
+    return absent(state, rules, random);
+  }
+  if (fault.kind === "gone" && state.pages.length > 0) {
+    const whole = { ...again, paged: false };
+    return { state: whole, writes: [], effect: next(whole, rules, random) };
+  }
+  return { state: again, writes: [], effect: wait(fault, failures, rules, random) };
+}
+
+/** Servers end watches all the time; only one that keeps ending at once is in trouble. */
+function watchEnded<T>(
+  state: ReflectorState<T>,
+  lastedMs: number,
+  rules: ReflectorRules,
+  random: () => number,
+): Step<T> {
+  if (lastedMs < rules.shortWatchMs && state.failures > 0) {
+    return watchFailed(state, { fault: { kind: "broken" }, lastedMs }, rules, random);
+  }
+  const again = { ...state, failures: lastedMs < rules.shortWatchMs ? 1 : 0 };
+  return { state: again, writes: [], effect: next(again, rules, random) };
+}
+
+function watchFailed<T>(
+  state: ReflectorState<T>,
+  { fault, lastedMs }: { readonly fault: Fault; readonly lastedMs: number },
+  rules: ReflectorRules,
+  random: () => number,
+): Step<T> {
+  if (fault.kind === "absent" && rules.absentIsEmpty) {
+    return absent(state, rules, random);
+  }
+  const failures = (lastedMs < rules.shortWatchMs ? state.failures : 0) + 1;
+  const relist = fault.kind !== "broken" || failures >= rules.maxWatchFailures;
+  const again = { ...state, failures, resourceVersion: relist ? undefined : state.resourceVersion };
+  const effect =
+    fault.kind === "gone" && failures === 1 ? next(again, rules, random) : wait(fault, failures, rules, random);
+  return { state: again, writes: [], effect };
+}
+
+/** The API does not serve the resource: whatever we knew is gone, and it may come any time. */
+function absent<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => number): Step<T> {
+  return {
+    state: { ...state, pages: [], resourceVersion: undefined, synced: true, failures: 0, paged: true },
+    writes: [{ type: "replace", objects: [] }],
+    effect: { type: "wait", delayMs: rules.absentRetryMs * (0.5 + random()) },
+  };
+}
+
+function next<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => number): Effect {
+  if (state.resourceVersion === undefined) {
+    return { type: "list", paged: state.paged };
+  }
+  const { min, max } = rules.watchTimeoutSeconds;
+  return {
+    type: "watch",
+    resourceVersion: state.resourceVersion,
+    timeoutSeconds: Math.round(min + random() * (max - min)),
+  };
+}
+
+function wait(fault: Fault, failures: number, rules: ReflectorRules, random: () => number): Effect {
+  const asked = Math.min(fault.retryAfterMs ?? 0, rules.maxRetryAfterMs);
+  return { type: "wait", delayMs: Math.max(asked, backoffMs(rules.backoff, failures, random)) };
+}

@@ -1,0 +1,152 @@
+import type { KubeObject } from "../client/resource.ts";
+import { objectKey } from "./object-key.ts";
+
+export type Indexer<T> = (object: T) => readonly string[];
+
+/** What a write did to the store; what handlers are told. */
+export type Change<T> =
+  | { readonly type: "add"; readonly object: T }
+  | { readonly type: "update"; readonly object: T; readonly old: T }
+  /** `final`: the object as it was when deleted. Else the deletion was missed and this is the last state known. */
+  | { readonly type: "delete"; readonly object: T; readonly final: boolean };
+
+/** The objects an informer knows, by key and by index. Every write is synchronous and says what it changed. */
+export class Store<T extends KubeObject> {
+  readonly #indexers: Readonly<Record<string, Indexer<T>>>;
+  #objects = new Map<string, T>();
+  #indexes: Record<string, Map<string, Set<string>>>;
+  #list: readonly T[] | undefined;
+
+  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}) {
+    this.#indexers = indexers;
+    this.#indexes = emptyIndexes(indexers);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** The same array until something changes. */
+  list(): readonly T[] {
+    this.#list ??= [...this.#objects.values()];
+    return this.#list;
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    const keys = this.#indexes[index];
+    if (keys === undefined) {
+      throw new Error(`There is no index "${index}"; known: ${Object.keys(this.#indexers).join(", ") || "none"}.`);
+    }
+    const found: T[] = [];
+    for (const key of keys.get(value) ?? []) {
+      const object = this.#objects.get(key);
+      if (object !== undefined) {
+        found.push(object);
+      }
+    }
+    return found;
+  }
+
+  /** One object was added or changed. Nothing happens if it is the one we have. */
+  put(object: T): Change<T>[] {
+    const key = objectKey(object);
+    const old = this.#objects.get(key);
+    const changes = difference(old, object);
+    if (changes.length > 0) {
+      this.#set(key, old, object);
+    }
+    return changes;
+  }
+
+  /** One object is gone; `object` is how it last was. */
+  remove(object: T): Change<T>[] {
+    const key = objectKey(object);
+    const old = this.#objects.get(key);
+    if (old === undefined) {
+      return [];
+    }
+    this.#set(key, old, undefined);
+    if (old.metadata.uid !== object.metadata.uid) {
+      return [{ type: "delete", object: old, final: false }];
+    }
+    return [{ type: "delete", object, final: true }];
+  }
+
+  /** Swaps the whole content. Readers see either the old or the new; deletions that were missed are among the changes. */
+  replace(objects: readonly T[]): Change<T>[] {
+    const before = this.#objects;
+    this.#objects = new Map();
+    this.#indexes = emptyIndexes(this.#indexers);
+    this.#list = undefined;
+    for (const object of objects) {
+      const key = objectKey(object);
+      const old = before.get(key);
+      // Handlers may hold on to what they were given: the same version stays the same object.
+      this.#set(key, undefined, old !== undefined && sameVersion(old, object) ? old : object);
+    }
+    const changes: Change<T>[] = [];
+    for (const [key, old] of before) {
+      if (!this.#objects.has(key)) {
+        changes.push({ type: "delete", object: old, final: false });
+      }
+    }
+    for (const [key, object] of this.#objects) {
+      changes.push(...difference(before.get(key), object));
+    }
+    return changes;
+  }
+
+  #set(key: string, old: T | undefined, object: T | undefined): void {
+    this.#list = undefined;
+    for (const [name, indexer] of Object.entries(this.#indexers)) {
+      const index = this.#indexes[name];
+      for (const value of old === undefined ? [] : indexer(old)) {
+        const keys = index?.get(value);
+        keys?.delete(key);
+        if (keys?.size === 0) {
+          index?.delete(value);
+        }
+      }
+      for (const value of object === undefined ? [] : indexer(object)) {
+        const keys = index?.get(value);
+        if (keys === undefined) {
+          index?.set(value, new Set([key]));
+        } else {
+          keys.add(key);
+        }
+      }
+    }
+    if (object === undefined) {
+      this.#objects.delete(key);
+    } else {
+      this.#objects.set(key, object);
+    }
+  }
+}
+
+/** A name that carries another uid is another object: the old one went away unseen. */
+function difference<T extends KubeObject>(old: T | undefined, object: T): Change<T>[] {
+  if (old === undefined) {
+    return [{ type: "add", object }];
+  }
+  if (old.metadata.uid !== object.metadata.uid) {
+    return [
+      { type: "delete", object: old, final: false },
+      { type: "add", object },
+    ];
+  }
+  return sameVersion(old, object) ? [] : [{ type: "update", object, old }];
+}
+
+function sameVersion(one: KubeObject, other: KubeObject): boolean {
+  const version = one.metadata.resourceVersion;
+  return version !== undefined && version === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid;
+}
+
+function emptyIndexes<T>(indexers: Readonly<Record<string, Indexer<T>>>): Record<string, Map<string, Set<string>>> {
+  return Object.fromEntries(Object.keys(indexers).map((name) => [name, new Map<string, Set<string>>()]));
+}

@@ -1,0 +1,219 @@
+/**
+ * One of several replicas leads, by a Lease in the API server (client-go's times: 15/10/2 s).
+ *
+ * Whatever only the leader may do takes the signal given to `lead`: it aborts the moment leadership is lost or can no
+ * longer be proved. A process that was stopped and goes on may still run for an instant before its timer fires, so
+ * leader-only writes must also be conditional (a resourceVersion, or a create under a name that can exist once).
+ */
+import { isAlreadyExists, isConflict, isNotFound } from "../client/api-error.ts";
+import type { Lease } from "../client/built-in-kinds.ts";
+import type { KubeClient } from "../client/client.ts";
+import { RESOURCES } from "../client/resource.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { type Log, silentLog } from "../log.ts";
+import { heldBy, type LeaseSpec, mayHold, type Observation, observe, released } from "./lease-rules.ts";
+
+export interface LeaderElectorOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** Name of the Lease. */
+  readonly name: string;
+  /** Who we are: unique among the replicas, the pod's name. */
+  readonly identity: string;
+  /** How long others leave a silent leader alone. */
+  readonly leaseDurationMs?: number;
+  /** How long a leader goes on without a renewal; less than the lease duration. */
+  readonly renewDeadlineMs?: number;
+  readonly retryPeriodMs?: number;
+  readonly log?: Log;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/** A process that is stopping has little time; without the release the next leader waits for the lease to expire. */
+const RELEASE_TIMEOUT_MS = 2_000;
+
+export class LeaderElector {
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  readonly #name: string;
+  readonly #identity: string;
+  readonly #leaseDurationMs: number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  #observation: Observation | undefined;
+  /** Until when (monotonic) our last successful write lets us lead. */
+  #leadsUntilMs: number | undefined;
+
+  constructor(options: LeaderElectorOptions) {
+    this.#client = options.client;
+    this.#namespace = options.namespace;
+    this.#name = options.name;
+    this.#identity = options.identity;
+    this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
+    this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
+    this.#log = (options.log ?? silentLog).child({ lease: `${options.namespace}/${options.name}` });
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    if (!options.identity) {
+      throw new Error(
+        `Leader election on ${options.namespace}/${options.name} needs an identity, such as the pod's name.`,
+      );
+    }
+    if (this.#renewDeadlineMs >= this.#leaseDurationMs || this.#retryPeriodMs >= this.#renewDeadlineMs) {
+      throw new Error("Leader election needs retryPeriodMs < renewDeadlineMs < leaseDurationMs.");
+    }
+  }
+
+  /** By the time of asking, not by the last timer: false at once in a process that was stopped for too long. */
+  get isLeader(): boolean {
+    return this.#leadsUntilMs !== undefined && this.#clock.monotonicMs() < this.#leadsUntilMs;
+  }
+
+  /**
+   * Campaigns until the signal aborts; whenever elected, runs `lead`, and campaigns again after losing. Releases the
+   * lease at the end. If `lead` returns or throws while leading, the lease is released and `run` does the same.
+   */
+  async run(signal: AbortSignal, lead: (leaderSignal: AbortSignal) => Promise<void>): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#acquire(signal);
+      } catch (error) {
+        if (signal.aborted) {
+          return;
+        }
+        throw error;
+      }
+      this.#log.info({ identity: this.#identity }, "became leader");
+      if (await this.#term(signal, lead)) {
+        return;
+      }
+    }
+  }
+
+  /** One time of leading. True: over for good; false: lost to others or to silence. */
+  async #term(signal: AbortSignal, lead: (leaderSignal: AbortSignal) => Promise<void>): Promise<boolean> {
+    const leadership = new AbortController();
+    const stop = () => leadership.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) {
+      stop();
+    }
+    const renewing = this.#renew(leadership.signal).then((reason) => {
+      if (reason !== undefined) {
+        this.#leadsUntilMs = undefined;
+        this.#log.warn({ identity: this.#identity }, `no longer leader: ${reason}`);
+        leadership.abort(new Error(`no longer leader: ${reason}`));
+      }
+      return reason !== undefined;
+    });
+    try {
+      await lead(leadership.signal);
+    } catch (error) {
+      if (!leadership.signal.aborted) {
+        throw error;
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+      leadership.abort(new Error("leading is over"));
+      if (!(await renewing)) {
+        await this.#release();
+      }
+    }
+    return signal.aborted || !(await renewing);
+  }
+
+  async #acquire(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      if ((await this.#attempt(signal, this.#renewDeadlineMs)) === "held") {
+        return;
+      }
+      signal.throwIfAborted();
+      await this.#clock.sleep(this.#retryPeriodMs * (1 + this.#random() / 5), signal);
+    }
+  }
+
+  /** Renews until it fails for too long (says why) or the signal aborts (says nothing). */
+  async #renew(signal: AbortSignal): Promise<string | undefined> {
+    while (!signal.aborted) {
+      const leftMs = (this.#leadsUntilMs ?? 0) - this.#clock.monotonicMs();
+      try {
+        await this.#clock.sleep(Math.max(0, Math.min(this.#retryPeriodMs, leftMs)), signal);
+      } catch {
+        return undefined;
+      }
+      const remainingMs = (this.#leadsUntilMs ?? 0) - this.#clock.monotonicMs();
+      if (remainingMs <= 0) {
+        return `the lease could not be renewed for ${this.#renewDeadlineMs} ms`;
+      }
+      if ((await this.#attempt(signal, remainingMs)) === "other") {
+        return "somebody else holds the lease";
+      }
+    }
+    return undefined;
+  }
+
+  /** One try to create, take over or renew the lease. */
+  async #attempt(signal: AbortSignal, timeoutMs: number): Promise<"held" | "other" | "failed"> {
+    const call = { signal, timeoutMs: Math.max(1, timeoutMs) };
+    try {
+      const lease = await this.#read(call);
+      const spec = lease?.spec as LeaseSpec | undefined;
+      const nowMs = this.#clock.monotonicMs();
+      this.#observation = observe(this.#observation, spec, nowMs);
+      if (!mayHold(spec, this.#observation, this.#identity, this.#leaseDurationMs, nowMs)) {
+        return "other";
+      }
+      const mine = heldBy(spec, this.#identity, this.#leaseDurationMs, new Date(this.#clock.now()));
+      const written = await this.#write(lease, mine, call);
+      this.#observation = observe(this.#observation, written.spec as LeaseSpec, this.#clock.monotonicMs());
+      // Counted from before the write: others count from when they see it, which is later.
+      this.#leadsUntilMs = nowMs + this.#renewDeadlineMs;
+      return "held";
+    } catch (error) {
+      if (!signal.aborted) {
+        const lostRace = isConflict(error) || isAlreadyExists(error);
+        this.#log[lostRace ? "debug" : "warn"]({ err: error }, "the lease could not be read or written");
+      }
+      return "failed";
+    }
+  }
+
+  async #read(call: { signal?: AbortSignal; timeoutMs: number }): Promise<Lease | undefined> {
+    try {
+      return await this.#client.get(RESOURCES.leases, { namespace: this.#namespace, name: this.#name }, call);
+    } catch (error) {
+      if (isNotFound(error)) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  /** Conditional both ways: create fails if it exists, update if anybody wrote in between. */
+  #write(lease: Lease | undefined, spec: LeaseSpec, call: { signal?: AbortSignal; timeoutMs: number }): Promise<Lease> {
+    if (lease === undefined) {
+      const metadata = { namespace: this.#namespace, name: this.#name };
+      return this.#client.create(RESOURCES.leases, { metadata, spec } as Lease, call);
+    }
+    return this.#client.update(RESOURCES.leases, { ...lease, spec } as Lease, call);
+  }
+
+  async #release(): Promise<void> {
+    this.#leadsUntilMs = undefined;
+    try {
+      const lease = await this.#read({ timeoutMs: RELEASE_TIMEOUT_MS });
+      if (lease?.spec?.holderIdentity === this.#identity) {
+        const spec = released(lease.spec as LeaseSpec, new Date(this.#clock.now()));
+        await this.#write(lease, spec, { timeoutMs: RELEASE_TIMEOUT_MS });
+        this.#log.info({ identity: this.#identity }, "released the lease");
+      }
+    } catch (error) {
+      this.#log.warn({ err: error }, "the lease could not be released; the next leader waits until it expires");
+    }
+  }
+}

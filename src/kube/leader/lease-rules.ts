@@ -1,0 +1,63 @@
+import { rfc3339Micro } from "../conditions/conditions.ts";
+
+/**
+ * The rules of a leader's Lease, without I/O; those of client-go. Nobody compares its clock with another machine's: a
+ * holder counts as gone when its record has not changed for the lease duration, measured here since we last saw it change.
+ */
+export interface LeaseSpec {
+  readonly holderIdentity?: string | null | undefined;
+  readonly leaseDurationSeconds?: number | null | undefined;
+  readonly acquireTime?: string | null | undefined;
+  readonly renewTime?: string | null | undefined;
+  readonly leaseTransitions?: number | null | undefined;
+}
+
+/** The lease as last seen, and when (monotonic) it was first seen so. */
+export interface Observation {
+  readonly record: string;
+  readonly sinceMs: number;
+}
+
+export function observe(previous: Observation | undefined, spec: LeaseSpec | undefined, nowMs: number): Observation {
+  const { holderIdentity, renewTime, acquireTime, leaseTransitions } = spec ?? {};
+  const record = JSON.stringify([holderIdentity, renewTime, acquireTime, leaseTransitions]);
+  return previous?.record === record ? previous : { record, sinceMs: nowMs };
+}
+
+/** Whether `identity` may write itself into the lease: it is ours, free, or its holder has been silent too long. */
+export function mayHold(
+  spec: LeaseSpec | undefined,
+  observation: Observation,
+  identity: string,
+  leaseDurationMs: number,
+  nowMs: number,
+): boolean {
+  const holder = spec?.holderIdentity;
+  return !holder || holder === identity || nowMs >= observation.sinceMs + leaseDurationMs;
+}
+
+/** The lease as we write it: taken over from somebody, or renewed. */
+export function heldBy(spec: LeaseSpec | undefined, identity: string, leaseDurationMs: number, now: Date): LeaseSpec {
+  const time = rfc3339Micro(now);
+  const renewed = spec?.holderIdentity === identity;
+  const transitions = spec?.leaseTransitions ?? 0;
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: Math.max(1, Math.round(leaseDurationMs / 1000)),
+    acquireTime: renewed ? (spec?.acquireTime ?? time) : time,
+    renewTime: time,
+    leaseTransitions: spec === undefined || renewed ? transitions : transitions + 1,
+  };
+}
+
+/** The lease as its holder leaves it, so that the next one need not wait. */
+export function released(spec: LeaseSpec | undefined, now: Date): LeaseSpec {
+  const time = rfc3339Micro(now);
+  return {
+    holderIdentity: "",
+    leaseDurationSeconds: 1,
+    acquireTime: time,
+    renewTime: time,
+    leaseTransitions: spec?.leaseTransitions ?? 0,
+  };
+}

@@ -1,0 +1,73 @@
+import type { Registry } from "prom-client";
+import { type HttpAnswer, jsonAnswer } from "../http/http-handler.ts";
+import { HttpServer } from "../http/server.ts";
+import type { Log } from "../log.ts";
+
+/** True: fine. A string: what is missing. */
+export type HealthCheck = () => boolean | string;
+
+/** What probes ask for. A process is ready when all its readiness checks hold and it is not stopping. */
+export class Health {
+  readonly #ready = new Map<string, HealthCheck>();
+  readonly #alive = new Map<string, HealthCheck>();
+  #stopping = false;
+
+  /** Adds or replaces a readiness check. */
+  ready(name: string, check: HealthCheck): this {
+    this.#ready.set(name, check);
+    return this;
+  }
+
+  /** Adds or replaces a liveness check: when it fails, kubelet restarts the container. */
+  alive(name: string, check: HealthCheck): this {
+    this.#alive.set(name, check);
+    return this;
+  }
+
+  /** Not ready from now on. */
+  stop(): void {
+    this.#stopping = true;
+  }
+
+  get isReady(): boolean {
+    return !this.#stopping && [...this.#ready.values()].every((check) => check() === true);
+  }
+
+  answerReady(): HttpAnswer {
+    return this.#stopping ? jsonAnswer(503, { ok: false, checks: { stopping: "true" } }) : report(this.#ready);
+  }
+
+  answerAlive(): HttpAnswer {
+    return report(this.#alive);
+  }
+}
+
+function report(checks: ReadonlyMap<string, HealthCheck>): HttpAnswer {
+  const results: Record<string, string> = {};
+  let ok = true;
+  for (const [name, check] of checks) {
+    const result = check();
+    results[name] = result === true ? "ok" : result || "not ok";
+    ok &&= result === true;
+  }
+  return jsonAnswer(ok ? 200 : 503, { ok, checks: results });
+}
+
+/** Plain HTTP: `/healthz`, `/readyz`, `/metrics`. */
+export function healthServer(options: {
+  port: number;
+  host?: string;
+  health: Health;
+  metrics: Registry;
+  log: Log;
+}): HttpServer {
+  const { health, metrics, ...server } = options;
+  return new HttpServer(server)
+    .route("GET", "/healthz", () => health.answerAlive())
+    .route("GET", "/readyz", () => health.answerReady())
+    .route("GET", "/metrics", async () => ({
+      status: 200,
+      headers: { "content-type": metrics.contentType },
+      body: await metrics.metrics(),
+    }));
+}

@@ -1,0 +1,31 @@
+import type { Registry } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
+import Gauge from "prom-client/lib/gauge.js";
+
+/** The few process metrics every dashboard has, by their usual names, without prom-client's big collectors. */
+export function processMetrics(registry: Registry): void {
+  const registers = [registry];
+  new Gauge({
+    name: "process_resident_memory_bytes",
+    help: "Resident memory.",
+    registers,
+    collect() {
+      this.set(process.memoryUsage.rss());
+    },
+  });
+  new Counter({
+    name: "process_cpu_seconds_total",
+    help: "User and system CPU time.",
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      this.reset();
+      this.inc((user + system) / 1e6);
+    },
+  });
+  new Gauge({
+    name: "process_start_time_seconds",
+    help: "Start of the process, seconds since the epoch.",
+    registers,
+  }).set(Math.round(Date.now() / 1000 - process.uptime()));
+}
