@@ -97,3 +97,9 @@ export function describeOwners(owners: readonly ClaimOwner[]): string {
   const name = first.name ?? `${first.generateName ?? ""}*`;
   return `${first.kind}/${first.namespace}/${name}${others.length > 0 ? ` +${others.length}` : ""}`;
 }
+
+/**
+ * Annotation with which an administrator may write a claim by hand all the same: `"true"` on the object as it is (to
+ * delete it) or as it shall be (to create or change it). Without it only the pool's own account may.
+ */
+export const CLAIM_BREAK_GLASS = `${MAC_POOL_GROUP}/break-glass`;

@@ -1,0 +1,39 @@
+/**
+ * An addon, one file each in this folder: it says what it consists of, and nothing else in the operator knows its name.
+ * `render` is pure: the same spec and facts give the same objects, with their final names, without labels of the
+ * product and without owner, which are put on later.
+ */
+
+import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Facts } from "../facts.ts";
+import type { OperatorSettings } from "../settings.ts";
+import type { EffectiveSpec } from "../spec/effective-spec.ts";
+
+export interface RenderInput {
+  readonly spec: EffectiveSpec;
+  readonly facts: Facts;
+  readonly settings: OperatorSettings;
+}
+
+export interface Component {
+  /** Key in the spec; the component is on when it is present. */
+  readonly name: keyof NetworkAddonsConfigSpec;
+  /** Undefined: the component can be asked for but this version cannot deploy it. */
+  readonly render?: (input: RenderInput) => readonly KubeObject[];
+}
+
+export function isOn(component: Component, spec: NetworkAddonsConfigSpec | EffectiveSpec): boolean {
+  return spec[component.name] !== undefined;
+}
+
+/** Environment with the lifetimes of certificates, for whatever process rotates them. */
+export function certificateIntervals(spec: EffectiveSpec): Record<string, string> {
+  const { caRotateInterval, caOverlapInterval, certRotateInterval, certOverlapInterval } = spec.selfSignConfiguration;
+  return {
+    CA_ROTATE_INTERVAL: caRotateInterval,
+    CA_OVERLAP_INTERVAL: caOverlapInterval,
+    CERT_ROTATE_INTERVAL: certRotateInterval,
+    CERT_OVERLAP_INTERVAL: certOverlapInterval,
+  };
+}

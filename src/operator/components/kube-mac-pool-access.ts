@@ -1,0 +1,113 @@
+/** Part of kubeMacPool: who may do what, and who may not: claims belong to the pool's own account. */
+
+import { CLAIM_BREAK_GLASS } from "../../api/mac-claim.ts";
+import {
+  MAC_POOL_CA_SECRET,
+  MAC_POOL_CERT_MANAGER,
+  MAC_POOL_GROUP,
+  MAC_POOL_SERVICE,
+  MAC_POOL_WEBHOOK_CONFIGURATION,
+  NAD_GROUP,
+} from "../../api/names.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { denyingPolicy } from "../manifests/admission-policy.ts";
+import { identityObjects, READ, rule } from "../manifests/rbac.ts";
+
+export const MANAGER_ACCOUNT = "kubemacpool-sa";
+const MANAGER_ROLE = "kubemacpool-manager-role";
+const MANAGER_LEASE = "kubemacpool-mac-pool";
+const VIEW_ROLE = "kubemacpool-view";
+
+type Labels = Readonly<Record<string, string>>;
+
+export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
+  return [
+    ...identityObjects({
+      serviceAccount: MANAGER_ACCOUNT,
+      namespace,
+      labels,
+      cluster: {
+        role: MANAGER_ROLE,
+        binding: "kubemacpool-manager-rolebinding",
+        rules: [
+          rule(MAC_POOL_GROUP, ["macclaims"], [...READ, "create", "update", "delete"]),
+          rule(MAC_POOL_GROUP, ["macpools"], READ),
+          rule(MAC_POOL_GROUP, ["macpools/status"], ["patch", "update"]),
+          rule("kubevirt.io", ["virtualmachines", "virtualmachineinstances", "virtualmachineinstancemigrations"], READ),
+          rule("", ["pods", "namespaces"], READ),
+          rule(NAD_GROUP, ["network-attachment-definitions"], READ),
+          rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
+          rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+          rule("events.k8s.io", ["events"], ["create", "patch", "update"]),
+        ],
+      },
+      namespaced: [
+        rule("", ["secrets"], READ, [MAC_POOL_SERVICE]),
+        rule("coordination.k8s.io", ["leases"], ["create"]),
+        rule("coordination.k8s.io", ["leases"], ["get", "update", "patch"], [MANAGER_LEASE]),
+      ],
+    }),
+    ...identityObjects({
+      serviceAccount: MAC_POOL_CERT_MANAGER,
+      namespace,
+      labels,
+      cluster: {
+        role: MAC_POOL_CERT_MANAGER,
+        binding: MAC_POOL_CERT_MANAGER,
+        rules: [
+          rule(
+            "admissionregistration.k8s.io",
+            ["mutatingwebhookconfigurations"],
+            [...READ, "patch"],
+            [MAC_POOL_WEBHOOK_CONFIGURATION],
+          ),
+        ],
+      },
+      namespaced: [rule("", ["secrets"], [...READ, "patch"], [MAC_POOL_CA_SECRET, MAC_POOL_SERVICE])],
+    }),
+    viewRole(labels),
+    ...claimPolicy(namespace, labels),
+  ];
+}
+
+/** Whoever may view namespaces may see who has which MAC. */
+function viewRole(labels: Labels): KubeObject {
+  return {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: VIEW_ROLE, labels: { ...labels, "rbac.authorization.k8s.io/aggregate-to-view": "true" } },
+    rules: [rule(MAC_POOL_GROUP, ["macpools", "macclaims"], READ)],
+  };
+}
+
+/** A bound claim that is deleted by hand would open the way to a duplicate MAC. */
+function claimPolicy(namespace: string, labels: Labels): KubeObject[] {
+  const carries = (object: string): string =>
+    `(${object} != null && has(${object}.metadata.annotations) && ` +
+    `'${CLAIM_BREAK_GLASS}' in ${object}.metadata.annotations && ` +
+    `${object}.metadata.annotations['${CLAIM_BREAK_GLASS}'] == 'true')`;
+  return denyingPolicy({
+    name: "kubemacpool-macclaims",
+    labels,
+    match: {
+      apiGroups: [MAC_POOL_GROUP],
+      apiVersions: ["*"],
+      resources: ["macclaims"],
+      operations: ["CREATE", "UPDATE", "DELETE"],
+    },
+    conditions: [
+      {
+        name: "is-not-the-pool",
+        expression: `request.userInfo.username != 'system:serviceaccount:${namespace}:${MANAGER_ACCOUNT}'`,
+      },
+    ],
+    validations: [
+      {
+        expression: `${carries("object")} || ${carries("oldObject")}`,
+        message:
+          "MACClaims are kept by the MAC pool: changing one by hand can give two machines the same MAC address. " +
+          `Set the annotation ${CLAIM_BREAK_GLASS}: "true" on the claim if you have to.`,
+      },
+    ],
+  });
+}

@@ -1,0 +1,134 @@
+/**
+ * Part of kubeMacPool: which requests reach the pool. As few as possible, because a request that reaches it fails when
+ * the pool is down: starting, stopping or deleting a virtual machine never does. Without a caBundle, which the cert
+ * manager writes.
+ */
+
+import {
+  MAC_POOL_SERVICE,
+  MAC_POOL_WEBHOOK_CONFIGURATION,
+  NETWORKS_ANNOTATION,
+  POD_WEBHOOK,
+  VM_WEBHOOK,
+  VMI_WEBHOOK,
+} from "../../api/names.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+
+interface Entry {
+  readonly name: string;
+  readonly path: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly operations: readonly string[];
+  readonly namespaces: Requirement;
+  readonly objects?: Requirement;
+  readonly conditions: readonly { readonly name: string; readonly expression: string }[];
+}
+
+interface Requirement {
+  readonly key: string;
+  readonly operator: "In" | "NotIn";
+  readonly values: readonly string[];
+}
+
+const TIMEOUT_SECONDS = 10;
+
+const INTERFACES = "?spec.?template.?spec.?domain.?devices.?interfaces";
+const NETWORKS = "?spec.?template.?spec.?networks";
+const OPT_OUT_LABEL = `?metadata.?labels[?'${VM_WEBHOOK}']`;
+
+const differs = (path: string): string => `object.${path} != oldObject.${path}`;
+
+/** Optional access everywhere: an expression that fails would refuse the request. */
+const VM_CONCERNS_US = [
+  "request.operation == 'CREATE'",
+  differs(INTERFACES),
+  differs(NETWORKS),
+  differs(OPT_OUT_LABEL),
+  `object.${INTERFACES}.orValue([]).exists(i, i.?macAddress.orValue('') == '' && i.?state.orValue('') != 'absent')`,
+].join(" || ");
+
+const ENTRIES: readonly Entry[] = [
+  {
+    name: POD_WEBHOOK,
+    path: "/mutate-pods",
+    group: "",
+    resource: "pods",
+    operations: ["CREATE"],
+    namespaces: { key: POD_WEBHOOK, operator: "In", values: ["allocate"] },
+    objects: { key: "kubevirt.io", operator: "NotIn", values: ["virt-launcher"] },
+    conditions: [
+      {
+        name: "asks-for-networks",
+        expression: `has(object.metadata.annotations) && '${NETWORKS_ANNOTATION}' in object.metadata.annotations`,
+      },
+    ],
+  },
+  {
+    name: VM_WEBHOOK,
+    path: "/mutate-virtualmachines",
+    group: "kubevirt.io",
+    resource: "virtualmachines",
+    operations: ["CREATE", "UPDATE"],
+    namespaces: { key: VM_WEBHOOK, operator: "NotIn", values: ["ignore"] },
+    conditions: [
+      { name: "not-being-deleted", expression: "!has(object.metadata.deletionTimestamp)" },
+      { name: "interfaces-changed", expression: VM_CONCERNS_US },
+    ],
+  },
+  {
+    name: VMI_WEBHOOK,
+    path: "/mutate-virtualmachineinstances",
+    group: "kubevirt.io",
+    resource: "virtualmachineinstances",
+    operations: ["CREATE"],
+    namespaces: { key: VM_WEBHOOK, operator: "NotIn", values: ["ignore"] },
+    conditions: [
+      {
+        name: "without-vm",
+        expression: "!object.?metadata.?ownerReferences.orValue([]).exists(o, o.kind == 'VirtualMachine')",
+      },
+    ],
+  },
+];
+
+export function macPoolWebhooks(namespace: string, labels: Readonly<Record<string, string>>): KubeObject {
+  return {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "MutatingWebhookConfiguration",
+    metadata: { name: MAC_POOL_WEBHOOK_CONFIGURATION, labels },
+    webhooks: ENTRIES.map((entry) => webhook(entry, namespace)),
+  };
+}
+
+function webhook(entry: Entry, namespace: string) {
+  return {
+    name: entry.name,
+    clientConfig: { service: { name: MAC_POOL_SERVICE, namespace, path: entry.path, port: 443 } },
+    rules: [
+      {
+        apiGroups: [entry.group],
+        apiVersions: ["v1"],
+        resources: [entry.resource],
+        operations: entry.operations,
+        scope: "Namespaced",
+      },
+    ],
+    matchConditions: entry.conditions,
+    namespaceSelector: {
+      matchExpressions: [
+        entry.namespaces,
+        { key: "runlevel", operator: "NotIn", values: ["0", "1"] },
+        { key: "openshift.io/run-level", operator: "NotIn", values: ["0", "1"] },
+        { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", namespace] },
+      ],
+    },
+    ...(entry.objects === undefined ? {} : { objectSelector: { matchExpressions: [entry.objects] } }),
+    failurePolicy: "Fail",
+    matchPolicy: "Equivalent",
+    sideEffects: "NoneOnDryRun",
+    reinvocationPolicy: "Never",
+    admissionReviewVersions: ["v1"],
+    timeoutSeconds: TIMEOUT_SECONDS,
+  };
+}

@@ -1,0 +1,142 @@
+/** kubeMacPool: the MAC pool's manager, the keeper of its certificates, the pool `default`. */
+
+import { MAC_CLAIM_CRD, MAC_POOL_CRD } from "../../api/crds.ts";
+import { apiVersionOf, MAC_POOLS } from "../../api/kinds.ts";
+import {
+  DEFAULT_MAC_POOL,
+  MAC_POOL_CA_SECRET,
+  MAC_POOL_CERT_MANAGER,
+  MAC_POOL_HTTPS_PORT,
+  MAC_POOL_MANAGER,
+  MAC_POOL_RANGE_CONFIG_MAP,
+  MAC_POOL_SERVICE,
+  MAC_POOL_WEBHOOK_CONFIGURATION,
+} from "../../api/names.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { replicasFor } from "../facts.ts";
+import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
+import { deployment, env, OWN_POD } from "../manifests/workload.ts";
+import { type Component, certificateIntervals, type RenderInput } from "./component.ts";
+import { MANAGER_ACCOUNT, macPoolAccess } from "./kube-mac-pool-access.ts";
+import { macPoolWebhooks } from "./kube-mac-pool-webhooks.ts";
+
+const HEALTH_PORT = 8081;
+const LABELS = { app: "kubemacpool" };
+const MANAGER_LABELS = { ...LABELS, "control-plane": "mac-controller-manager" };
+const CERT_MANAGER_LABELS = { ...LABELS, "control-plane": "cert-manager" };
+
+export const kubeMacPool: Component = {
+  name: "kubeMacPool",
+  render: (input) => [
+    MAC_POOL_CRD,
+    MAC_CLAIM_CRD,
+    ...macPoolAccess(input.settings.operandNamespace, LABELS),
+    ...rangeObjects(input),
+    ...managerObjects(input),
+    certManager(input),
+    macPoolWebhooks(input.settings.operandNamespace, LABELS),
+  ],
+};
+
+/** The ConfigMap is for software that reads the range there; the pool's manager goes by the MACPool alone. */
+function rangeObjects({ spec, settings }: RenderInput): KubeObject[] {
+  const range = spec.kubeMacPool;
+  if (range === undefined) return [];
+  return [
+    {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: MAC_POOL_RANGE_CONFIG_MAP, namespace: settings.operandNamespace, labels: LABELS },
+      data: { RANGE_START: range.rangeStart, RANGE_END: range.rangeEnd },
+    },
+    {
+      apiVersion: apiVersionOf(MAC_POOLS),
+      kind: MAC_POOLS.kind,
+      metadata: { name: DEFAULT_MAC_POOL, labels: LABELS },
+      spec: { ranges: [{ start: range.rangeStart, end: range.rangeEnd }] },
+    },
+  ];
+}
+
+function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
+  const namespace = settings.operandNamespace;
+  const replicas = replicasFor(facts);
+  const selector = { "control-plane": "mac-controller-manager" };
+  return [
+    tlsSecret(MAC_POOL_SERVICE, namespace, LABELS),
+    tlsSecret(MAC_POOL_CA_SECRET, namespace, LABELS),
+    service({
+      name: MAC_POOL_SERVICE,
+      namespace,
+      labels: LABELS,
+      selector,
+      port: 443,
+      targetPort: MAC_POOL_HTTPS_PORT,
+      portName: "https",
+    }),
+    service({
+      name: "kubemacpool-metrics-service",
+      namespace,
+      labels: LABELS,
+      selector,
+      port: 8443,
+      targetPort: MAC_POOL_HTTPS_PORT,
+      portName: "metrics",
+    }),
+    ...disruptionBudget(MAC_POOL_MANAGER, namespace, LABELS, selector, replicas),
+    deployment({
+      name: MAC_POOL_MANAGER,
+      namespace,
+      labels: MANAGER_LABELS,
+      selector,
+      replicas,
+      pod: {
+        container: "manager",
+        entry: "src/mac-pool/main.ts",
+        image: settings.images.kubeMacPool,
+        imagePullPolicy: spec.imagePullPolicy,
+        env: [...OWN_POD, ...env({ HTTPS_PORT: MAC_POOL_HTTPS_PORT, HEALTH_PORT, TLS_SECRET: MAC_POOL_SERVICE })],
+        ports: { https: MAC_POOL_HTTPS_PORT, health: HEALTH_PORT },
+        healthPort: HEALTH_PORT,
+        memory: "96Mi",
+        serviceAccount: MANAGER_ACCOUNT,
+        priorityClass: "system-cluster-critical",
+        placement: spec.placementConfiguration.infra,
+      },
+    }),
+  ];
+}
+
+function certManager({ spec, settings }: RenderInput): KubeObject {
+  return deployment({
+    name: MAC_POOL_CERT_MANAGER,
+    namespace: settings.operandNamespace,
+    labels: CERT_MANAGER_LABELS,
+    selector: { "control-plane": "cert-manager" },
+    replicas: 1,
+    strategy: "Recreate",
+    pod: {
+      container: "cert-manager",
+      entry: "src/certs/main.ts",
+      image: settings.images.kubeMacPool,
+      imagePullPolicy: spec.imagePullPolicy,
+      env: [
+        ...OWN_POD,
+        ...env({
+          CA_SECRET: MAC_POOL_CA_SECRET,
+          SERVING_SECRET: MAC_POOL_SERVICE,
+          SERVICE_NAME: MAC_POOL_SERVICE,
+          WEBHOOK_CONFIGURATIONS: `Mutating/${MAC_POOL_WEBHOOK_CONFIGURATION}`,
+          ...certificateIntervals(spec),
+          HEALTH_PORT,
+        }),
+      ],
+      ports: { health: HEALTH_PORT },
+      healthPort: HEALTH_PORT,
+      memory: "48Mi",
+      serviceAccount: MAC_POOL_CERT_MANAGER,
+      priorityClass: "system-cluster-critical",
+      placement: spec.placementConfiguration.infra,
+    },
+  });
+}

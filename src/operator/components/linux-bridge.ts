@@ -1,0 +1,61 @@
+/** linuxBridge: CNI executables on every node, the marker of the nodes' bridges, the injection of its resources. */
+
+import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { identityObjects, READ_CONFIG } from "../manifests/rbac.ts";
+import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
+import { bridgeMarkerObjects } from "./bridge-marker.ts";
+import type { Component, RenderInput } from "./component.ts";
+import { resourceInjectionObjects } from "./resource-injection.ts";
+
+const SERVICE_ACCOUNT = "linux-bridge";
+const DEFAULT_CNI_BIN_DIR = "/opt/cni/bin";
+/** Where the node's directory appears inside the installer, whatever its path on the node. */
+const MOUNTED_CNI_BIN_DIR = "/host/opt/cni/bin";
+/** bridge-marker has 8081 on the same host network. */
+const HEALTH_PORT = 8082;
+
+export const linuxBridge: Component = {
+  name: "linuxBridge",
+  render: (input) => [...installerObjects(input), ...bridgeMarkerObjects(input), ...resourceInjectionObjects(input)],
+};
+
+function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
+  const namespace = settings.operandNamespace;
+  const labels = { name: LINUX_BRIDGE_DAEMON_SET, app: "cni-plugins" };
+  return [
+    ...identityObjects({
+      serviceAccount: SERVICE_ACCOUNT,
+      namespace,
+      cluster: { role: SERVICE_ACCOUNT, binding: SERVICE_ACCOUNT, rules: [READ_CONFIG] },
+    }),
+    daemonSet({
+      name: LINUX_BRIDGE_DAEMON_SET,
+      namespace,
+      labels,
+      selector: { name: LINUX_BRIDGE_DAEMON_SET },
+      pod: {
+        container: "cni-plugins",
+        entry: "src/linux-bridge/main.ts",
+        image: settings.images.linuxBridge,
+        imagePullPolicy: spec.imagePullPolicy,
+        env: [fieldEnv("NODE_NAME", "spec.nodeName"), ...env({ CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR, HEALTH_PORT })],
+        ports: { health: HEALTH_PORT },
+        healthPort: HEALTH_PORT,
+        memory: "48Mi",
+        serviceAccount: SERVICE_ACCOUNT,
+        priorityClass: "system-cluster-critical",
+        placement: spec.placementConfiguration.workloads,
+        hostNetwork: true,
+        asRoot: true,
+        hostDirectories: [
+          {
+            name: "cni-bin",
+            hostPath: spec.linuxBridge?.cniBinDir || DEFAULT_CNI_BIN_DIR,
+            mountPath: MOUNTED_CNI_BIN_DIR,
+          },
+        ],
+      },
+    }),
+  ];
+}

@@ -1,0 +1,68 @@
+/**
+ * The kinds the operator applies: where they live, in which order they come and go. Kinds within one stage do not depend
+ * on each other.
+ */
+
+import { MAC_POOLS } from "../../api/kinds.ts";
+import type { KubeObject, Resource } from "../../kube/client/resource.ts";
+import { apiVersionOf, RESOURCES } from "../../kube/client/resource.ts";
+
+export const APPLY_STAGES = ["definitions", "rights", "bindings", "configuration", "workloads", "webhooks"] as const;
+export type ApplyStage = (typeof APPLY_STAGES)[number];
+
+/** Webhooks first, so that nothing hangs on a server that is going; rights last, since stopping daemons still use them. */
+export const REMOVE_STAGES = ["webhooks", "workloads", "rest"] as const;
+export type RemoveStage = (typeof REMOVE_STAGES)[number];
+
+export interface AppliedKind {
+  readonly resource: Resource;
+  readonly stage: ApplyStage;
+  /** Undefined: holds the users' data and is never removed. Such objects carry no owner either. */
+  readonly removal: RemoveStage | undefined;
+}
+
+function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
+  return { resource, stage, removal };
+}
+
+export const APPLIED_KINDS: readonly AppliedKind[] = [
+  kind(RESOURCES.crds, "definitions"),
+  kind(RESOURCES.serviceAccounts, "rights", "rest"),
+  kind(RESOURCES.clusterRoles, "rights", "rest"),
+  kind(RESOURCES.roles, "rights", "rest"),
+  kind(RESOURCES.clusterRoleBindings, "bindings", "rest"),
+  kind(RESOURCES.roleBindings, "bindings", "rest"),
+  kind(RESOURCES.configMaps, "configuration", "rest"),
+  kind(RESOURCES.secrets, "configuration", "rest"),
+  kind(RESOURCES.services, "configuration", "rest"),
+  kind(RESOURCES.podDisruptionBudgets, "configuration", "rest"),
+  kind(RESOURCES.validatingAdmissionPolicies, "configuration", "rest"),
+  kind(RESOURCES.validatingAdmissionPolicyBindings, "configuration", "rest"),
+  kind(MAC_POOLS, "configuration"),
+  kind(RESOURCES.deployments, "workloads", "workloads"),
+  kind(RESOURCES.daemonSets, "workloads", "workloads"),
+  kind(RESOURCES.mutatingWebhookConfigurations, "webhooks", "webhooks"),
+];
+
+const BY_KIND = new Map(
+  APPLIED_KINDS.map((applied) => [kindKey(apiVersionOf(applied.resource), applied.resource.kind), applied]),
+);
+
+/** Throws for a kind that is not in the table: a component may render no other. */
+export function appliedKind(object: {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+}): AppliedKind {
+  const found = BY_KIND.get(kindKey(object.apiVersion, object.kind));
+  if (found === undefined)
+    throw new Error(`${object.apiVersion} ${object.kind} is not a kind that the operator applies`);
+  return found;
+}
+
+export function isWorkload(object: KubeObject): boolean {
+  return object.kind === "Deployment" || object.kind === "DaemonSet";
+}
+
+function kindKey(apiVersion: string | undefined, kindName: string | undefined): string {
+  return `${apiVersion} ${kindName}`;
+}

@@ -1,0 +1,157 @@
+/** Sends what needs sending, stage by stage, by server-side apply: fields of others stay theirs, ours become ours. */
+
+import { FIELD_MANAGER } from "../../api/names.ts";
+import { isConflict, isInvalid } from "../../kube/client/api-error.ts";
+import type { CustomResourceDefinition } from "../../kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { type KubeObject, type ObjectRef, RESOURCES } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Log } from "../../kube/log.ts";
+import { appliedKind, isWorkload } from "./applied-kinds.ts";
+import type { ClusterView } from "./cluster-view.ts";
+import { covers } from "./drift.ts";
+import { type Inventory, identityOf } from "./inventory.ts";
+import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
+
+export interface ApplyResult {
+  /** Fingerprints of what is as wanted now, by object key. */
+  readonly settled: ReadonlyMap<string, string>;
+  /** One sentence each. */
+  readonly failures: readonly string[];
+}
+
+/** Makes Secrets only: a manager of its own, so that no later apply of ours takes their data away again. */
+const SECRET_CREATOR = `${FIELD_MANAGER}-secret-creator`;
+const MAX_PARALLEL = 8;
+const ESTABLISH_TIMEOUT_MS = 30_000;
+const ESTABLISH_POLL_MS = 50;
+
+export class Applier {
+  readonly #client: KubeClient;
+  readonly #view: ClusterView;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Objects that differ right after an apply (a webhook or controller insists): not sent again until either changes. */
+  readonly #contested = new Map<string, string>();
+
+  constructor(options: { client: KubeClient; view: ClusterView; clock: Clock; log: Log }) {
+    this.#client = options.client;
+    this.#view = options.view;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** The objects of one component. Webhook configurations are left out when anything before them failed. */
+  async apply(objects: readonly PlannedObject[], inventory: Inventory, signal: AbortSignal): Promise<ApplyResult> {
+    const settled = new Map<string, string>();
+    const failures: string[] = [];
+    for (const stage of applyOrder(objects)) {
+      if (stage.stage === "webhooks" && failures.length > 0) break;
+      await inParallel(stage.objects, async (wanted) => {
+        try {
+          if (this.#isDue(wanted, inventory)) await this.#send(wanted, signal);
+          if (stage.stage === "definitions") await this.#established(wanted.object, signal);
+          settled.set(wanted.key, wanted.fingerprint);
+        } catch (error) {
+          signal.throwIfAborted();
+          failures.push(`${nameOf(wanted.object)} could not be applied: ${messageOf(error)}`);
+          this.#log.warn({ err: error, object: wanted.key }, "apply failed");
+        }
+      });
+    }
+    return { settled, failures };
+  }
+
+  #isDue(wanted: PlannedObject, inventory: Inventory): boolean {
+    const live = this.#view.live(identityOf(wanted.object));
+    if (!needsApply(wanted, live, inventory.get(wanted.key))) return false;
+    return live === undefined || this.#contested.get(wanted.key) !== contest(wanted, live);
+  }
+
+  async #send(wanted: PlannedObject, signal: AbortSignal): Promise<void> {
+    this.#log.info({ object: wanted.key }, "applying");
+    if (wanted.object.kind === "Secret") {
+      await this.#createSecret(wanted.object, signal);
+      return;
+    }
+    const { resource } = appliedKind(wanted.object);
+    try {
+      const answer = await this.#client.apply(resource, wanted.object, {
+        fieldManager: FIELD_MANAGER,
+        force: true,
+        signal,
+      });
+      this.#view.remember(answer);
+      if (covers(answer, wanted.object)) this.#contested.delete(wanted.key);
+      else this.#contested.set(wanted.key, contest(wanted, answer));
+    } catch (error) {
+      if (isWorkload(wanted.object) && isInvalid(error)) await this.#replace(wanted.object, error.message, signal);
+      throw error;
+    }
+  }
+
+  /** Not forced: a Secret that came into being meanwhile keeps its data. */
+  async #createSecret(secret: KubeObject, signal: AbortSignal): Promise<void> {
+    const empty = { ...secret, data: { "tls.crt": "", "tls.key": "" } };
+    try {
+      this.#view.remember(await this.#client.apply(RESOURCES.secrets, empty, { fieldManager: SECRET_CREATOR, signal }));
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+  }
+
+  /** A selector cannot change: a workload of the same name that another product or version made has to go first. */
+  async #replace(workload: KubeObject, reason: string, signal: AbortSignal): Promise<void> {
+    if (!reason.includes("field is immutable")) return;
+    const identity = identityOf(workload);
+    this.#log.info({ object: identity }, "its selector differs: deleting it, so that it can be made anew");
+    await this.#client.delete(appliedKind(workload).resource, refOf(workload), { signal });
+    this.#view.forget(identity);
+  }
+
+  /** Objects of a kind can be written only once the API server serves it. */
+  async #established(definition: KubeObject, signal: AbortSignal): Promise<void> {
+    let live: CustomResourceDefinition | undefined = this.#view.live(identityOf(definition)) as
+      | CustomResourceDefinition
+      | undefined;
+    const deadline = this.#clock.monotonicMs() + ESTABLISH_TIMEOUT_MS;
+    while (!isEstablished(live)) {
+      if (this.#clock.monotonicMs() > deadline) {
+        throw new Error(`the API server does not serve it after ${ESTABLISH_TIMEOUT_MS / 1000} s`);
+      }
+      await this.#clock.sleep(ESTABLISH_POLL_MS, signal);
+      live = await this.#client.get(RESOURCES.crds, refOf(definition), { signal });
+    }
+  }
+}
+
+export function nameOf(object: KubeObject): string {
+  const { namespace, name } = object.metadata;
+  return `${object.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL, items.length) }, worker));
+}
+
+function contest(wanted: PlannedObject, live: KubeObject): string {
+  return `${wanted.fingerprint} ${live.metadata.resourceVersion}`;
+}
+
+function isEstablished(definition: CustomResourceDefinition | undefined): boolean {
+  const conditions = definition?.status?.conditions ?? [];
+  return conditions.some(({ type, status }) => type === "Established" && status === "True");
+}
+
+function refOf(object: KubeObject): ObjectRef {
+  const { name = "", namespace } = object.metadata;
+  return { name, namespace };
+}

@@ -1,0 +1,95 @@
+/**
+ * What the operator has applied, so that it is removed once it is not wanted any more: across restarts, upgrades and
+ * whatever interrupts a removal. Stored as JSON in one ConfigMap. An entry is written before its object is applied.
+ */
+
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { isWorkload } from "./applied-kinds.ts";
+
+const entrySchema = z.object({
+  apiVersion: z.string(),
+  kind: z.string(),
+  namespace: z.string().exactOptional(),
+  name: z.string(),
+  component: z.string(),
+  /** Of the object as it was last applied; absent until that succeeded once. */
+  fingerprint: z.string().exactOptional(),
+  /** Of a workload: its pods have to be gone, too, before the entry goes. */
+  podSelector: z.record(z.string(), z.string()).exactOptional(),
+});
+
+export type InventoryEntry = z.infer<typeof entrySchema>;
+
+/** Entries by object key. */
+export type Inventory = ReadonlyMap<string, InventoryEntry>;
+
+export const EMPTY_INVENTORY: Inventory = new Map();
+
+export interface ObjectIdentity {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+export function identityOf(object: KubeObject): ObjectIdentity {
+  const { namespace, name } = object.metadata;
+  return { apiVersion: object.apiVersion, kind: object.kind, namespace, name };
+}
+
+export function identityKey({ apiVersion, kind, namespace, name }: ObjectIdentity): string {
+  return [apiVersion, kind, namespace ?? "", name].join(" ");
+}
+
+export function keyOf(object: KubeObject): string {
+  return identityKey(identityOf(object));
+}
+
+export function entryFor(object: KubeObject, component: string, fingerprint?: string): InventoryEntry {
+  const { namespace, name = "" } = object.metadata;
+  const selector = isWorkload(object) ? podSelectorOf(object) : undefined;
+  return {
+    apiVersion: object.apiVersion ?? "",
+    kind: object.kind ?? "",
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+    component,
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(selector === undefined ? {} : { podSelector: selector }),
+  };
+}
+
+/** Changes whenever anything of the object changes. */
+export function fingerprintOf(object: KubeObject): string {
+  return createHash("sha256").update(canonicalJson(object)).digest("hex").slice(0, 16);
+}
+
+export function encodeInventory(inventory: Inventory): string {
+  const entries = [...inventory].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
+  return JSON.stringify(entries);
+}
+
+/** An unreadable text counts as empty: everything is applied anew then, which is harmless. */
+export function decodeInventory(text: string | undefined): Inventory {
+  if (text === undefined) return EMPTY_INVENTORY;
+  try {
+    const entries = z.array(entrySchema).parse(JSON.parse(text));
+    return new Map(entries.map((entry) => [identityKey(entry), entry]));
+  } catch {
+    return EMPTY_INVENTORY;
+  }
+}
+
+function podSelectorOf(object: KubeObject): Record<string, string> | undefined {
+  const spec = object.spec as { readonly selector?: { readonly matchLabels?: Record<string, string> } } | undefined;
+  return spec?.selector?.matchLabels;
+}
+
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, nested: unknown) => {
+    if (nested === null || typeof nested !== "object" || Array.isArray(nested)) return nested;
+    return Object.fromEntries(Object.entries(nested).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

@@ -1,0 +1,108 @@
+/** The operator's own memory: the effective spec it applied last, and the inventory. One ConfigMap each. */
+
+import { APPLIED_CONFIG_MAP, FIELD_MANAGER, OPERATOR_NAME } from "../../api/names.ts";
+import { type NetworkAddonsConfigSpec, networkAddonsConfigSpecSchema } from "../../api/network-addons-config.ts";
+import { isNotFound } from "../../kube/client/api-error.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { RESOURCES } from "../../kube/client/resource.ts";
+import { type Decoration, decorate } from "../manifests/labels.ts";
+import type { EffectiveSpec } from "../spec/effective-spec.ts";
+import { decodeInventory, encodeInventory, type Inventory } from "./inventory.ts";
+
+/** Read by other software. */
+const APPLIED_KEY = "applied";
+export const INVENTORY_CONFIG_MAP = `${OPERATOR_NAME}-inventory`;
+const INVENTORY_KEY = "objects";
+
+export type AppliedRecord =
+  | { readonly ok: true; readonly spec: NetworkAddonsConfigSpec | undefined }
+  | { readonly ok: false; readonly reason: string };
+
+export class Records {
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  /** Texts as last read or written, by ConfigMap: every reconcile reads before it writes. */
+  readonly #stored = new Map<string, string | undefined>();
+
+  constructor(client: KubeClient, operatorNamespace: string) {
+    this.#client = client;
+    this.#namespace = operatorNamespace;
+  }
+
+  /** Read live: a decision about ranges or removals must not rest on a cache. */
+  async applied(signal: AbortSignal): Promise<AppliedRecord> {
+    const text = await this.#read(APPLIED_CONFIG_MAP, APPLIED_KEY, signal);
+    if (text === undefined || text === "") return { ok: true, spec: undefined };
+    try {
+      return { ok: true, spec: networkAddonsConfigSpecSchema.parse(JSON.parse(text)) };
+    } catch (error) {
+      const where = `ConfigMap ${this.#namespace}/${APPLIED_CONFIG_MAP}, key ${APPLIED_KEY}`;
+      const what = error instanceof Error ? error.message : String(error);
+      return {
+        ok: false,
+        reason: `the previously applied configuration cannot be read from ${where}: ${what}. Correct or delete it.`,
+      };
+    }
+  }
+
+  /** Written only when it differs from what was read before. */
+  async saveApplied(spec: EffectiveSpec, decoration: Decoration, signal: AbortSignal): Promise<void> {
+    await this.#write(APPLIED_CONFIG_MAP, APPLIED_KEY, JSON.stringify(spec), decoration, signal);
+  }
+
+  /** Undefined when there is none: nothing was ever applied, or everything was taken away again. */
+  async inventory(signal: AbortSignal): Promise<Inventory | undefined> {
+    const stored = await this.#read(INVENTORY_CONFIG_MAP, INVENTORY_KEY, signal);
+    return stored === undefined ? undefined : decodeInventory(stored);
+  }
+
+  async saveInventory(inventory: Inventory, decoration: Decoration, signal: AbortSignal): Promise<void> {
+    const unowned = { ...decoration, owner: undefined };
+    await this.#write(INVENTORY_CONFIG_MAP, INVENTORY_KEY, encodeInventory(inventory), unowned, signal);
+  }
+
+  async deleteAll(signal: AbortSignal): Promise<void> {
+    this.#stored.clear();
+    for (const name of [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]) {
+      try {
+        await this.#client.delete(RESOURCES.configMaps, { name, namespace: this.#namespace }, { signal });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }
+  }
+
+  async #read(name: string, key: string, signal: AbortSignal): Promise<string | undefined> {
+    const text = await this.#get(name, key, signal);
+    this.#stored.set(name, text);
+    return text;
+  }
+
+  /** Undefined: no such ConfigMap. One without the key counts as empty. */
+  async #get(name: string, key: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const ref = { name, namespace: this.#namespace };
+      const configMap = await this.#client.get(RESOURCES.configMaps, ref, { signal });
+      return configMap.data?.[key] ?? "";
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #write(name: string, key: string, text: string, decoration: Decoration, signal: AbortSignal): Promise<void> {
+    if (this.#stored.get(name) === text) return;
+    const object = decorate(
+      {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name, namespace: this.#namespace },
+        data: { [key]: text },
+      },
+      decoration,
+      { owned: true },
+    );
+    await this.#client.apply(RESOURCES.configMaps, object, { fieldManager: FIELD_MANAGER, force: true, signal });
+    this.#stored.set(name, text);
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Takes away what is not wanted any more, in stages: webhook configurations, then workloads, and what the workloads'
+ * shutdown needs only after their last pod is gone. Whatever is not done is tried again: the inventory remembers it.
+ */
+
+import { isNotFound } from "../../kube/client/api-error.ts";
+import type { Pod } from "../../kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { RESOURCES } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Log } from "../../kube/log.ts";
+import { appliedKind } from "./applied-kinds.ts";
+import { inParallel, messageOf } from "./applier.ts";
+import type { ClusterView } from "./cluster-view.ts";
+import type { Inventory, InventoryEntry } from "./inventory.ts";
+import { removals } from "./plan.ts";
+
+export interface RemovalResult {
+  /** Keys of what is gone, or never to be removed. */
+  readonly gone: ReadonlySet<string>;
+  /** Components that are still going, with what is waited for. */
+  readonly waiting: ReadonlyMap<string, string>;
+  readonly failures: readonly string[];
+}
+
+/** A pod whose node does not answer can stay for ever; past its own deadline plus this it is not waited for. */
+const STUCK_POD_MS = 60_000;
+
+export class Remover {
+  readonly #client: KubeClient;
+  readonly #view: ClusterView;
+  readonly #clock: Clock;
+  readonly #log: Log;
+
+  constructor(options: { client: KubeClient; view: ClusterView; clock: Clock; log: Log }) {
+    this.#client = options.client;
+    this.#view = options.view;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  async remove(inventory: Inventory, wanted: ReadonlySet<string>, signal: AbortSignal): Promise<RemovalResult> {
+    const gone = new Set<string>();
+    const waiting = new Map<string, string>();
+    const failures: string[] = [];
+    for (const [key, entry] of inventory) {
+      if (!wanted.has(key) && appliedKind(entry).removal === undefined) gone.add(key);
+    }
+    // A component whose pods are still stopping keeps its rights; another component's removal does not wait for it.
+    for (const { entries } of removals(inventory, wanted)) {
+      const stoppedBefore = new Set(waiting.keys());
+      await inParallel(entries, async ({ key, entry }) => {
+        if (stoppedBefore.has(entry.component)) return;
+        try {
+          const reason = await this.#remove(entry, signal);
+          if (reason === undefined) gone.add(key);
+          else waiting.set(entry.component, reason);
+        } catch (error) {
+          signal.throwIfAborted();
+          failures.push(`${describe(entry)} could not be deleted: ${messageOf(error)}`);
+          waiting.set(entry.component, `${describe(entry)} could not be deleted`);
+        }
+      });
+    }
+    return { gone, waiting, failures };
+  }
+
+  /** Undefined once it is gone, else what is waited for. */
+  async #remove(entry: InventoryEntry, signal: AbortSignal): Promise<string | undefined> {
+    const { resource } = appliedKind(entry);
+    try {
+      this.#log.info({ object: describe(entry) }, "removing");
+      const ref = { name: entry.name, namespace: entry.namespace };
+      await this.#client.delete(resource, ref, { propagationPolicy: "Background", signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    this.#view.forget(entry);
+    return entry.podSelector === undefined ? undefined : this.#podsLeft(entry, entry.podSelector, signal);
+  }
+
+  async #podsLeft(
+    entry: InventoryEntry,
+    selector: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const labelSelector = Object.entries(selector)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(",");
+    const { items } = await this.#client.list(RESOURCES.pods, { namespace: entry.namespace, labelSelector, signal });
+    const left = items.filter((pod) => !this.#isStuck(pod));
+    if (left.length === 0) return undefined;
+    return `${left.length} pods of ${describe(entry)} are still stopping`;
+  }
+
+  #isStuck(pod: Pod): boolean {
+    const { deletionTimestamp } = pod.metadata;
+    return deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + STUCK_POD_MS < this.#clock.now();
+  }
+}
+
+function describe(entry: InventoryEntry): string {
+  return `${entry.kind} ${entry.namespace === undefined ? entry.name : `${entry.namespace}/${entry.name}`}`;
+}

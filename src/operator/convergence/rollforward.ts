@@ -1,0 +1,156 @@
+/** Brings the cluster to an effective spec: components side by side, none waits for another one's trouble. */
+
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isOn } from "../components/component.ts";
+import { COMPONENTS } from "../components/registry.ts";
+import type { Facts } from "../facts.ts";
+import { type Decoration, decorate } from "../manifests/labels.ts";
+import type { OperatorSettings } from "../settings.ts";
+import type { EffectiveSpec } from "../spec/effective-spec.ts";
+import type { ComponentOutcome, Outcome } from "../status/outcome.ts";
+import { rollout } from "../status/rollout.ts";
+import { appliedKind, isWorkload } from "./applied-kinds.ts";
+import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
+import type { ClusterView } from "./cluster-view.ts";
+import { EMPTY_INVENTORY, entryFor, type Inventory, type InventoryEntry, identityOf } from "./inventory.ts";
+import { type PlannedObject, planned } from "./plan.ts";
+import type { Records } from "./records.ts";
+import type { RemovalResult, Remover } from "./remover.ts";
+
+type ComponentName = ComponentOutcome["name"];
+
+type Rendered = { readonly name: ComponentName } & (
+  | { readonly kind: "objects"; readonly objects: readonly PlannedObject[] }
+  | { readonly kind: "unsupported" }
+  | { readonly kind: "failed"; readonly message: string }
+);
+
+export interface RollforwardOptions {
+  readonly applier: Applier;
+  readonly remover: Remover;
+  readonly records: Records;
+  readonly view: ClusterView;
+  readonly settings: OperatorSettings;
+  readonly clock: Clock;
+}
+
+export class Rollforward {
+  readonly #options: RollforwardOptions;
+
+  constructor(options: RollforwardOptions) {
+    this.#options = options;
+  }
+
+  /** `waiting`: something that was taken out is not gone yet. */
+  async run(
+    spec: EffectiveSpec,
+    facts: Facts,
+    decoration: Decoration,
+    signal: AbortSignal,
+  ): Promise<{ outcome: Outcome; waiting: boolean }> {
+    const { applier, remover, records } = this.#options;
+    const rendered = this.#render(spec, facts, decoration);
+    const wanted = rendered.flatMap((component) =>
+      component.kind === "objects" ? component.objects.map((object) => ({ ...object, component: component.name })) : [],
+    );
+    const before = (await records.inventory(signal)) ?? EMPTY_INVENTORY;
+    const known = withEntries(before, wanted);
+    await records.saveInventory(known, decoration, signal);
+
+    const results = new Map<ComponentName, ApplyResult>();
+    const applying = rendered.map(async (component) => {
+      if (component.kind !== "objects") return;
+      results.set(component.name, await applier.apply(component.objects, before, signal));
+    });
+    const keep = keysToKeep(wanted, rendered, known);
+    const [removal] = await Promise.all([remover.remove(known, keep, signal), ...applying]);
+    await records.saveInventory(withResults(known, results, removal), decoration, signal);
+
+    const outcome: Outcome = {
+      kind: "reconciled",
+      components: [...rendered.map((component) => this.#outcome(component, results)), ...removing(rendered, removal)],
+      removalFailures: removal.failures,
+      workloads: wanted.map(({ object }) => object).filter(isWorkload),
+    };
+    return { outcome, waiting: removal.waiting.size > 0 };
+  }
+
+  #render(spec: EffectiveSpec, facts: Facts, decoration: Decoration): Rendered[] {
+    const { settings } = this.#options;
+    return COMPONENTS.filter((component) => isOn(component, spec)).map((component): Rendered => {
+      const { name, render } = component;
+      if (render === undefined) return { name, kind: "unsupported" };
+      try {
+        const objects = render({ spec, facts, settings });
+        return { name, kind: "objects", objects: objects.map((object) => planned(finished(object, decoration))) };
+      } catch (error) {
+        return { name, kind: "failed", message: messageOf(error) };
+      }
+    });
+  }
+
+  #outcome(component: Rendered, results: ReadonlyMap<ComponentName, ApplyResult>): ComponentOutcome {
+    const { name } = component;
+    if (component.kind === "unsupported") return { name, state: { kind: "unsupported" } };
+    if (component.kind === "failed") {
+      return { name, state: { kind: "failed", reason: "FailedToRender", message: component.message } };
+    }
+    const failures = results.get(name)?.failures ?? [];
+    if (failures.length > 0) {
+      return { name, state: { kind: "failed", reason: "FailedToApply", message: failures.join("\n") } };
+    }
+    const { view, clock } = this.#options;
+    const around = { nodes: view.nodes(), pods: view.pods(), nowMs: clock.now() };
+    const workloads = component.objects
+      .map(({ object }) => object)
+      .filter(isWorkload)
+      .map((workload) => rollout(workload, view.live(identityOf(workload)), around));
+    return { name, state: { kind: "deployed", workloads } };
+  }
+}
+
+/** Data outlives the configuration, so it has no owner that would take it along. */
+function finished(object: KubeObject, decoration: Decoration): KubeObject {
+  return decorate(object, decoration, { owned: appliedKind(object).removal !== undefined });
+}
+
+type WantedObject = PlannedObject & { readonly component: ComponentName };
+
+function withEntries(before: Inventory, wanted: readonly WantedObject[]): Inventory {
+  const entries = new Map<string, InventoryEntry>(before);
+  for (const { key, object, component } of wanted) {
+    entries.set(key, entryFor(object, component, before.get(key)?.fingerprint));
+  }
+  return entries;
+}
+
+/** A component that cannot be rendered just now keeps what it has. */
+function keysToKeep(wanted: readonly WantedObject[], rendered: readonly Rendered[], known: Inventory): Set<string> {
+  const failed = new Set<string>(rendered.filter(({ kind }) => kind === "failed").map(({ name }) => name));
+  const kept = [...known].filter(([, entry]) => failed.has(entry.component)).map(([key]) => key);
+  return new Set([...wanted.map(({ key }) => key), ...kept]);
+}
+
+function withResults(
+  known: Inventory,
+  results: ReadonlyMap<ComponentName, ApplyResult>,
+  removal: RemovalResult,
+): Inventory {
+  const entries = new Map([...known].filter(([key]) => !removal.gone.has(key)));
+  for (const { settled } of results.values()) {
+    for (const [key, fingerprint] of settled) {
+      const entry = entries.get(key);
+      if (entry !== undefined) entries.set(key, { ...entry, fingerprint });
+    }
+  }
+  return entries;
+}
+
+function removing(rendered: readonly Rendered[], removal: RemovalResult): ComponentOutcome[] {
+  const on = new Set<string>(rendered.map(({ name }) => name));
+  return COMPONENTS.filter(({ name }) => !on.has(name) && removal.waiting.has(name)).map(({ name }) => ({
+    name,
+    state: { kind: "removing", message: removal.waiting.get(name) ?? "" },
+  }));
+}

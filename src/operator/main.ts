@@ -1,0 +1,52 @@
+/**
+ * Process `cluster-network-addons-operator`: turns the NetworkAddonsConfig into what runs in the cluster.
+ * `src/operator` is a product: it may import api, kube and certs; nothing imports it but deploy/ and tests.
+ */
+
+import { z } from "zod";
+import { DEFAULT_IMAGE, DEFAULT_NAMESPACE, OPERATOR_NAME, PRODUCT_VERSION } from "../api/names.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { loadCredentials } from "../kube/client/credentials.ts";
+import { readEnv, readPort, runProcess } from "../kube/process/process.ts";
+import { Operator } from "./operator.ts";
+import type { OperatorSettings } from "./settings.ts";
+
+const image = z.string().min(1).default(DEFAULT_IMAGE);
+
+const environment = z.object({
+  POD_NAME: z.string().min(1).default(OPERATOR_NAME),
+  OPERATOR_NAMESPACE: z.string().min(1).default(DEFAULT_NAMESPACE),
+  OPERAND_NAMESPACE: z.string().min(1).optional(),
+  OPERATOR_VERSION: z.string().min(1).default(PRODUCT_VERSION),
+  LINUX_BRIDGE_IMAGE: image,
+  LINUX_BRIDGE_MARKER_IMAGE: image,
+  KUBEMACPOOL_IMAGE: image,
+});
+
+await runProcess({
+  name: OPERATOR_NAME,
+  env: process.env,
+  healthPort: readPort(process.env, "HEALTH_PORT") ?? 8081,
+  main: async ({ env, log, signal, metrics, health }) => {
+    const variables = readEnv(environment, env);
+    const settings: OperatorSettings = {
+      operatorNamespace: variables.OPERATOR_NAMESPACE,
+      operandNamespace: variables.OPERAND_NAMESPACE ?? variables.OPERATOR_NAMESPACE,
+      version: variables.OPERATOR_VERSION,
+      images: {
+        linuxBridge: variables.LINUX_BRIDGE_IMAGE,
+        bridgeMarker: variables.LINUX_BRIDGE_MARKER_IMAGE,
+        kubeMacPool: variables.KUBEMACPOOL_IMAGE,
+      },
+    };
+    await using client = new KubeClient({
+      credentials: await loadCredentials(env),
+      userAgent: `${OPERATOR_NAME}/${settings.version}`,
+      log,
+    });
+    const operator = new Operator({ client, settings, identity: variables.POD_NAME, log, metrics });
+    health.ready("caches", () => operator.hasSynced || "the watches have not shown everything yet");
+    log.info({ settings }, "starting");
+    await operator.run(signal);
+  },
+});

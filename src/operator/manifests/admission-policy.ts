@@ -1,0 +1,44 @@
+/** A ValidatingAdmissionPolicy that denies, with its binding. Pure. */
+
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Rule } from "./rbac.ts";
+
+export interface PolicyOptions {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly match: {
+    readonly apiGroups: Rule["apiGroups"];
+    readonly apiVersions: readonly string[];
+    readonly resources: Rule["resources"];
+    readonly operations: readonly string[];
+  };
+  /** The policy is about requests for which all of these hold. */
+  readonly conditions: readonly { readonly name: string; readonly expression: string }[];
+  readonly validations: readonly { readonly expression: string; readonly message: string }[];
+}
+
+const ADMISSION = "admissionregistration.k8s.io/v1";
+
+export function denyingPolicy(options: PolicyOptions): KubeObject[] {
+  const { name, labels, match, conditions, validations } = options;
+  const metadata = { name, labels };
+  return [
+    {
+      apiVersion: ADMISSION,
+      kind: "ValidatingAdmissionPolicy",
+      metadata,
+      spec: {
+        failurePolicy: "Fail",
+        matchConstraints: { resourceRules: [match] },
+        ...(conditions.length === 0 ? {} : { matchConditions: conditions }),
+        validations: validations.map((validation) => ({ ...validation, reason: "Forbidden" })),
+      },
+    },
+    {
+      apiVersion: ADMISSION,
+      kind: "ValidatingAdmissionPolicyBinding",
+      metadata,
+      spec: { policyName: name, validationActions: ["Deny"] },
+    },
+  ];
+}

@@ -1,0 +1,79 @@
+/**
+ * What the operator itself may do, computed from what it can render: writes only to objects it knows by name, and as
+ * many rights as it has to hand on to the components (RBAC lets nobody grant more than they have). Pure.
+ */
+
+import {
+  APPLIED_CONFIG_MAP,
+  NETWORK_ADDONS_CONFIG_NAME,
+  NETWORK_ADDONS_GROUP,
+  OPERATOR_NAME,
+} from "../../api/names.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { appliedKind } from "../convergence/applied-kinds.ts";
+import { INVENTORY_CONFIG_MAP } from "../convergence/records.ts";
+import { READ, type Rule, rule } from "./rbac.ts";
+
+export interface OperatorAccess {
+  readonly cluster: readonly Rule[];
+  readonly namespaced: readonly Rule[];
+}
+
+/** Kinds that are watched object by object: the operator may see no others. */
+const WATCHED_BY_NAME = new Set(["Secret", "CustomResourceDefinition", "MACPool"]);
+
+export function operatorAccess(everything: readonly KubeObject[]): OperatorAccess {
+  const clusterWide = everything.filter(({ metadata }) => metadata.namespace === undefined);
+  const inNamespace = everything.filter(({ metadata }) => metadata.namespace !== undefined);
+  return {
+    cluster: distinct([
+      rule(
+        NETWORK_ADDONS_GROUP,
+        ["networkaddonsconfigs", "networkaddonsconfigs/status", "networkaddonsconfigs/finalizers"],
+        [...READ, "update", "patch"],
+        [NETWORK_ADDONS_CONFIG_NAME],
+      ),
+      rule("", ["nodes"], READ),
+      rule("operator.openshift.io", ["networks"], ["get"], ["cluster"]),
+      rule("events.k8s.io", ["events"], ["create", "patch", "update"]),
+      ...rulesToApply(clusterWide),
+      ...rulesOf(everything, "ClusterRole"),
+    ]),
+    namespaced: distinct([
+      rule("coordination.k8s.io", ["leases"], ["create"]),
+      rule("coordination.k8s.io", ["leases"], ["get", "update", "patch"], [OPERATOR_NAME]),
+      rule("", ["configmaps"], ["get", "create", "patch", "delete"], [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]),
+      rule("", ["pods"], READ),
+      ...rulesToApply(inNamespace),
+      ...rulesOf(everything, "Role"),
+    ]),
+  };
+}
+
+function rulesToApply(objects: readonly KubeObject[]): Rule[] {
+  const byResource = new Map<string, { group: string; kind: string; plural: string; names: string[] }>();
+  for (const object of objects) {
+    const { resource } = appliedKind(object);
+    const key = `${resource.group}/${resource.plural}`;
+    const known = byResource.get(key);
+    const { name = "" } = object.metadata;
+    if (known === undefined) {
+      byResource.set(key, { group: resource.group, kind: resource.kind, plural: resource.plural, names: [name] });
+    } else {
+      known.names.push(name);
+    }
+  }
+  return [...byResource.values()].flatMap(({ group, kind, plural, names }) => {
+    const written = ["get", "create", "patch", "delete"];
+    if (WATCHED_BY_NAME.has(kind)) return [rule(group, [plural], ["list", "watch", ...written], names)];
+    return [rule(group, [plural], ["list", "watch"]), rule(group, [plural], written, names)];
+  });
+}
+
+function rulesOf(objects: readonly KubeObject[], kind: string): Rule[] {
+  return objects.filter((object) => object.kind === kind).flatMap(({ rules }) => rules as readonly Rule[]);
+}
+
+function distinct(rules: readonly Rule[]): Rule[] {
+  return [...new Map(rules.map((candidate) => [JSON.stringify(candidate), candidate])).values()];
+}

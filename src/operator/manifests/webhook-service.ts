@@ -1,0 +1,47 @@
+/** What a webhook served by a Deployment needs around it: Service, empty Secrets, disruption budget. Pure. */
+
+import type { KubeObject } from "../../kube/client/resource.ts";
+
+export interface ServiceOptions {
+  readonly name: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly selector: Readonly<Record<string, string>>;
+  readonly port: number;
+  readonly targetPort: number;
+  readonly portName: string;
+}
+
+export function service(options: ServiceOptions): KubeObject {
+  const { name, namespace, labels, selector, port, targetPort, portName } = options;
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace, labels },
+    spec: { type: "ClusterIP", selector, ports: [{ name: portName, port, targetPort, protocol: "TCP" }] },
+  };
+}
+
+/** A Secret without data: the operator only makes sure that it exists, its owner fills it. */
+export function tlsSecret(name: string, namespace: string, labels: Readonly<Record<string, string>>): KubeObject {
+  return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace, labels }, type: "kubernetes.io/tls" };
+}
+
+/** None for a single replica: it would block every drain of its node. */
+export function disruptionBudget(
+  name: string,
+  namespace: string,
+  labels: Readonly<Record<string, string>>,
+  selector: Readonly<Record<string, string>>,
+  replicas: number,
+): KubeObject[] {
+  if (replicas < 2) return [];
+  return [
+    {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name, namespace, labels },
+      spec: { maxUnavailable: 1, selector: { matchLabels: selector } },
+    },
+  ];
+}

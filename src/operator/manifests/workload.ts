@@ -1,0 +1,190 @@
+/**
+ * Pods of the product: one image, one Node process each. A pod gets the restricted security profile; what a node daemon
+ * needs beyond it is stated where the daemon is described. Pure.
+ */
+
+import { IMAGE_NODE, IMAGE_ROOT } from "../../api/names.ts";
+import type { Placement } from "../../api/placement.ts";
+import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
+
+type PodTemplate = NonNullable<Deployment["spec"]>["template"];
+type PodSpec = NonNullable<PodTemplate["spec"]>;
+type Container = PodSpec["containers"][number];
+
+export interface WorkloadOptions {
+  readonly name: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Chosen once, never changed: the API server refuses another selector. */
+  readonly selector: Readonly<Record<string, string>>;
+  readonly pod: PodOptions;
+}
+
+export interface PodOptions {
+  readonly container: string;
+  /** Source file of the process, relative to the image's root. */
+  readonly entry: string;
+  readonly nodeFlags?: readonly string[];
+  readonly args?: readonly string[];
+  readonly image: string;
+  readonly imagePullPolicy: string;
+  readonly env: readonly EnvVar[];
+  readonly ports: Readonly<Record<string, number>>;
+  readonly healthPort: number;
+  readonly memory: string;
+  readonly serviceAccount: string;
+  readonly priorityClass: "system-cluster-critical" | "system-node-critical";
+  readonly placement: Placement;
+  readonly hostNetwork?: boolean;
+  /** Root without capabilities, for files of the host that belong to root. */
+  readonly asRoot?: boolean;
+  readonly hostDirectories?: readonly {
+    readonly name: string;
+    readonly hostPath: string;
+    readonly mountPath: string;
+  }[];
+}
+
+export type EnvVar = NonNullable<Container["env"]>[number];
+
+const NON_ROOT = 65532;
+const CPU_REQUEST = "10m";
+const TERMINATION_GRACE_SECONDS = 30;
+
+export function deployment(
+  options: WorkloadOptions & { readonly replicas: number; readonly strategy?: "Recreate" },
+): Deployment {
+  const { replicas, selector } = options;
+  const spread =
+    replicas > 1
+      ? {
+          topologySpreadConstraints: [
+            {
+              maxSkew: 1,
+              topologyKey: "kubernetes.io/hostname",
+              whenUnsatisfiable: "ScheduleAnyway",
+              labelSelector: { matchLabels: { ...selector } },
+            },
+          ],
+        }
+      : {};
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: metadata(options),
+    spec: {
+      replicas,
+      selector: { matchLabels: { ...selector } },
+      strategy:
+        options.strategy === "Recreate"
+          ? { type: "Recreate" }
+          : { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      template: template(options, spread),
+    },
+  };
+}
+
+export function daemonSet(options: WorkloadOptions): DaemonSet {
+  return {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: metadata(options),
+    spec: {
+      selector: { matchLabels: { ...options.selector } },
+      updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "10%" } },
+      template: template(options, {}),
+    },
+  };
+}
+
+export function fieldEnv(name: string, fieldPath: string): EnvVar {
+  return { name, valueFrom: { fieldRef: { fieldPath } } };
+}
+
+export function env(values: Readonly<Record<string, string | number>>): EnvVar[] {
+  return Object.entries(values).map(([name, value]) => ({ name, value: String(value) }));
+}
+
+/** Names of the environment every process that leads or serves in its own namespace reads. */
+export const OWN_POD: readonly EnvVar[] = [
+  fieldEnv("POD_NAME", "metadata.name"),
+  fieldEnv("POD_NAMESPACE", "metadata.namespace"),
+];
+
+function metadata({ name, namespace, labels }: WorkloadOptions) {
+  return { name, namespace, labels };
+}
+
+function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplate {
+  const { pod } = options;
+  const { nodeSelector, affinity, tolerations } = pod.placement;
+  const volumes = pod.hostDirectories ?? [];
+  return {
+    metadata: { labels: { ...options.labels, ...options.selector } },
+    spec: {
+      serviceAccountName: pod.serviceAccount,
+      priorityClassName: pod.priorityClass,
+      ...(pod.hostNetwork === true ? { hostNetwork: true } : {}),
+      terminationGracePeriodSeconds: TERMINATION_GRACE_SECONDS,
+      securityContext: pod.asRoot
+        ? { runAsUser: 0, runAsGroup: 0, seccompProfile: { type: "RuntimeDefault" } }
+        : { runAsNonRoot: true, runAsUser: NON_ROOT, runAsGroup: NON_ROOT, seccompProfile: { type: "RuntimeDefault" } },
+      containers: [container(pod)],
+      ...(volumes.length === 0
+        ? {}
+        : {
+            volumes: volumes.map(({ name, hostPath }) => ({
+              name,
+              hostPath: { path: hostPath, type: "DirectoryOrCreate" },
+            })),
+          }),
+      ...(nodeSelector === undefined ? {} : { nodeSelector }),
+      ...(affinity === undefined ? {} : { affinity }),
+      ...(tolerations === undefined ? {} : { tolerations }),
+      ...extra,
+    },
+  };
+}
+
+function container(pod: PodOptions): Container {
+  const ports = Object.entries(pod.ports);
+  const mounts = pod.hostDirectories ?? [];
+  return {
+    name: pod.container,
+    image: pod.image,
+    imagePullPolicy: pod.imagePullPolicy,
+    command: [IMAGE_NODE, ...(pod.nodeFlags ?? []), `${IMAGE_ROOT}/${pod.entry}`],
+    ...(pod.args === undefined ? {} : { args: [...pod.args] }),
+    ...(pod.env.length === 0 ? {} : { env: [...pod.env] }),
+    ...(ports.length === 0
+      ? {}
+      : { ports: ports.map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })) }),
+    ...(mounts.length === 0 ? {} : { volumeMounts: mounts.map(({ name, mountPath }) => ({ name, mountPath })) }),
+    resources: { requests: { cpu: CPU_REQUEST, memory: pod.memory } },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+    ...(pod.healthPort === 0 ? {} : probes(pod.healthPort)),
+  };
+}
+
+/** Readiness every second: a webhook replica that stops has to leave its Service at once. */
+function probes(port: number): Pick<Container, "readinessProbe" | "livenessProbe"> {
+  return {
+    readinessProbe: {
+      httpGet: { path: "/readyz", port, scheme: "HTTP" },
+      periodSeconds: 1,
+      timeoutSeconds: 1,
+      failureThreshold: 3,
+    },
+    livenessProbe: {
+      httpGet: { path: "/healthz", port, scheme: "HTTP" },
+      initialDelaySeconds: 10,
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+      failureThreshold: 6,
+    },
+  };
+}

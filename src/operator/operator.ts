@@ -1,0 +1,104 @@
+/**
+ * The operator: watches on every replica, reconciles on the one that leads. Put together here from a client and
+ * settings; main.ts gives those from the environment, tests give their own.
+ */
+
+import type { Registry } from "prom-client";
+import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
+import { NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../api/names.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { apiVersionOf } from "../kube/client/resource.ts";
+import { type Clock, systemClock } from "../kube/clock.ts";
+import { Controller } from "../kube/controller/controller.ts";
+import { EventRecorder } from "../kube/events/event-recorder.ts";
+import { LeaderElector } from "../kube/leader/leader-election.ts";
+import type { Log } from "../kube/log.ts";
+import { renderEverything } from "./components/registry.ts";
+import { ClusterView } from "./convergence/cluster-view.ts";
+import { Reconciler } from "./reconciler.ts";
+import type { OperatorSettings } from "./settings.ts";
+
+export interface OperatorOptions {
+  readonly client: KubeClient;
+  readonly settings: OperatorSettings;
+  /** Who this replica is: the pod's name. */
+  readonly identity: string;
+  readonly log: Log;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly metrics?: Registry;
+}
+
+/** Repairs are quick, a thing that keeps failing is not tried in vain all the time. */
+const BACKOFF = { baseMs: 200, maxMs: 30_000 };
+
+export class Operator {
+  readonly #options: OperatorOptions;
+  readonly #view: ClusterView;
+
+  constructor(options: OperatorOptions) {
+    const { client, settings, log } = options;
+    const secretNames = renderEverything(settings).flatMap(({ kind, metadata }) =>
+      kind === "Secret" && metadata.name !== undefined ? [metadata.name] : [],
+    );
+    this.#options = options;
+    this.#view = new ClusterView({ client, settings, secretNames, log });
+  }
+
+  /** Every watch has shown what there is. */
+  get hasSynced(): boolean {
+    return this.#view.hasSynced;
+  }
+
+  /** Until the signal aborts; then the lease is released and no write is under way any more. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, settings, identity, log, clock = systemClock } = this.#options;
+    this.#view.start(signal);
+    const elector = new LeaderElector({
+      client,
+      namespace: settings.operatorNamespace,
+      name: OPERATOR_NAME,
+      identity,
+      log,
+      clock,
+    });
+    await elector.run(signal, (leading) => this.#lead(leading));
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const { client, settings, identity, log, metrics, clock = systemClock, random = Math.random } = this.#options;
+    await this.#view.whenSynced(signal);
+    const events = new EventRecorder({ client, controller: OPERATOR_NAME, instance: identity, log, clock });
+    const reconciler = new Reconciler({
+      client,
+      view: this.#view,
+      settings,
+      clock,
+      random,
+      announce: (config, { type, reason, message }) => {
+        const regarding = {
+          ...config,
+          apiVersion: apiVersionOf(NETWORK_ADDONS_CONFIGS),
+          kind: NETWORK_ADDONS_CONFIGS.kind,
+        };
+        events.event(regarding, type, reason, message);
+      },
+      log,
+    });
+    const controller = new Controller({
+      name: "network-addons-config",
+      reconcile: (_key, context) => reconciler.reconcile(context.signal),
+      backoff: BACKOFF,
+      clock,
+      log,
+      ...(metrics === undefined ? {} : { metrics }),
+    });
+    const stopWatching = this.#view.onChange(() => controller.enqueue(NETWORK_ADDONS_CONFIG_NAME));
+    controller.enqueue(NETWORK_ADDONS_CONFIG_NAME);
+    try {
+      await controller.run(signal);
+    } finally {
+      stopWatching();
+    }
+  }
+}

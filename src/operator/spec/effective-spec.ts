@@ -1,0 +1,118 @@
+/**
+ * The spec with everything filled in. Defaults live in memory and in the applied ConfigMap only, never in the user's
+ * object. What was chosen once (the random MAC range, the pull policy) comes from the previously applied spec. Pure.
+ */
+
+import { formatMac, macFromNumber } from "../../api/mac.ts";
+import {
+  IMAGE_PULL_POLICIES,
+  type ImagePullPolicy,
+  type NetworkAddonsConfigSpec,
+  PULL_POLICY_FIXED,
+  type SelfSignField,
+} from "../../api/network-addons-config.ts";
+import type { Placement } from "../../api/placement.ts";
+
+export interface PoolRange {
+  readonly rangeStart: string;
+  readonly rangeEnd: string;
+}
+
+export type EffectiveSpec = Omit<
+  NetworkAddonsConfigSpec,
+  "kubeMacPool" | "imagePullPolicy" | "selfSignConfiguration" | "placementConfiguration"
+> & {
+  readonly kubeMacPool?: PoolRange;
+  readonly imagePullPolicy: ImagePullPolicy;
+  readonly selfSignConfiguration: Readonly<Record<SelfSignField, string>>;
+  readonly placementConfiguration: { readonly infra: Placement; readonly workloads: Placement };
+};
+
+/** What was applied before: the stored effective spec, or nothing on a first run. */
+export interface Previous {
+  readonly spec: NetworkAddonsConfigSpec | undefined;
+  /** Range of an existing MACPool `default`, for when the stored spec has none (the component was off for a while). */
+  readonly poolRange: PoolRange | undefined;
+}
+
+const DEFAULT_SELF_SIGN: Readonly<Record<SelfSignField, string>> = {
+  caRotateInterval: "48h0m0s",
+  caOverlapInterval: "24h0m0s",
+  certRotateInterval: "24h0m0s",
+  certOverlapInterval: "12h0m0s",
+};
+
+const DEFAULT_INFRA: Placement = {
+  affinity: {
+    nodeAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight: 10, preference: { matchExpressions: [labelExists("node-role.kubernetes.io/control-plane")] } },
+        { weight: 1, preference: { matchExpressions: [labelExists("node-role.kubernetes.io/master")] } },
+      ],
+    },
+  },
+};
+
+const DEFAULT_WORKLOADS: Placement = {
+  nodeSelector: { "kubernetes.io/os": "linux" },
+  tolerations: [{ key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" }],
+};
+
+/** `random` gives numbers from 0 to below 1. The spec has to be valid. */
+export function effectiveSpec(spec: NetworkAddonsConfigSpec, previous: Previous, random: () => number): EffectiveSpec {
+  const { kubeMacPool, imagePullPolicy, selfSignConfiguration, placementConfiguration, ...rest } = spec;
+  return {
+    ...rest,
+    ...(kubeMacPool === undefined ? {} : { kubeMacPool: poolRange(kubeMacPool, previous, random) }),
+    imagePullPolicy: pullPolicy(imagePullPolicy) ?? pullPolicy(previous.spec?.imagePullPolicy) ?? "IfNotPresent",
+    selfSignConfiguration: { ...DEFAULT_SELF_SIGN, ...(selfSignConfiguration ?? previous.spec?.selfSignConfiguration) },
+    placementConfiguration: {
+      infra: placementConfiguration?.infra ?? DEFAULT_INFRA,
+      workloads: placementConfiguration?.workloads ?? DEFAULT_WORKLOADS,
+    },
+  };
+}
+
+/** Changes that would break what runs; empty when the new spec may follow the previous one. */
+export function unsafeChanges(spec: NetworkAddonsConfigSpec, previous: Previous): string[] {
+  const before = pullPolicy(previous.spec?.imagePullPolicy);
+  const asked = pullPolicy(spec.imagePullPolicy);
+  return before !== undefined && asked !== undefined && asked !== before ? [PULL_POLICY_FIXED] : [];
+}
+
+function poolRange(
+  asked: NonNullable<NetworkAddonsConfigSpec["kubeMacPool"]>,
+  previous: Previous,
+  random: () => number,
+): PoolRange {
+  return (
+    bothEnds(asked.rangeStart, asked.rangeEnd) ??
+    bothEnds(previous.spec?.kubeMacPool?.rangeStart, previous.spec?.kubeMacPool?.rangeEnd) ??
+    previous.poolRange ??
+    randomRange(random)
+  );
+}
+
+function bothEnds(rangeStart: string | undefined, rangeEnd: string | undefined): PoolRange | undefined {
+  if (rangeStart === undefined || rangeEnd === undefined || rangeStart === "" || rangeEnd === "") return undefined;
+  return { rangeStart, rangeEnd };
+}
+
+const ADDRESSES_IN_RANDOM_RANGE = 2 ** 24;
+
+/** 16.7 million locally administered addresses: two random octets after 02. */
+function randomRange(random: () => number): PoolRange {
+  const prefix = 0x020000 + Math.floor(random() * 0x10000);
+  const start = macFromNumber(prefix * ADDRESSES_IN_RANDOM_RANGE);
+  const end = macFromNumber((prefix + 1) * ADDRESSES_IN_RANDOM_RANGE - 1);
+  if (start === undefined || end === undefined) throw new Error(`prefix ${prefix} is not a MAC prefix`);
+  return { rangeStart: formatMac(start), rangeEnd: formatMac(end) };
+}
+
+function pullPolicy(text: string | undefined): ImagePullPolicy | undefined {
+  return IMAGE_PULL_POLICIES.find((policy) => policy === text);
+}
+
+function labelExists(key: string): { readonly key: string; readonly operator: string } {
+  return { key, operator: "Exists" };
+}

@@ -1,0 +1,109 @@
+/** Available, Progressing and Degraded of an outcome: always all three. Reasons and texts are interface facts. Pure. */
+
+import type { ComponentStatus } from "../../api/network-addons-config.ts";
+import type { ComponentOutcome, Outcome } from "./outcome.ts";
+
+export interface Verdict {
+  readonly type: "Available" | "Progressing" | "Degraded";
+  readonly status: "True" | "False";
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export function verdicts(outcome: Outcome): Verdict[] {
+  if (outcome.kind === "refused") return configurationFailure(outcome.reason, outcome.message);
+  const { components, removalFailures } = outcome;
+
+  const failed = components.flatMap(({ name, state }) => (state.kind === "failed" ? [{ name, ...state }] : []));
+  const [firstFailure] = failed;
+  if (firstFailure !== undefined) {
+    const message = failed.map((failure) => `${failure.name}: ${failure.message}`).join("\n");
+    return configurationFailure(firstFailure.reason, message);
+  }
+  if (removalFailures.length > 0) return configurationFailure("FailedToDeleteObjects", removalFailures.join("\n"));
+
+  const workloads = components.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
+  const troubled = workloads.filter((workload) => workload.phase === "failing" || workload.phase === "missing");
+  const [firstTroubled] = troubled;
+  if (firstTroubled !== undefined) {
+    return [
+      { type: "Degraded", status: "True", reason: firstTroubled.reason, message: lines(troubled) },
+      progressing(workloads),
+      {
+        type: "Available",
+        status: "False",
+        reason: "Failing",
+        message: "Some problems occurred while deploying components' pods",
+      },
+    ];
+  }
+  const degraded: Verdict = { type: "Degraded", status: "False" };
+  const progress = progressing(workloads);
+  if (progress.status === "True") {
+    return [
+      degraded,
+      progress,
+      { type: "Available", status: "False", reason: "Startup", message: "Configuration is in process" },
+    ];
+  }
+  const notes = [
+    ...workloads.flatMap((workload) =>
+      workload.phase === "ready" && workload.note !== undefined ? [workload.note] : [],
+    ),
+    ...components.flatMap(({ name, state }) => (state.kind === "unsupported" ? [unsupported(name)] : [])),
+  ];
+  return [
+    degraded,
+    progress,
+    { type: "Available", status: "True", ...(notes.length === 0 ? {} : { message: notes.join("\n") }) },
+  ];
+}
+
+/** One row a component that is on, or still going. */
+export function componentRows(outcome: Outcome): ComponentStatus[] {
+  if (outcome.kind === "refused") return [];
+  return outcome.components.map(row);
+}
+
+function row({ name, state }: ComponentOutcome): ComponentStatus {
+  if (state.kind === "failed") return { name, phase: "Degraded", reason: state.reason, message: state.message };
+  if (state.kind === "unsupported") {
+    return { name, phase: "Unsupported", reason: "NotPartOfThisVersion", message: unsupported(name) };
+  }
+  if (state.kind === "removing") return { name, phase: "Removing", reason: "Removing", message: state.message };
+  const troubled = state.workloads.filter(({ phase }) => phase === "failing" || phase === "missing");
+  const [first] = troubled;
+  if (first !== undefined && "reason" in first) {
+    return { name, phase: "Degraded", reason: first.reason, message: lines(troubled) };
+  }
+  const rolling = state.workloads.filter(({ phase }) => phase === "rolling");
+  if (rolling.length > 0) return { name, phase: "Progressing", reason: "Deploying", message: lines(rolling) };
+  return { name, phase: "Available" };
+}
+
+function progressing(workloads: readonly { readonly phase: string; readonly message?: string }[]): Verdict {
+  const rolling = workloads.filter(({ phase }) => phase === "rolling");
+  if (rolling.length === 0) return { type: "Progressing", status: "False" };
+  return { type: "Progressing", status: "True", reason: "Deploying", message: lines(rolling) };
+}
+
+function configurationFailure(reason: string, message: string): Verdict[] {
+  return [
+    { type: "Degraded", status: "True", reason, message },
+    {
+      type: "Progressing",
+      status: "False",
+      reason: "InvalidConfiguration",
+      message: "Human interaction is needed, please fix the desired configuration",
+    },
+    { type: "Available", status: "False", reason: "Failing", message: "Unable to apply desired configuration" },
+  ];
+}
+
+function unsupported(name: string): string {
+  return `${name} was requested, but this version of the operator does not deploy it: take it out or deploy it yourself`;
+}
+
+function lines(workloads: readonly { readonly phase: string; readonly message?: string }[]): string {
+  return workloads.flatMap(({ message }) => message ?? []).join("\n");
+}

@@ -1,0 +1,145 @@
+/** The status of the NetworkAddonsConfig: what to write, whether to write it, and what to say about the change. Pure. */
+
+import type {
+  ContainerStatus,
+  NetworkAddonsCondition,
+  NetworkAddonsConfigStatus,
+} from "../../api/network-addons-config.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { componentRows, type Verdict, verdicts } from "./conditions.ts";
+import type { Outcome } from "./outcome.ts";
+
+export interface StatusInput {
+  readonly outcome: Outcome;
+  readonly previous: NetworkAddonsConfigStatus | undefined;
+  readonly generation: number | undefined;
+  readonly version: string;
+  readonly nowMs: number;
+}
+
+export function nextStatus({ outcome, previous, generation, version, nowMs }: StatusInput): NetworkAddonsConfigStatus {
+  const now = timestamp(nowMs);
+  const wanted = verdicts(outcome);
+  const isAvailable = wanted.some(({ type, status }) => type === "Available" && status === "True");
+  const observedVersion = isAvailable ? version : previous?.observedVersion;
+  return {
+    operatorVersion: version,
+    targetVersion: version,
+    ...(observedVersion === undefined ? {} : { observedVersion }),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    conditions: wanted.map((verdict) => condition(verdict, previous?.conditions, now)),
+    containers: outcome.kind === "refused" ? (previous?.containers ?? []) : outcome.workloads.flatMap(containersOf),
+    components: outcome.kind === "refused" ? (previous?.components ?? []) : componentRows(outcome),
+  };
+}
+
+/** Heartbeats alone are no difference: an idle operator writes nothing. */
+export function isSameStatus(a: NetworkAddonsConfigStatus | undefined, b: NetworkAddonsConfigStatus): boolean {
+  return JSON.stringify(essence(a)) === JSON.stringify(essence(b));
+}
+
+export interface Announcement {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** One event a transition: what the new status says and the previous one did not. */
+export function announcements(
+  previous: NetworkAddonsConfigStatus | undefined,
+  next: NetworkAddonsConfigStatus,
+): Announcement[] {
+  const became = (type: string): NetworkAddonsCondition | undefined => {
+    const before = find(previous?.conditions, type);
+    const after = find(next.conditions, type);
+    if (after?.status !== "True") return undefined;
+    return before?.status === "True" && before.reason === after.reason ? undefined : after;
+  };
+  const modified =
+    previous?.observedGeneration !== undefined && previous.observedGeneration !== next.observedGeneration;
+  const degraded = became("Degraded");
+  const progressing = became("Progressing");
+  const available = became("Available");
+  return [
+    ...(modified ? [normal("Modified", `Configuration of generation ${next.observedGeneration} was taken up`)] : []),
+    ...(degraded === undefined
+      ? []
+      : [
+          {
+            type: "Warning" as const,
+            reason: `Failed: ${degraded.reason}`,
+            message: `Operator failed: ${degraded.message}`,
+          },
+        ]),
+    ...(progressing === undefined
+      ? []
+      : [normal("Progressing", progressing.message ?? "Components are being deployed")]),
+    ...(available === undefined ? [] : [normal("Available", "All requested components are available")]),
+  ];
+}
+
+function condition(
+  verdict: Verdict,
+  previous: readonly NetworkAddonsCondition[] | undefined,
+  now: string,
+): NetworkAddonsCondition {
+  const before = find(previous, verdict.type);
+  const unchanged = before?.status === verdict.status ? before.lastTransitionTime : undefined;
+  return { ...verdict, lastTransitionTime: unchanged ?? now, lastHeartbeatTime: now };
+}
+
+function containersOf(workload: KubeObject): ContainerStatus[] {
+  const spec = workload.spec as { readonly template?: { readonly spec?: PodContainers } } | undefined;
+  const pod = spec?.template?.spec;
+  return [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])].map(({ name, image = "" }) => ({
+    parentKind: workload.kind ?? "",
+    parentName: workload.metadata.name ?? "",
+    name,
+    image,
+  }));
+}
+
+interface PodContainers {
+  readonly initContainers?: readonly { readonly name: string; readonly image?: string }[];
+  readonly containers?: readonly { readonly name: string; readonly image?: string }[];
+}
+
+/** Fields in one order and without heartbeats; an absent list is an empty one. */
+function essence(status: NetworkAddonsConfigStatus | undefined): unknown {
+  if (status === undefined) return undefined;
+  const conditions = (status.conditions ?? [])
+    .map(({ type, status: value, reason, message, lastTransitionTime }) => [
+      type,
+      value,
+      reason ?? "",
+      message ?? "",
+      lastTransitionTime ?? "",
+    ])
+    .sort();
+  const containers = (status.containers ?? []).map((entry) => [
+    entry.parentKind,
+    entry.parentName,
+    entry.name,
+    entry.image,
+  ]);
+  const components = (status.components ?? []).map(({ name, phase, reason, message }) => [
+    name,
+    phase,
+    reason ?? "",
+    message ?? "",
+  ]);
+  const { operatorVersion, targetVersion, observedVersion, observedGeneration } = status;
+  return [operatorVersion, targetVersion, observedVersion, observedGeneration, conditions, containers, components];
+}
+
+function find(conditions: readonly NetworkAddonsCondition[] | undefined, type: string) {
+  return conditions?.find((candidate) => candidate.type === type);
+}
+
+function normal(reason: string, message: string): Announcement {
+  return { type: "Normal", reason, message };
+}
+
+function timestamp(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+}
