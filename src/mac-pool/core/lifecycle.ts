@@ -1,7 +1,7 @@
 import type { Mac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import { newClaim, statusOf, withStatus } from "./claim.ts";
-import { type Holder, mayBe, ownerOf, type Party, sameParty } from "./party.ts";
+import { mayBe, ownerOf, type Party, type Sighting, sameParty } from "./party.ts";
 
 /**
  * What becomes of a claim, decided from what live reads have shown. Pure: the controller reads the claim first, then the
@@ -11,7 +11,7 @@ import { type Holder, mayBe, ownerOf, type Party, sameParty } from "./party.ts";
 /** What live reads found out about one address. */
 export interface Evidence {
   /** Objects that list the address now. */
-  readonly holders: readonly Holder[];
+  readonly holders: readonly Sighting[];
   /** Objects that exist under the owners' names, listing the address or not. */
   readonly existing: readonly Party[];
 }
@@ -39,19 +39,14 @@ const NONE: LifecycleStep = { action: "none" };
 export function nextStep(input: LifecycleInput): LifecycleStep {
   const { claim, evidence, mac, nowMs } = input;
   const since = new Date(nowMs).toISOString();
+  const adoptable = evidence.holders.filter((holder) => holder.adoptable).map((holder) => ownerOf(holder, since));
   if (claim === undefined) {
-    if (input.adoptAs === undefined || evidence.holders.length === 0) return NONE;
-    const owners = evidence.holders.map((holder) => ownerOf(holder, since));
-    return { action: "create", claim: newClaim(mac, input.adoptAs, { phase: "Bound", owners }) };
+    if (input.adoptAs === undefined || adoptable.length === 0) return NONE;
+    return { action: "create", claim: newClaim(mac, input.adoptAs, { phase: "Bound", owners: adoptable }) };
   }
   const status = statusOf(claim);
   if (status.phase === "Quarantined") {
-    if (evidence.holders.length > 0) {
-      return bound(
-        claim,
-        evidence.holders.map((holder) => ownerOf(holder, since)),
-      );
-    }
+    if (adoptable.length > 0) return bound(claim, adoptable);
     return input.restOver ? { action: "delete", claim } : NONE;
   }
   const pending = status.phase === "Pending" && !input.deadlineOver;
@@ -96,28 +91,38 @@ function settle(
 ): { readonly owners: readonly ClaimOwner[]; readonly waiting: boolean } {
   const unmatched = [...evidence.holders];
   let waiting = false;
-  const take = (index: number): Holder | undefined => (index < 0 ? undefined : unmatched.splice(index, 1)[0]);
+  const take = (index: number): Sighting | undefined => (index < 0 ? undefined : unmatched.splice(index, 1)[0]);
   const seen = owners.map((owner) =>
     owner.uid === undefined ? undefined : take(unmatched.findIndex((holder) => sameParty(owner, holder))),
   );
   const kept = owners.flatMap((owner, position) => {
-    const holder = seen[position] ?? (owner.uid === undefined ? take(firstNew(unmatched, owner, owners)) : undefined);
+    const holder =
+      seen[position] ?? (owner.uid === undefined ? take(firstNew(unmatched, owner, owners, pending)) : undefined);
     if (holder !== undefined) return [refreshed(owner, holder)];
     if (!pending || isGone(owner, evidence.existing)) return [];
     waiting = true;
     return [owner];
   });
   const added = unmatched
-    .filter((holder) => !kept.some((owner) => sameParty(owner, holder)))
+    .filter((holder) => holder.adoptable && !kept.some((owner) => sameParty(owner, holder)))
     .map((holder) => ownerOf(holder, since));
   return { owners: [...kept, ...added], waiting };
 }
 
-/** An owner without UID was admitted to be created: only an object that the claim does not know yet can be it. */
-function firstNew(holders: readonly Holder[], owner: ClaimOwner, owners: readonly ClaimOwner[]): number {
-  return holders.findIndex(
-    (holder) => holder.uid !== undefined && mayBe(owner, holder) && !owners.some(({ uid }) => uid === holder.uid),
-  );
+/**
+ * An owner without UID was admitted to be created: only an object that the claim does not know yet can be it. What has
+ * no UID either, a launcher pod whose VMI is gone, says nothing about a creation that is under way.
+ */
+function firstNew(
+  holders: readonly Sighting[],
+  owner: ClaimOwner,
+  owners: readonly ClaimOwner[],
+  pending: boolean,
+): number {
+  return holders.findIndex((holder) => {
+    if (!mayBe(owner, holder)) return false;
+    return holder.uid === undefined ? !pending : !owners.some(({ uid }) => uid === holder.uid);
+  });
 }
 
 /** An update that was admitted for an object can't be stored any more once that object is gone. */
@@ -125,7 +130,8 @@ function isGone(owner: ClaimOwner, existing: readonly Party[]): boolean {
   return owner.uid !== undefined && !existing.some(({ uid }) => uid === owner.uid);
 }
 
-function refreshed(owner: ClaimOwner, holder: Holder): ClaimOwner {
+function refreshed(owner: ClaimOwner, holder: Sighting): ClaimOwner {
+  if (!holder.adoptable) return owner;
   const merged = { ...holder, uid: holder.uid ?? owner.uid, name: holder.name ?? owner.name };
   return ownerOf(merged, owner.since);
 }
@@ -147,10 +153,9 @@ function sameOwner(a: ClaimOwner, b: ClaimOwner | undefined): boolean {
 }
 
 /** Whether the cache already agrees with the claim, so that no live read is needed. */
-export function isSettled(claim: MACClaim | undefined, cached: readonly Holder[]): boolean {
-  if (claim === undefined) return cached.length === 0;
+export function isSettled(claim: MACClaim | undefined, cached: readonly Sighting[]): boolean {
+  if (claim === undefined || statusOf(claim).phase === "Quarantined") return !cached.some((holder) => holder.adoptable);
   const status = statusOf(claim);
-  if (status.phase === "Quarantined") return cached.length === 0;
   if (status.phase === "Pending") return !status.owners.some((owner) => cached.some((holder) => mayBe(owner, holder)));
   const owners = settle(status.owners, { holders: cached, existing: [] }, false, "").owners;
   return owners.length > 0 && sameOwners(owners, status.owners);

@@ -18,6 +18,12 @@ export interface Holder extends Party {
   readonly network?: string | undefined;
 }
 
+/** A holder as it was seen in an object. */
+export interface Sighting extends Holder {
+  /** Whether it is made an owner where the claim does not know it; false for what only delays a release. */
+  readonly adoptable: boolean;
+}
+
 /** The same object: UIDs decide where both are known, else the name. Two prefixes are never the same object. */
 export function sameParty(a: Party, b: Party): boolean {
   if (a.kind !== b.kind || a.namespace !== b.namespace) return false;

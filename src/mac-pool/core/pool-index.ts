@@ -1,4 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
+import { CLAIM_PHASES, type ClaimPhase } from "../../api/mac-claim.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { selectorMatches } from "./label-selector.ts";
 import { RESERVATION_MS } from "./limits.ts";
@@ -11,12 +12,17 @@ import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
 export class PoolIndex {
   readonly #pools = new Map<string, Pool>();
   readonly #claims = new Map<Mac, ClaimFacts>();
+  readonly #byPhase: Record<ClaimPhase, number> = { Pending: 0, Bound: 0, Quarantined: 0 };
   readonly #pendingByNamespace = new Map<string, number>();
   /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
   readonly #reserved = new Map<Mac, number>();
 
   get claimCount(): number {
     return this.#claims.size;
+  }
+
+  claimsByPhase(): [ClaimPhase, number][] {
+    return CLAIM_PHASES.map((phase) => [phase, this.#byPhase[phase]]);
   }
 
   pools(): Pool[] {
@@ -74,7 +80,9 @@ export class PoolIndex {
 
   setClaim(mac: Mac, claim: ClaimFacts): void {
     this.#forget(mac);
+    this.#reserved.delete(mac);
     this.#claims.set(mac, claim);
+    this.#byPhase[claim.phase] += 1;
     for (const pool of this.#pools.values()) pool.count(mac, claim);
     for (const namespace of claim.pendingNamespaces) this.#countPending(namespace, 1);
     this.#mark(mac);
@@ -113,6 +121,7 @@ export class PoolIndex {
   #forget(mac: Mac): void {
     const claim = this.#claims.get(mac);
     if (claim === undefined) return;
+    this.#byPhase[claim.phase] -= 1;
     for (const pool of this.#pools.values()) pool.uncount(mac, claim);
     for (const namespace of claim.pendingNamespaces) this.#countPending(namespace, -1);
     this.#claims.delete(mac);

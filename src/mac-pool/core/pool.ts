@@ -38,21 +38,32 @@ export interface PoolCounts {
 
 /** One pool's addresses and counters. Fed by PoolIndex; every operation is O(1) or O(log quarantined). */
 export class Pool {
-  readonly settings: PoolSettings;
+  #settings: PoolSettings;
   readonly #space: FreeSpace;
-  readonly #quarantined = new OldestFirst<Mac>();
+  /** Quarantined addresses that nobody is taking over at the moment. */
+  readonly #resting = new OldestFirst<Mac>();
   #used = 0;
   #pending = 0;
+  #quarantined = 0;
   #outOfRange = 0;
   #conflicts = 0;
 
   constructor(settings: PoolSettings) {
-    this.settings = settings;
+    this.#settings = settings;
     this.#space = new FreeSpace(settings.segments.size);
   }
 
+  get settings(): PoolSettings {
+    return this.#settings;
+  }
+
   get name(): string {
-    return this.settings.name;
+    return this.#settings.name;
+  }
+
+  /** Takes over everything but the addresses, which have to be the same. */
+  changePolicy(settings: PoolSettings): void {
+    this.#settings = { ...settings, segments: this.#settings.segments };
   }
 
   get counts(): PoolCounts {
@@ -62,7 +73,7 @@ export class Pool {
       used: this.#used,
       free: capacity - this.#used,
       pending: this.#pending,
-      quarantined: this.#quarantined.size,
+      quarantined: this.#quarantined,
       outOfRange: this.#outOfRange,
       conflicts: this.#conflicts,
     };
@@ -79,7 +90,14 @@ export class Pool {
   }
 
   oldestQuarantined(): Mac | undefined {
-    return this.#quarantined.oldest();
+    return this.#resting.oldest();
+  }
+
+  /** The same, not offered to others any more unless its claim turns up quarantined again. */
+  takeOldestQuarantined(): Mac | undefined {
+    const mac = this.#resting.oldest();
+    if (mac !== undefined) this.#resting.delete(mac);
+    return mac;
   }
 
   /** Marks an address as taken or free for draw; addresses outside are ignored. */
@@ -92,18 +110,19 @@ export class Pool {
 
   count(mac: Mac, claim: ClaimFacts): void {
     this.#tally(mac, claim, 1);
-    if (claim.phase === "Quarantined" && this.has(mac)) this.#quarantined.set(mac, claim.untilMs);
+    if (claim.phase === "Quarantined" && this.has(mac)) this.#resting.set(mac, claim.untilMs);
   }
 
   uncount(mac: Mac, claim: ClaimFacts): void {
     this.#tally(mac, claim, -1);
-    this.#quarantined.delete(mac);
+    this.#resting.delete(mac);
   }
 
   #tally(mac: Mac, claim: ClaimFacts, change: 1 | -1): void {
     if (this.has(mac)) {
       this.#used += change;
       if (claim.phase === "Pending") this.#pending += change;
+      if (claim.phase === "Quarantined") this.#quarantined += change;
       if (claim.ownerCount > 1) this.#conflicts += change;
     } else if (claim.pool === this.name && claim.phase !== "Quarantined") {
       this.#outOfRange += change;

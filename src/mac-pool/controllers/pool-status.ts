@@ -1,0 +1,103 @@
+import type { MACPool, MacPoolStatus } from "../../api/mac-pool.ts";
+import { isNotFound } from "../../kube/client/api-error.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
+import type { EventRecorder } from "../../kube/events/event-recorder.ts";
+import type { Log } from "../../kube/log.ts";
+import type { Caches } from "../caches.ts";
+import { poolStatus } from "../core/pool-status.ts";
+import { KINDS } from "../objects/kinds.ts";
+
+/** Status follows the claims at this pace, however many of them change: one write a pool and interval. */
+const INTERVAL_MS = 500;
+
+export interface PoolStatusOptions {
+  readonly client: KubeClient;
+  readonly caches: Caches;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
+  readonly log: Log;
+}
+
+/** Writes MACPool.status from the counters of the index; run by the elected leader. */
+export class PoolStatusController {
+  readonly #options: PoolStatusOptions;
+  readonly #controller: Controller;
+  #scheduled = false;
+
+  constructor(options: PoolStatusOptions) {
+    this.#options = options;
+    this.#controller = new Controller({
+      name: "pool-status",
+      clock: options.clock,
+      log: options.log,
+      reconcile: (key, context) => this.#reconcile(key, context),
+    });
+  }
+
+  /** Runs until the signal aborts. Can be run once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { caches } = this.#options;
+    const soon = (): void => this.#enqueueSoon();
+    const stops = [
+      caches.claims.on({ add: soon, update: soon, delete: soon }),
+      caches.pools.on({
+        add: (pool) => this.#controller.enqueue(pool.metadata.name ?? ""),
+        update: (pool) => this.#controller.enqueue(pool.metadata.name ?? ""),
+        delete: soon,
+      }),
+    ];
+    try {
+      await caches.whenSynced(signal);
+      await this.#controller.run(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      for (const stop of stops) stop();
+    }
+  }
+
+  #enqueueSoon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#options.clock.after(INTERVAL_MS, () => {
+      this.#scheduled = false;
+      for (const pool of this.#options.caches.index.pools()) this.#controller.enqueue(pool.name);
+    });
+  }
+
+  async #reconcile(name: string, { signal }: ReconcileContext): Promise<ReconcileResult> {
+    const { caches, client, clock } = this.#options;
+    const object = caches.pools.get(name);
+    const pool = caches.index.pool(name);
+    if (object === undefined || pool === undefined) return {};
+    const status = poolStatus({
+      object,
+      pool,
+      problem: caches.problemOf(name),
+      overlapping: caches.index.overlapping(pool),
+      now: new Date(clock.now()).toISOString(),
+    });
+    if (status === undefined) return {};
+    try {
+      const patch = { type: "merge", body: { status } } as const;
+      await client.patch(KINDS.pools, { name }, patch, { subresource: "status", signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return {};
+    }
+    this.#announce(object, status);
+    return {};
+  }
+
+  /** A Warning event for each condition that has just turned bad. */
+  #announce(object: MACPool, status: MacPoolStatus): void {
+    for (const condition of status.conditions ?? []) {
+      const before = object.status?.conditions?.find(({ type }) => type === condition.type);
+      const bad = condition.status === (condition.type === "Valid" ? "False" : "True");
+      if (!bad || (before?.status === condition.status && before.reason === condition.reason)) continue;
+      this.#options.events.event(object, "Warning", condition.reason ?? condition.type, condition.message ?? "");
+    }
+  }
+}

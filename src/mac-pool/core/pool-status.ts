@@ -1,0 +1,92 @@
+import type { MACPool, MacPoolStatus } from "../../api/mac-pool.ts";
+import { formatRange } from "../../api/mac-range.ts";
+import type { Pool } from "./pool.ts";
+
+type Condition = NonNullable<MacPoolStatus["conditions"]>[number];
+
+export interface PoolStatusInput {
+  readonly object: MACPool;
+  readonly pool: Pool;
+  /** What is wrong with the ranges of the spec. */
+  readonly problem: string | undefined;
+  /** Names of pools that share addresses with this one. */
+  readonly overlapping: readonly string[];
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+/** The status to write; undefined when the object has it already. */
+export function poolStatus(input: PoolStatusInput): MacPoolStatus | undefined {
+  const { object, pool, now } = input;
+  const status: MacPoolStatus = {
+    ...(object.metadata.generation === undefined ? {} : { observedGeneration: object.metadata.generation }),
+    ranges: pool.settings.segments.ranges.map(formatRange),
+    ...pool.counts,
+    conditions: conditionsOf(input).map((next) => timed(next, object.status?.conditions ?? [], now)),
+  };
+  return isSame(status, object.status) ? undefined : status;
+}
+
+function conditionsOf({ pool, problem, overlapping }: PoolStatusInput): Condition[] {
+  const { capacity, used, free } = pool.counts;
+  return [
+    validity(pool, problem),
+    free === 0
+      ? yes(
+          "Full",
+          "RangeFull",
+          `the range is full: ${used} of ${capacity} addresses are in use. Add a range, or delete objects.`,
+        )
+      : no("Full", "AddressesFree"),
+    overlapping.length > 0
+      ? yes(
+          "Overlapping",
+          "SharedAddresses",
+          `shares addresses with ${overlapping.join(", ")}; each is still given out once only`,
+        )
+      : no("Overlapping", "OwnAddresses"),
+  ];
+}
+
+function validity(pool: Pool, problem: string | undefined): Condition {
+  if (problem !== undefined) {
+    const inForce = pool.settings.segments.toString() || "none";
+    return { ...no("Valid", "InvalidRange"), message: `${problem}. Addresses in force: ${inForce}.` };
+  }
+  if (pool.settings.conflictPolicy === "DenyRunning") {
+    const message =
+      "conflictPolicy DenyRunning is not supported yet and works as Deny: stopped duplicates are refused too.";
+    return { ...no("Valid", "PolicyNotSupported"), message };
+  }
+  return yes("Valid", "RangesValid", "");
+}
+
+const yes = (type: string, reason: string, message: string): Condition => ({
+  type,
+  status: "True",
+  reason,
+  ...(message === "" ? {} : { message }),
+});
+
+const no = (type: string, reason: string): Condition => ({ type, status: "False", reason });
+
+function timed(next: Condition, before: readonly Condition[], now: string): Condition {
+  const old = before.find(({ type }) => type === next.type);
+  const since = old?.status === next.status ? old.lastTransitionTime : undefined;
+  return { ...next, lastTransitionTime: since ?? now };
+}
+
+function isSame(status: MacPoolStatus, before: MacPoolStatus | undefined): boolean {
+  return before !== undefined && JSON.stringify(sorted(status)) === JSON.stringify(sorted(before));
+}
+
+/** Objects with their keys in order, so that two of them can be compared as text. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, entry]) => [key, sorted(entry)]),
+  );
+}

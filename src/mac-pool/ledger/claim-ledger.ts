@@ -1,0 +1,227 @@
+/**
+ * The ledger: turns what admission wants into claims that are durable before it answers. It is used by the webhooks of
+ * every replica; the controllers change claims on their own, through the same ClaimStore. Memory (PoolIndex) only
+ * proposes addresses: whether one is given out is decided by the API server, write by write.
+ */
+
+import type { Mac } from "../../api/mac.ts";
+import type { MACClaim } from "../../api/mac-claim.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Log } from "../../kube/log.ts";
+import { newClaim, statusOf, withStatus } from "../core/claim.ts";
+import { decideGrant, pendingStatus } from "../core/grant.ts";
+import {
+  MAX_ALLOCATION_TRIES,
+  MAX_CLAIM_TRIES,
+  MAX_PENDING_PER_NAMESPACE,
+  MAX_PENDING_PER_POOL,
+} from "../core/limits.ts";
+import { type Holder, ownerOf, type Party } from "../core/party.ts";
+import type { Pool } from "../core/pool.ts";
+import type { PoolIndex } from "../core/pool-index.ts";
+import { busy, full, type MacField, noPool, pendingLimit, type Refusal } from "../core/refusals.ts";
+import type { ClaimStore } from "./claim-store.ts";
+
+/** One interface's wish: this address, or any free one. */
+export interface Wish {
+  readonly interface: string;
+  readonly network: string | undefined;
+  readonly mac: Mac | undefined;
+}
+
+export interface ClaimRequest {
+  readonly party: Party;
+  readonly wishes: readonly Wish[];
+  readonly pool: Pool | undefined;
+  /** A VM that waits for a live migration: sharing is no conflict. */
+  readonly receiver: boolean;
+  readonly field: MacField;
+  /** Everything is checked and nothing is written. */
+  readonly dryRun: boolean;
+}
+
+export type ClaimResult =
+  /** `macs` in the order of the wishes. */
+  | { readonly ok: true; readonly macs: readonly Mac[]; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+interface Granted {
+  readonly ok: true;
+  readonly mac: Mac;
+  readonly warning?: string | undefined;
+  /** What was written, and what it replaced; absent on a dry run. */
+  readonly written?: { readonly claim: MACClaim; readonly before: MACClaim | undefined };
+}
+
+type Outcome = Granted | { readonly ok: false; readonly refusal: Refusal };
+
+export interface LedgerOptions {
+  readonly store: ClaimStore;
+  readonly index: PoolIndex;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  /** Told of every address that a request was given for good. */
+  readonly onGranted: (kind: Party["kind"], origin: "automatic" | "explicit") => void;
+}
+
+export class ClaimLedger {
+  readonly #options: LedgerOptions;
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Claims all wishes or none. Throws what the API server's refusal or a broken connection throws, after giving back
+   * what was claimed; what can't be given back then ends at its deadline.
+   */
+  async claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimResult> {
+    const limit = this.#limit(request);
+    if (limit !== undefined) return { ok: false, refusal: limit };
+    const outcomes = await Promise.allSettled(
+      request.wishes.map((wish) =>
+        wish.mac === undefined
+          ? this.#allocate(request, wish, signal)
+          : this.#claimExplicit(request, wish, wish.mac, signal),
+      ),
+    );
+    const done = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+    const granted = done.filter((outcome): outcome is Granted => outcome.ok);
+    if (granted.length === request.wishes.length) {
+      if (!request.dryRun) this.#countGrants(request);
+      return {
+        ok: true,
+        macs: granted.map(({ mac }) => mac),
+        warnings: granted.flatMap(({ warning }) => (warning === undefined ? [] : [warning])),
+      };
+    }
+    await Promise.all(granted.map((grant) => this.#giveBack(grant)));
+    const refused = done.find((outcome) => !outcome.ok);
+    if (refused !== undefined) return refused;
+    throw outcomes.find((outcome) => outcome.status === "rejected")?.reason;
+  }
+
+  #countGrants({ wishes, party }: ClaimRequest): void {
+    for (const { mac } of wishes) this.#options.onGranted(party.kind, mac === undefined ? "automatic" : "explicit");
+  }
+
+  #limit({ party, pool, wishes }: ClaimRequest): Refusal | undefined {
+    const { index } = this.#options;
+    if (index.pendingIn(party.namespace) + wishes.length > MAX_PENDING_PER_NAMESPACE) {
+      return pendingLimit(`namespace ${party.namespace}`, MAX_PENDING_PER_NAMESPACE);
+    }
+    if (pool !== undefined && pool.counts.pending + wishes.length > MAX_PENDING_PER_POOL) {
+      return pendingLimit(`MACPool ${pool.name}`, MAX_PENDING_PER_POOL);
+    }
+    return undefined;
+  }
+
+  async #allocate(request: ClaimRequest, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
+    const { index, clock, random, store } = this.#options;
+    const { pool } = request;
+    if (pool === undefined || pool.counts.capacity === 0) return refuse(noPool(request.party.namespace));
+    if (request.dryRun) return this.#showFree(request, pool);
+    for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
+      const mac = index.draw(pool, random(), clock.now());
+      if (mac === undefined) return this.#reuseQuarantined(request, pool, wish, signal);
+      index.reserve(mac, clock.now());
+      try {
+        const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic"), signal);
+        return { ok: true, mac, written: { claim, before: undefined } };
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+      }
+    }
+    return refuse(busy(`MACPool ${pool.name}`));
+  }
+
+  /** A plausible address for a dry run: the next request may get the same. */
+  #showFree(request: ClaimRequest, pool: Pool): Outcome {
+    const { index, clock, random } = this.#options;
+    const wanted = request.wishes.filter((wish) => wish.mac === undefined).length;
+    const mac = index.draw(pool, random(), clock.now()) ?? pool.oldestQuarantined();
+    const { free, quarantined } = pool.counts;
+    return mac === undefined || wanted > free + quarantined ? refuse(full(pool.name, pool.counts)) : { ok: true, mac };
+  }
+
+  /** Nothing is free: the address that has rested longest is better than none. */
+  async #reuseQuarantined(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
+    const { clock, index, store } = this.#options;
+    for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
+      const mac = pool.takeOldestQuarantined();
+      if (mac === undefined) return refuse(full(pool.name, pool.counts));
+      const before = await store.read(mac, signal);
+      const owner = ownerOf({ ...request.party, ...wish }, new Date(clock.now()).toISOString());
+      try {
+        if (before === undefined) {
+          const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic"), signal);
+          return { ok: true, mac, written: { claim, before: undefined } };
+        }
+        if (statusOf(before).phase !== "Quarantined") continue;
+        const status = pendingStatus([owner], clock.now(), statusOf(before).until);
+        const claim = await store.update(withStatus(before, status, "automatic"), signal);
+        index.reserve(mac, clock.now());
+        return { ok: true, mac, written: { claim, before } };
+      } catch (error) {
+        if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
+      }
+    }
+    return refuse(busy(`MACPool ${pool.name}`));
+  }
+
+  async #claimExplicit(request: ClaimRequest, wish: Wish, mac: Mac, signal?: AbortSignal): Promise<Outcome> {
+    const { clock, index, store } = this.#options;
+    const holder: Holder = { ...request.party, interface: wish.interface, network: wish.network };
+    const policy = request.pool?.settings.conflictPolicy ?? "Deny";
+    for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
+      try {
+        const before = attempt > 0 || request.dryRun ? await store.read(mac, signal) : undefined;
+        if (before === undefined) {
+          if (request.dryRun) return { ok: true, mac };
+          index.reserve(mac, clock.now());
+          const claim = await store.create(this.#pendingClaim(request, wish, mac, "explicit"), signal);
+          return { ok: true, mac, written: { claim, before } };
+        }
+        const { receiver, field } = request;
+        const decision = decideGrant(before, { mac, holder, policy, receiver, field }, clock.now());
+        if (!decision.ok) return decision;
+        if (request.dryRun) return { ok: true, mac, warning: decision.warning };
+        const claim = await store.update(decision.claim, signal);
+        return { ok: true, mac, warning: decision.warning, written: { claim, before } };
+      } catch (error) {
+        if (!isAlreadyExists(error) && !isConflict(error) && !isNotFound(error)) throw error;
+      }
+    }
+    return refuse(busy(`the claim of interface "${wish.interface}"`));
+  }
+
+  #pendingClaim(request: ClaimRequest, wish: Wish, mac: Mac, origin: "automatic" | "explicit"): MACClaim {
+    const nowMs = this.#options.clock.now();
+    const owner = ownerOf({ ...request.party, ...wish }, new Date(nowMs).toISOString());
+    return newClaim(mac, { pool: request.pool?.name, origin }, pendingStatus([owner], nowMs));
+  }
+
+  /** Undoes one grant unless somebody has written since. Failing is harmless: the deadline does the same later. */
+  async #giveBack({ mac, written }: Granted): Promise<void> {
+    if (written === undefined) return;
+    const { store, index, log } = this.#options;
+    const { claim, before } = written;
+    try {
+      if (before === undefined) await store.remove(claim);
+      else await store.update({ ...before, metadata: { ...before.metadata, ...versionOf(claim) } });
+      index.unreserve(mac);
+    } catch (error) {
+      log.debug({ err: error, claim: claim.metadata.name }, "a claim could not be given back and ends at its deadline");
+    }
+  }
+}
+
+function versionOf(claim: MACClaim): { resourceVersion: string } {
+  return { resourceVersion: claim.metadata.resourceVersion ?? "" };
+}
+
+function refuse(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {
+  return { ok: false, refusal };
+}

@@ -1,0 +1,135 @@
+import type { Mac } from "../../api/mac.ts";
+import { isNotFound } from "../../kube/client/api-error.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeObject, Resource } from "../../kube/client/resource.ts";
+import type { Evidence } from "../core/lifecycle.ts";
+import type { Party, Sighting } from "../core/party.ts";
+import {
+  distinctHolders,
+  instanceMacs,
+  LAUNCHER_SELECTOR,
+  type ListedMac,
+  machineMacs,
+  partyOf,
+  podMacs,
+} from "../objects/holders.ts";
+import { KINDS } from "../objects/kinds.ts";
+
+const READ_TIMEOUT_MS = 10_000;
+
+/**
+ * Asks the API server itself, by quorum reads, which of the parties still have the address. Needed before an address is
+ * freed and before an object counts as seen: a cache may show what was true before the claim was made.
+ *
+ * For a VM: the VM, else its VMI, else the launcher pods of the namespace, in this order and no further than needed.
+ * For a name prefix: one list of the namespace. A kind that the cluster does not have holds nothing.
+ */
+export async function readEvidence(
+  client: KubeClient,
+  mac: Mac,
+  parties: readonly Party[],
+  signal: AbortSignal,
+): Promise<Evidence> {
+  const reader = new EvidenceReader(client, mac, signal);
+  for (const party of distinctNames(parties)) await reader.look(party);
+  return reader.evidence();
+}
+
+class EvidenceReader {
+  readonly #client: KubeClient;
+  readonly #mac: Mac;
+  readonly #signal: AbortSignal;
+  readonly #sightings: Sighting[] = [];
+  readonly #existing: Party[] = [];
+
+  constructor(client: KubeClient, mac: Mac, signal: AbortSignal) {
+    this.#client = client;
+    this.#mac = mac;
+    this.#signal = signal;
+  }
+
+  evidence(): Evidence {
+    return { holders: distinctHolders(this.#sightings), existing: this.#existing };
+  }
+
+  async look(party: Party): Promise<void> {
+    if (party.name === undefined) return this.#lookForPrefix(party);
+    const named = { name: party.name, namespace: party.namespace };
+    if (party.kind === "Pod") {
+      const pod = await this.#get(KINDS.pods, named);
+      if (pod !== undefined) this.#note(partyOf("Pod", pod), podMacs(pod));
+      return;
+    }
+    if (party.kind === "VirtualMachine") {
+      const machine = await this.#get(KINDS.virtualMachines, named);
+      if (machine !== undefined && this.#note(partyOf("VirtualMachine", machine), machineMacs(machine))) {
+        if (party.uid === undefined || party.uid === machine.metadata.uid) return;
+      }
+    }
+    const instance = await this.#get(KINDS.instances, named);
+    if (instance !== undefined && this.#note(partyOf("VirtualMachineInstance", instance), instanceMacs(instance)))
+      return;
+    await this.#lookAtLaunchers(party.namespace, instance === undefined ? [] : [instance]);
+  }
+
+  async #lookForPrefix({ kind, namespace }: Party): Promise<void> {
+    if (kind === "Pod") {
+      for (const pod of await this.#list(KINDS.pods, namespace)) this.#note(partyOf("Pod", pod), podMacs(pod));
+      return;
+    }
+    const machines = kind === "VirtualMachine" ? await this.#list(KINDS.virtualMachines, namespace) : [];
+    for (const machine of machines) this.#note(partyOf("VirtualMachine", machine), machineMacs(machine));
+    const instances = await this.#list(KINDS.instances, namespace);
+    for (const instance of instances) this.#note(partyOf("VirtualMachineInstance", instance), instanceMacs(instance));
+    await this.#lookAtLaunchers(namespace, instances);
+  }
+
+  async #lookAtLaunchers(namespace: string, instances: readonly KubeObject[]): Promise<void> {
+    for (const pod of await this.#list(KINDS.pods, namespace, LAUNCHER_SELECTOR)) {
+      const found = podMacs(pod, ({ uid }) => instances.find((instance) => instance.metadata.uid === uid));
+      this.#sightings.push(...found.filter(({ mac }) => mac === this.#mac).map(({ holder }) => holder));
+    }
+  }
+
+  /** True when the object lists the address. */
+  #note(party: Party, listed: readonly ListedMac[]): boolean {
+    this.#existing.push(party);
+    const found = listed.filter(({ mac }) => mac === this.#mac);
+    this.#sightings.push(...found.map(({ holder }) => holder));
+    return found.length > 0;
+  }
+
+  async #get(resource: Resource, ref: { name: string; namespace: string }): Promise<KubeObject | undefined> {
+    try {
+      return await this.#client.get(resource, ref, { signal: this.#signal, timeoutMs: READ_TIMEOUT_MS });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #list(resource: Resource, namespace: string, labelSelector?: string): Promise<readonly KubeObject[]> {
+    const selector = labelSelector === undefined ? {} : { labelSelector };
+    try {
+      return (await this.#client.list(resource, { namespace, signal: this.#signal, ...selector })).items;
+    } catch (error) {
+      if (isNotFound(error)) return [];
+      throw error;
+    }
+  }
+}
+
+/** One read per name is enough, whatever UIDs are known; but a UID makes the search for a VM go on to its VMI. */
+function distinctNames(parties: readonly Party[]): Party[] {
+  const byName = new Map<string, Party>();
+  for (const party of parties) {
+    const key = `${party.kind}/${party.namespace}/${party.name ?? ""}`;
+    const known = byName.get(key);
+    if (known === undefined) byName.set(key, party);
+    else if (known.uid !== party.uid) byName.set(key, { ...party, uid: ANY_UID });
+  }
+  return [...byName.values()];
+}
+
+/** No object has it: the search does not end at the first object of that name. */
+const ANY_UID = "several";

@@ -1,0 +1,42 @@
+/**
+ * Process of the MAC pool, in two or more replicas that all answer admission requests.
+ *
+ * Environment: POD_NAME, POD_NAMESPACE, HTTPS_PORT (webhooks and /api/v1), HEALTH_PORT (plain HTTP probes and metrics),
+ * TLS_SECRET (name of the Secret with the serving certificate), LOG_LEVEL.
+ */
+
+import { MAC_POOL_HTTPS_PORT, MAC_POOL_MANAGER, MAC_POOL_SERVICE, PRODUCT_VERSION } from "../api/names.ts";
+import { SecretTlsSource } from "../certs/tls-source.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { loadCredentials } from "../kube/client/credentials.ts";
+import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
+import { Replica } from "./replica.ts";
+
+const DEFAULT_HEALTH_PORT = 8081;
+
+await runProcess({
+  name: MAC_POOL_MANAGER,
+  env: process.env,
+  healthPort: readPort(process.env, "HEALTH_PORT") ?? DEFAULT_HEALTH_PORT,
+  main: async ({ env, log, signal, metrics, health }) => {
+    const identity = requireEnv(env, "POD_NAME");
+    const namespace = requireEnv(env, "POD_NAMESPACE");
+    await using client = new KubeClient({
+      credentials: await loadCredentials(env),
+      userAgent: `${MAC_POOL_MANAGER}/${PRODUCT_VERSION}`,
+      log,
+    });
+    const tls = new SecretTlsSource({ client, namespace, secret: env.TLS_SECRET ?? MAC_POOL_SERVICE, log });
+    const replica = new Replica({
+      client,
+      identity,
+      namespace,
+      httpsPort: readPort(env, "HTTPS_PORT") ?? MAC_POOL_HTTPS_PORT,
+      tls,
+      log,
+      metrics,
+    });
+    health.ready("replica", () => replica.readiness());
+    await Promise.all([tls.run(signal), replica.run(signal)]);
+  },
+});

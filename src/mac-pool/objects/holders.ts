@@ -1,0 +1,116 @@
+import type { Mac } from "../../api/mac.ts";
+import { parseMac } from "../../api/mac.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { type Party, type Sighting, sameParty } from "../core/party.ts";
+import { guestInterfaces, INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
+import { listAt, textAt } from "./json-path.ts";
+import { isFinished, podNetworks } from "./pod-networks.ts";
+
+/**
+ * Which addresses an object has, and in whose name. A VMI of a VM and their launcher pods hold addresses for the VM: a
+ * changed or unplugged interface keeps its address until the guest has let go.
+ */
+
+export interface ListedMac {
+  readonly mac: Mac;
+  readonly holder: Sighting;
+}
+
+const LAUNCHER_LABEL = "kubevirt.io";
+const LAUNCHER = "virt-launcher";
+export const LAUNCHER_SELECTOR = `${LAUNCHER_LABEL}=${LAUNCHER}`;
+
+export function machineMacs(vm: KubeObject): ListedMac[] {
+  const party = partyOf("VirtualMachine", vm);
+  return guestInterfaces(vm, VM_TEMPLATE_SPEC).flatMap((nic) =>
+    nic.eligible ? listed(nic.mac, party, nic.name, nic.network, true) : [],
+  );
+}
+
+export function instanceMacs(vmi: KubeObject): ListedMac[] {
+  const party = instanceParty(vmi);
+  const nics = guestInterfaces(vmi, INSTANCE_SPEC);
+  const fromSpec = nics.flatMap((nic) => (nic.eligible ? listed(nic.mac, party, nic.name, nic.network, true) : []));
+  const known = new Set(fromSpec.map(({ mac }) => mac));
+  const fromStatus = listAt(vmi, "status", "interfaces").flatMap((entry) => {
+    const name = textAt(entry, "name");
+    const nic = nics.find((candidate) => candidate.name === name);
+    if (name === "" || (nic !== undefined && !nic.eligible)) return [];
+    return listed(textAt(entry, "mac"), party, name, nic?.network, nic !== undefined);
+  });
+  return [...fromSpec, ...fromStatus.filter(({ mac }) => !known.has(mac))];
+}
+
+/** Finds the VMI that a launcher pod belongs to: same name and UID, or undefined when that one is gone. */
+export type FindInstance = (owner: {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}) => KubeObject | undefined;
+
+/** What a pod asks multus for, unless it has ended. */
+export function podMacs(pod: KubeObject, findInstance: FindInstance = () => undefined): ListedMac[] {
+  if (isFinished(pod)) return [];
+  const networks = podNetworks(pod);
+  if (networks.form === "none" || networks.form === "malformed") return [];
+  const parties = isLauncher(pod) ? launcherParties(pod, findInstance) : [partyOf("Pod", pod)];
+  const adoptable = !isLauncher(pod);
+  return networks.elements.flatMap((element) =>
+    parties.flatMap((party) => listed(element.mac, party, element.interface, element.network, adoptable)),
+  );
+}
+
+export function isLauncher(pod: KubeObject): boolean {
+  return pod.metadata.labels?.[LAUNCHER_LABEL] === LAUNCHER;
+}
+
+export function partyOf(kind: Party["kind"], object: KubeObject): Party {
+  const { namespace = "", name, uid } = object.metadata;
+  return { kind, namespace, name, uid };
+}
+
+/** The VM that a VMI belongs to, else the VMI itself. */
+export function instanceParty(vmi: KubeObject): Party {
+  const owner = vmi.metadata.ownerReferences?.find(({ kind }) => kind === "VirtualMachine");
+  if (owner === undefined) return partyOf("VirtualMachineInstance", vmi);
+  return { kind: "VirtualMachine", namespace: vmi.metadata.namespace ?? "", name: owner.name, uid: owner.uid };
+}
+
+/** One sighting per object; of several, the one that says most. */
+export function distinctHolders(sightings: readonly Sighting[]): Sighting[] {
+  const distinct: Sighting[] = [];
+  for (const sighting of [...sightings].sort((a, b) => vagueness(a) - vagueness(b))) {
+    if (!distinct.some((known) => sameParty(known, sighting))) distinct.push(sighting);
+  }
+  return distinct;
+}
+
+const vagueness = ({ uid, adoptable }: Sighting): number => (uid === undefined ? 2 : 0) + (adoptable ? 0 : 1);
+
+/**
+ * A launcher pod holds addresses for whoever its VMI belongs to. When that VMI is gone, nobody can tell any more whether
+ * there was a VM: the pod then speaks, without a UID, for a VM and for a VMI of that name.
+ */
+function launcherParties(pod: KubeObject, findInstance: FindInstance): Party[] {
+  const owner = pod.metadata.ownerReferences?.find(({ kind }) => kind === "VirtualMachineInstance");
+  if (owner === undefined) return [];
+  const named = { namespace: pod.metadata.namespace ?? "", name: owner.name };
+  const instance = findInstance({ ...named, uid: owner.uid });
+  if (instance !== undefined) return [instanceParty(instance)];
+  return [
+    { kind: "VirtualMachine", ...named },
+    { kind: "VirtualMachineInstance", ...named },
+  ];
+}
+
+function listed(
+  text: string,
+  party: Party,
+  interfaceName: string,
+  network: string | undefined,
+  adoptable: boolean,
+): ListedMac[] {
+  const mac = text === "" ? undefined : parseMac(text);
+  if (mac === undefined) return [];
+  return [{ mac, holder: { ...party, interface: interfaceName, network, adoptable } }];
+}

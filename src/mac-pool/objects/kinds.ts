@@ -1,0 +1,22 @@
+import {
+  type CustomKind,
+  MAC_CLAIMS,
+  MAC_POOLS,
+  VIRTUAL_MACHINE_INSTANCES,
+  VIRTUAL_MACHINES,
+} from "../../api/kinds.ts";
+import type { MACClaim } from "../../api/mac-claim.ts";
+import type { MACPool } from "../../api/mac-pool.ts";
+import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
+
+const typed = <T extends KubeObject>(kind: CustomKind): Resource<T> => kind;
+
+/** The kinds that the MAC pool reads or writes. KubeVirt's objects stay raw: their schema is KubeVirt's. */
+export const KINDS = {
+  claims: typed<MACClaim>(MAC_CLAIMS),
+  pools: typed<MACPool>(MAC_POOLS),
+  virtualMachines: typed<KubeObject>(VIRTUAL_MACHINES),
+  instances: typed<KubeObject>(VIRTUAL_MACHINE_INSTANCES),
+  pods: RESOURCES.pods as Resource<KubeObject>,
+  namespaces: RESOURCES.namespaces as Resource<KubeObject>,
+} as const;

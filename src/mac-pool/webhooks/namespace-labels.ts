@@ -1,0 +1,29 @@
+import { isNotFound } from "../../kube/client/api-error.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
+import { KINDS } from "../objects/kinds.ts";
+
+export interface NamespaceLabels {
+  /** Undefined when there is no such namespace. One that the cache does not have yet is asked for. */
+  labelsOf(namespace: string, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined>;
+}
+
+const READ_TIMEOUT_MS = 3_000;
+
+export function namespaceLabels(client: KubeClient, informer: Informer<KubeObject>): NamespaceLabels {
+  return {
+    async labelsOf(namespace, signal) {
+      const cached = informer.get(namespace);
+      if (cached !== undefined) return cached.metadata.labels ?? {};
+      if (namespace === "") return undefined;
+      try {
+        const read = await client.get(KINDS.namespaces, { name: namespace }, { signal, timeoutMs: READ_TIMEOUT_MS });
+        return read.metadata.labels ?? {};
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Mac } from "../../../src/api/mac.ts";
+import { RESERVATION_MS } from "../../../src/mac-pool/core/limits.ts";
+import type { ClaimFacts, PoolSettings } from "../../../src/mac-pool/core/pool.ts";
+import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
+import { Segments } from "../../../src/mac-pool/core/segments.ts";
+
+const FIRST = 0x02_00_00_00_00_00;
+
+function settings(name: string, from: number, to: number, more: Partial<PoolSettings> = {}): PoolSettings {
+  return {
+    name,
+    segments: new Segments([{ start: (FIRST + from) as Mac, end: (FIRST + to) as Mac }]),
+    namespaceSelector: undefined,
+    conflictPolicy: "Deny",
+    quarantineMs: 60_000,
+    createdAtMs: 0,
+    ...more,
+  };
+}
+
+function facts(more: Partial<ClaimFacts> = {}): ClaimFacts {
+  return { phase: "Bound", pool: "default", ownerCount: 1, pendingNamespaces: [], untilMs: 0, ...more };
+}
+
+const claimFacts = fc.record({
+  phase: fc.constantFrom("Pending" as const, "Bound" as const, "Quarantined" as const),
+  pool: fc.constantFrom("default", "other", undefined),
+  ownerCount: fc.integer({ min: 0, max: 3 }),
+  pendingNamespaces: fc.uniqueArray(fc.constantFrom("a", "b"), { maxLength: 2 }),
+  untilMs: fc.nat(1000),
+});
+
+const step = fc.oneof(
+  fc.record({ kind: fc.constant("set" as const), offset: fc.nat(15), claim: claimFacts }),
+  fc.record({ kind: fc.constant("delete" as const), offset: fc.nat(15) }),
+  fc.record({ kind: fc.constant("range" as const), from: fc.nat(10), length: fc.nat(8) }),
+);
+
+describe("pools and claims as one replica knows them", () => {
+  it("count what a full scan of the claims would count, also after ranges change", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+        const index = new PoolIndex();
+        const claims = new Map<number, ClaimFacts>();
+        let [from, to] = [0, 7];
+        index.setPool(settings("default", from, to));
+        for (const change of steps) {
+          if (change.kind === "set") {
+            index.setClaim((FIRST + change.offset) as Mac, change.claim);
+            claims.set(change.offset, change.claim);
+          } else if (change.kind === "delete") {
+            index.deleteClaim((FIRST + change.offset) as Mac);
+            claims.delete(change.offset);
+          } else {
+            [from, to] = [change.from, change.from + change.length];
+            index.setPool(settings("default", from, to));
+          }
+          const inRange = [...claims].filter(([offset]) => offset >= from && offset <= to).map(([, claim]) => claim);
+          const outside = [...claims].filter(
+            ([offset, claim]) =>
+              (offset < from || offset > to) && claim.pool === "default" && claim.phase !== "Quarantined",
+          );
+          const conflicts = [...inRange, ...outside.map(([, claim]) => claim)].filter((claim) => claim.ownerCount > 1);
+          expect(index.pool("default")?.counts).toEqual({
+            capacity: to - from + 1,
+            used: inRange.length,
+            free: to - from + 1 - inRange.length,
+            pending: inRange.filter((claim) => claim.phase === "Pending").length,
+            quarantined: inRange.filter((claim) => claim.phase === "Quarantined").length,
+            outOfRange: outside.length,
+            conflicts: conflicts.length,
+          });
+          for (const namespace of ["a", "b"]) {
+            const expected = [...claims.values()].filter((claim) => claim.pendingNamespaces.includes(namespace)).length;
+            expect(index.pendingIn(namespace)).toBe(expected);
+          }
+        }
+      }),
+    );
+  });
+
+  it("draw each free address and nothing else, until the pool is full", () => {
+    const index = new PoolIndex();
+    index.setPool(settings("default", 0, 9));
+    const pool = index.pool("default");
+    if (pool === undefined) throw new Error("no pool");
+    const drawn = new Set<number>();
+    for (let i = 0; i < 10; i++) {
+      const mac = index.draw(pool, 0.999 - i / 11, 0);
+      if (mac === undefined) throw new Error("nothing drawn");
+      drawn.add(mac);
+      index.setClaim(mac, facts());
+    }
+    expect(drawn.size).toBe(10);
+    expect(index.draw(pool, 0, 0)).toBeUndefined();
+  });
+
+  it("does not offer a reserved address, until its reservation is over or its claim has come and gone", () => {
+    const index = new PoolIndex();
+    index.setPool(settings("default", 0, 0));
+    const pool = index.pool("default");
+    if (pool === undefined) throw new Error("no pool");
+    const only = FIRST as Mac;
+    index.reserve(only, 1_000);
+    expect(index.draw(pool, 0, 1_001)).toBeUndefined();
+    expect(index.draw(pool, 0, 1_000 + RESERVATION_MS)).toBe(only);
+    index.reserve(only, 50_000);
+    index.setClaim(only, facts());
+    expect(index.draw(pool, 0, 50_001)).toBeUndefined();
+    index.deleteClaim(only);
+    expect(index.draw(pool, 0, 50_002)).toBe(only);
+  });
+
+  it("offer the address that has rested longest, to one request only", () => {
+    const index = new PoolIndex();
+    index.setPool(settings("default", 0, 2));
+    const pool = index.pool("default");
+    index.setClaim((FIRST + 1) as Mac, facts({ phase: "Quarantined", untilMs: 300 }));
+    index.setClaim((FIRST + 0) as Mac, facts({ phase: "Quarantined", untilMs: 200 }));
+    index.setClaim((FIRST + 2) as Mac, facts({ phase: "Bound" }));
+    expect(pool?.takeOldestQuarantined()).toBe(FIRST);
+    expect(pool?.takeOldestQuarantined()).toBe(FIRST + 1);
+    expect(pool?.takeOldestQuarantined()).toBeUndefined();
+    expect(pool?.counts.quarantined).toBe(2);
+  });
+
+  it("serve a namespace by the oldest pool that selects it, else by the default one", () => {
+    const index = new PoolIndex();
+    index.setPool(settings("default", 0, 9));
+    index.setPool(settings("young", 10, 19, { namespaceSelector: { matchLabels: { tenant: "a" } }, createdAtMs: 20 }));
+    index.setPool(settings("old", 20, 29, { namespaceSelector: { matchLabels: { tenant: "a" } }, createdAtMs: 10 }));
+    index.setPool(settings("nobody", 30, 39, { createdAtMs: 1 }));
+    expect(index.poolFor({ tenant: "a" })?.name).toBe("old");
+    expect(index.poolFor({ tenant: "b" })?.name).toBe("default");
+    index.deletePool("default");
+    expect(index.poolFor({})).toBeUndefined();
+  });
+});
