@@ -25,6 +25,11 @@ export function bridgeResources(bridges: readonly string[]): BridgeResources {
   };
 }
 
+/** The part of a node's capacity that is ours. */
+export function ownCapacity(capacity: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(capacity).filter(([key]) => key.startsWith(BRIDGE_RESOURCE_PREFIX)));
+}
+
 /** A JSON merge patch for `status.capacity`: null removes. */
 export type CapacityChange = Readonly<Record<string, string | null>>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { decideAtShutdown } from "../../src/api/component-state.ts";
+import { decideAtShutdown, readLiveConfig } from "../../src/api/component-state.ts";
 
-const found = (config: { metadata?: { deletionTimestamp?: string }; spec?: Record<string, unknown> }) =>
+const found = (config: { metadata: { deletionTimestamp?: string }; spec?: Record<string, unknown> }) =>
   decideAtShutdown("linuxBridge", { kind: "found", config }).action;
 
 describe("a daemon that is told to stop", () => {
@@ -28,5 +28,13 @@ describe("a daemon that is told to stop", () => {
       action: "keep",
       reason: "the NetworkAddonsConfig could not be read: connection refused",
     });
+  });
+
+  it("takes a 404 for an absent configuration only when the server names it", async () => {
+    const failing = (details: unknown) =>
+      readLiveConfig(() => Promise.reject(Object.assign(new Error("no"), { status: 404, details })));
+    expect(await failing({ name: "cluster" })).toEqual({ kind: "absent" });
+    expect(await failing(undefined)).toEqual({ kind: "unreachable", reason: "no" });
+    expect(await failing({})).toEqual({ kind: "unreachable", reason: "no" });
   });
 });

@@ -1,0 +1,89 @@
+/**
+ * The process `bridge-marker`, one on each node: publishes the node's Linux bridges as node resources, so that pods
+ * which need a bridge are scheduled where it is. Link events come from the executable `link-monitor`; `bridge-table.ts`
+ * knows the bridges, `node-publisher.ts` writes. A product: imports `src/api` and `src/kube`, nothing else of ours.
+ *
+ * Told to stop, it removes what it published only if the component itself was removed (`src/api/component-state.ts`).
+ */
+import { join } from "node:path";
+import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
+import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
+import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { loadCredentials } from "../kube/client/credentials.ts";
+import { systemClock } from "../kube/clock.ts";
+import { runProcess } from "../kube/process/process.ts";
+import { BridgeTable } from "./bridge-table.ts";
+import { parseFlags } from "./flags.ts";
+import { runLinkMonitor } from "./link-monitor.ts";
+import { markerMetrics } from "./marker-metrics.ts";
+import { NodePublisher } from "./node-publisher.ts";
+
+/** Without a complete list of links for so long, the process is better started anew. */
+const MAX_UNSYNCED_MS = 60_000;
+/** The same for something that can't be published. */
+const MAX_PENDING_MS = 5 * 60_000;
+const LIVE_READ_TIMEOUT_MS = 8000;
+const WITHDRAW_TIMEOUT_MS = 8000;
+
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+const BUILT_MONITOR = ["..", "..", "dist", "cni", ARCHITECTURES[process.arch] ?? process.arch, "link-monitor"];
+
+const parsed = parseFlags(process.argv.slice(2));
+if (!parsed.ok) {
+  process.stderr.write(`bridge-marker: ${parsed.reason}\n`);
+  process.exit(2);
+}
+const { flags } = parsed;
+
+await runProcess({
+  name: "bridge-marker",
+  env: process.env,
+  healthPort: flags.healthProbePort === 0 ? undefined : flags.healthProbePort,
+  main: async ({ env, log, signal, health, metrics }) => {
+    await using client = new KubeClient({ credentials: await loadCredentials(env), userAgent: "bridge-marker", log });
+    const bridges = new BridgeTable();
+    const counted = markerMetrics(metrics, bridges);
+    const publisher = new NodePublisher({
+      client,
+      nodeName: flags.nodeName,
+      bridges,
+      updateIntervalMs: flags.updateIntervalMs,
+      log,
+      onPatch: counted.patched,
+    });
+    let syncedAtMs = systemClock.monotonicMs();
+    health.ready("published", () => publisher.published || "the node's bridges have not been published yet");
+    health.alive("links", () => {
+      if (bridges.synced) syncedAtMs = systemClock.monotonicMs();
+      return systemClock.monotonicMs() - syncedAtMs < MAX_UNSYNCED_MS || "the list of links is not complete";
+    });
+    health.alive("api", () => publisher.pendingMs < MAX_PENDING_MS || "the node's status can't be written");
+
+    const monitor = {
+      command: env.LINK_MONITOR ?? join(import.meta.dirname, ...BUILT_MONITOR),
+      args: ["--resync-seconds", String(flags.reconcileIntervalMs / 1000)],
+      onStart: () => {
+        bridges.restart();
+        counted.monitorStarted();
+      },
+      onEvent: (event: Parameters<BridgeTable["apply"]>[0]) => {
+        if (bridges.apply(event)) publisher.changed();
+      },
+      clock: systemClock,
+      log,
+    };
+    await Promise.all([runLinkMonitor(monitor, signal), publisher.run(signal)]);
+
+    const live = await readLiveConfig(() =>
+      client.get(NETWORK_ADDONS_CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME }, { timeoutMs: LIVE_READ_TIMEOUT_MS }),
+    );
+    const decision = decideAtShutdown("linuxBridge", live);
+    if (decision.action === "keep") {
+      log.info(`the node's resources stay: ${decision.reason}`);
+      return;
+    }
+    const removed = await publisher.withdraw(AbortSignal.timeout(WITHDRAW_TIMEOUT_MS));
+    log.info({ removed }, `removed the node's resources: ${decision.reason}`);
+  },
+});

@@ -1,0 +1,31 @@
+/**
+ * The process `cert-manager`: keeps the certificates of one webhook server that does not do it itself. Ready when the
+ * API server can call its webhooks, as far as certificates go.
+ */
+import { KubeClient } from "../kube/client/client.ts";
+import { loadCredentials } from "../kube/client/credentials.ts";
+import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
+import { CertManager } from "./cert-manager.ts";
+import { readIntervals } from "./intervals.ts";
+import { parseWebhookConfigurationRefs } from "./webhook-configuration-ref.ts";
+
+await runProcess({
+  name: "cert-manager",
+  env: process.env,
+  healthPort: readPort(process.env, "HEALTH_PORT"),
+  main: async ({ env, log, signal, health }) => {
+    await using client = new KubeClient({ credentials: await loadCredentials(env), userAgent: "cert-manager", log });
+    const manager = new CertManager({
+      client,
+      namespace: requireEnv(env, "POD_NAMESPACE"),
+      caSecret: requireEnv(env, "CA_SECRET"),
+      servingSecret: requireEnv(env, "SERVING_SECRET"),
+      serviceName: requireEnv(env, "SERVICE_NAME"),
+      webhookConfigurations: parseWebhookConfigurationRefs(env.WEBHOOK_CONFIGURATIONS ?? ""),
+      intervals: readIntervals(env),
+      log,
+    });
+    health.ready("certificates", () => manager.ready || "certificates and caBundles are not in place yet");
+    await manager.run(signal);
+  },
+});

@@ -1,0 +1,71 @@
+import type { Secret } from "../kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { RESOURCES } from "../kube/client/resource.ts";
+import type { CertificateSource, ServerCertificate } from "../kube/http/server.ts";
+import { Informer } from "../kube/informer/informer.ts";
+import type { Log } from "../kube/log.ts";
+import type { KeyPair } from "./certificate.ts";
+import { readKeyPair } from "./secret-data.ts";
+
+export interface SecretTlsSourceOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly secret: string;
+  readonly log: Log;
+}
+
+/**
+ * The certificate of a listener, read from a Secret by watch: a rotation is in service milliseconds after it was
+ * written, without kubelet's mount delay. While the Secret is empty, broken or gone, the last good pair stays.
+ */
+export class SecretTlsSource implements CertificateSource {
+  readonly #options: SecretTlsSourceOptions;
+  readonly #informer: Informer<Secret>;
+  readonly #listeners = new Set<() => void>();
+  #pair: KeyPair | undefined;
+
+  constructor(options: SecretTlsSourceOptions) {
+    const { client, namespace, secret, log } = options;
+    this.#options = options;
+    this.#informer = new Informer<Secret>({
+      client,
+      resource: RESOURCES.secrets,
+      namespace,
+      fieldSelector: `metadata.name=${secret}`,
+      log,
+    });
+    this.#informer.on({ add: (found) => this.#read(found), update: (found) => this.#read(found) });
+  }
+
+  /** Undefined until the Secret has held a usable pair for the first time. */
+  current(): ServerCertificate | undefined {
+    return this.#pair && { cert: this.#pair.certificate.pem, key: this.#pair.keyPem };
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Follows the Secret until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#informer.run(signal);
+  }
+
+  #read(secret: Secret): void {
+    const { namespace, secret: name, log } = this.#options;
+    const pair = readKeyPair(secret);
+    if (pair === undefined) {
+      const consequence = this.#pair === undefined ? "waiting for one" : "the last good one stays in service";
+      log.warn(`Secret ${namespace}/${name} holds no certificate with its key: ${consequence}`);
+      return;
+    }
+    if (pair.certificate.fingerprint === this.#pair?.certificate.fingerprint) return;
+    this.#pair = pair;
+    log.info(
+      { notAfter: new Date(pair.certificate.notAfterMs) },
+      `serving the certificate of Secret ${namespace}/${name}`,
+    );
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,20 @@
+import type { Registry } from "prom-client";
+import Gauge from "prom-client/lib/gauge.js";
+import type { TargetState } from "./installer.ts";
+
+/** Which plugin stands under which name on this node, and which names somebody else's file has. */
+export function installerMetrics(registry: Registry, version: string, states: () => readonly TargetState[]): void {
+  new Gauge({
+    name: "linux_bridge_plugin_info",
+    help: "CNI plugins on this node: 1 for the state (installed, foreign, failed) each name is in.",
+    labelNames: ["name", "state", "version", "sha256"] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { name, state, sha256 } of states()) {
+        const ours = state === "installed" ? { version, sha256 } : { version: "", sha256: "" };
+        this.set({ name, state, ...ours }, 1);
+      }
+    },
+  });
+}

@@ -1,0 +1,62 @@
+/**
+ * The process of the DaemonSet `kube-cni-linux-bridge-plugin`, one on each node: puts the CNI plugins into the host's
+ * CNI directory and keeps them there. It is never in the path of an attachment: plugins work the same when it is down.
+ * A product: imports `src/api` and `src/kube`, nothing else of ours.
+ *
+ * Told to stop, it removes its files only if the component itself was removed (`src/api/component-state.ts`).
+ */
+import { join } from "node:path";
+import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
+import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
+import { NETWORK_ADDONS_CONFIG_NAME, PRODUCT_VERSION } from "../api/names.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { loadCredentials } from "../kube/client/credentials.ts";
+import { systemClock } from "../kube/clock.ts";
+import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
+import { passOnChange } from "./directory-watch.ts";
+import { Installer, shippedPlugins } from "./installer.ts";
+import { installerMetrics } from "./installer-metrics.ts";
+import { removePlugins } from "./removal.ts";
+
+const EXECUTABLES = ["bridge", "tuning"] as const;
+const LIVE_READ_TIMEOUT_MS = 8000;
+
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+const BUILT_PLUGINS = ["..", "..", "dist", "cni", ARCHITECTURES[process.arch] ?? process.arch];
+
+await runProcess({
+  name: "linux-bridge",
+  env: process.env,
+  healthPort: readPort(process.env, "HEALTH_PORT"),
+  main: async ({ env, log, signal, health, metrics }) => {
+    const directory = requireEnv(env, "CNI_BIN_DIR");
+    const pluginDirectory = env.PLUGIN_DIR ?? join(import.meta.dirname, ...BUILT_PLUGINS);
+    const plugins = await shippedPlugins(pluginDirectory, EXECUTABLES);
+    if (plugins.length === 0) {
+      throw new Error(`no CNI plugin in ${pluginDirectory} (PLUGIN_DIR): the image is not complete`);
+    }
+    await using client = new KubeClient({ credentials: await loadCredentials(env), userAgent: "linux-bridge", log });
+    const installer = new Installer({ directory, pluginDirectory, plugins, log });
+    installerMetrics(metrics, PRODUCT_VERSION, () => installer.states);
+    health.ready("installed", () => installer.ready || describe(installer));
+
+    await installer.removeLeftovers();
+    await passOnChange({ directory, clock: systemClock, log }, () => installer.repair(), signal);
+
+    const live = await readLiveConfig(() =>
+      client.get(NETWORK_ADDONS_CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME }, { timeoutMs: LIVE_READ_TIMEOUT_MS }),
+    );
+    const decision = decideAtShutdown("linuxBridge", live);
+    if (decision.action === "keep") {
+      log.info(`the CNI plugins stay: ${decision.reason}`);
+      return;
+    }
+    const report = await removePlugins(directory, installer.targets);
+    log.info(report, `removed the CNI plugins: ${decision.reason}`);
+  },
+});
+
+function describe(installer: Installer): string {
+  const failed = installer.states.filter(({ state }) => state === "failed");
+  return failed.map(({ name, detail }) => `${name}: ${detail}`).join("; ") || "not installed yet";
+}
