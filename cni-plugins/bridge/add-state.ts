@@ -20,7 +20,9 @@ export interface AddState {
   bridgeCreated: boolean;
   /** Promiscuous mode was switched on by this call. */
   promiscuousSet: boolean;
-  /** The node's end of the pair, once it is this call's. */
+  /** Name of the node's end of the pair, once this call made it. */
+  portName: string | undefined;
+  /** The node's end of the pair as it was last read. */
   port: Link | undefined;
 }
 

@@ -39,6 +39,7 @@ export function add(call: Call): Result {
     bridge: undefined,
     bridgeCreated: false,
     promiscuousSet: false,
+    portName: undefined,
     port: undefined,
   };
   applySteps(planAdd(config), state, (step, error) => warn(`could not take back "${step}": ${error}`));

@@ -14,12 +14,14 @@ export const ensureBridge: Step<AddState> = {
   name: "ensure the bridge",
   apply(state) {
     const { node, config } = state;
+    state.bridgeCreated = false;
     const found = findBridge(node, config.bridge);
     state.bridge = found ?? newBridge(state);
     if (!state.bridge.up) node.run(setLinkUp(node.batch(), state.bridge.index));
   },
-  undo({ node, bridge, bridgeCreated }) {
-    if (!bridgeCreated || bridge === undefined) return;
+  undo({ node, config, bridgeCreated }) {
+    const bridge = bridgeCreated ? findBridge(node, config.bridge) : undefined;
+    if (bridge === undefined) return;
     const [ports] = node.run(dumpLinks(node.batch(), bridge.index));
     if (ports?.messages.length === 0) deleteIfPresent(node, bridge.index);
   },
@@ -53,11 +55,11 @@ function newBridge(state: AddState): Link {
   const answers = node.transact(getLink(createBridge(node.batch(), name, config.mtu), name));
   const [created, looked] = answers;
   if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
-  const bridge = created?.error === undefined ? linkOf(looked) : findBridge(node, name);
+  state.bridgeCreated = created?.error === undefined;
+  const bridge = state.bridgeCreated ? linkOf(looked) : findBridge(node, name);
   if (bridge === undefined) {
     throw new CniError(TRY_AGAIN_LATER, `bridge ${name} was deleted while it was being made: try again`);
   }
-  state.bridgeCreated = created?.error === undefined;
   if (state.bridgeCreated) ignoreRouterAdvertisements(state, name);
   return bridge;
 }

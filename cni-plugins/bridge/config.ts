@@ -96,7 +96,7 @@ function refuseUnsupported(config: ConfigObject): void {
 
 function warnAboutKeys(config: ConfigObject, warn: (text: string) => void): void {
   for (const key of config.keys()) {
-    const known = KNOWN_KEYS.find((candidate) => candidate.toLowerCase() === key.toLowerCase());
+    const known = knownKey(key);
     if (known === undefined) {
       const nearest = nearestKey(key, KNOWN_KEYS);
       warn(`unknown key "${key}" is ignored${nearest === undefined ? "" : `: did you mean "${nearest}"?`}`);
@@ -104,6 +104,12 @@ function warnAboutKeys(config: ConfigObject, warn: (text: string) => void): void
       warn(`"${key}" has no effect on a layer 2 attachment`);
     }
   }
+}
+
+function knownKey(key: string): string | undefined {
+  if (KNOWN_KEYS.includes(key)) return key;
+  const folded = key.toLowerCase();
+  return KNOWN_KEYS.find((candidate) => candidate.toLowerCase() === folded);
 }
 
 function readMtu(config: ConfigObject): number | undefined {

@@ -6,16 +6,10 @@
  */
 
 import type { Host } from "../host/host.ts";
-import { type Plugin, runPlugin } from "../protocol/plugin.ts";
-import { add } from "./add.ts";
-import { check } from "./check.ts";
-import { del } from "./del.ts";
-import { gc } from "./gc.ts";
-import { status } from "./status.ts";
+import { runPlugin } from "../protocol/plugin.ts";
+import { bridge } from "./bridge.ts";
 
 declare const host: Host;
 declare const PRODUCT_VERSION: string;
-
-const bridge: Plugin = { name: "bridge", commands: { ADD: add, DEL: del, CHECK: check, GC: gc, STATUS: status } };
 
 runPlugin(host, bridge, PRODUCT_VERSION);

@@ -24,11 +24,12 @@ export const createPair: Step<AddState> = {
       const name = hostInterfaceName(state.attachment, candidate);
       const bridge = made(state.bridge, "the bridge");
       const [created, looked] = state.node.transact(getLink(requestPair(state, name, bridge.index), name));
-      const existing = linkOf(looked);
       if (created?.error === undefined) {
-        state.port = made(existing, "the veth pair");
+        state.portName = name;
+        state.port = made(linkOf(looked), "the veth pair");
         return;
       }
+      const existing = linkOf(looked);
       if (created.error.errno === EEXIST) {
         if (existing === undefined || existing.alias === hostInterfaceAlias(state.attachment))
           throw interfaceExists(state);
@@ -40,8 +41,8 @@ export const createPair: Step<AddState> = {
     }
     throw new CniError(TRY_AGAIN_LATER, "every name for the node's end of the veth pair is taken by another interface");
   },
-  undo({ node, port }) {
-    if (port !== undefined) deleteIfPresent(node, port.index);
+  undo({ node, portName }) {
+    if (portName !== undefined) deleteIfPresent(node, portName);
   },
 };
 

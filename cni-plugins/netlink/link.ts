@@ -2,7 +2,7 @@
 
 import { ENODEV } from "./errno.ts";
 import type { MessageBatch } from "./message-batch.ts";
-import { eachAttribute, type Message, readText } from "./message-reader.ts";
+import { eachAttribute, type Message, readText, readU8, readU32 } from "./message-reader.ts";
 import type { Answer } from "./netlink-socket.ts";
 import * as nl from "./rtnetlink.ts";
 
@@ -79,9 +79,9 @@ export function linkOf(answer: Answer | undefined): Link | undefined {
 
 /** Of an RTM_NEWLINK or RTM_DELLINK message. */
 export function readLink({ view, start, end }: Message): Link {
-  const flags = view.getUint32(start + 8, true);
+  const flags = readU32(view, start + 8, end);
   const link = {
-    index: view.getInt32(start + 4, true),
+    index: readU32(view, start + 4, end),
     name: "",
     kind: "",
     flags,
@@ -96,34 +96,61 @@ export function readLink({ view, start, end }: Message): Link {
     bridgePort: undefined as Link["bridgePort"],
   };
   eachAttribute(view, start + IFINFO_BYTES, end, (type, from, to) => {
-    if (type === nl.IFLA_IFNAME) link.name = readText(view, from, to);
-    else if (type === nl.IFLA_ADDRESS) link.mac = readHex(view, from, to);
-    else if (type === nl.IFLA_MTU) link.mtu = view.getUint32(from, true);
-    else if (type === nl.IFLA_LINK) link.peer = view.getUint32(from, true);
-    else if (type === nl.IFLA_MASTER) link.master = view.getUint32(from, true);
-    else if (type === nl.IFLA_OPERSTATE) link.operState = view.getUint8(from);
-    else if (type === nl.IFLA_IFALIAS) link.alias = readText(view, from, to);
-    else if (type === nl.IFLA_PROMISCUITY) link.promiscuity = view.getUint32(from, true);
-    else if (type === nl.IFLA_LINKINFO) {
-      eachAttribute(view, from, to, (info, at, infoEnd) => {
-        if (info === nl.IFLA_INFO_KIND) link.kind = readText(view, at, infoEnd);
-        else if (info === nl.IFLA_INFO_SLAVE_DATA) link.bridgePort = readBridgePort(view, at, infoEnd);
-      });
+    switch (type) {
+      case nl.IFLA_ADDRESS:
+        link.mac = readHex(view, from, to);
+        break;
+      case nl.IFLA_IFNAME:
+        link.name = readText(view, from, to);
+        break;
+      case nl.IFLA_MTU:
+        link.mtu = readU32(view, from, to);
+        break;
+      case nl.IFLA_LINK:
+        link.peer = readU32(view, from, to);
+        break;
+      case nl.IFLA_MASTER:
+        link.master = readU32(view, from, to);
+        break;
+      case nl.IFLA_OPERSTATE:
+        link.operState = readU8(view, from, to);
+        break;
+      case nl.IFLA_LINKINFO:
+        readLinkInfo(view, from, to, link);
+        break;
+      case nl.IFLA_IFALIAS:
+        link.alias = readText(view, from, to);
+        break;
+      case nl.IFLA_PROMISCUITY:
+        link.promiscuity = readU32(view, from, to);
+        break;
     }
   });
   return link;
 }
 
+function readLinkInfo(
+  view: DataView,
+  start: number,
+  end: number,
+  link: { kind: string; bridgePort: Link["bridgePort"] },
+) {
+  eachAttribute(view, start, end, (type, from, to) => {
+    if (type === nl.IFLA_INFO_KIND) link.kind = readText(view, from, to);
+    else if (type === nl.IFLA_INFO_SLAVE_DATA) link.bridgePort = readBridgePort(view, from, to);
+  });
+}
+
 /** The address family an RTM_*LINK message speaks for: AF_BRIDGE ones are about a port, not about the link. */
-export function linkFamily({ view, start }: Message): number {
-  return view.getUint8(start);
+export function linkFamily({ view, start, end }: Message): number {
+  return readU8(view, start, end);
 }
 
 function readBridgePort(view: DataView, start: number, end: number): { hairpin: boolean; isolated: boolean } {
   const port = { hairpin: false, isolated: false };
-  eachAttribute(view, start, end, (type, from) => {
-    if (type === nl.IFLA_BRPORT_MODE) port.hairpin = view.getUint8(from) !== 0;
-    else if (type === nl.IFLA_BRPORT_ISOLATED) port.isolated = view.getUint8(from) !== 0;
+  eachAttribute(view, start, end, (type, from, to) => {
+    if (type === nl.IFLA_BRPORT_MODE) port.hairpin = readU8(view, from, to) !== 0;
+    else if (type === nl.IFLA_BRPORT_ISOLATED) port.isolated = readU8(view, from, to) !== 0;
   });
   return port;
 }

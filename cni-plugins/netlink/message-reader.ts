@@ -59,6 +59,16 @@ export function readText(view: DataView, start: number, end: number): string {
   return decodeUtf8(new Uint8Array(view.buffer, view.byteOffset + start, stop - start));
 }
 
+/** 0 when there is not enough to read. */
+export function readU8(view: DataView, start: number, end: number): number {
+  return start < end ? view.getUint8(start) : 0;
+}
+
+/** 0 when there is not enough to read. */
+export function readU32(view: DataView, start: number, end: number): number {
+  return start + 4 <= end ? view.getUint32(start, true) : 0;
+}
+
 /** Of an NLMSG_ERROR or NLMSG_DONE message: errno (0 is success) and the kernel's sentence about it, if it gave one. */
 export function readAcknowledgement(message: Message): { errno: number; text: string } {
   const { view, start, end, flags } = message;

@@ -3,6 +3,16 @@
 const REPLACEMENT = "\ufffd";
 
 export function encodeUtf8(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= 0x80) return encodeEscaped(text);
+    bytes[i] = code;
+  }
+  return bytes;
+}
+
+function encodeEscaped(text: string): Uint8Array {
   const escaped = encodeURIComponent(text.toWellFormed());
   const bytes: number[] = [];
   for (let i = 0; i < escaped.length; i++) {
@@ -18,15 +28,22 @@ export function encodeUtf8(text: string): Uint8Array {
 
 /** Bytes that are no UTF-8 become U+FFFD, one each. */
 export function decodeUtf8(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] ?? 0;
+    if (byte >= 0x80) return decodeEscaped(bytes);
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}
+
+function decodeEscaped(bytes: Uint8Array): string {
   let ascii = "";
   let escaped = "";
-  let plain = true;
   for (const byte of bytes) {
-    if (byte >= 0x80) plain = false;
     ascii += byte < 0x80 ? String.fromCharCode(byte) : REPLACEMENT;
     escaped += byte < 0x80 && byte !== 0x25 ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, "0")}`;
   }
-  if (plain) return ascii;
   try {
     return decodeURIComponent(escaped);
   } catch {

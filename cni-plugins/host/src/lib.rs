@@ -10,7 +10,10 @@ use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Module, Runtime, conte
 /// A configuration of 1 MiB needs 20 MiB at most; whoever starts us pays for the memory.
 const MEMORY_LIMIT_BYTES: usize = 40 << 20;
 
-/// A quarter of the smallest stack that a process is usually given.
+/// Most calls end before there is this much garbage in cycles, and then never pay for looking.
+const COLLECTION_THRESHOLD_BYTES: usize = 4 << 20;
+
+/// Well below the 8 MiB that a process is usually given.
 const STACK_LIMIT_BYTES: usize = 512 << 10;
 
 type Intrinsics = (intrinsic::Json, intrinsic::TypedArrays);
@@ -28,6 +31,7 @@ pub fn run(bytecode: &'static [u8]) -> ! {
 fn start() -> rquickjs::Result<(Runtime, Context)> {
     let runtime = Runtime::new()?;
     runtime.set_memory_limit(MEMORY_LIMIT_BYTES);
+    runtime.set_gc_threshold(COLLECTION_THRESHOLD_BYTES);
     runtime.set_max_stack_size(STACK_LIMIT_BYTES);
     let context = Context::custom::<Intrinsics>(&runtime)?;
     Ok((runtime, context))

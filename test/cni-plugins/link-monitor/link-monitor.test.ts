@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { parseArguments } from "../../../cni-plugins/link-monitor/arguments.ts";
+import { LinkMonitor } from "../../../cni-plugins/link-monitor/link-monitor.ts";
+import { MemoryHost } from "../memory-host.ts";
+import { MemoryKernel } from "../memory-kernel.ts";
+
+let kernel: MemoryKernel;
+let host: MemoryHost;
+
+beforeEach(() => {
+  kernel = new MemoryKernel();
+  host = new MemoryHost(kernel);
+});
+
+/** Does one thing each time the monitor waits, then ends its stdin; what it printed, line by line. */
+function run(things: readonly (() => void)[], resyncMs = 60_000): Record<string, unknown>[] {
+  const rest = [...things];
+  host.onPoll = () => {
+    const next = rest.shift();
+    if (next === undefined) host.stdinEnded = true;
+    else next();
+  };
+  new LinkMonitor(host, resyncMs).run();
+  return host.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+const names = (lines: Record<string, unknown>[]) =>
+  lines.map(({ event, name }) => (name === undefined ? event : `${event} ${name}`));
+
+describe("the link monitor", () => {
+  it("prints every link, then that it is in step", () => {
+    const { index } = kernel.addLink({ name: "br1", mac: new Uint8Array([2, 0, 0, 0, 0, 1]) });
+    expect(run([])).toEqual([
+      { event: "link", index, name: "br1", kind: "bridge", up: true, master: 0, mac: "02:00:00:00:00:01", mtu: 1500 },
+      { event: "synced" },
+    ]);
+  });
+
+  it("prints links that come, change and go", () => {
+    const added = () => kernel.addLink({ name: "br2" });
+    const renamed = () => kernel.changeLink(kernel.links[0] ?? added(), { name: "br3" });
+    const gone = () => kernel.removeLink(kernel.links[0] ?? added());
+    expect(names(run([added, renamed, gone]))).toEqual(["synced", "link br2", "link br3", "gone br3"]);
+  });
+
+  it("prints nothing for a change it does not report", () => {
+    const link = kernel.addLink({ name: "br1" });
+    expect(names(run([() => kernel.changeLink(link, { alias: "renamed" })]))).toEqual(["link br1", "synced"]);
+  });
+
+  it("prints the whole list again when the kernel dropped events", () => {
+    const lose = () => {
+      kernel.addLink({ name: "br1" });
+      kernel.overflow();
+    };
+    expect(names(run([lose]))).toEqual(["synced", "lost", "link br1", "synced"]);
+  });
+
+  it("prints the whole list again from time to time", () => {
+    kernel.addLink({ name: "br1" });
+    expect(names(run([() => {}], 1000))).toEqual(["link br1", "synced", "resync", "link br1", "synced"]);
+  });
+
+  it("ends quietly when nobody reads any more", () => {
+    host.write = () => {
+      throw Object.assign(new Error("write failed"), { errno: 32 });
+    };
+    new LinkMonitor(host, 1000).run();
+  });
+});
+
+describe("its command line", () => {
+  it.each([
+    [[], 600],
+    [["--resync-seconds", "5"], 5],
+    [["--resync-seconds=7"], 7],
+  ])("%j asks for a list every %d seconds", (args, resyncSeconds) => {
+    expect(parseArguments(args)).toEqual({ ok: true, resyncSeconds });
+  });
+
+  it.each([[["--resync-seconds"]], [["--resync-seconds", "0"]], [["--resync-seconds", "soon"]], [["-v"]]])(
+    "%j is refused",
+    (args) => {
+      expect(parseArguments(args)).toMatchObject({ ok: false });
+    },
+  );
+});

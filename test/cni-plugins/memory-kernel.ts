@@ -1,0 +1,295 @@
+/**
+ * The part of the kernel that the plugins use, in memory, behind the same seam as the real one: it decodes their
+ * rtnetlink messages and answers in rtnetlink. One call can be made to fail. What only the real kernel can show (that
+ * the bytes mean to it what we think) is for `test/netns`.
+ */
+
+import type { Host } from "../../cni-plugins/host/host.ts";
+import * as errno from "../../cni-plugins/netlink/errno.ts";
+import { MessageBatch } from "../../cni-plugins/netlink/message-batch.ts";
+import { eachAttribute, type Message, readMessages, readText } from "../../cni-plugins/netlink/message-reader.ts";
+import * as nl from "../../cni-plugins/netlink/rtnetlink.ts";
+
+export interface MemoryLink {
+  index: number;
+  namespace: string;
+  name: string;
+  kind: string;
+  mac: Uint8Array;
+  mtu: number;
+  up: boolean;
+  promiscuous: boolean;
+  master: number;
+  alias: string;
+  hairpin: boolean;
+  isolated: boolean;
+  peer: MemoryLink | undefined;
+}
+
+interface Socket {
+  readonly namespace: string;
+  readonly groups: number;
+  readonly inbox: Uint8Array[];
+  overflowed: boolean;
+}
+
+interface Attributes {
+  readonly numbers: Record<number, number>;
+  readonly texts: Record<number, string>;
+  readonly bytes: Record<number, Uint8Array>;
+  readonly nested: Record<number, Attributes>;
+}
+
+class KernelFailure extends Error {
+  readonly errno: number;
+  readonly syscall: string;
+
+  constructor(syscall: string, code: number) {
+    super(`${syscall} failed`);
+    this.syscall = syscall;
+    this.errno = code;
+  }
+}
+
+/** The namespace that the plugin runs in. */
+export const NODE_NAMESPACE = "node";
+
+export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | "netlinkReceive" | "close"> {
+  readonly links: MemoryLink[] = [];
+  readonly namespaces = new Set([NODE_NAMESPACE]);
+  /** Count of requests so far, and the one to refuse (0 for none). */
+  requests = 0;
+  refuseRequest = 0;
+  readonly #descriptors = new Map<number, Socket | string>();
+  #nextDescriptor = 3;
+  #nextIndex = 2;
+
+  addLink(link: Partial<MemoryLink> & { name: string }): MemoryLink {
+    const added: MemoryLink = {
+      index: this.#nextIndex++,
+      namespace: NODE_NAMESPACE,
+      kind: "bridge",
+      mac: new Uint8Array([2, 0, 0, 0, 0, this.#nextIndex]),
+      mtu: 1500,
+      up: true,
+      promiscuous: false,
+      master: 0,
+      alias: "",
+      hairpin: false,
+      isolated: false,
+      peer: undefined,
+      ...link,
+    };
+    this.links.push(added);
+    this.#announce(nl.RTM_NEWLINK, added);
+    return added;
+  }
+
+  removeLink(link: MemoryLink): void {
+    for (const gone of link.peer === undefined ? [link] : [link, link.peer]) {
+      const at = this.links.indexOf(gone);
+      if (at < 0) continue;
+      this.links.splice(at, 1);
+      this.#announce(nl.RTM_DELLINK, gone);
+    }
+  }
+
+  changeLink(link: MemoryLink, change: Partial<MemoryLink>): void {
+    Object.assign(link, change);
+    this.#announce(nl.RTM_NEWLINK, link);
+  }
+
+  find(name: string, namespace = NODE_NAMESPACE): MemoryLink | undefined {
+    return this.links.find((link) => link.name === name && link.namespace === namespace);
+  }
+
+  /** Makes the sockets that listen lose what is waiting for them. */
+  overflow(): void {
+    for (const socket of this.#listeners(NODE_NAMESPACE)) {
+      socket.inbox.length = 0;
+      socket.overflowed = true;
+    }
+  }
+
+  hasEvents(): boolean {
+    return this.#listeners(NODE_NAMESPACE).some((socket) => socket.inbox.length > 0 || socket.overflowed);
+  }
+
+  openNamespace(path: string): number {
+    if (!this.namespaces.has(path)) throw new KernelFailure(`open ${path}`, errno.ENOENT);
+    this.#descriptors.set(this.#nextDescriptor, path);
+    return this.#nextDescriptor++;
+  }
+
+  namespaceOf(fd: number): string {
+    const namespace = this.#descriptors.get(fd);
+    if (typeof namespace !== "string") throw new KernelFailure("setns", errno.EINVAL);
+    return namespace;
+  }
+
+  netlinkOpen(netns: number, groups: number): number {
+    const namespace = netns < 0 ? NODE_NAMESPACE : this.namespaceOf(netns);
+    this.#descriptors.set(this.#nextDescriptor, { namespace, groups, inbox: [], overflowed: false });
+    return this.#nextDescriptor++;
+  }
+
+  netlinkSend(fd: number, bytes: Uint8Array): void {
+    const socket = this.#socket(fd);
+    for (const message of readMessages(bytes)) {
+      this.requests++;
+      let code = 0;
+      try {
+        if (this.requests === this.refuseRequest) throw new KernelFailure("request", errno.ENOBUFS);
+        this.#answer(socket, message);
+      } catch (error) {
+        if (!(error instanceof KernelFailure)) throw error;
+        code = error.errno;
+      }
+      socket.inbox.push(acknowledgement(message, code));
+    }
+  }
+
+  netlinkReceive(fd: number, buffer: Uint8Array): number {
+    const socket = this.#socket(fd);
+    if (socket.overflowed) {
+      socket.overflowed = false;
+      throw new KernelFailure("netlink receive", errno.ENOBUFS);
+    }
+    const datagram = socket.inbox.shift();
+    if (datagram === undefined) throw new KernelFailure("netlink receive", errno.EAGAIN);
+    buffer.set(datagram);
+    return datagram.length;
+  }
+
+  close(fd: number): void {
+    this.#descriptors.delete(fd);
+  }
+
+  #socket(fd: number): Socket {
+    const socket = this.#descriptors.get(fd);
+    if (socket === undefined || typeof socket === "string") throw new Error(`descriptor ${fd} is no socket`);
+    return socket;
+  }
+
+  #listeners(namespace: string): Socket[] {
+    const sockets = [...this.#descriptors.values()].filter((one) => typeof one !== "string");
+    return sockets.filter((socket) => socket.namespace === namespace && socket.groups !== 0);
+  }
+
+  #announce(type: number, link: MemoryLink): void {
+    for (const socket of this.#listeners(link.namespace)) socket.inbox.push(this.#describe(type, 0, link));
+  }
+
+  #answer(socket: Socket, message: Message): void {
+    const { view, start, type, flags, sequence } = message;
+    const index = view.getInt32(start + 4, true);
+    const attributes = readAttributes(view, start + 16, message.end);
+    if (type === nl.RTM_GETLINK && (flags & nl.NLM_F_DUMP) === nl.NLM_F_DUMP) {
+      const master = attributes.numbers[nl.IFLA_MASTER] ?? 0;
+      const wanted = this.links.filter(
+        (one) => one.namespace === socket.namespace && (master === 0 || one.master === master),
+      );
+      for (const one of wanted) socket.inbox.push(this.#describe(nl.RTM_NEWLINK, sequence, one));
+      return;
+    }
+    if (type === nl.RTM_NEWLINK && (flags & nl.NLM_F_CREATE) !== 0) {
+      this.#create(socket.namespace, attributes);
+      return;
+    }
+    const link = this.#lookUp(socket.namespace, index, attributes.texts[nl.IFLA_IFNAME]);
+    if (type === nl.RTM_GETLINK) socket.inbox.push(this.#describe(nl.RTM_NEWLINK, sequence, link));
+    else if (type === nl.RTM_DELLINK) this.removeLink(link);
+    else this.#change(link, view.getUint32(start + 8, true), view.getUint32(start + 12, true), attributes);
+  }
+
+  #lookUp(namespace: string, index: number, name: string | undefined): MemoryLink {
+    const local = this.links.filter((one) => one.namespace === namespace);
+    const link = local.find((one) => (index === 0 ? one.name === name : one.index === index));
+    if (link === undefined) throw new KernelFailure("request", errno.ENODEV);
+    return link;
+  }
+
+  #create(namespace: string, { texts, numbers, nested }: Attributes): void {
+    const name = texts[nl.IFLA_IFNAME] ?? "";
+    const info = nested[nl.IFLA_LINKINFO];
+    const mtu = numbers[nl.IFLA_MTU] ?? 1500;
+    const master = numbers[nl.IFLA_MASTER] ?? 0;
+    if (this.find(name, namespace) !== undefined) throw new KernelFailure("request", errno.EEXIST);
+    if (info?.texts[nl.IFLA_INFO_KIND] === "bridge") {
+      this.addLink({ name, namespace, mtu, up: false });
+      return;
+    }
+    const peer = info?.nested[nl.IFLA_INFO_DATA]?.nested[nl.VETH_INFO_PEER];
+    const peerName = peer?.texts[nl.IFLA_IFNAME] ?? "";
+    const peerNamespace = this.namespaceOf(peer?.numbers[nl.IFLA_NET_NS_FD] ?? -1);
+    if (this.find(peerName, peerNamespace) !== undefined) throw new KernelFailure("request", errno.EEXIST);
+    if (!this.links.some((link) => link.index === master)) throw new KernelFailure("request", errno.EINVAL);
+    const mac = peer?.bytes[nl.IFLA_ADDRESS] ?? new Uint8Array(6);
+    const inside = this.addLink({ name: peerName, namespace: peerNamespace, kind: "veth", mac, mtu, up: false });
+    inside.peer = this.addLink({ name, namespace, kind: "veth", mtu, up: false, master, peer: inside });
+  }
+
+  #change(link: MemoryLink, flags: number, mask: number, { texts, nested }: Attributes): void {
+    if (mask & nl.IFF_UP) link.up = (flags & nl.IFF_UP) !== 0;
+    if (mask & nl.IFF_PROMISC) link.promiscuous = (flags & nl.IFF_PROMISC) !== 0;
+    link.alias = texts[nl.IFLA_IFALIAS] ?? link.alias;
+    const port = nested[nl.IFLA_PROTINFO];
+    if (port?.bytes[nl.IFLA_BRPORT_MODE]?.[0] === 1) link.hairpin = true;
+    if (port?.bytes[nl.IFLA_BRPORT_ISOLATED]?.[0] === 1) link.isolated = true;
+    this.#announce(nl.RTM_NEWLINK, link);
+  }
+
+  #describe(type: number, sequence: number, link: MemoryLink): Uint8Array {
+    const batch = new MessageBatch(sequence).request("", type);
+    const flags = (link.up ? nl.IFF_UP : 0) | (link.promiscuous ? nl.IFF_PROMISC : 0);
+    batch.linkHeader(nl.AF_UNSPEC, link.index, flags).text(nl.IFLA_IFNAME, link.name).u32(nl.IFLA_MTU, link.mtu);
+    batch.bytes(nl.IFLA_ADDRESS, link.mac).u32(nl.IFLA_MASTER, link.master);
+    if (link.alias !== "") batch.text(nl.IFLA_IFALIAS, link.alias);
+    if (link.peer !== undefined) batch.u32(nl.IFLA_LINK, link.peer.index);
+    batch.u8(nl.IFLA_OPERSTATE, link.up && link.peer?.up !== false ? nl.IF_OPER_UP : 2);
+    batch.nested(nl.IFLA_LINKINFO, () => {
+      batch.text(nl.IFLA_INFO_KIND, link.kind);
+      if (link.master === 0) return;
+      batch.nested(nl.IFLA_INFO_SLAVE_DATA, () => {
+        batch.u8(nl.IFLA_BRPORT_MODE, link.hairpin ? 1 : 0).u8(nl.IFLA_BRPORT_ISOLATED, link.isolated ? 1 : 0);
+      });
+    });
+    const bytes = batch.encode().slice();
+    // A request's flags would read as a dump that was interrupted.
+    new DataView(bytes.buffer).setUint16(6, 0, true);
+    return bytes;
+  }
+}
+
+function acknowledgement({ sequence }: Message, code: number): Uint8Array {
+  const view = new DataView(new ArrayBuffer(36));
+  view.setUint32(0, 36, true);
+  view.setUint16(4, nl.NLMSG_ERROR, true);
+  view.setUint16(6, nl.NLM_F_CAPPED, true);
+  view.setUint32(8, sequence, true);
+  view.setInt32(16, -code, true);
+  return new Uint8Array(view.buffer);
+}
+
+const NESTED = new Set([nl.IFLA_LINKINFO, nl.IFLA_PROTINFO]);
+
+function readAttributes(view: DataView, start: number, end: number, inInfo = false): Attributes {
+  const all: Attributes = { numbers: {}, texts: {}, bytes: {}, nested: {} };
+  eachAttribute(view, start, end, (type, from, to) => {
+    all.bytes[type] = new Uint8Array(view.buffer, view.byteOffset + from, to - from);
+    all.texts[type] = readText(view, from, to);
+    if (to - from === 4) all.numbers[type] = view.getUint32(from, true);
+    if (inInfo && type === nl.IFLA_INFO_DATA) all.nested[type] = readPeer(view, from, to);
+    else if (NESTED.has(type) && !inInfo) all.nested[type] = readAttributes(view, from, to, type === nl.IFLA_LINKINFO);
+  });
+  return all;
+}
+
+/** VETH_INFO_PEER has a link header of its own before its attributes. */
+function readPeer(view: DataView, start: number, end: number): Attributes {
+  const data: Attributes = { numbers: {}, texts: {}, bytes: {}, nested: {} };
+  eachAttribute(view, start, end, (type, from, to) => {
+    data.nested[type] = readAttributes(view, from + 16, to);
+  });
+  return data;
+}
