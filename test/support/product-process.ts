@@ -1,0 +1,81 @@
+/** A process of the product as it runs in its pod, for tests against real parts: its own `main.ts`, under Node. */
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Component, throwUncaught } from "../cluster/control-plane/component.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+
+export interface ProductProcessOptions {
+  /** Folder under `src`. */
+  readonly product: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** What to put before the command, such as `nsenter --net=...`. */
+  readonly prefix?: readonly string[];
+  readonly nodeOptions?: readonly string[];
+}
+
+export class ProductProcess implements AsyncDisposable {
+  readonly #component: Component;
+  readonly #directory: string;
+
+  private constructor(component: Component, directory: string) {
+    this.#component = component;
+    this.#directory = directory;
+  }
+
+  static async start(options: ProductProcessOptions): Promise<ProductProcess> {
+    const directory = await mkdtemp(join(tmpdir(), `${options.product}-`));
+    const main = join(root, "src", options.product, "main.ts");
+    const component = new Component({
+      name: options.product,
+      argv: [
+        ...(options.prefix ?? []),
+        process.execPath,
+        ...(options.nodeOptions ?? []),
+        main,
+        ...(options.args ?? []),
+      ],
+      logFile: join(directory, "log"),
+      env: { ...options.env },
+      onCrash: throwUncaught,
+    });
+    return new ProductProcess(component, directory);
+  }
+
+  get pid(): number {
+    const { pid } = this.#component.process;
+    if (pid === undefined) throw new Error(`${this.#component.name} did not start`);
+    return pid;
+  }
+
+  /** What it has logged so far. */
+  get log(): string {
+    return readFileSync(this.#component.logFile, "utf8");
+  }
+
+  /** Tells it to stop as kubelet does, and waits until it has. Resolves with its exit code. */
+  async stop(): Promise<number | null> {
+    await this.#component.endWith(() => this.#component.process.kill("SIGTERM"));
+    return this.#component.process.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#component[Symbol.asyncDispose]();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** A TCP port that nobody listens on now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
