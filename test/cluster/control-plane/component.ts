@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { findExecutable, plainEnv } from "../requirements.ts";
 
 const TAIL_LINES = 25;
+const END_DEADLINE_MS = 10_000;
 
 export interface ComponentOptions {
   readonly name: string;
@@ -63,8 +64,22 @@ export class Component implements AsyncDisposable {
 
   /** Ends it by SIGKILL: its state is thrown away, and an orderly end takes seconds. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping = true;
-    this.process.kill("SIGKILL");
-    await this.ended;
+    await this.endWith(() => this.process.kill("SIGKILL"));
   }
+
+  /** Ends it by `end` and waits. Where that has no effect it is killed. */
+  async endWith(end: () => unknown): Promise<void> {
+    this.#stopping = true;
+    end();
+    const timer = setTimeout(() => this.process.kill("SIGKILL"), END_DEADLINE_MS);
+    await this.ended;
+    clearTimeout(timer);
+  }
+}
+
+/** Default of `onCrash` options: ends a program, fails a test run. */
+export function throwUncaught(error: Error): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }

@@ -23,10 +23,10 @@ import {
 } from "./arguments.ts";
 import { Authority, type KeyPair, tokenKeys } from "./authority.ts";
 import { type Binaries, ensureBinaries } from "./binaries.ts";
-import { Component } from "./component.ts";
+import { Component, throwUncaught } from "./component.ts";
 import { renderKubeconfig } from "./kubeconfig.ts";
 import { ownLoopbackAddress } from "./loopback.ts";
-import { httpsGet, waitUntil } from "./readiness.ts";
+import { type Answer, httpsRequest, waitUntil } from "./readiness.ts";
 
 export interface ControlPlaneOptions {
   readonly controllerManager?: boolean;
@@ -34,6 +34,8 @@ export interface ControlPlaneOptions {
   /** Further arguments of the API server, for instance `--feature-gates=...`. */
   readonly apiServerArguments?: readonly string[];
   readonly onCrash?: (error: Error) => void;
+  /** The cluster's CA; a new one by default. */
+  readonly authority?: Authority;
   /** Executables; built or found by default. */
   readonly binaries?: Binaries;
   /** Where to listen; a loopback address of its own by default. */
@@ -56,13 +58,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const binaries = options.binaries ?? (await ensureBinaries());
   const directory = options.directory ?? (await makeRunDirectory());
   const addresses = options.addresses ?? (await loopbackAddresses());
-  const controlPlane = new ControlPlane(
-    options,
-    binaries,
-    directory,
-    addresses,
-    await Authority.create("test-cluster"),
-  );
+  const authority = options.authority ?? (await Authority.create("test-cluster"));
+  const controlPlane = new ControlPlane(options, binaries, directory, addresses, authority);
   try {
     await controlPlane.start();
     return controlPlane;
@@ -115,6 +112,16 @@ export class ControlPlane implements AsyncDisposable {
   /** The administrator's kubeconfig. */
   get kubeconfigText(): string {
     return this.#kubeconfigText;
+  }
+
+  /** Rejects when a program of the control plane ends by itself. */
+  get failed(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  /** One request as the administrator, for what is needed before there is a client; undefined when nobody answers. */
+  request(method: string, path: string, body?: object): Promise<Answer | undefined> {
+    return httpsRequest(method, `${this.url}${path}`, { ca: this.authority.certificate, ...this.#admin }, body);
   }
 
   /** A kubeconfig for any user: a fresh client certificate with this name and these groups. */
@@ -223,9 +230,8 @@ export class ControlPlane implements AsyncDisposable {
   }
 
   async #apiServerReady(): Promise<void> {
-    const ready = async (): Promise<boolean> =>
-      (await httpsGet(`${this.url}/readyz`, this.authority.certificate, this.#admin))?.status === 200;
-    await waitUntil("API server ready", ready, READY_DEADLINE_MS, this.#failed.promise);
+    const ready = async (): Promise<boolean> => (await this.request("GET", "/readyz"))?.status === 200;
+    await waitUntil("API server ready", ready, READY_DEADLINE_MS, this.failed);
   }
 
   #launch(name: string, program: string, args: readonly string[]): void {
@@ -241,10 +247,4 @@ export class ControlPlane implements AsyncDisposable {
     });
     this.#components.set(name, component);
   }
-}
-
-function throwUncaught(error: Error): void {
-  queueMicrotask(() => {
-    throw error;
-  });
 }

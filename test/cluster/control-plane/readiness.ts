@@ -26,27 +26,30 @@ export async function waitUntil(
   }
 }
 
-/** GET with a client certificate; undefined when nobody answers. */
-export function httpsGet(
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** One HTTPS request with a client certificate, JSON if it has a body; undefined when nobody answers. */
+export function httpsRequest(
+  method: string,
   url: string,
-  caCertificate: string,
-  credentials: KeyPair,
-): Promise<{ status: number; body: string } | undefined> {
+  tls: { readonly ca: string } & KeyPair,
+  body?: object,
+): Promise<Answer | undefined> {
   return new Promise((resolve) => {
-    const outgoing = request(
-      url,
-      { ca: caCertificate, cert: credentials.cert, key: credentials.key, agent: false },
-      (response) => {
-        let body = "";
-        response.setEncoding("utf8");
-        response.on("data", (chunk: string) => {
-          body += chunk;
-        });
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
-        response.on("error", () => resolve(undefined));
-      },
-    );
+    const headers = body === undefined ? {} : { "content-type": "application/json" };
+    const outgoing = request(url, { method, headers, ...tls, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body: text }));
+      response.on("error", () => resolve(undefined));
+    });
     outgoing.on("error", () => resolve(undefined));
-    outgoing.end();
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }

@@ -1,0 +1,204 @@
+/**
+ * Runs a cluster from inside its namespaces, as the only child of their pid 1: network, control plane, nodes. Started by
+ * cluster.ts, told what to do over the channel, and ended with it: when the channel closes this process ends, pid 1
+ * with it, and the kernel ends and removes everything else.
+ */
+import { mkdir } from "node:fs/promises";
+import { connect, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { sendNotice, serveCalls } from "./channel.ts";
+import { installClusterObjects } from "./cluster-objects.ts";
+import { type CommandResult, mustRun } from "./command.ts";
+import { Authority, type KeyPair } from "./control-plane/authority.ts";
+import type { Binaries } from "./control-plane/binaries.ts";
+import { type ControlPlane, startControlPlane } from "./control-plane/control-plane.ts";
+import { ipBatch } from "./ip-batch.ts";
+import { MULTUS_USER } from "./multus/account.ts";
+import {
+  CONTROL_PLANE_ADDRESS,
+  clusterLinks,
+  type NodeOptions,
+  type NodePlan,
+  nodeLinks,
+  nodeNamespace,
+  planNodes,
+} from "./network-plan.ts";
+import { NodeProcess } from "./node-process.ts";
+import { nodesReady } from "./nodes-ready.ts";
+import { plainEnv } from "./requirements.ts";
+
+export interface ClusterPlan {
+  readonly runDirectory: string;
+  readonly binaries: Binaries;
+  readonly nodes: readonly NodeOptions[];
+  readonly images: Readonly<Record<string, string>>;
+  readonly nadCrd: boolean;
+  /** Where the API server is reached from outside. */
+  readonly outsideUrl: string;
+}
+
+export interface ClusterTimings {
+  /** From the supervisor's start to the API server's first "ready". */
+  readonly apiServerMs: number;
+  /** ... until all nodes are Ready. */
+  readonly nodesReadyMs: number;
+  /** ... until all nodes take pods: controller-manager has removed their taints. */
+  readonly schedulableMs: number;
+}
+
+export interface SupervisorMethods {
+  start(plan: ClusterPlan): Promise<{ readonly kubeconfigText: string; readonly timings: ClusterTimings }>;
+  exec(call: { node: string; argv: readonly string[]; stdin?: string }): Promise<CommandResult>;
+  execInPod(call: {
+    node: string;
+    namespace: string;
+    pod: string;
+    container?: string;
+    argv: readonly string[];
+    stdin?: string;
+  }): Promise<CommandResult>;
+  userKubeconfig(call: { name: string; groups: readonly string[] }): Promise<string>;
+  killApiServer(call: null): Promise<void>;
+  restartApiServer(call: null): Promise<void>;
+  powerOff(call: { node: string }): Promise<void>;
+  powerOn(call: { node: string }): Promise<void>;
+}
+
+const API_SERVER_PORT = 443;
+const ETCD_PORT = 2379;
+
+class Supervisor {
+  readonly #startedAt = performance.now();
+  readonly #nodes = new Map<string, NodeProcess>();
+  #controlPlane: ControlPlane | undefined;
+  #outsideUrl = "";
+
+  async start(plan: ClusterPlan): ReturnType<SupervisorMethods["start"]> {
+    const nodes = planNodes(plan.nodes);
+    const stateDirectory = join(plan.runDirectory, "state");
+    const logDirectory = join(plan.runDirectory, "logs");
+    this.#outsideUrl = plan.outsideUrl;
+    await mkdir(stateDirectory);
+    await mkdir(logDirectory);
+    // All state is on file systems that vanish with the namespaces.
+    await mustRun(["mount", "-t", "tmpfs", "-o", "mode=700", "state", stateDirectory], { env: plainEnv() });
+    await mustRun(["mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run"], { env: plainEnv() });
+    await mkdir("/run/netns");
+    await ipBatch(clusterLinks(nodes));
+
+    const authority = await Authority.create("test-cluster");
+    const onCrash = (error: Error): void => sendNotice(error.message);
+    const controlPlaneStarts = startControlPlane({
+      controllerManager: true,
+      scheduler: true,
+      authority,
+      binaries: plan.binaries,
+      directory: join(stateDirectory, "control-plane"),
+      logDirectory,
+      addresses: {
+        address: CONTROL_PLANE_ADDRESS,
+        port: API_SERVER_PORT,
+        etcdAddress: "127.0.0.1",
+        etcdPort: ETCD_PORT,
+        published: true,
+      },
+      onCrash,
+    });
+    const nodesStart = this.#startNodes(nodes, plan, authority, { stateDirectory, logDirectory }, onCrash);
+    const [controlPlane] = await Promise.all([controlPlaneStarts, nodesStart]);
+    this.#controlPlane = controlPlane;
+    const apiServerMs = this.#elapsedMs();
+    const kubeconfigText = await controlPlane.userKubeconfig("admin", ["system:masters"], plan.outsideUrl);
+    await installClusterObjects(controlPlane, plan.nadCrd);
+    const logs = (): string => [...this.#nodes.values()].map((node) => node.logTail()).join("\n");
+    await nodesReady(controlPlane, nodes.length, (node) => node.ready, logs);
+    const nodesReadyMs = this.#elapsedMs();
+    await nodesReady(controlPlane, nodes.length, (node) => node.ready && node.schedulable, logs);
+    return { kubeconfigText, timings: { apiServerMs, nodesReadyMs, schedulableMs: this.#elapsedMs() } };
+  }
+
+  async #startNodes(
+    nodes: readonly NodePlan[],
+    plan: ClusterPlan,
+    authority: Authority,
+    directories: { readonly stateDirectory: string; readonly logDirectory: string },
+    onCrash: (error: Error) => void,
+  ): Promise<void> {
+    const multusCredentials = await authority.issue({ commonName: MULTUS_USER, usage: ["client"] });
+    await Promise.all(
+      nodes.map(async (node) => {
+        await ipBatch(nodeLinks(node, nodes), nodeNamespace(node));
+        const process = new NodeProcess({
+          ...directories,
+          onCrash,
+          config: {
+            plan: node,
+            apiServer: `https://${CONTROL_PLANE_ADDRESS}:${API_SERVER_PORT}`,
+            caCertificate: authority.certificate,
+            credentials: await nodeCredentials(authority, node),
+            multusCredentials,
+            logDirectory: directories.logDirectory,
+            images: plan.images,
+          },
+        });
+        this.#nodes.set(node.name, process);
+        await process.start();
+      }),
+    );
+  }
+
+  node(name: string): NodeProcess {
+    const node = this.#nodes.get(name);
+    if (node === undefined) {
+      throw new Error(`There is no node ${name}; there are ${[...this.#nodes.keys()].join(", ")}`);
+    }
+    return node;
+  }
+
+  get controlPlane(): ControlPlane {
+    if (this.#controlPlane === undefined) throw new Error("The cluster has not started yet");
+    return this.#controlPlane;
+  }
+
+  userKubeconfig(name: string, groups: readonly string[]): Promise<string> {
+    return this.controlPlane.userKubeconfig(name, groups, this.#outsideUrl);
+  }
+
+  #elapsedMs(): number {
+    return Math.round(performance.now() - this.#startedAt);
+  }
+}
+
+const nodeCredentials = (authority: Authority, node: NodePlan): Promise<KeyPair> =>
+  authority.issue({
+    commonName: `system:node:${node.name}`,
+    groups: ["system:nodes"],
+    dnsNames: [node.name],
+    addresses: [node.address],
+    usage: ["client", "server"],
+  });
+
+/** Connections of the listener that cluster.ts opened on the machine's loopback go to the API server in here. */
+function forwardToApiServer(listener: Server): void {
+  listener.on("connection", (outside: Socket) => {
+    const inside = connect(API_SERVER_PORT, CONTROL_PLANE_ADDRESS);
+    outside.pipe(inside).pipe(outside);
+    outside.on("error", () => inside.destroy());
+    inside.on("error", () => outside.destroy());
+    outside.on("close", () => inside.destroy());
+    inside.on("close", () => outside.destroy());
+  });
+}
+
+const supervisor = new Supervisor();
+const methods: SupervisorMethods = {
+  start: (plan) => supervisor.start(plan),
+  exec: async ({ node, ...call }) => await supervisor.node(node).call("exec", call),
+  execInPod: async ({ node, ...call }) => await supervisor.node(node).call("execInPod", call),
+  userKubeconfig: ({ name, groups }) => supervisor.userKubeconfig(name, groups),
+  killApiServer: () => supervisor.controlPlane.killApiServer(),
+  restartApiServer: () => supervisor.controlPlane.restartApiServer(),
+  powerOff: async ({ node }) => await supervisor.node(node).powerOff(),
+  powerOn: async ({ node }) => await supervisor.node(node).start(),
+};
+serveCalls(methods, forwardToApiServer);
