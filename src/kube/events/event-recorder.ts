@@ -107,7 +107,7 @@ export class EventRecorder {
     const about = { apiVersion, kind, name, namespace, uid, resourceVersion };
     return {
       metadata: {
-        generateName: `${(name ?? "object").slice(0, 200)}.`,
+        generateName: `${(name ?? "object").slice(0, 200)}-`,
         namespace: namespace || CLUSTER_SCOPE_NAMESPACE,
       },
       eventTime: rfc3339Micro(new Date(this.#clock.now())),
