@@ -1,0 +1,230 @@
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { NETWORK_ADDONS_CONFIGS } from "../../src/api/kinds.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { freePort, ProductProcess } from "../support/product-process.ts";
+import { NetworkNamespace } from "./network-namespace.ts";
+
+const WITHIN = { timeout: 20_000, interval: 10 };
+const MONITOR = join(
+  import.meta.dirname,
+  "../../dist/cni",
+  process.arch === "x64" ? "amd64" : process.arch,
+  "link-monitor",
+);
+const USER = "bridge-marker";
+const key = (bridge: string): string => `bridge.network.kubevirt.io/${bridge}`;
+
+/** What the marker needs of the kind; its real schema is not its business. */
+const configCrd = {
+  metadata: { name: `${NETWORK_ADDONS_CONFIGS.plural}.${NETWORK_ADDONS_CONFIGS.group}` },
+  spec: {
+    group: NETWORK_ADDONS_CONFIGS.group,
+    scope: "Cluster",
+    names: { plural: NETWORK_ADDONS_CONFIGS.plural, kind: NETWORK_ADDONS_CONFIGS.kind },
+    versions: [
+      {
+        name: NETWORK_ADDONS_CONFIGS.version,
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+      },
+    ],
+  },
+};
+
+describe("the bridge marker on a real kernel and a real API server", () => {
+  let controlPlane: ControlPlane;
+  let admin: KubeClient;
+  let kubeconfig: string;
+  let namespace: NetworkNamespace;
+  let monitor: string;
+  let node: string;
+  let marker: ProductProcess;
+  let healthPort: number;
+  let count = 0;
+
+  beforeAll(async () => {
+    controlPlane = await startControlPlane();
+    admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
+    await grant();
+    await admin.create(RESOURCES.crds, configCrd as never);
+    await vi.waitFor(() => admin.list(NETWORK_ADDONS_CONFIGS), WITHIN);
+    kubeconfig = join(controlPlane.directory, "marker.kubeconfig");
+    await writeFile(kubeconfig, await controlPlane.userKubeconfig(USER));
+  });
+  afterAll(async () => {
+    await admin?.[Symbol.asyncDispose]();
+    await controlPlane?.[Symbol.asyncDispose]();
+  });
+
+  beforeEach(async () => {
+    namespace = await NetworkNamespace.create();
+    monitor = await namespace.wrapper(MONITOR);
+    node = `node-${count++}`;
+    await admin.create(RESOURCES.nodes, { metadata: { name: node } });
+    await setCapacity({ cpu: "4", "example.com/gpu": "2" });
+    await admin.create(NETWORK_ADDONS_CONFIGS, {
+      metadata: { name: "cluster", finalizers: ["example.com/held"] },
+      spec: { linuxBridge: {} },
+    });
+    await namespace.run("ip", "link", "add", "br1", "type", "bridge");
+    healthPort = await freePort();
+    marker = await startMarker();
+  });
+  afterEach(async () => {
+    await marker[Symbol.asyncDispose]();
+    await namespace[Symbol.asyncDispose]();
+    await admin.delete(RESOURCES.nodes, { name: node });
+    await patchConfig({ metadata: { finalizers: null } });
+    await admin.delete(NETWORK_ADDONS_CONFIGS, { name: "cluster" }).catch(() => undefined);
+  });
+
+  /** The rights of the ClusterRole bridge-marker-cr. */
+  async function grant(): Promise<void> {
+    const group = "rbac.authorization.k8s.io";
+    await admin.create(RESOURCES.clusterRoles, {
+      metadata: { name: USER },
+      rules: [
+        { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"] },
+        { apiGroups: [""], resources: ["nodes/status"], verbs: ["patch"] },
+        {
+          apiGroups: [NETWORK_ADDONS_CONFIGS.group],
+          resources: [NETWORK_ADDONS_CONFIGS.plural],
+          resourceNames: ["cluster"],
+          verbs: ["get"],
+        },
+      ],
+    });
+    await admin.create(RESOURCES.clusterRoleBindings, {
+      metadata: { name: USER },
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: USER },
+      subjects: [{ apiGroup: group, kind: "User", name: USER }],
+    });
+  }
+
+  function startMarker(): Promise<ProductProcess> {
+    return ProductProcess.start({
+      product: "bridge-marker",
+      args: ["-node-name", node, "-health-probe-port", String(healthPort)],
+      env: { KUBECONFIG: kubeconfig, LINK_MONITOR: monitor },
+    });
+  }
+
+  async function setCapacity(capacity: Record<string, string | null>): Promise<void> {
+    const patch = { type: "merge", body: { status: { capacity } } } as const;
+    await admin.patch(RESOURCES.nodes, { name: node }, patch, { subresource: "status" });
+  }
+
+  async function patchConfig(body: object): Promise<void> {
+    await admin.patch(NETWORK_ADDONS_CONFIGS, { name: "cluster" }, { type: "merge", body }).catch(() => undefined);
+  }
+
+  const capacity = async (): Promise<Record<string, string>> =>
+    (await admin.get(RESOURCES.nodes, { name: node })).status?.capacity ?? {};
+
+  async function published(expected: Record<string, string>): Promise<void> {
+    await vi.waitFor(async () => {
+      expect(await capacity()).toEqual({ cpu: "4", "example.com/gpu": "2", ...expected });
+    }, WITHIN);
+  }
+
+  async function ready(): Promise<boolean> {
+    return (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status === 200;
+  }
+
+  it("publishes the bridges that are there, and is ready only then", async () => {
+    await published({ [key("br1")]: "1k" });
+    await vi.waitFor(async () => expect(await ready()).toBe(true), WITHIN);
+  });
+
+  it("publishes a bridge that is made, follows its new name, and takes back one that is gone", async () => {
+    await published({ [key("br1")]: "1k" });
+    const startedAt = performance.now();
+    await namespace.run("ip", "link", "add", "br2", "type", "bridge");
+    await published({ [key("br1")]: "1k", [key("br2")]: "1k" });
+    console.log(`published ${Math.round(performance.now() - startedAt)} ms after ip link add`);
+    await namespace.run("ip", "link", "set", "br2", "name", "br3");
+    await published({ [key("br1")]: "1k", [key("br3")]: "1k" });
+    await namespace.run("ip", "link", "del", "br1");
+    await published({ [key("br3")]: "1k" });
+  });
+
+  it("repairs what somebody else does to its keys and leaves all others alone", async () => {
+    await published({ [key("br1")]: "1k" });
+    await setCapacity({ [key("br1")]: "0", [key("ghost")]: "1k" });
+    await published({ [key("br1")]: "1k" });
+    await setCapacity({ [key("br1")]: null });
+    await published({ [key("br1")]: "1k" });
+  });
+
+  it("starts a link monitor that died again and misses nothing", async () => {
+    await published({ [key("br1")]: "1k" });
+    const children = readFileSync(`/proc/${marker.pid}/task/${marker.pid}/children`, "utf8").trim().split(" ");
+    for (const child of children) process.kill(Number(child), "SIGKILL");
+    await namespace.run("ip", "link", "add", "br2", "type", "bridge");
+    await namespace.run("ip", "link", "del", "br1");
+    await published({ [key("br2")]: "1k" });
+  });
+
+  it("ends a storm of link events with the truth, in few writes", async () => {
+    await published({ [key("br1")]: "1k" });
+    const lines = Array.from({ length: 60 }, (_, index) => `link add s${index} type bridge`);
+    const removals = Array.from({ length: 59 }, (_, index) => `link del s${index}`);
+    const script = [...lines, ...removals].join("\n");
+    const startedAt = performance.now();
+    await namespace.run("sh", "-c", `printf '%s' '${script}' | ip -b -`);
+    await published({ [key("br1")]: "1k", [key("s59")]: "1k" });
+    const elapsedMs = performance.now() - startedAt;
+    const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
+    const patches = Number(/bridge_marker_patches_total\{result="success"\} (\d+)/.exec(metrics)?.[1]);
+    expect(patches).toBeLessThanOrEqual(3 + elapsedMs / 200);
+  });
+
+  it("keeps the keys when it is restarted", async () => {
+    await published({ [key("br1")]: "1k" });
+    expect(await marker.stop()).toBe(0);
+    await published({ [key("br1")]: "1k" });
+    expect(marker.log).toContain("linuxBridge is still in the NetworkAddonsConfig");
+  });
+
+  it("removes its keys when the component was taken out of the configuration", async () => {
+    await published({ [key("br1")]: "1k" });
+    await patchConfig({ spec: { linuxBridge: null } });
+    expect(await marker.stop()).toBe(0);
+    await published({});
+  });
+
+  it("removes its keys when the configuration is being deleted, and when it is gone", async () => {
+    await published({ [key("br1")]: "1k" });
+    await admin.delete(NETWORK_ADDONS_CONFIGS, { name: "cluster" });
+    await marker.stop();
+    await published({});
+    await marker[Symbol.asyncDispose]();
+    marker = await startMarker();
+    await published({ [key("br1")]: "1k" });
+    await patchConfig({ metadata: { finalizers: null } });
+    await marker.stop();
+    await published({});
+  });
+
+  it("keeps the keys when the API server can't be asked", async () => {
+    await published({ [key("br1")]: "1k" });
+    await controlPlane.killApiServer();
+    await marker.stop();
+    expect(marker.log).toContain("the NetworkAddonsConfig could not be read");
+    await controlPlane.restartApiServer();
+    await published({ [key("br1")]: "1k" });
+  });
+
+  it("uses little memory", async () => {
+    await published({ [key("br1")]: "1k" });
+    const status = readFileSync(`/proc/${marker.pid}/status`, "utf8");
+    console.log(`bridge-marker RSS: ${/VmRSS:\s+(\d+)/.exec(status)?.[1]} kB`);
+  });
+});
