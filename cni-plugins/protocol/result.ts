@@ -41,7 +41,8 @@ export function encodeResult(version: CniVersion, result: Result): string {
     ...(withMtu ? { mtu } : {}),
     ...(sandbox === undefined ? {} : { sandbox }),
   }));
-  return JSON.stringify({ cniVersion: version, interfaces, dns: result.dns });
+  const showDns = !atLeast(version, "1.0.0") || Object.keys(result.dns).length > 0;
+  return JSON.stringify({ cniVersion: version, interfaces, ...(showDns ? { dns: result.dns } : {}) });
 }
 
 /** The configuration's `dns`, which the runtime wants back. */

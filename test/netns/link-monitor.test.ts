@@ -1,0 +1,163 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { pluginPath } from "./cni-call.ts";
+import { type Namespace, Testbed } from "./testbed.ts";
+
+type Line = Record<string, unknown>;
+
+let testbed: Testbed;
+let node: Namespace;
+let monitors: Monitor[];
+
+beforeEach(async () => {
+  testbed = await Testbed.create();
+  node = testbed.node;
+  monitors = [];
+});
+
+afterEach(async () => {
+  for (const monitor of monitors) await monitor.stop();
+  await testbed[Symbol.asyncDispose]();
+});
+
+class Monitor {
+  readonly process: ChildProcessByStdio<Writable, Readable, null>;
+  readonly lines: Line[] = [];
+  readonly exited: Promise<unknown[]>;
+  #changed = () => {};
+
+  constructor([command = "", ...args]: string[]) {
+    this.process = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
+    this.exited = once(this.process, "exit");
+    let rest = "";
+    this.process.stdout.setEncoding("utf8").on("data", (text: string) => {
+      const parts = (rest + text).split("\n");
+      rest = parts.pop() ?? "";
+      this.lines.push(...parts.map((line): Line => JSON.parse(line)));
+      this.#changed();
+    });
+  }
+
+  /** The lines up to the first that matches, taken away. The test's own deadline ends a wait in vain. */
+  async until(match: (line: Line) => boolean): Promise<Line[]> {
+    for (;;) {
+      const at = this.lines.findIndex(match);
+      if (at >= 0) return this.lines.splice(0, at + 1);
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.process.exitCode === null && this.process.signalCode === null) this.process.kill("SIGKILL");
+    await this.exited;
+  }
+}
+
+async function monitor(args: string[] = [], wrap: string[] = []): Promise<Monitor> {
+  const started = new Monitor(node.enter([...wrap, await pluginPath("link-monitor"), ...args]));
+  monitors.push(started);
+  return started;
+}
+
+const synced = ({ event }: Line) => event === "synced";
+const named = (event: string, name: string) => (line: Line) => line.event === event && line.name === name;
+
+describe("the link monitor on the real kernel", () => {
+  it("prints the links there are, then changes as they happen", async () => {
+    await node.ip("link", "add", "br1", "address", "02:00:00:00:00:01", "mtu", "1400", "type", "bridge");
+    const { until } = bind(await monitor());
+    const first = await until(synced);
+    const br1 = {
+      event: "link",
+      index: 2,
+      name: "br1",
+      kind: "bridge",
+      up: false,
+      master: 0,
+      mac: "02:00:00:00:00:01",
+      mtu: 1400,
+    };
+    expect(first).toEqual([expect.objectContaining({ name: "lo", kind: "" }), br1, { event: "synced" }]);
+    await node.ip("link", "set", "br1", "up");
+    expect((await until(named("link", "br1"))).at(-1)).toEqual({ ...br1, up: true });
+    await node.ip("link", "set", "br1", "name", "br2");
+    expect((await until(named("link", "br2"))).at(-1)).toMatchObject({ index: 2, kind: "bridge" });
+    await node.ip("link", "delete", "br2");
+    expect((await until(named("gone", "br2"))).at(-1)).toEqual({ event: "gone", index: 2, name: "br2" });
+  });
+
+  it("tells a port that leaves its bridge from a link that is gone", async () => {
+    const { until } = bind(await monitor());
+    await until(synced);
+    await node.ip("link", "add", "br1", "type", "bridge");
+    await node.ip("link", "add", "veth0", "type", "veth", "peer", "name", "veth1");
+    await node.ip("link", "set", "veth0", "master", "br1");
+    await node.ip("link", "set", "veth0", "nomaster");
+    await node.ip("link", "delete", "br1");
+    const lines = await until(named("gone", "br1"));
+    expect(lines.filter(({ event }) => event === "gone")).toHaveLength(1);
+    expect(lines.filter(named("link", "veth0")).at(-1)).toMatchObject({ master: 0 });
+  });
+
+  it("prints the whole list again after the asked time", async () => {
+    const { until } = bind(await monitor(["--resync-seconds", "1"]));
+    await until(synced);
+    expect((await until(synced)).map(({ event }) => event)).toEqual(["resync", "link", "synced"]);
+  });
+
+  it("says that events were lost, then prints the whole list again", async () => {
+    const { until, process } = bind(await monitor());
+    await until(synced);
+    process.kill("SIGSTOP");
+    await node.ip("link", "add", "br1", "type", "bridge");
+    const toggles = Array.from({ length: 3000 }, (_, i) => `link set br1 ${i % 2 === 0 ? "up" : "down"}`);
+    const batch = await node.run(["sh", "-c", "exec ip -batch -"], {
+      env: { PATH: ipPath() },
+      input: toggles.join("\n"),
+    });
+    expect(batch).toMatchObject({ code: 0 });
+    process.kill("SIGCONT");
+    await until(({ event }) => event === "lost");
+    expect((await until(synced)).find(named("link", "br1"))).toMatchObject({ kind: "bridge" });
+  });
+
+  it("needs no privilege", async () => {
+    const drop = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"];
+    const user = process.getuid?.() === 0 ? ["--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+    const { until } = bind(await monitor([], [...drop, ...user]));
+    await until(synced);
+    await node.ip("link", "add", "br1", "type", "bridge");
+    await until(named("link", "br1"));
+  });
+
+  it("ends when its stdin ends", async () => {
+    const started = await monitor();
+    await started.until(synced);
+    started.process.stdin.end();
+    expect(await started.exited).toEqual([0, null]);
+  });
+
+  it("ends when nobody reads its stdout any more", async () => {
+    const started = await monitor();
+    await started.until(synced);
+    started.process.stdout.destroy();
+    expect(await started.exited).toEqual([0, null]);
+  });
+
+  it("refuses arguments it does not know, with its usage", async () => {
+    const { code, stderr } = await node.run([await pluginPath("link-monitor"), "--verbose"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("usage: link-monitor")]);
+  });
+});
+
+function bind(started: Monitor) {
+  return { until: (match: (line: Line) => boolean) => started.until(match), process: started.process };
+}
+
+function ipPath(): string {
+  return process.env.PATH ?? "";
+}
