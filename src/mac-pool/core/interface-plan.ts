@@ -121,10 +121,10 @@ function readMacs(party: Party, interfaces: readonly RequestedInterface[], field
   return { ok: true, macs };
 }
 
-function unusableAs(mac: Mac): "broadcast" | "multicast" | "all-zero" | undefined {
-  if (mac === MAX_MAC) return "broadcast";
-  if (isMulticast(mac)) return "multicast";
-  return mac === 0 ? "all-zero" : undefined;
+function unusableAs(mac: Mac): "the broadcast" | "a multicast" | "the all-zero" | undefined {
+  if (mac === MAX_MAC) return "the broadcast";
+  if (isMulticast(mac)) return "a multicast";
+  return mac === 0 ? "the all-zero" : undefined;
 }
 
 function refuse(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {

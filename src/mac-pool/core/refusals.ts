@@ -80,13 +80,13 @@ export function unusableMac(
   party: Party,
   interfaceName: string,
   mac: Mac,
-  what: "multicast" | "broadcast" | "all-zero",
+  what: "a multicast" | "the broadcast" | "the all-zero",
   field: MacField,
 ): Refusal {
   return {
     code: "MACPOOL_INVALID_MAC",
     message:
-      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeParty(party)} is a ${what} address, ` +
+      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeParty(party)} is ${what} address, ` +
       `which no interface can have. Choose a unicast address, or leave ${field} out to get a free one.`,
   };
 }

@@ -1,0 +1,296 @@
+/**
+ * The MAC pool as it runs in a cluster, on a real API server: replicas are processes of src/mac-pool/main.ts with the
+ * rights and the webhook configuration that the operator renders, behind a TCP balancer in the place of the Service.
+ */
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { MAC_CLAIM_CRD, MAC_POOL_CRD } from "../../src/api/crds.ts";
+import type { MACClaim } from "../../src/api/mac-claim.ts";
+import type { MacPoolSpec } from "../../src/api/mac-pool.ts";
+import { MAC_POOL_SERVICE } from "../../src/api/names.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
+import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { LEASE_NAME } from "../../src/mac-pool/replica.ts";
+import { MANAGER_ACCOUNT, macPoolAccess } from "../../src/operator/components/kube-mac-pool-access.ts";
+import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-webhooks.ts";
+import { Component } from "../cluster/control-plane/component.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
+import { Balancer } from "./balancer.ts";
+import { eventually } from "./eventually.ts";
+
+export const POOL_NAMESPACE = "pool-system";
+const TOKEN_SECONDS = 3600;
+const MAIN = join(import.meta.dirname, "../../src/mac-pool/main.ts");
+
+interface Running {
+  readonly component: Component;
+  readonly httpsPort: number;
+  readonly healthPort: number;
+}
+
+export class PoolBed implements AsyncDisposable {
+  readonly controlPlane: ControlPlane;
+  readonly admin: KubeClient;
+  readonly #balancer: Balancer;
+  readonly #replicas = new Map<string, Running>();
+  readonly #token: string;
+
+  private constructor(controlPlane: ControlPlane, admin: KubeClient, balancer: Balancer, token: string) {
+    this.controlPlane = controlPlane;
+    this.admin = admin;
+    this.#balancer = balancer;
+    this.#token = token;
+  }
+
+  static async start(options: { readonly kubevirt?: boolean } = {}): Promise<PoolBed> {
+    const controlPlane = await startControlPlane();
+    const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
+    const crds = [MAC_POOL_CRD, MAC_CLAIM_CRD, ...(options.kubevirt === false ? [] : kubevirtCrds())];
+    for (const crd of crds) await admin.create(RESOURCES.crds, crd as never);
+    await admin.create(RESOURCES.namespaces, { metadata: { name: POOL_NAMESPACE } });
+    for (const object of macPoolAccess(POOL_NAMESPACE, {})) await createAny(admin, object);
+    const serving = await controlPlane.authority.issue({
+      commonName: MAC_POOL_SERVICE,
+      addresses: ["127.0.0.1"],
+      usage: ["server"],
+    });
+    await admin.create(RESOURCES.secrets, {
+      metadata: { name: MAC_POOL_SERVICE, namespace: POOL_NAMESPACE },
+      data: { "tls.crt": base64(serving.cert), "tls.key": base64(serving.key) },
+    });
+    const account = { name: MANAGER_ACCOUNT, namespace: POOL_NAMESPACE };
+    const request = {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: { expirationSeconds: TOKEN_SECONDS },
+    };
+    const issued = await admin.createSubresource<{ status?: { token?: string } }>(
+      RESOURCES.serviceAccounts,
+      account,
+      "token",
+      request as object,
+    );
+    const balancer = await Balancer.listen();
+    return new PoolBed(controlPlane, admin, balancer, issued.status?.token ?? "");
+  }
+
+  /** From now on the API server asks the replicas. */
+  async registerWebhooks(): Promise<void> {
+    const rendered = macPoolWebhooks(POOL_NAMESPACE, {}) as KubeObject & {
+      readonly webhooks: readonly { readonly clientConfig: { readonly service: { readonly path: string } } }[];
+    };
+    const caBundle = base64(this.controlPlane.authority.certificate);
+    const webhooks = rendered.webhooks.map((webhook) => ({
+      ...webhook,
+      clientConfig: {
+        url: `https://127.0.0.1:${this.#balancer.port}${webhook.clientConfig.service.path}`,
+        caBundle,
+      },
+    }));
+    await this.admin.create(RESOURCES.mutatingWebhookConfigurations, { ...rendered, webhooks } as never);
+    // The API server takes its time to act on a new configuration; it does once it refuses what the pool would refuse.
+    await eventually("the API server asks the webhook", async () => {
+      const probe = machine("probe", "default", [{ name: "a", macAddress: "not-a-mac" }]);
+      const answer = await this.admin
+        .create(KINDS.virtualMachines, probe, { dryRun: true })
+        .catch((error: Error) => error);
+      return answer instanceof Error && answer.message.includes("invalid MAC address format");
+    });
+  }
+
+  async createPool(name: string, spec: MacPoolSpec): Promise<void> {
+    await this.admin.create(KINDS.pools, { metadata: { name }, spec });
+    await eventually(`the status of pool ${name}`, async () => {
+      const pool = await this.admin.get(KINDS.pools, { name });
+      return pool.status?.observedGeneration === pool.metadata.generation;
+    });
+  }
+
+  /** Starts a replica and waits until it is ready. */
+  async startReplica(name: string): Promise<void> {
+    const [httpsPort, healthPort] = [await freePort(), await freePort()];
+    const kubeconfig = join(this.controlPlane.directory, `${name}.kubeconfig`);
+    await writeFile(kubeconfig, this.#kubeconfig(), { mode: 0o600 });
+    const component = new Component({
+      name,
+      argv: [process.execPath, MAIN],
+      logFile: join(this.controlPlane.directory, `${name}.log`),
+      env: {
+        KUBECONFIG: kubeconfig,
+        POD_NAME: name,
+        POD_NAMESPACE: POOL_NAMESPACE,
+        HTTPS_PORT: String(httpsPort),
+        HEALTH_PORT: String(healthPort),
+        TLS_SECRET: MAC_POOL_SERVICE,
+        LOG_LEVEL: "debug",
+      },
+      onCrash: (error) => {
+        if (this.#replicas.has(name)) throw error;
+      },
+    });
+    this.#replicas.set(name, { component, httpsPort, healthPort });
+    await eventually(`replica ${name} is ready`, async () => {
+      if (!component.running) throw new Error(component.logTail());
+      const answer = await fetch(`http://127.0.0.1:${healthPort}/readyz`).catch(() => undefined);
+      return answer?.status === 200;
+    });
+    this.#balancer.add(httpsPort);
+  }
+
+  /** SIGKILL, as a node that loses power: nothing is released or finished. */
+  async killReplica(name: string): Promise<void> {
+    const replica = this.#running(name);
+    this.#replicas.delete(name);
+    replica.component.process.kill("SIGKILL");
+    await replica.component.ended;
+    this.#balancer.remove(replica.httpsPort);
+  }
+
+  /** SIGTERM, as a rolling update. Resolves with the exit code. */
+  async stopReplica(name: string): Promise<number | null> {
+    const replica = this.#running(name);
+    this.#replicas.delete(name);
+    this.#balancer.remove(replica.httpsPort);
+    replica.component.process.kill("SIGTERM");
+    await replica.component.ended;
+    return replica.component.process.exitCode;
+  }
+
+  logOf(name: string): string {
+    return this.#running(name).component.logTail();
+  }
+
+  /** Name of the replica that leads, once one does. */
+  async leader(): Promise<string> {
+    let holder = "";
+    await eventually("a replica leads", async () => {
+      const ref = { name: LEASE_NAME, namespace: POOL_NAMESPACE };
+      const lease = await this.admin.get(RESOURCES.leases, ref).catch(() => undefined);
+      holder = lease?.spec?.holderIdentity ?? "";
+      return this.#replicas.has(holder);
+    });
+    return holder;
+  }
+
+  httpsUrl(name: string): string {
+    return `https://127.0.0.1:${this.#running(name).httpsPort}`;
+  }
+
+  async metrics(name: string): Promise<string> {
+    const answer = await fetch(`http://127.0.0.1:${this.#running(name).healthPort}/metrics`);
+    return answer.text();
+  }
+
+  async claim(mac: string): Promise<MACClaim | undefined> {
+    const name = `mac-${mac.replaceAll(":", "-")}`;
+    return (await this.claims()).find((claim) => claim.metadata.name === name);
+  }
+
+  async claims(): Promise<MACClaim[]> {
+    return (await this.admin.list(KINDS.claims)).items;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const replicas = [...this.#replicas.values()];
+    this.#replicas.clear();
+    for (const { component } of replicas) component.process.kill("SIGKILL");
+    await Promise.all(replicas.map(({ component }) => component.ended));
+    await this.#balancer[Symbol.asyncDispose]();
+    await this.admin[Symbol.asyncDispose]();
+    await this.controlPlane[Symbol.asyncDispose]();
+  }
+
+  #running(name: string): Running {
+    const replica = this.#replicas.get(name);
+    if (replica === undefined) throw new Error(`replica ${name} does not run`);
+    return replica;
+  }
+
+  #kubeconfig(): string {
+    return JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [
+        {
+          name: "local",
+          cluster: {
+            server: this.controlPlane.url,
+            "certificate-authority-data": base64(this.controlPlane.authority.certificate),
+          },
+        },
+      ],
+      users: [{ name: "pool", user: { token: this.#token } }],
+      contexts: [{ name: "local", context: { cluster: "local", user: "pool" } }],
+      "current-context": "local",
+    });
+  }
+}
+
+export interface TestInterface {
+  readonly name: string;
+  readonly macAddress?: string;
+  readonly state?: string;
+  /** A multus network unless "pod" (masquerade) or "pod-bridge" (none of the pool's business). */
+  readonly on?: "pod" | "pod-bridge";
+}
+
+export function guestSpec(interfaces: readonly TestInterface[]): Record<string, unknown> {
+  return {
+    domain: {
+      devices: {
+        interfaces: interfaces.map(({ on, ...nic }) => ({
+          ...nic,
+          ...(on === "pod" ? { masquerade: {} } : { bridge: {} }),
+        })),
+      },
+    },
+    networks: interfaces.map(({ name, on }) =>
+      on === undefined ? { name, multus: { networkName: "br1-net" } } : { name, pod: {} },
+    ),
+  };
+}
+
+export function machine(
+  name: string,
+  namespace: string,
+  interfaces: readonly TestInterface[],
+  labels: Record<string, string> = {},
+): KubeObject {
+  return {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachine",
+    metadata: { name, namespace, labels },
+    spec: { runStrategy: "Halted", template: { spec: guestSpec(interfaces) } },
+  };
+}
+
+/** Addresses that a VM lists, in the order of its interfaces. */
+export function macsOf(vm: KubeObject): (string | undefined)[] {
+  const spec = vm.spec as { template: { spec: { domain: { devices: { interfaces: { macAddress?: string }[] } } } } };
+  return spec.template.spec.domain.devices.interfaces.map(({ macAddress }) => macAddress);
+}
+
+async function createAny(client: KubeClient, object: KubeObject): Promise<void> {
+  const resource = Object.values(RESOURCES).find(
+    ({ kind, group, version }) =>
+      kind === object.kind && (group === "" ? version : `${group}/${version}`) === object.apiVersion,
+  );
+  if (resource === undefined) throw new Error(`no resource for ${object.apiVersion} ${object.kind}`);
+  await client.create(resource as never, object as never);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "./eventually.ts";
+import { machine, macsOf, PoolBed } from "./pool-bed.ts";
+
+const IN_RANGE = /^02:5d:1c:00:/;
+
+describe("virtual machines on a real API server, with two replicas", () => {
+  let bed: PoolBed;
+
+  beforeAll(async () => {
+    bed = await PoolBed.start();
+    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
+    await bed.createPool("default", {
+      ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }],
+      quarantineSeconds: 1,
+    });
+    await bed.registerWebhooks();
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  const create = (vm: KubeObject, dryRun = false): Promise<KubeObject> =>
+    bed.admin.create(KINDS.virtualMachines, vm, { dryRun });
+  const refusal = async (vm: KubeObject): Promise<string> =>
+    create(vm).then(
+      () => "admitted",
+      (error: Error) => error.message,
+    );
+  const remove = (name: string): Promise<void> =>
+    bed.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
+  const phaseOf = async (mac: string): Promise<string | undefined> => (await bed.claim(mac))?.status?.phase;
+
+  it("gives each interface of ours an address of the pool that is claimed before the VM exists", async () => {
+    const vm = await create(
+      machine("auto", "default", [{ name: "a" }, { name: "b", on: "pod" }, { name: "c", on: "pod-bridge" }]),
+    );
+    const [a, b, c] = macsOf(vm);
+    expect(a).toMatch(IN_RANGE);
+    expect(b).toMatch(IN_RANGE);
+    expect(a).not.toBe(b);
+    expect(c).toBeUndefined();
+    const claim = await bed.claim(a ?? "");
+    expect(claim?.spec).toMatchObject({ mac: a, pool: "default", origin: "automatic" });
+    expect(claim?.status?.owners).toMatchObject([
+      { kind: "VirtualMachine", namespace: "default", name: "auto", interface: "a" },
+    ]);
+    await eventually("the claim is bound to the VM", async () => (await phaseOf(a ?? "")) === "Bound");
+    expect((await bed.claim(a ?? ""))?.status?.owners[0]?.uid).toBe(vm.metadata.uid);
+  });
+
+  it("refuses an address that another VM has, and says whose it is and what to do", async () => {
+    await create(machine("first", "default", [{ name: "net1", macAddress: "02-5D-1C-00-00-A3" }]));
+    expect(await refusal(machine("second", "default", [{ name: "nic", macAddress: "02:5d:1c:00:00:a3" }]))).toContain(
+      'MAC 02:5d:1c:00:00:a3 of interface "nic" is in use by VirtualMachine default/first (net1). ' +
+        "Leave macAddress out to get a free one, or take the address off the other VM or delete it first.",
+    );
+  });
+
+  it("refuses what no interface can have, and what is twice in one object", async () => {
+    const refused = (...nics: Parameters<typeof machine>[2]): Promise<string> =>
+      refusal(machine("bad", "default", nics));
+    expect(await refused({ name: "a", macAddress: "02:5d:1c" })).toContain("invalid MAC address format");
+    expect(await refused({ name: "a", macAddress: "01:00:5e:00:00:01" })).toContain("is a multicast address");
+    expect(await refused({ name: "a", macAddress: "00:00:00:00:00:00" })).toContain("is the all-zero address");
+    expect(
+      await refused({ name: "a", macAddress: "02:00:00:00:00:01" }, { name: "b", macAddress: "0200.0000.0001" }),
+    ).toContain("duplicate MAC address 02:00:00:00:00:01");
+    expect(await refused({ name: "a" }, { name: "a" })).toContain("every interface must have a unique name");
+    expect(await bed.claim("02:00:00:00:00:01")).toBeUndefined();
+  });
+
+  it("gives back what it had claimed when one interface of the object is refused", async () => {
+    await create(machine("holder", "default", [{ name: "a", macAddress: "02:00:00:00:0a:01" }]));
+    const before = (await bed.claims()).length;
+    await refusal(
+      machine("half", "default", [
+        { name: "a", macAddress: "02:00:00:00:0a:02" },
+        { name: "b", macAddress: "02:00:00:00:0a:01" },
+        { name: "c" },
+      ]),
+    );
+    expect((await bed.claims()).length).toBe(before);
+  });
+
+  it("changes nothing on a dry run, and still refuses", async () => {
+    const before = await bed.claims();
+    const vm = await create(machine("dry", "default", [{ name: "a" }]), true);
+    expect(macsOf(vm)[0]).toMatch(IN_RANGE);
+    expect((await bed.claims()).length).toBe(before.length);
+    const taken = create(machine("dry", "default", [{ name: "a", macAddress: "02:5d:1c:00:00:a3" }]), true);
+    await expect(taken).rejects.toThrow("is in use by VirtualMachine default/first");
+  });
+
+  it("keeps the address when the original manifest is applied again", async () => {
+    const vm = await create(machine("again", "default", [{ name: "a" }, { name: "b" }]));
+    const applied = await bed.admin.update(KINDS.virtualMachines, {
+      ...machine("again", "default", [{ name: "b" }, { name: "a" }]),
+      metadata: vm.metadata,
+    });
+    expect(macsOf(applied).toReversed()).toEqual(macsOf(vm));
+  });
+
+  it("frees a changed address after its rest and claims the new one", async () => {
+    const vm = await create(machine("change", "default", [{ name: "a" }]));
+    const old = macsOf(vm)[0] ?? "";
+    await bed.admin.update(KINDS.virtualMachines, {
+      ...machine("change", "default", [{ name: "a", macAddress: "02:00:00:00:0b:01" }]),
+      metadata: vm.metadata,
+    });
+    expect((await bed.claim("02:00:00:00:0b:01"))?.status?.owners).toMatchObject([{ name: "change" }]);
+    await eventually("the old address is free", async () => (await bed.claim(old)) === undefined);
+    await eventually("the new one is bound", async () => (await phaseOf("02:00:00:00:0b:01")) === "Bound");
+  });
+
+  it("lets the address of a deleted VM rest, then frees it", async () => {
+    const vm = await create(machine("gone", "default", [{ name: "a" }]));
+    const mac = macsOf(vm)[0] ?? "";
+    await eventually("bound", async () => (await phaseOf(mac)) === "Bound");
+    await remove("gone");
+    await eventually("resting", async () => (await phaseOf(mac)) === "Quarantined");
+    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+  });
+
+  it("gives the address to a VM of the same name that takes the place of a deleted one", async () => {
+    const mac = "02:00:00:00:0c:01";
+    for (let round = 0; round < 5; round++) {
+      const vm = await create(machine("phoenix", "default", [{ name: "a", macAddress: mac }]));
+      if (round < 4) await remove("phoenix");
+      else {
+        await eventually("bound to the last one", async () => {
+          const claim = await bed.claim(mac);
+          const uids = claim?.status?.owners.map((owner) => owner.uid);
+          return claim?.status?.phase === "Bound" && uids?.length === 1 && uids[0] === vm.metadata.uid;
+        });
+      }
+    }
+    expect(await refusal(machine("thief", "default", [{ name: "a", macAddress: mac }]))).toContain("default/phoenix");
+  });
+
+  it("keeps the address of an unplugged interface until the VMI has let go of it", async () => {
+    const mac = "02:00:00:00:0d:01";
+    const vm = await create(machine("hot", "default", [{ name: "a", macAddress: mac }]));
+    const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "hot", uid: vm.metadata.uid ?? "" };
+    const spec = (vm.spec as { template: { spec: object } }).template.spec;
+    await bed.admin.create(KINDS.instances, {
+      metadata: { name: "hot", namespace: "default", ownerReferences: [owner] },
+      spec,
+    });
+    await eventually("bound", async () => (await phaseOf(mac)) === "Bound");
+    await bed.admin.update(KINDS.virtualMachines, {
+      ...machine("hot", "default", [{ name: "b" }]),
+      metadata: vm.metadata,
+    });
+    expect(await refusal(machine("early", "default", [{ name: "a", macAddress: mac }]))).toContain("default/hot");
+    await bed.admin.delete(KINDS.instances, { name: "hot", namespace: "default" });
+    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+  });
+
+  it("leaves VMs alone that are opted out, but never hands out what they have", async () => {
+    const vm = await create(
+      machine("own", "default", [{ name: "a" }, { name: "b", macAddress: "02:5d:1c:00:0e:01" }], {
+        "mutatevirtualmachines.kubemacpool.io": "ignore",
+      }),
+    );
+    expect(macsOf(vm)).toEqual([undefined, "02:5d:1c:00:0e:01"]);
+    await eventually("observed", async () => (await bed.claim("02:5d:1c:00:0e:01"))?.spec.origin === "observed");
+  });
+
+  it("writes the pool's status and serves numbers about it", async () => {
+    await eventually("the status agrees with the claims", async () => {
+      const claims = (await bed.claims()).filter((claim) => IN_RANGE.test(claim.spec.mac));
+      const pool = await bed.admin.get(KINDS.pools, { name: "default" });
+      return pool.status?.used === claims.length && pool.status.free === 65_536 - claims.length;
+    });
+    const text = (await bed.metrics("one")) + (await bed.metrics("two"));
+    expect(text).toContain('kubevirt_macpool_capacity{pool="default"} 65536');
+    expect(text).toContain('kubevirt_macpool_admission_duration_seconds_count{webhook="mutate-virtualmachines"}');
+  });
+
+  it("lets nobody but the pool write a claim", async () => {
+    const [claim] = await bed.claims();
+    const error = await bed.admin
+      .delete(KINDS.claims, { name: claim?.metadata.name ?? "" })
+      .catch((refused: Error) => refused.message);
+    expect(error).toContain("MACClaims are kept by the MAC pool");
+  });
+});
