@@ -19,6 +19,7 @@ import { runCommand } from "../command.ts";
 import { Multus } from "../multus/multus.ts";
 import { plainEnv } from "../requirements.ts";
 import { enterContainer } from "./enter-container.ts";
+import { mirrorExtendedResources } from "./extended-resources.ts";
 import { startKubeletServer } from "./kubelet-server.ts";
 import { clientOf } from "./node-clients.ts";
 import type { NodeConfig, NodeMethods } from "./node-config.ts";
@@ -48,6 +49,7 @@ async function start(config: NodeConfig): Promise<void> {
   await startKubeletServer(config, pods);
   const follow = pods;
   void registration.registered.then(() => follow.run(forever));
+  void registration.registered.then(() => mirrorExtendedResources(client, name, forever));
   void registration.run(forever);
 }
 
