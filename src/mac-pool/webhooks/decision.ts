@@ -24,8 +24,11 @@ export interface Decision {
 
 export const UNCHANGED: Decision = { answer: { allowed: true }, refusal: undefined };
 
+/**
+ * A MAC in use is 403 like other refusals, not 409: clients take that for a conflict of versions, try again, and
+ * kubectl appends advice about field managers.
+ */
 const HTTP_CODES: Readonly<Partial<Record<Refusal["code"], number>>> = {
-  MACPOOL_CONFLICT: 409,
   MACPOOL_PENDING_LIMIT: 429,
   MACPOOL_BUSY: 503,
   MACPOOL_UNAVAILABLE: 503,
