@@ -38,11 +38,8 @@ export class Operator {
 
   constructor(options: OperatorOptions) {
     const { client, settings, log } = options;
-    const secretNames = renderEverything(settings).flatMap(({ kind, metadata }) =>
-      kind === "Secret" && metadata.name !== undefined ? [metadata.name] : [],
-    );
     this.#options = options;
-    this.#view = new ClusterView({ client, settings, secretNames, log });
+    this.#view = new ClusterView({ client, settings, everything: renderEverything(settings), log });
   }
 
   /** Every watch has shown what there is. */

@@ -19,10 +19,14 @@ export interface AppliedKind {
   readonly stage: ApplyStage;
   /** Undefined: holds the users' data and is never removed. Such objects carry no owner either. */
   readonly removal: RemoveStage | undefined;
+  /** Watched object by object, for others of the kind are none of the operator's business; else by label. */
+  readonly watchedByName: boolean;
 }
 
+const WATCHED_BY_NAME = new Set([RESOURCES.secrets.kind, RESOURCES.crds.kind, MAC_POOLS.kind]);
+
 function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
-  return { resource, stage, removal };
+  return { resource, stage, removal, watchedByName: WATCHED_BY_NAME.has(resource.kind) };
 }
 
 export const APPLIED_KINDS: readonly AppliedKind[] = [

@@ -3,9 +3,8 @@
  * how drift is repaired at once and how an idle operator does nothing.
  */
 
-import { CRDS } from "../../api/crds.ts";
-import { MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
-import { DEFAULT_MAC_POOL, LABEL_MANAGED_BY, MANAGED_BY, NETWORK_ADDONS_CONFIG_NAME } from "../../api/names.ts";
+import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
+import { LABEL_MANAGED_BY, MANAGED_BY, NETWORK_ADDONS_CONFIG_NAME } from "../../api/names.ts";
 import type { NetworkAddonsConfig } from "../../api/network-addons-config.ts";
 import type { Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -20,8 +19,8 @@ import { identityKey, keyOf, type ObjectIdentity } from "./inventory.ts";
 export interface ClusterViewOptions {
   readonly client: KubeClient;
   readonly settings: OperatorSettings;
-  /** Secrets are watched one by one: the operator may see no others. */
-  readonly secretNames: readonly string[];
+  /** Every object that can be rendered: tells the names of those that are watched one by one. */
+  readonly everything: readonly KubeObject[];
   readonly log: Log;
 }
 
@@ -40,7 +39,7 @@ export class ClusterView {
   #writtenConfig: NetworkAddonsConfig | undefined;
   readonly #listeners = new Set<() => void>();
 
-  constructor({ client, settings, secretNames, log }: ClusterViewOptions) {
+  constructor({ client, settings, everything, log }: ClusterViewOptions) {
     const namespace = settings.operandNamespace;
     this.#configs = new Informer({
       client,
@@ -60,12 +59,13 @@ export class ClusterView {
       },
       delete: () => this.#wake(),
     });
-    for (const { resource } of APPLIED_KINDS) {
+    for (const { resource, watchedByName } of APPLIED_KINDS) {
       const scope = resource.namespaced ? { namespace } : {};
-      const selectors = namesWatched(resource, secretNames)?.map((name) => ({
-        fieldSelector: `metadata.name=${name}`,
-      }));
-      for (const selector of selectors ?? [{ labelSelector: OURS }]) {
+      const names = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
+      const selectors = watchedByName
+        ? names.map((name) => ({ fieldSelector: `metadata.name=${name}` }))
+        : [{ labelSelector: OURS }];
+      for (const selector of selectors) {
         this.#watch(new Informer({ client, resource, ...scope, ...selector, absentIsEmpty: true, log }), resource);
       }
     }
@@ -171,13 +171,6 @@ export class ClusterView {
   #informers(): readonly Pick<Informer<KubeObject>, "start" | "whenSynced" | "hasSynced">[] {
     return [this.#configs, this.#nodes, this.#pods, ...this.#all];
   }
-}
-
-function namesWatched(resource: Resource, secretNames: readonly string[]): readonly string[] | undefined {
-  if (resource.kind === RESOURCES.secrets.kind) return secretNames;
-  if (resource.kind === RESOURCES.crds.kind) return CRDS.map(({ metadata }) => metadata.name);
-  if (resource.kind === MAC_POOLS.kind) return [DEFAULT_MAC_POOL];
-  return undefined;
 }
 
 /** Nodes are large and many; two facts of each are enough here. */

@@ -19,9 +19,6 @@ export interface OperatorAccess {
   readonly namespaced: readonly Rule[];
 }
 
-/** Kinds that are watched object by object: the operator may see no others. */
-const WATCHED_BY_NAME = new Set(["Secret", "CustomResourceDefinition", "MACPool"]);
-
 export function operatorAccess(everything: readonly KubeObject[]): OperatorAccess {
   const clusterWide = everything.filter(({ metadata }) => metadata.namespace === undefined);
   const inNamespace = everything.filter(({ metadata }) => metadata.namespace !== undefined);
@@ -51,21 +48,21 @@ export function operatorAccess(everything: readonly KubeObject[]): OperatorAcces
 }
 
 function rulesToApply(objects: readonly KubeObject[]): Rule[] {
-  const byResource = new Map<string, { group: string; kind: string; plural: string; names: string[] }>();
+  const byResource = new Map<string, { group: string; plural: string; watchedByName: boolean; names: string[] }>();
   for (const object of objects) {
-    const { resource } = appliedKind(object);
+    const { resource, watchedByName } = appliedKind(object);
     const key = `${resource.group}/${resource.plural}`;
     const known = byResource.get(key);
     const { name = "" } = object.metadata;
     if (known === undefined) {
-      byResource.set(key, { group: resource.group, kind: resource.kind, plural: resource.plural, names: [name] });
+      byResource.set(key, { group: resource.group, plural: resource.plural, watchedByName, names: [name] });
     } else {
       known.names.push(name);
     }
   }
-  return [...byResource.values()].flatMap(({ group, kind, plural, names }) => {
+  return [...byResource.values()].flatMap(({ group, plural, watchedByName, names }) => {
     const written = ["get", "create", "patch", "delete"];
-    if (WATCHED_BY_NAME.has(kind)) return [rule(group, [plural], ["list", "watch", ...written], names)];
+    if (watchedByName) return [rule(group, [plural], ["list", "watch", ...written], names)];
     return [rule(group, [plural], ["list", "watch"]), rule(group, [plural], written, names)];
   });
 }

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { formatRange, parseRange, parseRangeText, rangeContains, rangeSize } from "../../src/api/mac-range.ts";
+
+function reason(rangeStart: string, rangeEnd: string, allowSingle = true): string | undefined {
+  const parsed = parseRange({ rangeStart, rangeEnd }, { allowSingle });
+  return parsed.ok ? undefined : parsed.reason;
+}
+
+describe("a MAC range", () => {
+  it("counts both ends and prints itself canonically", () => {
+    const parsed = parseRange({ rangeStart: "025D.1C00.0000", rangeEnd: "02-5d-1c-ff-ff-ff" });
+    if (!parsed.ok) throw new Error(parsed.reason);
+    expect(rangeSize(parsed.range)).toBe(2 ** 24);
+    expect(formatRange(parsed.range)).toBe("02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff");
+    expect(parseRangeText(formatRange(parsed.range))).toEqual(parsed.range);
+    expect(rangeContains(parsed.range, parsed.range.end)).toBe(true);
+  });
+
+  it("may hold a single address, unless the caller wants more", () => {
+    const one = "02:00:00:00:00:01";
+    expect(reason(one, one)).toBeUndefined();
+    expect(reason(one, one, false)).toBe(
+      "failed to set mac address range: invalid range. Range end is lesser than or equal to its start. " +
+        `start: ${one} end: ${one}`,
+    );
+  });
+
+  it("is compared as a number, not octet by octet", () => {
+    expect(reason("0a:00:00:00:00:00", "02:00:00:00:00:01")).toMatch(
+      /^failed to set mac address range: invalid range\. /,
+    );
+    expect(reason("02:00:00:00:00:ff", "02:00:00:00:01:00")).toBeUndefined();
+  });
+
+  it("says which end cannot be read", () => {
+    expect(reason("x", "02:00:00:00:00:01")).toBe("failed to parse rangeStart because the mac address is invalid");
+    expect(reason("02:00:00:00:00:01", "02:00:00:00:00:00:00:01")).toBe(
+      "failed to parse rangeEnd because the mac address is invalid",
+    );
+  });
+
+  it("has no multicast end, and names the first octet", () => {
+    const text =
+      "invalid mac address. Multicast addressing is not supported. Unicast addressing must be used. The first octet is ";
+    expect(reason("01:00:00:00:00:00", "02:00:00:00:00:00")).toBe(`failed to set RangeStart: ${text}0X1`);
+    expect(reason("02:00:00:00:00:00", "ff:00:00:00:00:00")).toBe(`failed to set RangeEnd: ${text}0XFF`);
+  });
+
+  it("contains neither a multicast nor the all-zero address", () => {
+    expect(reason("02:ff:ff:ff:ff:ff", "04:00:00:00:00:00")).toMatch(/Multicast addresses lie between its ends/);
+    expect(reason("00:00:00:00:00:00", "00:00:00:00:00:05")).toMatch(/all-zero/);
+  });
+});
