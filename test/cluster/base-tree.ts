@@ -25,7 +25,7 @@ export function baseTree({ hostname, hosts }: BaseTree): string[] {
     // Where /usr is not merged these are directories of their own.
     'for d in bin sbin lib lib32 lib64; do if [ -L "/$d" ]; then ln -s "$(readlink "/$d")" "$d"; elif [ -d "/$d" ]; then mkdir "$d"; mount --rbind "/$d" "$d"; fi; done',
     "if [ -e /etc/ld.so.cache ]; then cp /etc/ld.so.cache etc/; fi",
-    "if [ -d /etc/alternatives ]; then cp -a /etc/alternatives etc/; fi",
+    "if [ -d /etc/alternatives ]; then cp -RP /etc/alternatives etc/; fi",
     "mount -t proc proc proc",
     "mount -t sysfs sysfs sys",
     // Without the mode a redirection to /dev/null is refused.

@@ -30,7 +30,7 @@ export class NodeProcess {
     if (this.#component?.running) return;
     const mountPoint = join(stateDirectory, `node-${name}`);
     await mkdir(mountPoint, { recursive: true });
-    const trees = [...new Set([sourceTree, ...Object.values(config.images)])];
+    const trees = outermost([sourceTree, ...Object.values(config.images)]);
     const script = nodeScript({ name, mountPoint, trees, logDirectory });
     this.#component = new Component({
       name: `node ${name}`,
@@ -66,6 +66,10 @@ export class NodeProcess {
     return this.#caller.call(method, parameter) as ReturnType<NodeMethods[K]>;
   }
 }
+
+/** Without those that are inside another one. */
+const outermost = (trees: readonly string[]): string[] =>
+  [...new Set(trees)].filter((tree) => !trees.some((other) => tree.startsWith(`${other}/`)));
 
 /** The repository, which the process node itself runs from. */
 const sourceTree = join(import.meta.dirname, "..", "..");

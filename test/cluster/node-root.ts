@@ -27,6 +27,9 @@ export function nodeScript({ name, mountPoint, trees, logDirectory }: NodeRoot):
     `mount -t tmpfs -o mode=755 node ${shellQuote(mountPoint)}`,
     `cd ${shellQuote(mountPoint)}`,
     ...baseTree({ hostname: name, hosts: [] }),
+    // `ip -netns` takes /sys off and mounts it anew, which a user namespace may do only while another one is in sight.
+    "mkdir mnt/sys",
+    "mount -t sysfs sysfs mnt/sys",
     `mkdir -p ${below(dirname(IMAGE_NODE))} ${below(CNI_BIN_DIRECTORY)} etc/cni/net.d run/netns`,
     ...bindTree(process.execPath, below(IMAGE_NODE), true, true),
     ...trees.flatMap((tree) => bindTree(tree, below(tree), true)),

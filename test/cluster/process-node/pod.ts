@@ -115,13 +115,14 @@ export class Pod {
     const { networks, multus, events } = this.#context;
     for (;;) {
       this.#stop.signal.throwIfAborted();
-      const network = await networks.make();
+      let network: PodNetwork | undefined;
       try {
+        network = await networks.make();
         await multus.attach(this.#object, network);
         this.#network = network;
         return;
       } catch (error) {
-        await networks.remove(network);
+        if (network !== undefined) await networks.remove(network);
         const message = error instanceof Error ? error.message : String(error);
         this.#context.log(`network of ${this.key}: ${message}`);
         events.warn(this.#object, "FailedCreatePodSandBox", message);
