@@ -1,0 +1,55 @@
+/** What a benchmark is: a file `<name>.bench.ts` here that exports `bench`. `run.ts` finds it by that name. */
+
+export interface BenchRow {
+  readonly what: string;
+  readonly unit: "ms" | "MB" | "ops/s";
+  readonly ours: number;
+  /** null where there is nothing to compare with. */
+  readonly peer: number | null;
+  /** Ours to the peer's; null without one. */
+  readonly ratio: number | null;
+  /** The largest ratio that is good enough; null where none was set. */
+  readonly goal: number | null;
+  readonly ok: boolean;
+}
+
+export interface BenchContext {
+  readonly env: NodeJS.ProcessEnv;
+  /** Progress, for the person who waits. */
+  log(line: string): void;
+}
+
+export interface Bench {
+  readonly about: string;
+  /** Throws BenchFault with one sentence when the machine lacks something. */
+  run(context: BenchContext): Promise<readonly BenchRow[]>;
+}
+
+export class BenchFault extends Error {}
+
+export function row(
+  what: string,
+  unit: BenchRow["unit"],
+  ours: number,
+  peer: number | null,
+  goal: number | null,
+): BenchRow {
+  const ratio = peer === null || peer === 0 ? null : ours / peer;
+  return { what, unit, ours, peer, ratio, goal, ok: goal === null || (ratio !== null && ratio <= goal) };
+}
+
+export function formatTable(rows: readonly BenchRow[]): string {
+  const cells = rows.map(({ what, unit, ours, peer, ratio, goal, ok }) => [
+    what,
+    `${ours.toFixed(2)} ${unit}`,
+    peer === null ? "-" : `${peer.toFixed(2)} ${unit}`,
+    ratio === null ? "-" : `${ratio.toFixed(2)} x`,
+    goal === null ? "-" : `${goal.toFixed(2)} x`,
+    goal === null ? "" : ok ? "met" : "MISSED",
+  ]);
+  const lines = [["what", "ours", "peer", "ratio", "goal", ""], ...cells];
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
+  const pad = (text: string, column: number) =>
+    column === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[column] ?? 0);
+  return lines.map((line) => line.map(pad).join("  ").trimEnd()).join("\n");
+}

@@ -1,0 +1,77 @@
+/** Compiles and runs `harness/cni-timer.c`, which does the spawning and the timing. */
+
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { z } from "zod";
+import { BenchFault } from "./bench.ts";
+import { cacheDirectory } from "./peers.ts";
+
+const HARNESS = path.join(import.meta.dirname, "harness");
+const MAX_OUTPUT_BYTES = 64 << 20;
+
+const run = promisify(execFile);
+
+const measured = z.record(
+  z.string(),
+  z.object({ wallMs: z.array(z.number()), cpuMs: z.array(z.number()), rssKb: z.number() }),
+);
+
+export interface Samples {
+  /** From the first spawn to the last exit. */
+  readonly wallMs: readonly number[];
+  /** Of one process each. */
+  readonly cpuMs: readonly number[];
+  readonly rssKb: number;
+}
+
+export interface Measurement {
+  readonly command: "VERSION" | "ADD" | "DEL";
+  readonly rounds: number;
+  readonly parallel: number;
+  readonly configFile: string;
+  /** Executables by label; they take turns. */
+  readonly executables: Readonly<Record<string, string>>;
+}
+
+/** The path of a C program of the harness, compiled as a static executable. */
+export async function compile(name: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const source = path.join(HARNESS, `${name}.c`);
+  const key = createHash("sha256")
+    .update(await readFile(source))
+    .digest("hex")
+    .slice(0, 16);
+  const binary = path.join(cacheDirectory(env), `bench-${name}-${key}`);
+  if (existsSync(binary)) return binary;
+  await mkdir(path.dirname(binary), { recursive: true });
+  const temporary = `${binary}.${process.pid}`;
+  await run("cc", ["-O2", "-Wall", "-static", "-o", temporary, source], { env }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") throw new BenchFault("cc was not found: install a C compiler (gcc) to measure");
+      throw error;
+    },
+  );
+  await rename(temporary, binary);
+  return binary;
+}
+
+/** Runs in a network namespace of its own, without root in a user namespace too. */
+export async function measure(
+  timer: string,
+  what: Measurement,
+  env: NodeJS.ProcessEnv,
+): Promise<Record<string, Samples>> {
+  const user = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
+  const executables = Object.entries(what.executables).map(([label, file]) => `${label}=${file}`);
+  const args = [String(what.rounds), String(what.parallel), what.command, what.configFile, ...executables];
+  const { stdout } = await run("unshare", [...user, "--net", timer, ...args], { env, maxBuffer: MAX_OUTPUT_BYTES });
+  return measured.parse(JSON.parse(stdout));
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,189 @@
+/*
+ * Times CNI executables: cni-timer ROUNDS PARALLEL COMMAND CONFIG LABEL=EXECUTABLE...
+ *
+ * Runs the executables in turn, each ROUNDS times (and some more first, to warm up), PARALLEL at once, in network
+ * namespaces of its own. Prints one JSON object: {"LABEL": {"wallMs": [...], "cpuMs": [...], "rssKb": N}, ...}, in
+ * milliseconds from the first spawn to the last exit and of CPU for one process. Between runs it takes away what an ADD
+ * made, or makes what a DEL needs. Exits 1 with the executable's answer when one fails.
+ *
+ * In C because spawning from Node costs several times what is measured.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/rtnetlink.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_PARALLEL = 256, MAX_VARIANTS = 8, WARM_UP_ROUNDS = 3, ANSWER_BYTES = 8192, ENV_BYTES = 128 };
+
+static const char IFNAME[] = "bench0";
+
+struct variant {
+  char *label;
+  char *path;
+  double *wall;
+  double *cpu;
+  int walls, cpus;
+  long rss;
+};
+
+static int own_netns, parallel;
+static int netns[MAX_PARALLEL];
+static const char *config;
+
+static void die(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+  exit(1);
+}
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
+static void enter(int fd) {
+  if (setns(fd, CLONE_NEWNET) != 0) die("setns: %s", strerror(errno));
+}
+
+static void make_namespaces(void) {
+  own_netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  for (int i = 0; i < parallel; i++) {
+    if (unshare(CLONE_NEWNET) != 0) die("unshare: %s", strerror(errno));
+    netns[i] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    enter(own_netns);
+  }
+}
+
+/* Deletes the interface in the namespace; there may be none. */
+static void delete_interface(int fd) {
+  struct {
+    struct nlmsghdr header;
+    struct ifinfomsg info;
+    struct rtattr attribute;
+    char name[16];
+  } request = {0};
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = RTM_DELLINK;
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+  request.attribute.rta_type = IFLA_IFNAME;
+  request.attribute.rta_len = sizeof request.attribute + sizeof request.name;
+  strcpy(request.name, IFNAME);
+  char answer[1024];
+  enter(fd);
+  int s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  enter(own_netns);
+  if (send(s, &request, sizeof request, 0) < 0 || recv(s, answer, sizeof answer, 0) < 0) die("netlink: %s", strerror(errno));
+  close(s);
+}
+
+static pid_t launch(const char *path, const char *command, int index, int output) {
+  char text[4][ENV_BYTES];
+  snprintf(text[0], ENV_BYTES, "CNI_COMMAND=%s", command);
+  snprintf(text[1], ENV_BYTES, "CNI_CONTAINERID=container%d", index);
+  snprintf(text[2], ENV_BYTES, "CNI_NETNS=/proc/%d/fd/%d", getpid(), netns[index]);
+  snprintf(text[3], ENV_BYTES, "CNI_IFNAME=%s", IFNAME);
+  char *env[] = {text[0], text[1], text[2], text[3], "CNI_PATH=/opt/cni/bin", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+  char *argv[] = {(char *)path, NULL};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, config, O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  pid_t pid;
+  int error = posix_spawn(&pid, path, &actions, NULL, argv, env);
+  if (error != 0) die("%s: %s", path, strerror(error));
+  posix_spawn_file_actions_destroy(&actions);
+  return pid;
+}
+
+static double cpu_ms(const struct rusage *usage) {
+  const struct timeval u = usage->ru_utime, s = usage->ru_stime;
+  return (u.tv_sec + s.tv_sec) * 1e3 + (u.tv_usec + s.tv_usec) / 1e3;
+}
+
+/* All at once; the answers go to one pipe, read to its end as a runtime does. */
+static double run(struct variant *v, const char *command, int record) {
+  int pipes[2];
+  if (pipe2(pipes, O_CLOEXEC) != 0) die("pipe: %s", strerror(errno));
+  double start = now_ms();
+  for (int i = 0; i < parallel; i++) launch(v->path, command, i, pipes[1]);
+  close(pipes[1]);
+  char answer[ANSWER_BYTES + 1], rest[ANSWER_BYTES];
+  size_t length = 0;
+  ssize_t got;
+  while ((got = read(pipes[0], length < ANSWER_BYTES ? answer + length : rest, length < ANSWER_BYTES ? ANSWER_BYTES - length : sizeof rest)) > 0)
+    if (length < ANSWER_BYTES) length += got;
+  answer[length] = 0;
+  int failed = 0;
+  for (int i = 0; i < parallel; i++) {
+    int status;
+    struct rusage usage;
+    wait4(-1, &status, 0, &usage);
+    if (status != 0) failed++;
+    if (!record) continue;
+    v->cpu[v->cpus++] = cpu_ms(&usage);
+    if (usage.ru_maxrss > v->rss) v->rss = usage.ru_maxrss;
+  }
+  double took = now_ms() - start;
+  close(pipes[0]);
+  if (failed != 0) die("%s %s: %d of %d failed: %s", v->label, command, failed, parallel, answer);
+  return took;
+}
+
+static void take_away(void) {
+  for (int i = 0; i < parallel; i++) delete_interface(netns[i]);
+}
+
+static void print_samples(const char *name, const double *values, int count) {
+  printf("\"%s\":[", name);
+  for (int i = 0; i < count; i++) printf(i == 0 ? "%.4f" : ",%.4f", values[i]);
+  printf("]");
+}
+
+int main(int argc, char **argv) {
+  if (argc < 6) die("usage: cni-timer ROUNDS PARALLEL COMMAND CONFIG LABEL=EXECUTABLE...");
+  int rounds = atoi(argv[1]), variants = argc - 5;
+  parallel = atoi(argv[2]);
+  const char *command = argv[3];
+  config = argv[4];
+  if (rounds < 1 || parallel < 1 || parallel > MAX_PARALLEL || variants > MAX_VARIANTS) die("cni-timer: a number is out of range");
+  struct variant v[MAX_VARIANTS] = {0};
+  for (int i = 0; i < variants; i++) {
+    v[i].label = strtok(argv[5 + i], "=");
+    v[i].path = strtok(NULL, "");
+    v[i].wall = calloc(rounds, sizeof(double));
+    v[i].cpu = calloc((size_t)rounds * parallel, sizeof(double));
+  }
+  make_namespaces();
+  for (int round = -WARM_UP_ROUNDS; round < rounds; round++) {
+    for (int turn = 0; turn < variants; turn++) {
+      struct variant *one = &v[(turn + round + WARM_UP_ROUNDS) % variants];
+      if (strcmp(command, "DEL") == 0) run(one, "ADD", 0);
+      double took = run(one, command, round >= 0);
+      if (round >= 0) one->wall[one->walls++] = took;
+      if (strcmp(command, "ADD") == 0) take_away();
+    }
+  }
+  for (int i = 0; i < variants; i++) {
+    printf("%s\"%s\":{", i == 0 ? "{" : ",", v[i].label);
+    print_samples("wallMs", v[i].wall, v[i].walls);
+    printf(",");
+    print_samples("cpuMs", v[i].cpu, v[i].cpus);
+    printf(",\"rssKb\":%ld}", v[i].rss);
+  }
+  printf("}\n");
+}
