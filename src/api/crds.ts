@@ -166,7 +166,8 @@ function rootSchema(schema: z.ZodType, apiVersion: string, kind: string): Struct
     properties: {
       apiVersion: { type: "string", description: `Version of this representation, for example ${apiVersion}.` },
       kind: { type: "string", description: `Kind of the object: ${kind}.` },
-      metadata: { type: "object" },
+      // Rules of ours point at the name.
+      metadata: { type: "object", properties: { name: { type: "string" } } },
       ...root.properties,
     },
   };

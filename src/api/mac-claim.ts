@@ -79,6 +79,7 @@ export const macClaimSchema = z
     ...celRules({
       rule: "self.metadata.name == 'mac-' + self.spec.mac.replace(':', '-')",
       message: "the name of a MACClaim has to be its address: mac-02-00-00-00-00-01 for 02:00:00:00:00:01",
+      fieldPath: ".metadata.name",
     }),
   });
 

@@ -211,6 +211,7 @@ export const networkAddonsConfigSchema = z
       {
         rule: `self.metadata.name == '${NETWORK_ADDONS_CONFIG_NAME}'`,
         message: `there is only one NetworkAddonsConfig and its name has to be "${NETWORK_ADDONS_CONFIG_NAME}"`,
+        fieldPath: ".metadata.name",
       },
       {
         rule:

@@ -160,7 +160,9 @@ describe("kubectl apply against the real API server", () => {
 
   it("refuses a second NetworkAddonsConfig", async () => {
     const answer = await apply(config({}, "mine"));
-    expect(answer.stderr).toContain('there is only one NetworkAddonsConfig and its name has to be "cluster"');
+    expect(answer.stderr).toContain(
+      'metadata.name: Invalid value: there is only one NetworkAddonsConfig and its name has to be "cluster"',
+    );
   });
 
   it("refuses another pull policy once components are deployed", async () => {
