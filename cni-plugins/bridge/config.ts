@@ -25,6 +25,8 @@ export interface BridgeConfig {
 const DEFAULT_BRIDGE = "cni0";
 const MTU_MIN = 68;
 const MTU_MAX = 65535;
+const UNKNOWN_KEYS_NAMED = 10;
+const KEY_CHARACTERS_SHOWN = 60;
 
 const PROTOCOL_KEYS = [
   "cniVersion",
@@ -95,15 +97,22 @@ function refuseUnsupported(config: ConfigObject): void {
 }
 
 function warnAboutKeys(config: ConfigObject, warn: (text: string) => void): void {
+  let unknown = 0;
   for (const key of config.keys()) {
     const known = knownKey(key);
     if (known === undefined) {
-      const nearest = nearestKey(key, KNOWN_KEYS);
-      warn(`unknown key "${key}" is ignored${nearest === undefined ? "" : `: did you mean "${nearest}"?`}`);
+      if (++unknown <= UNKNOWN_KEYS_NAMED) warnAboutUnknown(key, warn);
     } else if (KEYS_WITHOUT_EFFECT.includes(known) && config.raw(known) !== false) {
       warn(`"${key}" has no effect on a layer 2 attachment`);
     }
   }
+  if (unknown > UNKNOWN_KEYS_NAMED) warn(`${unknown - UNKNOWN_KEYS_NAMED} more unknown keys are ignored`);
+}
+
+function warnAboutUnknown(key: string, warn: (text: string) => void): void {
+  const nearest = nearestKey(key, KNOWN_KEYS);
+  const hint = nearest === undefined ? "" : `: did you mean "${nearest}"?`;
+  warn(`unknown key "${key.slice(0, KEY_CHARACTERS_SHOWN)}" is ignored${hint}`);
 }
 
 function knownKey(key: string): string | undefined {

@@ -1,11 +1,15 @@
-import { readFile } from "node:fs/promises";
-import { describe, expect, it } from "vitest";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PLUGINS } from "../../cni-plugins/build.ts";
-import { pluginPath } from "./cni-call.ts";
+import { type CniCall, cni, pluginPath } from "./cni-call.ts";
+import { type Namespace, Testbed } from "./testbed.ts";
 
 const SIZE_LIMIT_BYTES = 2.6e6;
 const PT_INTERP = 3;
 const PT_DYNAMIC = 2;
+const CONFIG = { cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" };
 
 /** Types of an ELF64 file's program headers. */
 function programHeaders(elf: Buffer): number[] {
@@ -29,5 +33,61 @@ describe.each(PLUGINS)("the executable %s", (plugin) => {
     const text = (await readFile(await pluginPath(plugin))).toString("latin1");
     expect(text).not.toContain(process.cwd());
     expect(text).not.toContain("/.cargo/registry");
+  });
+});
+
+describe("the bridge plugin's executable", () => {
+  let testbed: Testbed;
+  let node: Namespace;
+  let container: Namespace;
+  let call: CniCall;
+
+  beforeEach(async () => {
+    testbed = await Testbed.create();
+    node = testbed.node;
+    container = await testbed.container();
+    call = { node, container };
+  });
+
+  afterEach(() => testbed[Symbol.asyncDispose]());
+
+  it("names the versions it supports", async () => {
+    const { code, json } = await cni("VERSION", { node }, "");
+    expect(code).toBe(0);
+    expect(json).toEqual({
+      cniVersion: "1.1.0",
+      supportedVersions: ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"],
+    });
+  });
+
+  it("says what it is when a person starts it with an empty environment", async () => {
+    const { code, stdout, stderr } = await node.run([await pluginPath("bridge")]);
+    expect([code, stdout]).toEqual([0, ""]);
+    expect(stderr).toContain("CNI bridge plugin");
+  });
+
+  it("works without a working directory", async () => {
+    const directory = await mkdtemp(path.join(tmpdir(), "cni-"));
+    const env = {
+      CNI_COMMAND: "ADD",
+      CNI_CONTAINERID: "c",
+      CNI_NETNS: container.path,
+      CNI_IFNAME: "net1",
+      CNI_PATH: "/",
+    };
+    const script = `cd "$0" && rmdir "$0" && exec "$1"`;
+    const argv = ["/bin/sh", "-c", script, directory, await pluginPath("bridge")];
+    const { code } = await node.run(argv, { env, input: JSON.stringify(CONFIG) });
+    await rm(directory, { recursive: true, force: true });
+    expect(code).toBe(0);
+    expect(await container.link("net1")).toBeDefined();
+  });
+
+  it("warns about a key it does not know and names the one that was meant", async () => {
+    const { code, stderr } = await cni("ADD", call, { ...CONFIG, portIsolatoin: true });
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('"portIsolatoin" is ignored: did you mean "portIsolation"?'),
+    ]);
   });
 });

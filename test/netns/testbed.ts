@@ -107,6 +107,15 @@ export class Testbed implements AsyncDisposable {
     return container;
   }
 
+  /** All that a call could change in the node and one container, without timers. */
+  async state(container: Namespace): Promise<string> {
+    const shown: string[] = [];
+    for (const namespace of [this.node, container]) {
+      shown.push(await namespace.ip("-details", "link", "show"), await namespace.ip("address", "show"));
+    }
+    return shown.join("").replaceAll(/(gc_timer|hello_timer|forward_delay_timer|hold_timer) +[\d.]+/g, "");
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const namespace of [...this.#containers, this.node]) await namespace[Symbol.asyncDispose]();
   }

@@ -10,16 +10,16 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     method(&host, "args", sys::args)?;
     method(&host, "env", |name: String| sys::env(&name))?;
     method(&host, "readStdin", |ctx: Ctx<'_>, limit: f64| throwing(&ctx, sys::read_stdin(limit as u64)))?;
-    method(&host, "read", |ctx: Ctx<'_>, fd: i32, buffer: TypedArray<'_, u8>| {
-        throwing(&ctx, sys::read(fd, bytes_mut(&buffer)).map(|length| length as f64))
+    method(&host, "read", |ctx: Ctx<'_>, fd: i32, mut buffer: TypedArray<'_, u8>| {
+        throwing(&ctx, sys::read(fd, bytes_mut(&mut buffer)).map(|length| length as f64))
     })?;
     method(&host, "write", |ctx: Ctx<'_>, fd: i32, text: String| throwing(&ctx, sys::write_all(fd, text.as_bytes())))?;
     method(&host, "exit", |code: i32| -> () { sys::exit(code) })?;
     method(&host, "writeFile", |ctx: Ctx<'_>, path: String, text: String| {
         throwing(&ctx, sys::write_file(&path, &text))
     })?;
-    method(&host, "random", |ctx: Ctx<'_>, buffer: TypedArray<'_, u8>| {
-        throwing(&ctx, sys::random(bytes_mut(&buffer)))
+    method(&host, "random", |ctx: Ctx<'_>, mut buffer: TypedArray<'_, u8>| {
+        throwing(&ctx, sys::random(bytes_mut(&mut buffer)))
     })?;
     method(&host, "monotonicMs", move || sys::monotonic_ms(start))?;
     method(&host, "openNetns", |ctx: Ctx<'_>, path: String| throwing(&ctx, sys::open_netns(&path)))?;
@@ -28,11 +28,11 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     method(&host, "netlinkOpen", |ctx: Ctx<'_>, netns: i32, groups: u32| {
         throwing(&ctx, sys::netlink_open(netns, groups))
     })?;
-    method(&host, "netlinkSend", |ctx: Ctx<'_>, fd: i32, message: TypedArray<'_, u8>| {
-        throwing(&ctx, sys::netlink_send(fd, bytes_mut(&message)))
+    method(&host, "netlinkSend", |ctx: Ctx<'_>, fd: i32, mut message: TypedArray<'_, u8>| {
+        throwing(&ctx, sys::netlink_send(fd, bytes_mut(&mut message)))
     })?;
-    method(&host, "netlinkReceive", |ctx: Ctx<'_>, fd: i32, buffer: TypedArray<'_, u8>| {
-        throwing(&ctx, sys::netlink_receive(fd, bytes_mut(&buffer)).map(|length| length as f64))
+    method(&host, "netlinkReceive", |ctx: Ctx<'_>, fd: i32, mut buffer: TypedArray<'_, u8>| {
+        throwing(&ctx, sys::netlink_receive(fd, bytes_mut(&mut buffer)).map(|length| length as f64))
     })?;
     method(&host, "poll", |ctx: Ctx<'_>, fds: Vec<i32>, timeout_ms: i32| throwing(&ctx, sys::poll(&fds, timeout_ms)))?;
     ctx.globals().set("host", host)
@@ -58,7 +58,7 @@ fn error_object<'js>(ctx: &Ctx<'js>, failure: &Failure) -> Result<Value<'js>> {
 }
 
 /// The bytes behind a Uint8Array; none when it was detached.
-fn bytes_mut<'a>(array: &'a TypedArray<'_, u8>) -> &'a mut [u8] {
+fn bytes_mut<'a>(array: &'a mut TypedArray<'_, u8>) -> &'a mut [u8] {
     match array.as_raw() {
         // SAFETY: QuickJS runs on this thread alone and no script runs until the native call is over.
         Some(raw) => unsafe { std::slice::from_raw_parts_mut(raw.cast::<u8>().as_ptr(), raw.len()) },

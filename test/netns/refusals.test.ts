@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type CniCall, cni } from "./cni-call.ts";
+import { type Namespace, Testbed } from "./testbed.ts";
+
+const CONFIG = { cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" };
+
+let testbed: Testbed;
+let node: Namespace;
+let container: Namespace;
+let call: CniCall;
+
+beforeEach(async () => {
+  testbed = await Testbed.create();
+  node = testbed.node;
+  container = await testbed.container();
+  call = { node, container };
+});
+
+afterEach(() => testbed[Symbol.asyncDispose]());
+
+describe("a refused ADD leaves the kernel as it was", () => {
+  it.each<[string, object | string | Buffer, number, string]>([
+    ["no JSON", "{", 6, "not valid JSON"],
+    ["no object", "[]", 6, "must be a JSON object"],
+    ["nothing", "", 6, "not valid JSON"],
+    ["deep nesting", "[".repeat(500_000), 6, "not valid JSON"],
+    ["bytes that are no UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), 5, "UTF-8"],
+    ["more than a megabyte", JSON.stringify({ ...CONFIG, extra: "x".repeat(1 << 20) }), 5, "at most 1048576 bytes"],
+    ["an unknown version", { ...CONFIG, cniVersion: "9.0.0" }, 1, "incompatible CNI versions"],
+    ["no name", { ...CONFIG, name: undefined }, 7, '"name"'],
+    ["a wrong type", { ...CONFIG, portIsolation: "true" }, 7, '"portIsolation" must be true or false'],
+    ["a wrong MAC", { ...CONFIG, runtimeConfig: { mac: "02:00" } }, 7, 'runtimeConfig.mac: "02:00"'],
+    ["an MTU that no interface can have", { ...CONFIG, mtu: 70_000 }, 7, '"mtu"'],
+    ["a bridge that is no bridge", { ...CONFIG, bridge: "lo" }, 103, '"lo" is a device, not a bridge'],
+    ["ipam", { ...CONFIG, ipam: { type: "host-local" } }, 7, '"ipam" is not supported'],
+    ["vlan", { ...CONFIG, vlan: 100 }, 7, '"vlan" is not supported'],
+    ["macspoofchk", { ...CONFIG, macspoofchk: true }, 7, '"macspoofchk" is not supported'],
+    ["isGateway", { ...CONFIG, isGateway: true }, 7, '"isGateway" is not supported'],
+    ["ipMasq", { ...CONFIG, ipMasq: true }, 7, '"ipMasq" is not supported'],
+    ["hairpinMode with promiscMode", { ...CONFIG, hairpinMode: true, promiscMode: true }, 7, "exclude each other"],
+  ])("for %s", async (_, config, errorCode, message) => {
+    const before = await testbed.state(container);
+    const { code, stdout, json } = await cni("ADD", call, config);
+    expect([code, json?.code]).toEqual([1, errorCode]);
+    expect(json?.msg).toContain(message);
+    expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+    expect(await testbed.state(container)).toBe(before);
+  });
+
+  it("for a name that the container has already, although the bridge was made first", async () => {
+    await container.ip("link", "add", "net1", "type", "bridge");
+    const before = await testbed.state(container);
+    const { json } = await cni("ADD", call, CONFIG);
+    expect(json).toMatchObject({ code: 102, msg: expect.stringContaining("interface net1 already exists") });
+    expect(await testbed.state(container)).toBe(before);
+  });
+
+  it("for a path that is no namespace", async () => {
+    await node.ip("link", "add", "br1", "type", "bridge");
+    const before = await testbed.state(container);
+    const { json } = await cni("ADD", { ...call, env: { CNI_NETNS: "/proc/self/status" } }, CONFIG);
+    expect(json).toMatchObject({ code: 104, msg: expect.stringContaining("is not a network namespace") });
+    expect(await testbed.state(container)).toBe(before);
+  });
+
+  it("for a namespace that is gone", async () => {
+    const { json } = await cni("ADD", { ...call, env: { CNI_NETNS: "/run/netns/gone" } }, CONFIG);
+    expect(json).toMatchObject({ code: 104, msg: expect.stringContaining('"/run/netns/gone" not found') });
+    expect((await node.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
+  });
+
+  it("for the plugin's own namespace", async () => {
+    const { json } = await cni("ADD", { ...call, env: { CNI_NETNS: "/proc/self/ns/net" } }, CONFIG);
+    expect(json).toMatchObject({ code: 8 });
+    expect((await node.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
+  });
+});
+
+describe("a hostile document of a megabyte gets one JSON answer", () => {
+  const fill = (text: string) => text.repeat(Math.floor(1_000_000 / text.length));
+  const wrap = (members: string) => `{"cniVersion":"1.0.0","name":"net","bridge":"br1",${members}}`;
+
+  it.each<[string, string]>([
+    ["brackets", fill("[")],
+    ["nested objects", fill('{"a":')],
+    ["many arrays", `[${fill("[],")}[]]`],
+    ["many objects", `[${fill("{},")}{}]`],
+    ["a huge string", wrap(`"x":"${fill("a")}"`)],
+    ["a huge key", wrap(`"${fill("a")}":1`)],
+    ["a huge bridge name", `{"cniVersion":"1.0.0","name":"net","bridge":"${fill("b")}"}`],
+    ["the same key over and over", wrap(`${fill('"isGateway":false,')}"isGateway":true`)],
+    ["every key unknown", wrap(Array.from({ length: 50_000 }, (_, i) => `"portIsolation${i}":1`).join())],
+    ["a deep value", wrap(`"args":${"[".repeat(2000)}${"]".repeat(2000)}`)],
+    ["keys of the language", wrap('"__proto__":{"bridge":"x"},"constructor":1,"toString":2,"hasOwnProperty":3')],
+    ["half of a surrogate pair", wrap('"bridge":"\\ud800"')],
+    ["a number beyond all numbers", wrap('"mtu":1e999')],
+    ["spaces", fill(" ")],
+    ["nul characters", fill("\0")],
+  ])("%s", async (_, document) => {
+    const { code, json, stderr } = await cni("ADD", call, document);
+    expect(json?.cniVersion).toBeDefined();
+    expect(code).toBe(json?.code === undefined ? 0 : 1);
+    expect(stderr.length).toBeLessThan(4000);
+    if (code === 1) expect((await node.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
+  });
+});
