@@ -23,6 +23,7 @@ import { NodePublisher } from "./node-publisher.ts";
 const MAX_UNSYNCED_MS = 60_000;
 /** The same for something that can't be published. */
 const MAX_PENDING_MS = 5 * 60_000;
+const NOT_PUBLISHED = "the node's bridges have not been published yet";
 const LIVE_READ_TIMEOUT_MS = 8000;
 const WITHDRAW_TIMEOUT_MS = 8000;
 
@@ -41,6 +42,7 @@ await runProcess({
   env: process.env,
   healthPort: flags.healthProbePort === 0 ? undefined : flags.healthProbePort,
   main: async ({ env, log, signal, health, metrics }) => {
+    health.ready("published", () => NOT_PUBLISHED);
     await using client = new KubeClient({ credentials: await loadCredentials(env), userAgent: "bridge-marker", log });
     const bridges = new BridgeTable();
     const counted = markerMetrics(metrics, bridges);
@@ -53,7 +55,7 @@ await runProcess({
       onPatch: counted.patched,
     });
     let syncedAtMs = systemClock.monotonicMs();
-    health.ready("published", () => publisher.published || "the node's bridges have not been published yet");
+    health.ready("published", () => publisher.published || NOT_PUBLISHED);
     health.alive("links", () => {
       if (bridges.synced) syncedAtMs = systemClock.monotonicMs();
       return systemClock.monotonicMs() - syncedAtMs < MAX_UNSYNCED_MS || "the list of links is not complete";

@@ -9,11 +9,14 @@ import { CertManager } from "./cert-manager.ts";
 import { readIntervals } from "./intervals.ts";
 import { parseWebhookConfigurationRefs } from "./webhook-configuration-ref.ts";
 
+const NOT_READY = "certificates and caBundles are not in place yet";
+
 await runProcess({
   name: "cert-manager",
   env: process.env,
   healthPort: readPort(process.env, "HEALTH_PORT"),
   main: async ({ env, log, signal, health }) => {
+    health.ready("certificates", () => NOT_READY);
     await using client = new KubeClient({ credentials: await loadCredentials(env), userAgent: "cert-manager", log });
     const manager = new CertManager({
       client,
@@ -25,7 +28,7 @@ await runProcess({
       intervals: readIntervals(env),
       log,
     });
-    health.ready("certificates", () => manager.ready || "certificates and caBundles are not in place yet");
+    health.ready("certificates", () => manager.ready || NOT_READY);
     await manager.run(signal);
   },
 });

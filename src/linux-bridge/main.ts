@@ -29,6 +29,7 @@ await runProcess({
   env: process.env,
   healthPort: readPort(process.env, "HEALTH_PORT"),
   main: async ({ env, log, signal, health, metrics }) => {
+    health.ready("installed", () => "not installed yet");
     const directory = requireEnv(env, "CNI_BIN_DIR");
     const pluginDirectory = env.PLUGIN_DIR ?? join(import.meta.dirname, ...BUILT_PLUGINS);
     const plugins = await shippedPlugins(pluginDirectory, EXECUTABLES);

@@ -23,11 +23,14 @@ const DEFAULT_HTTPS_PORT = 8443;
 const SETTLE_MS = 3000;
 const DRAIN_MS = 10_000;
 
+const NO_CERTIFICATE = "there is no serving certificate yet";
+
 await runProcess({
   name: LINUX_BRIDGE_WEBHOOK,
   env: process.env,
   healthPort: readPort(process.env, "HEALTH_PORT"),
   main: async ({ env, log, signal, health }) => {
+    health.ready("certificate", () => NO_CERTIFICATE);
     const namespace = requireEnv(env, "POD_NAMESPACE");
     const servingSecret = env.TLS_SECRET ?? LINUX_BRIDGE_WEBHOOK;
     const missingNetwork = env.MISSING_NAD === "warn" ? "warn" : "deny";
@@ -61,7 +64,7 @@ await runProcess({
     const server = new HttpServer({ port: readPort(env, "HTTPS_PORT") ?? DEFAULT_HTTPS_PORT, tls, log });
     server.route("POST", "/inject-resources", admissionHandler(podReview({ networks, missingNetwork })));
     health.ready("networks", () => networks.synced || "the NetworkAttachmentDefinitions are not known yet");
-    health.ready("certificate", () => tls.current() !== undefined || "there is no serving certificate yet");
+    health.ready("certificate", () => tls.current() !== undefined || NO_CERTIFICATE);
 
     // The watches go on while the last requests are answered.
     const answered = new AbortController();

@@ -7,6 +7,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { ConfigKind } from "../support/network-addons-config.ts";
 import { freePort, ProductProcess } from "../support/product-process.ts";
 import { NetworkNamespace } from "./network-namespace.ts";
 
@@ -20,27 +21,10 @@ const MONITOR = join(
 const USER = "bridge-marker";
 const key = (bridge: string): string => `bridge.network.kubevirt.io/${bridge}`;
 
-/** What the marker needs of the kind; its real schema is not its business. */
-const configCrd = {
-  metadata: { name: `${NETWORK_ADDONS_CONFIGS.plural}.${NETWORK_ADDONS_CONFIGS.group}` },
-  spec: {
-    group: NETWORK_ADDONS_CONFIGS.group,
-    scope: "Cluster",
-    names: { plural: NETWORK_ADDONS_CONFIGS.plural, kind: NETWORK_ADDONS_CONFIGS.kind },
-    versions: [
-      {
-        name: NETWORK_ADDONS_CONFIGS.version,
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
-      },
-    ],
-  },
-};
-
 describe("the bridge marker on a real kernel and a real API server", () => {
   let controlPlane: ControlPlane;
   let admin: KubeClient;
+  let config: ConfigKind;
   let kubeconfig: string;
   let namespace: NetworkNamespace;
   let monitor: string;
@@ -53,8 +37,8 @@ describe("the bridge marker on a real kernel and a real API server", () => {
     controlPlane = await startControlPlane();
     admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     await grant();
-    await admin.create(RESOURCES.crds, configCrd as never);
-    await vi.waitFor(() => admin.list(NETWORK_ADDONS_CONFIGS), WITHIN);
+    config = new ConfigKind(admin);
+    await config.install();
     kubeconfig = join(controlPlane.directory, "marker.kubeconfig");
     await writeFile(kubeconfig, await controlPlane.userKubeconfig(USER));
   });
@@ -69,10 +53,7 @@ describe("the bridge marker on a real kernel and a real API server", () => {
     node = `node-${count++}`;
     await admin.create(RESOURCES.nodes, { metadata: { name: node } });
     await setCapacity({ cpu: "4", "example.com/gpu": "2" });
-    await admin.create(NETWORK_ADDONS_CONFIGS, {
-      metadata: { name: "cluster", finalizers: ["example.com/held"] },
-      spec: { linuxBridge: {} },
-    });
+    await config.create({ linuxBridge: {} });
     await namespace.run("ip", "link", "add", "br1", "type", "bridge");
     healthPort = await freePort();
     marker = await startMarker();
@@ -81,8 +62,7 @@ describe("the bridge marker on a real kernel and a real API server", () => {
     await marker[Symbol.asyncDispose]();
     await namespace[Symbol.asyncDispose]();
     await admin.delete(RESOURCES.nodes, { name: node });
-    await patchConfig({ metadata: { finalizers: null } });
-    await admin.delete(NETWORK_ADDONS_CONFIGS, { name: "cluster" }).catch(() => undefined);
+    await config.remove();
   });
 
   /** The rights of the ClusterRole bridge-marker-cr. */
@@ -119,10 +99,6 @@ describe("the bridge marker on a real kernel and a real API server", () => {
   async function setCapacity(capacity: Record<string, string | null>): Promise<void> {
     const patch = { type: "merge", body: { status: { capacity } } } as const;
     await admin.patch(RESOURCES.nodes, { name: node }, patch, { subresource: "status" });
-  }
-
-  async function patchConfig(body: object): Promise<void> {
-    await admin.patch(NETWORK_ADDONS_CONFIGS, { name: "cluster" }, { type: "merge", body }).catch(() => undefined);
   }
 
   const capacity = async (): Promise<Record<string, string>> =>
@@ -195,20 +171,20 @@ describe("the bridge marker on a real kernel and a real API server", () => {
 
   it("removes its keys when the component was taken out of the configuration", async () => {
     await published({ [key("br1")]: "1k" });
-    await patchConfig({ spec: { linuxBridge: null } });
+    await config.setSpec({ linuxBridge: null });
     expect(await marker.stop()).toBe(0);
     await published({});
   });
 
   it("removes its keys when the configuration is being deleted, and when it is gone", async () => {
     await published({ [key("br1")]: "1k" });
-    await admin.delete(NETWORK_ADDONS_CONFIGS, { name: "cluster" });
+    await config.beginDeletion();
     await marker.stop();
     await published({});
     await marker[Symbol.asyncDispose]();
     marker = await startMarker();
     await published({ [key("br1")]: "1k" });
-    await patchConfig({ metadata: { finalizers: null } });
+    await config.remove();
     await marker.stop();
     await published({});
   });

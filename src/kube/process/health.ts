@@ -6,7 +6,10 @@ import type { Log } from "../log.ts";
 /** True: fine. A string: what is missing. */
 export type HealthCheck = () => boolean | string;
 
-/** What probes ask for. A process is ready when all its readiness checks hold and it is not stopping. */
+/**
+ * What probes ask for. A process is ready when it has readiness checks, all of them hold, and it is not stopping: the
+ * listener is there before `main` has come so far as to add them.
+ */
 export class Health {
   readonly #ready = new Map<string, HealthCheck>();
   readonly #alive = new Map<string, HealthCheck>();
@@ -30,11 +33,12 @@ export class Health {
   }
 
   get isReady(): boolean {
-    return !this.#stopping && [...this.#ready.values()].every((check) => check() === true);
+    return !this.#stopping && this.#ready.size > 0 && [...this.#ready.values()].every((check) => check() === true);
   }
 
   answerReady(): HttpAnswer {
-    return this.#stopping ? jsonAnswer(503, { ok: false, checks: { stopping: "true" } }) : report(this.#ready);
+    if (this.#stopping) return jsonAnswer(503, { ok: false, checks: { stopping: "true" } });
+    return this.#ready.size === 0 ? jsonAnswer(503, { ok: false, checks: { starting: "true" } }) : report(this.#ready);
   }
 
   answerAlive(): HttpAnswer {

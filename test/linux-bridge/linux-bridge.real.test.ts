@@ -1,0 +1,155 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { runCommand } from "../cluster/command.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { ConfigKind } from "../support/network-addons-config.ts";
+import { freePort, ProductProcess } from "../support/product-process.ts";
+
+const WITHIN = { timeout: 20_000, interval: 10 };
+const BUILT = join(import.meta.dirname, "../../dist/cni", process.arch === "x64" ? "amd64" : process.arch);
+const USER = "linux-bridge";
+
+describe("the CNI installer with real executables and a real API server", () => {
+  let controlPlane: ControlPlane;
+  let admin: KubeClient;
+  let config: ConfigKind;
+  let kubeconfig: string;
+  let directory: string;
+  let installer: ProductProcess;
+  let healthPort: number;
+
+  beforeAll(async () => {
+    controlPlane = await startControlPlane();
+    admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
+    config = new ConfigKind(admin);
+    await config.install();
+    await grant();
+    kubeconfig = join(controlPlane.directory, "installer.kubeconfig");
+    await writeFile(kubeconfig, await controlPlane.userKubeconfig(USER));
+  });
+  afterAll(async () => {
+    await admin?.[Symbol.asyncDispose]();
+    await controlPlane?.[Symbol.asyncDispose]();
+  });
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "cni-bin-"));
+    await config.create({ linuxBridge: {} });
+    await start();
+    await vi.waitFor(async () => expect((await probe("readyz")).status).toBe(200), WITHIN);
+  });
+  afterEach(async () => {
+    await installer[Symbol.asyncDispose]();
+    await config.remove();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** The one right it has: to read the configuration. */
+  async function grant(): Promise<void> {
+    const group = "rbac.authorization.k8s.io";
+    const rule = {
+      apiGroups: ["networkaddonsoperator.network.kubevirt.io"],
+      resources: ["networkaddonsconfigs"],
+      resourceNames: ["cluster"],
+      verbs: ["get"],
+    };
+    await admin.create(RESOURCES.clusterRoles, { metadata: { name: USER }, rules: [rule] });
+    await admin.create(RESOURCES.clusterRoleBindings, {
+      metadata: { name: USER },
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: USER },
+      subjects: [{ apiGroup: group, kind: "User", name: USER }],
+    });
+  }
+
+  async function start(): Promise<void> {
+    healthPort = await freePort();
+    installer = await ProductProcess.start({
+      product: "linux-bridge",
+      env: { KUBECONFIG: kubeconfig, CNI_BIN_DIR: directory, HEALTH_PORT: String(healthPort), NODE_NAME: "node-a" },
+    });
+  }
+
+  /** Refused while it does not listen yet, which `waitFor` takes for "not yet". */
+  const probe = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${healthPort}/${path}`);
+
+  const names = async (): Promise<string[]> =>
+    (await readdir(directory)).filter((name) => !name.startsWith(".")).sort();
+
+  async function isBuilt(name: string): Promise<void> {
+    const [there, built] = await Promise.all([readFile(join(directory, name)), readFile(join(BUILT, "bridge"))]);
+    expect(there.equals(built)).toBe(true);
+    expect((await stat(join(directory, name))).mode & 0o777).toBe(0o755);
+  }
+
+  it("installs executables that run, and says which in its metrics", async () => {
+    await isBuilt("cnv-bridge");
+    await isBuilt("bridge");
+    const version = await runCommand([join(directory, "cnv-bridge")], { env: { CNI_COMMAND: "VERSION" }, stdin: "{}" });
+    expect(JSON.parse(version.stdout).supportedVersions).toContain("1.1.0");
+    const metrics = await (await probe("metrics")).text();
+    expect(metrics).toMatch(/linux_bridge_plugin_info\{name="cnv-bridge",state="installed",version="[\d.]+",sha256="/);
+  });
+
+  it("repairs a deleted, an overwritten and a disabled file", async () => {
+    await rm(join(directory, "cnv-bridge"));
+    await vi.waitFor(() => isBuilt("cnv-bridge"), WITHIN);
+    await writeFile(join(directory, "cnv-bridge"), "#!/bin/sh\n");
+    await vi.waitFor(() => isBuilt("cnv-bridge"), WITHIN);
+    await chmod(join(directory, "bridge"), 0o644);
+    await vi.waitFor(() => isBuilt("bridge"), WITHIN);
+  });
+
+  it("replaces the file of a plugin that is running", async () => {
+    const busy = join(directory, "cnv-bridge");
+    // It waits for its configuration on stdin, so its file is in use.
+    const running = runCommand(["sh", "-c", `sleep 1 | CNI_COMMAND=VERSION ${busy}`]);
+    await rm(busy);
+    await vi.waitFor(() => isBuilt("cnv-bridge"), WITHIN);
+    expect((await running).code).not.toBe(126);
+  });
+
+  it("keeps the files when it is restarted, and a successor has nothing to do", async () => {
+    const before = await stat(join(directory, "cnv-bridge"));
+    expect(await installer.stop()).toBe(0);
+    expect(await names()).toEqual(["bridge", "cnv-bridge"]);
+    await installer[Symbol.asyncDispose]();
+    await start();
+    await vi.waitFor(async () => expect((await probe("readyz")).status).toBe(200), WITHIN);
+    expect((await stat(join(directory, "cnv-bridge"))).ino).toBe(before.ino);
+  });
+
+  it("removes its files, and no other, when the component was taken out of the configuration", async () => {
+    await writeFile(join(directory, "loopback"), "theirs");
+    await config.setSpec({ linuxBridge: null, kubeMacPool: {} });
+    expect(await installer.stop()).toBe(0);
+    expect(await readdir(directory)).toEqual(["loopback"]);
+  });
+
+  it("removes its files when the configuration is being deleted", async () => {
+    await config.beginDeletion();
+    expect(await installer.stop()).toBe(0);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it("keeps the files when the API server can't be asked", async () => {
+    await controlPlane.killApiServer();
+    await installer.stop();
+    expect(await names()).toEqual(["bridge", "cnv-bridge"]);
+    await controlPlane.restartApiServer();
+  });
+
+  it("says in its readiness what is in the way", async () => {
+    await rm(join(directory, "cnv-bridge"));
+    await mkdir(join(directory, "cnv-bridge"));
+    await vi.waitFor(async () => {
+      const answer = await probe("readyz");
+      expect(answer.status).toBe(503);
+      expect(await answer.text()).toContain("cnv-bridge: there is something that is no file");
+    }, WITHIN);
+  });
+});
