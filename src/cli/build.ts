@@ -1,10 +1,14 @@
-import { chmod } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-/** Bundles the plugin into dist/kubectl-macpool.js: one file that runs with any Node from 20 on, put into PATH by itself. */
+/**
+ * Bundles the plugin into dist/kubectl-macpool.js: one file that runs with any Node from 20 on, wherever it is put.
+ * CommonJS, which is what Node takes a lone .js file for; inside this repository dist/package.json says so.
+ */
 const root = join(import.meta.dirname, "../..");
-const outfile = join(root, "dist", "kubectl-macpool.js");
+const dist = join(root, "dist");
+const outfile = join(dist, "kubectl-macpool.js");
 
 await build({
   entryPoints: [join(root, "src/cli/main.ts")],
@@ -12,10 +16,11 @@ await build({
   bundle: true,
   platform: "node",
   target: "node20",
-  format: "esm",
+  format: "cjs",
   minifySyntax: true,
   legalComments: "none",
   banner: { js: "#!/usr/bin/env node" },
   logLevel: "warning",
 });
+await writeFile(join(dist, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
 await chmod(outfile, 0o755);
