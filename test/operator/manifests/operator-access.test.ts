@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { renderEverything } from "../../../src/operator/components/registry.ts";
+import { operatorAccess } from "../../../src/operator/manifests/operator-access.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+
+const access = operatorAccess(renderEverything(DEFAULT_SETTINGS));
+const WRITES = ["create", "update", "patch", "delete"];
+
+describe("what the operator may do", () => {
+  it("is to write nothing of other people's, besides what it hands on to components", () => {
+    const handedOn = renderEverything(DEFAULT_SETTINGS).flatMap(({ kind, rules }) =>
+      kind === "ClusterRole" || kind === "Role" ? (rules as unknown[]) : [],
+    );
+    const unnamed = [...access.cluster, ...access.namespaced].filter(
+      (rule) => rule.resourceNames === undefined && rule.verbs.some((verb) => WRITES.includes(verb)),
+    );
+    const own = unnamed.filter((rule) => !handedOn.some((other) => JSON.stringify(other) === JSON.stringify(rule)));
+    expect(own).toEqual([]);
+  });
+
+  it("is to see its own Secrets only", () => {
+    const secrets = [...access.cluster, ...access.namespaced].filter(({ resources }) => resources.includes("secrets"));
+    expect(secrets.length).toBeGreaterThan(0);
+    expect(secrets.every(({ resourceNames }) => resourceNames !== undefined)).toBe(true);
+    expect(access.cluster.some(({ resources }) => resources.includes("secrets"))).toBe(false);
+  });
+
+  it("has no wildcard and no right to escalate", () => {
+    const text = JSON.stringify(access);
+    for (const word of ['"*"', "escalate", 'bind"', "impersonate"]) expect(text).not.toContain(word);
+  });
+});

@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { CRDS } from "../../src/api/crds.ts";
+import { MAC_CLAIMS, MAC_POOLS } from "../../src/api/kinds.ts";
+import type { MACPool } from "../../src/api/mac-pool.ts";
+import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { renderEverything } from "../../src/operator/components/registry.ts";
+import { appliedKind } from "../../src/operator/convergence/applied-kinds.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { CONFIGS, InstalledOperator, NAMESPACE, WITHIN } from "./support/installed-operator.ts";
+
+const POOLS: Resource<MACPool> = MAC_POOLS;
+const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
+const MANAGER = { name: "kubemacpool-mac-controller-manager", namespace: NAMESPACE };
+const MUTATOR = { name: "kubemacpool-mutator" };
+const RANGE = { rangeStart: "02:5d:1c:00:00:00", rangeEnd: "02:5d:1c:ff:ff:ff" };
+const BOTH = { linuxBridge: {}, kubeMacPool: {} };
+
+/** One story: the tests follow each other on one cluster. */
+describe("the operator on a real API server, with the rights of the release", () => {
+  let cluster: InstalledOperator;
+
+  beforeAll(async () => {
+    cluster = await InstalledOperator.install();
+    await cluster.addNode("node-a");
+    await cluster.addNode("node-b");
+    cluster.start();
+  });
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  const until = (holds: () => Promise<boolean>): Promise<unknown> => vi.waitUntil(holds, WITHIN);
+
+  async function isThere(resource: Resource, ref: { name: string; namespace?: string }): Promise<boolean> {
+    return (await cluster.find(resource, ref)) !== undefined;
+  }
+
+  function exists(object: KubeObject): Promise<boolean> {
+    const { name = "", namespace } = object.metadata;
+    const ref = namespace === undefined ? { name } : { name, namespace };
+    return isThere(appliedKind(object).resource, ref);
+  }
+
+  async function reasons(): Promise<string[]> {
+    const { items } = await cluster.admin.list(RESOURCES.events, { namespace: "default" });
+    return items.filter(({ regarding }) => regarding?.kind === "NetworkAddonsConfig").map(({ reason = "" }) => reason);
+  }
+
+  /** Makes the operator look again, and waits until it has. */
+  async function wake(): Promise<void> {
+    const before = cluster.client.reads;
+    const label = { metadata: { labels: { woken: String(before) } } };
+    await cluster.admin.patch(RESOURCES.daemonSets, MARKER, { type: "merge", body: label });
+    // Two reads a reconcile: the record of what was applied, and the inventory.
+    await until(async () => cluster.client.reads >= before + 2);
+  }
+
+  it("is installed again without a change", async () => {
+    const dryRun = ["apply", "--server-side", "--dry-run=server", "-f", "deploy/release.yaml"];
+    expect(await cluster.kubectl(dryRun)).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("deploys what is asked for and reports it", async () => {
+    expect(await cluster.applyConfig(BOTH)).toMatchObject({ code: 0 });
+    await until(async () => (await cluster.condition("Progressing")) === "True");
+    expect(await cluster.condition("Available")).toBe("False");
+    await cluster.rollOutUntilAvailable();
+
+    const missing = [];
+    for (const object of renderEverything(DEFAULT_SETTINGS)) if (!(await exists(object))) missing.push(object);
+    expect(missing).toEqual([]);
+    const status = (await cluster.config())?.status;
+    expect(status).toMatchObject({ observedVersion: "0.1.0", operatorVersion: "0.1.0", targetVersion: "0.1.0" });
+    expect(status?.containers).toHaveLength(5);
+    expect(status?.components?.map(({ phase }) => phase)).toEqual(["Available", "Available"]);
+    await until(async () => (await reasons()).includes("Available"));
+    expect((await reasons()).sort()).toEqual(["Available", "Progressing"]);
+  });
+
+  it("chooses a range once, for the pool, the ConfigMap and its own record", async () => {
+    const pool = await cluster.find(POOLS, { name: "default" });
+    const [range] = pool?.spec.ranges ?? [];
+    expect(range?.start).toMatch(/^02:..:..:00:00:00$/);
+    const configMap = await cluster.find(RESOURCES.configMaps, {
+      name: "kubemacpool-mac-range-config",
+      namespace: NAMESPACE,
+    });
+    expect(configMap?.data).toEqual({ RANGE_START: range?.start, RANGE_END: range?.end });
+    const name = "cluster-networks-addons-operator-applied-cluster";
+    const record = await cluster.find(RESOURCES.configMaps, { name, namespace: NAMESPACE });
+    expect(JSON.parse(record?.data?.applied ?? "")).toMatchObject({
+      kubeMacPool: { rangeStart: range?.start, rangeEnd: range?.end },
+      imagePullPolicy: "IfNotPresent",
+    });
+  });
+
+  it("writes nothing while nothing has to change", async () => {
+    await wake();
+    await wake();
+    cluster.client.writes.length = 0;
+    await wake();
+    await wake();
+    expect(cluster.client.writes).toEqual([]);
+  });
+
+  it("brings back what was deleted", async () => {
+    const victims = renderEverything(DEFAULT_SETTINGS).filter(({ kind }) => kind !== "CustomResourceDefinition");
+    for (const object of victims) {
+      const { name = "", namespace } = object.metadata;
+      const before = await cluster.find(appliedKind(object).resource, { name, namespace });
+      await cluster.admin.delete(appliedKind(object).resource, { name, namespace });
+      await until(async () => {
+        const after = await cluster.find(appliedKind(object).resource, { name, namespace });
+        return after !== undefined && after.metadata.uid !== before?.metadata.uid;
+      });
+    }
+  });
+
+  it("repairs its own fields at once and leaves those of others", async () => {
+    const spec = { replicas: 7, template: { spec: { serviceAccountName: "default" } } };
+    const body = { metadata: { labels: { theirs: "yes", app: "not-theirs" } }, spec };
+    await cluster.admin.patch(RESOURCES.deployments, MANAGER, { type: "merge", body });
+    await until(async () => {
+      const live = await cluster.find(RESOURCES.deployments, MANAGER);
+      return live?.spec?.template.spec?.serviceAccountName === "kubemacpool-sa" && live.spec.replicas === 2;
+    });
+    const live = await cluster.find(RESOURCES.deployments, MANAGER);
+    expect(live?.metadata.labels).toMatchObject({ theirs: "yes", app: "kubemacpool" });
+  });
+
+  it("repairs rights that somebody widened", async () => {
+    const ops = [{ op: "add" as const, path: "/rules/-", value: { apiGroups: ["*"], resources: ["*"], verbs: ["*"] } }];
+    await cluster.admin.patch(RESOURCES.clusterRoles, { name: "bridge-marker-cr" }, { type: "json", ops });
+    await until(async () => {
+      const role = await cluster.find(RESOURCES.clusterRoles, { name: "bridge-marker-cr" });
+      return role?.rules?.length === 3;
+    });
+  });
+
+  it("never touches certificates: neither the data of Secrets nor a caBundle", async () => {
+    const secret = { name: "kubemacpool-service", namespace: NAMESPACE };
+    const data = { "tls.crt": btoa("certificate"), "tls.key": btoa("key") };
+    await cluster.admin.patch(RESOURCES.secrets, secret, { type: "merge", body: { data } });
+    const ops = [0, 1, 2].map((index) => ({
+      op: "add" as const,
+      path: `/webhooks/${index}/clientConfig/caBundle`,
+      value: btoa("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"),
+    }));
+    const hook = await cluster.admin.patch(RESOURCES.mutatingWebhookConfigurations, MUTATOR, { type: "json", ops });
+    const timeout = [{ op: "replace" as const, path: "/webhooks/0/timeoutSeconds", value: 3 }];
+    await cluster.admin.patch(RESOURCES.mutatingWebhookConfigurations, MUTATOR, { type: "json", ops: timeout });
+    await until(async () => {
+      const live = await cluster.find(RESOURCES.mutatingWebhookConfigurations, MUTATOR);
+      return live?.webhooks?.[0]?.timeoutSeconds === 10;
+    });
+    const live = await cluster.find(RESOURCES.mutatingWebhookConfigurations, MUTATOR);
+    expect(live?.webhooks?.map(({ clientConfig }) => clientConfig.caBundle)).toEqual(
+      hook.webhooks?.map(({ clientConfig }) => clientConfig.caBundle),
+    );
+    expect((await cluster.find(RESOURCES.secrets, secret))?.data).toEqual(data);
+  });
+
+  it("sets only the ranges of the pool, and sets them again", async () => {
+    const body = {
+      spec: { conflictPolicy: "Warn", ranges: [{ start: "02:00:00:00:00:00", end: "02:00:00:00:00:01" }] },
+    };
+    await cluster.admin.patch(POOLS, { name: "default" }, { type: "merge", body });
+    await until(async () => {
+      const pool = await cluster.find(POOLS, { name: "default" });
+      return pool?.spec.ranges[0]?.end.endsWith(":ff:ff:ff") === true;
+    });
+    expect((await cluster.find(POOLS, { name: "default" }))?.spec.conflictPolicy).toBe("Warn");
+  });
+
+  it("stays available while the operator is replaced", async () => {
+    await cluster.rollOutUntilAvailable();
+    await cluster.stop();
+    const before = await cluster.config();
+    cluster.client.writes.length = 0;
+    cluster.start();
+    await wake();
+    expect(cluster.client.writes.filter((write) => !write.includes("Lease"))).toEqual([]);
+    expect((await cluster.config())?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+  });
+
+  it("refuses what would break what runs, and recovers when it is taken back", async () => {
+    await cluster.applyConfig({ ...BOTH, imagePullPolicy: "Always" });
+    await until(async () => (await cluster.condition("Degraded")) === "True");
+    const conditions = (await cluster.config())?.status?.conditions;
+    expect(conditions?.find(({ type }) => type === "Degraded")).toMatchObject({
+      reason: "FailedToGetPreviousConfigSpec",
+      message:
+        "not applying unsafe change: invalid configuration:\n" +
+        "cannot modify ImagePullPolicy configuration once components were deployed",
+    });
+    expect(await isThere(RESOURCES.daemonSets, MARKER)).toBe(true);
+    await until(async () => (await reasons()).includes("Failed: FailedToGetPreviousConfigSpec"));
+    await cluster.kubectl(["delete", "--wait=false", "nac", "other", "--ignore-not-found"]);
+    const ops = [{ op: "remove" as const, path: "/spec/imagePullPolicy" }];
+    await cluster.admin.patch(CONFIGS, { name: "cluster" }, { type: "json", ops });
+    await until(async () => (await cluster.condition("Degraded")) === "False");
+    await cluster.rollOutUntilAvailable();
+  });
+
+  it("is honest about components it cannot deploy", async () => {
+    await cluster.applyConfig({ ...BOTH, ovs: {} });
+    await cluster.rollOutUntilAvailable();
+    const components = (await cluster.config())?.status?.components;
+    expect(components?.find(({ name }) => name === "ovs")).toMatchObject({ phase: "Unsupported" });
+  });
+
+  it("follows a change of the range while it runs", async () => {
+    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: RANGE });
+    await until(async () => {
+      const pool = await cluster.find(POOLS, { name: "default" });
+      return pool?.spec.ranges[0]?.start === RANGE.rangeStart;
+    });
+    await cluster.rollOutUntilAvailable();
+  });
+
+  it("takes away a component and nothing else: claims, pool and the other component stay", async () => {
+    await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(CLAIM));
+    const marker = await cluster.find(RESOURCES.daemonSets, MARKER);
+    const ops = [{ op: "remove" as const, path: "/spec/kubeMacPool" }];
+    await cluster.admin.patch(CONFIGS, { name: "cluster" }, { type: "json", ops });
+    await until(async () => !(await isThere(RESOURCES.clusterRoles, { name: "kubemacpool-manager-role" })));
+    await until(async () => !(await isThere(RESOURCES.secrets, { name: "kubemacpool-service", namespace: NAMESPACE })));
+    expect(await isThere(RESOURCES.mutatingWebhookConfigurations, MUTATOR)).toBe(false);
+    expect(await isThere(RESOURCES.deployments, MANAGER)).toBe(false);
+    expect(await isThere(POOLS, { name: "default" })).toBe(true);
+    expect(await isThere(MAC_CLAIMS, { name: CLAIM.metadata.name })).toBe(true);
+    expect((await cluster.find(RESOURCES.daemonSets, MARKER))?.metadata.uid).toBe(marker?.metadata.uid);
+    await cluster.rollOutUntilAvailable();
+    expect((await cluster.config())?.status?.components?.map(({ name }) => name)).toEqual(["linuxBridge"]);
+  });
+
+  it("gives a component that comes back its old range", async () => {
+    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: {} });
+    await cluster.rollOutUntilAvailable();
+    const pool = await cluster.find(POOLS, { name: "default" });
+    expect(pool?.spec.ranges).toEqual([{ start: RANGE.rangeStart, end: RANGE.rangeEnd }]);
+  });
+
+  it("waits at the end for the daemons before it takes their rights, then takes everything but data", async () => {
+    const template = (await cluster.find(RESOURCES.daemonSets, MARKER))?.spec?.template;
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { ...MARKER, name: "bridge-marker-x", labels: template?.metadata?.labels },
+      spec: { containers: [{ name: "c", image: "i" }] },
+    };
+    await cluster.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: NAMESPACE } });
+    await cluster.admin.create(RESOURCES.pods, pod as KubeObject as never);
+    await cluster.kubectl(["delete", "nac", "cluster", "--wait=false"]);
+
+    await until(async () => !(await isThere(RESOURCES.daemonSets, MARKER)));
+    expect(await isThere(RESOURCES.mutatingWebhookConfigurations, { name: "linux-bridge-webhook" })).toBe(false);
+    await until(async () => !(await isThere(RESOURCES.clusterRoles, { name: "kubemacpool-manager-role" })));
+    expect(await isThere(RESOURCES.clusterRoles, { name: "bridge-marker-cr" })).toBe(true);
+    expect((await cluster.config())?.metadata.finalizers).toHaveLength(1);
+
+    await cluster.admin.delete(RESOURCES.pods, { name: "bridge-marker-x", namespace: NAMESPACE });
+    await until(async () => (await cluster.config()) === undefined);
+    const left = [];
+    for (const object of renderEverything(DEFAULT_SETTINGS)) if (await exists(object)) left.push(object.metadata.name);
+    expect(left.sort()).toEqual([...CRDS.slice(1).map(({ metadata }) => metadata.name), "default"].sort());
+    expect(await isThere(MAC_CLAIMS, { name: CLAIM.metadata.name })).toBe(true);
+    const { items } = await cluster.admin.list(RESOURCES.configMaps, { namespace: NAMESPACE });
+    expect(items).toEqual([]);
+  });
+
+  it("was never refused anything", () => {
+    expect(cluster.warnings.filter((warning) => warning.includes("orbidden"))).toEqual([]);
+  });
+});
+
+const CLAIM = {
+  apiVersion: "macpool.network.kubevirt.io/v1alpha1",
+  kind: "MACClaim",
+  metadata: {
+    name: "mac-02-5d-1c-00-00-01",
+    annotations: { "macpool.network.kubevirt.io/break-glass": "true" },
+  },
+  spec: { mac: "02:5d:1c:00:00:01", origin: "explicit" },
+};

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import type { Node, Pod } from "../../../src/kube/client/built-in-kinds.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { nextDeadlineMs, POD_TROUBLE_DEADLINE_MS, rollout } from "../../../src/operator/status/rollout.ts";
+
+const NOW = Date.parse("2026-01-01T01:00:00Z");
+const daemonSet = workload("DaemonSet");
+const deployment = workload("Deployment");
+
+function workload(kind: string): KubeObject {
+  const spec = { replicas: 2, selector: { matchLabels: { name: "w" } } };
+  return { apiVersion: "apps/v1", kind, metadata: { name: "w", namespace: "ns", generation: 3 }, spec };
+}
+
+function live(object: KubeObject, status: object): KubeObject {
+  return { ...object, status: { observedGeneration: 3, ...status } };
+}
+
+function node(name: string, ready: boolean): Node {
+  return { metadata: { name }, status: { conditions: [{ type: "Ready", status: ready ? "True" : "False" }] } };
+}
+
+function pod(nodeName: string, ready: boolean, waiting?: { reason: string; message: string; since: number }): Pod {
+  const lastTransitionTime = new Date(waiting?.since ?? NOW).toISOString();
+  const conditions = [{ type: "Ready", status: ready ? "True" : "False", lastTransitionTime }];
+  const container = { name: "c", image: "i", imageID: "", ready, restartCount: 0 };
+  const state =
+    waiting === undefined ? {} : { state: { waiting: { reason: waiting.reason, message: waiting.message } } };
+  return {
+    metadata: { name: "w-1", namespace: "ns", labels: { name: "w" }, creationTimestamp: lastTransitionTime },
+    spec: { nodeName, containers: [] },
+    status: { conditions, containerStatuses: [{ ...container, ...state }] },
+  } as unknown as Pod;
+}
+
+function look(wanted: KubeObject, present: KubeObject | undefined, nodes: Node[] = [], pods: Pod[] = []) {
+  return rollout(wanted, present, { nodes, pods, nowMs: NOW });
+}
+
+describe("a rollout", () => {
+  it("is ready when every pod is available, also when no node matches", () => {
+    expect(look(daemonSet, live(daemonSet, { desiredNumberScheduled: 0 }))).toEqual({ phase: "ready" });
+    const counts = { desiredNumberScheduled: 2, numberAvailable: 2, updatedNumberScheduled: 2 };
+    expect(look(daemonSet, live(daemonSet, counts))).toEqual({ phase: "ready" });
+    expect(look(deployment, live(deployment, { availableReplicas: 2, updatedReplicas: 2 }))).toEqual({
+      phase: "ready",
+    });
+  });
+
+  it.each([
+    [daemonSet, { desiredNumberScheduled: 2, numberUnavailable: 2 }, "is not available (awaiting 2 nodes)"],
+    [daemonSet, { desiredNumberScheduled: 2 }, "is not yet scheduled on any nodes"],
+    [
+      daemonSet,
+      { desiredNumberScheduled: 2, numberAvailable: 2, updatedNumberScheduled: 1 },
+      "update is rolling out (1 out of 2 updated)",
+    ],
+    [daemonSet, { observedGeneration: 2 }, "update is being processed (generation 3, observed generation 2)"],
+    [deployment, { availableReplicas: 1, unavailableReplicas: 1 }, "is not available (awaiting 1 nodes)"],
+    [deployment, {}, "is not yet scheduled on any nodes"],
+  ])("says how far a %o has come", (wanted, status, text) => {
+    const message = `${wanted.kind} "ns/w" ${text}`;
+    expect(look(wanted, live(wanted, status))).toEqual({ phase: "rolling", message });
+  });
+
+  it("does not wait for a node that is not ready, but names it", () => {
+    const counts = { desiredNumberScheduled: 2, numberAvailable: 1, numberUnavailable: 1, updatedNumberScheduled: 2 };
+    const nodes = [node("a", true), node("b", false)];
+    expect(look(daemonSet, live(daemonSet, counts), nodes, [pod("a", true), pod("b", false)])).toEqual({
+      phase: "ready",
+      note: 'DaemonSet "ns/w" does not run on b: not ready',
+    });
+  });
+
+  it("fails with the pod's own reason once the deadline is over", () => {
+    const counts = { desiredNumberScheduled: 1, numberUnavailable: 1 };
+    const since = NOW - POD_TROUBLE_DEADLINE_MS;
+    const stuck = pod("a", false, { reason: "ImagePullBackOff", message: "no such image", since });
+    expect(look(daemonSet, live(daemonSet, counts), [node("a", true)], [stuck])).toEqual({
+      phase: "failing",
+      reason: "ImagePullBackOff",
+      message: 'DaemonSet "ns/w": container c of pod w-1: ImagePullBackOff: no such image',
+    });
+    const young = pod("a", false, { reason: "ImagePullBackOff", message: "", since: since + 1000 });
+    expect(look(daemonSet, live(daemonSet, counts), [node("a", true)], [young])).toMatchObject({ phase: "rolling" });
+    expect(nextDeadlineMs({ nodes: [], pods: [young], nowMs: NOW })).toBe(1000);
+    expect(nextDeadlineMs({ nodes: [], pods: [stuck], nowMs: NOW })).toBeUndefined();
+  });
+
+  it("misses what is not there", () => {
+    expect(look(daemonSet, undefined)).toMatchObject({ phase: "missing", reason: "NoDaemonSet" });
+    expect(look(deployment, undefined)).toMatchObject({ phase: "missing", reason: "NoDeployment" });
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import type { NetworkAddonsConfigStatus } from "../../../src/api/network-addons-config.ts";
+import type { ComponentOutcome, Outcome } from "../../../src/operator/status/outcome.ts";
+import type { Rollout } from "../../../src/operator/status/rollout.ts";
+import { announcements, isSameStatus, nextStatus } from "../../../src/operator/status/status.ts";
+
+const T0 = Date.parse("2026-01-01T00:00:00Z");
+
+function reconciled(components: readonly ComponentOutcome[], removalFailures: readonly string[] = []): Outcome {
+  return { kind: "reconciled", components, removalFailures, workloads: [] };
+}
+
+function deployed(...workloads: readonly Rollout[]): ComponentOutcome {
+  return { name: "linuxBridge", state: { kind: "deployed", workloads } };
+}
+
+const READY = deployed({ phase: "ready" });
+const ROLLING = deployed({ phase: "rolling", message: "one" }, { phase: "rolling", message: "two" });
+const REFUSED: Outcome = { kind: "refused", reason: "FailedToValidate", message: "wrong" };
+
+function next(outcome: Outcome, previous?: NetworkAddonsConfigStatus, nowMs = T0, generation = 1) {
+  return nextStatus({ outcome, previous, generation, version: "1.2.3", nowMs });
+}
+
+function brief(status: NetworkAddonsConfigStatus): Record<string, (string | undefined)[]> {
+  return Object.fromEntries(
+    (status.conditions ?? []).map(({ type, status: value, reason, message }) => [type, [value, reason, message]]),
+  );
+}
+
+describe("the status", () => {
+  it("is available when every workload is, and says which version that is", () => {
+    const status = next(reconciled([READY]));
+    expect(brief(status)).toEqual({
+      Available: ["True", undefined, undefined],
+      Progressing: ["False", undefined, undefined],
+      Degraded: ["False", undefined, undefined],
+    });
+    expect(status).toMatchObject({ operatorVersion: "1.2.3", targetVersion: "1.2.3", observedVersion: "1.2.3" });
+    expect(status.components).toEqual([{ name: "linuxBridge", phase: "Available" }]);
+  });
+
+  it("is available at once when nothing is asked for", () => {
+    expect(brief(next(reconciled([]))).Available?.[0]).toBe("True");
+  });
+
+  it("names every workload that is rolling out, one a line", () => {
+    const status = next(reconciled([ROLLING]));
+    expect(brief(status)).toEqual({
+      Available: ["False", "Startup", "Configuration is in process"],
+      Progressing: ["True", "Deploying", "one\ntwo"],
+      Degraded: ["False", undefined, undefined],
+    });
+    expect(status).not.toHaveProperty("observedVersion");
+  });
+
+  it("asks for a human when the configuration is refused, and keeps what it said about what runs", () => {
+    const before = next(reconciled([READY]));
+    const status = next(REFUSED, before);
+    expect(brief(status)).toEqual({
+      Available: ["False", "Failing", "Unable to apply desired configuration"],
+      Progressing: [
+        "False",
+        "InvalidConfiguration",
+        "Human interaction is needed, please fix the desired configuration",
+      ],
+      Degraded: ["True", "FailedToValidate", "wrong"],
+    });
+    expect(status.observedVersion).toBe("1.2.3");
+    expect(status.components).toEqual(before.components);
+  });
+
+  it("is degraded by pods that will not start", () => {
+    const failing = deployed({ phase: "failing", reason: "ImagePullBackOff", message: "no image" });
+    const status = next(reconciled([failing]));
+    expect(brief(status)).toMatchObject({
+      Available: ["False", "Failing", "Some problems occurred while deploying components' pods"],
+      Degraded: ["True", "ImagePullBackOff", "no image"],
+    });
+    expect(status.components?.[0]).toMatchObject({ phase: "Degraded", reason: "ImagePullBackOff" });
+  });
+
+  it("tells one component's failure from the others", () => {
+    const failed: ComponentOutcome = {
+      name: "kubeMacPool",
+      state: { kind: "failed", reason: "FailedToApply", message: "forbidden" },
+    };
+    const status = next(reconciled([READY, failed]));
+    expect(brief(status).Degraded).toEqual(["True", "FailedToApply", "kubeMacPool: forbidden"]);
+    expect(status.components?.map(({ phase }) => phase)).toEqual(["Available", "Degraded"]);
+  });
+
+  it("says when something cannot be removed", () => {
+    expect(brief(next(reconciled([READY], ["stuck"]))).Degraded).toEqual(["True", "FailedToDeleteObjects", "stuck"]);
+  });
+
+  it("is honest about a component it cannot deploy, which holds up nothing", () => {
+    const status = next(reconciled([READY, { name: "ovs", state: { kind: "unsupported" } }]));
+    expect(brief(status).Available?.[0]).toBe("True");
+    expect(brief(status).Available?.[2]).toContain("ovs was requested");
+    expect(status.components?.[1]).toMatchObject({ name: "ovs", phase: "Unsupported" });
+  });
+
+  it("keeps the time of a transition, and a heartbeat alone is no change", () => {
+    const first = next(reconciled([READY]));
+    const later = next(reconciled([READY]), first, T0 + 60_000);
+    expect(later.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual(
+      Array(3).fill("2026-01-01T00:00:00Z"),
+    );
+    expect(isSameStatus(first, later)).toBe(true);
+    expect(isSameStatus(undefined, later)).toBe(false);
+    expect(isSameStatus(first, next(reconciled([ROLLING]), first, T0))).toBe(false);
+  });
+
+  it("announces a transition once", () => {
+    const rolling = next(reconciled([ROLLING]));
+    const available = next(reconciled([READY]), rolling);
+    const refused = next(REFUSED, available, T0, 2);
+    const reasons = (...pair: Parameters<typeof announcements>) => announcements(...pair).map(({ reason }) => reason);
+    expect(reasons(undefined, rolling)).toEqual(["Progressing"]);
+    expect(reasons(rolling, available)).toEqual(["Available"]);
+    expect(reasons(available, available)).toEqual([]);
+    expect(reasons(available, refused)).toEqual(["Modified", "Failed: FailedToValidate"]);
+    expect(announcements(available, refused).at(-1)).toEqual({
+      type: "Warning",
+      reason: "Failed: FailedToValidate",
+      message: "Operator failed: wrong",
+    });
+    expect(reasons(refused, next(REFUSED, refused, T0, 2))).toEqual([]);
+  });
+});

@@ -1,0 +1,216 @@
+/**
+ * The operator in this process on a real control plane, with nothing but the rights of deploy/release.yaml. There are no
+ * nodes and no controller-manager: `rollOut` reports workloads as running where a test needs that.
+ */
+
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { vi } from "vitest";
+import { NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
+import { DEFAULT_NAMESPACE, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../../src/api/names.ts";
+import type { NetworkAddonsConfig } from "../../../src/api/network-addons-config.ts";
+import { isNotFound } from "../../../src/kube/client/api-error.ts";
+import { KubeClient } from "../../../src/kube/client/client.ts";
+import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
+import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import type { Log } from "../../../src/kube/log.ts";
+import { Operator } from "../../../src/operator/operator.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
+
+export const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
+export const NAMESPACE = DEFAULT_NAMESPACE;
+/** Deadline of every wait for a condition. */
+export const WITHIN = { timeout: 20_000, interval: 25 };
+
+const RELEASE = join(import.meta.dirname, "../../../deploy/release.yaml");
+const OPERATOR_USER = `system:serviceaccount:${NAMESPACE}:${OPERATOR_NAME}`;
+
+export interface KubectlResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Counts what an operator sends, by verb. */
+export class CountingClient extends KubeClient {
+  writes: string[] = [];
+  reads = 0;
+
+  override get: KubeClient["get"] = (resource, ref, options) => {
+    this.reads++;
+    return super.get(resource, ref, options);
+  };
+
+  override apply: KubeClient["apply"] = (resource, object, options) => {
+    this.writes.push(`apply ${object.kind} ${object.metadata.name}`);
+    return super.apply(resource, object, options);
+  };
+
+  override patch: KubeClient["patch"] = (resource, ref, patch, options) => {
+    this.writes.push(`patch ${resource.kind} ${ref.name}`);
+    return super.patch(resource, ref, patch, options);
+  };
+
+  override delete: KubeClient["delete"] = (resource, ref, options) => {
+    this.writes.push(`delete ${resource.kind} ${ref.name}`);
+    return super.delete(resource, ref, options);
+  };
+}
+
+export class InstalledOperator implements AsyncDisposable {
+  readonly controlPlane: ControlPlane;
+  readonly admin: KubeClient;
+  readonly client: CountingClient;
+  /** What the operator logged at warning level and above. */
+  readonly warnings: string[] = [];
+  #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  private constructor(controlPlane: ControlPlane, admin: KubeClient, client: CountingClient) {
+    this.controlPlane = controlPlane;
+    this.admin = admin;
+    this.client = client;
+  }
+
+  /** Control plane up, release applied as a user does it; the operator is not started. */
+  static async install(): Promise<InstalledOperator> {
+    const controlPlane = await startControlPlane();
+    const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
+    const kubeconfig = await controlPlane.userKubeconfig(OPERATOR_USER, ["system:serviceaccounts"]);
+    const client = new CountingClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
+    const installed = new InstalledOperator(controlPlane, admin, client);
+    const applied = await installed.kubectl(["apply", "--server-side", "-f", RELEASE]);
+    if (applied.code !== 0) throw new Error(applied.stderr);
+    return installed;
+  }
+
+  start(settings = DEFAULT_SETTINGS): void {
+    this.#stop = new AbortController();
+    const operator = new Operator({ client: this.client, settings, identity: "operator-1", log: this.#log() });
+    this.#running = operator.run(this.#stop.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async kubectl(args: readonly string[], input = ""): Promise<KubectlResult> {
+    const command = promisify(execFile)(this.controlPlane.kubectlPath, [
+      "--kubeconfig",
+      this.controlPlane.kubeconfig,
+      ...args,
+    ]);
+    command.child.stdin?.end(input);
+    try {
+      return { code: 0, ...(await command) };
+    } catch (error) {
+      const { code, stdout, stderr } = error as KubectlResult;
+      return { code, stdout, stderr };
+    }
+  }
+
+  /** `kubectl apply` of a NetworkAddonsConfig with this spec. */
+  applyConfig(spec: object, name = NETWORK_ADDONS_CONFIG_NAME): Promise<KubectlResult> {
+    const config = {
+      apiVersion: "networkaddonsoperator.network.kubevirt.io/v1",
+      kind: "NetworkAddonsConfig",
+      metadata: { name },
+      spec,
+    };
+    return this.kubectl(["apply", "-f", "-"], JSON.stringify(config));
+  }
+
+  config(): Promise<NetworkAddonsConfig | undefined> {
+    return this.find(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
+  }
+
+  /** A node that only exists, Ready or not. */
+  async addNode(name: string): Promise<void> {
+    await this.admin.create(RESOURCES.nodes, { metadata: { name } });
+    const status = { conditions: [{ type: "Ready", status: "True" }] };
+    await this.admin.patch(RESOURCES.nodes, { name }, { type: "merge", body: { status } }, { subresource: "status" });
+  }
+
+  async find<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): Promise<T | undefined> {
+    try {
+      return await this.admin.get(resource, ref);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async condition(type: string): Promise<string | undefined> {
+    return (await this.config())?.status?.conditions?.find((condition) => condition.type === type)?.status;
+  }
+
+  /** Reports every workload as running, again and again until the configuration is available. */
+  async rollOutUntilAvailable(): Promise<void> {
+    await vi.waitUntil(async () => {
+      await this.rollOut();
+      const config = await this.config();
+      const available = config?.status?.conditions?.find(({ type }) => type === "Available");
+      return available?.status === "True" && config?.status?.observedGeneration === config?.metadata.generation;
+    }, WITHIN);
+  }
+
+  async rollOut(): Promise<void> {
+    const { admin } = this;
+    for (const live of (await admin.list(RESOURCES.deployments, { namespace: NAMESPACE })).items) {
+      const replicas = live.spec?.replicas ?? 1;
+      const observedGeneration = live.metadata.generation ?? 0;
+      if (live.status?.observedGeneration === observedGeneration) continue;
+      const status = {
+        observedGeneration,
+        replicas,
+        updatedReplicas: replicas,
+        readyReplicas: replicas,
+        availableReplicas: replicas,
+      };
+      await this.#setStatus(RESOURCES.deployments, live, status);
+    }
+    for (const live of (await admin.list(RESOURCES.daemonSets, { namespace: NAMESPACE })).items) {
+      const observedGeneration = live.metadata.generation ?? 0;
+      if (live.status?.observedGeneration === observedGeneration) continue;
+      const none = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
+      await this.#setStatus(RESOURCES.daemonSets, live, { observedGeneration, ...none });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.client[Symbol.asyncDispose]();
+    await this.admin[Symbol.asyncDispose]();
+    await this.controlPlane[Symbol.asyncDispose]();
+  }
+
+  #log(fields: object = {}): Log {
+    const note = (level: string) => (what: object | string, message?: string) => {
+      this.warnings.push(
+        JSON.stringify({ level, ...fields, what: typeof what === "string" ? what : { ...what }, message }),
+      );
+    };
+    const ignore = () => {};
+    return {
+      debug: ignore,
+      info: ignore,
+      warn: note("warn"),
+      error: note("error"),
+      child: (more) => this.#log({ ...fields, ...more }),
+    };
+  }
+
+  async #setStatus<T extends KubeObject>(resource: Resource<T>, live: T, status: object): Promise<void> {
+    const { name = "", namespace } = live.metadata;
+    const patch = { type: "merge" as const, body: { status } };
+    try {
+      await this.admin.patch(resource, { name, namespace }, patch, { subresource: "status" });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
