@@ -56,7 +56,7 @@ export class ScriptedServer implements AsyncDisposable {
     });
   }
 
-  /** The next request of the client, in the order they came. Fails if it is not one to that path. */
+  /** The next request of the client, in the order they came. Fails if method (`*`: any) or path are others. */
   async next(method: string, path?: string | RegExp): Promise<Exchange> {
     const deadline = Date.now() + REQUEST_DEADLINE_MS;
     while (this.#waiting.length === 0) {
@@ -74,7 +74,7 @@ export class ScriptedServer implements AsyncDisposable {
     }
     const exchange = this.#waiting.shift() as Exchange;
     const fits = typeof path === "string" ? exchange.path.startsWith(path) : (path?.test(exchange.path) ?? true);
-    if (exchange.method !== method || !fits) {
+    if ((method !== "*" && exchange.method !== method) || !fits) {
       throw new Error(`expected ${method} ${path}, got ${exchange.method} ${exchange.path}`);
     }
     return exchange;

@@ -1,0 +1,398 @@
+import { gzipSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  ApiError,
+  ConnectionError,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInvalid,
+  isNotFound,
+} from "../../../src/kube/client/api-error.ts";
+import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
+import { KubeClient } from "../../../src/kube/client/client.ts";
+import type { Credentials } from "../../../src/kube/client/credentials.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { configMap } from "../support/objects.ts";
+import { ScriptedServer, statusObject } from "../support/scripted-server.ts";
+
+const REF = { namespace: "default", name: "a" };
+const PATH = "/api/v1/namespaces/default/configmaps/a";
+
+let server: ScriptedServer;
+let client: KubeClient;
+
+beforeEach(async () => {
+  server = await ScriptedServer.start();
+  client = new KubeClient({ credentials: server.credentials(), random: () => 0, userAgent: "suite/1" });
+});
+
+afterEach(async () => {
+  await client[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const get = (options: { signal?: AbortSignal; timeoutMs?: number } = {}) =>
+  client.get(RESOURCES.configMaps, REF, options);
+
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => {
+      throw new Error("expected a failure");
+    },
+    (error) => error,
+  );
+}
+
+describe("verbs", () => {
+  test("unknown fields survive every verb", async () => {
+    const object = { ...configMap("a", "5"), spec: { odd: [{ nested: null }], "dotted.key": 1 } } as ConfigMap;
+    const calls: [string, string, Promise<ConfigMap>][] = [
+      ["GET", PATH, get()],
+      ["POST", "/api/v1/namespaces/default/configmaps", client.create(RESOURCES.configMaps, object)],
+      ["PUT", PATH, client.update(RESOURCES.configMaps, object)],
+      ["PATCH", PATH, client.apply(RESOURCES.configMaps, object, { fieldManager: "m" })],
+      ["PATCH", PATH, client.patch(RESOURCES.configMaps, REF, { type: "merge", body: object })],
+    ];
+    for (const [method, path, call] of calls) {
+      const exchange = await server.next(method, path);
+      if (exchange.body !== "") {
+        expect(JSON.parse(exchange.body)).toEqual(object);
+      }
+      exchange.answer(200, object);
+      expect(await call).toEqual(object);
+    }
+  });
+
+  test("say what they want in path, query and content type", async () => {
+    const object = configMap("a", "5");
+    const seen: string[] = [];
+    const play = async (call: Promise<unknown>) => {
+      const exchange = await server.next("*");
+      seen.push(`${exchange.method} ${exchange.path} ${exchange.headers["content-type"] ?? "-"}`);
+      exchange.answer(200, object);
+      await call;
+    };
+    const { configMaps, nodes, serviceAccounts } = RESOURCES;
+    await play(client.create(configMaps, object, { dryRun: true, fieldManager: "m", fieldValidation: "Strict" }));
+    await play(client.update(nodes, { metadata: { name: "n:1" } }, { subresource: "status" }));
+    await play(client.patch(configMaps, REF, { type: "json", ops: [{ op: "remove", path: "/data" }] }));
+    await play(client.patch(configMaps, REF, { type: "strategic", body: {} }, { subresource: "status" }));
+    await play(client.apply(configMaps, object, { fieldManager: "me", force: true, dryRun: true }));
+    await play(client.delete(configMaps, REF));
+    await play(client.createSubresource(serviceAccounts, REF, "token", { spec: {} }));
+    expect(seen).toEqual([
+      "POST /api/v1/namespaces/default/configmaps?dryRun=All&fieldManager=m&fieldValidation=Strict application/json",
+      "PUT /api/v1/nodes/n%3A1/status application/json",
+      `PATCH ${PATH} application/json-patch+json`,
+      `PATCH ${PATH}/status application/strategic-merge-patch+json`,
+      `PATCH ${PATH}?dryRun=All&fieldManager=me&force=true application/apply-patch+yaml`,
+      `DELETE ${PATH} application/json`,
+      "POST /api/v1/namespaces/default/serviceaccounts/a/token application/json",
+    ]);
+  });
+
+  test("delete carries its preconditions", async () => {
+    const deleting = client.delete(RESOURCES.configMaps, REF, {
+      uid: "u",
+      resourceVersion: "5",
+      propagationPolicy: "Background",
+      gracePeriodSeconds: 0,
+    });
+    const exchange = await server.next("DELETE");
+    expect(JSON.parse(exchange.body)).toEqual({
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      preconditions: { uid: "u", resourceVersion: "5" },
+      propagationPolicy: "Background",
+      gracePeriodSeconds: 0,
+    });
+    exchange.answer(200, { kind: "Status", apiVersion: "v1", status: "Success" });
+    await deleting;
+  });
+
+  test("lists follow continue tokens, and pages show them one by one", async () => {
+    const listing = client.list(RESOURCES.configMaps, { namespace: "x", labelSelector: "a=b,c in (d)", limit: 1 });
+    const first = await server.next(
+      "GET",
+      "/api/v1/namespaces/x/configmaps?labelSelector=a%3Db%2Cc%20in%20(d)&limit=1",
+    );
+    first.list([configMap("a", "1")], "9", "t");
+    (await server.next("GET", /continue=t$/)).list([configMap("b", "2")], "9");
+    const { items, resourceVersion } = await listing;
+    expect(items.map((item) => item.metadata.name)).toEqual(["a", "b"]);
+    expect(resourceVersion).toBe("9");
+  });
+
+  test("a list whose items are null is empty", async () => {
+    const listing = client.list(RESOURCES.configMaps);
+    (await server.next("GET")).answer(200, { kind: "ConfigMapList", metadata: { resourceVersion: "3" }, items: null });
+    expect(await listing).toEqual({ items: [], resourceVersion: "3" });
+  });
+
+  test("an object without name, of another kind or without namespace never reaches the wire", async () => {
+    const { configMaps } = RESOURCES;
+    await expect(client.create(configMaps, { metadata: { namespace: "default" } })).rejects.toThrow(
+      "needs metadata.name",
+    );
+    await expect(client.update(configMaps, { metadata: { namespace: "default" } })).rejects.toThrow("metadata.name");
+    await expect(client.create(configMaps, { metadata: { name: "a" } })).rejects.toThrow("no metadata.namespace");
+    await expect(client.create(configMaps, { kind: "Secret", metadata: REF })).rejects.toThrow("is a Secret");
+    await expect(client.get(configMaps, { name: "a" })).rejects.toThrow("in a namespace, but none was given");
+    await expect(client.get(configMaps, { ...REF, name: "../secrets/b" })).rejects.toThrow("cannot be the name");
+    await expect(client.get(configMaps, { ...REF, name: "" })).rejects.toThrow("cannot be the name");
+    await expect(client.delete(configMaps, { name: "a" })).rejects.toThrow("namespace");
+    expect(server.pending).toEqual([]);
+  });
+
+  test("raw gives any answer as it is", async () => {
+    const version = client.raw("GET", "/version", { query: { timeout: "1s" } });
+    const exchange = await server.next("GET", "/version?timeout=1s");
+    expect(exchange.headers["user-agent"]).toBe("suite/1");
+    exchange.answer(418, "short and stout", { "content-type": "text/plain" });
+    expect(await version).toMatchObject({ status: 418, body: "short and stout" });
+  });
+});
+
+describe("refusals", () => {
+  test.each([
+    [404, "NotFound", isNotFound],
+    [403, "Forbidden", isForbidden],
+    [409, "Conflict", isConflict],
+    [409, "AlreadyExists", isAlreadyExists],
+    [410, "Expired", isGone],
+    [422, "Invalid", isInvalid],
+  ])("%i %s becomes an ApiError with reason, message and details", async (code, reason, is) => {
+    const getting = failure(get());
+    const body = {
+      ...statusObject(code, reason, "the message"),
+      details: { name: "a", causes: [{ field: "spec.x" }] },
+    };
+    (await server.next("GET")).answer(code, body);
+    const error = await getting;
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ status: code, reason, message: "the message", request: `GET ${PATH}` });
+    expect((error as ApiError).details?.causes?.[0]?.field).toBe("spec.x");
+    const matching = [isNotFound, isForbidden, isConflict, isAlreadyExists, isGone, isInvalid].filter((one) =>
+      one(error),
+    );
+    expect(matching).toEqual([is]);
+  });
+
+  test("a page of a proxy in between is quoted", async () => {
+    const getting = failure(get());
+    (await server.next("GET")).answer(502, "<html>Bad Gateway</html>", { "content-type": "text/html" });
+    expect(await getting).toMatchObject({
+      status: 502,
+      message: "the server answered 502: <html>Bad Gateway</html>",
+    });
+  });
+
+  test("a success that is not JSON is a ConnectionError", async () => {
+    const getting = failure(get());
+    (await server.next("GET")).answer(200, "<html>login</html>");
+    expect(await getting).toMatchObject({ name: "ConnectionError", message: expect.stringContaining("not JSON") });
+  });
+
+  test("429 with Retry-After is waited for and repeated, also for writes", async () => {
+    const creating = client.create(RESOURCES.configMaps, configMap("a", "1"));
+    (await server.next("POST")).status(429, "TooManyRequests", "slow down", { "retry-after": "0" });
+    (await server.next("POST")).status(503, "ServiceUnavailable", "starting", { "retry-after": "0" });
+    (await server.next("POST")).answer(201, configMap("a", "2"));
+    expect((await creating).metadata.resourceVersion).toBe("2");
+  });
+
+  test("429 that goes on for ever is given to the caller after bounded repetitions", async () => {
+    const getting = failure(get());
+    for (let attempt = 0; attempt < 9; attempt++) {
+      (await server.next("GET")).status(429, "TooManyRequests", "slow down", { "retry-after": "0" });
+    }
+    expect(await getting).toMatchObject({ status: 429, reason: "TooManyRequests" });
+  });
+
+  test("a Retry-After beyond the deadline is not waited for", async () => {
+    const getting = failure(get({ timeoutMs: 5_000 }));
+    (await server.next("GET")).status(429, "TooManyRequests", "slow down", { "retry-after": "20" });
+    expect(await getting).toMatchObject({ status: 429, retryAfterMs: 20_000 });
+  });
+
+  test("a 500 without Retry-After is not repeated", async () => {
+    const getting = failure(get());
+    (await server.next("GET")).status(500, "InternalError", "boom");
+    expect(await getting).toMatchObject({ status: 500, message: "boom" });
+    expect(server.pending).toEqual([]);
+  });
+
+  test("401 reads the credentials anew and repeats once", async () => {
+    const credentials = server.credentials(() => ({ authorization: `Bearer t${credentials.refreshed}` }));
+    client = new KubeClient({ credentials });
+    const getting = get();
+    const first = await server.next("GET");
+    expect(first.headers.authorization).toBe("Bearer t0");
+    first.status(401, "Unauthorized");
+    const second = await server.next("GET");
+    expect(second.headers.authorization).toBe("Bearer t1");
+    second.answer(200, configMap("a", "5"));
+    await getting;
+    const again = failure(get());
+    (await server.next("GET")).status(401, "Unauthorized");
+    (await server.next("GET")).status(401, "Unauthorized");
+    expect(await again).toMatchObject({ status: 401 });
+  });
+});
+
+describe("connections that break", () => {
+  test("a read is repeated on a new connection", async () => {
+    const getting = get();
+    await (await server.next("GET")).reset();
+    (await server.next("GET")).answer(200, configMap("a", "5"));
+    expect((await getting).metadata.resourceVersion).toBe("5");
+  });
+
+  test("a write is not: the error says that it may have been done", async () => {
+    const creating = failure(client.create(RESOURCES.configMaps, configMap("a", "1")));
+    await (await server.next("POST")).reset();
+    const error = await creating;
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ written: true });
+    expect(server.pending).toEqual([]);
+  });
+
+  test("nobody listening: the error says that nothing was sent, to whom and why", async () => {
+    const { url } = server;
+    await server[Symbol.asyncDispose]();
+    const error = await failure(client.create(RESOURCES.configMaps, configMap("a", "1")));
+    expect(error).toMatchObject({ name: "ConnectionError", written: false, code: "ECONNREFUSED" });
+    expect((error as Error).message).toContain(url);
+    server = await ScriptedServer.start();
+  });
+
+  test("a name that does not resolve: nothing was sent", async () => {
+    const credentials: Credentials = { ...server.credentials(), server: "https://nowhere.invalid:6443" };
+    const lost = new KubeClient({ credentials });
+    expect(await failure(lost.get(RESOURCES.configMaps, REF))).toMatchObject({ written: false });
+    await lost[Symbol.asyncDispose]();
+  });
+
+  test("a server of another authority is refused before anything is sent", async () => {
+    await server.changeCertificate();
+    expect(await failure(get())).toMatchObject({ name: "ConnectionError", written: false });
+    expect(server.pending).toEqual([]);
+  });
+
+  test("a new CA in the credentials is used from the next request on", async () => {
+    let ca = server.ca;
+    let tls = { ca };
+    const credentials: Credentials = {
+      ...server.credentials(),
+      current: async () => {
+        tls = tls.ca === ca ? tls : { ca };
+        return { tls, headers: {} };
+      },
+    };
+    client = new KubeClient({ credentials });
+    const first = get();
+    (await server.next("GET")).answer(200, configMap("a", "5"));
+    await first;
+    ca = await server.changeCertificate();
+    const second = get();
+    (await server.next("GET")).answer(200, configMap("a", "6"));
+    expect((await second).metadata.resourceVersion).toBe("6");
+  });
+
+  test("connections are used again", async () => {
+    for (let round = 0; round < 5; round++) {
+      const getting = get();
+      (await server.next("GET")).answer(200, configMap("a", "5"));
+      await getting;
+    }
+    // Two, not one: an answer can be read to its end a moment before its connection counts as free.
+    expect(server.connections).toBeLessThanOrEqual(2);
+  });
+
+  test("a connection that the server closed between requests does no harm", async () => {
+    for (let round = 0; round < 3; round++) {
+      const getting = get();
+      (await server.next("GET")).answer(200, configMap("a", "5"), { connection: "close" });
+      await getting;
+    }
+  });
+
+  test("an answer that was compressed though nobody asked is understood", async () => {
+    const getting = get();
+    const body = gzipSync(JSON.stringify(configMap("a", "5")));
+    (await server.next("GET")).answer(200, body as unknown as string, { "content-encoding": "gzip" });
+    expect((await getting).metadata.name).toBe("a");
+  });
+});
+
+describe("time and signals", () => {
+  test("no answer within the deadline is a ConnectionError that names request and time", async () => {
+    const error = await failure(get({ timeoutMs: 50 }));
+    expect(error).toMatchObject({ name: "ConnectionError", written: true, code: "ETIMEDOUT" });
+    expect((error as Error).message).toBe(`GET ${PATH}: no answer within 50 ms`);
+  });
+
+  test("an answer that stops in the middle is a ConnectionError too", async () => {
+    const getting = failure(get({ timeoutMs: 300 }));
+    (await server.next("GET")).open().write('{"kind":');
+    expect(await getting).toMatchObject({ code: "ETIMEDOUT" });
+  });
+
+  test("the caller's signal ends a call at once with its reason", async () => {
+    const stop = new AbortController();
+    const getting = failure(get({ signal: stop.signal }));
+    await server.next("GET");
+    stop.abort(new Error("enough"));
+    expect(await getting).toMatchObject({ message: "enough" });
+    expect(await failure(get({ signal: stop.signal }))).toMatchObject({ message: "enough" });
+  });
+
+  test("a watch that is left gives its connection up", async () => {
+    const watching = (async () => {
+      for await (const event of client.watch(RESOURCES.configMaps, { signal: new AbortController().signal })) {
+        return event;
+      }
+      return undefined;
+    })();
+    const exchange = (await server.next("GET")).open().event("ADDED", configMap("a", "5"));
+    expect((await watching)?.type).toBe("ADDED");
+    while (!exchange.closed) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+
+  test("no more than the given number of calls are under way at once", async () => {
+    client = new KubeClient({ credentials: server.credentials(), maxInFlight: 2 });
+    const calls = Array.from({ length: 6 }, () => get());
+    let most = 0;
+    for (let answered = 0; answered < 6; answered++) {
+      const exchange = await server.next("GET");
+      most = Math.max(most, 1 + server.pending.length);
+      exchange.answer(200, configMap("a", "5"));
+    }
+    await Promise.all(calls);
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
+  test("a call that waits for its turn can be aborted", async () => {
+    client = new KubeClient({ credentials: server.credentials(), maxInFlight: 1 });
+    const first = get();
+    const exchange = await server.next("GET");
+    const stop = new AbortController();
+    const second = failure(get({ signal: stop.signal }));
+    stop.abort(new Error("enough"));
+    expect(await second).toMatchObject({ message: "enough" });
+    exchange.answer(200, configMap("a", "5"));
+    await first;
+    const third = get();
+    (await server.next("GET")).answer(200, configMap("a", "6"));
+    await third;
+  });
+
+  test("after dispose every call fails", async () => {
+    await client[Symbol.asyncDispose]();
+    expect(await failure(get())).toMatchObject({ name: "ConnectionError", written: false });
+  });
+});

@@ -1,0 +1,183 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  credentialsFromKubeconfig,
+  inClusterCredentials,
+  loadCredentials,
+  RELOAD_INTERVAL_MS,
+} from "../../../src/kube/client/credentials.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "credentials-"));
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const write = (name: string, text: string) => writeFile(join(directory, name), text);
+
+const KUBECONFIG = {
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: [{ name: "c", cluster: { server: "https://10.0.0.1:6443/prefix/", "insecure-skip-tls-verify": true } }],
+  users: [{ name: "u", user: { token: "secret" } }],
+  contexts: [{ name: "x", context: { cluster: "c", user: "u", namespace: "apps" } }],
+  "current-context": "x",
+};
+
+describe("in a pod", () => {
+  const clock = new ManualClock();
+  const load = () => inClusterCredentials({ host: "10.96.0.1", port: "443", directory, clock });
+
+  beforeEach(async () => {
+    await write("token", "one\n");
+    await write("ca.crt", "CA");
+    await write("namespace", "apps");
+  });
+
+  test("server, namespace, CA and token come from the environment and the mounted files", async () => {
+    const credentials = await load();
+    expect(credentials.server).toBe("https://10.96.0.1:443");
+    expect(credentials.namespace).toBe("apps");
+    expect(await credentials.current()).toEqual({ tls: { ca: "CA" }, headers: { authorization: "Bearer one" } });
+  });
+
+  test("an IPv6 host gets its brackets", async () => {
+    expect((await inClusterCredentials({ host: "fd00::1", port: "443", directory })).server).toBe(
+      "https://[fd00::1]:443",
+    );
+  });
+
+  test("the token is read again after a minute, and the TLS material stays the same object", async () => {
+    const credentials = await load();
+    const before = await credentials.current();
+    await write("token", "two");
+    await clock.advance(RELOAD_INTERVAL_MS - 1);
+    expect((await credentials.current()).headers.authorization).toBe("Bearer one");
+    await clock.advance(1);
+    const after = await credentials.current();
+    expect(after.headers.authorization).toBe("Bearer two");
+    expect(after.tls).toBe(before.tls);
+    await write("ca.crt", "NEW CA");
+    await clock.advance(RELOAD_INTERVAL_MS);
+    expect((await credentials.current()).tls).toEqual({ ca: "NEW CA" });
+  });
+
+  test("the token is read again at once after a refusal", async () => {
+    const credentials = await load();
+    await write("token", "two");
+    credentials.refresh();
+    expect((await credentials.current()).headers.authorization).toBe("Bearer two");
+  });
+
+  test("while the file cannot be read the last token is used", async () => {
+    const credentials = await load();
+    await rm(join(directory, "token"));
+    credentials.refresh();
+    expect((await credentials.current()).headers.authorization).toBe("Bearer one");
+  });
+
+  test("a pod without the mounted token is told what is wrong", async () => {
+    await rm(join(directory, "token"));
+    await expect(load()).rejects.toThrow("Is automountServiceAccountToken off?");
+  });
+});
+
+describe("from a kubeconfig", () => {
+  const text = (change: object = {}) => JSON.stringify({ ...KUBECONFIG, ...change });
+
+  test("given as text", async () => {
+    const credentials = await credentialsFromKubeconfig(text());
+    expect(credentials).toMatchObject({ server: "https://10.0.0.1:6443/prefix", namespace: "apps" });
+    const { tls, headers } = await credentials.current();
+    expect(headers).toEqual({ authorization: "Bearer secret" });
+    expect(tls.rejectUnauthorized).toBe(false);
+  });
+
+  test("named by KUBECONFIG, several merged, which goes before the pod's own", async () => {
+    await write("one", text({ users: [] }));
+    await write("two", text({ clusters: [], contexts: [], "current-context": "" }));
+    const credentials = await loadCredentials({
+      KUBECONFIG: `${join(directory, "one")}:${join(directory, "two")}`,
+      KUBERNETES_SERVICE_HOST: "10.96.0.1",
+      KUBERNETES_SERVICE_PORT: "443",
+    });
+    expect((await credentials.current()).headers).toEqual({ authorization: "Bearer secret" });
+  });
+
+  test("in the home directory", async () => {
+    await mkdir(join(directory, ".kube"));
+    await write(".kube/config", text());
+    expect((await loadCredentials({ HOME: directory })).source).toBe(join(directory, ".kube/config"));
+  });
+
+  test("whose file changed is read again after a refusal", async () => {
+    await write("config", text());
+    const credentials = await credentialsFromKubeconfig(join(directory, "config"));
+    await write("config", text({ users: [{ name: "u", user: { token: "renewed" } }] }));
+    credentials.refresh();
+    expect((await credentials.current()).headers).toEqual({ authorization: "Bearer renewed" });
+  });
+
+  test("with an exec plugin runs it, and again after a refusal", async () => {
+    const script = `#!/bin/sh
+echo x >> ${directory}/runs
+echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}'
+`;
+    await writeFile(join(directory, "plugin"), script, { mode: 0o755 });
+    const exec = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command: join(directory, "plugin"),
+      interactiveMode: "Never",
+    };
+    const credentials = await credentialsFromKubeconfig(text({ users: [{ name: "u", user: { exec } }] }));
+    expect((await credentials.current()).headers).toEqual({ authorization: "Bearer from-plugin" });
+    credentials.refresh();
+    expect((await credentials.current()).headers).toEqual({ authorization: "Bearer from-plugin" });
+  });
+
+  test.each([
+    ["no current-context", { "current-context": "" }, "current-context is not set. Choose one of its contexts: x."],
+    ["an unknown context", { "current-context": "y" }, 'current-context "y" is not among its contexts: x.'],
+    ["no such cluster", { clusters: [] }, 'context "x" names cluster "c", which has no server.'],
+    ["no such user", { users: [] }, 'context "x" names user "u", which is not among its users.'],
+    [
+      "an exec plugin that is not there",
+      {
+        users: [
+          {
+            name: "u",
+            user: {
+              exec: {
+                apiVersion: "client.authentication.k8s.io/v1",
+                command: "/nowhere/plugin",
+                interactiveMode: "Never",
+              },
+            },
+          },
+        ],
+      },
+      /user "u" of context "x" gives no credentials: .*\/nowhere\/plugin/,
+    ],
+  ])("with %s is refused in one sentence", async (_, change, message) => {
+    await expect(credentialsFromKubeconfig(text(change))).rejects.toThrow(message);
+  });
+
+  test("that is missing or not YAML is refused with its path", async () => {
+    await expect(credentialsFromKubeconfig(join(directory, "none"))).rejects.toThrow(
+      new RegExp(`Cannot read kubeconfig ${directory}/none: .*ENOENT`),
+    );
+    await write("bad", "{ not: [yaml");
+    await expect(credentialsFromKubeconfig(join(directory, "bad"))).rejects.toThrow(
+      new RegExp(`Cannot read kubeconfig ${directory}/bad`),
+    );
+  });
+
+  test("nowhere at all names what to set", async () => {
+    await expect(loadCredentials({})).rejects.toThrow("Set KUBECONFIG.");
+  });
+});

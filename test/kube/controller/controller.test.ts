@@ -1,0 +1,170 @@
+import PromRegistry from "prom-client/lib/registry.js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { KubeClient } from "../../../src/kube/client/client.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { Controller } from "../../../src/kube/controller/controller.ts";
+import { Informer } from "../../../src/kube/informer/informer.ts";
+import { eventually } from "../support/eventually.ts";
+import { ManualClock, settle } from "../support/manual-clock.ts";
+import { configMap } from "../support/objects.ts";
+import { ScriptedServer } from "../support/scripted-server.ts";
+
+let stop: AbortController;
+
+beforeEach(() => {
+  stop = new AbortController();
+});
+
+afterEach(() => stop.abort());
+
+describe("reconciling", () => {
+  test("a throw is contained and tried again with growing delays; success ends that", async () => {
+    const clock = new ManualClock();
+    const attempts: number[] = [];
+    const controller = new Controller({
+      name: "t",
+      clock,
+      random: () => 1,
+      backoff: { baseMs: 100, maxMs: 1_000 },
+      reconcile: async () => {
+        attempts.push(clock.monotonicMs());
+        if (attempts.length < 4) {
+          throw new Error("not yet");
+        }
+      },
+    });
+    const running = controller.run(stop.signal);
+    controller.enqueue("a");
+    for (let round = 0; round < 20; round++) {
+      await clock.advance(100);
+    }
+    const [first = 0] = attempts;
+    expect(attempts.map((at) => at - first)).toEqual([0, 100, 300, 700]);
+    stop.abort();
+    await running;
+  });
+
+  test("requeueAfterMs comes again even if nothing changes", async () => {
+    const clock = new ManualClock();
+    let runs = 0;
+    const controller = new Controller({
+      name: "t",
+      clock,
+      reconcile: async () => {
+        runs++;
+        return { requeueAfterMs: 1_000 };
+      },
+    });
+    controller.run(stop.signal).catch(() => {});
+    controller.enqueueAfter("a", 500);
+    await clock.advance(499);
+    expect(runs).toBe(0);
+    await clock.advance(3_001);
+    expect(runs).toBe(4);
+  });
+
+  test("several keys at once, the same key never twice", async () => {
+    const active = new Set<string>();
+    let most = 0;
+    let overlaps = 0;
+    let finished = 0;
+    const controller = new Controller({
+      name: "t",
+      concurrency: 3,
+      reconcile: async (key) => {
+        overlaps += active.has(key) ? 1 : 0;
+        active.add(key);
+        most = Math.max(most, active.size);
+        await settle();
+        active.delete(key);
+        finished++;
+      },
+    });
+    controller.run(stop.signal).catch(() => {});
+    for (let round = 0; round < 10; round++) {
+      for (const key of ["a", "b", "c", "d", "e"]) {
+        controller.enqueue(key);
+      }
+      await settle();
+    }
+    await eventually("all worked off", () => active.size === 0 && finished >= 5);
+    expect(most).toBe(3);
+    expect(overlaps).toBe(0);
+  });
+
+  test("run resolves only when the reconcile under way has ended, which is told by its signal", async () => {
+    const events: string[] = [];
+    const controller = new Controller({
+      name: "t",
+      reconcile: async (_, { signal }) => {
+        events.push("begin");
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        await settle();
+        events.push("end");
+      },
+    });
+    const running = controller.run(stop.signal);
+    controller.enqueue("a");
+    controller.enqueue("b");
+    await eventually("begun", () => events.length === 1);
+    stop.abort();
+    await running;
+    expect(events).toEqual(["begin", "end"]);
+  });
+
+  test("results are counted under the names of controller-runtime and client-go", async () => {
+    const metrics = new PromRegistry();
+    const controller = new Controller({
+      name: "t",
+      metrics,
+      backoff: { baseMs: 1, maxMs: 1 },
+      reconcile: async (key) => {
+        if (key === "bad") {
+          stop.abort();
+        }
+      },
+    });
+    const other = new Controller({ name: "other", metrics, reconcile: async () => {} });
+    other.enqueue("x");
+    const running = controller.run(stop.signal);
+    controller.enqueue("a");
+    controller.enqueue("bad");
+    await running;
+    const text = await metrics.metrics();
+    expect(text).toContain('controller_runtime_reconcile_total{controller="t",result="success"} 2');
+    expect(text).toContain('workqueue_adds_total{name="t"} 2');
+    expect(text).toContain('workqueue_depth{name="other"} 1');
+  });
+});
+
+describe("watching", () => {
+  test("waits for the informers, then gets the keys of old and new state", async () => {
+    await using server = await ScriptedServer.start();
+    await using client = new KubeClient({ credentials: server.credentials() });
+    const informer = new Informer({ client, resource: RESOURCES.configMaps });
+    const keys: string[] = [];
+    const controller = new Controller({
+      name: "t",
+      reconcile: async (key) => {
+        expect(informer.hasSynced).toBe(true);
+        keys.push(key);
+      },
+    });
+    controller.watch(informer, (object) => [`owner/${object.data?.value}`]);
+    const running = controller.run(stop.signal);
+    controller.enqueue("own");
+    informer.start(stop.signal);
+    const list = await server.next("GET");
+    expect(keys).toEqual([]);
+    list.list([configMap("a", "5", { data: "red" })], "10");
+    const watch = (await server.next("GET")).open();
+    await eventually("first keys", () => keys.length === 2);
+    watch.event("MODIFIED", configMap("a", "11", { data: "blue" }));
+    await eventually("more keys", () => keys.length === 4);
+    watch.event("DELETED", configMap("a", "12", { data: "blue" }));
+    await eventually("last key", () => keys.length === 5);
+    expect(keys).toEqual(["own", "owner/red", "owner/red", "owner/blue", "owner/blue"]);
+    stop.abort();
+    await running;
+  });
+});
