@@ -14,16 +14,20 @@ export interface Entry {
   readonly label: string;
   readonly text: string;
   readonly details?: readonly string[];
+  /** What a command printed, in the whole width. */
+  readonly output?: readonly string[];
   readonly status: string;
   readonly good: boolean;
   readonly ms?: number;
 }
 
-const LABEL_COLUMNS = 18;
-const STATUS_COLUMNS = 18;
+const LABEL_COLUMNS = 17;
+const STATUS_COLUMNS = 15;
+const TIME_COLUMNS = 8;
 const MIN_COLUMNS = 60;
 const MAX_COLUMNS = 110;
 const DETAIL_INDENT = 2;
+const OUTPUT_INDENT = 4;
 
 const ASCII: ReadonlyMap<string, string> = new Map([
   ["→", "->"],
@@ -68,8 +72,12 @@ export function progressBar(fraction: number, width: number): string {
   return `[${bar.padEnd(inner)}]`;
 }
 
-/** Words of `text` in lines of at most `width`; a word longer than that is cut. */
+/** `text` in lines of at most `width`, its own line ends kept; a word longer than that is cut. */
 export function wrap(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line) => wrapLine(line, width));
+}
+
+function wrapLine(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
@@ -101,12 +109,22 @@ export function renderEntry(entry: Entry, look: Look): string[] {
       lines.push(indent + (index === 0 ? "" : " ".repeat(DETAIL_INDENT)) + line);
     }
   }
+  const outputWidth = look.columns - OUTPUT_INDENT;
+  for (const line of entry.output ?? []) {
+    for (const part of chunks(shown(line, look), outputWidth)) lines.push(" ".repeat(OUTPUT_INDENT) + part);
+  }
   return lines.map((line) => line.trimEnd());
+}
+
+/** Columns of a table would be lost by wrapping at words. */
+function chunks(text: string, width: number): string[] {
+  const count = Math.max(1, Math.ceil(text.length / width));
+  return Array.from({ length: count }, (_, index) => text.slice(index * width, (index + 1) * width));
 }
 
 function rightAligned(entry: Entry): string {
   const time = entry.ms === undefined ? "" : duration(entry.ms);
-  return `${entry.status.padEnd(STATUS_COLUMNS - 9)} ${time.padStart(8)}`;
+  return `${entry.status.padEnd(STATUS_COLUMNS - TIME_COLUMNS)}${time.padStart(TIME_COLUMNS)}`;
 }
 
 /** One line for something under way, cut to the terminal's width so that it can be overwritten. */

@@ -20,6 +20,8 @@ export type Values = Record<string, unknown>;
 export interface Told {
   readonly text: string;
   readonly details?: readonly string[];
+  /** What a command printed, as it is. */
+  readonly output?: readonly string[];
 }
 
 export interface StepResult {

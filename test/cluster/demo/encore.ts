@@ -1,0 +1,27 @@
+import { NETWORK_ADDONS_CONFIG_NAME } from "../../../src/api/names.ts";
+import { runningGuest } from "./guest.ts";
+import { attachmentDefinition, networkAddonsConfig, virtualMachine } from "./objects.ts";
+import type { Opened } from "./opening.ts";
+import type { Screen } from "./screen.ts";
+import { CONFIGS, kubectlApply, type Stage, whenSeen } from "./stage.ts";
+import { conditionOf } from "./steps/configure.ts";
+
+/** After the story everything is removed; a reader who wants to try things gets it back, with two VMs. */
+export async function putBack(stage: Stage, signal: AbortSignal): Promise<void> {
+  await kubectlApply(stage, networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }), attachmentDefinition());
+  const ref = { name: NETWORK_ADDONS_CONFIG_NAME };
+  await whenSeen(stage, CONFIGS, ref, (config) => conditionOf(config, "Available") === "True", signal);
+  await kubectlApply(stage, virtualMachine("web"), virtualMachine("web-2"));
+  await Promise.all(["web", "web-2"].map((name) => runningGuest(stage, name, signal)));
+}
+
+/** What to try next, for a shell beside this one. */
+export function invite(screen: Screen, { stage, tools }: Opened): void {
+  screen.line();
+  screen.line("Everything held. The cluster stays up, with the addons and two VMs; in another shell:");
+  screen.line(`  export KUBECONFIG=${stage.cluster.kubeconfig}`);
+  screen.line(`  export PATH=${tools}:$PATH`);
+  screen.line("  kubectl get nac,macpool,macclaim,vm,vmi,pods -A");
+  screen.line("  kubectl macpool list");
+  screen.line("Ctrl-C stops it and removes everything.");
+}

@@ -1,0 +1,111 @@
+import { rm, symlink } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../../src/api/names.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { type Cluster, startCluster } from "../cluster.ts";
+import { runCommand } from "../command.ts";
+import { ETCD_VERSION, KUBERNETES_VERSION } from "../control-plane/binaries.ts";
+import { installKubevirt, type Kubevirt } from "../kubevirt/install.ts";
+import { plainEnv } from "../requirements.ts";
+import { makeRunDirectory } from "../run-directory.ts";
+import { eventually } from "./eventually.ts";
+import { NODE_A, NODE_B } from "./objects.ts";
+import { type Prepared, REPOSITORY } from "./prepare.ts";
+import type { Screen } from "./screen.ts";
+import { kubectl, type Stage } from "./stage.ts";
+
+const RELEASE = join(REPOSITORY, "deploy", "release.yaml");
+const OPERATOR_LIMIT_MS = 60_000;
+
+/** A running cluster with KubeVirt's kinds and the product's operator, before anything is configured. */
+export interface Opened extends AsyncDisposable {
+  readonly stage: Stage;
+  /** A folder for the PATH: kubectl of the cluster's version, and `kubectl macpool`. */
+  readonly tools: string;
+  /** How long each part took. */
+  readonly timings: Readonly<Record<string, number>>;
+}
+
+export async function open(
+  prepared: Prepared,
+  screen: Screen,
+  note: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Opened> {
+  await using opening = new AsyncDisposableStack();
+  const timings: Record<string, number> = {};
+  const cluster = opening.use(await startNodes(screen, timings));
+  const client = opening.use(await cluster.client());
+  const tools = await toolFolder(prepared);
+  opening.defer(() => rm(tools, { recursive: true, force: true }));
+  const env = plainEnv({
+    KUBECONFIG: cluster.kubeconfig,
+    HOME: tools,
+    PATH: [tools, dirname(process.execPath), plainEnv().PATH].join(delimiter),
+  });
+  const stage: Stage = {
+    cluster,
+    client,
+    macpool: (args) => runCommand([prepared.binaries.kubectl, "macpool", ...args], { env }),
+    note,
+  };
+  await install(stage, screen, timings, signal, opening);
+  const owned = opening.move();
+  return { stage, tools, timings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function startNodes(screen: Screen, timings: Record<string, number>): Promise<Cluster> {
+  screen.progress("cluster", "etcd, API server, controller-manager, scheduler, two nodes");
+  const startedMs = performance.now();
+  const cluster = await startCluster({ nodes: [{ name: NODE_A, bridges: ["br1"] }, { name: NODE_B }] });
+  timings.clusterMs = Math.round(performance.now() - startedMs);
+  screen.end({
+    label: "cluster",
+    text: `Kubernetes ${KUBERNETES_VERSION}, etcd ${ETCD_VERSION}; ${NODE_A} (br1), ${NODE_B}`,
+    status: "ready",
+    good: true,
+    ms: timings.clusterMs,
+  });
+  return cluster;
+}
+
+async function install(
+  stage: Stage,
+  screen: Screen,
+  timings: Record<string, number>,
+  signal: AbortSignal,
+  opening: AsyncDisposableStack,
+): Promise<void> {
+  screen.progress("install", "KubeVirt's kinds; kubectl apply --server-side -f deploy/release.yaml");
+  const startedMs = performance.now();
+  const kubevirt: Kubevirt = opening.use(await installKubevirt(stage.client));
+  kubevirt.ended.catch((error: unknown) => {
+    throw new Error("the stand-in for virt-controller failed", { cause: error });
+  });
+  const applied = await kubectl(stage, ["apply", "--server-side", "-f", RELEASE]);
+  const objects = applied.split("\n").filter((line) => line !== "").length;
+  await eventually(
+    "the operator to be ready",
+    async () => {
+      const ref = { name: OPERATOR_NAME, namespace: DEFAULT_NAMESPACE };
+      return ((await stage.client.get(RESOURCES.deployments, ref)).status?.readyReplicas ?? 0) > 0;
+    },
+    { limitMs: OPERATOR_LIMIT_MS, signal },
+  );
+  timings.installMs = Math.round(performance.now() - startedMs);
+  screen.end({
+    label: "install",
+    text: `kubectl apply --server-side -f deploy/release.yaml: ${objects} objects, operator ready`,
+    status: "ready",
+    good: true,
+    ms: timings.installMs,
+  });
+}
+
+/** As a user has it: two executables in a folder of the PATH. */
+async function toolFolder({ binaries, cli }: Prepared): Promise<string> {
+  const folder = await makeRunDirectory();
+  await symlink(binaries.kubectl, join(folder, "kubectl"));
+  await symlink(cli, join(folder, "kubectl-macpool"));
+  return folder;
+}

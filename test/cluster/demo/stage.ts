@@ -1,0 +1,95 @@
+import type { CustomKind } from "../../../src/api/kinds.ts";
+import { MAC_CLAIMS, MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
+import type { MACClaim } from "../../../src/api/mac-claim.ts";
+import type { MACPool } from "../../../src/api/mac-pool.ts";
+import type { NetworkAddonsConfig } from "../../../src/api/network-addons-config.ts";
+import { isNotFound } from "../../../src/kube/client/api-error.ts";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
+import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
+import type { Cluster } from "../cluster.ts";
+
+/**
+ * What the steps act on: the cluster, a client that reads, and `kubectl` for everything a user would do by hand.
+ */
+export interface Stage {
+  readonly cluster: Cluster;
+  readonly client: KubeClient;
+  /** `kubectl macpool ...` as a user with the plugin on the PATH would call it. */
+  macpool(args: readonly string[]): Promise<CommandOutput>;
+  /** Shown while the step goes on. */
+  note(text: string): void;
+}
+
+export interface CommandOutput {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Kinds of `src/api` as resources of the client. */
+const resource = <T extends KubeObject>(kind: CustomKind): Resource<T> => kind;
+export const CONFIGS = resource<NetworkAddonsConfig & KubeObject>(NETWORK_ADDONS_CONFIGS);
+export const POOLS = resource<MACPool & KubeObject>(MAC_POOLS);
+export const CLAIMS = resource<MACClaim & KubeObject>(MAC_CLAIMS);
+
+/** `kubectl ...`; throws with kubectl's own words when it fails. */
+export async function kubectl(stage: Stage, args: readonly string[], stdin?: string): Promise<string> {
+  const { code, stdout, stderr } = await stage.cluster.kubectl(args, stdin === undefined ? {} : { stdin });
+  if (code !== 0)
+    throw new Error(`kubectl ${args.join(" ")}: ${stderr.trim() || stdout.trim() || `exit code ${code}`}`);
+  return stdout;
+}
+
+/** `kubectl apply --server-side -f -`. */
+export const kubectlApply = (stage: Stage, ...objects: readonly object[]): Promise<string> =>
+  kubectl(stage, ["apply", "--server-side", "-f", "-"], objects.map((each) => JSON.stringify(each)).join("\n---\n"));
+
+/** A command in a node's namespaces; throws when it fails. */
+export async function onNode(stage: Stage, node: string, argv: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await stage.cluster.exec(node, argv);
+  if (code !== 0) throw new Error(`${argv.join(" ")} on ${node}: ${stderr.trim() || `exit code ${code}`}`);
+  return stdout;
+}
+
+/** A command in a pod's namespaces; throws when it fails. */
+export async function inPod(stage: Stage, namespace: string, pod: string, argv: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await stage.cluster.execInPod(namespace, pod, argv);
+  if (code !== 0) throw new Error(`${argv.join(" ")} in pod ${pod}: ${stderr.trim() || `exit code ${code}`}`);
+  return stdout;
+}
+
+/** The object, or undefined when there is none. */
+export async function getIfThere<T extends KubeObject>(
+  stage: Stage,
+  kind: Resource<T>,
+  ref: ObjectRef,
+): Promise<T | undefined> {
+  try {
+    return await stage.client.get(kind, ref);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+export interface Seen<T> {
+  readonly object: T;
+  /** performance.now() when the watch delivered it. */
+  readonly atMs: number;
+}
+
+/** Watches one object until `predicate` holds of it: to the millisecond, where polling would round. */
+export async function whenSeen<T extends KubeObject>(
+  stage: Stage,
+  kind: Resource<T>,
+  ref: ObjectRef,
+  predicate: (object: T) => boolean,
+  signal: AbortSignal,
+): Promise<Seen<T>> {
+  const scope = ref.namespace === undefined ? {} : { namespace: ref.namespace };
+  const fieldSelector = `metadata.name=${ref.name}`;
+  for await (const { type, object } of stage.client.watch(kind, { ...scope, fieldSelector, signal })) {
+    if ((type === "ADDED" || type === "MODIFIED") && predicate(object)) return { object, atMs: performance.now() };
+  }
+  throw new Error(`the watch of ${kind.kind} ${ref.name} ended before it was as expected`);
+}

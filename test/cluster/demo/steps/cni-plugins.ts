@@ -1,0 +1,52 @@
+import { must } from "../eventually.ts";
+import { NODE_A, NODE_B } from "../objects.ts";
+import { onNode, type Stage } from "../stage.ts";
+import type { Step } from "../story.ts";
+
+export const CNI_DIRECTORY = "/opt/cni/bin";
+const PLUGIN = "cnv-bridge";
+
+/** Answers the CNI verb VERSION: the executable runs on the node, without anything else of ours there. */
+const ASK_VERSIONS = `echo '{"cniVersion":"1.0.0"}' | env -i CNI_COMMAND=VERSION ${CNI_DIRECTORY}/${PLUGIN}`;
+/** Without CNI_COMMAND a plugin says what it is, on stderr. */
+const ASK_ABOUT = `env -i ${CNI_DIRECTORY}/${PLUGIN} 2>&1 </dev/null`;
+
+export const cniPlugins: Step<Stage> = {
+  name: "cni-plugins",
+  limitMs: 30_000,
+  async run(stage, values) {
+    const sums: string[] = [];
+    const details: string[] = [];
+    for (const node of [NODE_A, NODE_B]) {
+      const files = await checksums(stage, node);
+      must(files.has(PLUGIN), `${node} has no ${CNI_DIRECTORY}/${PLUGIN}, only: ${[...files.keys()].join(", ")}`);
+      values[node] = Object.fromEntries(files);
+      sums.push(files.get(PLUGIN) ?? "");
+      const list = [...files].map(([name, sum]) => `${name} ${sum.slice(0, 12)}`);
+      details.push(`${node} ${CNI_DIRECTORY}  ${list.join("  ")}`);
+    }
+    must(sums[0] === sums[1], `${PLUGIN} differs between the nodes: ${sums.join(" and ")}`);
+    values.about = (await onNode(stage, NODE_B, ["sh", "-c", ASK_ABOUT])).split("\n")[0];
+    const answer: unknown = JSON.parse(await onNode(stage, NODE_B, ["sh", "-c", ASK_VERSIONS]));
+    values.supportedVersions = (answer as { supportedVersions?: string[] }).supportedVersions;
+    must(Array.isArray(values.supportedVersions), `${PLUGIN} does not answer VERSION: ${JSON.stringify(answer)}`);
+    return {
+      text: `${values.about}, CNI ${values.supportedVersions.at(0)}-${values.supportedVersions.at(-1)}`,
+      details,
+    };
+  },
+};
+
+/** Name -> sha256 of every executable in the node's CNI directory. */
+export async function checksums(stage: Stage, node: string): Promise<Map<string, string>> {
+  const listing = await onNode(stage, node, [
+    "sh",
+    "-c",
+    `cd ${CNI_DIRECTORY} 2>/dev/null && find . -maxdepth 1 -type f -perm -100 -exec sha256sum {} + || true`,
+  ]);
+  const files = listing
+    .split("\n")
+    .map((line) => /^([0-9a-f]{64}) [ *]\.\/(.+)$/.exec(line))
+    .flatMap((match): [string, string][] => (match === null ? [] : [[match[2] ?? "", match[1] ?? ""]]));
+  return new Map(files.sort(([left], [right]) => left.localeCompare(right)));
+}

@@ -1,0 +1,138 @@
+import {
+  DEFAULT_NAMESPACE,
+  LINUX_BRIDGE_DAEMON_SET,
+  LINUX_BRIDGE_WEBHOOK,
+  MAC_POOL_CERT_MANAGER,
+  MAC_POOL_MANAGER,
+  MAC_POOL_WEBHOOK_CONFIGURATION,
+  NETWORK_ADDONS_CONFIG_NAME,
+} from "../../../../src/api/names.ts";
+import { RESOURCES } from "../../../../src/kube/client/resource.ts";
+import { VIRTUAL_MACHINES } from "../../kubevirt/virtual-machine.ts";
+import { eventually, must } from "../eventually.ts";
+import { runningGuest } from "../guest.ts";
+import { managedObjects } from "../leftovers.ts";
+import { NAMESPACE, NODE_A, NODE_B, virtualMachine } from "../objects.ts";
+import { CLAIMS, CONFIGS, getIfThere, kubectl, kubectlApply, type Stage } from "../stage.ts";
+import type { Step, Values } from "../story.ts";
+import { workloads } from "../workloads.ts";
+import { checksums } from "./cni-plugins.ts";
+import { requestOf } from "./first-vm.ts";
+import { bridges } from "./node-resources.ts";
+
+const LIMIT_MS = 60_000;
+/** A MAC that no pool gave: after the pool is gone, a VM brings its own. */
+const OWN_MAC = "02:00:00:0d:e0:03";
+
+export const removal: Step<Stage> = {
+  name: "removal",
+  limitMs: 180_000,
+  async run(stage, values, signal) {
+    stage.note("kubeMacPool taken out of the NetworkAddonsConfig");
+    await removePool(stage, values, signal);
+    stage.note("VM web-3 without the pool");
+    await bridgeGoesOn(stage, values, signal);
+    stage.note("the NetworkAddonsConfig deleted");
+    await removeEverything(stage, values, signal);
+    return {
+      text: `kubeMacPool removed: webhooks and Deployments gone after ${values.poolGoneMs} ms, ${values.claimsKept} claim(s) stay`,
+      details: [
+        `linuxBridge untouched; VM web-3 got ${values.requests} of br1 injected and runs on ${values.node}`,
+        `NetworkAddonsConfig deleted: ${values.objectsRemoved} objects, CNI files and node resources gone after ${values.allGoneMs} ms`,
+      ],
+    };
+  },
+};
+
+async function removePool(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+  const claimsBefore = await claimNames(stage);
+  const bridgeBefore = await bridgeWorkloads(stage);
+  const startedMs = performance.now();
+  const patch = JSON.stringify([{ op: "remove", path: "/spec/kubeMacPool" }]);
+  await kubectl(stage, ["patch", "networkaddonsconfig", NETWORK_ADDONS_CONFIG_NAME, "--type=json", "-p", patch]);
+  let left: string[] = [];
+  await eventually(
+    "everything of kubeMacPool to go",
+    async () => {
+      left = [];
+      const hook = { name: MAC_POOL_WEBHOOK_CONFIGURATION };
+      if (await getIfThere(stage, RESOURCES.mutatingWebhookConfigurations, hook)) left.push(hook.name);
+      for (const name of [MAC_POOL_MANAGER, MAC_POOL_CERT_MANAGER]) {
+        if (await getIfThere(stage, RESOURCES.deployments, { name, namespace: DEFAULT_NAMESPACE })) left.push(name);
+      }
+      return left.length === 0;
+    },
+    { limitMs: LIMIT_MS, signal, state: () => `${left.join(", ")} still there` },
+  );
+  values.poolGoneMs = Math.round(performance.now() - startedMs);
+  const claims = await claimNames(stage);
+  values.claimsKept = claims.length;
+  values.claims = claims;
+  must(claims.join() === claimsBefore.join(), `claims were ${claimsBefore.join(", ")}, now ${claims.join(", ")}`);
+  const bridgeNow = await bridgeWorkloads(stage);
+  must(bridgeNow === bridgeBefore, `linuxBridge changed: before ${bridgeBefore}, now ${bridgeNow}`);
+}
+
+const claimNames = async (stage: Stage): Promise<string[]> =>
+  (await stage.client.list(CLAIMS)).items.map(({ metadata }) => metadata.name ?? "").sort();
+
+/** Same uid and generation: neither made anew nor changed. */
+async function bridgeWorkloads(stage: Stage): Promise<string> {
+  const ours = new Set([LINUX_BRIDGE_DAEMON_SET, LINUX_BRIDGE_WEBHOOK, "bridge-marker"]);
+  const all = await workloads(stage.client);
+  return all
+    .filter(({ name }) => ours.has(name))
+    .map(({ name, uid, generation, ready, desired }) => `${name} ${uid} ${generation} ${ready}/${desired}`)
+    .sort()
+    .join(", ");
+}
+
+async function bridgeGoesOn(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+  await kubectlApply(stage, virtualMachine("web-3", OWN_MAC));
+  const guest = await runningGuest(stage, "web-3", signal);
+  values.requests = requestOf(guest);
+  values.node = guest.node;
+  must(values.requests === "1" && guest.node === NODE_A, `web-3 runs on ${guest.node} with ${values.requests} of br1`);
+}
+
+async function removeEverything(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+  await kubectl(stage, ["delete", "vm", "-n", NAMESPACE, "--all"]);
+  await eventually(
+    "the VMs to go",
+    async () =>
+      (await stage.client.list(VIRTUAL_MACHINES, { namespace: NAMESPACE })).items.length === 0 &&
+      (await stage.client.list(RESOURCES.pods, { namespace: NAMESPACE })).items.length === 0,
+    { limitMs: LIMIT_MS, signal },
+  );
+  const before = await managedObjects(stage.client);
+  const startedMs = performance.now();
+  await kubectl(stage, ["delete", "networkaddonsconfig", NETWORK_ADDONS_CONFIG_NAME, "--wait=false"]);
+  let left: string[] = [];
+  await eventually(
+    "everything of ours to go",
+    async () => {
+      left = await whatIsLeft(stage);
+      return left.length === 0;
+    },
+    { limitMs: LIMIT_MS, signal, state: () => `${left.join(", ")} still there` },
+  );
+  values.allGoneMs = Math.round(performance.now() - startedMs);
+  values.objectsRemoved = before.length;
+  values.nodeResources = {};
+  values.cniFiles = {};
+}
+
+/** Objects of the operator, CNI executables and node resources that are there now. */
+async function whatIsLeft(stage: Stage): Promise<string[]> {
+  const config = await getIfThere(stage, CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
+  const left = [
+    ...(config === undefined ? [] : ["NetworkAddonsConfig cluster"]),
+    ...(await managedObjects(stage.client)),
+  ];
+  for (const node of [NODE_A, NODE_B]) {
+    const object = await stage.client.get(RESOURCES.nodes, { name: node });
+    left.push(...Object.keys(bridges(object)).map((name) => `${name} of ${node}`));
+    left.push(...[...(await checksums(stage, node)).keys()].map((name) => `CNI executable ${name} on ${node}`));
+  }
+  return left;
+}

@@ -1,0 +1,151 @@
+import {
+  DEFAULT_NAMESPACE,
+  LINUX_BRIDGE_DAEMON_SET,
+  MAC_POOL_RANGE_CONFIG_MAP,
+  NETWORK_ADDONS_CONFIG_NAME,
+  OPERATOR_NAME,
+} from "../../../../src/api/names.ts";
+import { RESOURCES } from "../../../../src/kube/client/resource.ts";
+import { CniFileGuard } from "../cni-file-guard.ts";
+import { eventually, must } from "../eventually.ts";
+import { claimInPhase, claimOf, macOf } from "../guest.ts";
+import { NAMESPACE, NODE_A, NODE_B } from "../objects.ts";
+import { CLAIMS, CONFIGS, getIfThere, kubectl, type Stage, whenSeen } from "../stage.ts";
+import type { Step, Values } from "../story.ts";
+import { conditionOf } from "./configure.ts";
+
+export const resilience: Step<Stage> = {
+  name: "resilience",
+  limitMs: 120_000,
+  async run(stage, values, signal) {
+    stage.note("the operator's pod killed, VM web-2 deleted meanwhile");
+    values.availableSeen = await availableWhile(stage, signal, async () => {
+      await Promise.all([replaceOperator(stage, values, signal), releaseMac(stage, values, signal)]);
+      await repairEdit(stage, values, signal);
+    });
+    must(String(values.availableSeen) === "True", `Available was ${values.availableSeen}`);
+    stage.note("a DaemonSet deleted by hand");
+    await deleteDaemonSet(stage, values, signal);
+    return {
+      text: `operator's pod killed: Available all the time, its successor leads after ${values.operatorLeadsMs} ms`,
+      details: [
+        `VM web-2 deleted meanwhile: ${values.mac} quarantined after ${values.quarantinedMs} ms, free after ${values.freeMs} ms`,
+        `ConfigMap edited by hand: put right after ${values.editRepairedMs} ms`,
+        `DaemonSet ${LINUX_BRIDGE_DAEMON_SET} deleted: back after ${values.daemonSetBackMs} ms, its pods ready after ` +
+          `${values.daemonSetReadyMs} ms, no CNI file missing in ${values.fileChecks} looks`,
+      ],
+    };
+  },
+};
+
+/** Every value that the condition Available had while `work` was done. */
+async function availableWhile(stage: Stage, signal: AbortSignal, work: () => Promise<void>): Promise<string[]> {
+  const done = new AbortController();
+  const seen = watchAvailable(stage, AbortSignal.any([signal, done.signal]));
+  try {
+    await Promise.race([work(), seen]);
+  } finally {
+    done.abort();
+  }
+  return [...(await seen)];
+}
+
+async function watchAvailable(stage: Stage, signal: AbortSignal): Promise<Set<string>> {
+  const seen = new Set<string>();
+  const fieldSelector = `metadata.name=${NETWORK_ADDONS_CONFIG_NAME}`;
+  while (!signal.aborted) {
+    try {
+      for await (const { type, object } of stage.client.watch(CONFIGS, { fieldSelector, signal })) {
+        if (type === "ADDED" || type === "MODIFIED") seen.add(conditionOf(object, "Available") ?? "missing");
+        if (type === "DELETED") seen.add("deleted");
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+  return seen;
+}
+
+/** Kills the operator without a chance to give up its lease; resolves once another pod of it has taken that over. */
+async function replaceOperator(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+  const scope = { namespace: DEFAULT_NAMESPACE, labelSelector: `name=${OPERATOR_NAME}` };
+  const [before] = (await stage.client.list(RESOURCES.pods, scope)).items;
+  const name = before?.metadata.name;
+  must(name !== undefined, `no pod of ${OPERATOR_NAME}`);
+  const startedMs = performance.now();
+  await kubectl(stage, ["delete", "pod", "-n", DEFAULT_NAMESPACE, name, "--force", "--grace-period=0"]);
+  const lease = { name: OPERATOR_NAME, namespace: DEFAULT_NAMESPACE };
+  const taken = await whenSeen(
+    stage,
+    RESOURCES.leases,
+    lease,
+    ({ spec }) => !["", name].includes(spec?.holderIdentity ?? ""),
+    signal,
+  );
+  values.operatorLeadsMs = Math.round(taken.atMs - startedMs);
+}
+
+/** An edit by hand is undone: the new operator has looked at everything. */
+async function repairEdit(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+  const ref = { name: MAC_POOL_RANGE_CONFIG_MAP, namespace: DEFAULT_NAMESPACE };
+  const { data } = await stage.client.get(RESOURCES.configMaps, ref);
+  const edit = JSON.stringify({ data: { RANGE_START: "edited" } });
+  const startedMs = performance.now();
+  await kubectl(stage, ["patch", "configmap", "-n", ref.namespace, ref.name, "--type=merge", "-p", edit]);
+  const repaired = await whenSeen(
+    stage,
+    RESOURCES.configMaps,
+    ref,
+    (seen) => seen.data?.RANGE_START === data?.RANGE_START,
+    signal,
+  );
+  values.editRepairedMs = Math.round(repaired.atMs - startedMs);
+}
+
+/** A deleted VM's MAC rests, then it is nobody's. */
+async function releaseMac(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+  const mac = await macOf(stage, "web-2");
+  values.mac = mac;
+  const startedMs = performance.now();
+  await kubectl(stage, ["delete", "vm", "-n", NAMESPACE, "web-2"]);
+  await claimInPhase(stage, mac, "Quarantined", signal);
+  values.quarantinedMs = Math.round(performance.now() - startedMs);
+  await eventually(
+    `${mac} to be free`,
+    async () => (await getIfThere(stage, CLAIMS, { name: claimOf(mac) })) === undefined,
+    { limitMs: 20_000, signal },
+  );
+  values.freeMs = Math.round(performance.now() - startedMs);
+}
+
+/** The operator puts it back; until then and while its pods are replaced every node keeps its executables. */
+async function deleteDaemonSet(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+  const ref = { name: LINUX_BRIDGE_DAEMON_SET, namespace: DEFAULT_NAMESPACE };
+  const before = await stage.client.get(RESOURCES.daemonSets, ref);
+  await using guard = await CniFileGuard.start(stage, [NODE_A, NODE_B]);
+  const startedMs = performance.now();
+  await kubectl(stage, ["delete", "daemonset", "-n", ref.namespace, ref.name, "--wait=false"]);
+  const back = await whenSeen(
+    stage,
+    RESOURCES.daemonSets,
+    ref,
+    ({ metadata }) => metadata.uid !== before.metadata.uid,
+    signal,
+  );
+  values.daemonSetBackMs = Math.round(back.atMs - startedMs);
+  const ready = await whenSeen(
+    stage,
+    RESOURCES.daemonSets,
+    ref,
+    ({ metadata, status }) =>
+      metadata.uid !== before.metadata.uid &&
+      (status?.desiredNumberScheduled ?? 0) > 0 &&
+      status?.numberReady === status?.desiredNumberScheduled,
+    signal,
+  );
+  values.daemonSetReadyMs = Math.round(ready.atMs - startedMs);
+  const { looks, missing } = await guard.stop();
+  values.fileChecks = looks;
+  values.filesMissing = missing;
+  must(missing.length === 0, `CNI files were missing for a moment: ${missing.join(", ")}`);
+}
