@@ -3,7 +3,8 @@
  * CNI directory and keeps them there. It is never in the path of an attachment: plugins work the same when it is down.
  * A product: imports `src/api` and `src/kube`, nothing else of ours.
  *
- * Told to stop, it removes its files only if the component itself was removed (`src/api/component-state.ts`).
+ * Told to stop, it removes its files only if the component itself was removed (`src/api/component-state.ts`) and no
+ * attachment needs them any more.
  */
 import { join } from "node:path";
 import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
@@ -13,6 +14,7 @@ import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
+import { attachedInterfaces, LINKS_DIRECTORY } from "./attachments.ts";
 import { passOnChange } from "./directory-watch.ts";
 import { Installer, shippedPlugins } from "./installer.ts";
 import { installerMetrics } from "./installer-metrics.ts";
@@ -20,6 +22,7 @@ import { removePlugins } from "./removal.ts";
 
 const EXECUTABLES = ["bridge", "tuning"] as const;
 const LIVE_READ_TIMEOUT_MS = 8000;
+const MAX_NAMED_INTERFACES = 20;
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 const BUILT_PLUGINS = ["..", "..", "dist", "cni", ARCHITECTURES[process.arch] ?? process.arch];
@@ -50,6 +53,14 @@ await runProcess({
     const decision = decideAtShutdown("linuxBridge", live);
     if (decision.action === "keep") {
       log.info(`the CNI plugins stay: ${decision.reason}`);
+      return;
+    }
+    const attached = await attachedInterfaces(LINKS_DIRECTORY);
+    if (attached.length > 0) {
+      log.warn(
+        { interfaces: attached.slice(0, MAX_NAMED_INTERFACES), count: attached.length },
+        `the CNI plugins stay in ${directory}: pods on this node still have networks made by them, and need them to stop`,
+      );
       return;
     }
     const report = await removePlugins(directory, installer.targets);
