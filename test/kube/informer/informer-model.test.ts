@@ -18,6 +18,7 @@ import { describeObject, Story } from "../support/story.ts";
 const RUNS = 1_000;
 const ACTIONS = 120;
 const PAGE = 2;
+const MAX_QUIET_STEPS = 1_000;
 
 /** What happens next: something on the server, or to what the informer has under way. */
 type Action =
@@ -87,6 +88,9 @@ class Run {
           this.#feed({ type: "watch-ended", lastedMs: this.#random() * 10_000 });
         }
         return;
+      case "gone":
+        this.server.compact();
+        return;
       default:
         this.#fail({ kind: action.type });
     }
@@ -102,6 +106,10 @@ class Run {
         this.#page(this.#effect.paged);
         return true;
       case "watch": {
+        if (this.#watchedTo < this.server.compactedTo) {
+          this.#fail({ kind: "gone" });
+          return true;
+        }
         const entry = this.server.after(this.#watchedTo);
         if (entry) {
           this.#watchedTo = entry.version;
@@ -112,9 +120,29 @@ class Run {
     }
   }
 
+  /** Whether the watch has delivered all there is. */
+  get caughtUp(): boolean {
+    return this.#effect.type === "watch" && this.#watchedTo >= this.server.version;
+  }
+
+  /** The store is the server's, by key and by index, and so is what the handler believes. */
+  check(): void {
+    const truth = this.server.objects.map(describeObject).sort();
+    expect(this.store.list().map(describeObject).sort()).toEqual(truth);
+    expect(this.story.believes).toEqual(truth);
+    expect(this.story.contradictions).toEqual([]);
+    for (const object of this.server.objects) {
+      expect(this.store.byIndex("version", object.metadata.resourceVersion ?? "")).toEqual([object]);
+    }
+  }
+
   #page(paged: boolean): void {
     this.#listing ??= { items: this.server.objects, version: this.server.version };
     const { items, version } = this.#listing;
+    if (version < this.server.compactedTo) {
+      this.#fail({ kind: "gone" });
+      return;
+    }
     const page = items.splice(0, paged ? PAGE : items.length);
     const input = { type: "page" as const, items: page, resourceVersion: String(version) };
     if (items.length > 0) {
@@ -159,18 +187,16 @@ test("after any sequence of writes and faults the store equals the server and no
         const run = new Run(() => chance.next().value as number);
         for (const action of sequence) {
           run.act(action);
+          if (run.caughtUp) {
+            run.check();
+          }
           steps++;
         }
-        while (run.proceed()) {
-          steps++;
+        for (let quiet = 0; run.proceed(); quiet++) {
+          expect(quiet, "steps until it is quiet").toBeLessThan(MAX_QUIET_STEPS);
         }
-        const truth = run.server.objects.map(describeObject).sort();
-        expect(run.store.list().map(describeObject).sort()).toEqual(truth);
-        expect(run.story.believes).toEqual(truth);
-        expect(run.story.contradictions).toEqual([]);
-        for (const object of run.server.objects) {
-          expect(run.store.byIndex("version", object.metadata.resourceVersion ?? "")).toEqual([object]);
-        }
+        expect(run.caughtUp).toBe(true);
+        run.check();
       },
     ),
     { numRuns: RUNS },

@@ -12,6 +12,8 @@ export class ModelledServer {
   readonly #objects = new Map<string, ConfigMap>();
   readonly #log: Entry[] = [];
   #version = 0;
+  /** Versions before it can neither be watched from nor listed on. */
+  compactedTo = 0;
   #uids = 0;
 
   get version(): number {
@@ -32,6 +34,10 @@ export class ModelledServer {
     if (uid !== undefined) {
       this.#append("remove", name, uid);
     }
+  }
+
+  compact(): void {
+    this.compactedTo = this.#version;
   }
 
   /** The first thing that happened after a version. */
