@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { duration, type Look, lookOf, progressBar, renderEntry, renderProgress, wrap } from "./look.ts";
+import { duration, KEPT, type Look, lookOf, progressBar, renderEntry, renderProgress, wrap } from "./look.ts";
 
 const plain: Look = { columns: 80, utf8: false, color: false };
 
@@ -18,7 +18,7 @@ describe("the demo's look", () => {
     );
     expect(lines.length).toBeGreaterThan(3);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
-    expect(lines[0]).toMatch(/^5 conflict {8}VM web-2 .* ok +1\.2 s$/);
+    expect(lines[0]).toMatch(/^5 conflict {7}VM web-2 .* ok +1\.2 s$/);
   });
 
   it("shows plain ASCII where the terminal is not UTF-8", () => {
@@ -61,6 +61,8 @@ describe("the demo's look", () => {
   it("wraps at words and cuts what has none", () => {
     expect(wrap("aa bb cccccc", 5)).toEqual(["aa bb", "ccccc", "c"]);
     expect(wrap("", 5)).toEqual([""]);
+    expect(wrap("a b\nc", 5)).toEqual(["a b", "c"]);
+    expect(wrap(`web${KEPT}2/2 db${KEPT}1/1`, 8)).toEqual(["web 2/2", "db 1/1"]);
   });
 
   it("says durations as people do", () => {

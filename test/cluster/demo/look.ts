@@ -29,6 +29,9 @@ const MAX_COLUMNS = 110;
 const DETAIL_INDENT = 2;
 const OUTPUT_INDENT = 4;
 
+/** A space that no line is broken at. */
+export const KEPT = "\u00a0";
+
 const ASCII: ReadonlyMap<string, string> = new Map([
   ["→", "->"],
   ["↔", "<->"],
@@ -55,7 +58,9 @@ export function lookOf(
 /** The text with every character the terminal can show. */
 export function shown(text: string, look: Look): string {
   if (look.utf8) return text;
-  return Array.from(text, (char) => (char.charCodeAt(0) < 128 ? char : (ASCII.get(char) ?? "?"))).join("");
+  return Array.from(text, (char) => (char.charCodeAt(0) < 128 || char === KEPT ? char : (ASCII.get(char) ?? "?"))).join(
+    "",
+  );
 }
 
 export function duration(ms: number): string {
@@ -92,7 +97,7 @@ function wrapLine(text: string, width: number): string[] {
       if (rest.length <= width) break;
     }
   }
-  return [...lines, line].map((each) => each.trimEnd());
+  return [...lines, line].map((each) => each.replaceAll(KEPT, " ").trimEnd());
 }
 
 export function renderEntry(entry: Entry, look: Look): string[] {

@@ -5,7 +5,7 @@ import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { type Cluster, startCluster } from "../cluster.ts";
 import { runCommand } from "../command.ts";
 import { ETCD_VERSION, KUBERNETES_VERSION } from "../control-plane/binaries.ts";
-import { installKubevirt, type Kubevirt } from "../kubevirt/install.ts";
+import { installKubevirt } from "../kubevirt/install.ts";
 import { plainEnv } from "../requirements.ts";
 import { makeRunDirectory } from "../run-directory.ts";
 import { eventually } from "./eventually.ts";
@@ -78,11 +78,14 @@ async function install(
 ): Promise<void> {
   screen.progress("install", "KubeVirt's kinds; kubectl apply --server-side -f deploy/release.yaml");
   const startedMs = performance.now();
-  const kubevirt: Kubevirt = opening.use(await installKubevirt(stage.client));
+  const [kubevirt, applied] = await Promise.all([
+    installKubevirt(stage.client),
+    kubectl(stage, ["apply", "--server-side", "-f", RELEASE]),
+  ]);
+  opening.use(kubevirt);
   kubevirt.ended.catch((error: unknown) => {
     throw new Error("the stand-in for virt-controller failed", { cause: error });
   });
-  const applied = await kubectl(stage, ["apply", "--server-side", "-f", RELEASE]);
   const objects = applied.split("\n").filter((line) => line !== "").length;
   await eventually(
     "the operator to be ready",

@@ -1,6 +1,7 @@
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../../src/api/names.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { KEPT } from "./look.ts";
 
 /** One Deployment or DaemonSet of the product, as far as readiness goes. */
 export interface Workload {
@@ -43,4 +44,4 @@ const identity = <Kind extends Workload["kind"]>(
 
 export const isReady = ({ ready, desired }: Workload): boolean => desired > 0 && ready === desired;
 
-export const describe = ({ name, ready, desired }: Workload): string => `${name} ${ready}/${desired}`;
+export const describe = ({ name, ready, desired }: Workload): string => `${name}${KEPT}${ready}/${desired}`;

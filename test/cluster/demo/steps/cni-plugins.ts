@@ -1,4 +1,5 @@
 import { must } from "../eventually.ts";
+import { KEPT } from "../look.ts";
 import { NODE_A, NODE_B } from "../objects.ts";
 import { onNode, type Stage } from "../stage.ts";
 import type { Step } from "../story.ts";
@@ -22,8 +23,8 @@ export const cniPlugins: Step<Stage> = {
       must(files.has(PLUGIN), `${node} has no ${CNI_DIRECTORY}/${PLUGIN}, only: ${[...files.keys()].join(", ")}`);
       values[node] = Object.fromEntries(files);
       sums.push(files.get(PLUGIN) ?? "");
-      const list = [...files].map(([name, sum]) => `${name} ${sum.slice(0, 12)}`);
-      details.push(`${node} ${CNI_DIRECTORY}  ${list.join("  ")}`);
+      const list = [...files].map(([name, sum]) => `${name}${KEPT}${sum.slice(0, 12)}`);
+      details.push(`${node}${KEPT}${CNI_DIRECTORY}  ${list.join("  ")}`);
     }
     must(sums[0] === sums[1], `${PLUGIN} differs between the nodes: ${sums.join(" and ")}`);
     values.about = (await onNode(stage, NODE_B, ["sh", "-c", ASK_ABOUT])).split("\n")[0];
