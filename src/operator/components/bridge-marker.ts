@@ -61,7 +61,8 @@ function ownNodePolicy(namespace: string): KubeObject[] {
   const kept = (from: string, to: string): string =>
     `${from}.?status.?capacity.orValue({}).all(k, ${ours("k")} || ` +
     `(k in ${to}.?status.?capacity.orValue({}) && ${to}.status.capacity[k] == ${from}.status.capacity[k]))`;
-  const same = (path: string): string => `object.?${path}.orValue([]) == oldObject.?${path}.orValue([])`;
+  const same = (path: string, empty: string): string =>
+    `object.?${path}.orValue(${empty}) == oldObject.?${path}.orValue(${empty})`;
   return denyingPolicy({
     name: BRIDGE_MARKER,
     labels: LABELS,
@@ -84,8 +85,13 @@ function ownNodePolicy(namespace: string): KubeObject[] {
         message: `bridge-marker may change resources of ${BRIDGE_RESOURCE_PREFIX} only`,
       },
       {
-        expression: `${same("status.?conditions")} && ${same("status.?addresses")}`,
-        message: "bridge-marker may not change conditions and addresses of nodes",
+        expression: [
+          same("status.?conditions", "[]"),
+          same("status.?addresses", "[]"),
+          same("metadata.?labels", "{}"),
+          same("metadata.?annotations", "{}"),
+        ].join(" && "),
+        message: "bridge-marker may not change conditions, addresses, labels and annotations of nodes",
       },
     ],
   });

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { DaemonSet, Deployment } from "../../src/kube/client/built-in-kinds.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { renderEverything } from "../../src/operator/components/registry.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { InstalledOperator, NAMESPACE, WITHIN } from "./support/installed-operator.ts";
+
+const MARKER = `system:serviceaccount:${NAMESPACE}:bridge-marker`;
+const POOL = `system:serviceaccount:${NAMESPACE}:kubemacpool-sa`;
+const CLAIMS = "/apis/macpool.network.kubevirt.io/v1alpha1/macclaims";
+const NODE_NAME = "authentication.kubernetes.io%2Fnode-name";
+const BREAK_GLASS = { "macpool.network.kubevirt.io/break-glass": "true" };
+
+describe("what admission guards once the components are deployed", () => {
+  let cluster: InstalledOperator;
+
+  beforeAll(async () => {
+    cluster = await InstalledOperator.install();
+    await cluster.addNode("node-a");
+    await cluster.addNode("node-b");
+    cluster.start();
+    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: {} });
+    await cluster.rollOutUntilAvailable();
+    // A policy is enforced a moment after it was written.
+    await vi.waitUntil(async () => (await createClaim("system:admin", 9)).status === 403, WITHIN);
+    await vi.waitUntil(async () => (await patchNode("node-a", { memory: "1" }, "node-a")).status === 403, WITHIN);
+  });
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  function request(user: string, method: string, path: string, body?: object, headers: Record<string, string> = {}) {
+    const group = user === "system:admin" ? { "impersonate-group": "system:masters" } : {};
+    return cluster.admin.raw(method, path, {
+      headers: { "impersonate-user": user, ...group, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+
+  function createClaim(user: string, number: number, annotations = {}) {
+    const name = `mac-02-00-00-00-00-0${number}`;
+    return request(user, "POST", CLAIMS, {
+      apiVersion: "macpool.network.kubevirt.io/v1alpha1",
+      kind: "MACClaim",
+      metadata: { name, annotations },
+      spec: { mac: `02:00:00:00:00:0${number}`, origin: "explicit" },
+    });
+  }
+
+  function patchNode(node: string, capacity: object, tokenNode: string | undefined, more = {}) {
+    const extra = tokenNode === undefined ? {} : { [`impersonate-extra-${NODE_NAME}`]: tokenNode };
+    const headers = { "content-type": "application/merge-patch+json", ...extra };
+    return request(MARKER, "PATCH", `/api/v1/nodes/${node}/status`, { ...more, status: { capacity } }, headers);
+  }
+
+  it("lets only the pool write claims", async () => {
+    const refused = await createClaim("system:admin", 1);
+    expect(refused.status).toBe(403);
+    expect(JSON.stringify(refused.body)).toContain("MACClaims are kept by the MAC pool");
+    expect((await createClaim(POOL, 1)).status).toBe(201);
+    const claim = `${CLAIMS}/mac-02-00-00-00-00-01`;
+    expect((await request("system:admin", "DELETE", claim)).status).toBe(403);
+    expect((await request(POOL, "DELETE", claim)).status).toBe(200);
+  });
+
+  it("lets an administrator break the glass", async () => {
+    expect((await createClaim("system:admin", 2, BREAK_GLASS)).status).toBe(201);
+    expect((await createClaim(POOL, 3)).status).toBe(201);
+    const claim = `${CLAIMS}/mac-02-00-00-00-00-03`;
+    const patch = { metadata: { annotations: BREAK_GLASS } };
+    const headers = { "content-type": "application/merge-patch+json" };
+    expect((await request("system:admin", "PATCH", claim, patch, headers)).status).toBe(200);
+    expect((await request("system:admin", "DELETE", claim)).status).toBe(200);
+  });
+
+  it("lets a bridge marker publish bridges on its own node only", async () => {
+    const bridges = { "bridge.network.kubevirt.io/br1": "1k" };
+    expect((await patchNode("node-a", bridges, "node-a")).status).toBe(200);
+    expect((await patchNode("node-a", { "bridge.network.kubevirt.io/br1": null }, "node-a")).status).toBe(200);
+    const refused = await patchNode("node-b", bridges, "node-a");
+    expect(refused.status).toBe(403);
+    expect(JSON.stringify(refused.body)).toContain("its own node only");
+  });
+
+  it("lets a bridge marker change nothing but bridges", async () => {
+    expect((await patchNode("node-a", { cpu: "64" }, "node-a")).status).toBe(403);
+    expect((await patchNode("node-a", { "example.com/gpu": "1" }, "node-a")).status).toBe(403);
+    const labels = { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } };
+    expect((await patchNode("node-a", {}, "node-a", labels)).status).toBe(403);
+    const cleared = await request(
+      MARKER,
+      "PATCH",
+      "/api/v1/nodes/node-a/status",
+      { status: { conditions: null } },
+      { "content-type": "application/merge-patch+json", [`impersonate-extra-${NODE_NAME}`]: "node-a" },
+    );
+    expect(cleared.status).toBe(403);
+  });
+
+  it("admits every pod without host access under the restricted profile", async () => {
+    const name = "restricted";
+    const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
+    await cluster.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
+    const serviceAccounts = new Set<string>();
+    const workloads = renderEverything(DEFAULT_SETTINGS).filter(
+      ({ kind }) => kind === "Deployment" || kind === "DaemonSet",
+    ) as (Deployment | DaemonSet)[];
+    const deployments = (await cluster.admin.list(RESOURCES.deployments, { namespace: NAMESPACE })).items;
+    const names = [];
+    for (const workload of [...workloads.filter(({ kind }) => kind === "Deployment"), ...deployments]) {
+      const spec = workload.spec?.template.spec;
+      const serviceAccount = spec?.serviceAccountName ?? "";
+      if (!serviceAccounts.has(serviceAccount)) {
+        serviceAccounts.add(serviceAccount);
+        await cluster.admin.create(RESOURCES.serviceAccounts, { metadata: { name: serviceAccount, namespace: name } });
+      }
+      const pod = { metadata: { name: workload.metadata.name ?? "", namespace: name }, spec } as never;
+      await cluster.admin.create(RESOURCES.pods, pod, { dryRun: true });
+      names.push(workload.metadata.name);
+    }
+    expect(names).toContain("cluster-network-addons-operator");
+    expect(names).toContain("kubemacpool-mac-controller-manager");
+  });
+});
