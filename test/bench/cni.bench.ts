@@ -19,9 +19,9 @@ interface Scenario extends Pick<Measurement, "command" | "rounds" | "parallel"> 
 const SCENARIOS: readonly Scenario[] = [
   { what: "VERSION", command: "VERSION", rounds: 300, parallel: 1, goal: null },
   { what: "L2 ADD", command: "ADD", rounds: 200, parallel: 1, goal: 0.58 },
-  { what: `${PARALLEL} L2 ADDs at once`, command: "ADD", rounds: 20, parallel: PARALLEL, goal: 0.5 },
+  { what: `${PARALLEL} L2 ADDs at once`, command: "ADD", rounds: 40, parallel: PARALLEL, goal: 0.5 },
   { what: "L2 DEL", command: "DEL", rounds: 50, parallel: 1, goal: null },
-  { what: `${PARALLEL} L2 DELs at once`, command: "DEL", rounds: 8, parallel: PARALLEL, goal: null },
+  { what: `${PARALLEL} L2 DELs at once`, command: "DEL", rounds: 12, parallel: PARALLEL, goal: null },
 ];
 
 export const bench: Bench = {

@@ -60,6 +60,8 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
   /** Count of requests so far, and the one to refuse (0 for none). */
   requests = 0;
   refuseRequest = 0;
+  /** Whether the ends of a pair see each other. */
+  carrier = true;
   readonly #descriptors = new Map<number, Socket | string>();
   #nextDescriptor = 3;
   #nextIndex = 2;
@@ -246,7 +248,7 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
     batch.bytes(nl.IFLA_ADDRESS, link.mac).u32(nl.IFLA_MASTER, link.master);
     if (link.alias !== "") batch.text(nl.IFLA_IFALIAS, link.alias);
     if (link.peer !== undefined) batch.u32(nl.IFLA_LINK, link.peer.index);
-    batch.u8(nl.IFLA_OPERSTATE, link.up && link.peer?.up !== false ? nl.IF_OPER_UP : 2);
+    batch.u8(nl.IFLA_OPERSTATE, this.carrier && link.up && link.peer?.up !== false ? nl.IF_OPER_UP : 2);
     batch.nested(nl.IFLA_LINKINFO, () => {
       batch.text(nl.IFLA_INFO_KIND, link.kind);
       if (link.master === 0) return;

@@ -16,7 +16,7 @@ beforeEach(() => {
   kernel.namespaces.add(NETNS);
 });
 
-function call(command: string, config: object, env: Record<string, string> = {}): MemoryHost {
+function call(command: string, config: object, env: Record<string, string> = {}, onPoll = () => {}): MemoryHost {
   const { containerId, ifname, network } = ATTACHMENT;
   const base = {
     CNI_COMMAND: command,
@@ -27,6 +27,7 @@ function call(command: string, config: object, env: Record<string, string> = {})
   };
   const stdin = JSON.stringify({ cniVersion: "1.0.0", name: network, type: "bridge", bridge: "br1", ...config });
   const host = new MemoryHost(kernel, { ...base, ...env }, stdin);
+  host.onPoll = onPoll;
   runPlugin(host, bridge, "0.0.0");
   return host;
 }
@@ -82,6 +83,22 @@ describe("ADD", () => {
   it("leaves the container's interface down when told to", () => {
     expect(call("ADD", { disableContainerInterface: true }).exitCode).toBe(0);
     expect(kernel.find("net1", NETNS)).toMatchObject({ up: false });
+  });
+
+  it("waits until the port forwards", () => {
+    kernel.carrier = false;
+    let waits = 0;
+    const host = call("ADD", {}, {}, () => {
+      kernel.carrier = ++waits === 3;
+      kernel.changeLink(kernel.find(PORT) ?? kernel.addLink({ name: PORT }), {});
+    });
+    expect([host.exitCode, waits]).toEqual([0, 3]);
+  });
+
+  it("gives up on a port that never forwards and takes back what it made", () => {
+    kernel.carrier = false;
+    expect(call("ADD", {}).answer()).toMatchObject({ code: 105, msg: expect.stringContaining(PORT) });
+    expect(state()).toEqual([]);
   });
 
   it("takes another name for its end when somebody else has the first one", () => {
