@@ -15,6 +15,7 @@ import { LeaderElector } from "../kube/leader/leader-election.ts";
 import type { Log } from "../kube/log.ts";
 import { renderEverything } from "./components/registry.ts";
 import { ClusterView } from "./convergence/cluster-view.ts";
+import { operatorMetrics } from "./metrics.ts";
 import { Reconciler } from "./reconciler.ts";
 import type { OperatorSettings } from "./settings.ts";
 
@@ -40,6 +41,7 @@ export class Operator {
     const { client, settings, log } = options;
     this.#options = options;
     this.#view = new ClusterView({ client, settings, everything: renderEverything(settings), log });
+    if (options.metrics !== undefined) operatorMetrics(options.metrics, this.#view, settings);
   }
 
   /** Every watch has shown what there is. */

@@ -83,7 +83,9 @@ export class Reconciler {
       if (failures.length > 0) throw new Error(failures.join("\n"));
       return again;
     } catch (error) {
-      if (isConflict(error) || isNotFound(error)) return { requeueAfterMs: CONFLICT_RECHECK_MS };
+      if (isConflict(error)) return { requeueAfterMs: CONFLICT_RECHECK_MS };
+      // Deleted meanwhile, most likely: the watch says so in a moment.
+      if (isNotFound(error)) return { requeueAfterMs: WAITING_RECHECK_MS };
       throw error;
     }
   }

@@ -95,6 +95,13 @@ describe("the operator on a real API server, with the rights of the release", ()
     });
   });
 
+  it("tells monitoring the truth", async () => {
+    const text = await cluster.metrics.metrics();
+    expect(text.split("\n")).toEqual(
+      expect.arrayContaining(["kubevirt_cnao_cr_ready 1", "kubevirt_cnao_cr_kubemacpool_deployed 1"]),
+    );
+  });
+
   it("writes nothing while nothing has to change", async () => {
     await wake();
     await wake();

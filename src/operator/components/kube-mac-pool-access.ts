@@ -66,6 +66,7 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
       namespaced: [rule("", ["secrets"], [...READ, "patch"], [MAC_POOL_CA_SECRET, MAC_POOL_SERVICE])],
     }),
     viewRole(labels),
+    ...ownPriorityLevel(namespace, labels),
     ...claimPolicy(namespace, labels),
   ];
 }
@@ -78,6 +79,46 @@ function viewRole(labels: Labels): KubeObject {
     metadata: { name: VIEW_ROLE, labels: { ...labels, "rbac.authorization.k8s.io/aggregate-to-view": "true" } },
     rules: [rule(MAC_POOL_GROUP, ["macpools", "macclaims"], READ)],
   };
+}
+
+/**
+ * The pool writes claims while the request that asks for a MAC holds a seat of the API server. In the same priority
+ * level a flood of new machines would starve the very writes it waits for.
+ */
+function ownPriorityLevel(namespace: string, labels: Labels): KubeObject[] {
+  const apiVersion = "flowcontrol.apiserver.k8s.io/v1";
+  const metadata = { name: "kubemacpool", labels };
+  return [
+    {
+      apiVersion,
+      kind: "PriorityLevelConfiguration",
+      metadata,
+      spec: {
+        type: "Limited",
+        limited: {
+          nominalConcurrencyShares: 20,
+          limitResponse: { type: "Queue", queuing: { queues: 16, handSize: 4, queueLengthLimit: 200 } },
+        },
+      },
+    },
+    {
+      apiVersion,
+      kind: "FlowSchema",
+      metadata,
+      spec: {
+        priorityLevelConfiguration: { name: metadata.name },
+        matchingPrecedence: 800,
+        rules: [
+          {
+            subjects: [{ kind: "ServiceAccount", serviceAccount: { name: MANAGER_ACCOUNT, namespace } }],
+            resourceRules: [
+              { verbs: ["*"], apiGroups: [MAC_POOL_GROUP], resources: ["*"], clusterScope: true, namespaces: ["*"] },
+            ],
+          },
+        ],
+      },
+    },
+  ];
 }
 
 /** A bound claim that is deleted by hand would open the way to a duplicate MAC. */

@@ -40,6 +40,8 @@ export const APPLIED_KINDS: readonly AppliedKind[] = [
   kind(RESOURCES.secrets, "configuration", "rest"),
   kind(RESOURCES.services, "configuration", "rest"),
   kind(RESOURCES.podDisruptionBudgets, "configuration", "rest"),
+  kind(RESOURCES.priorityLevelConfigurations, "configuration", "rest"),
+  kind(RESOURCES.flowSchemas, "configuration", "rest"),
   kind(RESOURCES.validatingAdmissionPolicies, "configuration", "rest"),
   kind(RESOURCES.validatingAdmissionPolicyBindings, "configuration", "rest"),
   kind(MAC_POOLS, "configuration"),
@@ -52,14 +54,22 @@ const BY_KIND = new Map(
   APPLIED_KINDS.map((applied) => [kindKey(apiVersionOf(applied.resource), applied.resource.kind), applied]),
 );
 
-/** Throws for a kind that is not in the table: a component may render no other. */
-export function appliedKind(object: {
+interface ApiObject {
   readonly apiVersion?: string | undefined;
   readonly kind?: string | undefined;
-}): AppliedKind {
-  const found = BY_KIND.get(kindKey(object.apiVersion, object.kind));
-  if (found === undefined)
+}
+
+/** Undefined for what is not in the table, such as an entry that a newer version left in the inventory. */
+export function findAppliedKind(object: ApiObject): AppliedKind | undefined {
+  return BY_KIND.get(kindKey(object.apiVersion, object.kind));
+}
+
+/** Throws for a kind that is not in the table: a component may render no other. */
+export function appliedKind(object: ApiObject): AppliedKind {
+  const found = findAppliedKind(object);
+  if (found === undefined) {
     throw new Error(`${object.apiVersion} ${object.kind} is not a kind that the operator applies`);
+  }
   return found;
 }
 

@@ -2,7 +2,14 @@
 
 import { LABEL_VERSION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { APPLY_STAGES, type ApplyStage, appliedKind, REMOVE_STAGES, type RemoveStage } from "./applied-kinds.ts";
+import {
+  APPLY_STAGES,
+  type ApplyStage,
+  appliedKind,
+  findAppliedKind,
+  REMOVE_STAGES,
+  type RemoveStage,
+} from "./applied-kinds.ts";
 import { covers } from "./drift.ts";
 import { fingerprintOf, type Inventory, type InventoryEntry, keyOf } from "./inventory.ts";
 
@@ -47,7 +54,7 @@ export function removals(
   const unwanted = [...inventory].filter(([key]) => !wanted.has(key)).map(([key, entry]) => ({ key, entry }));
   return REMOVE_STAGES.map((stage) => ({
     stage,
-    entries: unwanted.filter(({ entry }) => appliedKind(entry).removal === stage),
+    entries: unwanted.filter(({ entry }) => findAppliedKind(entry)?.removal === stage),
   })).filter(({ entries }) => entries.length > 0);
 }
 

@@ -9,14 +9,14 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { RESOURCES } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
-import { appliedKind } from "./applied-kinds.ts";
+import { appliedKind, findAppliedKind } from "./applied-kinds.ts";
 import { inParallel, messageOf } from "./applier.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
 import { removals } from "./plan.ts";
 
 export interface RemovalResult {
-  /** Keys of what is gone, or never to be removed. */
+  /** Keys of what is gone, is never to be removed, or is of a kind that this version knows nothing of. */
   readonly gone: ReadonlySet<string>;
   /** Components that are still going, with what is waited for. */
   readonly waiting: ReadonlyMap<string, string>;
@@ -44,7 +44,7 @@ export class Remover {
     const waiting = new Map<string, string>();
     const failures: string[] = [];
     for (const [key, entry] of inventory) {
-      if (!wanted.has(key) && appliedKind(entry).removal === undefined) gone.add(key);
+      if (!wanted.has(key) && findAppliedKind(entry)?.removal === undefined) gone.add(key);
     }
     // A component whose pods are still stopping keeps its rights; another component's removal does not wait for it.
     for (const { entries } of removals(inventory, wanted)) {

@@ -54,6 +54,10 @@ describe("the plan", () => {
     expect(removals(inventory(configMap, pool), new Set([keyOf(configMap)]))).toEqual([]);
   });
 
+  it("does not stumble over a kind that another version left in the inventory", () => {
+    expect(removals(inventory(object("new.example/v9", "Gadget", "g")), new Set())).toEqual([]);
+  });
+
   it("sends what is missing, changed by us, or changed by others, and nothing else", () => {
     const wanted = planned(configMap);
     const entry = entryFor(configMap, "linuxBridge", wanted.fingerprint);

@@ -6,6 +6,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { Registry } from "prom-client";
 import { vi } from "vitest";
 import { NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
 import { DEFAULT_NAMESPACE, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../../src/api/names.ts";
@@ -64,6 +65,8 @@ export class InstalledOperator implements AsyncDisposable {
   readonly controlPlane: ControlPlane;
   readonly admin: KubeClient;
   readonly client: CountingClient;
+  /** Of the operator that was started last. */
+  metrics = new Registry();
   /** What the operator logged at warning level and above. */
   readonly warnings: string[] = [];
   #stop = new AbortController();
@@ -89,7 +92,9 @@ export class InstalledOperator implements AsyncDisposable {
 
   start(settings = DEFAULT_SETTINGS): void {
     this.#stop = new AbortController();
-    const operator = new Operator({ client: this.client, settings, identity: "operator-1", log: this.#log() });
+    this.metrics = new Registry();
+    const { client, metrics } = this;
+    const operator = new Operator({ client, settings, identity: "operator-1", log: this.#log(), metrics });
     this.#running = operator.run(this.#stop.signal);
   }
 
