@@ -69,8 +69,23 @@ export class LinkMonitor {
       }
     } catch (error) {
       if (errnoOf(error) !== ENOBUFS) throw error;
+      this.#discardEvents();
       this.#print({ event: "lost" });
       this.#printAll();
+    }
+  }
+
+  /**
+   * What is queued when the socket overflows is older than what was lost: told after the new list, it would bring back
+   * links that are gone. And until the queue has been empty, the kernel drops further events without saying so again.
+   */
+  #discardEvents(): void {
+    for (;;) {
+      try {
+        if (this.#events.receiveEvents().length === 0) return;
+      } catch (error) {
+        if (errnoOf(error) !== ENOBUFS) throw error;
+      }
     }
   }
 

@@ -125,6 +125,26 @@ describe("the link monitor on the real kernel", () => {
     expect((await until(synced)).find(named("link", "br1"))).toMatchObject({ kind: "bridge" });
   });
 
+  it("does not bring back, after a loss, a link whose end was among what was lost", async () => {
+    await node.ip("link", "add", "br1", "type", "bridge");
+    const { until, process } = bind(await monitor());
+    await until(synced);
+    process.kill("SIGSTOP");
+    await node.ip("link", "add", "early", "type", "bridge");
+    const changes = Array.from({ length: 5000 }, (_, i) => `link set br1 txqueuelen ${i + 1}`);
+    const batch = await node.run(["sh", "-c", "exec ip -batch -"], {
+      env: { PATH: ipPath() },
+      input: changes.join("\n"),
+    });
+    expect(batch).toMatchObject({ code: 0 });
+    await node.ip("link", "delete", "early");
+    process.kill("SIGCONT");
+    await until(({ event }) => event === "lost");
+    await until(synced);
+    await node.ip("link", "add", "late", "type", "bridge");
+    expect(await until(named("link", "late"))).toEqual([expect.objectContaining({ name: "late" })]);
+  });
+
   it("needs no privilege", async () => {
     const drop = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"];
     const user = process.getuid?.() === 0 ? ["--reuid=65534", "--regid=65534", "--clear-groups"] : [];
