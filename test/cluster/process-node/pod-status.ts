@@ -22,7 +22,7 @@ export function podStatus(facts: PodFacts): PodStatus {
   const phase = podPhase(facts);
   const containersReady = phase === "Running" && !facts.stopping && facts.containers.every(({ ready }) => ready);
   const generation = pod.metadata.generation;
-  const condition = (type: string, holds: boolean, reason?: string): PodCondition => {
+  const condition = (type: string, holds: boolean, reason: string): PodCondition => {
     const status = holds ? "True" : "False";
     const before = facts.previous.find((each) => each.type === type);
     return {
@@ -30,7 +30,8 @@ export function podStatus(facts: PodFacts): PodStatus {
       status,
       lastTransitionTime: before?.status === status ? (before.lastTransitionTime ?? facts.now) : facts.now,
       ...(generation === undefined ? {} : { observedGeneration: generation }),
-      ...(holds || reason === undefined ? {} : { reason }),
+      // Conditions are merged by type, so an earlier reason has to be taken back.
+      reason: holds ? "" : reason,
     };
   };
   return {
@@ -40,7 +41,7 @@ export function podStatus(facts: PodFacts): PodStatus {
     hostIPs: [{ ip: hostIp }],
     ...(podIp === undefined ? {} : { podIP: podIp, podIPs: [{ ip: podIp }] }),
     conditions: [
-      condition("PodReadyToStartContainers", podIp !== undefined),
+      condition("PodReadyToStartContainers", podIp !== undefined, "SandboxNotReady"),
       condition("Initialized", facts.initialized, "ContainersNotInitialized"),
       condition("ContainersReady", containersReady, "ContainersNotReady"),
       condition("Ready", containersReady, "ContainersNotReady"),

@@ -31,6 +31,8 @@ export class Pod {
   readonly #containers = new Map<string, Container>();
   readonly #startTime = timestamp();
   readonly #lives: Promise<void>;
+  /** Container statuses of the node's life before this one. */
+  readonly #before: readonly ContainerStatus[];
   #object: PodObject;
   #network: PodNetwork | undefined;
   #networkReady = false;
@@ -42,7 +44,9 @@ export class Pod {
   constructor(object: PodObject, context: PodContext) {
     this.#object = object;
     this.#context = context;
-    this.#conditions = object.status?.conditions ?? [];
+    const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = object.status ?? {};
+    this.#conditions = conditions;
+    this.#before = [...containerStatuses, ...initContainerStatuses];
     this.#status = new StatusWriter(context.client, object, () => this.#currentStatus(), context.log);
     this.#lives = this.#live().catch((error: unknown) => {
       if (!this.#stop.signal.aborted) context.log(`pod ${this.key}: ${error instanceof Error ? error.stack : error}`);
@@ -187,8 +191,7 @@ export class Pod {
 
   /** A pod that ran here before the node was switched off goes on counting. */
   #earlierStarts(container: string): number {
-    const { containerStatuses = [], initContainerStatuses = [] } = this.#object.status ?? {};
-    const before = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === container);
+    const before = this.#before.find(({ name }) => name === container);
     return before?.containerID === undefined ? 0 : before.restartCount + 1;
   }
 
