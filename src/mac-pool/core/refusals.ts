@@ -7,7 +7,6 @@ import {
   MAX_SHOWN_CHARS,
 } from "./limits.ts";
 import { describeParty, type Party } from "./party.ts";
-import type { PoolCounts } from "./pool.ts";
 
 /**
  * Every refusal of the MAC pool: a stable code (the `reason` of metrics and of the denial list) and a text that says
@@ -112,11 +111,12 @@ export function tooManyInterfaces(party: Party, count: number): Refusal {
   };
 }
 
-export function full(pool: string, counts: PoolCounts): Refusal {
+/** `capacity` addresses are taken, those of requests that are being answered at this moment included. */
+export function full(pool: string, capacity: number): Refusal {
   return {
     code: "MACPOOL_FULL",
     message:
-      `the range is full: MACPool ${pool} has ${counts.capacity} addresses and ${counts.used} are in use. ` +
+      `the range is full: all ${capacity} addresses of MACPool ${pool} are in use. ` +
       "Add a range to it, or delete objects that are no longer needed.",
   };
 }

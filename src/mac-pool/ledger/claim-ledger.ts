@@ -143,7 +143,9 @@ export class ClaimLedger {
     const wanted = request.wishes.filter((wish) => wish.mac === undefined).length;
     const mac = index.draw(pool, random(), clock.now()) ?? pool.oldestQuarantined();
     const { free, quarantined } = pool.counts;
-    return mac === undefined || wanted > free + quarantined ? refuse(full(pool.name, pool.counts)) : { ok: true, mac };
+    return mac === undefined || wanted > free + quarantined
+      ? refuse(full(pool.name, pool.counts.capacity))
+      : { ok: true, mac };
   }
 
   /** Nothing is free: the address that has rested longest is better than none. */
@@ -151,7 +153,7 @@ export class ClaimLedger {
     const { clock, index, store } = this.#options;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = pool.takeOldestQuarantined();
-      if (mac === undefined) return refuse(full(pool.name, pool.counts));
+      if (mac === undefined) return refuse(full(pool.name, pool.counts.capacity));
       const before = await store.read(mac, signal);
       const owner = ownerOf({ ...request.party, ...wish }, new Date(clock.now()).toISOString());
       try {

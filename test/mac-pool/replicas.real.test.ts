@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "./eventually.ts";
+import { machine, macsOf, PoolBed } from "./pool-bed.ts";
+
+const BURST = 60;
+const SMALL = 10;
+
+describe("several replicas on a real API server", () => {
+  let bed: PoolBed;
+
+  beforeAll(async () => {
+    bed = await PoolBed.start();
+    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
+    await bed.createPool("default", {
+      ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }],
+      quarantineSeconds: 1,
+    });
+    await bed.registerWebhooks();
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  const create = (vm: KubeObject): Promise<KubeObject | Error> =>
+    bed.admin.create(KINDS.virtualMachines, vm).catch((error: Error) => error);
+  const created = (results: readonly (KubeObject | Error)[]): KubeObject[] =>
+    results.filter((result): result is KubeObject => !(result instanceof Error));
+  const machines = async (): Promise<KubeObject[]> => (await bed.admin.list(KINDS.virtualMachines)).items;
+
+  /** Straight from the VMs: two of them with one address, whatever the claims say. */
+  async function duplicates(): Promise<string[]> {
+    const all = (await machines()).flatMap(macsOf).filter((mac) => mac !== undefined);
+    return all.filter((mac, index) => all.indexOf(mac) !== index);
+  }
+
+  async function removeAll(): Promise<void> {
+    for (const vm of await machines()) {
+      await bed.admin.delete(KINDS.virtualMachines, { name: vm.metadata.name ?? "", namespace: "default" });
+    }
+  }
+
+  async function allFree(): Promise<void> {
+    await eventually("every address is free again", async () => (await bed.claims()).length === 0);
+  }
+
+  it("never give one address to two VMs that are created at the same time", async () => {
+    const results = await Promise.all(
+      Array.from({ length: BURST }, (_, i) => create(machine(`burst-${i}`, "default", [{ name: "a" }, { name: "b" }]))),
+    );
+    expect(created(results)).toHaveLength(BURST);
+    expect(await duplicates()).toEqual([]);
+    await eventually("every claim is bound", async () => {
+      const claims = await bed.claims();
+      return claims.length === 2 * BURST && claims.every((claim) => claim.status?.phase === "Bound");
+    });
+    const both = await Promise.all(["one", "two"].map((name) => bed.metrics(name)));
+    expect(both.every((text) => text.includes('allocations_total{kind="VirtualMachine",origin="automatic"}'))).toBe(
+      true,
+    );
+    await removeAll();
+    await allFree();
+  });
+
+  it("admit exactly one of many VMs that ask for the same address at the same time", async () => {
+    const asking = Array.from({ length: BURST }, (_, i) =>
+      create(machine(`same-${i}`, "default", [{ name: "a", macAddress: "02:00:00:00:00:aa" }])),
+    );
+    const results = await Promise.all(asking);
+    expect(created(results)).toHaveLength(1);
+    const refused = results.filter((result) => result instanceof Error);
+    expect(refused.every(({ message }) => /is in use by VirtualMachine default\/same-\d+ \(a\)/.test(message))).toBe(
+      true,
+    );
+    await removeAll();
+    await allFree();
+  });
+
+  it("give out the last address of a pool and say that it is full then, also when resting ones are used", async () => {
+    await bed.admin.patch(
+      KINDS.pools,
+      { name: "default" },
+      {
+        type: "merge",
+        body: { spec: { ranges: [{ start: "02:aa:00:00:00:00", end: "02:aa:00:00:00:09" }], quarantineSeconds: 300 } },
+      },
+    );
+    await eventually("every replica knows the new range", async () => {
+      const texts = await Promise.all(["one", "two"].map((name) => bed.metrics(name)));
+      return texts.every((text) => text.includes(`kubevirt_macpool_capacity{pool="default"} ${SMALL}\n`));
+    });
+    const more = SMALL + 3;
+    const vm = (i: number) => machine(`full-${i}`, "default", [{ name: "a" }]);
+    const results = await Promise.all(Array.from({ length: more }, (_, i) => create(vm(i))));
+    expect(created(results)).toHaveLength(SMALL);
+    const [refused] = results.filter((result) => result instanceof Error);
+    expect(refused?.message).toContain("the range is full: all 10 addresses of MACPool default are in use");
+    expect(await duplicates()).toEqual([]);
+    const name = created(results)[0]?.metadata.name ?? "";
+    await bed.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
+    await eventually("its address rests", async () =>
+      (await bed.claims()).some((claim) => claim.status?.phase === "Quarantined"),
+    );
+    await eventually(
+      "the resting address is used",
+      async () => !((await create(machine("reuse", "default", [{ name: "a" }]))) instanceof Error),
+    );
+    expect(await duplicates()).toEqual([]);
+    await bed.admin.patch(
+      KINDS.pools,
+      { name: "default" },
+      {
+        type: "merge",
+        body: { spec: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }], quarantineSeconds: 1 } },
+      },
+    );
+    await eventually("what has stayed outside is reported", async () => {
+      return (await bed.admin.get(KINDS.pools, { name: "default" })).status?.outOfRange === SMALL;
+    });
+    await removeAll();
+    await allFree();
+  });
+
+  it("go on without a duplicate or a leak when the leader is killed in the middle of creations and deletions", async () => {
+    const leader = await bed.leader();
+    const first = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => create(machine(`before-${i}`, "default", [{ name: "a" }]))),
+    );
+    const during = Array.from({ length: BURST }, (_, i) =>
+      create(machine(`during-${i}`, "default", [{ name: "a" }, { name: "b" }])),
+    );
+    const removals = created(first).map((vm) =>
+      bed.admin.delete(KINDS.virtualMachines, { name: vm.metadata.name ?? "", namespace: "default" }),
+    );
+    await bed.killReplica(leader);
+    const results = await Promise.all(during);
+    await Promise.all(removals);
+    expect(await duplicates()).toEqual([]);
+    await bed.startReplica("three");
+    expect(await create(machine("after", "default", [{ name: "a" }]))).not.toBeInstanceOf(Error);
+    const alive = created(results).length * 2 + 1;
+    await eventually("the next leader binds what lives and frees what does not", async () => {
+      const bound = (await bed.claims()).filter((claim) => claim.status?.phase === "Bound");
+      return bound.length === alive;
+    });
+    expect(await duplicates()).toEqual([]);
+  });
+
+  it("finish what they are asked and end with exit code 0 on SIGTERM, without a failed creation", async () => {
+    const leader = await bed.leader();
+    let stopped = false;
+    const stopping = bed.stopReplica(leader).finally(() => {
+      stopped = true;
+    });
+    const results: (KubeObject | Error)[] = [];
+    for (let i = 0; !stopped; i++) results.push(await create(machine(`rolling-${i}`, "default", [{ name: "a" }])));
+    expect(await stopping).toBe(0);
+    expect(results.filter((result) => result instanceof Error)).toEqual([]);
+    expect(await duplicates()).toEqual([]);
+  });
+});
