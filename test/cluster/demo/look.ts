@@ -24,6 +24,7 @@ export interface Entry {
 const LABEL_COLUMNS = 17;
 const STATUS_COLUMNS = 15;
 const TIME_COLUMNS = 8;
+const BAR_COLUMNS = 13;
 const MIN_COLUMNS = 60;
 const MAX_COLUMNS = 110;
 const DETAIL_INDENT = 2;
@@ -134,7 +135,7 @@ function rightAligned(entry: Entry): string {
 
 /** One line for something under way, cut to the terminal's width so that it can be overwritten. */
 export function renderProgress(label: string, text: string, fraction: number | undefined, look: Look): string {
-  const bar = fraction === undefined ? "" : ` ${progressBar(fraction, 17)} ${Math.floor(fraction * 100)}%`;
+  const bar = fraction === undefined ? "" : ` ${progressBar(fraction, BAR_COLUMNS)} ${Math.floor(fraction * 100)}%`;
   const room = look.columns - 1 - LABEL_COLUMNS - bar.length;
   const words = shown(text, look);
   const cut = words.length <= room ? words : `${words.slice(0, Math.max(0, room - 3))}...`;

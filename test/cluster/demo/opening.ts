@@ -35,6 +35,7 @@ export async function open(
   await using opening = new AsyncDisposableStack();
   const timings: Record<string, number> = {};
   const cluster = opening.use(await startNodes(screen, timings));
+  signal.throwIfAborted();
   const client = opening.use(await cluster.client());
   const tools = await toolFolder(prepared);
   opening.defer(() => rm(tools, { recursive: true, force: true }));

@@ -58,7 +58,7 @@ async function controlPlane(screen: Screen): Promise<Binaries> {
   return binaries;
 }
 
+/** Short enough to stay beside a bar in 80 columns. */
 export function describeBuild({ phase, program }: BuildProgress): string {
-  if (phase !== "building") return phase;
-  return `building Kubernetes ${KUBERNETES_VERSION} (once, 6 min on 2 cores) ${program ?? ""}`;
+  return phase === "building" && program !== undefined ? `${program} (once, about 6 min)` : phase;
 }

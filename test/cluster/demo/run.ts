@@ -18,19 +18,32 @@ import { STEPS } from "./steps.ts";
 import { messageOf, Story, type StoryListener } from "./story.ts";
 
 const USAGE = "usage: npm run demo [-- --check]\n";
+const WRONG_USAGE = 2;
 const INTERRUPTED = 130;
 
 class Stopped extends Error {
   override readonly name = "Stopped";
 }
 
-const { values: options } = parseArgs({
-  options: { check: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
-});
+const options = readOptions();
 const screen = new Screen(process.stdout, lookOf(process.env, process.stdout));
 const story = new Story<Stage>(STEPS);
 const stop = new AbortController();
+const stopped = new Promise<never>((_, reject) => {
+  stop.signal.addEventListener("abort", () => reject(stop.signal.reason), { once: true });
+});
+stopped.catch(() => {});
 let reported = false;
+
+function readOptions(): { readonly check: boolean; readonly help: boolean } {
+  const flag = { type: "boolean", default: false } as const;
+  try {
+    return parseArgs({ options: { check: flag, help: flag } }).values;
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n${USAGE}`);
+    process.exit(WRONG_USAGE);
+  }
+}
 
 function report(reason: string): void {
   if (!options.check || reported) return;
@@ -51,8 +64,7 @@ async function perform(): Promise<number> {
   const hint = options.check ? "" : ". Ctrl-C stops it and removes everything.";
   screen.line(`Cluster network addons: demo on this machine${hint}`);
   screen.line();
-  const prepared = await prepare(screen);
-  stop.signal.throwIfAborted();
+  const prepared = await Promise.race([prepare(screen), stopped]);
   let current = "";
   const note = (text: string): void => screen.progress(current, text);
   await using opened = await open(prepared, screen, note, stop.signal);
@@ -72,7 +84,7 @@ async function stayUp(opened: Opened): Promise<void> {
   screen.progress("", "putting the addons and two VMs back");
   await putBack(opened.stage, stop.signal);
   invite(screen, opened);
-  await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
+  await stopped.catch(() => {});
   screen.line();
   screen.line("Removing everything.");
 }
@@ -88,6 +100,7 @@ function listener(stage: Stage, begin: (label: string) => void): StoryListener {
       screen.end({ label: label(name, index), ...told, status: "ok", good: true, ms });
     },
     failed({ name, ms }, index, error) {
+      if (error instanceof Stopped) return;
       screen.end({ label: label(name, index), text: messageOf(error), status: "FAILED", good: false, ms });
     },
   };
@@ -99,17 +112,23 @@ async function main(): Promise<number> {
     return 0;
   }
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(name, () => stop.abort(new Stopped(`stopped by ${name}`)));
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(INTERRUPTED);
+      stop.abort(new Stopped(`stopped by ${name}`));
+    });
   }
   process.on("uncaughtException", crash);
   process.on("unhandledRejection", crash);
   try {
     const code = await perform();
-    report(code === 0 ? "" : "an earlier step failed");
+    report("");
     return code;
-  } catch (error) {
+  } catch (thrown) {
+    // Ctrl-C reaches the children too, so what was thrown may be their end.
+    const error: unknown = stop.signal.aborted ? stop.signal.reason : thrown;
     const expected = error instanceof MissingRequirement || error instanceof BuildError || error instanceof Stopped;
     const text = expected || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message);
+    screen.line();
     process.stderr.write(`${text}\n`);
     report(messageOf(error));
     return error instanceof Stopped ? INTERRUPTED : 1;

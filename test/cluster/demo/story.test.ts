@@ -29,13 +29,24 @@ describe("a story", () => {
     });
     const story = new Story([holds, breaks, step("later", async () => ({ text: "" }))]);
     expect(await story.tell(null, silent, never)).toBe(false);
-    const report = story.report("breaks failed");
+    const report = story.report("ignored");
     expect(report.ok).toBe(false);
     expect(report.steps).toMatchObject([
       { name: "holds", ok: true },
       { name: "breaks", ok: false, values: { seen: "half", error: "no such bridge: ENODEV" } },
-      { name: "later", ok: false, ms: 0, values: { notRun: "breaks failed" } },
+      { name: "later", ok: false, ms: 0, values: { notRun: "breaks did not hold" } },
     ]);
+  });
+
+  it("says in its first step why it never began", () => {
+    const story = new Story([holds, step("later", async () => ({ text: "" }))]);
+    expect(story.report("go not found")).toEqual({
+      ok: false,
+      steps: [
+        { name: "holds", ok: false, ms: 0, values: { error: "go not found" } },
+        { name: "later", ok: false, ms: 0, values: { notRun: "holds did not hold" } },
+      ],
+    });
   });
 
   it("gives up on a step at its limit, also when the step ignores the signal", async () => {

@@ -87,21 +87,18 @@ export class Story<Stage> {
     }
   }
 
-  /** `reason` says why steps that never ran did not. */
+  /** `reason` says why the story ended where it did; the steps after that name the one that did not hold. */
   report(reason: string): Report {
     const results = [...this.#results];
     if (this.#current !== undefined) {
       const { name, startedMs, values } = this.#current;
-      results.push({
-        name,
-        ok: false,
-        ms: Math.round(performance.now() - startedMs),
-        values: { ...values, error: reason },
-      });
+      const ms = Math.round(performance.now() - startedMs);
+      results.push({ name, ok: false, ms, values: { ...values, error: reason } });
     }
-    const ran = new Set(results.map((result) => result.name));
-    for (const { name } of this.#steps) {
-      if (!ran.has(name)) results.push({ name, ok: false, ms: 0, values: { notRun: reason } });
+    for (const { name } of this.#steps.slice(results.length)) {
+      const failed = results.find((result) => !result.ok);
+      const values = failed === undefined ? { error: reason } : { notRun: `${failed.name} did not hold` };
+      results.push({ name, ok: false, ms: 0, values });
     }
     return { ok: results.every((result) => result.ok), steps: results };
   }

@@ -51,3 +51,9 @@ export async function checksums(stage: Stage, node: string): Promise<Map<string,
     .flatMap((match): [string, string][] => (match === null ? [] : [[match[2] ?? "", match[1] ?? ""]]));
   return new Map(files.sort(([left], [right]) => left.localeCompare(right)));
 }
+
+/** Every file under a folder of the node, also hidden ones; none when there is no such folder. */
+export async function filesIn(stage: Stage, node: string, folder: string): Promise<string[]> {
+  const script = `[ ! -d ${folder} ] || find ${folder} ! -type d`;
+  return (await onNode(stage, node, ["sh", "-c", script])).split("\n").filter((line) => line !== "");
+}

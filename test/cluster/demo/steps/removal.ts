@@ -16,7 +16,7 @@ import { NAMESPACE, NODE_A, NODE_B, virtualMachine } from "../objects.ts";
 import { CLAIMS, CONFIGS, getIfThere, kubectl, kubectlApply, type Stage } from "../stage.ts";
 import type { Step, Values } from "../story.ts";
 import { workloads } from "../workloads.ts";
-import { checksums } from "./cni-plugins.ts";
+import { CNI_DIRECTORY, filesIn } from "./cni-plugins.ts";
 import { requestOf } from "./first-vm.ts";
 import { bridges } from "./node-resources.ts";
 
@@ -118,11 +118,11 @@ async function removeEverything(stage: Stage, values: Values, signal: AbortSigna
   );
   values.allGoneMs = Math.round(performance.now() - startedMs);
   values.objectsRemoved = before.length;
-  values.nodeResources = {};
-  values.cniFiles = {};
+  values.left = left;
+  values.claimsLeft = await claimNames(stage);
 }
 
-/** Objects of the operator, CNI executables and node resources that are there now. */
+/** Objects of the operator, files in CNI directories and node resources that are there now. */
 async function whatIsLeft(stage: Stage): Promise<string[]> {
   const config = await getIfThere(stage, CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
   const left = [
@@ -132,7 +132,7 @@ async function whatIsLeft(stage: Stage): Promise<string[]> {
   for (const node of [NODE_A, NODE_B]) {
     const object = await stage.client.get(RESOURCES.nodes, { name: node });
     left.push(...Object.keys(bridges(object)).map((name) => `${name} of ${node}`));
-    left.push(...[...(await checksums(stage, node)).keys()].map((name) => `CNI executable ${name} on ${node}`));
+    left.push(...(await filesIn(stage, node, CNI_DIRECTORY)).map((name) => `${name} on ${node}`));
   }
   return left;
 }
