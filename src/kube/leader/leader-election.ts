@@ -76,7 +76,8 @@ export class LeaderElector {
 
   /**
    * Campaigns until the signal aborts; whenever elected, runs `lead`, and campaigns again after losing. Releases the
-   * lease at the end. If `lead` returns or throws while leading, the lease is released and `run` does the same.
+   * lease at the end. If `lead` returns or throws while leading, the lease is released and `run` does the same. `lead`
+   * must come back once its signal aborts: until then there is no new campaign.
    */
   async run(signal: AbortSignal, lead: (leaderSignal: AbortSignal) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
