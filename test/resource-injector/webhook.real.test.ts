@@ -169,6 +169,12 @@ describe("the resource injector behind a real API server", () => {
     expect((refusal as ApiError).message).toContain("NetworkAttachmentDefinition default/absent");
   });
 
+  it("admits pods as they are where the cluster has no NetworkAttachmentDefinitions", async () => {
+    await admin.delete(RESOURCES.crds, { name: nadCrd.metadata.name });
+    const pod = await vi.waitFor(() => createPod("absent"), WITHIN);
+    expect(pod.spec?.containers[0]?.resources).toEqual({});
+  });
+
   it("holds its certificates through its own leader election, and gives the lease back when it stops", async () => {
     const lease = await admin.get(RESOURCES.leases, { namespace: NAMESPACE, name: HOOK });
     expect(lease.spec?.holderIdentity).toBe("linux-bridge-webhook-1");
