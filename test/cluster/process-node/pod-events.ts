@@ -25,7 +25,7 @@ export class PodEvents {
     if (now - (this.#said.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
     this.#said.set(key, now);
     const event = {
-      metadata: { generateName: `${name.slice(0, 200)}.`, namespace },
+      metadata: { generateName: `${name.slice(0, 200)}-`, namespace },
       eventTime: new Date().toISOString().replace("Z", "000Z"),
       type: "Warning",
       reason,

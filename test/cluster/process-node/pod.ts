@@ -117,6 +117,7 @@ export class Pod {
   /** A failed attempt leaves nothing behind; the next one starts with a new namespace, as a runtime does. */
   async #makeNetwork(): Promise<void> {
     const { networks, multus, events } = this.#context;
+    let said = "";
     for (;;) {
       this.#stop.signal.throwIfAborted();
       let network: PodNetwork | undefined;
@@ -128,7 +129,8 @@ export class Pod {
       } catch (error) {
         if (network !== undefined) await networks.remove(network);
         const message = error instanceof Error ? error.message : String(error);
-        this.#context.log(`network of ${this.key}: ${message}`);
+        if (message !== said) this.#context.log(`network of ${this.key}: ${message}`);
+        said = message;
         events.warn(this.#object, "FailedCreatePodSandBox", message);
         await systemClock.sleep(NETWORK_RETRY_MS, this.#stop.signal);
       }

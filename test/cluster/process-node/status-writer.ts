@@ -18,6 +18,7 @@ export class StatusWriter {
   #gone = false;
   #writing: Promise<void> | undefined;
   #written = "";
+  #complaint = "";
 
   constructor(client: KubeClient, pod: Pod, current: () => PodStatus, log: (line: string) => void) {
     this.#client = client;
@@ -57,7 +58,7 @@ export class StatusWriter {
       if (text === this.#written) continue;
       try {
         // The uid keeps it from a later pod of this name.
-        const body = { metadata: { uid: this.#uid }, status };
+        const body = { metadata: { uid: this.#uid }, status: replacingAddresses(status) };
         await this.#client.patch(RESOURCES.pods, this.#ref, { type: "strategic", body }, { subresource: "status" });
         this.#written = text;
       } catch (error) {
@@ -65,10 +66,23 @@ export class StatusWriter {
           this.close();
           return;
         }
-        this.#log(`status of ${this.#ref.name}: ${error instanceof Error ? error.message : error}`);
+        const complaint = `status of ${this.#ref.name}: ${error instanceof Error ? error.message : error}`;
+        if (complaint !== this.#complaint) this.#log(complaint);
+        this.#complaint = complaint;
         this.#dirty = true;
         await systemClock.sleep(RETRY_MS);
       }
     }
   }
+}
+
+/** Addresses are merged by value; those of an earlier sandbox must go. */
+function replacingAddresses(status: PodStatus): object {
+  const replaced = (addresses: readonly object[]): object[] => [{ $patch: "replace" }, ...addresses];
+  const { podIPs, hostIPs } = status;
+  return {
+    ...status,
+    ...(podIPs === undefined ? {} : { podIPs: replaced(podIPs) }),
+    ...(hostIPs === undefined ? {} : { hostIPs: replaced(hostIPs) }),
+  };
 }

@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, it } from "vitest";
+import { startCluster } from "./cluster.ts";
+import { eventually } from "./eventually.ts";
+
+/** A program that starts a cluster, says where its state is, and stays. */
+const program = `
+  const { startCluster } = await import(${JSON.stringify(join(import.meta.dirname, "cluster.ts"))});
+  const cluster = await startCluster({ nodes: [{ name: "node-a" }] });
+  await cluster.kubectl(["run", "guest", "--image=test/guest:dev"]);
+  await cluster.kubectl(["wait", "--for=condition=Ready", "pod/guest"]);
+  console.log(cluster.logDirectory);
+  setInterval(() => {}, 1e9);`;
+
+/** Processes that have the text in their command line or see it among their mounts. */
+function processesWith(text: string): string[] {
+  const holds = (file: string): boolean => {
+    try {
+      return readFileSync(file, "utf8").includes(text);
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
+    .filter((pid) => holds(`/proc/${pid}/cmdline`) || holds(`/proc/${pid}/mountinfo`));
+}
+
+async function startElsewhere(): Promise<{ readonly kill: () => void; readonly directory: string }> {
+  const args = ["--input-type=module", "--eval", program];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+  return { kill: () => child.kill("SIGKILL"), directory: String(value).replace(/\/logs$/, "") };
+}
+
+describe("the end of a cluster", () => {
+  it("leaves no process and no mount when its starter is killed, and the next start removes its files", async () => {
+    const { kill, directory } = await startElsewhere();
+    expect(processesWith(directory).length).toBeGreaterThan(5);
+    kill();
+    await eventually(async () => expect(processesWith(directory)).toEqual([]));
+    await using _next = await startCluster({ nodes: [] });
+    expect(readdirSync(join(directory, ".."))).not.toContain(directory.split("/").at(-1));
+  });
+
+  it("comes after clusters beside it, which are not touched", async () => {
+    await using one = await startCluster({ nodes: [{ name: "node-a" }] });
+    const other = await startCluster({ nodes: [{ name: "node-a" }] });
+    const directory = join(other.logDirectory, "..");
+    expect(other.url).not.toBe(one.url);
+    await other[Symbol.asyncDispose]();
+    expect(processesWith(directory)).toEqual([]);
+    expect((await one.kubectl(["get", "node", "node-a"])).code).toBe(0);
+  });
+
+  it("is an error with the tail of the log when a part ends by itself", async () => {
+    const crash = Promise.withResolvers<Error>();
+    await using cluster = await startCluster({ nodes: [{ name: "node-a" }], onCrash: crash.resolve });
+    await cluster.exec("node-a", ["sh", "-c", "echo last words > /proc/$PPID/fd/1; kill -KILL $PPID"]).catch(() => {});
+    expect((await crash.promise).message).toMatch(/^node node-a ended by itself .*last words/s);
+  });
+});
