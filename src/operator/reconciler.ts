@@ -122,7 +122,7 @@ export class Reconciler {
     if (left.size > 0) {
       if (gone.size > 0) await this.#records.saveInventory(left, this.#decoration(config), signal);
       const message = [...waiting].map(([component, reason]) => `${component}: ${reason}`).join("; ");
-      this.#options.log.info({ waiting: message }, "teardown goes on");
+      this.#options.log.debug({ waiting: message }, "teardown goes on");
       if (failures.length > 0) throw new Error(failures.join("\n"));
       return { requeueAfterMs: WAITING_RECHECK_MS };
     }

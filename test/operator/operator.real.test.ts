@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { CRDS } from "../../src/api/crds.ts";
-import { MAC_CLAIMS, MAC_POOLS } from "../../src/api/kinds.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAC_POOLS } from "../../src/api/kinds.ts";
 import type { MACPool } from "../../src/api/mac-pool.ts";
-import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
+import { APPLIED_CONFIG_MAP } from "../../src/api/names.ts";
+import type { Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
 import { appliedKind } from "../../src/operator/convergence/applied-kinds.ts";
+import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
-import { CONFIGS, InstalledOperator, NAMESPACE, WITHIN } from "./support/installed-operator.ts";
+import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
 const POOLS: Resource<MACPool> = MAC_POOLS;
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
@@ -30,18 +31,6 @@ describe("the operator on a real API server, with the rights of the release", ()
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  const until = (holds: () => Promise<boolean>): Promise<unknown> => vi.waitUntil(holds, WITHIN);
-
-  async function isThere(resource: Resource, ref: { name: string; namespace?: string }): Promise<boolean> {
-    return (await cluster.find(resource, ref)) !== undefined;
-  }
-
-  function exists(object: KubeObject): Promise<boolean> {
-    const { name = "", namespace } = object.metadata;
-    const ref = namespace === undefined ? { name } : { name, namespace };
-    return isThere(appliedKind(object).resource, ref);
-  }
-
   async function reasons(): Promise<string[]> {
     const { items } = await cluster.admin.list(RESOURCES.events, { namespace: "default" });
     return items.filter(({ regarding }) => regarding?.kind === "NetworkAddonsConfig").map(({ reason = "" }) => reason);
@@ -53,7 +42,7 @@ describe("the operator on a real API server, with the rights of the release", ()
     const label = { metadata: { labels: { woken: String(before) } } };
     await cluster.admin.patch(RESOURCES.daemonSets, MARKER, { type: "merge", body: label });
     // Two reads a reconcile: the record of what was applied, and the inventory.
-    await until(async () => cluster.client.reads >= before + 2);
+    await cluster.until(async () => cluster.client.reads >= before + 2);
   }
 
   it("is installed again without a change", async () => {
@@ -63,18 +52,18 @@ describe("the operator on a real API server, with the rights of the release", ()
 
   it("deploys what is asked for and reports it", async () => {
     expect(await cluster.applyConfig(BOTH)).toMatchObject({ code: 0 });
-    await until(async () => (await cluster.condition("Progressing")) === "True");
+    await cluster.until(async () => (await cluster.condition("Progressing")) === "True");
     expect(await cluster.condition("Available")).toBe("False");
     await cluster.rollOutUntilAvailable();
 
     const missing = [];
-    for (const object of renderEverything(DEFAULT_SETTINGS)) if (!(await exists(object))) missing.push(object);
+    for (const object of renderEverything(DEFAULT_SETTINGS)) if (!(await cluster.exists(object))) missing.push(object);
     expect(missing).toEqual([]);
     const status = (await cluster.config())?.status;
     expect(status).toMatchObject({ observedVersion: "0.1.0", operatorVersion: "0.1.0", targetVersion: "0.1.0" });
     expect(status?.containers).toHaveLength(5);
     expect(status?.components?.map(({ phase }) => phase)).toEqual(["Available", "Available"]);
-    await until(async () => (await reasons()).includes("Available"));
+    await cluster.until(async () => (await reasons()).includes("Available"));
     expect((await reasons()).sort()).toEqual(["Available", "Progressing"]);
   });
 
@@ -87,8 +76,7 @@ describe("the operator on a real API server, with the rights of the release", ()
       namespace: NAMESPACE,
     });
     expect(configMap?.data).toEqual({ RANGE_START: range?.start, RANGE_END: range?.end });
-    const name = "cluster-networks-addons-operator-applied-cluster";
-    const record = await cluster.find(RESOURCES.configMaps, { name, namespace: NAMESPACE });
+    const record = await cluster.find(RESOURCES.configMaps, { name: APPLIED_CONFIG_MAP, namespace: NAMESPACE });
     expect(JSON.parse(record?.data?.applied ?? "")).toMatchObject({
       kubeMacPool: { rangeStart: range?.start, rangeEnd: range?.end },
       imagePullPolicy: "IfNotPresent",
@@ -117,18 +105,28 @@ describe("the operator on a real API server, with the rights of the release", ()
       const { name = "", namespace } = object.metadata;
       const before = await cluster.find(appliedKind(object).resource, { name, namespace });
       await cluster.admin.delete(appliedKind(object).resource, { name, namespace });
-      await until(async () => {
+      await cluster.until(async () => {
         const after = await cluster.find(appliedKind(object).resource, { name, namespace });
         return after !== undefined && after.metadata.uid !== before?.metadata.uid;
       });
     }
   });
 
+  it("brings back its own records with the same range", async () => {
+    const before = await cluster.find(POOLS, { name: "default" });
+    for (const name of [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]) {
+      await cluster.admin.delete(RESOURCES.configMaps, { name, namespace: NAMESPACE });
+      await cluster.until(() => cluster.isThere(RESOURCES.configMaps, { name, namespace: NAMESPACE }));
+    }
+    await wake();
+    expect((await cluster.find(POOLS, { name: "default" }))?.spec).toEqual(before?.spec);
+  });
+
   it("repairs its own fields at once and leaves those of others", async () => {
     const spec = { replicas: 7, template: { spec: { serviceAccountName: "default" } } };
     const body = { metadata: { labels: { theirs: "yes", app: "not-theirs" } }, spec };
     await cluster.admin.patch(RESOURCES.deployments, MANAGER, { type: "merge", body });
-    await until(async () => {
+    await cluster.until(async () => {
       const live = await cluster.find(RESOURCES.deployments, MANAGER);
       return live?.spec?.template.spec?.serviceAccountName === "kubemacpool-sa" && live.spec.replicas === 2;
     });
@@ -139,7 +137,7 @@ describe("the operator on a real API server, with the rights of the release", ()
   it("repairs rights that somebody widened", async () => {
     const ops = [{ op: "add" as const, path: "/rules/-", value: { apiGroups: ["*"], resources: ["*"], verbs: ["*"] } }];
     await cluster.admin.patch(RESOURCES.clusterRoles, { name: "bridge-marker-cr" }, { type: "json", ops });
-    await until(async () => {
+    await cluster.until(async () => {
       const role = await cluster.find(RESOURCES.clusterRoles, { name: "bridge-marker-cr" });
       return role?.rules?.length === 3;
     });
@@ -157,7 +155,7 @@ describe("the operator on a real API server, with the rights of the release", ()
     const hook = await cluster.admin.patch(RESOURCES.mutatingWebhookConfigurations, MUTATOR, { type: "json", ops });
     const timeout = [{ op: "replace" as const, path: "/webhooks/0/timeoutSeconds", value: 3 }];
     await cluster.admin.patch(RESOURCES.mutatingWebhookConfigurations, MUTATOR, { type: "json", ops: timeout });
-    await until(async () => {
+    await cluster.until(async () => {
       const live = await cluster.find(RESOURCES.mutatingWebhookConfigurations, MUTATOR);
       return live?.webhooks?.[0]?.timeoutSeconds === 10;
     });
@@ -173,7 +171,7 @@ describe("the operator on a real API server, with the rights of the release", ()
       spec: { conflictPolicy: "Warn", ranges: [{ start: "02:00:00:00:00:00", end: "02:00:00:00:00:01" }] },
     };
     await cluster.admin.patch(POOLS, { name: "default" }, { type: "merge", body });
-    await until(async () => {
+    await cluster.until(async () => {
       const pool = await cluster.find(POOLS, { name: "default" });
       return pool?.spec.ranges[0]?.end.endsWith(":ff:ff:ff") === true;
     });
@@ -193,7 +191,7 @@ describe("the operator on a real API server, with the rights of the release", ()
 
   it("refuses what would break what runs, and recovers when it is taken back", async () => {
     await cluster.applyConfig({ ...BOTH, imagePullPolicy: "Always" });
-    await until(async () => (await cluster.condition("Degraded")) === "True");
+    await cluster.until(async () => (await cluster.condition("Degraded")) === "True");
     const conditions = (await cluster.config())?.status?.conditions;
     expect(conditions?.find(({ type }) => type === "Degraded")).toMatchObject({
       reason: "FailedToGetPreviousConfigSpec",
@@ -201,12 +199,12 @@ describe("the operator on a real API server, with the rights of the release", ()
         "not applying unsafe change: invalid configuration:\n" +
         "cannot modify ImagePullPolicy configuration once components were deployed",
     });
-    expect(await isThere(RESOURCES.daemonSets, MARKER)).toBe(true);
-    await until(async () => (await reasons()).includes("Failed: FailedToGetPreviousConfigSpec"));
+    expect(await cluster.isThere(RESOURCES.daemonSets, MARKER)).toBe(true);
+    await cluster.until(async () => (await reasons()).includes("Failed: FailedToGetPreviousConfigSpec"));
     await cluster.kubectl(["delete", "--wait=false", "nac", "other", "--ignore-not-found"]);
     const ops = [{ op: "remove" as const, path: "/spec/imagePullPolicy" }];
     await cluster.admin.patch(CONFIGS, { name: "cluster" }, { type: "json", ops });
-    await until(async () => (await cluster.condition("Degraded")) === "False");
+    await cluster.until(async () => (await cluster.condition("Degraded")) === "False");
     await cluster.rollOutUntilAvailable();
   });
 
@@ -219,75 +217,14 @@ describe("the operator on a real API server, with the rights of the release", ()
 
   it("follows a change of the range while it runs", async () => {
     await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: RANGE });
-    await until(async () => {
+    await cluster.until(async () => {
       const pool = await cluster.find(POOLS, { name: "default" });
       return pool?.spec.ranges[0]?.start === RANGE.rangeStart;
     });
     await cluster.rollOutUntilAvailable();
   });
 
-  it("takes away a component and nothing else: claims, pool and the other component stay", async () => {
-    await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(CLAIM));
-    const marker = await cluster.find(RESOURCES.daemonSets, MARKER);
-    const ops = [{ op: "remove" as const, path: "/spec/kubeMacPool" }];
-    await cluster.admin.patch(CONFIGS, { name: "cluster" }, { type: "json", ops });
-    await until(async () => !(await isThere(RESOURCES.clusterRoles, { name: "kubemacpool-manager-role" })));
-    await until(async () => !(await isThere(RESOURCES.secrets, { name: "kubemacpool-service", namespace: NAMESPACE })));
-    expect(await isThere(RESOURCES.mutatingWebhookConfigurations, MUTATOR)).toBe(false);
-    expect(await isThere(RESOURCES.deployments, MANAGER)).toBe(false);
-    expect(await isThere(POOLS, { name: "default" })).toBe(true);
-    expect(await isThere(MAC_CLAIMS, { name: CLAIM.metadata.name })).toBe(true);
-    expect((await cluster.find(RESOURCES.daemonSets, MARKER))?.metadata.uid).toBe(marker?.metadata.uid);
-    await cluster.rollOutUntilAvailable();
-    expect((await cluster.config())?.status?.components?.map(({ name }) => name)).toEqual(["linuxBridge"]);
-  });
-
-  it("gives a component that comes back its old range", async () => {
-    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: {} });
-    await cluster.rollOutUntilAvailable();
-    const pool = await cluster.find(POOLS, { name: "default" });
-    expect(pool?.spec.ranges).toEqual([{ start: RANGE.rangeStart, end: RANGE.rangeEnd }]);
-  });
-
-  it("waits at the end for the daemons before it takes their rights, then takes everything but data", async () => {
-    const template = (await cluster.find(RESOURCES.daemonSets, MARKER))?.spec?.template;
-    const pod = {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { ...MARKER, name: "bridge-marker-x", labels: template?.metadata?.labels },
-      spec: { containers: [{ name: "c", image: "i" }] },
-    };
-    await cluster.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: NAMESPACE } });
-    await cluster.admin.create(RESOURCES.pods, pod as KubeObject as never);
-    await cluster.kubectl(["delete", "nac", "cluster", "--wait=false"]);
-
-    await until(async () => !(await isThere(RESOURCES.daemonSets, MARKER)));
-    expect(await isThere(RESOURCES.mutatingWebhookConfigurations, { name: "linux-bridge-webhook" })).toBe(false);
-    await until(async () => !(await isThere(RESOURCES.clusterRoles, { name: "kubemacpool-manager-role" })));
-    expect(await isThere(RESOURCES.clusterRoles, { name: "bridge-marker-cr" })).toBe(true);
-    expect((await cluster.config())?.metadata.finalizers).toHaveLength(1);
-
-    await cluster.admin.delete(RESOURCES.pods, { name: "bridge-marker-x", namespace: NAMESPACE });
-    await until(async () => (await cluster.config()) === undefined);
-    const left = [];
-    for (const object of renderEverything(DEFAULT_SETTINGS)) if (await exists(object)) left.push(object.metadata.name);
-    expect(left.sort()).toEqual([...CRDS.slice(1).map(({ metadata }) => metadata.name), "default"].sort());
-    expect(await isThere(MAC_CLAIMS, { name: CLAIM.metadata.name })).toBe(true);
-    const { items } = await cluster.admin.list(RESOURCES.configMaps, { namespace: NAMESPACE });
-    expect(items).toEqual([]);
-  });
-
   it("was never refused anything", () => {
     expect(cluster.warnings.filter((warning) => warning.includes("orbidden"))).toEqual([]);
   });
 });
-
-const CLAIM = {
-  apiVersion: "macpool.network.kubevirt.io/v1alpha1",
-  kind: "MACClaim",
-  metadata: {
-    name: "mac-02-5d-1c-00-00-01",
-    annotations: { "macpool.network.kubevirt.io/break-glass": "true" },
-  },
-  spec: { mac: "02:5d:1c:00:00:01", origin: "explicit" },
-};

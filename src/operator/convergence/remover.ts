@@ -31,6 +31,8 @@ export class Remover {
   readonly #view: ClusterView;
   readonly #clock: Clock;
   readonly #log: Log;
+  /** Keys of what was deleted already, while its pods are still waited for. */
+  readonly #deleted = new Set<string>();
 
   constructor(options: { client: KubeClient; view: ClusterView; clock: Clock; log: Log }) {
     this.#client = options.client;
@@ -52,7 +54,7 @@ export class Remover {
       await inParallel(entries, async ({ key, entry }) => {
         if (stoppedBefore.has(entry.component)) return;
         try {
-          const reason = await this.#remove(entry, signal);
+          const reason = await this.#remove(key, entry, signal);
           if (reason === undefined) gone.add(key);
           else waiting.set(entry.component, reason);
         } catch (error) {
@@ -66,17 +68,25 @@ export class Remover {
   }
 
   /** Undefined once it is gone, else what is waited for. */
-  async #remove(entry: InventoryEntry, signal: AbortSignal): Promise<string | undefined> {
-    const { resource } = appliedKind(entry);
-    try {
+  async #remove(key: string, entry: InventoryEntry, signal: AbortSignal): Promise<string | undefined> {
+    if (!this.#deleted.has(key) || this.#view.live(entry) !== undefined) {
       this.#log.info({ object: describe(entry) }, "removing");
+      await this.#delete(entry, signal);
+      this.#deleted.add(key);
+    }
+    const waiting = entry.podSelector && (await this.#podsLeft(entry, entry.podSelector, signal));
+    if (waiting === undefined) this.#deleted.delete(key);
+    return waiting;
+  }
+
+  async #delete(entry: InventoryEntry, signal: AbortSignal): Promise<void> {
+    try {
       const ref = { name: entry.name, namespace: entry.namespace };
-      await this.#client.delete(resource, ref, { propagationPolicy: "Background", signal });
+      await this.#client.delete(appliedKind(entry).resource, ref, { propagationPolicy: "Background", signal });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
     this.#view.forget(entry);
-    return entry.podSelector === undefined ? undefined : this.#podsLeft(entry, entry.podSelector, signal);
   }
 
   async #podsLeft(

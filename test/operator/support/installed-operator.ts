@@ -17,6 +17,7 @@ import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.
 import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import type { Log } from "../../../src/kube/log.ts";
+import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
 import { Operator } from "../../../src/operator/operator.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
@@ -147,6 +148,20 @@ export class InstalledOperator implements AsyncDisposable {
       if (isNotFound(error)) return undefined;
       throw error;
     }
+  }
+
+  async isThere(resource: Resource, ref: ObjectRef): Promise<boolean> {
+    return (await this.find(resource, ref)) !== undefined;
+  }
+
+  /** Whether an object of this kind and name is there. */
+  exists(object: KubeObject): Promise<boolean> {
+    const { name = "", namespace } = object.metadata;
+    return this.isThere(appliedKind(object).resource, { name, namespace });
+  }
+
+  until(holds: () => Promise<boolean>): Promise<unknown> {
+    return vi.waitUntil(holds, WITHIN);
   }
 
   async condition(type: string): Promise<string | undefined> {

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CRDS } from "../../src/api/crds.ts";
+import { MAC_CLAIMS, MAC_POOLS } from "../../src/api/kinds.ts";
+import type { MACPool } from "../../src/api/mac-pool.ts";
+import type { Deployment } from "../../src/kube/client/built-in-kinds.ts";
+import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { renderEverything } from "../../src/operator/components/registry.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
+
+const POOLS: Resource<MACPool> = MAC_POOLS;
+const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
+const MANAGER = { name: "kubemacpool-mac-controller-manager", namespace: NAMESPACE };
+const MUTATOR = { name: "kubemacpool-mutator" };
+const RANGE = { rangeStart: "02:5d:1c:00:00:00", rangeEnd: "02:5d:1c:ff:ff:ff" };
+
+/** One story: the tests follow each other on one cluster. */
+describe("what the operator takes away on a real API server", () => {
+  let cluster: InstalledOperator;
+
+  beforeAll(async () => {
+    cluster = await InstalledOperator.install();
+    cluster.start();
+    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: RANGE });
+    await cluster.rollOutUntilAvailable();
+  });
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  it("is a component and nothing else: claims, pool and the other component stay", async () => {
+    await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(CLAIM));
+    const marker = await cluster.find(RESOURCES.daemonSets, MARKER);
+    const ops = [{ op: "remove" as const, path: "/spec/kubeMacPool" }];
+    await cluster.admin.patch(CONFIGS, { name: "cluster" }, { type: "json", ops });
+    await cluster.until(
+      async () => !(await cluster.isThere(RESOURCES.clusterRoles, { name: "kubemacpool-manager-role" })),
+    );
+    await cluster.until(
+      async () => !(await cluster.isThere(RESOURCES.secrets, { name: "kubemacpool-service", namespace: NAMESPACE })),
+    );
+    expect(await cluster.isThere(RESOURCES.mutatingWebhookConfigurations, MUTATOR)).toBe(false);
+    expect(await cluster.isThere(RESOURCES.deployments, MANAGER)).toBe(false);
+    expect(await cluster.isThere(POOLS, { name: "default" })).toBe(true);
+    expect(await cluster.isThere(MAC_CLAIMS, { name: CLAIM.metadata.name })).toBe(true);
+    expect((await cluster.find(RESOURCES.daemonSets, MARKER))?.metadata.uid).toBe(marker?.metadata.uid);
+    await cluster.rollOutUntilAvailable();
+    expect((await cluster.config())?.status?.components?.map(({ name }) => name)).toEqual(["linuxBridge"]);
+  });
+
+  it("is not the range: a component that comes back has it again", async () => {
+    await cluster.admin.create(RESOURCES.deployments, FOREIGN);
+    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: {} });
+    await cluster.rollOutUntilAvailable();
+    const pool = await cluster.find(POOLS, { name: "default" });
+    expect(pool?.spec.ranges).toEqual([{ start: RANGE.rangeStart, end: RANGE.rangeEnd }]);
+    // A workload of the same name whose selector cannot be changed had to go.
+    const manager = await cluster.find(RESOURCES.deployments, MANAGER);
+    expect(manager?.spec?.selector.matchLabels).toEqual({ "control-plane": "mac-controller-manager" });
+  });
+
+  it("is everything but data at the end, and the daemons' rights only after the daemons", async () => {
+    const template = (await cluster.find(RESOURCES.daemonSets, MARKER))?.spec?.template;
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { ...MARKER, name: "bridge-marker-x", labels: template?.metadata?.labels },
+      spec: { containers: [{ name: "c", image: "i" }] },
+    };
+    await cluster.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: NAMESPACE } });
+    await cluster.admin.create(RESOURCES.pods, pod as KubeObject as never);
+    await cluster.kubectl(["delete", "nac", "cluster", "--wait=false"]);
+
+    await cluster.until(async () => !(await cluster.isThere(RESOURCES.daemonSets, MARKER)));
+    expect(await cluster.isThere(RESOURCES.mutatingWebhookConfigurations, { name: "linux-bridge-webhook" })).toBe(
+      false,
+    );
+    await cluster.until(
+      async () => !(await cluster.isThere(RESOURCES.clusterRoles, { name: "kubemacpool-manager-role" })),
+    );
+    expect(await cluster.isThere(RESOURCES.clusterRoles, { name: "bridge-marker-cr" })).toBe(true);
+    expect((await cluster.config())?.metadata.finalizers).toHaveLength(1);
+
+    await cluster.admin.delete(RESOURCES.pods, { name: "bridge-marker-x", namespace: NAMESPACE });
+    await cluster.until(async () => (await cluster.config()) === undefined);
+    const left = [];
+    for (const object of renderEverything(DEFAULT_SETTINGS))
+      if (await cluster.exists(object)) left.push(object.metadata.name);
+    expect(left.sort()).toEqual([...CRDS.slice(1).map(({ metadata }) => metadata.name), "default"].sort());
+    expect(await cluster.isThere(MAC_CLAIMS, { name: CLAIM.metadata.name })).toBe(true);
+    const { items } = await cluster.admin.list(RESOURCES.configMaps, { namespace: NAMESPACE });
+    expect(items).toEqual([]);
+  });
+
+  it("was never refused anything", () => {
+    expect(cluster.warnings.filter((warning) => warning.includes("orbidden"))).toEqual([]);
+  });
+});
+
+const FOREIGN: Deployment = {
+  metadata: MANAGER,
+  spec: {
+    selector: { matchLabels: { old: "yes" } },
+    template: { metadata: { labels: { old: "yes" } }, spec: { containers: [{ name: "old", image: "old" }] } },
+  },
+};
+
+const CLAIM = {
+  apiVersion: "macpool.network.kubevirt.io/v1alpha1",
+  kind: "MACClaim",
+  metadata: {
+    name: "mac-02-5d-1c-00-00-01",
+    annotations: { "macpool.network.kubevirt.io/break-glass": "true" },
+  },
+  spec: { mac: "02:5d:1c:00:00:01", origin: "explicit" },
+};
