@@ -106,6 +106,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
   it("frees a changed address after its rest and claims the new one", async () => {
     const vm = await create(machine("change", "default", [{ name: "a" }]));
     const old = macsOf(vm)[0] ?? "";
+    await eventually("bound", async () => (await phaseOf(old)) === "Bound");
     await bed.admin.update(KINDS.virtualMachines, {
       ...machine("change", "default", [{ name: "a", macAddress: "02:00:00:00:0b:01" }]),
       metadata: vm.metadata,
@@ -128,8 +129,10 @@ describe("virtual machines on a real API server, with two replicas", () => {
     const mac = "02:00:00:00:0c:01";
     for (let round = 0; round < 5; round++) {
       const vm = await create(machine("phoenix", "default", [{ name: "a", macAddress: mac }]));
-      if (round < 4) await remove("phoenix");
-      else {
+      if (round < 4) {
+        if (round % 2 === 0) await eventually("bound", async () => (await phaseOf(mac)) === "Bound");
+        await remove("phoenix");
+      } else {
         await eventually("bound to the last one", async () => {
           const claim = await bed.claim(mac);
           const uids = claim?.status?.owners.map((owner) => owner.uid);
