@@ -14,6 +14,7 @@
  * port-forward (use Cluster.execInPod), Services other than `kubernetes` and DNS, mountPropagation Bidirectional,
  * other users' file permissions (container-script.ts), seccomp, static pods.
  */
+import { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
 import { serveCalls } from "../channel.ts";
 import { runCommand } from "../command.ts";
 import { Multus } from "../multus/multus.ts";
@@ -24,7 +25,6 @@ import { startKubeletServer } from "./kubelet-server.ts";
 import { clientOf } from "./node-clients.ts";
 import type { NodeConfig, NodeMethods } from "./node-config.ts";
 import { NodeRegistration } from "./node-registration.ts";
-import { PodEvents } from "./pod-events.ts";
 import { PodNetworks } from "./pod-network.ts";
 import { Pods } from "./pods.ts";
 
@@ -43,7 +43,7 @@ async function start(config: NodeConfig): Promise<void> {
     client,
     networks: new PodNetworks(config.plan),
     multus: new Multus(multusClient, log),
-    events: new PodEvents(client, name, log),
+    events: new EventRecorder({ client, controller: "kubelet", instance: name }),
     log,
   });
   await startKubeletServer(config, pods);

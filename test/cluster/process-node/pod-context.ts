@@ -1,8 +1,8 @@
 /** What all pods of a node share. */
 import type { KubeClient } from "../../../src/kube/client/client.ts";
+import type { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
 import type { Multus } from "../multus/multus.ts";
 import type { NodeConfig } from "./node-config.ts";
-import type { PodEvents } from "./pod-events.ts";
 import type { PodNetworks } from "./pod-network.ts";
 
 export interface PodContext {
@@ -10,7 +10,7 @@ export interface PodContext {
   readonly client: KubeClient;
   readonly networks: PodNetworks;
   readonly multus: Multus;
-  readonly events: PodEvents;
+  readonly events: EventRecorder;
   readonly log: (line: string) => void;
 }
 

@@ -131,7 +131,7 @@ export class Pod {
         const message = error instanceof Error ? error.message : String(error);
         if (message !== said) this.#context.log(`network of ${this.key}: ${message}`);
         said = message;
-        events.warn(this.#object, "FailedCreatePodSandBox", message);
+        events.event(this.#object, "Warning", "FailedCreatePodSandBox", message);
         await systemClock.sleep(NETWORK_RETRY_MS, this.#stop.signal);
       }
     }
@@ -142,7 +142,8 @@ export class Pod {
       try {
         return await step();
       } catch (error) {
-        this.#context.events.warn(this.#object, reason, error instanceof Error ? error.message : String(error));
+        const message = error instanceof Error ? error.message : String(error);
+        this.#context.events.event(this.#object, "Warning", reason, message);
         await systemClock.sleep(RETRY_MS, this.#stop.signal);
       }
     }
