@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { requireGo, requireSetpriv } from "../requirements.ts";
+import { MissingRequirement, requireGo, requireSetpriv } from "../requirements.ts";
 import { type BuildProgress, PackageCount } from "./build-progress.ts";
 import { lockFile } from "./file-lock.ts";
 import { type GoBuildOptions, goBuild, listDependencies } from "./go-build.ts";
@@ -118,8 +118,9 @@ function readyMade(key: ProgramKey, env: NodeJS.ProcessEnv): string | undefined 
   const { name, assetVariable } = PROGRAMS[key];
   const named = env[assetVariable];
   if (named !== undefined && named !== "") {
-    if (!existsSync(named))
-      throw new Error(`${assetVariable}=${named}: there is no such file; unset it to build ${name}.`);
+    if (!existsSync(named)) {
+      throw new MissingRequirement(`${assetVariable}=${named}: there is no such file; unset it to build ${name}.`);
+    }
     return named;
   }
   const assets = env.KUBEBUILDER_ASSETS;

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "./eventually.ts";
+import { STEPS } from "./steps.ts";
+import type { Report } from "./story.ts";
+
+const program = join(import.meta.dirname, "run.ts");
+const DEMO_LIMIT_MS = 300_000;
+const names = STEPS.map(({ name }) => name);
+
+interface Demo {
+  readonly process: ChildProcess;
+  stdout: string;
+  stderr: string;
+  /** Resolves to the exit code once all output is there. */
+  readonly ended: Promise<number | null>;
+}
+
+function start(env: NodeJS.ProcessEnv = {}): Demo {
+  const child = spawn(process.execPath, [program, "--check"], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const demo: Demo = {
+    process: child,
+    stdout: "",
+    stderr: "",
+    ended: once(child, "close").then(([code]) => code as number | null),
+  };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    demo.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    demo.stderr += text;
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return demo;
+}
+
+const reportOf = (demo: Demo): Report => JSON.parse(demo.stdout.trimEnd().split("\n").at(-1) ?? "") as Report;
+
+const begun = (demo: Demo): Promise<unknown> =>
+  eventually("the demo's cluster to be ready", async () => demo.stdout.includes("\ninstall"), {
+    limitMs: DEMO_LIMIT_MS,
+    signal: AbortSignal.timeout(DEMO_LIMIT_MS),
+  });
+
+/** Command lines of processes that work in a run directory of this process. */
+function processesOf(pid: number | undefined): string[] {
+  return readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry))
+    .map((entry) => {
+      try {
+        return readFileSync(`/proc/${entry}/cmdline`, "utf8").replaceAll("\0", " ");
+      } catch {
+        return "";
+      }
+    })
+    .filter((line) => line.includes(`/${pid}-`) && line.includes("cluster-network-addons-test"));
+}
+
+describe("npm run demo -- --check", () => {
+  it("holds every step and ends in a report of what it read", { timeout: DEMO_LIMIT_MS }, async () => {
+    const demo = start();
+    const code = await demo.ended;
+    const report = reportOf(demo);
+    expect(
+      report.steps.filter(({ ok }) => !ok),
+      demo.stderr,
+    ).toEqual([]);
+    expect(report.steps.map(({ name }) => name)).toEqual(names);
+    expect(report.ok).toBe(true);
+    expect(code).toBe(0);
+    const vm = report.steps.find(({ name }) => name === "vm")?.values;
+    expect(vm).toMatchObject({ node: "node-a", bridge: "br1", phase: "Bound", linkMac: vm?.mac });
+    for (const line of demo.stdout.trimEnd().split("\n").slice(0, -1)) expect(line.length).toBeLessThanOrEqual(80);
+    expect(demo.stdout).not.toContain("\u001b");
+  });
+
+  it("says in one sentence what is missing, starts nothing, and reports that no step held", async () => {
+    const demo = start({ TEST_ASSET_ETCD: "/nowhere/etcd" });
+    expect(await demo.ended).toBe(1);
+    expect(demo.stderr.trim().split("\n")).toEqual([
+      "TEST_ASSET_ETCD=/nowhere/etcd: there is no such file; unset it to build etcd.",
+    ]);
+    const report = reportOf(demo);
+    expect(report.ok).toBe(false);
+    expect(report.steps.map(({ name, ok }) => ({ name, ok }))).toEqual(names.map((name) => ({ name, ok: false })));
+    expect(report.steps[0]?.values.error).toBe(demo.stderr.trim());
+  });
+
+  it("stops on SIGTERM with a report and leaves no process behind", { timeout: DEMO_LIMIT_MS }, async () => {
+    const demo = start();
+    await begun(demo);
+    demo.process.kill("SIGTERM");
+    expect(await demo.ended).toBe(130);
+    expect(reportOf(demo).ok).toBe(false);
+    expect(processesOf(demo.process.pid)).toEqual([]);
+  });
+
+  it("leaves no process behind when it is killed", { timeout: DEMO_LIMIT_MS }, async () => {
+    const demo = start();
+    await begun(demo);
+    expect(processesOf(demo.process.pid)).not.toEqual([]);
+    demo.process.kill("SIGKILL");
+    await demo.ended;
+    await eventually("the cluster's processes to end", async () => processesOf(demo.process.pid).length === 0, {
+      limitMs: 10_000,
+      signal: AbortSignal.timeout(20_000),
+      state: () => processesOf(demo.process.pid).join("\n"),
+    });
+  });
+});
