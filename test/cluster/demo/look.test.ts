@@ -65,6 +65,15 @@ describe("the demo's look", () => {
     expect(wrap(`web${KEPT}2/2 db${KEPT}1/1`, 8)).toEqual(["web 2/2", "db 1/1"]);
   });
 
+  it("keeps the columns of a command's output and breaks what is too long at a space", () => {
+    const long = `  origin      ${"automatic ".repeat(9)}`.trimEnd();
+    const lines = renderEntry({ label: "6", text: "", output: ["A   B", long], status: "ok", good: true }, plain);
+    expect(lines.slice(1, 2)).toEqual(["    A   B"]);
+    expect(lines[2]).toMatch(/^ {6}origin {6}automatic .* automatic$/);
+    expect(lines[3]).toMatch(/^ {8}automatic/);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
   it("says durations as people do", () => {
     expect([84.4, 3100, 125_000].map(duration)).toEqual(["84 ms", "3.1 s", "2 min 5 s"]);
   });

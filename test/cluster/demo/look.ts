@@ -117,15 +117,18 @@ export function renderEntry(entry: Entry, look: Look): string[] {
   }
   const outputWidth = look.columns - OUTPUT_INDENT;
   for (const line of entry.output ?? []) {
-    for (const part of chunks(shown(line, look), outputWidth)) lines.push(" ".repeat(OUTPUT_INDENT) + part);
+    for (const part of broken(shown(line, look), outputWidth)) lines.push(" ".repeat(OUTPUT_INDENT) + part);
   }
   return lines.map((line) => line.trimEnd());
 }
 
-/** Columns of a table would be lost by wrapping at words. */
-function chunks(text: string, width: number): string[] {
-  const count = Math.max(1, Math.ceil(text.length / width));
-  return Array.from({ length: count }, (_, index) => text.slice(index * width, (index + 1) * width));
+/** Keeps the columns of what fits; a longer line is broken at spaces, and its rest goes under its own indentation. */
+function broken(line: string, width: number): string[] {
+  if (line.length <= width) return [line];
+  const indent = " ".repeat(line.length - line.trimStart().length + DETAIL_INDENT);
+  const space = line.lastIndexOf(" ", width);
+  const end = space > indent.length ? space : width;
+  return [line.slice(0, end), ...broken(indent + line.slice(end).trimStart(), width)];
 }
 
 function rightAligned(entry: Entry): string {

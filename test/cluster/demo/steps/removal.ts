@@ -35,7 +35,7 @@ export const removal: Step<Stage> = {
     stage.note("the NetworkAddonsConfig deleted");
     await removeEverything(stage, values, signal);
     return {
-      text: `kubeMacPool removed: webhooks and Deployments gone after ${values.poolGoneMs} ms, ${values.claimsKept} claim(s) stay`,
+      text: `kubeMacPool removed: webhooks and Deployments gone after ${values.poolGoneMs} ms, the MAC claims stay (${values.claimsKept})`,
       details: [
         `linuxBridge untouched; VM web-3 got ${values.requests} of br1 injected and runs on ${values.node}`,
         `NetworkAddonsConfig deleted: ${values.objectsRemoved} objects, CNI files and node resources gone after ${values.allGoneMs} ms`,
