@@ -103,7 +103,7 @@ describe("several replicas on a real API server", () => {
     const results = await Promise.all(Array.from({ length: more }, (_, i) => create(vm(i))));
     expect(created(results)).toHaveLength(SMALL);
     const [refused] = results.filter((result) => result instanceof Error);
-    expect(refused?.message).toContain("the range is full: all 10 addresses of MACPool default are in use");
+    expect(refused?.message).toContain("the range is full: every address of MACPool default is in use (10 of 10)");
     expect(await duplicates()).toEqual([]);
     await allSeen();
     const name = created(results)[0]?.metadata.name ?? "";

@@ -116,7 +116,7 @@ export function full(pool: string, capacity: number): Refusal {
   return {
     code: "MACPOOL_FULL",
     message:
-      `the range is full: all ${capacity} addresses of MACPool ${pool} are in use. ` +
+      `the range is full: every address of MACPool ${pool} is in use (${capacity} of ${capacity}). ` +
       "Add a range to it, or delete objects that are no longer needed.",
   };
 }

@@ -1,0 +1,264 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "../mac-pool/eventually.ts";
+import { machine, macsOf, PoolBed } from "../mac-pool/pool-bed.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function execute(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(file, args, { env, encoding: "utf8" }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+describe("kubectl macpool on a real API server", () => {
+  let bed: PoolBed;
+  let folder: string;
+  let vm: KubeObject;
+  let mac: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "kubectl-macpool-"));
+    const built = await execute(process.execPath, [join(ROOT, "src/cli/build.ts")], process.env);
+    expect(built).toMatchObject({ code: 0, stderr: "" });
+    // Away from this repository, where nothing says what kind of module the file is, as a user puts it into PATH.
+    await cp(join(ROOT, "dist/kubectl-macpool.js"), join(folder, "kubectl-macpool"));
+    bed = await PoolBed.start();
+    await symlink(bed.controlPlane.kubectlPath, join(folder, "kubectl"));
+    await bed.startReplica("one");
+    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
+    await bed.registerWebhooks();
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
+    vm = await bed.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "net1" }]));
+    await bed.admin.create(
+      KINDS.virtualMachines,
+      machine("probe", "lab", [{ name: "net1", macAddress: "02:00:00:00:00:01" }]),
+    );
+    mac = macsOf(vm)[0] ?? "";
+    await eventually("all claims are bound", async () => {
+      const claims = await bed.claims();
+      return claims.length === 2 && claims.every((claim) => claim.status?.phase === "Bound");
+    });
+    await eventually("the pool's status is up to date", async () => {
+      return (await bed.admin.get(KINDS.pools, { name: "default" })).status?.used === 1;
+    });
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const environment = (): NodeJS.ProcessEnv => ({
+    PATH: `${folder}${delimiter}${process.env.PATH}`,
+    HOME: folder,
+    KUBECONFIG: bed.controlPlane.kubeconfig,
+  });
+  const macpool = (...args: string[]): Promise<Ended> => execute(join(folder, "kubectl-macpool"), args, environment());
+
+  it("runs as a plugin of kubectl", async () => {
+    const { code, stdout, stderr } = await execute(join(folder, "kubectl"), ["macpool", "list"], environment());
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(mac);
+  });
+
+  it("lists the addresses of a namespace, or of all", async () => {
+    const own = await macpool("list");
+    expect(own.stdout.split("\n")[0]).toMatch(/^MAC +OWNER +INTERFACE +PHASE +POOL +AGE$/);
+    expect(own.stdout.split("\n")[1]).toMatch(
+      new RegExp(`^${mac}   VirtualMachine/web   net1        Bound   default   \\d+s$`),
+    );
+    expect(own.stdout).not.toContain("probe");
+    expect((await macpool("list", "-n", "lab", "--no-headers")).stdout).toMatch(
+      /^02:00:00:00:00:01 +VirtualMachine\/probe/,
+    );
+    const all = await macpool("list", "-A", "-owide");
+    expect(all.stdout).toMatch(/^MAC +NAMESPACE +OWNER .* NETWORK +ORIGIN +UNTIL\n/);
+    expect(all.stdout).toContain("multus br1-net");
+    expect(all.stdout.trimEnd().split("\n")).toHaveLength(3);
+    expect(await macpool("list", "-n", "nowhere")).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: "No MAC addresses are in use in namespace nowhere.\n",
+    });
+  });
+
+  it("finds the holder of an address in any notation, with what is known about it", async () => {
+    const { code, stdout } = await macpool("find", mac.toUpperCase().replaceAll(":", "-"));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^${mac} is held by VirtualMachine default/web\n` +
+          "  interface   net1 \\(multus br1-net\\)\n" +
+          "  origin      automatic, from pool default \\(02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff\\)\n" +
+          "  since       \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d \\(\\d+ seconds?\\)\n" +
+          "  running on  not running\n$",
+      ),
+    );
+  });
+
+  it("says on which node and in which pod the holder runs", async () => {
+    const instance = await bed.admin.create(KINDS.instances, {
+      metadata: {
+        name: "web",
+        namespace: "default",
+        ownerReferences: [
+          { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "web", uid: vm.metadata.uid ?? "" },
+        ],
+      },
+      spec: {},
+    });
+    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: "default" } });
+    await bed.admin.create(KINDS.pods, {
+      metadata: {
+        name: "virt-launcher-web-x7k2p",
+        namespace: "default",
+        labels: { "kubevirt.io": "virt-launcher" },
+        ownerReferences: [
+          {
+            apiVersion: "kubevirt.io/v1",
+            kind: "VirtualMachineInstance",
+            name: "web",
+            uid: instance.metadata.uid ?? "",
+          },
+        ],
+      },
+      spec: { nodeName: "node-a", containers: [{ name: "compute", image: "none" }] },
+    });
+    expect((await macpool("find", mac)).stdout).toContain("  running on  node-a, pod virt-launcher-web-x7k2p\n");
+  });
+
+  it("finds by VM, by namespace and by a part of an address", async () => {
+    expect((await macpool("find", "web")).stdout).toContain(`${mac} is held by VirtualMachine default/web`);
+    expect((await macpool("find", "lab/probe")).stdout).toContain(
+      "02:00:00:00:00:01 is held by VirtualMachine lab/probe",
+    );
+    expect((await macpool("find", "lab")).stdout).toContain("VirtualMachine/probe");
+    expect((await macpool("find", "02:5d:1c")).stdout).toContain(mac);
+    expect(await macpool("find", "ghost")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining('no MAC address is found for "ghost"'),
+    });
+    expect((await macpool("find", "02:5d:1c:00:00:ff")).stdout).toBe(
+      "02:5d:1c:00:00:ff is free: nobody has it, pool default can hand it out\n",
+    );
+  });
+
+  it("shows what is left and ends with 1 where a pool has a problem", async () => {
+    const { code, stdout } = await macpool("status");
+    expect(code).toBe(0);
+    expect(stdout).toContain("MACPool default\n  ranges        02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff\n");
+    expect(stdout).toContain("used          1 (0.0 %): 1 bound, 0 pending, 0 quarantined");
+    expect(stdout).toContain("Everything is fine.");
+    await bed.createPool("tiny", { ranges: [{ start: "02:00:00:00:00:01", end: "02:00:00:00:00:01" }] });
+    const full = await macpool("status");
+    expect(full.code).toBe(1);
+    expect(full.stdout).toContain("Problem: MACPool tiny: the range is full");
+  });
+
+  it("prints objects for programs", async () => {
+    const json = JSON.parse((await macpool("find", mac, "-o", "json")).stdout);
+    expect(json.items).toMatchObject([{ kind: "MACClaim", spec: { mac }, status: { phase: "Bound" } }]);
+    expect(json.items[0].metadata.managedFields).toBeUndefined();
+    expect(parse((await macpool("status", "-o=yaml")).stdout).items[0].kind).toBe("MACPool");
+    const [name] = (await macpool("list", "--output", "name")).stdout.split("\n");
+    const read = await execute(
+      join(folder, "kubectl"),
+      ["get", name ?? "", "-o", "jsonpath={.spec.mac}"],
+      environment(),
+    );
+    expect(read.stdout).toBe(mac);
+  });
+
+  it("says in one sentence what is wrong with the question, the kubeconfig or the rights", async () => {
+    expect(await macpool("frob")).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^error: unknown command "frob"/),
+    });
+    expect(await macpool("list", "-o", "xml")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("use one of table"),
+    });
+    expect(await macpool("list", "--context", "moon")).toMatchObject({
+      code: 1,
+      stderr: 'error: the kubeconfig has no context named "moon"\n',
+    });
+    expect(await macpool("list", "--kubeconfig", "/nowhere")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("ENOENT"),
+    });
+    const poor = join(folder, "poor.kubeconfig");
+    await writeFile(poor, await bed.controlPlane.userKubeconfig("poor"));
+    const refused = await macpool("list", "--kubeconfig", poor);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^error: macclaims.* is forbidden: User "poor".*kubemacpool-view or view\n$/);
+    const dead = join(folder, "dead.kubeconfig");
+    await writeFile(dead, bed.controlPlane.kubeconfigText.replace(/server: .*/, "server: https://127.0.0.1:1"));
+    expect((await macpool("list", "--kubeconfig", dead)).stderr).toMatch(/can't be reached \(ECONNREFUSED\)/);
+  });
+
+  it("takes credentials from a token file and from an exec plugin", async () => {
+    const ref = { name: "reader", namespace: "default" };
+    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
+    await bed.admin.create(RESOURCES.clusterRoleBindings, {
+      metadata: { name: "reader" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "kubemacpool-view" },
+      subjects: [{ kind: "ServiceAccount", ...ref }],
+    });
+    const issued = await bed.admin.createSubresource<{ status?: { token: string } }>(
+      RESOURCES.serviceAccounts,
+      ref,
+      "token",
+      {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenRequest",
+        spec: { expirationSeconds: 3600 },
+      } as object,
+    );
+    const token = issued.status?.token ?? "";
+    const credential = JSON.stringify({
+      apiVersion: "client.authentication.k8s.io/v1",
+      kind: "ExecCredential",
+      status: { token },
+    });
+    await writeFile(join(folder, "token"), `${token}\n`);
+    await writeFile(join(folder, "plugin"), `#!/bin/sh\ntest -n "$KUBERNETES_EXEC_INFO" && echo '${credential}'\n`, {
+      mode: 0o755,
+    });
+    const { clusters, contexts } = parse(bed.controlPlane.kubeconfigText);
+    const users = {
+      file: { tokenFile: "token" },
+      exec: { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "./plugin" } },
+    };
+    for (const [name, user] of Object.entries(users)) {
+      const path = join(folder, `${name}.kubeconfig`);
+      const context = { ...contexts[0], context: { ...contexts[0].context, user: "u", namespace: "lab" } };
+      await writeFile(
+        path,
+        JSON.stringify({
+          clusters,
+          contexts: [context],
+          "current-context": context.name,
+          users: [{ name: "u", user }],
+        }),
+      );
+      expect((await macpool("list", "--kubeconfig", path)).stdout).toContain("VirtualMachine/probe");
+    }
+  });
+});

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../src/api/names.ts";
+import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "./eventually.ts";
+import { guestSpec, machine, macsOf, PoolBed } from "./pool-bed.ts";
+
+const NAMESPACE = "pods";
+const MAC = /^02:5d:1c:00:/;
+
+describe("pods and instances without a VM on a real API server", () => {
+  let bed: PoolBed;
+
+  beforeAll(async () => {
+    bed = await PoolBed.start();
+    await bed.startReplica("one");
+    await bed.createPool("default", {
+      ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }],
+      quarantineSeconds: 1,
+    });
+    await bed.registerWebhooks();
+    for (const name of [NAMESPACE, "unmanaged"]) {
+      const labels = name === NAMESPACE ? { [POD_WEBHOOK]: "allocate" } : {};
+      await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
+      await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
+    }
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  const pod = (name: string, networks: string, more: object = {}, namespace = NAMESPACE): KubeObject => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace, annotations: { [NETWORKS_ANNOTATION]: networks }, ...more },
+    spec: { containers: [{ name: "c", image: "none" }] },
+  });
+  const createPod = (object: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.pods, object);
+  const networksOf = (object: KubeObject): { mac?: string; [field: string]: unknown }[] =>
+    JSON.parse(object.metadata.annotations?.[NETWORKS_ANNOTATION] ?? "[]");
+
+  it("give each attachment of a pod an address, in the list form, and keep fields that are not ours", async () => {
+    const list = [
+      { name: "a", "ipam-claim-reference": "x", "cni-args": { deep: [1] } },
+      { name: "b", mac: "02:00:00:00:01:01" },
+    ];
+    const created = await createPod(pod("list", JSON.stringify(list)));
+    const [first, second] = networksOf(created);
+    expect(first).toEqual({ ...list[0], mac: expect.stringMatching(MAC) });
+    expect(second).toEqual(list[1]);
+    const claim = await bed.claim(first?.mac ?? "");
+    expect(claim?.status?.owners).toMatchObject([
+      { kind: "Pod", namespace: NAMESPACE, name: "list", interface: "net1" },
+    ]);
+    await eventually("bound", async () => (await bed.claim("02:00:00:00:01:01"))?.status?.phase === "Bound");
+  });
+
+  it("convert the shorthand form", async () => {
+    const created = await createPod(pod("short", "a, other/b@eth7"));
+    expect(networksOf(created)).toEqual([
+      { name: "a", mac: expect.stringMatching(MAC) },
+      { name: "b", namespace: "other", interface: "eth7", mac: expect.stringMatching(MAC) },
+    ]);
+  });
+
+  it("leave an annotation alone that multus would refuse", async () => {
+    const created = await createPod(pod("malformed", '[{"name": '));
+    expect(created.metadata.annotations?.[NETWORKS_ANNOTATION]).toBe('[{"name": ');
+  });
+
+  it("refuse an address that a VM has", async () => {
+    await bed.admin.create(
+      KINDS.virtualMachines,
+      machine("web", "default", [{ name: "net1", macAddress: "02:00:00:00:02:01" }]),
+    );
+    const refused = createPod(pod("thief", '[{"name": "a", "mac": "0200.0000.0201"}]'));
+    await expect(refused).rejects.toThrow(
+      "is in use by VirtualMachine default/web (net1). Leave mac out to get a free one",
+    );
+  });
+
+  it("do not concern pods of a namespace that has not opted in, but their addresses are never handed out", async () => {
+    const created = await createPod(
+      pod("free", '[{"name": "a"}, {"name": "b", "mac": "02:5d:1c:00:aa:01"}]', {}, "unmanaged"),
+    );
+    expect(networksOf(created)).toEqual([{ name: "a" }, { name: "b", mac: "02:5d:1c:00:aa:01" }]);
+    await eventually("observed", async () => (await bed.claim("02:5d:1c:00:aa:01"))?.spec.origin === "observed");
+  });
+
+  it("free the address of a pod that has ended or is gone", async () => {
+    const [ended, gone] = [await createPod(pod("ended", "a")), await createPod(pod("gone", "a"))];
+    const macs = [ended, gone].map((object) => networksOf(object)[0]?.mac ?? "");
+    await eventually("both are bound", async () => {
+      const phases = await Promise.all(macs.map(async (mac) => (await bed.claim(mac))?.status?.phase));
+      return phases.every((phase) => phase === "Bound");
+    });
+    const status = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
+    await bed.admin.patch(KINDS.pods, { name: "ended", namespace: NAMESPACE }, status, { subresource: "status" });
+    await bed.admin.delete(KINDS.pods, { name: "gone", namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
+    await eventually("both are free", async () => {
+      const claims = await Promise.all(macs.map((mac) => bed.claim(mac)));
+      return claims.every((claim) => claim === undefined);
+    });
+  });
+
+  it("bind the claim of a generated name to the object that shows up", async () => {
+    const { name: _, ...unnamed } = pod("x", "a").metadata;
+    const created = await createPod({ ...pod("x", "a"), metadata: { ...unnamed, generateName: "gen-" } });
+    const mac = networksOf(created)[0]?.mac ?? "";
+    await eventually("bound to the pod", async () => {
+      const owner = (await bed.claim(mac))?.status?.owners[0];
+      return owner?.uid === created.metadata.uid && owner?.name === created.metadata.name;
+    });
+  });
+
+  it("give an instance without a VM its addresses, and leave those of a VM alone", async () => {
+    const instance = (name: string, owner?: KubeObject): KubeObject => ({
+      apiVersion: "kubevirt.io/v1",
+      kind: "VirtualMachineInstance",
+      metadata: {
+        name,
+        namespace: "default",
+        ...(owner === undefined
+          ? {}
+          : {
+              ownerReferences: [
+                { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid: owner.metadata.uid ?? "" },
+              ],
+            }),
+      },
+      spec: guestSpec([{ name: "a" }]),
+    });
+    const macOf = (object: KubeObject): string | undefined =>
+      macsOf({ metadata: {}, spec: { template: { spec: object.spec } } })[0];
+    const alone = await bed.admin.create(KINDS.instances, instance("alone"));
+    expect(macOf(alone)).toMatch(MAC);
+    const vm = await bed.admin.create(KINDS.virtualMachines, machine("owned", "default", [{ name: "a" }]));
+    const owned = await bed.admin.create(KINDS.instances, instance("owned", vm));
+    expect(macOf(owned)).toBeUndefined();
+    const mac = macOf(alone) ?? "";
+    await eventually("bound", async () => (await bed.claim(mac))?.status?.owners[0]?.uid === alone.metadata.uid);
+    await bed.admin.delete(KINDS.instances, { name: "alone", namespace: "default" });
+    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+  });
+
+  it("serve many pools: the oldest one that selects the namespace", async () => {
+    await bed.createPool("tenant", {
+      ranges: [{ start: "02:77:00:00:00:00", end: "02:77:00:00:00:ff" }],
+      exclusions: [{ start: "02:77:00:00:00:01", end: "02:77:00:00:00:ff" }],
+      namespaceSelector: { matchLabels: { tenant: "t" } },
+    });
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant", labels: { tenant: "t" } } });
+    const vm = await bed.admin.create(KINDS.virtualMachines, machine("a", "tenant", [{ name: "a" }]));
+    expect(macsOf(vm)).toEqual(["02:77:00:00:00:00"]);
+    const second = bed.admin.create(KINDS.virtualMachines, machine("b", "tenant", [{ name: "a" }]));
+    await expect(second).rejects.toThrow("the range is full: every address of MACPool tenant is in use (1 of 1)");
+  });
+
+  it("admit a second holder with a warning where the policy says so, and free the address after the last one only", async () => {
+    await bed.admin.patch(
+      KINDS.pools,
+      { name: "default" },
+      { type: "merge", body: { spec: { conflictPolicy: "Warn" } } },
+    );
+    const mac = "02:00:00:00:03:01";
+    const vm = (name: string): KubeObject => machine(name, "default", [{ name: "a", macAddress: mac }]);
+    await bed.admin.create(KINDS.virtualMachines, vm("left"));
+    await eventually("the policy is known", async () => {
+      const answer = await bed.admin
+        .create(KINDS.virtualMachines, vm("right"), { dryRun: true })
+        .catch(() => undefined);
+      return answer !== undefined;
+    });
+    await bed.admin.create(KINDS.virtualMachines, vm("right"));
+    await eventually("both are owners", async () => {
+      const claim = await bed.claim(mac);
+      return claim?.status?.phase === "Bound" && claim.status.owners.length === 2;
+    });
+    await bed.admin.delete(KINDS.virtualMachines, { name: "left", namespace: "default" });
+    await eventually("one is left", async () => (await bed.claim(mac))?.status?.owners.length === 1);
+    expect((await bed.claim(mac))?.status).toMatchObject({ phase: "Bound", owners: [{ name: "right" }] });
+    await bed.admin.delete(KINDS.virtualMachines, { name: "right", namespace: "default" });
+    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+  });
+});

@@ -1,0 +1,36 @@
+import { request } from "node:https";
+import type { PoolBed } from "./pool-bed.ts";
+
+export interface RestAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  readonly body: any;
+}
+
+/** GET of a replica's HTTPS port, with the serving certificate verified. */
+export function restGet(bed: PoolBed, replica: string, path: string, token?: string): Promise<RestAnswer> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return new Promise((resolve, reject) => {
+    const asked = request(`${bed.httpsUrl(replica)}${path}`, {
+      ca: bed.controlPlane.authority.certificate,
+      headers,
+      agent: false,
+    });
+    asked.on("error", reject);
+    asked.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString("utf8");
+        const contentType = response.headers["content-type"] ?? "";
+        resolve({
+          status: response.statusCode ?? 0,
+          contentType,
+          body: contentType.includes("json") ? JSON.parse(text) : text,
+        });
+      });
+    });
+    asked.end();
+  });
+}
