@@ -66,13 +66,13 @@ export async function requireNamespaces(): Promise<void> {
 }
 
 /** Go, for building the control plane's programs once. The go.mod fetches the exact toolchain by itself. */
-export async function requireGo(): Promise<string> {
+export async function requireGo(env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const advice = "install Go 1.21 or later (https://go.dev/dl, Debian: apt-get install golang-go)";
-  const go = findExecutable("go");
+  const go = findExecutable("go", env);
   if (go === undefined) {
     throw new MissingRequirement(`go not found, needed once to build Kubernetes and etcd: ${advice}.`);
   }
-  const version = await runCommand([go, "env", "GOVERSION"], { env: { ...process.env, GOTOOLCHAIN: "local" } });
+  const version = await runCommand([go, "env", "GOVERSION"], { env: { ...env, GOTOOLCHAIN: "local" } });
   const [, major = "0", minor = "0"] = /go(\d+)\.(\d+)/.exec(version.stdout) ?? [];
   if (Number(major) < 1 || (Number(major) === 1 && Number(minor) < 21)) {
     throw new MissingRequirement(

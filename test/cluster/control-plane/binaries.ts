@@ -13,6 +13,7 @@ import { type BuildProgress, PackageCount } from "./build-progress.ts";
 import { lockFile } from "./file-lock.ts";
 import { type GoBuildOptions, goBuild, listDependencies } from "./go-build.ts";
 import { type Binaries, ETCD_VERSION, KUBERNETES_VERSION, PROGRAMS, type ProgramKey } from "./programs.ts";
+import { followOther, publish } from "./shared-progress.ts";
 
 export type { BuildProgress } from "./build-progress.ts";
 export { type Binaries, ETCD_VERSION, KUBERNETES_VERSION } from "./programs.ts";
@@ -50,16 +51,19 @@ export async function ensureBinaries(options: BinariesOptions = {}): Promise<Bin
   if (missing().length === 0) return binaries;
 
   requireSetpriv();
-  const go = await requireGo();
+  const go = await requireGo(env);
   await mkdir(directory, { recursive: true });
-  await using _lock = await lockFile(join(directory, ".lock"), () =>
-    progress({ phase: "waiting for another build", percent: 0 }),
-  );
+  const progressFile = join(directory, ".progress");
+  using following = new DisposableStack();
+  await using _lock = await lockFile(join(directory, ".lock"), () => {
+    following.use(followOther(progressFile, progress));
+  });
+  following.dispose();
   if (missing().length > 0) {
     log(
       `building ${missing().join(", ")} of Kubernetes ${KUBERNETES_VERSION} and etcd ${ETCD_VERSION} in ${directory}`,
     );
-    await build(missing(), directory, go, progress);
+    await build(missing(), directory, go, env, publish(progressFile, progress));
   }
   progress({ phase: "done", percent: 100 });
   return binaries;
@@ -67,7 +71,7 @@ export async function ensureBinaries(options: BinariesOptions = {}): Promise<Bin
 
 /** Throws as ensureBinaries would, in one sentence, and builds nothing. */
 export async function requireBinariesOrGo(env: NodeJS.ProcessEnv = process.env): Promise<void> {
-  if (missingOf(locate(await cacheDirectory(env), env)).length > 0) await requireGo();
+  if (missingOf(locate(await cacheDirectory(env), env)).length > 0) await requireGo(env);
 }
 
 function locate(directory: string, env: NodeJS.ProcessEnv): Record<ProgramKey, string> {
@@ -82,6 +86,7 @@ async function build(
   missing: readonly ProgramKey[],
   directory: string,
   go: string,
+  env: NodeJS.ProcessEnv,
   progress: (progress: BuildProgress) => void,
 ): Promise<void> {
   for (const entry of await readdir(directory)) {
@@ -91,6 +96,7 @@ async function build(
   try {
     const options: GoBuildOptions = {
       go,
+      env,
       moduleDirectory: import.meta.dirname,
       temporaryDirectory: partial,
       flags: buildFlags,

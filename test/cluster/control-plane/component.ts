@@ -35,6 +35,8 @@ export class Component implements AsyncDisposable {
     this.process = spawn(setpriv, ["--pdeathsig", "KILL", ...options.argv], {
       stdio: ["ignore", log, log, ...(options.ipc ? (["ipc"] as const) : [])],
       env: plainEnv(options.env),
+      // A session of its own: Ctrl-C is for the program that disposes of this one.
+      detached: true,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
     closeSync(log);

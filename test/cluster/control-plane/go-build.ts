@@ -6,6 +6,8 @@ import { findExecutable } from "../requirements.ts";
 
 export interface GoBuildOptions {
   readonly go: string;
+  /** Go's settings of the user, such as GOPROXY and GOCACHE. */
+  readonly env: NodeJS.ProcessEnv;
   /** Folder of go.mod. */
   readonly moduleDirectory: string;
   /** Go's scratch space; everything in it may be deleted afterwards. */
@@ -14,7 +16,7 @@ export interface GoBuildOptions {
 }
 
 const environment = (options: GoBuildOptions): NodeJS.ProcessEnv => ({
-  ...process.env,
+  ...options.env,
   CGO_ENABLED: "0",
   GOWORK: "off",
   GOTMPDIR: options.temporaryDirectory,

@@ -160,8 +160,10 @@ export class Container {
     }
     const script = await this.#script();
     if (script === undefined) return 0;
+    const file = await this.#prepare(script);
+    if (this.#stop.signal.aborted) return 0;
     const startedAt = timestamp();
-    const child = await this.#spawn(script);
+    const child = this.#spawn(file);
     const ended = new Promise<number>((resolve) => {
       child.once("close", (code, name) => resolve(this.#killed ? KILLED : exitCode(code, name)));
       child.once("error", () => resolve(128));
@@ -203,18 +205,24 @@ export class Container {
     return undefined;
   }
 
-  async #spawn(script: string): Promise<ChildProcess> {
-    const { directory, logFile, networkNamespace } = this.#options;
+  async #prepare(script: string): Promise<string> {
+    const { directory, logFile } = this.#options;
     await mkdir(directory, { recursive: true });
     const file = join(directory, `${this.spec.name}.sh`);
     await writeFile(file, script, { mode: 0o600 });
     if (this.#restartCount > 0) keepPreviousLog(logFile);
+    return file;
+  }
+
+  /** From here on `stop` finds the process: nothing may be waited for between its check and this. */
+  #spawn(script: string): ChildProcess {
+    const { logFile, networkNamespace } = this.#options;
     const log = openSync(logFile, "a", 0o644);
     const network = networkNamespace === undefined ? [] : ["nsenter", `--net=${networkNamespace}`];
     const [program = "", ...args] = [
       ...network,
       ...["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child=KILL", "--propagation", "slave"],
-      ...["sh", file],
+      ...["sh", script],
     ];
     const child = spawn(program, args, { stdio: ["ignore", log, log, "pipe"], env: plainEnv() });
     closeSync(log);

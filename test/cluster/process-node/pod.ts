@@ -97,13 +97,13 @@ export class Pod {
       }),
     );
     const make = (each: ContainerSpec, init: boolean): Container => {
+      signal.throwIfAborted(); // a container made later would not be stopped
       const container = this.#makeContainer(each, init, volumes, objects);
       this.#containers.set(each.name, container);
       return container;
     };
     for (const each of spec?.initContainers ?? []) {
       const code = await make(each, true).run();
-      signal.throwIfAborted();
       if (code !== 0) {
         await this.#status.flush();
         return;
