@@ -46,7 +46,8 @@ export interface PlanInput {
 }
 
 export type PlanResult =
-  | { readonly ok: true; readonly steps: readonly InterfaceStep[] }
+  /** `listed`: every address that the object will list besides those to be allocated. */
+  | { readonly ok: true; readonly steps: readonly InterfaceStep[]; readonly listed: ReadonlySet<Mac> }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /**
@@ -83,7 +84,7 @@ export function planInterfaces(input: PlanInput): PlanResult {
       steps.push({ action: "restore", to, mac: old });
     }
   }
-  return { ok: true, steps };
+  return { ok: true, steps, listed: used };
 }
 
 function checkNames(party: Party, interfaces: readonly RequestedInterface[]): Refusal | undefined {

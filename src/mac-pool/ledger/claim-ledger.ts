@@ -33,6 +33,11 @@ export interface Wish {
 export interface ClaimRequest {
   readonly party: Party;
   readonly wishes: readonly Wish[];
+  /**
+   * Every address that the object lists. None of them is chosen for another of its interfaces: the claim would take both
+   * for the same owner's.
+   */
+  readonly listed: ReadonlySet<Mac>;
   readonly pool: Pool | undefined;
   /** A VM that waits for a live migration: sharing is no conflict. */
   readonly receiver: boolean;
@@ -127,6 +132,7 @@ export class ClaimLedger {
       const mac = index.draw(pool, random(), clock.now());
       if (mac === undefined) return this.#reuseQuarantined(request, pool, wish, signal);
       index.reserve(mac, clock.now());
+      if (request.listed.has(mac)) continue;
       try {
         const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic"), signal);
         return { ok: true, mac, written: { claim, before: undefined } };
@@ -154,6 +160,7 @@ export class ClaimLedger {
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = pool.takeOldestQuarantined();
       if (mac === undefined) return refuse(full(pool.name, pool.counts.capacity));
+      if (request.listed.has(mac)) continue;
       const before = await store.read(mac, signal);
       const owner = ownerOf({ ...request.party, ...wish }, new Date(clock.now()).toISOString());
       try {
@@ -174,7 +181,7 @@ export class ClaimLedger {
   }
 
   async #claimExplicit(request: ClaimRequest, wish: Wish, mac: Mac, signal?: AbortSignal): Promise<Outcome> {
-    const { clock, index, store } = this.#options;
+    const { clock, store } = this.#options;
     const holder: Holder = { ...request.party, interface: wish.interface, network: wish.network };
     const policy = request.pool?.settings.conflictPolicy ?? "Deny";
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
@@ -182,7 +189,6 @@ export class ClaimLedger {
         const before = attempt > 0 || request.dryRun ? await store.read(mac, signal) : undefined;
         if (before === undefined) {
           if (request.dryRun) return { ok: true, mac };
-          index.reserve(mac, clock.now());
           const claim = await store.create(this.#pendingClaim(request, wish, mac, "explicit"), signal);
           return { ok: true, mac, written: { claim, before } };
         }

@@ -42,11 +42,11 @@ export async function reviewGuest(
     claimedBefore: !isOptedOut(oldObject),
   });
   if (!plan.ok) return denied(plan.refusal);
-  return carryOut(plan.steps, party, specPath, request, parts, signal);
+  return carryOut(plan, party, specPath, request, parts, signal);
 }
 
 async function carryOut(
-  steps: readonly InterfaceStep[],
+  { steps, listed }: { readonly steps: readonly InterfaceStep[]; readonly listed: ReadonlySet<Mac> },
   party: Party,
   specPath: readonly string[],
   request: AdmissionRequest,
@@ -62,6 +62,7 @@ async function carryOut(
         network: step.to.network,
         mac: step.action === "claim" ? step.mac : undefined,
       })),
+      listed,
       receiver: textAt(request.object, "spec", "runStrategy") === "WaitAsReceiver",
       field: "macAddress",
       dryRun: request.dryRun,

@@ -44,6 +44,7 @@ export async function reviewPod(
         network: step.to.network,
         mac: step.action === "claim" ? step.mac : undefined,
       })),
+      listed: plan.listed,
       receiver: false,
       field: "mac",
       dryRun: request.dryRun,

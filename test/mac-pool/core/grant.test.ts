@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { parseMac } from "../../../src/api/mac.ts";
+import type { ClaimOwner, MACClaim, MacClaimStatus } from "../../../src/api/mac-claim.ts";
+import { newClaim } from "../../../src/mac-pool/core/claim.ts";
+import { decideGrant, type GrantRequest } from "../../../src/mac-pool/core/grant.ts";
+
+const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
+const NOW = Date.parse("2026-01-01T00:00:00Z");
+const SINCE = "2025-12-31T00:00:00.000Z";
+
+function owner(more: Partial<ClaimOwner> = {}): ClaimOwner {
+  return {
+    kind: "VirtualMachine",
+    namespace: "default",
+    name: "web",
+    uid: "u1",
+    interface: "a",
+    since: SINCE,
+    ...more,
+  };
+}
+
+function claim(status: MacClaimStatus): MACClaim {
+  const made = newClaim(MAC, { pool: "default", origin: "automatic" }, status);
+  return { ...made, metadata: { ...made.metadata, resourceVersion: "7" } };
+}
+
+function ask(more: Partial<GrantRequest["holder"]>, options: Partial<GrantRequest> = {}): GrantRequest {
+  const holder = { kind: "VirtualMachine", namespace: "default", name: "web", interface: "a", ...more } as const;
+  return { mac: MAC, holder, policy: "Deny", receiver: false, field: "macAddress", ...options };
+}
+
+const bound = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners });
+
+function decide(existing: MACClaim, request: GrantRequest) {
+  const decision = decideGrant(existing, request, NOW);
+  if (!decision.ok) return { refused: decision.refusal.message, code: decision.refusal.code };
+  const { status, metadata } = decision.claim;
+  return { ...status, version: metadata.resourceVersion, warning: decision.warning };
+}
+
+describe("a request for an address that has a claim", () => {
+  it("is refused with the owner's name where somebody else has it", () => {
+    expect(decide(bound(owner()), ask({ name: "thief", interface: "nic" }))).toEqual({
+      code: "MACPOOL_CONFLICT",
+      refused:
+        'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a). ' +
+        "Leave macAddress out to get a free one, or take the address off the other VM or delete it first.",
+    });
+  });
+
+  it("is a write under the version that was read also where the same object has it already", () => {
+    expect(decide(bound(owner()), ask({ uid: "u1" }))).toMatchObject({
+      phase: "Pending",
+      owners: [{ uid: "u1", since: SINCE }],
+      version: "7",
+    });
+  });
+
+  it("adds the object to be created to the one of the same name that was seen", () => {
+    const granted = decide(bound(owner()), ask({}));
+    expect(granted).toMatchObject({ phase: "Pending", owners: [{ uid: "u1" }, { name: "web" }] });
+    expect(granted).not.toHaveProperty("owners.1.uid");
+  });
+
+  it("asks once more where the same creation is evaluated again", () => {
+    const { uid: _, ...unseen } = owner();
+    const waiting = claim({ phase: "Pending", owners: [unseen], deadline: SINCE });
+    expect(decide(waiting, ask({}))).toMatchObject({
+      owners: [{ name: "web", since: SINCE }],
+      deadline: "2026-01-01T00:02:00.000Z",
+    });
+    expect(decide(waiting, ask({}))).toHaveProperty("owners.length", 1);
+  });
+
+  it("is refused where another object of the same name has it, when both are known by UID", () => {
+    expect(decide(bound(owner()), ask({ uid: "u2" }))).toMatchObject({ code: "MACPOOL_CONFLICT" });
+  });
+
+  it("is never from the same object where both have a name prefix only", () => {
+    const { name: _name, uid: _uid, ...unnamed } = owner();
+    const generated = claim({ phase: "Pending", owners: [{ ...unnamed, generateName: "web-" }], deadline: SINCE });
+    const refused = decide(generated, ask({ name: undefined, generateName: "web-" }));
+    expect(refused).toMatchObject({ refused: expect.stringContaining("VirtualMachine default/web-* (a)") });
+  });
+
+  it("takes over an address that rests, and remembers how long it had to", () => {
+    const resting = claim({ phase: "Quarantined", owners: [], until: "2026-01-01T00:00:30.000Z" });
+    expect(decide(resting, ask({ name: "next" }))).toMatchObject({
+      phase: "Pending",
+      owners: [{ name: "next" }],
+      until: "2026-01-01T00:00:30.000Z",
+    });
+  });
+
+  it("is granted with a warning where the pool's policy is Warn", () => {
+    const granted = decide(bound(owner()), ask({ name: "twin" }, { policy: "Warn" }));
+    expect(granted).toMatchObject({
+      owners: [{ name: "web" }, { name: "twin" }],
+      warning: expect.stringContaining("also in use by"),
+    });
+  });
+
+  it("is granted to a VM that waits to receive the owner by migration", () => {
+    const granted = decide(bound(owner()), ask({ namespace: "other" }, { receiver: true }));
+    expect(granted).toMatchObject({ owners: [{ namespace: "default" }, { namespace: "other" }], warning: undefined });
+  });
+
+  it("tells a pod's author about the pod's field", () => {
+    const pods = bound(owner({ kind: "Pod", interface: "net1" }));
+    expect(decide(pods, ask({ kind: "Pod", name: "other" }, { field: "mac" }))).toMatchObject({
+      refused: expect.stringContaining("Leave mac out to get a free one, or delete the other pod first."),
+    });
+  });
+});

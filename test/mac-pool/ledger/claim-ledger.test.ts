@@ -1,0 +1,167 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatMac, type Mac } from "../../../src/api/mac.ts";
+import type { MACClaim } from "../../../src/api/mac-claim.ts";
+import { ConnectionError } from "../../../src/kube/client/api-error.ts";
+import { systemClock } from "../../../src/kube/clock.ts";
+import { silentLog } from "../../../src/kube/log.ts";
+import { newClaim } from "../../../src/mac-pool/core/claim.ts";
+import { MAX_PENDING_PER_NAMESPACE } from "../../../src/mac-pool/core/limits.ts";
+import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
+import { Segments } from "../../../src/mac-pool/core/segments.ts";
+import { ClaimLedger, type ClaimRequest, type ClaimResult } from "../../../src/mac-pool/ledger/claim-ledger.ts";
+import { MemoryClaimStore } from "../memory-claim-store.ts";
+
+const FIRST = 0x02_00_00_00_00_00;
+const mac = (offset: number): Mac => (FIRST + offset) as Mac;
+
+/** One replica: its own index, which learns nothing of what others write. */
+function replica(store: MemoryClaimStore, size: number): { ledger: ClaimLedger; index: PoolIndex } {
+  const index = new PoolIndex();
+  index.setPool({
+    name: "default",
+    segments: new Segments([{ start: mac(0), end: mac(size - 1) }]),
+    namespaceSelector: undefined,
+    conflictPolicy: "Deny",
+    quarantineMs: 60_000,
+    createdAtMs: 0,
+  });
+  const random = () => 0;
+  const ledger = new ClaimLedger({ store, index, clock: systemClock, random, log: silentLog, onGranted: () => {} });
+  return { ledger, index };
+}
+
+function request(index: PoolIndex, name: string, wishes: readonly (Mac | undefined)[], dryRun = false): ClaimRequest {
+  return {
+    party: { kind: "VirtualMachine", namespace: "default", name },
+    wishes: wishes.map((wish, position) => ({ interface: `i${position}`, network: undefined, mac: wish })),
+    listed: new Set(wishes.filter((wish) => wish !== undefined)),
+    pool: index.pool("default"),
+    receiver: false,
+    field: "macAddress",
+    dryRun,
+  };
+}
+
+const macsOf = (result: ClaimResult): string[] => (result.ok ? result.macs.map(formatMac) : [result.refusal.code]);
+
+describe("the ledger", () => {
+  it("gives no address to two objects, however the requests of replicas that know nothing of each other interleave", async () => {
+    const wish = fc.option(fc.integer({ min: 0, max: 7 }), { nil: undefined });
+    const asking = fc.array(fc.uniqueArray(wish, { maxLength: 3, selector: (value) => value ?? Symbol() }), {
+      minLength: 2,
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(asking, fc.scheduler(), async (objects, scheduler) => {
+        const store = new MemoryClaimStore(() => scheduler.schedule(Promise.resolve()));
+        const replicas = [replica(store, 8), replica(store, 8)];
+        const running = objects.map((wishes, position) => {
+          const { ledger, index } = replicas[position % 2] ?? replica(store, 8);
+          return ledger.claim(
+            request(
+              index,
+              `vm-${position}`,
+              wishes.map((at) => (at === undefined ? undefined : mac(at))),
+            ),
+          );
+        });
+        const results = await scheduler.waitFor(Promise.all(running));
+        const given = results.flatMap((result) => (result.ok ? result.macs : []));
+        expect(new Set(given).size).toBe(given.length);
+        for (const [position, result] of results.entries()) {
+          const own = [...store.claims.values()].filter((claim) => claim.status?.owners[0]?.name === `vm-${position}`);
+          // All or nothing, and what was given has a claim in this name.
+          expect(own.map((claim) => claim.spec.mac).sort()).toEqual(result.ok ? result.macs.map(formatMac).sort() : []);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("draws again where another replica was faster", async () => {
+    const store = new MemoryClaimStore();
+    const [one, two] = [replica(store, 4), replica(store, 4)];
+    const first = await one.ledger.claim(request(one.index, "a", [undefined, undefined]));
+    const second = await two.ledger.claim(request(two.index, "b", [undefined, undefined]));
+    expect(new Set([...macsOf(first), ...macsOf(second)]).size).toBe(4);
+    expect(macsOf(await one.ledger.claim(request(one.index, "c", [undefined])))).toEqual(["MACPOOL_FULL"]);
+  });
+
+  it("writes nothing on a dry run, and marks nothing as taken", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 1);
+    for (let round = 0; round < 3; round++) {
+      expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual(["02:00:00:00:00:00"]);
+    }
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined, undefined], true)))).toEqual(["MACPOOL_FULL"]);
+    expect(store.writes).toEqual([]);
+  });
+
+  it("gives back what it had when the API server stops answering in the middle", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 8);
+    const create = store.create.bind(store);
+    store.create = (claim) =>
+      claim.spec.mac === formatMac(mac(5))
+        ? Promise.reject(new ConnectionError("gone", { written: false }))
+        : create(claim);
+    await expect(ledger.claim(request(index, "a", [mac(3), mac(5), undefined]))).rejects.toThrow("gone");
+    expect(store.claims.size).toBe(0);
+  });
+
+  it("does not undo what somebody else has written meanwhile", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 8);
+    const create = store.create.bind(store);
+    store.create = async (claim) => {
+      if (claim.spec.mac !== formatMac(mac(5))) return create(claim);
+      for (let other: MACClaim | undefined; other === undefined; other = store.claims.get("mac-02-00-00-00-00-03")) {
+        await Promise.resolve();
+      }
+      await store.update(store.claims.get("mac-02-00-00-00-00-03") ?? claim);
+      throw new ConnectionError("gone", { written: false });
+    };
+    await expect(ledger.claim(request(index, "a", [mac(3), mac(5)]))).rejects.toThrow("gone");
+    expect([...store.claims.keys()]).toEqual(["mac-02-00-00-00-00-03"]);
+  });
+
+  it("uses the address that has rested longest when nothing else is free", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 2);
+    for (const [offset, until] of [
+      [0, "2026-01-02T00:00:00.000Z"],
+      [1, "2026-01-01T00:00:00.000Z"],
+    ] as const) {
+      await store.create(
+        newClaim(mac(offset), { pool: "default", origin: "automatic" }, { phase: "Quarantined", owners: [], until }),
+      );
+      index.setClaim(mac(offset), {
+        phase: "Quarantined",
+        pool: "default",
+        ownerCount: 0,
+        pendingNamespaces: [],
+        untilMs: Date.parse(until),
+      });
+    }
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:00:01"]);
+    expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["02:00:00:00:00:00"]);
+    expect(macsOf(await ledger.claim(request(index, "c", [undefined])))).toEqual(["MACPOOL_FULL"]);
+  });
+
+  it("refuses a namespace that has too many addresses of objects that were never created", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 2 ** 20);
+    const facts = {
+      phase: "Pending",
+      pool: "default",
+      ownerCount: 1,
+      pendingNamespaces: ["default"],
+      untilMs: 0,
+    } as const;
+    for (let offset = 0; offset < MAX_PENDING_PER_NAMESPACE; offset++) index.setClaim(mac(offset), facts);
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_PENDING_LIMIT"]);
+    index.deleteClaim(mac(0));
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+  });
+});
