@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type HttpAnswer, HttpError, type HttpHandler, type HttpRequest, textAnswer } from "./http-handler.ts";
@@ -44,6 +44,8 @@ const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 /** While draining, how often to look whether the last request is over. */
 const DRAIN_POLL_MS = 10;
+/** How long a finished answer may take to reach its client when the server stops. */
+const LINGER_MS = 2_000;
 
 export class HttpServer {
   readonly #options: HttpServerOptions;
@@ -51,9 +53,12 @@ export class HttpServer {
   readonly #clock: Clock;
   readonly #routes = new Routes();
   readonly #server: Server | TlsServer;
+  /** Connections as accepted; under TLS the socket of a connection is another one, once it is established. */
+  readonly #handshakes = new Set<Socket>();
   readonly #sockets = new Set<Socket>();
+  /** Connections with a request whose answer is not out yet. */
+  readonly #busy = new Set<Socket>();
   #unsubscribe: (() => void) | undefined;
-  #inFlight = 0;
   #draining = false;
   /** For readiness routes: set it when the process can do its work. `drain` takes it back. */
   ready = false;
@@ -69,10 +74,10 @@ export class HttpServer {
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.#server.headersTimeout = HEADERS_TIMEOUT_MS;
     this.#server.requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
-    this.#server.on("connection", (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
-    });
+    this.#server.on("connection", (socket: Socket) => remember(this.#handshakes, socket));
+    this.#server.on(options.tls ? "secureConnection" : "connection", (socket: Socket) =>
+      remember(this.#sockets, socket),
+    );
     this.#server.on("tlsClientError", (error) => this.#log.debug({ err: error }, "a TLS handshake failed"));
   }
 
@@ -132,18 +137,31 @@ export class HttpServer {
     const endMs = this.#clock.monotonicMs() + graceMs;
     await this.#clock.sleep(Math.min(settleMs, graceMs));
     const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
+      // Not http's own close: it destroys connections whose answer is written but not yet out.
+      NetServer.prototype.close.call(this.#server, () => resolve());
     });
-    this.#server.closeIdleConnections();
-    while (this.#inFlight > 0 && this.#clock.monotonicMs() < endMs) {
-      await this.#clock.sleep(DRAIN_POLL_MS);
-    }
-    // An answer that was just ended may still sit in a socket's buffer.
     for (const socket of this.#sockets) {
-      socket.destroySoon();
+      if (!this.#busy.has(socket)) {
+        socket.end();
+      }
+    }
+    await this.#until(() => this.#busy.size === 0, endMs);
+    for (const socket of this.#sockets) {
+      socket.end();
+    }
+    await this.#until(() => this.#sockets.size === 0, Math.min(endMs, this.#clock.monotonicMs() + LINGER_MS));
+    for (const socket of [...this.#sockets, ...this.#handshakes]) {
+      socket.destroy();
     }
     this.#unsubscribe?.();
     await closed;
+    this.#server.close();
+  }
+
+  async #until(condition: () => boolean, endMs: number): Promise<void> {
+    while (!condition() && this.#clock.monotonicMs() < endMs) {
+      await this.#clock.sleep(DRAIN_POLL_MS);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -158,7 +176,8 @@ export class HttpServer {
   }
 
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#inFlight++;
+    const { socket } = incoming;
+    this.#busy.add(socket);
     const gone = new AbortController();
     const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
     const cancelTimer = this.#clock.after(timeoutMs, () =>
@@ -178,7 +197,7 @@ export class HttpServer {
       await finished;
     } finally {
       cancelTimer();
-      this.#inFlight--;
+      this.#busy.delete(socket);
     }
   }
 
@@ -222,6 +241,11 @@ export class HttpServer {
     response.writeHead(answer.status, { ...answer.headers, "content-length": body.length });
     response.end(incoming.method === "HEAD" ? undefined : body);
   }
+}
+
+function remember(sockets: Set<Socket>, socket: Socket): void {
+  sockets.add(socket);
+  socket.once("close", () => sockets.delete(socket));
 }
 
 /** The answer, or the signal's reason: a handler that ignores its signal must not hold the client. */

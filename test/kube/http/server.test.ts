@@ -213,6 +213,25 @@ describe("TLS", () => {
     kept.destroy();
   });
 
+  test("draining waits for a long answer to be out", async () => {
+    const body = "x".repeat(5 * 1024 * 1024);
+    const gate = Promise.withResolvers<void>();
+    let begun = false;
+    server = new HttpServer({ port: 0, host: "127.0.0.1", tls: source(await issue()) });
+    server.route("GET", "/", async () => {
+      begun = true;
+      await gate.promise;
+      return textAnswer(200, body);
+    });
+    await server.listen();
+    const answer = ask("/", { ca: authority.certificate, agent: new https.Agent({ maxCachedSessions: 0 }) });
+    await eventually("begun", () => begun);
+    const drained = server.drain(5_000);
+    gate.resolve();
+    expect((await answer).body).toHaveLength(body.length + 1);
+    await drained;
+  });
+
   test("without a certificate handshakes fail until there is one", async () => {
     const certificates = source();
     server = new HttpServer({ port: 0, host: "127.0.0.1", tls: certificates });
