@@ -2,7 +2,7 @@
 
 import { createVethPair, setBridgePort } from "../netlink/bridge.ts";
 import { EEXIST, ENOBUFS } from "../netlink/errno.ts";
-import { getLink, type Link, linkOf, setAlias, setLinkUp } from "../netlink/link.ts";
+import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
 import { CniError, INTERFACE_EXISTS, PORT_NOT_UP, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
@@ -23,19 +23,18 @@ export const createPair: Step<AddState> = {
     for (let candidate = 0, retries = 0; candidate < HOST_NAME_CANDIDATES; ) {
       const name = hostInterfaceName(state.attachment, candidate);
       const bridge = made(state.bridge, "the bridge");
-      const [created, looked] = state.node.transact(getLink(requestPair(state, name, bridge.index), name));
+      const [created] = state.node.transact(requestPair(state, name, bridge.index));
       if (created?.error === undefined) {
         state.portName = name;
-        state.port = made(linkOf(looked), "the veth pair");
         return;
       }
-      const existing = linkOf(looked);
       if (created.error.errno === EEXIST) {
+        const existing = findLink(state, name);
         if (existing === undefined || existing.alias === hostInterfaceAlias(state.attachment))
           throw interfaceExists(state);
         candidate++;
       } else {
-        if (++retries > BRIDGE_RETRIES || !bridgeWasDeleted(state, bridge)) throw created.error;
+        if (++retries > BRIDGE_RETRIES || findLink(state, bridge.index) !== undefined) throw created.error;
         ensureBridge.apply(state);
       }
     }
@@ -45,6 +44,10 @@ export const createPair: Step<AddState> = {
     if (portName !== undefined) deleteIfPresent(node, portName);
   },
 };
+
+function findLink({ node }: AddState, which: string | number): Link | undefined {
+  return linkOf(node.transact(getLink(node.batch(), which))[0]);
+}
 
 function requestPair({ node, attachment, netns, mac, config }: AddState, hostName: string, master: number) {
   const { mtu } = config;
@@ -60,18 +63,17 @@ function interfaceExists({ attachment, call }: AddState): CniError {
   );
 }
 
-function bridgeWasDeleted({ node }: AddState, bridge: Link): boolean {
-  return linkOf(node.transact(getLink(node.batch(), bridge.index))[0]) === undefined;
-}
-
-/** Names the attachment in the alias, sets the port's flags before it forwards anything, and brings it up. */
+/** Sets the port's flags before it forwards anything, then names the attachment in its alias and brings it up. */
 export const configurePort: Step<AddState> = {
   name: "configure the port",
-  apply({ node, port, attachment, config }) {
-    const { index } = made(port, "the veth pair");
-    const batch = setAlias(node.batch(), index, hostInterfaceAlias(attachment));
-    if (config.hairpin || config.isolated) setBridgePort(batch, index, config);
-    node.run(setLinkUp(batch, index));
+  apply(state) {
+    const { node, config, attachment } = state;
+    const name = made(state.portName, "the veth pair");
+    if (config.hairpin || config.isolated) {
+      const { index } = made(findLink(state, name), "the veth pair");
+      node.run(setBridgePort(node.batch(), index, config));
+    }
+    node.run(setLinkUp(node.batch(), name, hostInterfaceAlias(attachment)));
   },
 };
 
@@ -86,8 +88,8 @@ export const bringContainerUp: Step<AddState> = {
 export const readBack: Step<AddState> = {
   name: "read back bridge and port",
   apply(state) {
-    const { node, port, bridge } = state;
-    const batch = getLink(node.batch(), made(port, "the veth pair").index);
+    const { node, portName, bridge } = state;
+    const batch = getLink(node.batch(), made(portName, "the veth pair"));
     const [portAnswer, bridgeAnswer] = node.run(getLink(batch, made(bridge, "the bridge").index));
     state.port = made(linkOf(portAnswer), "the veth pair");
     state.bridge = made(linkOf(bridgeAnswer), "the bridge");
@@ -116,8 +118,8 @@ export const awaitPortUp: Step<AddState> = {
   },
 };
 
-function currentState({ node }: AddState, port: Link): number {
-  return made(linkOf(node.transact(getLink(node.batch(), port.index))[0]), "the veth pair").operState;
+function currentState(state: AddState, port: Link): number {
+  return made(findLink(state, port.index), "the veth pair").operState;
 }
 
 /** What the events say does not matter, only that something changed. */

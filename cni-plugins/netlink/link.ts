@@ -51,20 +51,17 @@ export function deleteLink(batch: MessageBatch, which: string | number): Message
   return typeof which === "string" ? batch.text(nl.IFLA_IFNAME, which) : batch;
 }
 
-export function setLinkUp(batch: MessageBatch, which: string | number): MessageBatch {
+/** Also gives it an alias, if there is one. */
+export function setLinkUp(batch: MessageBatch, which: string | number, alias?: string): MessageBatch {
   batch.request(`bring interface ${which} up`, nl.RTM_NEWLINK);
   batch.linkHeader(nl.AF_UNSPEC, typeof which === "number" ? which : 0, nl.IFF_UP, nl.IFF_UP);
-  return typeof which === "string" ? batch.text(nl.IFLA_IFNAME, which) : batch;
+  if (typeof which === "string") batch.text(nl.IFLA_IFNAME, which);
+  return alias === undefined ? batch : batch.text(nl.IFLA_IFALIAS, alias);
 }
 
 export function setPromiscuous(batch: MessageBatch, index: number, on: boolean): MessageBatch {
   batch.request(`set promiscuous mode of interface ${index}`, nl.RTM_NEWLINK);
   return batch.linkHeader(nl.AF_UNSPEC, index, on ? nl.IFF_PROMISC : 0, nl.IFF_PROMISC);
-}
-
-export function setAlias(batch: MessageBatch, index: number, alias: string): MessageBatch {
-  batch.request(`set the alias of interface ${index}`, nl.RTM_NEWLINK);
-  return batch.linkHeader(nl.AF_UNSPEC, index).text(nl.IFLA_IFALIAS, alias);
 }
 
 /** The link in the answer to `getLink`; undefined when there is none of that name. Throws any other error. */

@@ -1,7 +1,7 @@
 /** The bridge plugin against the Go reference plugin: layer 2 attachments, one at a time and fifty at once. */
 
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { BuildError, buildPlugins } from "../../cni-plugins/build.ts";
 import { type Bench, type BenchContext, BenchFault, type BenchRow, row } from "./bench.ts";
@@ -28,6 +28,7 @@ export const bench: Bench = {
   about: "the bridge plugin against containernetworking/plugins v1.9.1, taking turns in one run; medians",
   async run(context) {
     const { env } = context;
+    warnAboutLoad(context);
     const executables = await prepare(context);
     const timer = await compile("cni-timer", env);
     const floor = await compile("floor", env);
@@ -51,6 +52,15 @@ export const bench: Bench = {
     return [...rows, row("size of the executable", "MB", ours ?? Number.NaN, peer ?? null, null)];
   },
 };
+
+/** Others' network namespaces hold the kernel's one lock for links: that time is added to both sides. */
+function warnAboutLoad({ log }: BenchContext): void {
+  const [load = 0] = loadavg();
+  if (load < availableParallelism() / 2) return;
+  log(
+    `load average ${load.toFixed(1)}: other work on this machine moves the ratios towards 1; measure again when it is quiet`,
+  );
+}
 
 async function prepare({ env, log }: BenchContext): Promise<{ ours: string; peer: string }> {
   try {

@@ -165,6 +165,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < variants; i++) {
     v[i].label = strtok(argv[5 + i], "=");
     v[i].path = strtok(NULL, "");
+    if (v[i].label == NULL || v[i].path == NULL) die("cni-timer: expected LABEL=EXECUTABLE");
     v[i].wall = calloc(rounds, sizeof(double));
     v[i].cpu = calloc((size_t)rounds * parallel, sizeof(double));
   }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBridge, createVethPair, setBridgePort } from "../../../cni-plugins/netlink/bridge.ts";
-import { deleteLink, dumpLinks, getLink, setAlias, setLinkUp } from "../../../cni-plugins/netlink/link.ts";
+import { deleteLink, dumpLinks, getLink, setLinkUp } from "../../../cni-plugins/netlink/link.ts";
 import { MessageBatch } from "../../../cni-plugins/netlink/message-batch.ts";
 import { eachAttribute, readMessages, readText } from "../../../cni-plugins/netlink/message-reader.ts";
 
@@ -32,10 +32,9 @@ describe("requests, byte by byte", () => {
     expect(hex(setLinkUp(new MessageBatch(), 9))).toBe(`${header("20", "10", "0500")}${ifinfo("09", "01000000")}`);
   });
 
-  it("sets an alias", () => {
-    expect(hex(setAlias(new MessageBatch(), 9, "a"))).toBe(
-      `${header("28", "10", "0500")}${ifinfo("09")}0600140061000000`,
-    );
+  it("brings a link up and gives it an alias, in one request", () => {
+    const expected = `${header("30", "10", "0500")}${ifinfo("00", "01000000")}0600030061000000${"06001400"}62000000`;
+    expect(hex(setLinkUp(new MessageBatch(), "a", "b"))).toBe(expected);
   });
 
   it("creates a bridge", () => {
