@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { stop as stopEsbuild } from "esbuild";
 import { buildPlugins, requirePluginsOrTools } from "../../../cni-plugins/build.ts";
 import { buildCli } from "../../../src/cli/build.ts";
 import {
@@ -34,6 +35,8 @@ export async function prepare(screen: Screen): Promise<Prepared> {
   };
   await buildPlugins({ log: building });
   const cli = await buildCli();
+  // Its service process would otherwise outlive this one for a moment.
+  await stopEsbuild();
   if (built) {
     const ms = performance.now() - startedMs;
     screen.end({ label: "build", text: "CNI plugins, kubectl macpool", status: "built", good: true, ms });
