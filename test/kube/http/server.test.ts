@@ -294,7 +294,7 @@ describe("keep-alive and drain", () => {
     server.route("GET", "/", () => textAnswer(200, "ok"));
     await server.listen();
     await ask("/");
-    const drained = server.drain(2_000, 200);
+    const drained = server.drain(5_000, 1_000);
     expect((await ask("/")).headers.connection).toBe("close");
     await drained;
   });

@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { adminClient } from "../support/real-api-server.ts";
 
 const namespace = "default";
-const TIMES = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 100 };
+const TIMES = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 200 };
 
 let controlPlane: ControlPlane;
 let client: KubeClient;
