@@ -91,8 +91,8 @@ export const macPoolStatusSchema = z
       .array(z.string())
       .exactOptional()
       .describe("Ranges in force, as first-last: the last good ones when the spec holds an invalid one."),
-    capacity: count("Addresses in all ranges, without exclusions."),
-    used: count("Addresses in the ranges that an object holds or is about to hold."),
+    capacity: count("Addresses in all ranges but those excluded."),
+    used: count("Addresses in the ranges that have a claim: bound, pending or quarantined."),
     free: count("Addresses that can be given out."),
     pending: count("Addresses of objects that were admitted but not seen yet."),
     quarantined: count("Released addresses that still rest."),

@@ -190,4 +190,27 @@ describe("virtual machines on a real API server, with two replicas", () => {
       .catch((refused: Error) => refused.message);
     expect(error).toContain("MACClaims are kept by the MAC pool");
   });
+
+  it("does not stand in the way of starting, stopping and deleting VMs when it is down", async () => {
+    const nics = [{ name: "a" }, { name: "p", on: "pod-bridge" as const }];
+    const vm = await create(machine("steady", "default", nics));
+    await Promise.all(["one", "two"].map((name) => bed.killReplica(name)));
+    await expect(create(machine("new", "default", nics))).rejects.toThrow("failed calling webhook");
+    const started = await bed.admin.update(KINDS.virtualMachines, {
+      ...vm,
+      metadata: { ...vm.metadata, finalizers: ["example.com/hold"] },
+      spec: { ...(vm.spec as object), runStrategy: "Always" },
+    });
+    expect(macsOf(started)).toEqual(macsOf(vm));
+    await remove("steady");
+    await bed.admin.patch(
+      KINDS.virtualMachines,
+      { name: "steady", namespace: "default" },
+      { type: "merge", body: { metadata: { finalizers: null } } },
+    );
+    await eventually("gone", async () => {
+      const left = await bed.admin.list(KINDS.virtualMachines, { fieldSelector: "metadata.name=steady" });
+      return left.items.length === 0;
+    });
+  });
 });

@@ -39,13 +39,19 @@ const OPT_OUT_LABEL = `?metadata.?labels[?'${VM_WEBHOOK}']`;
 
 const differs = (path: string): string => `object.${path} != oldObject.${path}`;
 
+/** Masquerade, or on a multus network of the same name: the interfaces that the pool gives an address to. */
+const IS_ELIGIBLE =
+  `(i.?masquerade.hasValue() || object.${NETWORKS}.orValue([])` +
+  ".exists(n, n.?name.orValue('') == i.?name.orValue('') && n.?multus.hasValue()))";
+
 /** Optional access everywhere: an expression that fails would refuse the request. */
 const VM_CONCERNS_US = [
   "request.operation == 'CREATE'",
   differs(INTERFACES),
   differs(NETWORKS),
   differs(OPT_OUT_LABEL),
-  `object.${INTERFACES}.orValue([]).exists(i, i.?macAddress.orValue('') == '' && i.?state.orValue('') != 'absent')`,
+  `object.${INTERFACES}.orValue([])` +
+    `.exists(i, i.?macAddress.orValue('') == '' && i.?state.orValue('') != 'absent' && ${IS_ELIGIBLE})`,
 ].join(" || ");
 
 const ENTRIES: readonly Entry[] = [
