@@ -5,6 +5,7 @@
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import type { Registry } from "prom-client";
 import { MAC_CLAIM_CRD, MAC_POOL_CRD } from "../../src/api/crds.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import type { MacPoolSpec } from "../../src/api/mac-pool.ts";
@@ -12,8 +13,11 @@ import { MAC_POOL_SERVICE } from "../../src/api/names.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import type { Clock } from "../../src/kube/clock.ts";
+import type { ServerCertificate } from "../../src/kube/http/server.ts";
+import { silentLog } from "../../src/kube/log.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { LEASE_NAME } from "../../src/mac-pool/replica.ts";
+import { LEASE_NAME, Replica } from "../../src/mac-pool/replica.ts";
 import { MANAGER_ACCOUNT, macPoolAccess } from "../../src/operator/components/kube-mac-pool-access.ts";
 import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-webhooks.ts";
 import { Component } from "../cluster/control-plane/component.ts";
@@ -24,6 +28,8 @@ import { eventually } from "./eventually.ts";
 
 export const POOL_NAMESPACE = "pool-system";
 const TOKEN_SECONDS = 3600;
+/** A test that puts the clock forward does not want to lose the lease by it. */
+const PATIENT_LEASE = { leaseDurationMs: 86_400_000, renewDeadlineMs: 43_200_000, retryPeriodMs: 2_000 };
 const MAIN = join(import.meta.dirname, "../../src/mac-pool/main.ts");
 
 interface Running {
@@ -38,12 +44,20 @@ export class PoolBed implements AsyncDisposable {
   readonly #balancer: Balancer;
   readonly #replicas = new Map<string, Running>();
   readonly #token: string;
+  readonly #serving: ServerCertificate;
 
-  private constructor(controlPlane: ControlPlane, admin: KubeClient, balancer: Balancer, token: string) {
+  private constructor(
+    controlPlane: ControlPlane,
+    admin: KubeClient,
+    balancer: Balancer,
+    token: string,
+    serving: ServerCertificate,
+  ) {
     this.controlPlane = controlPlane;
     this.admin = admin;
     this.#balancer = balancer;
     this.#token = token;
+    this.#serving = serving;
   }
 
   static async start(options: { readonly kubevirt?: boolean } = {}): Promise<PoolBed> {
@@ -75,7 +89,7 @@ export class PoolBed implements AsyncDisposable {
       request as object,
     );
     const balancer = await Balancer.listen();
-    return new PoolBed(controlPlane, admin, balancer, issued.status?.token ?? "");
+    return new PoolBed(controlPlane, admin, balancer, issued.status?.token ?? "", serving);
   }
 
   /** From now on the API server asks the replicas. */
@@ -139,6 +153,34 @@ export class PoolBed implements AsyncDisposable {
       return answer?.status === 200;
     });
     this.#balancer.add(httpsPort);
+  }
+
+  /** A replica in this process, with a clock of the test's. Ends with `running`, once the signal aborts. */
+  async startInProcess(
+    name: string,
+    clock: Clock,
+    metrics: Registry,
+    signal: AbortSignal,
+  ): Promise<{ readonly replica: Replica; readonly running: Promise<void> }> {
+    const credentials = await credentialsFromKubeconfig(this.#kubeconfig());
+    const client = new KubeClient({ credentials });
+    const replica = new Replica({
+      client,
+      identity: name,
+      namespace: POOL_NAMESPACE,
+      httpsPort: 0,
+      host: "127.0.0.1",
+      tls: { current: () => this.#serving, onChange: () => () => {} },
+      log: silentLog,
+      metrics,
+      clock,
+      settleMs: 0,
+      lease: PATIENT_LEASE,
+    });
+    const running = replica.run(signal).finally(() => client[Symbol.asyncDispose]());
+    await eventually(`replica ${name} is ready and leads`, () => replica.readiness() === true && replica.isLeader);
+    this.#balancer.add(replica.port);
+    return { replica, running };
   }
 
   /** SIGKILL, as a node that loses power: nothing is released or finished. */

@@ -29,6 +29,8 @@ const SWEEP_MS = 600_000;
 /** A release that waits for a live object is looked at again, in case its event never comes. */
 const HELD_ELSEWHERE_MS = 30_000;
 
+const NOTHING_FOUND: Evidence = { holders: [], existing: [] };
+
 export interface ClaimControllerOptions {
   readonly caches: Caches;
   readonly store: ClaimStore;
@@ -129,27 +131,29 @@ export class ClaimController {
     for (const { mac } of listed) this.#controller.enqueue(claimName(mac));
   }
 
+  /**
+   * Goes by the claim in the cache: its version was there before the live reads begin, and a newer one makes the write
+   * fail, after which its own event brings the key back.
+   */
   async #reconcile(key: string, { signal, log }: ReconcileContext): Promise<ReconcileResult> {
-    const { caches, store, evidence } = this.#options;
+    const { caches, clock, evidence } = this.#options;
     const mac = macOfClaimName(key);
     if (mac === undefined) return {};
+    const claim = caches.claims.get(key);
     const sightings = caches.sightings(mac);
-    const cached = caches.claims.get(key);
-    const waitMs = this.#remainingMs(key, cached, mac);
-    if (waitMs !== 0 && isSettled(cached, distinctHolders(sightings))) return { requeueAfterMs: waitMs };
-    const adoptAs = this.#adoptAs(mac, sightings);
-    if (cached === undefined && adoptAs === undefined) return {};
-
-    const claim = await store.read(mac, signal);
-    const parties = [...(claim === undefined ? [] : statusOf(claim).owners), ...sightings];
     const remainingMs = this.#remainingMs(key, claim, mac);
+    if (remainingMs !== 0 && isSettled(claim, distinctHolders(sightings))) return { requeueAfterMs: remainingMs };
+    const adoptAs = this.#adoptAs(mac, sightings);
+    if (claim === undefined && adoptAs === undefined) return {};
+
+    const parties = [...(claim === undefined ? [] : statusOf(claim).owners), ...sightings];
     const step = nextStep({
       mac,
       claim,
-      evidence: parties.length === 0 ? { holders: [], existing: [] } : await evidence(mac, parties, signal),
+      evidence: parties.length === 0 ? NOTHING_FOUND : await evidence(mac, parties, signal),
       deadlineOver: remainingMs === 0,
       restOver: remainingMs === 0,
-      nowMs: this.#options.clock.now(),
+      nowMs: clock.now(),
       quarantineMs: this.#quarantineMs(claim, mac),
       adoptAs,
     });

@@ -1,0 +1,126 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { MACPool } from "../../../src/api/mac-pool.ts";
+import { selectorMatches } from "../../../src/mac-pool/core/label-selector.ts";
+import { OldestFirst } from "../../../src/mac-pool/core/oldest-first.ts";
+import { Pool } from "../../../src/mac-pool/core/pool.ts";
+import { readPool } from "../../../src/mac-pool/core/pool-settings.ts";
+import { poolStatus } from "../../../src/mac-pool/core/pool-status.ts";
+
+const NOW = "2026-01-01T00:00:00.000Z";
+
+function macPool(spec: Partial<MACPool["spec"]> = {}, status?: MACPool["status"]): MACPool {
+  const ranges = [{ start: "02:00:00:00:00:00", end: "02-00-00-00-00-0F" }];
+  return {
+    metadata: { name: "default", generation: 3 },
+    spec: { ranges, ...spec },
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function statusOf(object: MACPool, overlapping: readonly string[] = []) {
+  const { settings, problem } = readPool(object, undefined);
+  return poolStatus({ object, pool: new Pool(settings), problem, overlapping, now: NOW });
+}
+
+describe("a MACPool", () => {
+  it("is read with its exclusions, and with the usual policy where it says nothing", () => {
+    const { settings, problem } = readPool(
+      macPool({ exclusions: [{ start: "020000000004", end: "02:00:00:00:00:07" }] }),
+      undefined,
+    );
+    expect(problem).toBeUndefined();
+    expect(settings).toMatchObject({ conflictPolicy: "Deny", quarantineMs: 60_000 });
+    expect(settings.segments.toString()).toBe(
+      "02:00:00:00:00:00-02:00:00:00:00:03,02:00:00:00:00:08-02:00:00:00:00:0f",
+    );
+  });
+
+  it("keeps its last good ranges while the spec is wrong, also across a restart, and says so", () => {
+    const good = readPool(macPool(), undefined).settings.segments;
+    const broken = { ranges: [{ start: "02:00:00:00:00:00", end: "04:00:00:00:00:00" }] };
+    expect(readPool(macPool(broken), good).settings.segments.equals(good)).toBe(true);
+    const restarted = macPool(broken, { ranges: ["02:00:00:00:00:00-02:00:00:00:00:0f"] });
+    expect(readPool(restarted, undefined).settings.segments.equals(good)).toBe(true);
+    const condition = statusOf(restarted)?.conditions?.find(({ type }) => type === "Valid");
+    expect(condition).toMatchObject({ status: "False", reason: "InvalidRange" });
+    expect(condition?.message).toContain("spec.ranges[0]: failed to set mac address range");
+    expect(condition?.message).toContain("Addresses in force: 02:00:00:00:00:00-02:00:00:00:00:0f.");
+  });
+
+  it("gives out nothing when it never had a good range", () => {
+    const { settings, problem } = readPool(macPool({ ranges: [] }), undefined);
+    expect(settings.segments.size).toBe(0);
+    expect(problem).toContain("spec.ranges is empty");
+  });
+
+  it("has a status that is written only when it changes, with conditions that keep their time", () => {
+    const first = statusOf(macPool());
+    expect(first).toMatchObject({
+      observedGeneration: 3,
+      capacity: 16,
+      used: 0,
+      free: 16,
+      ranges: ["02:00:00:00:00:00-02:00:00:00:00:0f"],
+    });
+    if (first === undefined) return;
+    expect(statusOf(macPool({}, first))).toBeUndefined();
+    const old = "2025-01-01T00:00:00.000Z";
+    const conditions = first.conditions?.map((condition) => ({ ...condition, lastTransitionTime: old })) ?? [];
+    const next = statusOf(macPool({}, { ...first, conditions }), ["tenant"]);
+    expect(next?.conditions).toMatchObject([
+      { type: "Valid", lastTransitionTime: old },
+      { type: "Full", lastTransitionTime: old },
+      { type: "Overlapping", status: "True", lastTransitionTime: NOW, message: expect.stringContaining("tenant") },
+    ]);
+  });
+
+  it("says which policy it does not carry out", () => {
+    expect(statusOf(macPool({ conflictPolicy: "DenyRunning" }))?.conditions?.[0]).toMatchObject({
+      reason: "PolicyNotSupported",
+    });
+  });
+});
+
+describe("a namespace selector", () => {
+  it("matches as Kubernetes does", () => {
+    const labels = { tenant: "a", tier: "gold" };
+    const expression = (key: string, operator: string, ...values: string[]) => ({
+      matchExpressions: [{ key, operator, values }],
+    });
+    expect(selectorMatches({}, labels)).toBe(true);
+    expect(selectorMatches({ matchLabels: { tenant: "a" } }, labels)).toBe(true);
+    expect(selectorMatches({ matchLabels: { tenant: "a", none: "x" } }, labels)).toBe(false);
+    expect(selectorMatches(expression("tier", "In", "gold", "silver"), labels)).toBe(true);
+    expect(selectorMatches(expression("tier", "NotIn", "gold"), labels)).toBe(false);
+    expect(selectorMatches(expression("none", "NotIn", "gold"), labels)).toBe(true);
+    expect(selectorMatches(expression("none", "Exists"), labels)).toBe(false);
+    expect(selectorMatches(expression("none", "DoesNotExist"), labels)).toBe(true);
+    expect(selectorMatches(expression("tier", "Gt", "1"), labels)).toBe(false);
+  });
+});
+
+describe("the order of resting addresses", () => {
+  it("is that of their times, whatever was added, moved and taken out", () => {
+    const change = fc.record({ key: fc.nat(12), at: fc.option(fc.nat(50), { nil: undefined }) });
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 80 }), (changes) => {
+        const order = new OldestFirst<number>();
+        const naive = new Map<number, number>();
+        for (const { key, at } of changes) {
+          if (at === undefined) {
+            order.delete(key);
+            naive.delete(key);
+          } else {
+            order.set(key, at);
+            naive.set(key, at);
+          }
+          expect(order.size).toBe(naive.size);
+          const oldest = order.oldest();
+          if (naive.size === 0) expect(oldest).toBeUndefined();
+          else expect(naive.get(oldest ?? -1)).toBe(Math.min(...naive.values()));
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,101 @@
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { POD_WEBHOOK } from "../../src/api/names.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "./eventually.ts";
+import { machine, macsOf, PoolBed } from "./pool-bed.ts";
+import { WarpedClock } from "./warped-clock.ts";
+
+const MARGIN_MS = 5_000;
+
+describe("the deadline of an address whose object never came to be", () => {
+  const clock = new WarpedClock();
+  const metrics = new Registry();
+  const stop = new AbortController();
+  let bed: PoolBed;
+  let running: Promise<void>;
+
+  beforeAll(async () => {
+    bed = await PoolBed.start();
+    ({ running } = await bed.startInProcess("one", clock, metrics, stop.signal));
+    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
+    await bed.registerWebhooks();
+  });
+  afterAll(async () => {
+    stop.abort();
+    await running;
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  const leaks = async (): Promise<string | undefined> =>
+    /^kubevirt_macpool_leaks_total (\d+)$/m.exec(await metrics.metrics())?.[1];
+
+  it("passes before the address of a VM is freed that was refused after the webhook", async () => {
+    await bed.admin.create(RESOURCES.validatingAdmissionPolicies, {
+      metadata: { name: "late" },
+      spec: {
+        failurePolicy: "Fail",
+        matchConstraints: {
+          resourceRules: [
+            { apiGroups: ["kubevirt.io"], apiVersions: ["v1"], resources: ["virtualmachines"], operations: ["CREATE"] },
+          ],
+        },
+        validations: [
+          { expression: "!object.metadata.name.startsWith('late-')", message: "refused after the webhooks" },
+        ],
+      },
+    } as never);
+    await bed.admin.create(RESOURCES.validatingAdmissionPolicyBindings, {
+      metadata: { name: "late" },
+      spec: { policyName: "late", validationActions: ["Deny"] },
+    });
+    let count = 0;
+    await eventually("the policy is in force", async () => {
+      const vm = machine(`late-${count++}`, "default", [{ name: "a" }]);
+      const answer = await bed.admin.create(KINDS.virtualMachines, vm).catch((error: Error) => error.message);
+      return typeof answer === "string" && answer.includes("refused after the webhooks");
+    });
+    const pending = (await bed.claims()).filter((claim) => claim.status?.owners[0]?.name === `late-${count - 1}`);
+    expect(pending).toMatchObject([{ status: { phase: "Pending" } }]);
+    const mac = pending[0]?.spec.mac ?? "";
+
+    clock.putForward(PENDING_MS - MARGIN_MS);
+    const other = await bed.admin.create(KINDS.virtualMachines, machine("other", "default", [{ name: "a" }]));
+    await eventually(
+      "the controllers go on",
+      async () => (await bed.claim(macsOf(other)[0] ?? ""))?.status?.phase === "Bound",
+    );
+    expect((await bed.claim(mac))?.status?.phase).toBe("Pending");
+
+    clock.putForward(2 * MARGIN_MS);
+    await eventually("freed", async () => (await bed.claim(mac)) === undefined);
+    expect(await leaks()).toBe("1");
+    expect((await bed.claim(macsOf(other)[0] ?? ""))?.status?.phase).toBe("Bound");
+  });
+
+  it("passes for a pod that was refused after the webhook as well", async () => {
+    const labels = { [POD_WEBHOOK]: "allocate" };
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "full", labels } });
+    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: "full" } });
+    const pod = {
+      metadata: { name: "p", namespace: "full", annotations: { "k8s.v1.cni.cncf.io/networks": "net1" } },
+      // Refused by validation, which comes after every webhook.
+      spec: { containers: [{ name: "NOT VALID", image: "none" }] },
+    };
+    await expect(bed.admin.create(KINDS.pods, pod)).rejects.toThrow("NOT VALID");
+    const held = async () => (await bed.claims()).filter((claim) => claim.status?.owners[0]?.namespace === "full");
+    expect(await held()).toHaveLength(1);
+    await eventually("freed at the deadline", async () => {
+      clock.putForward(PENDING_MS);
+      return (await held()).length === 0;
+    });
+  });
+
+  it("does not end an address whose object has come to be, however late the leader looks", async () => {
+    const vm = await bed.admin.create(KINDS.virtualMachines, machine("slow", "default", [{ name: "a" }]));
+    clock.putForward(10 * PENDING_MS);
+    await eventually("bound", async () => (await bed.claim(macsOf(vm)[0] ?? ""))?.status?.phase === "Bound");
+  });
+});
