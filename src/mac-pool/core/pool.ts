@@ -1,6 +1,7 @@
 import type { Mac } from "../../api/mac.ts";
 import type { ClaimPhase } from "../../api/mac-claim.ts";
 import type { ConflictPolicy, LabelSelector } from "../../api/mac-pool.ts";
+import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { FreeSpace } from "./free-space.ts";
 import { OldestFirst } from "./oldest-first.ts";
 import type { Segments } from "./segments.ts";
@@ -18,7 +19,7 @@ export interface PoolSettings {
 /** What a pool needs to know of a claim. */
 export interface ClaimFacts {
   readonly phase: ClaimPhase;
-  /** Pool that the claim says it belongs to. */
+  /** Pool that the claim says it belongs to; claims made before there was any pool count for `default`. */
   readonly pool: string | undefined;
   readonly ownerCount: number;
   /** Namespaces of its owners that have not shown up yet. */
@@ -124,7 +125,7 @@ export class Pool {
       if (claim.phase === "Pending") this.#pending += change;
       if (claim.phase === "Quarantined") this.#quarantined += change;
       if (claim.ownerCount > 1) this.#conflicts += change;
-    } else if (claim.pool === this.name && claim.phase !== "Quarantined") {
+    } else if ((claim.pool ?? DEFAULT_MAC_POOL) === this.name && claim.phase !== "Quarantined") {
       this.#outOfRange += change;
       if (claim.ownerCount > 1) this.#conflicts += change;
     }
