@@ -1,7 +1,9 @@
-import { gunzipSync } from "node:zlib";
+import type { Registry } from "prom-client";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type ApiError, apiErrorFrom, ConnectionError } from "./api-error.ts";
+import { type ClientMetrics, clientMetrics, NO_METRICS } from "./client-metrics.ts";
+import { decompressed } from "./content-encoding.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadline } from "./deadline.ts";
 import { InFlight } from "./in-flight.ts";
@@ -34,6 +36,9 @@ export interface ApiCallerOptions {
   readonly maxInFlight?: number;
   /** A watch that is silent for so long is broken: the API server sends a bookmark each minute. */
   readonly watchSilenceMs?: number;
+  /** Ask for compressed answers. Costs both sides time: for API servers behind slow networks. */
+  readonly compress?: boolean;
+  readonly metrics?: Registry;
 }
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
@@ -46,17 +51,25 @@ export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 export class ApiCaller {
   readonly #credentials: Credentials;
   readonly #transport: Transport;
-  readonly #userAgent: string;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #inFlight: InFlight;
   readonly #watchSilenceMs: number;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #metrics: ClientMetrics;
 
   constructor(options: ApiCallerOptions) {
     this.#credentials = options.credentials;
     this.#transport = new Transport(options.credentials);
-    this.#userAgent = options.userAgent ?? "kube-client";
+    this.#headers = {
+      accept: "application/json",
+      "user-agent": options.userAgent ?? "kube-client",
+      ...(options.compress && { "accept-encoding": "gzip" }),
+    };
+    this.#metrics = options.metrics
+      ? clientMetrics(options.metrics, new URL(options.credentials.server).host)
+      : NO_METRICS;
     this.#log = options.log ?? silentLog;
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -69,11 +82,15 @@ export class ApiCaller {
     const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     using limit = deadline(timeoutMs, call.signal);
     try {
+      const startedMs = this.#clock.monotonicMs();
       const leave = await this.#inFlight.enter(limit.signal);
+      this.#metrics.waited(call.method, this.#clock.monotonicMs() - startedMs);
+      this.#metrics.inFlight(this.#inFlight.running);
       try {
-        return await this.#repeat(call, limit.signal, this.#clock.monotonicMs() + timeoutMs);
+        return await this.#repeat(call, limit.signal, startedMs + timeoutMs);
       } finally {
         leave();
+        this.#metrics.inFlight(this.#inFlight.running);
       }
     } catch (error) {
       if (limit.expired) {
@@ -90,7 +107,7 @@ export class ApiCaller {
   /** Opens a watch. Throws what the server refuses it with; a 401 is tried once more with fresh credentials. */
   async stream(call: Call): Promise<TransportResponse> {
     for (let attempt = 0; ; attempt++) {
-      const response = await this.#send(call, call.signal, this.#watchSilenceMs);
+      const response = await this.#send(call, "WATCH", call.signal, this.#watchSilenceMs);
       if (response.status === 200) {
         return response;
       }
@@ -99,6 +116,7 @@ export class ApiCaller {
         throw refusal(call, answer);
       }
       this.#credentials.refresh();
+      this.#metrics.repeated("WATCH", 401);
     }
   }
 
@@ -117,6 +135,7 @@ export class ApiCaller {
       if (outcome.answer?.status === 401 && !refreshed) {
         refreshed = true;
         this.#credentials.refresh();
+        this.#metrics.repeated(call.method, 401);
         continue;
       }
       const error = outcome.answer ? refusal(call, outcome.answer) : outcome.error;
@@ -133,6 +152,7 @@ export class ApiCaller {
         error instanceof ConnectionError
           ? { ...attempts, connection: attempts.connection + 1 }
           : { ...attempts, throttled: attempts.throttled + 1 };
+      this.#metrics.repeated(call.method, outcome.answer?.status ?? "<error>");
       this.#log.debug({ err: error, delayMs: decision.delayMs }, `repeating ${call.method} ${call.path}`);
       await this.#clock.sleep(decision.delayMs, signal);
     }
@@ -140,21 +160,24 @@ export class ApiCaller {
 
   async #once(call: Call, signal: AbortSignal): Promise<{ answer?: Answer; error?: unknown }> {
     try {
-      return { answer: await readAnswer(await this.#send(call, signal, 0)) };
+      return { answer: await readAnswer(await this.#send(call, call.method, signal, 0)) };
     } catch (error) {
       return { error };
     }
   }
 
-  #send(call: Call, signal: AbortSignal | undefined, idleTimeoutMs: number): Promise<TransportResponse> {
-    return this.#transport.send({
-      method: call.method,
-      path: call.path,
-      headers: { accept: "application/json", "user-agent": this.#userAgent, ...call.headers },
-      body: call.body,
-      signal,
-      idleTimeoutMs,
-    });
+  async #send(call: Call, verb: string, signal: AbortSignal | undefined, idleTimeoutMs: number) {
+    const { method, path, body } = call;
+    const headers = call.headers ? { ...this.#headers, ...call.headers } : this.#headers;
+    const startedMs = this.#clock.monotonicMs();
+    try {
+      const response = await this.#transport.send({ method, path, headers, body, signal, idleTimeoutMs });
+      this.#metrics.answered(verb, response.status, this.#clock.monotonicMs() - startedMs);
+      return decompressed(response, `${method} ${path}`);
+    } catch (error) {
+      this.#metrics.answered(verb, "<error>", this.#clock.monotonicMs() - startedMs);
+      throw error;
+    }
   }
 }
 
@@ -178,8 +201,10 @@ async function readAnswer(response: TransportResponse): Promise<Answer> {
       throw new ConnectionError(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`, { written: true });
     }
   }
-  const body = Buffer.concat(chunks, sizeBytes);
-  // We never ask for compression, but proxies have been seen to compress anyway.
-  const text = response.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
-  return { status: response.status, headers: response.headers, text: text.toString("utf8") };
+  return { status: response.status, headers: response.headers, text: textOf(chunks, sizeBytes) };
+}
+
+function textOf(chunks: readonly Buffer[], sizeBytes: number): string {
+  const [first] = chunks;
+  return (chunks.length === 1 && first ? first : Buffer.concat(chunks, sizeBytes)).toString("utf8");
 }

@@ -22,6 +22,11 @@ export interface WatchOptions extends SelectOptions {
   /** The server ends the watch after this time. */
   readonly timeoutSeconds?: number | undefined;
   readonly allowBookmarks?: boolean | undefined;
+  /**
+   * WatchList: every object there is as an ADDED event first, then a bookmark with `INITIAL_EVENTS_END`, then what
+   * happens. Servers without it refuse (422) or send no such bookmark.
+   */
+  readonly sendInitialEvents?: boolean | undefined;
 }
 
 export interface WriteOptions extends CallOptions {

@@ -8,6 +8,10 @@ export class InFlight {
     this.#limit = limit;
   }
 
+  get running(): number {
+    return this.#running;
+  }
+
   /** Resolves when there is room. The returned function must be called once, when the call is over. */
   async enter(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();

@@ -3,6 +3,7 @@ import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import { systemClock } from "../clock.ts";
 import { type Credentials, type RequestCredentials, reloading, type TlsMaterial } from "./credentials.ts";
+import { checkCertificate, checkCluster, checkUser, noCredentials, unreadable } from "./kubeconfig-faults.ts";
 
 /**
  * Credentials from kubeconfig files: client-node understands the files, exec plugins and certificates in them.
@@ -37,16 +38,17 @@ async function fromSource(source: Source): Promise<Credentials> {
       config = source.read();
       version = now;
     }
+    const user = config.getCurrentUser();
     const options: RequestOptions = {};
     try {
       await config.applyToHTTPSOptions(options);
     } catch (error) {
-      throw new Error(
-        `${source.name}: user "${config.getCurrentUser()?.name}" of context "${config.currentContext}" gives no credentials: ${(error as Error).message}`,
-        { cause: error },
-      );
+      throw noCredentials(source.name, user, error);
     }
     const fresh = tlsOf(options);
+    if (user) {
+      checkCertificate(source.name, user, fresh.cert, systemClock.now());
+    }
     if (!sameTls(fresh, tls)) {
       tls = fresh;
     }
@@ -77,7 +79,7 @@ function parse(name: string, load: (config: KubeConfig) => void): KubeConfig {
   try {
     load(config);
   } catch (error) {
-    throw new Error(`Cannot read kubeconfig ${name}: ${(error as Error).message}`, { cause: error });
+    throw unreadable(name, error);
   }
   return config;
 }
@@ -86,24 +88,26 @@ function target(config: KubeConfig, name: string): { server: string; namespace: 
   const contextName = config.currentContext;
   const known = config.contexts.map((context) => context.name).join(", ") || "none";
   if (!contextName) {
-    throw new Error(`${name}: current-context is not set. Choose one of its contexts: ${known}.`);
+    throw new Error(`${name}: current-context is not set: choose one of its contexts (${known}).`);
   }
   const context = config.getContextObject(contextName);
   if (!context) {
-    throw new Error(`${name}: current-context "${contextName}" is not among its contexts: ${known}.`);
+    throw new Error(`${name}: current-context "${contextName}" is not among its contexts: choose one (${known}).`);
   }
   const cluster = config.getCurrentCluster();
-  if (!cluster?.server) {
-    throw new Error(`${name}: context "${contextName}" names cluster "${context.cluster}", which has no server.`);
-  }
-  if (cluster.proxyUrl) {
+  if (!cluster) {
     throw new Error(
-      `${name}: cluster "${cluster.name}" has a proxy-url, which is not supported. Use a direct connection.`,
+      `${name}: contexts[${contextName}].context.cluster "${context.cluster}" is not among its clusters: correct the name or add it.`,
     );
   }
-  if (!config.getCurrentUser()) {
-    throw new Error(`${name}: context "${contextName}" names user "${context.user}", which is not among its users.`);
+  const user = config.getCurrentUser();
+  if (!user) {
+    throw new Error(
+      `${name}: contexts[${contextName}].context.user "${context.user}" is not among its users: correct the name or add it.`,
+    );
   }
+  checkCluster(name, cluster);
+  checkUser(name, user);
   return { server: cluster.server.replace(/\/+$/, ""), namespace: context.namespace };
 }
 

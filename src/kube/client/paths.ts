@@ -57,7 +57,17 @@ export function bodyOf(resource: Resource, object: KubeObject): string {
   if (resource.namespaced && !object.metadata.namespace) {
     throw new Error(`${resource.kind} "${name}" has no metadata.namespace.`);
   }
-  return JSON.stringify({ apiVersion, kind: resource.kind, ...object });
+  return JSON.stringify({ ...object, apiVersion, kind: resource.kind });
+}
+
+/**
+ * Throws for a reference without a name: the path of all objects together would be taken for it, and a deletion of one
+ * would become a deletion of all.
+ */
+export function requireName(resource: Resource, ref: { readonly name?: string | undefined }): void {
+  if (!ref.name) {
+    throw new Error(`A single ${resource.kind} needs a name.`);
+  }
 }
 
 function segment(resource: Resource, what: string, value: string): string {

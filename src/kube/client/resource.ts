@@ -87,6 +87,9 @@ export function defineResource<T extends KubeObject = KubeObject>(
   plural: string,
   namespaced: boolean,
 ): Resource<T> {
+  if (!apiVersion || !kind || !plural) {
+    throw new Error(`A resource needs apiVersion, kind and plural, not "${apiVersion}", "${kind}", "${plural}".`);
+  }
   const slash = apiVersion.indexOf("/");
   return {
     group: slash < 0 ? "" : apiVersion.slice(0, slash),

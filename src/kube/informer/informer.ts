@@ -5,20 +5,21 @@
  * everybody who reads often; objects are shared, so nobody may change them. It never gives up: only its signal ends it.
  */
 import type { Registry } from "prom-client";
-import { ApiError, apiErrorFromEvent, isGone, isNotFound } from "../client/api-error.ts";
+import { ApiError, isGone, isNotFound } from "../client/api-error.ts";
 import type { KubeClient } from "../client/client.ts";
 import type { KubeObject, Resource } from "../client/resource.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type Handler, HandlerSet } from "./handler-set.ts";
 import { type InformerMetrics, informerMetrics } from "./informer-metrics.ts";
+import { ObjectSource } from "./object-source.ts";
 import {
+  begin,
   DEFAULT_RULES,
   type Effect,
   type Fault,
   type Input,
   initialState,
-  LISTING,
   type ReflectorRules,
   type ReflectorState,
   step,
@@ -48,7 +49,7 @@ export interface InformerOptions<T extends KubeObject> {
 
 export class Informer<T extends KubeObject> {
   readonly resource: Resource<T>;
-  readonly #options: InformerOptions<T>;
+  readonly #source: ObjectSource<T>;
   readonly #rules: ReflectorRules;
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -62,12 +63,21 @@ export class Informer<T extends KubeObject> {
 
   constructor(options: InformerOptions<T>) {
     this.resource = options.resource;
-    this.#options = options;
     this.#rules = { ...DEFAULT_RULES, absentIsEmpty: options.absentIsEmpty ?? false, ...options.rules };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#log = (options.log ?? silentLog).child({ informer: options.resource.plural });
     this.#metrics = options.metrics && informerMetrics(options.metrics, options.resource.plural, this.#clock);
+    const { client, resource, namespace, labelSelector, fieldSelector } = options;
+    this.#source = new ObjectSource({
+      client,
+      resource,
+      selection: { namespace, labelSelector, fieldSelector },
+      transform: options.transform ?? dropManagedFields,
+      initialQuietMs: this.#rules.initialQuietMs,
+      clock: this.#clock,
+      metrics: this.#metrics,
+    });
     this.#store = new Store(options.indexers);
     this.#handlers = new HandlerSet<T>((error) => {
       this.#metrics?.handlerFailed();
@@ -130,7 +140,7 @@ export class Informer<T extends KubeObject> {
     }
     this.#running = true;
     try {
-      let effect: Effect = LISTING;
+      let effect = begin(this.#state, this.#rules, this.#random);
       while (!signal.aborted) {
         effect = await this.#carryOut(effect, signal);
       }
@@ -146,46 +156,41 @@ export class Informer<T extends KubeObject> {
 
   async #carryOut(effect: Effect, signal: AbortSignal): Promise<Effect> {
     switch (effect.type) {
-      case "list":
-        return this.#expectEffect(await this.#list(effect, signal));
+      case "list": {
+        const next = this.#expectEffect(await this.#list(effect, signal));
+        this.#metrics?.size(this.#store.size);
+        return next;
+      }
       case "wait":
         await this.#clock.sleep(effect.delayMs, signal);
         return this.#expectEffect({ type: "waited" });
       case "watch":
+      case "stream":
         return this.#watch(effect, signal);
     }
   }
 
   async #list(effect: Extract<Effect, { type: "list" }>, signal: AbortSignal): Promise<Input<T>> {
-    const { client, resource, namespace, labelSelector, fieldSelector } = this.#options;
-    const limit = effect.paged ? undefined : 0;
     try {
-      const page = await client.page(resource, { namespace, labelSelector, fieldSelector, limit, signal }, effect.next);
-      this.#metrics?.listed();
-      const items = page.items.map((item) => this.#transform(item));
-      const { resourceVersion } = page;
-      return page.continue
-        ? { type: "page", items, resourceVersion, next: page.continue }
-        : { type: "page", items, resourceVersion };
+      return await this.#source.page(effect, signal);
     } catch (error) {
       signal.throwIfAborted();
       return { type: "list-failed", fault: this.#fault("list", error) };
     }
   }
 
-  async #watch(effect: Extract<Effect, { type: "watch" }>, signal: AbortSignal): Promise<Effect> {
-    const { client, resource, namespace, labelSelector, fieldSelector } = this.#options;
-    const { resourceVersion, timeoutSeconds } = effect;
-    const selection = { namespace, labelSelector, fieldSelector };
+  async #watch(effect: Extract<Effect, { type: "watch" | "stream" }>, signal: AbortSignal): Promise<Effect> {
     const startedMs = this.#clock.monotonicMs();
     const lasted = () => this.#clock.monotonicMs() - startedMs;
+    const source = this.#source;
     try {
-      for await (const event of client.watch(resource, { ...selection, resourceVersion, timeoutSeconds, signal })) {
-        if (event.type === "ERROR") {
-          throw apiErrorFromEvent(event.object, `watch of ${resource.plural}`);
+      for await (const inputs of effect.type === "watch"
+        ? source.watch(effect, signal)
+        : source.stream(effect, signal)) {
+        for (const input of inputs) {
+          this.#apply(input);
         }
-        this.#metrics?.watched(event.type);
-        this.#apply(this.#inputOf(event.type, event.object));
+        this.#metrics?.size(this.#store.size);
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -193,17 +198,6 @@ export class Informer<T extends KubeObject> {
     }
     signal.throwIfAborted();
     return this.#expectEffect({ type: "watch-ended", lastedMs: lasted() });
-  }
-
-  #inputOf(type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK", object: T): Input<T> {
-    if (type === "BOOKMARK") {
-      return { type: "bookmark", resourceVersion: object.metadata.resourceVersion ?? "" };
-    }
-    return { type: "event", event: type === "DELETED" ? "remove" : "put", object: this.#transform(object) };
-  }
-
-  #transform(object: T): T {
-    return (this.#options.transform ?? dropManagedFields)(object);
   }
 
   #expectEffect(input: Input<T>): Effect {
@@ -221,7 +215,6 @@ export class Informer<T extends KubeObject> {
       const changes =
         write.type === "replace" ? this.#store.replace(write.objects) : this.#store[write.type](write.object);
       this.#handlers.tell(changes);
-      this.#metrics?.size(this.#store.size);
     }
     if (state.synced) {
       this.#synced.resolve();

@@ -3,14 +3,16 @@
  * what to do next. The loop in `informer.ts` carries them out; tests play any sequence of answers and faults against it.
  *
  *     list pages -> swap the store -> watch from there -> (ended: watch again; too old: list; broken: wait, go on)
+ *     stream     -> swap the store when its initial events are complete -> the same stream goes on as a watch
  *
+ * A stream is a watch with `sendInitialEvents` (WatchList). A server that refuses it or does not understand it is listed.
  * Imports the backoff only.
  */
 import type { KubeObject } from "../client/resource.ts";
 import { type Backoff, backoffMs } from "../queue/backoff.ts";
 
 export interface ReflectorState<T> {
-  /** Pages received so far of a list that is not complete. */
+  /** What came so far of a list or of initial events that are not complete; a later object replaces an earlier one. */
   readonly pages: readonly (readonly T[])[];
   /** Where to watch from; undefined: a list is needed first. */
   readonly resourceVersion: string | undefined;
@@ -19,11 +21,17 @@ export interface ReflectorState<T> {
   readonly failures: number;
   /** After a continue token expired the next list is asked for in one piece. */
   readonly paged: boolean;
+  /** False once the server has shown that it has no WatchList. */
+  readonly streams: boolean;
 }
 
 export type Input<T> =
   | { readonly type: "page"; readonly items: readonly T[]; readonly resourceVersion: string; readonly next?: string }
   | { readonly type: "list-failed"; readonly fault: Fault }
+  /** Objects of a stream before its initial events are complete, and objects that went away meanwhile. */
+  | { readonly type: "initial-objects"; readonly objects: readonly T[] }
+  | { readonly type: "initial-removal"; readonly object: T }
+  | { readonly type: "initial-end"; readonly resourceVersion: string }
   | { readonly type: "event"; readonly event: "put" | "remove"; readonly object: T }
   | { readonly type: "bookmark"; readonly resourceVersion: string }
   /** The server ended the watch in order. */
@@ -48,6 +56,7 @@ export type StoreWrite<T> =
 export type Effect =
   | { readonly type: "list"; readonly paged: boolean; readonly next?: string }
   | { readonly type: "watch"; readonly resourceVersion: string; readonly timeoutSeconds: number }
+  | { readonly type: "stream"; readonly timeoutSeconds: number }
   | { readonly type: "wait"; readonly delayMs: number };
 
 export interface Step<T> {
@@ -58,6 +67,12 @@ export interface Step<T> {
 }
 
 export interface ReflectorRules {
+  /** Get the objects by a stream instead of a list where the server can. */
+  readonly watchList: boolean;
+  /** So many streams that broke before their initial events were complete: list from then on. */
+  readonly maxStreamFailures: number;
+  /** A stream that delivers nothing for so long before its initial events are complete counts as not understood. */
+  readonly initialQuietMs: number;
   readonly backoff: Backoff;
   /** Many informers must not renew their watches at the same time. */
   readonly watchTimeoutSeconds: { readonly min: number; readonly max: number };
@@ -74,19 +89,25 @@ export interface ReflectorRules {
 }
 
 export const DEFAULT_RULES: ReflectorRules = {
+  watchList: false,
+  maxStreamFailures: 2,
+  initialQuietMs: 10_000,
   backoff: { baseMs: 1_600, maxMs: 30_000 },
   watchTimeoutSeconds: { min: 300, max: 600 },
   absentIsEmpty: false,
-  absentRetryMs: 2_000,
+  absentRetryMs: 500,
   shortWatchMs: 5_000,
   maxWatchFailures: 5,
   maxRetryAfterMs: 60_000,
 };
 
-export const LISTING: Effect = { type: "list", paged: true };
-
 export function initialState<T>(): ReflectorState<T> {
-  return { pages: [], resourceVersion: undefined, synced: false, failures: 0, paged: true };
+  return { pages: [], resourceVersion: undefined, synced: false, failures: 0, paged: true, streams: true };
+}
+
+/** What to do first. */
+export function begin<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => number): Effect {
+  return next({ ...state, pages: [], resourceVersion: undefined }, rules, random);
 }
 
 export function step<T extends KubeObject>(
@@ -100,6 +121,12 @@ export function step<T extends KubeObject>(
       return page(state, input, rules, random);
     case "list-failed":
       return listFailed(state, input.fault, rules, random);
+    case "initial-objects":
+      return { state: { ...state, pages: [...state.pages, input.objects] }, writes: [] };
+    case "initial-removal":
+      return { state: { ...state, pages: state.pages.map((page) => without(page, input.object)) }, writes: [] };
+    case "initial-end":
+      return complete(state, state.pages, input.resourceVersion);
     case "event": {
       const resourceVersion = input.object.metadata.resourceVersion ?? state.resourceVersion;
       return {
@@ -134,18 +161,23 @@ function page<T>(
       effect: { type: "list", paged: state.paged, next: input.next },
     };
   }
-  const listed = {
-    pages: [],
-    resourceVersion: input.resourceVersion,
-    synced: true,
-    failures: state.failures,
-    paged: true,
-  };
+  const listed = complete(state, pages, input.resourceVersion);
+  return { ...listed, effect: next(listed.state, rules, random) };
+}
+
+function complete<T>(
+  state: ReflectorState<T>,
+  pages: readonly (readonly T[])[],
+  resourceVersion: string,
+): Pick<Step<T>, "state" | "writes"> {
   return {
-    state: listed,
+    state: { ...state, pages: [], resourceVersion, synced: true, paged: true },
     writes: [{ type: "replace", objects: pages.flat() }],
-    effect: next(listed, rules, random),
   };
+}
+
+function without<T extends KubeObject>(page: readonly T[], { metadata: { name, namespace } }: T): readonly T[] {
+  return page.filter((object) => object.metadata.name !== name || object.metadata.namespace !== namespace);
 }
 
 function listFailed<T>(state: ReflectorState<T>, fault: Fault, rules: ReflectorRules, random: () => number): Step<T> {
@@ -161,6 +193,21 @@ function listFailed<T>(state: ReflectorState<T>, fault: Fault, rules: ReflectorR
   return { state: again, writes: [], effect: wait(fault, failures, rules, random) };
 }
 
+/**
+ * A stream that did not get to the end of its initial events. Refused, or ended in order without that end: the server has
+ * no WatchList. Broken: perhaps only a list, page by page, gets through.
+ */
+function streamFailed<T>(state: ReflectorState<T>, fault: Fault, rules: ReflectorRules, random: () => number): Step<T> {
+  if (fault.kind === "absent") {
+    return listFailed(state, fault, rules, random);
+  }
+  const failures = state.failures + 1;
+  const streams = fault.kind !== "refused" && failures < rules.maxStreamFailures;
+  const again = { ...state, pages: [], failures: fault.kind === "refused" ? state.failures : failures, streams };
+  const effect = fault.kind === "refused" ? next(again, rules, random) : wait(fault, failures, rules, random);
+  return { state: again, writes: [], effect };
+}
+
 /** Servers end watches all the time; only one that keeps ending at once is in trouble. */
 function watchEnded<T>(
   state: ReflectorState<T>,
@@ -168,6 +215,9 @@ function watchEnded<T>(
   rules: ReflectorRules,
   random: () => number,
 ): Step<T> {
+  if (state.resourceVersion === undefined) {
+    return streamFailed(state, { kind: "refused" }, rules, random);
+  }
   if (lastedMs < rules.shortWatchMs && state.failures > 0) {
     return watchFailed(state, { fault: { kind: "broken" }, lastedMs }, rules, random);
   }
@@ -181,6 +231,9 @@ function watchFailed<T>(
   rules: ReflectorRules,
   random: () => number,
 ): Step<T> {
+  if (state.resourceVersion === undefined) {
+    return streamFailed(state, fault, rules, random);
+  }
   if (fault.kind === "absent" && rules.absentIsEmpty) {
     return absent(state, rules, random);
   }
@@ -202,15 +255,16 @@ function absent<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () =
 }
 
 function next<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => number): Effect {
-  if (state.resourceVersion === undefined) {
+  const { resourceVersion } = state;
+  const streaming = rules.watchList && state.streams;
+  if (resourceVersion === undefined && !streaming) {
     return { type: "list", paged: state.paged };
   }
   const { min, max } = rules.watchTimeoutSeconds;
-  return {
-    type: "watch",
-    resourceVersion: state.resourceVersion,
-    timeoutSeconds: Math.round(min + random() * (max - min)),
-  };
+  const timeoutSeconds = Math.round(min + random() * (max - min));
+  return resourceVersion === undefined
+    ? { type: "stream", timeoutSeconds }
+    : { type: "watch", resourceVersion, timeoutSeconds };
 }
 
 function wait(fault: Fault, failures: number, rules: ReflectorRules, random: () => number): Effect {

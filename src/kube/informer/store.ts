@@ -76,7 +76,7 @@ export class Store<T extends KubeObject> {
     return [{ type: "delete", object, final: true }];
   }
 
-  /** Swaps the whole content. Readers see either the old or the new; deletions that were missed are among the changes. */
+  /** Swaps the whole content; of several objects with one key the last counts. Readers see either the old or the new; deletions that were missed are among the changes. */
   replace(objects: readonly T[]): Change<T>[] {
     const before = this.#objects;
     this.#objects = new Map();
@@ -86,7 +86,8 @@ export class Store<T extends KubeObject> {
       const key = objectKey(object);
       const old = before.get(key);
       // Handlers may hold on to what they were given: the same version stays the same object.
-      this.#set(key, undefined, old !== undefined && sameVersion(old, object) ? old : object);
+      const kept = old !== undefined && sameVersion(old, object) ? old : object;
+      this.#set(key, this.#objects.get(key), kept);
     }
     const changes: Change<T>[] = [];
     for (const [key, old] of before) {

@@ -140,43 +140,6 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     expect((await credentials.current()).headers).toEqual({ authorization: "Bearer from-plugin" });
   });
 
-  test.each([
-    ["no current-context", { "current-context": "" }, "current-context is not set. Choose one of its contexts: x."],
-    ["an unknown context", { "current-context": "y" }, 'current-context "y" is not among its contexts: x.'],
-    ["no such cluster", { clusters: [] }, 'context "x" names cluster "c", which has no server.'],
-    ["no such user", { users: [] }, 'context "x" names user "u", which is not among its users.'],
-    [
-      "an exec plugin that is not there",
-      {
-        users: [
-          {
-            name: "u",
-            user: {
-              exec: {
-                apiVersion: "client.authentication.k8s.io/v1",
-                command: "/nowhere/plugin",
-                interactiveMode: "Never",
-              },
-            },
-          },
-        ],
-      },
-      /user "u" of context "x" gives no credentials: .*\/nowhere\/plugin/,
-    ],
-  ])("with %s is refused in one sentence", async (_, change, message) => {
-    await expect(credentialsFromKubeconfig(text(change))).rejects.toThrow(message);
-  });
-
-  test("that is missing or not YAML is refused with its path", async () => {
-    await expect(credentialsFromKubeconfig(join(directory, "none"))).rejects.toThrow(
-      new RegExp(`Cannot read kubeconfig ${directory}/none: .*ENOENT`),
-    );
-    await write("bad", "{ not: [yaml");
-    await expect(credentialsFromKubeconfig(join(directory, "bad"))).rejects.toThrow(
-      new RegExp(`Cannot read kubeconfig ${directory}/bad`),
-    );
-  });
-
   test("nowhere at all names what to set", async () => {
     await expect(loadCredentials({})).rejects.toThrow("Set KUBECONFIG.");
   });

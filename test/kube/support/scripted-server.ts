@@ -171,8 +171,12 @@ export class Exchange {
   }
 
   /** Status and headers of a watch. */
-  open(): this {
-    this.#response.writeHead(200, { "content-type": "application/json", "transfer-encoding": "chunked" });
+  open(headers: Record<string, string> = {}): this {
+    this.#response.writeHead(200, {
+      "content-type": "application/json",
+      "transfer-encoding": "chunked",
+      ...headers,
+    });
     this.#response.flushHeaders();
     return this;
   }
@@ -185,7 +189,7 @@ export class Exchange {
     return this.event("BOOKMARK", { kind: "ConfigMap", apiVersion: "v1", metadata: { resourceVersion } });
   }
 
-  write(text: string): this {
+  write(text: string | Uint8Array): this {
     this.#response.write(text);
     return this;
   }

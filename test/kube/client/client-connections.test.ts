@@ -1,0 +1,183 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ConnectionError } from "../../../src/kube/client/api-error.ts";
+import { KubeClient } from "../../../src/kube/client/client.ts";
+import type { Credentials } from "../../../src/kube/client/credentials.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { configMap } from "../support/objects.ts";
+import { ScriptedServer } from "../support/scripted-server.ts";
+
+const REF = { namespace: "default", name: "a" };
+const PATH = "/api/v1/namespaces/default/configmaps/a";
+
+let server: ScriptedServer;
+let client: KubeClient;
+
+beforeEach(async () => {
+  server = await ScriptedServer.start();
+  client = new KubeClient({ credentials: server.credentials(), random: () => 0, userAgent: "suite/1" });
+});
+
+afterEach(async () => {
+  await client[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const get = (options: { signal?: AbortSignal; timeoutMs?: number } = {}) =>
+  client.get(RESOURCES.configMaps, REF, options);
+
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => {
+      throw new Error("expected a failure");
+    },
+    (error) => error,
+  );
+}
+
+describe("connections that break", () => {
+  test("a read is repeated on a new connection", async () => {
+    const getting = get();
+    await (await server.next("GET")).reset();
+    (await server.next("GET")).answer(200, configMap("a", "5"));
+    expect((await getting).metadata.resourceVersion).toBe("5");
+  });
+
+  test("a write is not: the error says that it may have been done", async () => {
+    const creating = failure(client.create(RESOURCES.configMaps, configMap("a", "1")));
+    await (await server.next("POST")).reset();
+    const error = await creating;
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ written: true });
+    expect(server.pending).toEqual([]);
+  });
+
+  test("nobody listening: the error says that nothing was sent, to whom and why", async () => {
+    const { url } = server;
+    await server[Symbol.asyncDispose]();
+    const error = await failure(client.create(RESOURCES.configMaps, configMap("a", "1")));
+    expect(error).toMatchObject({ name: "ConnectionError", written: false, code: "ECONNREFUSED" });
+    expect((error as Error).message).toContain(url);
+    server = await ScriptedServer.start();
+  });
+
+  test("a name that does not resolve: nothing was sent", async () => {
+    const credentials: Credentials = { ...server.credentials(), server: "https://nowhere.invalid:6443" };
+    const lost = new KubeClient({ credentials });
+    expect(await failure(lost.get(RESOURCES.configMaps, REF))).toMatchObject({ written: false });
+    await lost[Symbol.asyncDispose]();
+  });
+
+  test("a server of another authority is refused before anything is sent", async () => {
+    await server.changeCertificate();
+    expect(await failure(get())).toMatchObject({ name: "ConnectionError", written: false });
+    expect(server.pending).toEqual([]);
+  });
+
+  test("a new CA in the credentials is used from the next request on", async () => {
+    let ca = server.ca;
+    let tls = { ca };
+    const credentials: Credentials = {
+      ...server.credentials(),
+      current: async () => {
+        tls = tls.ca === ca ? tls : { ca };
+        return { tls, headers: {} };
+      },
+    };
+    client = new KubeClient({ credentials });
+    const first = get();
+    (await server.next("GET")).answer(200, configMap("a", "5"));
+    await first;
+    ca = await server.changeCertificate();
+    const second = get();
+    (await server.next("GET")).answer(200, configMap("a", "6"));
+    expect((await second).metadata.resourceVersion).toBe("6");
+  });
+
+  test("connections are used again", async () => {
+    for (let round = 0; round < 5; round++) {
+      const getting = get();
+      (await server.next("GET")).answer(200, configMap("a", "5"));
+      await getting;
+    }
+    // Two, not one: an answer can be read to its end a moment before its connection counts as free.
+    expect(server.connections).toBeLessThanOrEqual(2);
+  });
+
+  test("a connection that the server closed between requests does no harm", async () => {
+    for (let round = 0; round < 3; round++) {
+      const getting = get();
+      (await server.next("GET")).answer(200, configMap("a", "5"), { connection: "close" });
+      await getting;
+    }
+  });
+});
+
+describe("time and signals", () => {
+  test("no answer within the deadline is a ConnectionError that names request and time", async () => {
+    const error = await failure(get({ timeoutMs: 50 }));
+    expect(error).toMatchObject({ name: "ConnectionError", written: true, code: "ETIMEDOUT" });
+    expect((error as Error).message).toBe(`GET ${PATH}: no answer within 50 ms`);
+  });
+
+  test("an answer that stops in the middle is a ConnectionError too", async () => {
+    const getting = failure(get({ timeoutMs: 300 }));
+    (await server.next("GET")).open().write('{"kind":');
+    expect(await getting).toMatchObject({ code: "ETIMEDOUT" });
+  });
+
+  test("the caller's signal ends a call at once with its reason", async () => {
+    const stop = new AbortController();
+    const getting = failure(get({ signal: stop.signal }));
+    await server.next("GET");
+    stop.abort(new Error("enough"));
+    expect(await getting).toMatchObject({ message: "enough" });
+    expect(await failure(get({ signal: stop.signal }))).toMatchObject({ message: "enough" });
+  });
+
+  test("a watch that is left gives its connection up", async () => {
+    const watching = (async () => {
+      for await (const event of client.watch(RESOURCES.configMaps, { signal: new AbortController().signal })) {
+        return event;
+      }
+      return undefined;
+    })();
+    const exchange = (await server.next("GET")).open().event("ADDED", configMap("a", "5"));
+    expect((await watching)?.type).toBe("ADDED");
+    while (!exchange.closed) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+
+  test("no more than the given number of calls are under way at once", async () => {
+    client = new KubeClient({ credentials: server.credentials(), maxInFlight: 2 });
+    const calls = Array.from({ length: 6 }, () => get());
+    let most = 0;
+    for (let answered = 0; answered < 6; answered++) {
+      const exchange = await server.next("GET");
+      most = Math.max(most, 1 + server.pending.length);
+      exchange.answer(200, configMap("a", "5"));
+    }
+    await Promise.all(calls);
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
+  test("a call that waits for its turn can be aborted", async () => {
+    client = new KubeClient({ credentials: server.credentials(), maxInFlight: 1 });
+    const first = get();
+    const exchange = await server.next("GET");
+    const stop = new AbortController();
+    const second = failure(get({ signal: stop.signal }));
+    stop.abort(new Error("enough"));
+    expect(await second).toMatchObject({ message: "enough" });
+    exchange.answer(200, configMap("a", "5"));
+    await first;
+    const third = get();
+    (await server.next("GET")).answer(200, configMap("a", "6"));
+    await third;
+  });
+
+  test("after dispose every call fails", async () => {
+    await client[Symbol.asyncDispose]();
+    expect(await failure(get())).toMatchObject({ name: "ConnectionError", written: false });
+  });
+});

@@ -1,0 +1,112 @@
+import * as http from "node:http";
+import { type Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import type * as https from "node:https";
+import { request as httpsRequest } from "node:https";
+import type { TLSSocket } from "node:tls";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { textAnswer } from "../../../src/kube/http/http-handler.ts";
+import { HttpServer } from "../../../src/kube/http/server.ts";
+import { eventually } from "../support/eventually.ts";
+
+interface Got {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly peer: string | undefined;
+}
+
+interface Ask {
+  readonly method?: string;
+  readonly body?: string;
+  readonly agent?: Agent;
+  readonly ca?: string;
+}
+
+let server: HttpServer;
+let agent: http.Agent;
+
+beforeEach(() => {
+  server = new HttpServer({ port: 0, host: "127.0.0.1", maxBodyBytes: 1000 });
+  agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+});
+
+afterEach(async () => {
+  agent.destroy();
+  await server[Symbol.asyncDispose]();
+});
+
+function ask(path: string, options: Ask = {}): Promise<Got> {
+  const { ca } = options;
+  return new Promise((resolve, reject) => {
+    const target = { host: "127.0.0.1", port: server.port, path, method: options.method ?? "GET" };
+    const onResponse = (response: IncomingMessage) => {
+      const peer = ca ? (response.socket as TLSSocket).getPeerCertificate().serialNumber : undefined;
+      let body = "";
+      response.on("data", (chunk) => {
+        body += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body, headers: response.headers, peer }));
+    };
+    const outgoing = ca
+      ? httpsRequest({ ...target, ca, agent: options.agent as https.Agent }, onResponse)
+      : httpRequest({ ...target, agent: options.agent ?? agent }, onResponse);
+    outgoing.on("error", reject);
+    outgoing.end(options.body);
+  });
+}
+
+describe("keep-alive and drain", () => {
+  test("one connection serves many requests", async () => {
+    server.route("POST", "/", async (request) => textAnswer(200, (await request.body()).toString()));
+    server.route("GET", "/", () => textAnswer(200, "ok"));
+    await server.listen();
+    for (let round = 0; round < 5; round++) {
+      const get = await ask("/");
+      const post = await ask("/", { method: "POST", body: "x" });
+      expect(get.headers.connection).toBe("keep-alive");
+      expect(post.headers.connection).toBe("keep-alive");
+    }
+  });
+
+  test("waits for the answers under way, then refuses connections", async () => {
+    const gate = Promise.withResolvers<void>();
+    let begun = false;
+    server.ready = true;
+    server.route("GET", "/", async () => {
+      begun = true;
+      await gate.promise;
+      return textAnswer(200, "finished");
+    });
+    await server.listen();
+    const answer = ask("/");
+    await eventually("begun", () => begun);
+    const drained = server.drain(5_000);
+    expect(server.ready).toBe(false);
+    gate.resolve();
+    expect(await answer).toMatchObject({ status: 200, body: "finished\n", headers: { connection: "close" } });
+    await drained;
+    await expect(ask("/")).rejects.toThrow("ECONNREFUSED");
+  });
+
+  test("while it settles, still serves but ends connections with their next answer", async () => {
+    server.route("GET", "/", () => textAnswer(200, "ok"));
+    await server.listen();
+    await ask("/");
+    const drained = server.drain(5_000, 1_000);
+    expect((await ask("/")).headers.connection).toBe("close");
+    await drained;
+  });
+
+  test("closes what is still open when the time is over", async () => {
+    let begun = false;
+    server.route("GET", "/", () => {
+      begun = true;
+      return new Promise(() => {});
+    });
+    await server.listen();
+    const answer = ask("/").catch((error) => error);
+    await eventually("begun", () => begun);
+    await server.drain(50);
+    expect(await answer).toBeInstanceOf(Error);
+  });
+});
