@@ -4,6 +4,7 @@ import type { MACClaim } from "../api/mac-claim.ts";
 import type { MACPool } from "../api/mac-pool.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { KubeObject, Resource } from "../kube/client/resource.ts";
+import type { Clock } from "../kube/clock.ts";
 import { Informer, type InformerOptions } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import { factsOf } from "./core/claim.ts";
@@ -28,7 +29,9 @@ export interface CachedSighting extends Sighting {
 export interface CachesOptions {
   readonly client: KubeClient;
   readonly log: Log;
-  readonly metrics: Registry;
+  readonly metrics?: Registry;
+  readonly clock?: Clock;
+  readonly random?: () => number;
   /** Namespaces whose objects are never managed. */
   readonly excludedNamespaces: readonly string[];
 }
@@ -50,8 +53,9 @@ export class Caches {
 
   constructor(options: CachesOptions) {
     this.#excludedNamespaces = options.excludedNamespaces;
+    const { excludedNamespaces: _excluded, ...parts } = options;
     const informer = <T extends KubeObject>(resource: Resource<T>, more: Partial<InformerOptions<T>>): Informer<T> =>
-      new Informer({ client: options.client, resource, log: options.log, metrics: options.metrics, ...more });
+      new Informer({ ...parts, resource, ...more });
     const byMac = (macsOf: (object: KubeObject) => ListedMac[]) => ({
       [BY_MAC]: (object: KubeObject) => [...new Set(macsOf(object).map(({ mac }) => formatMac(mac)))],
     });
@@ -115,6 +119,11 @@ export class Caches {
   /** The launchers of a VMI, finished ones too. */
   podsOfInstance(instance: KubeObject): readonly KubeObject[] {
     return this.pods.byIndex(BY_INSTANCE, instance.metadata.uid ?? "");
+  }
+
+  /** A VM that waits to receive another one by live migration. */
+  isReceiver(namespace: string, name: string): boolean {
+    return textAt(this.machines.get(`${namespace}/${name}`), "spec", "runStrategy") === WAIT_AS_RECEIVER;
   }
 
   labelsOf(namespace: string): Readonly<Record<string, string>> {

@@ -37,6 +37,8 @@ export interface ClaimControllerOptions {
   /** Live reads: which of the parties have the address now. */
   readonly evidence: (mac: Mac, parties: readonly Party[], signal: AbortSignal) => Promise<Evidence>;
   readonly clock: Clock;
+  /** For the delays between tries. */
+  readonly random?: () => number;
   readonly log: Log;
   /** Told of every step that was written. */
   readonly onStep: (step: LifecycleStep, before: MACClaim | undefined) => void;
@@ -50,7 +52,7 @@ export class ClaimController {
 
   constructor(options: ClaimControllerOptions) {
     this.#options = options;
-    const { clock, log } = options;
+    const { clock, log, random } = options;
     this.#deadlines = new FirstSeen(clock);
     this.#rests = new FirstSeen(clock);
     this.#controller = new Controller({
@@ -58,6 +60,7 @@ export class ClaimController {
       concurrency: CONCURRENCY,
       clock,
       log,
+      ...(random && { random }),
       reconcile: (key, context) => this.#reconcile(key, context),
     });
   }
