@@ -1,5 +1,6 @@
 /** Steps of an ADD that concern the bridge itself. */
 
+import { OWN_NETNS } from "../host/host.ts";
 import { createBridge } from "../netlink/bridge.ts";
 import { EEXIST, ENODEV } from "../netlink/errno.ts";
 import { deleteLink, dumpLinks, getLink, type Link, linkOf, setLinkUp, setPromiscuous } from "../netlink/link.ts";
@@ -67,7 +68,7 @@ function newBridge(state: AddState): Link {
 /** A node must not take routes from what its containers announce. */
 function ignoreRouterAdvertisements({ call }: AddState, bridge: string): void {
   try {
-    call.host.writeFile(`/proc/sys/net/ipv6/conf/${bridge}/accept_ra`, "0");
+    call.host.writeFile(OWN_NETNS, `/proc/sys/net/ipv6/conf/${bridge}/accept_ra`, "0");
   } catch {
     // Without IPv6, or with /proc read-only, there is nothing to switch off or no way to do it.
   }

@@ -4,8 +4,10 @@
  */
 
 import type { NetlinkTransport } from "../netlink/netlink-socket.ts";
+import type { ProgramHost } from "./program-host.ts";
+import type { ReportHost } from "./report-host.ts";
 
-export interface Host extends NetlinkTransport {
+export interface Host extends NetlinkTransport, ReportHost, ProgramHost {
   /** The command line without the program's name. */
   args(): string[];
   env(name: string): string | undefined;
@@ -14,8 +16,16 @@ export interface Host extends NetlinkTransport {
   read(fd: number, buffer: Uint8Array): number;
   write(fd: number, text: string): void;
   exit(code: number): void;
-  /** Writes a file that exists, as those under /proc/sys do. */
-  writeFile(path: string, text: string): void;
+  /** A file's text (at most 1 MiB: EFBIG) as the network namespace `netns` sees it; -1 for the own one. */
+  readFile(netns: number, path: string): string;
+  /** Writes a file that exists, as those under /proc/sys do, of the network namespace `netns`; -1 for the own one. */
+  writeFile(netns: number, path: string, text: string): void;
+  /** Puts a private file in the place of what is there, whole or not at all; makes missing folders. */
+  replaceFile(path: string, text: string): void;
+  /** Also what a killed `replaceFile` left. ENOENT when there is no file. */
+  removeFile(path: string): void;
+  /** Names in a folder, in no order. */
+  listDirectory(path: string): string[];
   /** Fills the buffer with random bytes. */
   random(buffer: Uint8Array): void;
   monotonicMs(): number;
@@ -24,6 +34,9 @@ export interface Host extends NetlinkTransport {
   /** poll(2) for input; the returned event bits, one for each descriptor. -1: no timeout. */
   poll(fds: readonly number[], timeoutMs: number): number[];
 }
+
+/** In place of a namespace's descriptor: the plugin's own. */
+export const OWN_NETNS = -1;
 
 export const STDIN = 0;
 export const STDOUT = 1;

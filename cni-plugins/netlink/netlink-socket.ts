@@ -3,12 +3,12 @@
 import { describeErrno, EAGAIN } from "./errno.ts";
 import { MessageBatch } from "./message-batch.ts";
 import { type Message, readAcknowledgement, readMessages } from "./message-reader.ts";
-import { NLMSG_DONE, NLMSG_ERROR } from "./rtnetlink.ts";
+import { NETLINK_ROUTE, NLMSG_DONE, NLMSG_ERROR } from "./rtnetlink.ts";
 
 /** What the operating system must give. Each call throws an Error with `errno` when it fails. */
 export interface NetlinkTransport {
   /** `netns`: a namespace's descriptor, or -1 for the own one. `groups`: multicast groups; with any it never blocks. */
-  netlinkOpen(netns: number, groups: number): number;
+  netlinkOpen(netns: number, groups: number, protocol: number): number;
   netlinkSend(fd: number, message: Uint8Array): void;
   /** One datagram into the buffer; its length. */
   netlinkReceive(fd: number, buffer: Uint8Array): number;
@@ -62,9 +62,9 @@ export class NetlinkSocket {
   readonly #buffer = new Uint8Array(RECEIVE_BYTES);
   #sequence = 1;
 
-  constructor(transport: NetlinkTransport, netns = -1, groups = 0) {
+  constructor(transport: NetlinkTransport, netns = -1, groups = 0, protocol = NETLINK_ROUTE) {
     this.#transport = transport;
-    this.#fd = transport.netlinkOpen(netns, groups);
+    this.#fd = transport.netlinkOpen(netns, groups, protocol);
   }
 
   get fd(): number {

@@ -3,6 +3,9 @@
  * Plain constants rather than objects: the bundler then puts only the used ones into the executables.
  */
 
+export const NETLINK_ROUTE = 0;
+export const NETLINK_NETFILTER = 12;
+
 export const NLM_F_REQUEST = 0x1;
 export const NLM_F_ACK = 0x4;
 export const NLM_F_DUMP_INTR = 0x10;

@@ -1,14 +1,23 @@
 /** One run of an executable against a `MemoryKernel`: what it was given and what it answered. */
 
-import { type Host, POLLHUP, POLLIN, STDERR, STDOUT } from "../../cni-plugins/host/host.ts";
-import { EAGAIN } from "../../cni-plugins/netlink/errno.ts";
+import { type Host, OWN_NETNS, POLLHUP, POLLIN, STDERR, STDOUT } from "../../cni-plugins/host/host.ts";
+import type { Finished } from "../../cni-plugins/host/program-host.ts";
+import { EAGAIN, ENOENT } from "../../cni-plugins/netlink/errno.ts";
 import { type MemoryKernel, NODE_NAMESPACE } from "./memory-kernel.ts";
+
+/** A program of the node, as `exec` runs it. */
+export type MemoryProgram = (call: {
+  readonly args: readonly string[];
+  readonly assignments: readonly string[];
+  readonly stdin: string;
+}) => Partial<Finished>;
 
 export class MemoryHost implements Host {
   stdout = "";
   stderr = "";
   exitCode: number | undefined;
   readonly files: Record<string, string> = {};
+  readonly programs: Record<string, MemoryProgram> = {};
   /** Runs each time the program waits; time goes on by what it would have waited. */
   onPoll: () => void = () => {};
   stdinEnded = false;
@@ -47,8 +56,44 @@ export class MemoryHost implements Host {
     else throw Object.assign(new Error("write failed"), { errno: EAGAIN });
   }
 
-  writeFile(path: string, text: string): void {
+  writeFile(netns: number, path: string, text: string): void {
+    this.files[this.#located(netns, path)] = text;
+  }
+
+  readFile(netns: number, path: string): string {
+    const text = this.files[this.#located(netns, path)];
+    if (text === undefined) throw Object.assign(new Error(`open ${path} failed`), { errno: ENOENT });
+    return text;
+  }
+
+  replaceFile(path: string, text: string): void {
     this.files[path] = text;
+  }
+
+  removeFile(path: string): void {
+    delete this.files[path];
+  }
+
+  listDirectory(path: string): string[] {
+    const folder = `${path}/`;
+    return Object.keys(this.files)
+      .filter((file) => file.startsWith(folder))
+      .map((file) => file.slice(folder.length));
+  }
+
+  sendReport = () => {};
+  bindReports = () => -1;
+  isExecutable = (path: string) => path in this.programs;
+
+  exec(path: string, args: readonly string[], assignments: readonly string[], stdin: string): Finished {
+    const program = this.programs[path];
+    if (program === undefined) throw Object.assign(new Error(`execute ${path} failed`), { errno: ENOENT });
+    return { code: 0, stdout: "", stderr: "", ...program({ args, assignments, stdin }) };
+  }
+
+  /** A file of another namespace has its name before the path. */
+  #located(netns: number, path: string): string {
+    return netns === OWN_NETNS ? path : `${this.#kernel.namespaceOf(netns)}:${path}`;
   }
 
   poll(fds: readonly number[], timeoutMs: number): number[] {

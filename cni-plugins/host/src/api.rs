@@ -1,5 +1,8 @@
 //! The global object `host`: every function of `sys` as JavaScript sees it. `host.ts` is its type.
 
+use crate::exec;
+use crate::files;
+use crate::reports;
 use crate::sys::{self, Failure, Outcome};
 use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value, function::IntoJsFunc};
 use std::time::Instant;
@@ -15,9 +18,6 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     })?;
     method(&host, "write", |ctx: Ctx<'_>, fd: i32, text: String| throwing(&ctx, sys::write_all(fd, text.as_bytes())))?;
     method(&host, "exit", |code: i32| -> () { sys::exit(code) })?;
-    method(&host, "writeFile", |ctx: Ctx<'_>, path: String, text: String| {
-        throwing(&ctx, sys::write_file(&path, &text))
-    })?;
     method(&host, "random", |ctx: Ctx<'_>, mut buffer: TypedArray<'_, u8>| {
         throwing(&ctx, sys::random(bytes_mut(&mut buffer)))
     })?;
@@ -25,8 +25,8 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     method(&host, "openNetns", |ctx: Ctx<'_>, path: String| throwing(&ctx, sys::open_netns(&path)))?;
     method(&host, "isOwnNetns", |ctx: Ctx<'_>, fd: i32| throwing(&ctx, sys::is_own_netns(fd)))?;
     method(&host, "close", sys::close)?;
-    method(&host, "netlinkOpen", |ctx: Ctx<'_>, netns: i32, groups: u32| {
-        throwing(&ctx, sys::netlink_open(netns, groups))
+    method(&host, "netlinkOpen", |ctx: Ctx<'_>, netns: i32, groups: u32, protocol: i32| {
+        throwing(&ctx, sys::netlink_open(netns, groups, protocol))
     })?;
     method(&host, "netlinkSend", |ctx: Ctx<'_>, fd: i32, mut message: TypedArray<'_, u8>| {
         throwing(&ctx, sys::netlink_send(fd, bytes_mut(&mut message)))
@@ -35,15 +35,30 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
         throwing(&ctx, sys::netlink_receive(fd, bytes_mut(&mut buffer)).map(|length| length as f64))
     })?;
     method(&host, "poll", |ctx: Ctx<'_>, fds: Vec<i32>, timeout_ms: i32| throwing(&ctx, sys::poll(&fds, timeout_ms)))?;
+    install_files(&host)?;
+    exec::install(&host)?;
+    reports::install(&host)?;
     ctx.globals().set("host", host)
 }
 
-fn method<'js, P, F: IntoJsFunc<'js, P> + 'js>(host: &Object<'js>, name: &str, function: F) -> Result<()> {
+fn install_files(host: &Object<'_>) -> Result<()> {
+    method(host, "readFile", |ctx: Ctx<'_>, netns: i32, path: String| throwing(&ctx, files::read_file(netns, &path)))?;
+    method(host, "writeFile", |ctx: Ctx<'_>, netns: i32, path: String, text: String| {
+        throwing(&ctx, files::write_file(netns, &path, &text))
+    })?;
+    method(host, "replaceFile", |ctx: Ctx<'_>, path: String, text: String| {
+        throwing(&ctx, files::replace_file(&path, &text))
+    })?;
+    method(host, "removeFile", |ctx: Ctx<'_>, path: String| throwing(&ctx, files::remove_file(&path)))?;
+    method(host, "listDirectory", |ctx: Ctx<'_>, path: String| throwing(&ctx, files::list_directory(&path)))
+}
+
+pub(crate) fn method<'js, P, F: IntoJsFunc<'js, P> + 'js>(host: &Object<'js>, name: &str, function: F) -> Result<()> {
     host.set(name, Function::new(host.ctx().clone(), function)?)
 }
 
 /// A failure is thrown as an Error with `syscall` and `errno`.
-fn throwing<T>(ctx: &Ctx<'_>, outcome: Outcome<T>) -> Result<T> {
+pub(crate) fn throwing<T>(ctx: &Ctx<'_>, outcome: Outcome<T>) -> Result<T> {
     outcome.map_err(|failure| match error_object(ctx, &failure) {
         Ok(value) => ctx.throw(value),
         Err(error) => error,

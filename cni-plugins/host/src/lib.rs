@@ -3,9 +3,15 @@
 //! Used by the executables in `src/bin` alone.
 
 mod api;
+mod exec;
+mod files;
+mod reports;
 pub mod sys;
 
-use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Module, Runtime, context::intrinsic};
+use rquickjs::{
+    CatchResultExt, CaughtError, Context, Ctx, Module, Runtime,
+    context::{Intrinsic, intrinsic},
+};
 
 /// A configuration of 1 MiB needs 20 MiB at most; whoever starts us pays for the memory.
 const MEMORY_LIMIT_BYTES: usize = 40 << 20;
@@ -18,22 +24,34 @@ const STACK_LIMIT_BYTES: usize = 512 << 10;
 
 type Intrinsics = (intrinsic::Json, intrinsic::TypedArrays);
 
+/// Only where a plugin matches patterns that an administrator wrote: it makes the executable larger.
+type Patterns = (intrinsic::RegExpCompiler, intrinsic::RegExp);
+
 /// Runs one plugin. A plugin ends itself through `host.exit`; whatever else ends it is answered as an internal error.
 pub fn run(bytecode: &'static [u8]) -> ! {
+    run_in::<Intrinsics>(bytecode)
+}
+
+/// As `run`, for a plugin that uses regular expressions.
+pub fn run_with_patterns(bytecode: &'static [u8]) -> ! {
+    run_in::<(Intrinsics, Patterns)>(bytecode)
+}
+
+fn run_in<I: Intrinsic>(bytecode: &'static [u8]) -> ! {
     std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));
-    let detail = match start() {
+    let detail = match start::<I>() {
         Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx, bytecode)),
         Err(error) => error.to_string(),
     };
     last_resort(&detail)
 }
 
-fn start() -> rquickjs::Result<(Runtime, Context)> {
+fn start<I: Intrinsic>() -> rquickjs::Result<(Runtime, Context)> {
     let runtime = Runtime::new()?;
     runtime.set_memory_limit(MEMORY_LIMIT_BYTES);
     runtime.set_gc_threshold(COLLECTION_THRESHOLD_BYTES);
     runtime.set_max_stack_size(STACK_LIMIT_BYTES);
-    let context = Context::custom::<Intrinsics>(&runtime)?;
+    let context = Context::custom::<I>(&runtime)?;
     Ok((runtime, context))
 }
 
@@ -83,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_exception_of_the_plugin_becomes_the_detail_of_the_last_resort() {
-        let (_runtime, context) = start().unwrap();
+        let (_runtime, context) = start::<Intrinsics>().unwrap();
         let detail = context.with(|ctx| evaluate(&ctx, b"not bytecode"));
         assert!(!detail.is_empty());
     }

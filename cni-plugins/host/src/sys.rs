@@ -24,7 +24,7 @@ const ANSWER_TIMEOUT_SECONDS: i64 = 10;
 /// Room for a burst of multicast events. The kernel caps it at net.core.rmem_max.
 const EVENT_BUFFER_BYTES: i32 = 4 << 20;
 
-fn failure(call: impl Into<String>, error: &Error) -> Failure {
+pub(crate) fn failure(call: impl Into<String>, error: &Error) -> Failure {
     Failure { call: call.into(), errno: error.raw_os_error().unwrap_or(libc::EIO) }
 }
 
@@ -69,12 +69,6 @@ pub fn read_stdin(limit: u64) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|_| Failure { call: "read stdin".into(), errno: libc::EILSEQ })
 }
 
-/// Writes a file that exists already, as the ones under /proc/sys do.
-pub fn write_file(path: &str, text: &str) -> Outcome<()> {
-    let open = File::options().write(true).open(path);
-    open.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| failure(format!("write {path}"), &error))
-}
-
 pub fn open_netns(path: &str) -> Outcome<i32> {
     File::open(path).map(IntoRawFd::into_raw_fd).map_err(|error| failure(format!("open {path}"), &error))
 }
@@ -88,20 +82,25 @@ pub fn is_own_netns(fd: i32) -> Outcome<bool> {
     Ok(theirs.dev() == ours.dev() && theirs.ino() == ours.ino())
 }
 
-/// A routing netlink socket, inside another network namespace when `netns` is a descriptor of one (>= 0). `groups` is
-/// the bit mask of multicast groups; such a socket never blocks.
-pub fn netlink_open(netns: i32, groups: u32) -> Outcome<i32> {
+/// A netlink socket of `protocol` (NETLINK_ROUTE, NETLINK_NETFILTER), inside another network namespace when `netns` is
+/// a descriptor of one (>= 0). `groups` is the bit mask of multicast groups; such a socket never blocks.
+pub fn netlink_open(netns: i32, groups: u32, protocol: i32) -> Outcome<i32> {
+    in_netns(netns, || netlink_socket(groups, protocol))
+}
+
+/// Does one thing inside another network namespace, or in the own one when `netns` is negative.
+pub(crate) fn in_netns<T>(netns: i32, action: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     if netns < 0 {
-        return netlink_socket(groups);
+        return action();
     }
     let own = File::open(OWN_NETNS).map_err(|error| failure(format!("open {OWN_NETNS}"), &error))?;
     enter(netns)?;
-    let socket = netlink_socket(groups);
+    let done = action();
     if let Err(error) = enter(own.as_raw_fd()) {
         // Every later call would act on the container's network instead of the node's.
         panic!("cannot return to the node's network namespace: {} errno {}", error.call, error.errno);
     }
-    socket
+    done
 }
 
 fn enter(netns: i32) -> Outcome<i32> {
@@ -109,10 +108,11 @@ fn enter(netns: i32) -> Outcome<i32> {
     check(unsafe { libc::setns(netns, libc::CLONE_NEWNET) }, "setns")
 }
 
-fn netlink_socket(groups: u32) -> Outcome<i32> {
+fn netlink_socket(groups: u32, protocol: i32) -> Outcome<i32> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | if groups == 0 { 0 } else { libc::SOCK_NONBLOCK };
     // SAFETY: takes no pointer; the new descriptor is owned from here on.
-    let socket = unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_NETLINK, kind, 0), "socket AF_NETLINK")?) };
+    let socket =
+        unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_NETLINK, kind, protocol), "socket AF_NETLINK")?) };
     let fd = socket.as_raw_fd();
     if groups != 0 {
         let _ = set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, &EVENT_BUFFER_BYTES);
@@ -225,13 +225,13 @@ mod tests {
     #[test]
     fn a_descriptor_that_is_no_namespace_is_refused_by_setns() {
         let file = open_netns("/proc/self/status").unwrap();
-        assert_eq!(netlink_open(file, 0).unwrap_err().errno, libc::EINVAL);
+        assert_eq!(netlink_open(file, 0, 0).unwrap_err().errno, libc::EINVAL);
         close(file);
     }
 
     #[test]
     fn a_netlink_request_is_answered_and_a_short_buffer_is_reported() {
-        let socket = netlink_open(-1, 0).unwrap();
+        let socket = netlink_open(-1, 0, 0).unwrap();
         // RTM_GETLINK of interface 1 (lo).
         let mut request = [0u8; 32];
         request[0] = 32;
