@@ -1,5 +1,5 @@
 /**
- * `npm run build:plugins [-- --arch amd64|arm64]`: makes the static executables `dist/cni/<arch>/{bridge,link-monitor}`.
+ * `npm run build:plugins [-- --arch amd64|arm64]`: makes the static executables `dist/cni/<arch>/{bridge,tuning,link-monitor}`.
  *
  * TypeScript is bundled by esbuild, compiled to QuickJS bytecode by the build script of the Rust crate `host/`, and
  * linked into it. Nothing is done when the inputs are those of the last build. Tests and the demo call `buildPlugins`.
@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { PRODUCT_VERSION } from "../src/api/names.ts";
 
-export const PLUGINS = ["bridge", "link-monitor"] as const;
+export const PLUGINS = ["bridge", "tuning", "link-monitor"] as const;
 export type Arch = "amd64" | "arm64";
 
 export interface BuildOptions {

@@ -3,7 +3,7 @@
 use rquickjs::{Context, Module, Runtime, WriteOptions};
 use std::{env, fs, path::PathBuf};
 
-const PLUGINS: [&str; 2] = ["bridge", "link-monitor"];
+const PLUGINS: [&str; 3] = ["bridge", "tuning", "link-monitor"];
 
 fn main() {
     let bundles = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap()).join("target/bundles");

@@ -4,9 +4,11 @@ import { type Host, STDERR, STDOUT } from "../host/host.ts";
 import { describeErrno, EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM } from "../netlink/errno.ts";
 import { errnoOf, NetlinkError } from "../netlink/netlink-socket.ts";
 import { CniError, INTERNAL, INVALID_ENVIRONMENT, KERNEL_REFUSED, TRY_AGAIN_LATER } from "./cni-error.ts";
+import type { JsonObject } from "./config-object.ts";
+import { reportOperation } from "./operation-report.ts";
 import { type Command, type Envelope, type Request, readEnvelope, readRequest, stdinFault } from "./request.ts";
 import { encodeResult, type Result } from "./result.ts";
-import { CURRENT_VERSION, SUPPORTED_VERSIONS } from "./version.ts";
+import { type CniVersion, CURRENT_VERSION, SUPPORTED_VERSIONS } from "./version.ts";
 
 export interface Call {
   readonly host: Host;
@@ -15,10 +17,15 @@ export interface Call {
   warn(text: string): void;
 }
 
+/** A result that is given on as it is, by a plugin that changes what another one made. */
+export interface PassedOn {
+  readonly passedOn: JsonObject;
+}
+
 export interface Plugin {
   readonly name: string;
   /** Only ADD has a result to print. */
-  readonly commands: Readonly<Record<Command, (call: Call) => Result | undefined>>;
+  readonly commands: Readonly<Record<Command, (call: Call) => Result | PassedOn | undefined>>;
 }
 
 const STDIN_LIMIT_BYTES = 1 << 20;
@@ -39,16 +46,29 @@ export function runPlugin(host: Host, plugin: Plugin, productVersion: string): v
     return;
   }
   let version: string = CURRENT_VERSION;
+  let request: Request | undefined;
+  const startMs = host.monotonicMs();
+  const finish = (code: number, document: string, fault?: CniError) => {
+    reportOperation(host, { plugin: plugin.name, command, request, startMs, fault });
+    answer(host, code, document);
+  };
   try {
     const envelope = readEnvelopeFrom(host);
     version = envelope.version;
-    const request = readRequest(command, env, envelope);
+    request = readRequest(command, env, envelope);
     const warn = (text: string) => host.write(STDERR, `${plugin.name}: warning: ${text}\n`);
     const result = plugin.commands[request.command]({ host, request, warn });
-    answer(host, 0, result === undefined ? "" : encodeResult(request.version, result));
+    finish(0, result === undefined ? "" : encodeAnswer(request.version, result));
   } catch (error) {
-    answer(host, 1, encodeError(version, asCniError(error)));
+    const fault = asCniError(error);
+    finish(1, encodeError(version, fault), fault);
   }
+}
+
+function encodeAnswer(version: CniVersion, result: Result | PassedOn): string {
+  return "passedOn" in result
+    ? JSON.stringify({ ...result.passedOn, cniVersion: version })
+    : encodeResult(version, result);
 }
 
 function answer(host: Host, code: number, document: string): void {

@@ -25,7 +25,13 @@ export interface Request {
   readonly netnsOverride: boolean;
   readonly ifname: string;
   readonly args: string;
+  /** Where other plugins are: directories with colons between them. */
+  readonly path: string;
   readonly config: ConfigObject;
+  /** The configuration as it came, for delegates. */
+  readonly stdin: string;
+  /** The configuration as it came. */
+  readonly stdin: string;
 }
 
 interface CommandRule {
@@ -47,6 +53,7 @@ const COMMANDS: Readonly<Record<Command, CommandRule>> = {
 export interface Envelope {
   readonly version: CniVersion;
   readonly config: ConfigObject;
+  readonly stdin: string;
 }
 
 export function readEnvelope(stdin: string): Envelope {
@@ -65,11 +72,12 @@ export function readEnvelope(stdin: string): Envelope {
     throw new CniError(DECODING_FAILURE, "the network configuration on stdin must be a JSON object");
   }
   const config = new ConfigObject(parsed);
-  return { version: parseVersion(config.string("cniVersion") || DEFAULT_VERSION), config };
+  return { version: parseVersion(config.string("cniVersion") || DEFAULT_VERSION), config, stdin };
 }
 
 /** `env` gives "" for a variable that is not set. */
-export function readRequest(command: string, env: (name: string) => string, { version, config }: Envelope): Request {
+export function readRequest(command: string, env: (name: string) => string, envelope: Envelope): Request {
+  const { version, config, stdin } = envelope;
   if (!isCommand(command)) {
     throw new CniError(
       INVALID_ENVIRONMENT,
@@ -115,7 +123,10 @@ export function readRequest(command: string, env: (name: string) => string, { ve
     netnsOverride: override === "TRUE" || override === "1",
     ifname,
     args: env("CNI_ARGS"),
+    path: env("CNI_PATH"),
     config,
+    stdin,
+    stdin,
   };
 }
 

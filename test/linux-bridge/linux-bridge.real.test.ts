@@ -13,6 +13,7 @@ import { freePort, ProductProcess } from "../support/product-process.ts";
 const WITHIN = { timeout: 20_000, interval: 10 };
 const BUILT = join(import.meta.dirname, "../../dist/cni", process.arch === "x64" ? "amd64" : process.arch);
 const USER = "linux-bridge";
+const INSTALLED = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];
 
 describe("the CNI installer with real executables and a real API server", () => {
   let controlPlane: ControlPlane;
@@ -81,14 +82,14 @@ describe("the CNI installer with real executables and a real API server", () => 
     (await readdir(directory)).filter((name) => !name.startsWith(".")).sort();
 
   async function isBuilt(name: string): Promise<void> {
-    const [there, built] = await Promise.all([readFile(join(directory, name)), readFile(join(BUILT, "bridge"))]);
+    const executable = name.replace("cnv-", "");
+    const [there, built] = await Promise.all([readFile(join(directory, name)), readFile(join(BUILT, executable))]);
     expect(there.equals(built)).toBe(true);
     expect((await stat(join(directory, name))).mode & 0o777).toBe(0o755);
   }
 
   it("installs executables that run, and says which in its metrics", async () => {
-    await isBuilt("cnv-bridge");
-    await isBuilt("bridge");
+    for (const name of INSTALLED) await isBuilt(name);
     const version = await runCommand([join(directory, "cnv-bridge")], { env: { CNI_COMMAND: "VERSION" }, stdin: "{}" });
     expect(JSON.parse(version.stdout).supportedVersions).toContain("1.1.0");
     const metrics = await (await probe("metrics")).text();
@@ -116,7 +117,7 @@ describe("the CNI installer with real executables and a real API server", () => 
   it("keeps the files when it is restarted, and a successor has nothing to do", async () => {
     const before = await stat(join(directory, "cnv-bridge"));
     expect(await installer.stop()).toBe(0);
-    expect(await names()).toEqual(["bridge", "cnv-bridge"]);
+    expect(await names()).toEqual(INSTALLED);
     await installer[Symbol.asyncDispose]();
     await start();
     await vi.waitFor(async () => expect((await probe("readyz")).status).toBe(200), WITHIN);
@@ -139,7 +140,7 @@ describe("the CNI installer with real executables and a real API server", () => 
   it("keeps the files when the API server can't be asked", async () => {
     await controlPlane.killApiServer();
     await installer.stop();
-    expect(await names()).toEqual(["bridge", "cnv-bridge"]);
+    expect(await names()).toEqual(INSTALLED);
     await controlPlane.restartApiServer();
   });
 

@@ -1,0 +1,47 @@
+/** Requests that change a link's address, sizes and receive modes. */
+
+import { type Link, readLink } from "./link.ts";
+import type { MessageBatch } from "./message-batch.ts";
+import { eachAttribute, type Message, readU32 } from "./message-reader.ts";
+import { AF_UNSPEC, IFLA_ADDRESS, IFLA_MTU, RTM_NEWLINK } from "./rtnetlink.ts";
+
+export const IFF_ALLMULTI = 0x200;
+export const IFLA_TXQLEN = 13;
+
+const IFINFO_BYTES = 16;
+
+export interface TunedLink extends Link {
+  /** Packets that may wait to be sent. */
+  readonly txQueueLength: number;
+}
+
+/** Of an RTM_NEWLINK message. */
+export function readTunedLink(message: Message): TunedLink {
+  const { view, start, end } = message;
+  let txQueueLength = 0;
+  eachAttribute(view, start + IFINFO_BYTES, end, (type, from, to) => {
+    if (type === IFLA_TXQLEN) txQueueLength = readU32(view, from, to);
+  });
+  return { ...readLink(message), txQueueLength };
+}
+
+export function setLinkMac(batch: MessageBatch, index: number, mac: Uint8Array): MessageBatch {
+  return change(batch, "the MAC address", index).bytes(IFLA_ADDRESS, mac);
+}
+
+export function setLinkMtu(batch: MessageBatch, index: number, mtu: number): MessageBatch {
+  return change(batch, "the MTU", index).u32(IFLA_MTU, mtu);
+}
+
+export function setTxQueueLength(batch: MessageBatch, index: number, length: number): MessageBatch {
+  return change(batch, "the transmit queue length", index).u32(IFLA_TXQLEN, length);
+}
+
+export function setAllMulticast(batch: MessageBatch, index: number, on: boolean): MessageBatch {
+  batch.request(`set all-multicast mode of interface ${index}`, RTM_NEWLINK);
+  return batch.linkHeader(AF_UNSPEC, index, on ? IFF_ALLMULTI : 0, IFF_ALLMULTI);
+}
+
+function change(batch: MessageBatch, what: string, index: number): MessageBatch {
+  return batch.request(`set ${what} of interface ${index}`, RTM_NEWLINK).linkHeader(AF_UNSPEC, index);
+}

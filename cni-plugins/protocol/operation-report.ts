@@ -1,0 +1,30 @@
+/** Tells the node's agent what was done, for its metrics. It is told by one datagram, and need not be there. */
+
+import type { Host } from "../host/host.ts";
+import type { CniError } from "./cni-error.ts";
+import type { Request } from "./request.ts";
+
+/** The socket of the agent, if there is one. */
+export const REPORT_SOCKET = "/run/cni/cluster-network-addons/reports";
+
+const TEXT_CHARACTERS = 128;
+
+export interface Operation {
+  readonly plugin: string;
+  readonly command: string;
+  /** Absent when it could not be read. */
+  readonly request: Request | undefined;
+  readonly startMs: number;
+  readonly fault: CniError | undefined;
+}
+
+export function reportOperation(host: Host, { plugin, command, request, startMs, fault }: Operation): void {
+  const report = {
+    plugin,
+    command: command.slice(0, TEXT_CHARACTERS),
+    network: (request?.network ?? "").slice(0, TEXT_CHARACTERS),
+    code: fault?.code ?? 0,
+    ms: Math.round((host.monotonicMs() - startMs) * 1000) / 1000,
+  };
+  host.sendReport(REPORT_SOCKET, JSON.stringify(report));
+}

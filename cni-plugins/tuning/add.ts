@@ -1,0 +1,113 @@
+/** ADD: saves what the interface is, then sets what the configuration says. All of it or nothing. */
+
+import { openNetns } from "../bridge/netns.ts";
+import type { TunedLink } from "../netlink/link-tuning.ts";
+import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
+import type { Call, PassedOn } from "../protocol/plugin.ts";
+import { applySteps, type Step } from "../protocol/steps.ts";
+import { readTuningConfig, type TuningConfig, warnAboutKeys } from "./config.ts";
+import { duplicateKeyBelow } from "./duplicate-keys.ts";
+import { findInterface, originalsOf, requestOriginals, requestTuning } from "./interface.ts";
+import { previousResult, tunedResult } from "./previous-result.ts";
+import { type Originals, readOriginals, removeState, saveOriginals, stateFile } from "./saved-state.ts";
+import { readSysctl, requireAllowed, type Sysctl, writeSysctl } from "./sysctl.ts";
+
+interface AddState {
+  readonly call: Call;
+  readonly config: TuningConfig;
+  readonly netns: number;
+  readonly socket: NetlinkSocket;
+  readonly link: TunedLink | undefined;
+  readonly originals: Originals;
+  readonly file: string;
+  /** An earlier ADD's file is there: it stays, whatever becomes of this one. */
+  savedBefore: boolean;
+}
+
+export function add(call: Call): PassedOn {
+  const { host, request, warn } = call;
+  const config = readConfig(call);
+  const result = previousResult(request.config, request.version);
+  requireAllowed(host, config.sysctls);
+  const { fd: netns, socket } = openNetns(host, request);
+  const link = changesInterface(config) ? requireInterface(socket, call) : undefined;
+  const state: AddState = {
+    call,
+    config,
+    netns,
+    socket,
+    link,
+    originals: link === undefined ? {} : originalsOf(link, config),
+    file: stateFile(config.dataDir, request),
+    savedBefore: false,
+  };
+  const steps = [
+    ...(link === undefined ? [] : [saveState]),
+    ...config.sysctls.map(setSysctl),
+    ...(link === undefined ? [] : [tuneInterface]),
+  ];
+  applySteps(steps, state, (step, error) => warn(`could not take back "${step}": ${error}`));
+  return { passedOn: tunedResult(result, request.ifname, config, request.version) };
+}
+
+/** Shared with CHECK. Throws for a mistake in any key. */
+export function readConfig({ request, warn }: Call): TuningConfig {
+  const twice = duplicateKeyBelow(["sysctl"], request.stdin);
+  if (twice !== undefined) {
+    throw new CniError(INVALID_CONFIG, `"sysctl" has the key "${twice}" twice: remove one of them`);
+  }
+  const config = readTuningConfig(request.config, request.args, request.ifname);
+  warnAboutKeys(request.config, warn);
+  return config;
+}
+
+export function requireInterface(socket: NetlinkSocket, { request }: Call): TunedLink {
+  const link = findInterface(socket, request.ifname);
+  if (link !== undefined) return link;
+  throw new CniError(
+    INVALID_CONFIG,
+    `interface ${request.ifname} not found in ${request.netns}: put tuning after the plugin that makes it`,
+  );
+}
+
+function changesInterface({ mac, mtu, promiscuous, allMulticast, txQueueLength }: TuningConfig): boolean {
+  const sizes = [mac, mtu, allMulticast, txQueueLength];
+  return promiscuous || sizes.some((value) => value !== undefined);
+}
+
+const saveState: Step<AddState> = {
+  name: "save what the interface was",
+  apply(state) {
+    const { host, request } = state.call;
+    state.savedBefore = readOriginals(host, state.file) !== undefined;
+    saveOriginals(host, state.file, state.originals, request);
+  },
+  undo({ call, file, savedBefore }) {
+    if (!savedBefore) removeState(call.host, file);
+  },
+};
+
+function setSysctl(sysctl: Sysctl): Step<AddState> {
+  let before: string | undefined;
+  return {
+    name: `set sysctl ${sysctl.key}`,
+    apply({ call, netns }) {
+      before = readSysctl(call.host, netns, sysctl);
+      writeSysctl(call.host, netns, sysctl, sysctl.value);
+    },
+    undo({ call, netns }) {
+      if (before !== undefined) writeSysctl(call.host, netns, sysctl, before.trimEnd());
+    },
+  };
+}
+
+const tuneInterface: Step<AddState> = {
+  name: "tune the interface",
+  apply({ socket, link, config }) {
+    if (link !== undefined) socket.run(requestTuning(socket.batch(), link.index, config));
+  },
+  undo({ socket, link, originals }) {
+    if (link !== undefined) socket.transact(requestOriginals(socket.batch(), link.index, originals));
+  },
+};

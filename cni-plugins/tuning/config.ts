@@ -1,0 +1,115 @@
+/** The tuning plugin's network configuration: what to set on the container's interface, and which sysctls. */
+
+import { readCniArgs } from "../protocol/cni-args.ts";
+import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../protocol/cni-error.ts";
+import type { ConfigObject } from "../protocol/config-object.ts";
+import { isJsonObject } from "../protocol/config-object.ts";
+import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
+import { nearestKey } from "../protocol/nearest-key.ts";
+import { type Sysctl, sysctlOf } from "./sysctl.ts";
+
+/** Absent: left as it is. */
+export interface TuningConfig {
+  readonly dataDir: string;
+  readonly sysctls: readonly Sysctl[];
+  readonly mac: Uint8Array | undefined;
+  readonly mtu: number | undefined;
+  /** Only switching on is possible: false leaves it as it is. */
+  readonly promiscuous: boolean;
+  readonly allMulticast: boolean | undefined;
+  readonly txQueueLength: number | undefined;
+}
+
+const DEFAULT_DATA_DIR = "/run/cni/tuning";
+
+const MTU_MAX = 0x7fffffff;
+const TX_QUEUE_LENGTH_MAX = 0x7fffffff;
+const UNKNOWN_KEYS_NAMED = 10;
+const KEY_CHARACTERS_SHOWN = 60;
+
+const KNOWN_KEYS = [
+  ...["cniVersion", "name", "type", "args", "runtimeConfig", "capabilities", "prevResult", "dns", "ipam"],
+  ...["disableCheck", "disableGC", "cni.dev/valid-attachments", "cni.dev/attachments"],
+  ...["sysctl", "mac", "mtu", "promisc", "allmulti", "txQLen", "dataDir"],
+];
+
+/** Reads and checks every key. args.cni goes before runtimeConfig, that before CNI_ARGS, that before the plugin's own. */
+export function readTuningConfig(config: ConfigObject, cniArgs: string, ifname: string): TuningConfig {
+  const args = config.object("args").object("cni");
+  const mtu = readSize(args, "mtu", MTU_MAX) ?? readSize(config, "mtu", MTU_MAX);
+  return {
+    dataDir: readDataDir(config),
+    sysctls: readSysctls(config, args, ifname),
+    mac: readMac(config, args, cniArgs),
+    mtu: mtu === 0 ? undefined : mtu,
+    promiscuous: args.raw("promisc") === undefined ? config.boolean("promisc") : args.boolean("promisc"),
+    allMulticast: readFlag(args, "allmulti") ?? readFlag(config, "allmulti"),
+    txQueueLength: readSize(args, "txQLen", TX_QUEUE_LENGTH_MAX) ?? readSize(config, "txQLen", TX_QUEUE_LENGTH_MAX),
+  };
+}
+
+/** Where the state file is; DEL reads nothing else. */
+export function readDataDir(config: ConfigObject): string {
+  const directory = config.string("dataDir") || DEFAULT_DATA_DIR;
+  if (directory.startsWith("/")) return directory.replace(/\/+$/, "");
+  throw config.fault("dataDir", "an absolute path");
+}
+
+export function warnAboutKeys(config: ConfigObject, warn: (text: string) => void): void {
+  const known = KNOWN_KEYS.map((key) => key.toLowerCase());
+  const unknown = config.keys().filter((key) => !known.includes(key.toLowerCase()));
+  for (const key of unknown.slice(0, UNKNOWN_KEYS_NAMED)) {
+    const nearest = nearestKey(key, KNOWN_KEYS);
+    const hint = nearest === undefined ? "" : `: did you mean "${nearest}"?`;
+    warn(`unknown key "${key.slice(0, KEY_CHARACTERS_SHOWN)}" is ignored${hint}`);
+  }
+  const more = unknown.length - UNKNOWN_KEYS_NAMED;
+  if (more > 0) warn(`${more} more unknown keys are ignored`);
+}
+
+function readSize(config: ConfigObject, key: string, maximum: number): number | undefined {
+  return config.integer(key, 0, maximum);
+}
+
+function readFlag(config: ConfigObject, key: string): boolean | undefined {
+  return config.raw(key) === undefined ? undefined : config.boolean(key);
+}
+
+/** An args.cni.mac of "" takes every other one away. */
+function readMac(config: ConfigObject, args: ConfigObject, cniArgs: string): Uint8Array | undefined {
+  const fromEnvironment = readCniArgs(cniArgs, "MAC");
+  const fromRuntime = config.object("runtimeConfig").string("mac");
+  const own = config.string("mac");
+  const fromArgs = args.string("mac");
+  if (fromArgs !== undefined) return fromArgs === "" ? undefined : checkMac(fromArgs, "args.cni.mac", INVALID_CONFIG);
+  if (fromRuntime) return checkMac(fromRuntime, "runtimeConfig.mac", INVALID_CONFIG);
+  if (fromEnvironment !== undefined) return checkMac(fromEnvironment, "MAC in CNI_ARGS", INVALID_ENVIRONMENT);
+  return own ? checkMac(own, "mac", INVALID_CONFIG) : undefined;
+}
+
+function checkMac(text: string, where: string, code: number): Uint8Array {
+  const mac = parseMacAddress(text);
+  const fault = mac === undefined ? "is not a MAC address" : unicastFault(mac);
+  if (mac !== undefined && fault === undefined) return mac;
+  throw new CniError(code, `${where}: "${text}" ${fault}: write six octets such as 02:00:00:00:00:01`);
+}
+
+/** Those of args.cni replace those of the same key. */
+function readSysctls(config: ConfigObject, args: ConfigObject, ifname: string): Sysctl[] {
+  const values = { ...sysctlValues(config), ...sysctlValues(args) };
+  return Object.entries(values).map(([key, value]) => sysctlOf(key, value, ifname));
+}
+
+function sysctlValues(config: ConfigObject): Record<string, string> {
+  const given = config.raw("sysctl") ?? {};
+  if (!isJsonObject(given)) throw config.fault("sysctl", "an object of keys and string values");
+  const values: Record<string, string> = {};
+  for (const [key, value] of Object.entries(given)) {
+    if (typeof value !== "string") {
+      const found = JSON.stringify(value);
+      throw new CniError(INVALID_CONFIG, `"sysctl": the value of "${key}" must be a string, found ${found}: quote it`);
+    }
+    values[key] = value;
+  }
+  return values;
+}

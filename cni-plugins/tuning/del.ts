@@ -1,0 +1,41 @@
+/**
+ * DEL: makes the interface what it was and forgets that. Success also when there is nothing to restore any more;
+ * sysctls end with the container's network namespace.
+ */
+
+import { openNetnsIfPresent } from "../bridge/netns.ts";
+import type { Call } from "../protocol/plugin.ts";
+import { readDataDir } from "./config.ts";
+import { findInterface, requestOriginals } from "./interface.ts";
+import { type Originals, readOriginals, removeState, stateFile } from "./saved-state.ts";
+
+export function del(call: Call): undefined {
+  const { host, request } = call;
+  const netns = openNetnsIfPresent(host, request);
+  const file = stateFile(dataDirOf(call), request);
+  const originals = readOriginals(host, file);
+  if (originals !== undefined && netns !== undefined) {
+    const link = findInterface(netns.socket, request.ifname);
+    if (link !== undefined) restore(call, link.index, originals, netns.socket);
+  }
+  removeState(host, file);
+}
+
+type Socket = NonNullable<ReturnType<typeof openNetnsIfPresent>>["socket"];
+
+/** What can't be restored does not keep the container from ending. */
+function restore({ warn }: Call, index: number, originals: Originals, socket: Socket): void {
+  const batch = requestOriginals(socket.batch(), index, originals);
+  if (batch.operations.length === 0) return;
+  for (const { error } of socket.transact(batch)) if (error !== undefined) warn(error.message);
+}
+
+/** Today's configuration may be damaged: the default is where most files are. */
+function dataDirOf({ request, warn }: Call): string {
+  try {
+    return readDataDir(request.config);
+  } catch (error) {
+    warn(`${error instanceof Error ? error.message : error}`);
+    return readDataDir(request.config.object("no such key"));
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * The CNI plugin `tuning`: changes an interface that another plugin made, and sysctls of its network namespace.
+ *
+ * Entry point of the executable `tuning`, compiled to bytecode by `build.ts`. What the interface was is kept in a file
+ * (`saved-state.ts`) that DEL restores from.
+ */
+
+import type { Host } from "../host/host.ts";
+import { runPlugin } from "../protocol/plugin.ts";
+import { tuning } from "./tuning.ts";
+
+declare const host: Host;
+declare const PRODUCT_VERSION: string;
+
+runPlugin(host, tuning, PRODUCT_VERSION);

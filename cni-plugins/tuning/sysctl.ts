@@ -1,0 +1,103 @@
+/** Sysctls of the container's network namespace, and which of them an administrator allows. */
+
+import type { Host } from "../host/host.ts";
+import { describeErrno, ENOENT } from "../netlink/errno.ts";
+import { errnoOf } from "../netlink/netlink-socket.ts";
+import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../protocol/cni-error.ts";
+
+export interface Sysctl {
+  /** As the configuration spells it. */
+  readonly key: string;
+  readonly path: string;
+  readonly value: string;
+}
+
+const ALLOW_LIST = "/etc/cni/tuning/allowlist.conf";
+const ROOT = "/proc/sys/";
+
+/** Dots and slashes separate; the first IFNAME is the container's interface. Only keys of the network are taken. */
+export function sysctlOf(key: string, value: string, ifname: string): Sysctl {
+  const names = key.replaceAll(".", "/").split("/");
+  const path = names.filter((name) => name !== "").join("/");
+  const [first, ...rest] = path.split("/");
+  if (first !== "net" || rest.length === 0) {
+    throw new CniError(
+      INVALID_CONFIG,
+      `"sysctl": invalid net sysctl key "${key}": only keys below net may be set, such as net.ipv4.conf.IFNAME.arp_notify`,
+    );
+  }
+  return { key, path: ROOT + path.replace("IFNAME", () => ifname), value };
+}
+
+/** Throws for the first sysctl that no line of the allow-list matches. A missing list allows all. */
+export function requireAllowed(host: Host, sysctls: readonly Sysctl[]): void {
+  const patterns = sysctls.length === 0 ? undefined : readAllowList(host);
+  if (patterns === undefined) return;
+  for (const { key } of sysctls) {
+    if (patterns.some((pattern) => pattern.test(key))) continue;
+    const allowed = patterns.map(({ source }) => source).join(", ") || "none";
+    throw new CniError(
+      INVALID_CONFIG,
+      `sysctl "${key}" is not allowed on this node: remove it, or have the node's administrator add it to ${ALLOW_LIST}`,
+      `allowed: ${allowed}`,
+    );
+  }
+}
+
+function readAllowList(host: Host): RegExp[] | undefined {
+  let text: string;
+  try {
+    text = host.readFile(-1, ALLOW_LIST);
+  } catch (error) {
+    if (errnoOf(error) === ENOENT) return undefined;
+    throw error;
+  }
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.filter((line) => line !== "").map(compile);
+}
+
+/** A line that can't be read allows nothing, and must not go unnoticed. */
+function compile(line: string): RegExp {
+  try {
+    return new RegExp(line);
+  } catch {
+    throw new CniError(
+      INVALID_CONFIG,
+      `${ALLOW_LIST}: "${line}" is not a regular expression: have the node's administrator correct it`,
+    );
+  }
+}
+
+/** Undefined for one that can't be read: some can only be written. */
+export function readSysctl(host: Host, netns: number, { path }: Sysctl): string | undefined {
+  try {
+    return host.readFile(netns, path);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+export function writeSysctl(host: Host, netns: number, { key, path }: Sysctl, value: string): void {
+  try {
+    host.writeFile(netns, path, value);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    const problem =
+      errno === ENOENT ? "there is no such sysctl in the container's network namespace" : describeErrno(errno);
+    throw new CniError(KERNEL_REFUSED, `cannot set sysctl "${key}" to "${value}": ${problem}`);
+  }
+}
+
+/** The kernel prints several numbers with tabs between them and ends in a newline. */
+export function sameSysctlValue(a: string, b: string): boolean {
+  return words(a) === words(b);
+}
+
+function words(text: string): string {
+  return text
+    .split(/\s+/)
+    .filter((word) => word !== "")
+    .join(" ");
+}
