@@ -31,6 +31,10 @@ const ownerSchema = z
     interface: z.string().describe("Interface of the object that has the address."),
     network: z.string().exactOptional().describe("Network the interface is on."),
     since: z.iso.datetime().describe("Since when the object has the address."),
+    starting: z.iso
+      .datetime()
+      .exactOptional()
+      .describe("Until when a start that was admitted counts as running, where only one owner may run."),
   })
   .describe("An object that has this address.");
 

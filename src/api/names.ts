@@ -46,6 +46,8 @@ export const MAC_POOL_HTTPS_PORT = 8000;
 /** Namespace label `allocate | ignore`, also the name of the webhook it steers; on one object it opts that object out. */
 export const VM_WEBHOOK = "mutatevirtualmachines.kubemacpool.io";
 export const VMI_WEBHOOK = "mutatevirtualmachineinstances.kubemacpool.io";
+/** Called when a VM starts: asks the pool whether another holder of one of its addresses runs. */
+export const VMI_START_WEBHOOK = "startvirtualmachineinstances.kubemacpool.io";
 export const POD_WEBHOOK = "mutatepods.kubemacpool.io";
 
 export const BRIDGE_RESOURCE_PREFIX = "bridge.network.kubevirt.io/";

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import { formatMac, type Mac, macOfClaimName } from "../api/mac.ts";
-import type { MACClaim } from "../api/mac-claim.ts";
+import type { MACClaim, OwnerKind } from "../api/mac-claim.ts";
 import type { MACPool } from "../api/mac-pool.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { KubeObject, Resource } from "../kube/client/resource.ts";
@@ -8,16 +8,28 @@ import type { Clock } from "../kube/clock.ts";
 import { Informer, type InformerOptions } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import { factsOf } from "./core/claim.ts";
+import type { RunningParty } from "./core/collision.ts";
 import type { Sighting } from "./core/party.ts";
 import { PoolIndex } from "./core/pool-index.ts";
 import { readPool } from "./core/pool-settings.ts";
-import { type FindInstance, instanceMacs, type ListedMac, machineMacs, podMacs } from "./objects/holders.ts";
+import {
+  type FindInstance,
+  instanceMacs,
+  type ListedMac,
+  machineMacs,
+  podMacs,
+  WAIT_AS_RECEIVER,
+} from "./objects/holders.ts";
+import { textAt } from "./objects/json-path.ts";
 import { KINDS } from "./objects/kinds.ts";
 import { isManaged } from "./objects/management.ts";
+import { macsOfRunningInstance, macsOfRunningPod, runningInstance, runningPod } from "./objects/running.ts";
 import { slimInstance, slimMachine, slimNamespace, slimPod } from "./objects/slim.ts";
 
 /** Index of the informers of VMs, VMIs and pods: the addresses that an object lists, in canonical form. */
 const BY_MAC = "mac";
+/** Index of the informers of VMIs and pods: the addresses that are on the network now. */
+const BY_RUNNING = "running";
 /** Index of the pods: UID of the VMI that a launcher belongs to. */
 const BY_INSTANCE = "instance";
 
@@ -69,12 +81,13 @@ export class Caches {
     this.instances = informer(KINDS.instances, {
       absentIsEmpty: true,
       transform: slimInstance,
-      indexers: byMac(instanceMacs),
+      indexers: { ...byMac(instanceMacs), [BY_RUNNING]: macsOfRunningInstance },
     });
     this.pods = informer(KINDS.pods, {
       transform: slimPod,
       indexers: {
         ...byMac((pod) => podMacs(pod)),
+        [BY_RUNNING]: macsOfRunningPod,
         [BY_INSTANCE]: ({ metadata: { ownerReferences = [] } }) =>
           ownerReferences.filter(({ kind }) => kind === "VirtualMachineInstance").map(({ uid }) => uid),
       },
@@ -112,8 +125,21 @@ export class Caches {
     return found.flatMap(({ object, listed }) =>
       listed
         .filter((entry) => entry.mac === mac)
-        .map(({ holder }) => ({ ...holder, managed: this.#isManaged(holder, object) })),
+        .map(({ holder }) => ({ ...holder, managed: this.#isManaged(holder.kind, object) })),
     );
+  }
+
+  /** Managed objects that run with the address now. */
+  running(mac: Mac): RunningParty[] {
+    const text = formatMac(mac);
+    const managed =
+      (kind: OwnerKind) =>
+      (object: KubeObject): boolean =>
+        this.#isManaged(kind, object);
+    return [
+      ...this.instances.byIndex(BY_RUNNING, text).filter(managed("VirtualMachineInstance")).map(runningInstance),
+      ...this.pods.byIndex(BY_RUNNING, text).filter(managed("Pod")).map(runningPod),
+    ];
   }
 
   /** The launchers of a VMI, finished ones too. */
@@ -135,8 +161,8 @@ export class Caches {
     return instance?.metadata.uid === uid ? instance : undefined;
   };
 
-  #isManaged(holder: Sighting, object: KubeObject): boolean {
-    return isManaged(holder.kind, object, this.labelsOf(holder.namespace), this.#excludedNamespaces);
+  #isManaged(kind: OwnerKind, object: KubeObject): boolean {
+    return isManaged(kind, object, this.labelsOf(object.metadata.namespace ?? ""), this.#excludedNamespaces);
   }
 
   #feedIndex(): void {

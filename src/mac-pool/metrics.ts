@@ -14,6 +14,7 @@ export class PoolMetrics {
   readonly #leaks: Counter;
   readonly #admission: Histogram;
   readonly #sync: Gauge;
+  readonly #collisions: Gauge;
 
   constructor(registry: Registry, index: PoolIndex) {
     const registers = [registry];
@@ -65,6 +66,12 @@ export class PoolMetrics {
       buckets: SECONDS,
       registers,
     });
+    this.#collisions = new Gauge({
+      name: "kmp_mac_collisions",
+      help: "Running objects that have the same MAC address, where there are several; the elected leader tells.",
+      labelNames: ["mac"],
+      registers,
+    });
     this.#sync = new Gauge({
       name: "kubevirt_macpool_sync_seconds",
       help: "Time from the start of the process until it had read everything.",
@@ -82,6 +89,12 @@ export class PoolMetrics {
 
   leaked(): void {
     this.#leaks.inc();
+  }
+
+  /** Parties of a collision; 1 or less when there is none. */
+  collided(mac: string, parties: number): void {
+    if (parties > 1) this.#collisions.set({ mac }, parties);
+    else this.#collisions.remove({ mac });
   }
 
   admitted(webhook: string, durationMs: number): void {

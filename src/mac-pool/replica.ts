@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import type { MACClaim } from "../api/mac-claim.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/event-recorder.ts";
@@ -7,15 +8,21 @@ import { LeaderElector } from "../kube/leader/leader-election.ts";
 import type { Log } from "../kube/log.ts";
 import { Caches } from "./caches.ts";
 import { ClaimController } from "./controllers/claim-controller.ts";
+import { CollisionController } from "./controllers/collision-controller.ts";
 import { PoolStatusController } from "./controllers/pool-status.ts";
 import { statusOf } from "./core/claim.ts";
+import type { LifecycleStep } from "./core/lifecycle.ts";
+import { sharedByHolders } from "./core/refusals.ts";
 import { Access } from "./inspection/access.ts";
 import { Queries } from "./inspection/queries.ts";
 import { routeInspection } from "./inspection/rest.ts";
 import { ClaimLedger } from "./ledger/claim-ledger.ts";
 import { apiClaimStore, type ClaimStore } from "./ledger/claim-store.ts";
 import { readEvidence } from "./ledger/live-evidence.ts";
+import { isRunning } from "./ledger/running-owner.ts";
+import { StartGate } from "./ledger/start-gate.ts";
 import { PoolMetrics } from "./metrics.ts";
+import { regardingOf } from "./objects/kinds.ts";
 import { namespaceLabels } from "./webhooks/namespace-labels.ts";
 import { routeWebhooks } from "./webhooks/routes.ts";
 
@@ -153,10 +160,25 @@ export class Replica {
       onStep: (step, before) => {
         const expired = before !== undefined && statusOf(before).phase === "Pending";
         if (step.action === "delete" && expired) this.#metrics.leaked();
+        this.#reportShared(step, before, events);
       },
     });
     const pools = new PoolStatusController({ ...shared, client, events });
-    await Promise.all([claims.run(signal), pools.run(signal)]);
+    const collisions = new CollisionController({
+      ...shared,
+      events,
+      onCollision: (mac, parties) => this.#metrics.collided(mac, parties),
+    });
+    await Promise.all([claims.run(signal), pools.run(signal), collisions.run(signal)]);
+  }
+
+  /** Holders that nobody admitted beside each other: they were there before the pool, or were written without it. */
+  #reportShared(step: LifecycleStep, before: MACClaim | undefined, events: EventRecorder): void {
+    if (step.action !== "create" && step.action !== "update") return;
+    const { owners } = statusOf(step.claim);
+    if (owners.length < 2 || (before !== undefined && owners.length <= statusOf(before).owners.length)) return;
+    const message = sharedByHolders(step.claim.spec.mac, owners);
+    for (const owner of owners) events.event(regardingOf(owner), "Warning", "MACShared", message);
   }
 
   #serverWithRoutes(): HttpServer {
@@ -172,7 +194,14 @@ export class Replica {
       onGranted: (kind, origin) => this.#metrics.allocated(kind, origin),
     });
     const namespaces = namespaceLabels(client, this.#caches.namespaces);
-    routeWebhooks(server, { ledger, index, namespaces, log }, this.#metrics, this.#clock);
+    const starts = new StartGate({
+      store: this.#store,
+      isRunning: (owner, signal) => isRunning(client, owner, signal),
+      clock: this.#clock,
+    });
+    const isReceiver = (namespace: string, name: string): boolean => this.#caches.isReceiver(namespace, name);
+    const parts = { ledger, starts, index, namespaces, isReceiver, log };
+    routeWebhooks(server, parts, this.#metrics, this.#clock);
     routeInspection(server, new Queries(this.#caches), new Access(client));
     server.route("GET", "/healthz", () => ({ status: 200, body: "ok\n" }));
     server.route("GET", "/readyz", () => {

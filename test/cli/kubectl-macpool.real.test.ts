@@ -7,7 +7,8 @@ import { parse } from "yaml";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../mac-pool/eventually.ts";
-import { machine, macsOf, PoolBed } from "../mac-pool/pool-bed.ts";
+import { machine, macsOf } from "../mac-pool/machines.ts";
+import { PoolBed } from "../mac-pool/pool-bed.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 

@@ -5,7 +5,8 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "./eventually.ts";
-import { machine, macsOf, PoolBed } from "./pool-bed.ts";
+import { machine, macsOf } from "./machines.ts";
+import { PoolBed } from "./pool-bed.ts";
 import { WarpedClock } from "./warped-clock.ts";
 
 const MARGIN_MS = 5_000;

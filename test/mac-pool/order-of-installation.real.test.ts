@@ -3,7 +3,8 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { eventually } from "./eventually.ts";
-import { machine, macsOf, PoolBed } from "./pool-bed.ts";
+import { machine, macsOf } from "./machines.ts";
+import { PoolBed } from "./pool-bed.ts";
 
 describe("the order in which things are installed", () => {
   let bed: PoolBed;

@@ -4,7 +4,8 @@ import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "./eventually.ts";
-import { guestSpec, machine, macsOf, PoolBed } from "./pool-bed.ts";
+import { guestSpec, machine, macsOf } from "./machines.ts";
+import { PoolBed } from "./pool-bed.ts";
 
 const NAMESPACE = "pods";
 const MAC = /^02:5d:1c:00:/;

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "./eventually.ts";
-import { machine, macsOf, PoolBed } from "./pool-bed.ts";
+import { machine, macsOf } from "./machines.ts";
+import { PoolBed } from "./pool-bed.ts";
 
 const BURST = 60;
 const SMALL = 10;

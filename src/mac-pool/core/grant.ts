@@ -52,13 +52,19 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
     if (twin < 0) return { ok: true, claim: grant([...status.owners, owner]) };
     return {
       ok: true,
-      claim: grant(status.owners.map((known, i) => (i === twin ? { ...owner, since: known.since } : known))),
+      claim: grant(status.owners.map((known, i) => (i === twin ? { ...known, ...owner, since: known.since } : known))),
     };
   }
   if (request.receiver) return { ok: true, claim: grant([...status.owners, owner]) };
-  if (request.policy === "Warn") {
-    const warning = sharedWarning(request.mac, request.holder.interface, status.owners);
+  if (mayShare(request)) {
+    const exclusive = request.policy === "DenyRunning";
+    const warning = sharedWarning(request.mac, request.holder.interface, status.owners, exclusive);
     return { ok: true, claim: grant([...status.owners, owner]), warning };
   }
   return { ok: false, refusal: conflict(request.mac, request.holder.interface, status.owners, request.field) };
+}
+
+/** Under DenyRunning a VM may exist beside the holder, as long as it does not run; whatever runs by existing may not. */
+function mayShare({ policy, holder }: GrantRequest): boolean {
+  return policy === "Warn" || (policy === "DenyRunning" && holder.kind === "VirtualMachine");
 }

@@ -133,7 +133,8 @@ function isGone(owner: ClaimOwner, existing: readonly Party[]): boolean {
 function refreshed(owner: ClaimOwner, holder: Sighting): ClaimOwner {
   if (!holder.adoptable) return owner;
   const merged = { ...holder, uid: holder.uid ?? owner.uid, name: holder.name ?? owner.name };
-  return ownerOf(merged, owner.since);
+  const { starting } = owner;
+  return { ...ownerOf(merged, owner.since), ...(starting === undefined ? {} : { starting }) };
 }
 
 function sameOwners(a: readonly ClaimOwner[], b: readonly ClaimOwner[]): boolean {

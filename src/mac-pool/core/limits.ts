@@ -6,6 +6,12 @@
  */
 export const PENDING_MS = 120_000;
 
+/**
+ * How long an admitted start counts as running although its instance was not seen: the request lifetime of an API server
+ * and a margin. A start that was refused after us blocks other holders of the address no longer than this.
+ */
+export const STARTING_MS = 75_000;
+
 /** Webhook callers are not authenticated, so a flood of requests that never persist must end in a refusal. */
 export const MAX_PENDING_PER_NAMESPACE = 2_000;
 export const MAX_PENDING_PER_POOL = 20_000;

@@ -53,11 +53,6 @@ function validity(pool: Pool, problem: string | undefined): Condition {
     const inForce = pool.settings.segments.toString() || "none";
     return { ...no("Valid", "InvalidRange"), message: `${problem}. Addresses in force: ${inForce}.` };
   }
-  if (pool.settings.conflictPolicy === "DenyRunning") {
-    const message =
-      "conflictPolicy DenyRunning is not supported yet and works as Deny: stopped duplicates are refused too.";
-    return { ...no("Valid", "PolicyNotSupported"), message };
-  }
   return yes("Valid", "RangesValid", "");
 }
 

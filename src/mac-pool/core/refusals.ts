@@ -15,6 +15,7 @@ import { describeParty, type Party } from "./party.ts";
 
 export type RefusalCode =
   | "MACPOOL_CONFLICT"
+  | "MACPOOL_RUNNING"
   | "MACPOOL_DUPLICATE"
   | "MACPOOL_INVALID_MAC"
   | "MACPOOL_INTERFACE_NAMES"
@@ -48,13 +49,34 @@ export function conflict(mac: Mac, interfaceName: string, owners: readonly Claim
   };
 }
 
-/** Admission warning where the policy lets several objects have one address. */
-export function sharedWarning(mac: Mac, interfaceName: string, owners: readonly ClaimOwner[]): string {
+/** Admission warning where the policy lets several objects have one address; `exclusive` where only one of them may run. */
+export function sharedWarning(
+  mac: Mac,
+  interfaceName: string,
+  owners: readonly ClaimOwner[],
+  exclusive: boolean,
+): string {
   const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
-  return (
-    `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is also in use by ${named}: ` +
-    "they disturb each other when they run on one network at the same time."
-  );
+  const consequence = exclusive
+    ? "one of them can run at a time, a second start is refused."
+    : "they disturb each other when they run on one network at the same time.";
+  return `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is also in use by ${named}: ${consequence}`;
+}
+
+/** Event on each of several holders that were not admitted beside each other. */
+export function sharedByHolders(mac: string, owners: readonly ClaimOwner[]): string {
+  const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
+  return `MAC ${mac} is held by ${named}. Give all but one of them another address before they run on one network.`;
+}
+
+/** A start is refused because another holder of the address runs, or is about to. */
+export function alreadyRunning(mac: Mac, party: Party, other: Party): Refusal {
+  return {
+    code: "MACPOOL_RUNNING",
+    message:
+      `${describeParty(party)} can't start: ${describeParty(other)} has the same MAC ${formatMac(mac)} and is running ` +
+      "or starting. Stop it first, or give one of them another address.",
+  };
 }
 
 export function duplicate(party: Party, mac: Mac, first: string, second: string, field: MacField): Refusal {

@@ -16,6 +16,9 @@ export interface ListedMac {
   readonly holder: Sighting;
 }
 
+/** Run strategy of a VM that waits to receive another one by live migration. */
+export const WAIT_AS_RECEIVER = "WaitAsReceiver";
+
 const LAUNCHER_LABEL = "kubevirt.io";
 const LAUNCHER = "virt-launcher";
 export const LAUNCHER_SELECTOR = `${LAUNCHER_LABEL}=${LAUNCHER}`;

@@ -1,13 +1,15 @@
 import {
+  apiVersionOf,
   type CustomKind,
   MAC_CLAIMS,
   MAC_POOLS,
   VIRTUAL_MACHINE_INSTANCES,
   VIRTUAL_MACHINES,
 } from "../../api/kinds.ts";
-import type { MACClaim } from "../../api/mac-claim.ts";
+import type { MACClaim, OwnerKind } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
+import type { Regarding } from "../../kube/events/event-recorder.ts";
 
 const typed = <T extends KubeObject>(kind: CustomKind): Resource<T> => kind;
 
@@ -20,3 +22,20 @@ export const KINDS = {
   pods: RESOURCES.pods as Resource<KubeObject>,
   namespaces: RESOURCES.namespaces as Resource<KubeObject>,
 } as const;
+
+const API_VERSIONS: Readonly<Record<OwnerKind, string>> = {
+  VirtualMachine: apiVersionOf(VIRTUAL_MACHINES),
+  VirtualMachineInstance: apiVersionOf(VIRTUAL_MACHINE_INSTANCES),
+  Pod: "v1",
+};
+
+/** A holder of an address as the object of an event. */
+export function regardingOf(party: {
+  readonly kind: OwnerKind;
+  readonly namespace: string;
+  readonly name?: string | undefined;
+  readonly uid?: string | undefined;
+}): Regarding {
+  const { kind, namespace, name, uid } = party;
+  return { apiVersion: API_VERSIONS[kind], kind, metadata: { namespace, name, uid } };
+}

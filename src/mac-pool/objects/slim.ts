@@ -34,13 +34,28 @@ export function slimInstance(vmi: KubeObject): KubeObject {
   return {
     metadata: slimMeta(vmi.metadata, []),
     spec: slimGuest(at(vmi, ...INSTANCE_SPEC)),
-    status: { phase: at(vmi, "status", "phase"), nodeName: at(vmi, "status", "nodeName"), interfaces },
+    status: {
+      phase: at(vmi, "status", "phase"),
+      nodeName: at(vmi, "status", "nodeName"),
+      interfaces,
+      migrationState: slimMigration(at(vmi, "status", "migrationState")),
+    },
   };
 }
 
 export function slimNamespace(namespace: KubeObject): KubeObject {
   const { name, uid, resourceVersion, labels } = namespace.metadata;
   return { metadata: { name, uid, resourceVersion, labels } };
+}
+
+function slimMigration(state: unknown): object | undefined {
+  if (state === undefined) return undefined;
+  const uidOf = (side: string): object => ({ migrationUID: at(state, side, "migrationUID") });
+  return {
+    migrationUid: at(state, "migrationUid"),
+    sourceState: uidOf("sourceState"),
+    targetState: uidOf("targetState"),
+  };
 }
 
 function slimGuest(spec: unknown): object {

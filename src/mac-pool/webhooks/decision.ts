@@ -5,12 +5,16 @@ import type { Party } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { noNamespace, type Refusal, unavailable } from "../core/refusals.ts";
 import type { ClaimLedger, ClaimRequest, ClaimResult } from "../ledger/claim-ledger.ts";
+import type { StartGate } from "../ledger/start-gate.ts";
 import { textAt } from "../objects/json-path.ts";
 import type { NamespaceLabels } from "./namespace-labels.ts";
 
 /** What every review needs. */
 export interface AdmissionParts {
   readonly ledger: ClaimLedger;
+  readonly starts: StartGate;
+  /** Whether the VM waits to receive another one by live migration, as far as the cache knows. */
+  readonly isReceiver: (namespace: string, name: string) => boolean;
   readonly index: PoolIndex;
   readonly namespaces: NamespaceLabels;
   readonly log: Log;

@@ -5,8 +5,10 @@ import { type JsonPatchOp, jsonPointer } from "../../kube/client/json-patch.ts";
 import { type InterfaceStep, planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
 import type { Party } from "../core/party.ts";
 import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
+import { WAIT_AS_RECEIVER } from "../objects/holders.ts";
 import { at, textAt, textsAt } from "../objects/json-path.ts";
 import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
+import { reviewStart } from "./start-review.ts";
 
 /**
  * /mutate-virtualmachines and /mutate-virtualmachineinstances: what has an interface without an address gets one, what
@@ -28,7 +30,7 @@ export async function reviewGuest(
   const { object, oldObject } = request;
   if (request.operation !== "CREATE" && request.operation !== "UPDATE") return UNCHANGED;
   if (isOptedOut(object) || textAt(object, "metadata", "deletionTimestamp") !== "") return UNCHANGED;
-  if (kind === "VirtualMachineInstance" && isOfMachine(object)) return UNCHANGED;
+  if (kind === "VirtualMachineInstance" && isOfMachine(object)) return reviewStart(request, parts, signal);
   const specPath = GUESTS[kind];
   const interfaces = guestInterfaces(object, specPath);
   if (interfaces.length === 0) return UNCHANGED;
@@ -63,7 +65,7 @@ async function carryOut(
         mac: step.action === "claim" ? step.mac : undefined,
       })),
       listed,
-      receiver: textAt(request.object, "spec", "runStrategy") === "WaitAsReceiver",
+      receiver: textAt(request.object, "spec", "runStrategy") === WAIT_AS_RECEIVER,
       field: "macAddress",
       dryRun: request.dryRun,
     },

@@ -1,7 +1,7 @@
 /**
  * Part of kubeMacPool: which requests reach the pool. As few as possible, because a request that reaches it fails when
- * the pool is down: starting, stopping or deleting a virtual machine never does. Without a caBundle, which the cert
- * manager writes.
+ * the pool is down: starting, stopping or deleting a virtual machine never does. A start asks the pool only whether
+ * another holder of the address runs, and goes on without an answer. Without a caBundle, which the cert manager writes.
  */
 
 import {
@@ -10,6 +10,7 @@ import {
   NETWORKS_ANNOTATION,
   POD_WEBHOOK,
   VM_WEBHOOK,
+  VMI_START_WEBHOOK,
   VMI_WEBHOOK,
 } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -23,6 +24,8 @@ interface Entry {
   readonly namespaces: Requirement;
   readonly objects?: Requirement;
   readonly conditions: readonly { readonly name: string; readonly expression: string }[];
+  /** The request goes on when the pool does not answer within this time. Unset: it fails. */
+  readonly bestEffortSeconds?: number;
 }
 
 interface Requirement {
@@ -32,6 +35,9 @@ interface Requirement {
 }
 
 const TIMEOUT_SECONDS = 10;
+
+/** Starting a VM waits no longer than this for a pool that is down. */
+const START_TIMEOUT_SECONDS = 2;
 
 const INTERFACES = "?spec.?template.?spec.?domain.?devices.?interfaces";
 const NETWORKS = "?spec.?template.?spec.?networks";
@@ -53,6 +59,8 @@ const VM_CONCERNS_US = [
   `object.${INTERFACES}.orValue([])` +
     `.exists(i, i.?macAddress.orValue('') == '' && i.?state.orValue('') != 'absent' && ${IS_ELIGIBLE})`,
 ].join(" || ");
+
+const HAS_VM = "object.?metadata.?ownerReferences.orValue([]).exists(o, o.kind == 'VirtualMachine')";
 
 const ENTRIES: readonly Entry[] = [
   {
@@ -89,12 +97,17 @@ const ENTRIES: readonly Entry[] = [
     resource: "virtualmachineinstances",
     operations: ["CREATE"],
     namespaces: { key: VM_WEBHOOK, operator: "NotIn", values: ["ignore"] },
-    conditions: [
-      {
-        name: "without-vm",
-        expression: "!object.?metadata.?ownerReferences.orValue([]).exists(o, o.kind == 'VirtualMachine')",
-      },
-    ],
+    conditions: [{ name: "without-vm", expression: `!${HAS_VM}` }],
+  },
+  {
+    name: VMI_START_WEBHOOK,
+    path: "/mutate-virtualmachineinstances",
+    group: "kubevirt.io",
+    resource: "virtualmachineinstances",
+    operations: ["CREATE"],
+    namespaces: { key: VM_WEBHOOK, operator: "NotIn", values: ["ignore"] },
+    conditions: [{ name: "of-a-vm", expression: HAS_VM }],
+    bestEffortSeconds: START_TIMEOUT_SECONDS,
   },
 ];
 
@@ -130,11 +143,11 @@ function webhook(entry: Entry, namespace: string) {
       ],
     },
     ...(entry.objects === undefined ? {} : { objectSelector: { matchExpressions: [entry.objects] } }),
-    failurePolicy: "Fail",
+    failurePolicy: entry.bestEffortSeconds === undefined ? "Fail" : "Ignore",
     matchPolicy: "Equivalent",
     sideEffects: "NoneOnDryRun",
     reinvocationPolicy: "Never",
     admissionReviewVersions: ["v1"],
-    timeoutSeconds: TIMEOUT_SECONDS,
+    timeoutSeconds: entry.bestEffortSeconds ?? TIMEOUT_SECONDS,
   };
 }

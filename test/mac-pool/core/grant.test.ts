@@ -101,6 +101,21 @@ describe("a request for an address that has a claim", () => {
     });
   });
 
+  it("is granted to a VM, for as long as it does not run, where the policy is DenyRunning", () => {
+    const granted = decide(bound(owner()), ask({ name: "twin" }, { policy: "DenyRunning" }));
+    expect(granted).toMatchObject({
+      owners: [{ name: "web" }, { name: "twin" }],
+      warning: expect.stringContaining("one of them can run at a time"),
+    });
+  });
+
+  it("is refused to what runs as soon as it exists where the policy is DenyRunning", () => {
+    for (const kind of ["VirtualMachineInstance", "Pod"] as const) {
+      const refused = decide(bound(owner()), ask({ kind, name: "twin" }, { policy: "DenyRunning" }));
+      expect(refused).toMatchObject({ code: "MACPOOL_CONFLICT" });
+    }
+  });
+
   it("is granted to a VM that waits to receive the owner by migration", () => {
     const granted = decide(bound(owner()), ask({ namespace: "other" }, { receiver: true }));
     expect(granted).toMatchObject({ owners: [{ namespace: "default" }, { namespace: "other" }], warning: undefined });

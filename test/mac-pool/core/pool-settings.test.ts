@@ -74,12 +74,6 @@ describe("a MACPool", () => {
       { type: "Overlapping", status: "True", lastTransitionTime: NOW, message: expect.stringContaining("tenant") },
     ]);
   });
-
-  it("says which policy it does not carry out", () => {
-    expect(statusOf(macPool({ conflictPolicy: "DenyRunning" }))?.conditions?.[0]).toMatchObject({
-      reason: "PolicyNotSupported",
-    });
-  });
 });
 
 describe("a namespace selector", () => {

@@ -8,6 +8,7 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/core/segments.ts";
 import { ClaimLedger } from "../../../src/mac-pool/ledger/claim-ledger.ts";
+import { StartGate } from "../../../src/mac-pool/ledger/start-gate.ts";
 import type { AdmissionParts, Decision } from "../../../src/mac-pool/webhooks/decision.ts";
 import { reviewGuest } from "../../../src/mac-pool/webhooks/guest-review.ts";
 import { reviewPod } from "../../../src/mac-pool/webhooks/pod-review.ts";
@@ -30,7 +31,8 @@ function parts(store = new MemoryClaimStore()): AdmissionParts {
   const random = () => 0;
   const ledger = new ClaimLedger({ store, index, clock: systemClock, random, log: silentLog, onGranted: () => {} });
   const namespaces = { labelsOf: async (name: string) => (name === "gone" ? undefined : {}) };
-  return { ledger, index, namespaces, log: silentLog };
+  const starts = new StartGate({ store, isRunning: async () => false, clock: systemClock });
+  return { ledger, starts, isReceiver: () => false, index, namespaces, log: silentLog };
 }
 
 function request(kind: string, object: unknown, more: Partial<AdmissionRequest> = {}): AdmissionRequest {

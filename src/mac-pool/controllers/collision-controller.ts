@@ -1,0 +1,120 @@
+import { parseMac } from "../../api/mac.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { Controller } from "../../kube/controller/controller.ts";
+import type { EventRecorder } from "../../kube/events/event-recorder.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
+import type { Log } from "../../kube/log.ts";
+import type { Caches } from "../caches.ts";
+import { collisionMessage, countParties, partyKey, type RunningParty } from "../core/collision.ts";
+import { regardingOf } from "../objects/kinds.ts";
+import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
+
+export const COLLISION_EVENT = "MACCollision";
+
+export interface CollisionControllerOptions {
+  readonly caches: Caches;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told of each address that collides, with the number of parties; 0 once it does not any more. */
+  readonly onCollision: (mac: string, parties: number) => void;
+}
+
+/**
+ * Finds addresses that several managed objects have at run time, whatever their claims say: guests can change theirs,
+ * and policies can allow it. Run by the elected leader; what it has found ends with it, the next leader finds it again.
+ */
+export class CollisionController {
+  readonly #options: CollisionControllerOptions;
+  readonly #controller: Controller;
+  /** Address -> its parties when they were last told. */
+  readonly #known = new Map<string, string>();
+
+  constructor(options: CollisionControllerOptions) {
+    this.#options = options;
+    this.#controller = new Controller({
+      name: "collisions",
+      clock: options.clock,
+      log: options.log,
+      reconcile: async (mac) => this.#compare(mac),
+    });
+  }
+
+  /** Runs until the signal aborts. Can be run once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { caches } = this.#options;
+    const stops = [
+      this.#follow(caches.instances, macsOfRunningInstance),
+      this.#follow(caches.pods, macsOfRunningPod),
+      caches.namespaces.on({
+        add: (namespace) => this.#enqueueNamespace(namespace),
+        update: (namespace, old) => {
+          const labels = ({ metadata }: KubeObject): string => JSON.stringify(metadata.labels);
+          if (labels(namespace) !== labels(old)) this.#enqueueNamespace(namespace);
+        },
+      }),
+    ];
+    try {
+      await caches.whenSynced(signal);
+      await this.#controller.run(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      for (const stop of stops) stop();
+      for (const mac of this.#known.keys()) this.#options.onCollision(mac, 0);
+      this.#known.clear();
+    }
+  }
+
+  /** An update can end a collision without changing an address: a migration, a label. */
+  #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly string[]): () => void {
+    const enqueue = (object: KubeObject): void => {
+      for (const mac of macsOf(object)) this.#controller.enqueue(mac);
+    };
+    return informer.on({
+      add: enqueue,
+      update: (object, old) => {
+        enqueue(old);
+        enqueue(object);
+      },
+      delete: enqueue,
+    });
+  }
+
+  /** A namespace that becomes managed, or is not any more, changes who is a party. */
+  #enqueueNamespace({ metadata: { name } }: KubeObject): void {
+    const { instances, pods } = this.#options.caches;
+    const inside = ({ metadata }: KubeObject): boolean => metadata.namespace === name;
+    const macs = [
+      ...instances.list().filter(inside).flatMap(macsOfRunningInstance),
+      ...pods.list().filter(inside).flatMap(macsOfRunningPod),
+    ];
+    for (const mac of macs) this.#controller.enqueue(mac);
+  }
+
+  #compare(text: string): void {
+    const { caches, onCollision, log } = this.#options;
+    const mac = parseMac(text);
+    if (mac === undefined) return;
+    const parties = caches.running(mac);
+    const count = countParties(parties);
+    if (count <= 1) {
+      if (this.#known.delete(text)) {
+        onCollision(text, 0);
+        log.info({ mac: text }, "a MAC collision is over");
+      }
+      return;
+    }
+    onCollision(text, count);
+    const named = parties.map(partyKey).sort().join(", ");
+    if (this.#known.get(text) === named) return;
+    this.#known.set(text, named);
+    log.warn({ mac: text, parties: named }, "a MAC collision");
+    for (const party of parties) this.#announce(party, collisionMessage(mac, parties));
+  }
+
+  #announce(party: RunningParty, message: string): void {
+    this.#options.events.event(regardingOf(party), "Warning", COLLISION_EVENT, message);
+  }
+}

@@ -1,0 +1,41 @@
+import { formatMac, type Mac } from "../../api/mac.ts";
+import type { OwnerKind } from "../../api/mac-claim.ts";
+
+/** Something that runs and has an address. */
+export interface RunningParty {
+  readonly kind: OwnerKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** UIDs of the live migrations that it takes part in. */
+  readonly migrations: readonly string[];
+}
+
+/** `kind/namespace/name`, as events name a party. */
+export function partyKey({ kind, namespace, name }: RunningParty): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/**
+ * How many parties have the address: those that one live migration connects are one, since source and target have the
+ * same address by design and only one of them is on the network at a time.
+ */
+export function countParties(parties: readonly RunningParty[]): number {
+  const groups: Set<string>[] = [];
+  for (const party of parties) {
+    const own = new Set([partyKey(party), ...party.migrations]);
+    const connected = groups.filter((group) => [...own].some((id) => group.has(id)));
+    for (const group of connected) {
+      for (const id of group) own.add(id);
+      groups.splice(groups.indexOf(group), 1);
+    }
+    groups.push(own);
+  }
+  return groups.length;
+}
+
+/** Text of the event on each party. */
+export function collisionMessage(mac: Mac, parties: readonly RunningParty[]): string {
+  const named = parties.map(partyKey).sort().join(", ");
+  return `MAC ${formatMac(mac)} is used by several running objects: ${named}. Stop all but one, or change their addresses.`;
+}

@@ -1,0 +1,78 @@
+import type { Mac } from "../../api/mac.ts";
+import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import { isConflict, isNotFound } from "../../kube/client/api-error.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { statusOf, withStatus } from "../core/claim.ts";
+import { MAX_CLAIM_TRIES, STARTING_MS } from "../core/limits.ts";
+import { type Party, sameParty } from "../core/party.ts";
+import { alreadyRunning, busy, type Refusal } from "../core/refusals.ts";
+import type { ClaimStore } from "./claim-store.ts";
+
+export interface StartRequest {
+  /** The VM that starts. */
+  readonly party: Party;
+  readonly macs: readonly Mac[];
+  /** Everything is checked and nothing is written. */
+  readonly dryRun: boolean;
+}
+
+export interface StartGateOptions {
+  readonly store: ClaimStore;
+  /** Live read: whether the owner runs now. */
+  readonly isRunning: (owner: Party, signal: AbortSignal) => Promise<boolean>;
+  readonly clock: Clock;
+}
+
+/**
+ * Lets one of the owners of an address run, where the policy of their pool is DenyRunning. An admitted start is noted on
+ * the claim under its resourceVersion, so of two starts at the same moment the second one sees the first, whichever
+ * replicas they ask. An address with one owner costs one read and no write.
+ */
+export class StartGate {
+  readonly #options: StartGateOptions;
+
+  constructor(options: StartGateOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined when the VM may start. Throws what the API server's refusal or a broken connection throws. */
+  async refusal(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
+    const refusals = await Promise.all(request.macs.map((mac) => this.#refusalOf(mac, request, signal)));
+    return refusals.find((refusal) => refusal !== undefined);
+  }
+
+  async #refusalOf(mac: Mac, { party, dryRun }: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
+    const { store, clock } = this.#options;
+    for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
+      const claim = await store.read(mac, signal);
+      const others = claim === undefined ? [] : statusOf(claim).owners.filter((owner) => !sameParty(owner, party));
+      if (claim === undefined || others.length === 0) return undefined;
+      const runner = await this.#runnerAmong(others, signal);
+      if (runner !== undefined) return alreadyRunning(mac, party, runner);
+      if (dryRun) return undefined;
+      try {
+        await store.update(noted(claim, party, clock.now()), signal);
+        return undefined;
+      } catch (error) {
+        if (!isConflict(error) && !isNotFound(error)) throw error;
+      }
+    }
+    return busy("a claim of this object");
+  }
+
+  async #runnerAmong(owners: readonly ClaimOwner[], signal: AbortSignal): Promise<ClaimOwner | undefined> {
+    const nowMs = this.#options.clock.now();
+    for (const owner of owners) {
+      if (Date.parse(owner.starting ?? "") > nowMs) return owner;
+      if (owner.name !== undefined && (await this.#options.isRunning(owner, signal))) return owner;
+    }
+    return undefined;
+  }
+}
+
+function noted(claim: MACClaim, party: Party, nowMs: number): MACClaim {
+  const status = statusOf(claim);
+  const starting = new Date(nowMs + STARTING_MS).toISOString();
+  const owners = status.owners.map((owner) => (sameParty(owner, party) ? { ...owner, starting } : owner));
+  return withStatus(claim, { ...status, owners });
+}

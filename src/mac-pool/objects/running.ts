@@ -1,0 +1,66 @@
+import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
+import { NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { RunningParty } from "../core/collision.ts";
+import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
+import { isLauncher } from "./holders.ts";
+import { at, listAt, textAt, textsAt } from "./json-path.ts";
+import { isFinished, podNetworks } from "./pod-networks.ts";
+
+/** Which addresses are on the network now, in whose name: what collision detection compares. */
+
+/** Addresses that a VMI reports, of the interfaces that are the pool's business, in canonical form. */
+export function macsOfRunningInstance(vmi: KubeObject): string[] {
+  if (isFinished(vmi)) return [];
+  const nics = new Map(guestInterfaces(vmi, INSTANCE_SPEC).map((nic) => [nic.name, nic]));
+  return canonical(
+    listAt(vmi, "status", "interfaces").flatMap((entry) => {
+      const name = textAt(entry, "name");
+      return name === "" || nics.get(name)?.eligible === false ? [] : [textAt(entry, "mac")];
+    }),
+  );
+}
+
+/** Addresses that a pod asks for and those that multus has given it. A launcher has its VMI's, and is no party. */
+export function macsOfRunningPod(pod: KubeObject): string[] {
+  if (isLauncher(pod) || isFinished(pod)) return [];
+  const networks = podNetworks(pod);
+  const asked = "elements" in networks ? networks.elements.map(({ mac }) => mac) : [];
+  return canonical([...asked, ...reported(pod)]);
+}
+
+export function runningInstance(vmi: KubeObject): RunningParty {
+  const state = at(vmi, "status", "migrationState");
+  const migrations = [
+    textAt(state, "migrationUid"),
+    textAt(state, "sourceState", "migrationUID"),
+    textAt(state, "targetState", "migrationUID"),
+  ];
+  return { ...identity(vmi), kind: "VirtualMachineInstance", migrations: migrations.filter((uid) => uid !== "") };
+}
+
+export function runningPod(pod: KubeObject): RunningParty {
+  return { ...identity(pod), kind: "Pod", migrations: [] };
+}
+
+function identity({ metadata: { namespace = "", name = "", uid = "" } }: KubeObject) {
+  return { namespace, name, uid };
+}
+
+/** The default network's address belongs to the cluster's own plugin. */
+function reported(pod: KubeObject): string[] {
+  const text = textsAt(pod, "metadata", "annotations")[NETWORK_STATUS_ANNOTATION];
+  if (text === undefined) return [];
+  try {
+    const entries: unknown = JSON.parse(text);
+    if (!Array.isArray(entries)) return [];
+    return entries.filter((entry) => at(entry, "default") !== true).map((entry) => textAt(entry, "mac"));
+  } catch {
+    return [];
+  }
+}
+
+function canonical(texts: readonly string[]): string[] {
+  const macs = texts.map((text): Mac | undefined => (text === "" ? undefined : parseMac(text)));
+  return [...new Set(macs.flatMap((mac) => (mac === undefined ? [] : [formatMac(mac)])))];
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { parseMac } from "../../../src/api/mac.ts";
+import { collisionMessage, countParties, type RunningParty } from "../../../src/mac-pool/core/collision.ts";
+
+const party = (name: string, ...migrations: string[]): RunningParty => ({
+  kind: "VirtualMachineInstance",
+  namespace: "default",
+  name,
+  uid: `uid-${name}`,
+  migrations,
+});
+
+describe("parties of a collision", () => {
+  it("are all objects that run with the address", () => {
+    expect(countParties([])).toBe(0);
+    expect(countParties([party("a")])).toBe(1);
+    expect(countParties([party("a"), party("b"), { ...party("a"), kind: "Pod" }])).toBe(3);
+  });
+
+  it("are one where a live migration connects them, in whatever order they come", () => {
+    expect(countParties([party("source", "m1"), party("target", "m1")])).toBe(1);
+    expect(countParties([party("source", "m1"), party("target", "m2")])).toBe(2);
+    expect(countParties([party("a", "m1"), party("b", "m2"), party("c", "m1", "m2")])).toBe(1);
+    expect(countParties([party("source", "m1"), party("target", "m1"), party("stranger")])).toBe(2);
+  });
+
+  it("are all named, sorted, with what to do", () => {
+    const mac = parseMac("0200000000aa");
+    if (mac === undefined) throw new Error("no address");
+    expect(collisionMessage(mac, [party("b"), party("a")])).toBe(
+      "MAC 02:00:00:00:00:aa is used by several running objects: VirtualMachineInstance/default/a, " +
+        "VirtualMachineInstance/default/b. Stop all but one, or change their addresses.",
+    );
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { type Mac, parseMac } from "../../../src/api/mac.ts";
+import type { ClaimOwner } from "../../../src/api/mac-claim.ts";
+import { systemClock } from "../../../src/kube/clock.ts";
+import { newClaim } from "../../../src/mac-pool/core/claim.ts";
+import { STARTING_MS } from "../../../src/mac-pool/core/limits.ts";
+import type { Party } from "../../../src/mac-pool/core/party.ts";
+import { StartGate } from "../../../src/mac-pool/ledger/start-gate.ts";
+import { MemoryClaimStore } from "../memory-claim-store.ts";
+
+const { signal } = new AbortController();
+const mac = parseMac("0200000000aa") as Mac;
+const vm = (name: string): Party => ({ kind: "VirtualMachine", namespace: "default", name, uid: `uid-${name}` });
+const owner = (name: string): ClaimOwner => ({
+  ...(vm(name) as ClaimOwner),
+  interface: "a",
+  since: "2026-01-01T00:00:00Z",
+});
+
+async function gate(owners: readonly string[], running: readonly string[] = []) {
+  const store = new MemoryClaimStore();
+  const claim = newClaim(mac, { pool: "default", origin: "explicit" }, { phase: "Bound", owners: owners.map(owner) });
+  await store.create(claim);
+  let nowMs = 0;
+  const clock = { ...systemClock, now: () => nowMs };
+  const isRunning = async ({ name = "" }: Party): Promise<boolean> => running.includes(name);
+  // Two replicas: they share nothing but the claims.
+  const gates = [0, 1].map(() => new StartGate({ store, isRunning, clock }));
+  const start = (name: string, dryRun = false, replica = 0) =>
+    gates[replica]?.refusal({ party: vm(name), macs: [mac], dryRun }, signal);
+  return { store, start, pass: (ms: number) => (nowMs += ms) };
+}
+
+describe("a VM that starts under the policy DenyRunning", () => {
+  it("may, without a write, where nobody else has its address", async () => {
+    const { start, store } = await gate(["web"]);
+    const before = store.writes.length;
+    expect(await start("web")).toBeUndefined();
+    expect(store.writes).toHaveLength(before);
+  });
+
+  it("may not while another holder runs, and is told who and what to do", async () => {
+    const { start } = await gate(["web", "twin"], ["twin"]);
+    expect(await start("web")).toMatchObject({
+      code: "MACPOOL_RUNNING",
+      message:
+        "VirtualMachine default/web can't start: VirtualMachine default/twin has the same MAC 02:00:00:00:00:aa and is " +
+        "running or starting. Stop it first, or give one of them another address.",
+    });
+    expect(await start("twin")).toBeUndefined();
+  });
+
+  it("is the only one of many that start at the same moment, whichever replica they ask", async () => {
+    const names = ["a", "b", "c", "d"];
+    const { start } = await gate(names);
+    const refusals = await Promise.all(names.map((name, index) => start(name, false, index % 2)));
+    expect(refusals.filter((refusal) => refusal === undefined)).toHaveLength(1);
+  });
+
+  it("blocks others no longer than a request can live when it never came to be", async () => {
+    const { start, pass } = await gate(["web", "twin"]);
+    expect(await start("web")).toBeUndefined();
+    expect(await start("twin")).toMatchObject({ code: "MACPOOL_RUNNING" });
+    pass(STARTING_MS);
+    expect(await start("twin")).toBeUndefined();
+  });
+
+  it("leaves no trace of a dry run", async () => {
+    const { start } = await gate(["web", "twin"]);
+    expect(await start("web", true)).toBeUndefined();
+    expect(await start("twin")).toBeUndefined();
+    expect(await start("web", true)).toMatchObject({ code: "MACPOOL_RUNNING" });
+  });
+});

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
+import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "./eventually.ts";
+import { guestSpec, machine } from "./machines.ts";
+import { PoolBed } from "./pool-bed.ts";
+
+const OLD = "02:5d:1c:00:00:0d";
+
+describe("objects that run, on a real API server", () => {
+  let bed: PoolBed;
+
+  beforeAll(async () => {
+    bed = await PoolBed.start();
+    for (const name of ["shared", "pods", "target"]) {
+      const labels = name === "pods" ? { [POD_WEBHOOK]: "allocate" } : {};
+      await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
+      await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
+    }
+    // Two holders of one address, from before there was a pool.
+    for (const name of ["old-a", "old-b"]) await create(machine(name, "shared", [{ name: "a", macAddress: OLD }]));
+    await bed.startReplica("one");
+    await bed.createPool("default", {
+      ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }],
+      conflictPolicy: "DenyRunning",
+      quarantineSeconds: 1,
+    });
+    await bed.registerWebhooks();
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  const create = (vm: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.virtualMachines, vm);
+  const twins = async (mac: string, ...names: string[]): Promise<KubeObject[]> => {
+    const made: KubeObject[] = [];
+    for (const name of names) made.push(await create(machine(name, "shared", [{ name: "a", macAddress: mac }])));
+    return made;
+  };
+
+  /** What virt-controller does when a VM starts. */
+  function start(vm: KubeObject, more: Partial<KubeObject["metadata"]> = {}): Promise<KubeObject> {
+    const { name = "", namespace = "", uid = "" } = vm.metadata;
+    const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid, controller: true }];
+    const { spec } = (vm.spec as { template: { spec: object } }).template;
+    return bed.admin.create(KINDS.instances, {
+      metadata: { name, namespace, ownerReferences, ...more },
+      spec: spec as object,
+    } as KubeObject);
+  }
+  const started = (vm: KubeObject): Promise<string> =>
+    start(vm).then(
+      () => "started",
+      (error: Error) => error.message,
+    );
+
+  const setStatus = async (vmi: KubeObject, status: object): Promise<void> => {
+    const { name = "", namespace = "" } = vmi.metadata;
+    await bed.admin.patch(
+      KINDS.instances,
+      { name, namespace },
+      { type: "merge", body: { status } },
+      { subresource: "status" },
+    );
+  };
+  const reports = (vmi: KubeObject, mac: string, more: object = {}): Promise<void> =>
+    setStatus(vmi, { phase: "Running", interfaces: [{ name: "a", mac }], ...more });
+  const stop = async ({ metadata: { name = "", namespace = "" } }: KubeObject): Promise<void> => {
+    await bed.admin.delete(KINDS.instances, { name, namespace });
+  };
+  const gauge = async (mac: string): Promise<number> => {
+    const line = (await bed.metrics("one")).split("\n").find((each) => each.includes(`{mac="${mac}"}`));
+    return line === undefined ? 0 : Number(line.split(" ").at(-1));
+  };
+  const eventsOf = async (namespace: string, name: string, reason: string): Promise<string[]> => {
+    const { items } = await bed.admin.list(RESOURCES.events, { namespace });
+    return items
+      .filter((event) => event.reason === reason && event.regarding?.name === name)
+      .map((event) => event.note ?? "");
+  };
+
+  it("adopts what two objects had before the pool came, with both as owners, and reports it", async () => {
+    await eventually("both are owners", async () => (await bed.claim(OLD))?.status?.owners.length === 2);
+    await eventually("the pool counts a conflict", async () => {
+      const { status } = await bed.admin.get(KINDS.pools, { name: "default" });
+      return status?.conflicts === 1;
+    });
+    for (const name of ["old-a", "old-b"]) {
+      await eventually(`an event on ${name}`, async () =>
+        (await eventsOf("shared", name, "MACShared")).some((note) => note.includes("old-a") && note.includes("old-b")),
+      );
+    }
+  });
+
+  it("lets several stopped VMs have one address, and one of them run", async () => {
+    const [a, b] = await twins("02:5d:1c:00:01:01", "deny-a", "deny-b");
+    if (a === undefined || b === undefined) throw new Error("no VMs");
+    const instance = await start(a);
+    expect(await started(b)).toContain(
+      "VirtualMachine shared/deny-b can't start: VirtualMachine shared/deny-a has the same MAC 02:5d:1c:00:01:01",
+    );
+    await setStatus(instance, { phase: "Succeeded" });
+    await stop(instance);
+    // The start counts for as long as a request can live, whatever became of it.
+    expect(await started(b)).toContain("running or starting");
+    expect(await started(a)).toBe("started");
+  });
+
+  it("is no conflict for a live migration: neither for its target nor for one that waits to receive", async () => {
+    const mac = "02:5d:1c:00:01:02";
+    const [source] = await twins(mac, "migrating");
+    if (source === undefined) throw new Error("no VM");
+    const running = await start(source);
+    const receiver = machine("migrating", "target", [{ name: "a", macAddress: mac }]);
+    const waiting = await create({
+      ...receiver,
+      spec: { ...(receiver.spec as object), runStrategy: "WaitAsReceiver" },
+    });
+    const target = await start(waiting, { annotations: { "kubevirt.io/create-migration-target": "true" } });
+    await reports(running, mac, { migrationState: { sourceState: { migrationUID: "m1" } } });
+    await reports(target, mac, { migrationState: { targetState: { migrationUID: "m1" } } });
+    const [x, y] = await twins("02:5d:1c:00:01:03", "after-x", "after-y");
+    if (x === undefined || y === undefined) throw new Error("no VMs");
+    await reports(await start(x), "02:5d:1c:00:01:04");
+    expect(await eventsOf("target", "migrating", "MACCollision")).toEqual([]);
+    expect(await gauge(mac)).toBe(0);
+  });
+
+  it("collides at run time: an event on every party naming all, and a number, until one has stopped", async () => {
+    const mac = "02:5d:1c:00:02:01";
+    const [a] = await twins(mac, "run-a");
+    if (a === undefined) throw new Error("no VM");
+    const first = await start(a);
+    await reports(first, mac);
+    // A guest that gave itself the address, and a pod that nobody asked about.
+    const other = await bed.admin.create(KINDS.instances, {
+      metadata: { name: "changed", namespace: "shared" },
+      spec: guestSpec([{ name: "a" }]),
+    } as KubeObject);
+    await reports(other, mac);
+    await eventually("two parties", async () => (await gauge(mac)) === 2);
+    const all = "VirtualMachineInstance/shared/changed, VirtualMachineInstance/shared/run-a";
+    for (const name of ["run-a", "changed"]) {
+      await eventually(`an event on ${name}`, async () =>
+        (await eventsOf("shared", name, "MACCollision")).some((note) => note.includes(all)),
+      );
+    }
+    await setStatus(first, { interfaces: [] });
+    await eventually("over once it is unplugged", async () => (await gauge(mac)) === 0);
+    await reports(first, mac);
+    await eventually("again", async () => (await gauge(mac)) === 2);
+    await setStatus(other, { phase: "Succeeded" });
+    await eventually("over once it has stopped", async () => (await gauge(mac)) === 0);
+    await setStatus(other, { phase: "Running" });
+    await eventually("again", async () => (await gauge(mac)) === 2);
+    await stop(other);
+    await eventually("over once it is deleted", async () => (await gauge(mac)) === 0);
+  });
+
+  it("collides between pods and machines, and not with what is not managed any more", async () => {
+    const mac = "02:5d:1c:00:02:02";
+    const [a] = await twins(mac, "beside-pod");
+    if (a === undefined) throw new Error("no VM");
+    await reports(await start(a), mac);
+    const setLabel = (label: string, value: string | null, name: string): Promise<unknown> =>
+      bed.admin.patch(
+        RESOURCES.namespaces,
+        { name },
+        { type: "merge", body: { metadata: { labels: { [label]: value } } } },
+      );
+    await setLabel(POD_WEBHOOK, "ignore", "pods");
+    await eventually("a pod gets past the pool", async () => {
+      const networks = JSON.stringify([{ name: "n", mac }]);
+      const metadata = { name: "intruder", namespace: "pods", annotations: { [NETWORKS_ANNOTATION]: networks } };
+      const spec = { containers: [{ name: "c", image: "none" }] };
+      return bed.admin.create(KINDS.pods, { metadata, spec }).then(
+        () => true,
+        () => false,
+      );
+    });
+    expect(await gauge(mac)).toBe(0);
+    await setLabel(POD_WEBHOOK, "allocate", "pods");
+    await eventually("the pod counts once its namespace is managed", async () => (await gauge(mac)) === 2);
+    await eventually("an event on the pod", async () =>
+      (await eventsOf("pods", "intruder", "MACCollision")).some((note) => note.includes("Pod/pods/intruder")),
+    );
+    await setLabel(VM_WEBHOOK, "ignore", "shared");
+    await eventually("over once the VM's namespace is not managed", async () => (await gauge(mac)) === 0);
+    await setLabel(VM_WEBHOOK, null, "shared");
+  });
+
+  it("start without the pool when it is down", async () => {
+    const [vm] = await twins("02:5d:1c:00:03:01", "lonely");
+    if (vm === undefined) throw new Error("no VM");
+    await bed.killReplica("one");
+    expect(await started(vm)).toBe("started");
+  });
+});
