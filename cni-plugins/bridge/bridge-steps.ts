@@ -53,7 +53,7 @@ export function findBridge(node: NetlinkSocket, name: string): Link | undefined 
 function newBridge(state: AddState): Link {
   const { node, config } = state;
   const name = config.bridge;
-  const answers = node.transact(getLink(createBridge(node.batch(), name, config.mtu), name));
+  const answers = node.transact(getLink(createBridge(node.batch(), { name, mtu: config.mtu }), name));
   const [created, looked] = answers;
   if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
   state.bridgeCreated = created?.error === undefined;

@@ -3,12 +3,33 @@
 import type { MessageBatch } from "./message-batch.ts";
 import * as nl from "./rtnetlink.ts";
 
+export interface NewBridge {
+  readonly name: string;
+  /** Absent: the kernel's default. */
+  readonly mtu?: number | undefined;
+  /** A kernel that can't do it ignores it. */
+  readonly vlanFiltering?: boolean;
+}
+
 /** A new bridge, down. EEXIST when the name is taken. */
-export function createBridge(batch: MessageBatch, name: string, mtu?: number): MessageBatch {
+export function createBridge(batch: MessageBatch, { name, mtu, vlanFiltering = false }: NewBridge): MessageBatch {
   batch.request(`create bridge ${name}`, nl.RTM_NEWLINK, nl.NLM_F_CREATE | nl.NLM_F_EXCL);
   batch.linkHeader(nl.AF_UNSPEC, 0).text(nl.IFLA_IFNAME, name);
   if (mtu !== undefined) batch.u32(nl.IFLA_MTU, mtu);
-  return batch.nested(nl.IFLA_LINKINFO, () => batch.text(nl.IFLA_INFO_KIND, "bridge"));
+  return bridgeInfo(batch, vlanFiltering);
+}
+
+/** EOPNOTSUPP or no effect when the kernel can't do it. */
+export function enableVlanFiltering(batch: MessageBatch, index: number): MessageBatch {
+  batch.request(`enable VLAN filtering of interface ${index}`, nl.RTM_NEWLINK).linkHeader(nl.AF_UNSPEC, index);
+  return bridgeInfo(batch, true);
+}
+
+function bridgeInfo(batch: MessageBatch, vlanFiltering: boolean): MessageBatch {
+  return batch.nested(nl.IFLA_LINKINFO, () => {
+    batch.text(nl.IFLA_INFO_KIND, "bridge");
+    if (vlanFiltering) batch.nested(nl.IFLA_INFO_DATA, () => batch.u8(nl.IFLA_BR_VLAN_FILTERING, 1));
+  });
 }
 
 export interface VethPair {

@@ -9,9 +9,13 @@ export const EBUSY = 16;
 export const EEXIST = 17;
 export const ENODEV = 19;
 export const EINVAL = 22;
+export const ETXTBSY = 26;
 export const EFBIG = 27;
+export const EROFS = 30;
 export const EPIPE = 32;
 export const EILSEQ = 84;
+export const EOPNOTSUPP = 95;
+export const EAFNOSUPPORT = 97;
 export const ENOBUFS = 105;
 
 const NAMES: Readonly<Record<number, string>> = {
@@ -29,6 +33,7 @@ const NAMES: Readonly<Record<number, string>> = {
   22: "EINVAL, invalid argument",
   23: "ENFILE, too many open files on the node",
   24: "EMFILE, too many open files",
+  26: "ETXTBSY, is being written",
   27: "EFBIG, too large",
   28: "ENOSPC, no space left",
   30: "EROFS, read-only file system",
@@ -38,12 +43,15 @@ const NAMES: Readonly<Record<number, string>> = {
   84: "EILSEQ, not valid UTF-8",
   90: "EMSGSIZE, message too long",
   95: "EOPNOTSUPP, not supported by this kernel or device",
+  97: "EAFNOSUPPORT, address family not supported",
   98: "EADDRINUSE, address in use",
   99: "EADDRNOTAVAIL, address not usable",
   100: "ENETDOWN, network is down",
+  101: "ENETUNREACH, network is unreachable",
   105: "ENOBUFS, no buffer space",
   107: "ENOTCONN, not connected",
   110: "ETIMEDOUT, timed out",
+  113: "EHOSTUNREACH, no route to host",
 };
 
 /** "EEXIST, already exists"; "errno 999" for one without a name here. */

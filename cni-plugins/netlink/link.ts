@@ -2,7 +2,7 @@
 
 import { ENODEV } from "./errno.ts";
 import type { MessageBatch } from "./message-batch.ts";
-import { eachAttribute, type Message, readText, readU8, readU32 } from "./message-reader.ts";
+import { eachAttribute, type Message, readText, readU8, readU16, readU32 } from "./message-reader.ts";
 import type { Answer } from "./netlink-socket.ts";
 import * as nl from "./rtnetlink.ts";
 
@@ -24,8 +24,16 @@ export interface Link {
   readonly alias: string;
   /** How many users keep it promiscuous. */
   readonly promiscuity: number;
+  /** Present when it is a bridge. `undefined` in it: the kernel has no VLAN filtering. */
+  readonly bridgeVlans: BridgeVlans | undefined;
   /** Present when it is a port of a bridge. */
   readonly bridgePort: { readonly hairpin: boolean; readonly isolated: boolean } | undefined;
+}
+
+export interface BridgeVlans {
+  readonly filtering: boolean | undefined;
+  /** What a new port belongs to; 0 for none. */
+  readonly defaultVlan: number;
 }
 
 const IFINFO_BYTES = 16;
@@ -90,6 +98,7 @@ export function readLink({ view, start, end }: Message): Link {
     peer: 0,
     alias: "",
     promiscuity: 0,
+    bridgeVlans: undefined as Link["bridgeVlans"],
     bridgePort: undefined as Link["bridgePort"],
   };
   eachAttribute(view, start + IFINFO_BYTES, end, (type, from, to) => {
@@ -130,12 +139,22 @@ function readLinkInfo(
   view: DataView,
   start: number,
   end: number,
-  link: { kind: string; bridgePort: Link["bridgePort"] },
+  link: { kind: string; bridgeVlans: Link["bridgeVlans"]; bridgePort: Link["bridgePort"] },
 ) {
   eachAttribute(view, start, end, (type, from, to) => {
     if (type === nl.IFLA_INFO_KIND) link.kind = readText(view, from, to);
+    else if (type === nl.IFLA_INFO_DATA && link.kind === "bridge") link.bridgeVlans = readBridgeVlans(view, from, to);
     else if (type === nl.IFLA_INFO_SLAVE_DATA) link.bridgePort = readBridgePort(view, from, to);
   });
+}
+
+function readBridgeVlans(view: DataView, start: number, end: number): BridgeVlans {
+  const vlans: { filtering: boolean | undefined; defaultVlan: number } = { filtering: undefined, defaultVlan: 0 };
+  eachAttribute(view, start, end, (type, from, to) => {
+    if (type === nl.IFLA_BR_VLAN_FILTERING) vlans.filtering = readU8(view, from, to) !== 0;
+    else if (type === nl.IFLA_BR_VLAN_DEFAULT_PVID) vlans.defaultVlan = readU16(view, from, to);
+  });
+  return vlans;
 }
 
 /** The address family an RTM_*LINK message speaks for: AF_BRIDGE ones are about a port, not about the link. */

@@ -42,6 +42,21 @@ export class MessageBatch {
     return this;
   }
 
+  /** A message that the kernel does not answer; a failure of the batch as a whole is answered under its number, 0. */
+  unanswered(type: number): this {
+    this.#endMessage();
+    this.#messageStart = this.#claim(HEADER_BYTES);
+    this.#view.setUint16(this.#messageStart + 4, type, true);
+    this.#view.setUint16(this.#messageStart + 6, NLM_F_REQUEST, true);
+    return this;
+  }
+
+  /** A message's fixed header, byte by byte. */
+  header(bytes: readonly number[]): this {
+    this.#bytes.set(bytes, this.#claim(bytes.length));
+    return this;
+  }
+
   /** struct ifinfomsg */
   linkHeader(family: number, index: number, flags = 0, change = 0): this {
     const at = this.#claim(16);
@@ -59,6 +74,25 @@ export class MessageBatch {
 
   u32(type: number, value: number): this {
     this.#view.setUint32(this.#attribute(type, 4), value, true);
+    return this;
+  }
+
+  u16(type: number, value: number): this {
+    this.#view.setUint16(this.#attribute(type, 2), value, true);
+    return this;
+  }
+
+  /** Big-endian, as netfilter wants its numbers. */
+  be32(type: number, value: number): this {
+    this.#view.setInt32(this.#attribute(type, 4), value, false);
+    return this;
+  }
+
+  /** Big-endian, of a number below 2^53. */
+  be64(type: number, value: number): this {
+    const at = this.#attribute(type, 8);
+    this.#view.setUint32(at, Math.floor(value / 2 ** 32), false);
+    this.#view.setUint32(at + 4, value >>> 0, false);
     return this;
   }
 

@@ -69,6 +69,16 @@ export function readU32(view: DataView, start: number, end: number): number {
   return start + 4 <= end ? view.getUint32(start, true) : 0;
 }
 
+/** 0 when there is not enough to read. */
+export function readU16(view: DataView, start: number, end: number): number {
+  return start + 2 <= end ? view.getUint16(start, true) : 0;
+}
+
+/** A copy. */
+export function readBytes(view: DataView, start: number, end: number): Uint8Array {
+  return new Uint8Array(view.buffer, view.byteOffset + start, end - start).slice();
+}
+
 /** Of an NLMSG_ERROR or NLMSG_DONE message: errno (0 is success) and the kernel's sentence about it, if it gave one. */
 export function readAcknowledgement(message: Message): { errno: number; text: string } {
   const { view, start, end, flags } = message;

@@ -83,7 +83,8 @@ export class NetlinkSocket {
     for (let open = answers.length; open > 0; ) {
       for (const message of this.#receive()) {
         const answer = answers[message.sequence - batch.firstSequence];
-        if (answer?.accept(message)) open--;
+        if (answer === undefined) throwBatchFailure(message);
+        else if (answer.accept(message)) open--;
       }
     }
     return answers;
@@ -114,6 +115,13 @@ export class NetlinkSocket {
     const length = this.#transport.netlinkReceive(this.#fd, this.#buffer);
     return readMessages(this.#buffer.slice(0, length));
   }
+}
+
+/** What belongs to no request may be an answer to the batch as a whole. */
+function throwBatchFailure(message: Message): void {
+  if (message.sequence !== 0 || message.type !== NLMSG_ERROR) return;
+  const { errno, text } = readAcknowledgement(message);
+  if (errno !== 0) throw new NetlinkError("apply a transaction", errno, text);
 }
 
 /** The errno of a failed host call or a refused request; undefined for any other error. */

@@ -8,10 +8,12 @@ export const NETLINK_NETFILTER = 12;
 
 export const NLM_F_REQUEST = 0x1;
 export const NLM_F_ACK = 0x4;
+export const NLM_F_ECHO = 0x8;
 export const NLM_F_DUMP_INTR = 0x10;
 export const NLM_F_DUMP = 0x300;
 export const NLM_F_EXCL = 0x200;
 export const NLM_F_CREATE = 0x400;
+export const NLM_F_APPEND = 0x800;
 /** Flags of an NLMSG_ERROR answer. */
 export const NLM_F_CAPPED = 0x100;
 export const NLM_F_ACK_TLVS = 0x200;
@@ -25,11 +27,22 @@ export const RTM_DELLINK = 17;
 export const RTM_GETLINK = 18;
 export const RTM_SETLINK = 19;
 
+export const RTM_NEWADDR = 20;
+export const RTM_DELADDR = 21;
+export const RTM_GETADDR = 22;
+export const RTM_NEWROUTE = 24;
+export const RTM_DELROUTE = 25;
+export const RTM_GETROUTE = 26;
+
+/** Bit of RTNLGRP_IPV6_IFADDR. */
+export const RTMGRP_IPV6_IFADDR = 0x100;
 /** Bit of RTNLGRP_LINK in a socket's group mask. */
 export const RTMGRP_LINK = 1;
 
 export const AF_UNSPEC = 0;
+export const AF_INET = 2;
 export const AF_BRIDGE = 7;
+export const AF_INET6 = 10;
 
 export const IFF_UP = 0x1;
 export const IFF_PROMISC = 0x100;
@@ -43,6 +56,7 @@ export const IFLA_PROTINFO = 12;
 export const IFLA_OPERSTATE = 16;
 export const IFLA_LINKINFO = 18;
 export const IFLA_IFALIAS = 20;
+export const IFLA_AF_SPEC = 26;
 export const IFLA_NET_NS_FD = 28;
 export const IFLA_EXT_MASK = 29;
 export const IFLA_PROMISCUITY = 30;
@@ -57,6 +71,37 @@ export const VETH_INFO_PEER = 1;
 
 export const IFLA_BRPORT_MODE = 4;
 export const IFLA_BRPORT_ISOLATED = 33;
+
+export const IFLA_BR_VLAN_FILTERING = 7;
+export const IFLA_BR_VLAN_DEFAULT_PVID = 39;
+
+export const IFLA_BRIDGE_FLAGS = 0;
+export const IFLA_BRIDGE_VLAN_INFO = 2;
+export const BRIDGE_FLAGS_MASTER = 1;
+export const BRIDGE_VLAN_INFO_PVID = 2;
+export const BRIDGE_VLAN_INFO_UNTAGGED = 4;
+export const BRIDGE_VLAN_INFO_RANGE_BEGIN = 8;
+export const BRIDGE_VLAN_INFO_RANGE_END = 16;
+export const RTEXT_FILTER_BRVLAN = 2;
+
+export const IFA_ADDRESS = 1;
+export const IFA_LOCAL = 2;
+export const IFA_BROADCAST = 4;
+export const IFA_FLAGS = 8;
+export const IFA_F_DADFAILED = 0x08;
+export const IFA_F_TENTATIVE = 0x40;
+
+export const RTA_DST = 1;
+export const RTA_OIF = 4;
+export const RTA_GATEWAY = 5;
+export const RTA_PRIORITY = 6;
+export const RTA_METRICS = 8;
+export const RTA_TABLE = 15;
+export const RTAX_MTU = 2;
+export const RTAX_ADVMSS = 8;
+export const RT_TABLE_MAIN = 254;
+export const RTPROT_BOOT = 3;
+export const RTN_UNICAST = 1;
 
 export const IF_OPER_UP = 6;
 

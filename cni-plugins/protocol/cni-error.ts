@@ -12,6 +12,8 @@ export const DECODING_FAILURE = 6;
 export const INVALID_CONFIG = 7;
 export const INVALID_NETNS = 8;
 export const TRY_AGAIN_LATER = 11;
+/** STATUS: the node can't serve an ADD of this configuration. */
+export const PLUGIN_NOT_AVAILABLE = 50;
 /** A defect of the plugin. The native host uses it too, for its last-resort answer. */
 export const INTERNAL = 100;
 /** The kernel refused a request. */
@@ -26,6 +28,16 @@ export const NETNS_UNUSABLE = 104;
 export const PORT_NOT_UP = 105;
 /** CHECK found something else than ADD left. */
 export const CHECK_FAILED = 106;
+/** An IPAM plugin can't be run or gave no usable answer. Its own errors are passed on as they are. */
+export const DELEGATE_FAILED = 107;
+/** The bridge has another address than the gateway's. */
+export const ADDRESS_CONFLICT = 108;
+/** The kernel lacks a feature that the configuration uses. */
+export const KERNEL_FEATURE_MISSING = 109;
+/** The node's iptables failed or is missing. */
+export const IPTABLES_FAILED = 110;
+/** An IPv6 address is in use already, or did not become usable in time. */
+export const ADDRESS_UNUSABLE = 111;
 
 /** What the plugin answers instead of a result. `message` says what, where and what to do. */
 export class CniError extends Error {

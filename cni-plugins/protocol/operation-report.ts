@@ -2,6 +2,7 @@
 
 import type { Host } from "../host/host.ts";
 import type { CniError } from "./cni-error.ts";
+import { isJsonObject } from "./config-object.ts";
 import type { Request } from "./request.ts";
 
 /** The socket of the agent, if there is one. */
@@ -18,8 +19,17 @@ export interface Operation {
   readonly fault: CniError | undefined;
 }
 
+export interface Report {
+  readonly plugin: string;
+  readonly command: string;
+  readonly network: string;
+  /** Of the error; 0 for success. */
+  readonly code: number;
+  readonly ms: number;
+}
+
 export function reportOperation(host: Host, { plugin, command, request, startMs, fault }: Operation): void {
-  const report = {
+  const report: Report = {
     plugin,
     command: command.slice(0, TEXT_CHARACTERS),
     network: (request?.network ?? "").slice(0, TEXT_CHARACTERS),
@@ -27,4 +37,18 @@ export function reportOperation(host: Host, { plugin, command, request, startMs,
     ms: Math.round((host.monotonicMs() - startMs) * 1000) / 1000,
   };
   host.sendReport(REPORT_SOCKET, JSON.stringify(report));
+}
+
+/** Undefined for a datagram that is no report. */
+export function readReport(text: string): Report | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(value)) return undefined;
+  const { plugin, command, network, code, ms } = value;
+  if (typeof plugin !== "string" || typeof command !== "string" || typeof network !== "string") return undefined;
+  return typeof code === "number" && typeof ms === "number" ? { plugin, command, network, code, ms } : undefined;
 }

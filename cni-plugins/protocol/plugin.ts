@@ -3,6 +3,7 @@
 import { type Host, STDERR, STDOUT } from "../host/host.ts";
 import { describeErrno, EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM } from "../netlink/errno.ts";
 import { errnoOf, NetlinkError } from "../netlink/netlink-socket.ts";
+import { AttachmentRecord } from "./attachment-record.ts";
 import { CniError, INTERNAL, INVALID_ENVIRONMENT, KERNEL_REFUSED, TRY_AGAIN_LATER } from "./cni-error.ts";
 import type { JsonObject } from "./config-object.ts";
 import { reportOperation } from "./operation-report.ts";
@@ -57,7 +58,9 @@ export function runPlugin(host: Host, plugin: Plugin, productVersion: string): v
     version = envelope.version;
     request = readRequest(command, env, envelope);
     const warn = (text: string) => host.write(STDERR, `${plugin.name}: warning: ${text}\n`);
-    const result = plugin.commands[request.command]({ host, request, warn });
+    const record = new AttachmentRecord(host, plugin.name, request);
+    const call = { host, request, warn };
+    const result = record.around(() => plugin.commands[call.request.command](call));
     finish(0, result === undefined ? "" : encodeAnswer(request.version, result));
   } catch (error) {
     const fault = asCniError(error);

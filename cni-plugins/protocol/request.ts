@@ -30,8 +30,7 @@ export interface Request {
   readonly config: ConfigObject;
   /** The configuration as it came, for delegates. */
   readonly stdin: string;
-  /** The configuration as it came. */
-  readonly stdin: string;
+  /** The configuration as it came, for delegates. */
 }
 
 interface CommandRule {
@@ -125,7 +124,6 @@ export function readRequest(command: string, env: (name: string) => string, enve
     args: env("CNI_ARGS"),
     path: env("CNI_PATH"),
     config,
-    stdin,
     stdin,
   };
 }

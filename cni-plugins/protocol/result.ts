@@ -1,5 +1,6 @@
 /** The answer to ADD, in the form of the request's CNI version. */
 
+import { type AddressConfig, encodeAddresses, type RouteConfig } from "./address-result.ts";
 import { CniError, INCOMPATIBLE_VERSION } from "./cni-error.ts";
 import type { ConfigObject } from "./config-object.ts";
 import { atLeast, type CniVersion } from "./version.ts";
@@ -21,6 +22,8 @@ export interface Dns {
 
 export interface Result {
   readonly interfaces: readonly ResultInterface[];
+  readonly ips?: readonly AddressConfig[];
+  readonly routes?: readonly RouteConfig[];
   readonly dns: Dns;
 }
 
@@ -34,6 +37,8 @@ export function requireInterfacesInResult(version: CniVersion): void {
 }
 
 export function encodeResult(version: CniVersion, result: Result): string {
+  const addresses = encodeAddresses(version, result.ips ?? [], result.routes ?? []);
+  if (!atLeast(version, "0.3.0")) return JSON.stringify({ cniVersion: version, ...addresses, dns: result.dns });
   const withMtu = atLeast(version, "1.1.0");
   const interfaces = result.interfaces.map(({ name, mac, mtu, sandbox }) => ({
     name,
@@ -42,7 +47,7 @@ export function encodeResult(version: CniVersion, result: Result): string {
     ...(sandbox === undefined ? {} : { sandbox }),
   }));
   const showDns = !atLeast(version, "1.0.0") || Object.keys(result.dns).length > 0;
-  return JSON.stringify({ cniVersion: version, interfaces, ...(showDns ? { dns: result.dns } : {}) });
+  return JSON.stringify({ cniVersion: version, interfaces, ...addresses, ...(showDns ? { dns: result.dns } : {}) });
 }
 
 /** The configuration's `dns`, which the runtime wants back. */

@@ -40,7 +40,7 @@ describe("requests, byte by byte", () => {
   it("creates a bridge", () => {
     const info = "10001280" + "0b000100" + "6272696467650000";
     const expected = `${header("40", "10", "0506")}${ifinfo("00")}0800030062723100${"0800040078050000"}${info}`;
-    expect(hex(createBridge(new MessageBatch(), "br1", 1400))).toBe(expected);
+    expect(hex(createBridge(new MessageBatch(), { name: "br1", mtu: 1400 }))).toBe(expected);
   });
 
   it("creates a veth pair with the peer in its namespace", () => {

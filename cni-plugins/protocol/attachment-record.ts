@@ -1,0 +1,70 @@
+/**
+ * What an agent on the node needs to call DEL when the runtime never does: one small file for each ADD, written before
+ * anything is made and removed when nothing is left. A convenience: the plugins work the same where it can't be written.
+ */
+
+import type { Host } from "../host/host.ts";
+import { errnoOf } from "../netlink/netlink-socket.ts";
+import type { Request } from "./request.ts";
+
+export const RECORD_DIRECTORY = "/run/cni/cluster-network-addons/attachments";
+
+/** More than this is no configuration that anybody wrote. */
+const CONFIG_CHARACTERS = 64 << 10;
+
+export class AttachmentRecord {
+  readonly #host: Host;
+  readonly #plugin: string;
+  readonly #request: Request;
+  readonly #file: string;
+
+  constructor(host: Host, plugin: string, request: Request) {
+    this.#host = host;
+    this.#plugin = plugin;
+    this.#request = request;
+    this.#file = `${RECORD_DIRECTORY}/${request.containerId}~${request.ifname}~${plugin}.json`;
+  }
+
+  /** Does the work of the request with the record in place as long as something may be there. */
+  around<T>(work: () => T): T {
+    const { command } = this.#request;
+    if (command === "ADD") return this.#add(work);
+    const result = work();
+    if (command === "DEL") this.#remove();
+    return result;
+  }
+
+  /** A second ADD that fails leaves the first one's record. */
+  #add<T>(work: () => T): T {
+    const isFirst = this.#bestEffort(() => this.#host.readFile(-1, this.#file)) === undefined;
+    if (isFirst) this.#write();
+    try {
+      const result = work();
+      if (!isFirst) this.#write();
+      return result;
+    } catch (error) {
+      if (isFirst) this.#remove();
+      throw error;
+    }
+  }
+
+  #write(): void {
+    const { network, containerId, ifname, netns, stdin } = this.#request;
+    if (stdin.length > CONFIG_CHARACTERS) return;
+    const record = { plugin: this.#plugin, network, containerId, ifname, netns, config: stdin };
+    this.#bestEffort(() => this.#host.replaceFile(this.#file, JSON.stringify(record)));
+  }
+
+  #remove(): void {
+    this.#bestEffort(() => this.#host.removeFile(this.#file));
+  }
+
+  #bestEffort<T>(call: () => T): T | undefined {
+    try {
+      return call();
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      return undefined;
+    }
+  }
+}

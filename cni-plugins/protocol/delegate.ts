@@ -1,0 +1,88 @@
+/** Runs an IPAM plugin as the runtime runs us: the same environment and the same bytes on stdin, another verb. */
+
+import { type Host, STDERR } from "../host/host.ts";
+import type { Finished } from "../host/program-host.ts";
+import { describeErrno, ETXTBSY } from "../netlink/errno.ts";
+import { errnoOf } from "../netlink/netlink-socket.ts";
+import { CniError, DELEGATE_FAILED, INVALID_CONFIG } from "./cni-error.ts";
+import { ConfigObject, isJsonObject } from "./config-object.ts";
+import type { Command, Request } from "./request.ts";
+
+/** An executable that is being installed can't be started; it can soon. */
+const BUSY_RETRIES = 50;
+const BUSY_WAIT_MS = 100;
+
+export interface Delegate {
+  readonly host: Host;
+  readonly request: Request;
+  /** Name of the executable, from `ipam.type`. */
+  readonly type: string;
+}
+
+/** What the delegate printed. Throws its error as its own, with its code. */
+export function runDelegate({ host, request, type }: Delegate, command: Command): string {
+  const executable = findDelegate(host, request.path, type);
+  const { code, stdout, stderr } = execute(host, executable, command, request.stdin);
+  if (stderr !== "") host.write(STDERR, stderr);
+  if (code !== 0) throw delegateError(type, command, code, stdout, stderr);
+  return stdout;
+}
+
+function findDelegate(host: Host, path: string, type: string): string {
+  if (type.includes("/")) {
+    throw new CniError(INVALID_CONFIG, `"ipam.type": "${type}" must be the name of an executable, without "/"`);
+  }
+  for (const folder of path.split(":")) {
+    const file = folder === "" ? type : `${folder}/${type}`;
+    if (host.isExecutable(file)) return file;
+  }
+  throw new CniError(
+    DELEGATE_FAILED,
+    `failed to find plugin "${type}" in path [${path.split(":").join(" ")}]: install the IPAM plugin on this node`,
+  );
+}
+
+function execute(host: Host, executable: string, command: Command, stdin: string): Finished {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return host.exec(executable, [], [`CNI_COMMAND=${command}`], stdin);
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno === ETXTBSY && attempt < BUSY_RETRIES) host.poll([], BUSY_WAIT_MS);
+      else if (errno === undefined) throw error;
+      else throw new CniError(DELEGATE_FAILED, `cannot execute ${executable}: ${describeErrno(errno)}`);
+    }
+  }
+}
+
+function delegateError(type: string, command: Command, exitCode: number, stdout: string, stderr: string): CniError {
+  const said = parseError(stdout);
+  if (said !== undefined) return said;
+  const output = (stdout === "" ? stderr : stdout).trim();
+  const what = output === "" ? "without a message" : `and said: ${output.slice(0, 2000)}`;
+  return new CniError(DELEGATE_FAILED, `IPAM plugin "${type}" failed at ${command} (exit code ${exitCode}) ${what}`);
+}
+
+function parseError(stdout: string): CniError | undefined {
+  try {
+    const parsed: unknown = JSON.parse(stdout);
+    if (!isJsonObject(parsed)) return undefined;
+    const { code, msg, details } = parsed;
+    if (typeof code !== "number" || typeof msg !== "string") return undefined;
+    return new CniError(code, msg, typeof details === "string" ? details : "");
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a delegate printed, as an object. */
+export function parseAnswer(type: string, stdout: string): ConfigObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(stdout);
+  } catch {
+    throw new CniError(DELEGATE_FAILED, `IPAM plugin "${type}" did not answer in JSON: ${stdout.slice(0, 200)}`);
+  }
+  if (isJsonObject(parsed)) return new ConfigObject(parsed, `result of ${type}: `);
+  throw new CniError(DELEGATE_FAILED, `IPAM plugin "${type}" did not answer with a JSON object`);
+}
