@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 /**
  * Two projects: `unit` needs npm only and runs in parallel; `real` uses the kernel, the built executables and real
- * control planes, one file at a time, because the machine has to carry them.
+ * control planes, two files at a time, because the machine has to carry them.
  */
 const real = [
   "test/netns/**/*.test.ts",
@@ -19,7 +19,7 @@ export default defineConfig({
         test: {
           name: "real",
           include: real,
-          fileParallelism: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 120_000,

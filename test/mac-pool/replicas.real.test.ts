@@ -159,6 +159,14 @@ describe("several replicas on a real API server", () => {
   });
 
   it("finish what they are asked and end with exit code 0 on SIGTERM, without a failed creation", async () => {
+    await bed.admin.patch(
+      KINDS.pools,
+      { name: "default" },
+      { type: "merge", body: { spec: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] } } },
+    );
+    await eventually("the pool is large enough for any number of creations", async () => {
+      return (await bed.admin.get(KINDS.pools, { name: "default" })).status?.capacity === 65_536;
+    });
     const leader = await bed.leader();
     let stopped = false;
     const stopping = bed.stopReplica(leader).finally(() => {
