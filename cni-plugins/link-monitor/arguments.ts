@@ -2,9 +2,11 @@
 
 export interface Arguments {
   readonly resyncSeconds: number;
+  /** Where to listen for what plugins report; absent: nowhere. */
+  readonly reportSocket: string | undefined;
 }
 
-export const USAGE = "usage: link-monitor [--resync-seconds N]";
+export const USAGE = "usage: link-monitor [--resync-seconds N] [--report-socket PATH]";
 
 const DEFAULT_RESYNC_SECONDS = 600;
 const MAX_RESYNC_SECONDS = 86_400;
@@ -12,23 +14,30 @@ const MAX_RESYNC_SECONDS = 86_400;
 /** `reason` says what is wrong with it. */
 export function parseArguments(args: readonly string[]): ({ ok: true } & Arguments) | { ok: false; reason: string } {
   let resyncSeconds = DEFAULT_RESYNC_SECONDS;
+  let reportSocket: string | undefined;
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
     const [name, inline] = arg.split("=", 2);
-    if (name !== "--resync-seconds") return { ok: false, reason: `unknown argument ${arg}` };
+    if (name !== "--resync-seconds" && name !== "--report-socket") {
+      return { ok: false, reason: `unknown argument ${arg}` };
+    }
     const value = inline ?? args[++i] ?? "";
-    resyncSeconds = Number(value);
-    if (
-      value.trim() === "" ||
-      !Number.isInteger(resyncSeconds) ||
-      resyncSeconds < 1 ||
-      resyncSeconds > MAX_RESYNC_SECONDS
-    ) {
-      return {
-        ok: false,
-        reason: `--resync-seconds must be a whole number from 1 to ${MAX_RESYNC_SECONDS}, found "${value}"`,
-      };
+    if (name === "--report-socket") {
+      if (!value.startsWith("/")) return { ok: false, reason: `${name} must be an absolute path, found "${value}"` };
+      reportSocket = value;
+    } else {
+      const seconds = readSeconds(value);
+      if (seconds === undefined) {
+        const expected = `a whole number from 1 to ${MAX_RESYNC_SECONDS}`;
+        return { ok: false, reason: `${name} must be ${expected}, found "${value}"` };
+      }
+      resyncSeconds = seconds;
     }
   }
-  return { ok: true, resyncSeconds };
+  return { ok: true, resyncSeconds, reportSocket };
+}
+
+function readSeconds(text: string): number | undefined {
+  const seconds = text.trim() === "" ? Number.NaN : Number(text);
+  return Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_RESYNC_SECONDS ? seconds : undefined;
 }

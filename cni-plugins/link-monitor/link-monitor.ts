@@ -1,14 +1,20 @@
 /**
  * Follows the links of the network namespace it runs in and prints what it sees as JSON lines: every link, then
- * `synced`, then changes as they come. `lost` and `resync` begin the whole list again, up to the next `synced`.
+ * `synced`, then changes as they come. `lost` and `resync` begin the whole list again, up to the next `synced`. Prints
+ * too what plugins report of their operations, where it is told to listen.
  */
 
 import { type Host, POLLERR, POLLHUP, POLLIN, STDIN, STDOUT } from "../host/host.ts";
-import { ENOBUFS, EPIPE } from "../netlink/errno.ts";
+import { EAGAIN, ENOBUFS, EPIPE } from "../netlink/errno.ts";
 import { dumpLinks, type Link, linkFamily, readLink } from "../netlink/link.ts";
 import type { Message } from "../netlink/message-reader.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { AF_UNSPEC, NLM_F_DUMP_INTR, RTM_DELLINK, RTM_NEWLINK, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
+import { decodeUtf8 } from "../netlink/utf8.ts";
+import { readReport } from "../protocol/operation-report.ts";
+
+/** A longer report is none of ours. */
+const REPORT_BYTES = 4096;
 
 /** A list that changed while the kernel wrote it may lack links; it is read again so many times. */
 const DUMP_ATTEMPTS = 20;
@@ -18,12 +24,17 @@ export class LinkMonitor {
   readonly #resyncMs: number;
   readonly #events: NetlinkSocket;
   readonly #requests: NetlinkSocket;
+  /** Descriptor of the socket that plugins report to; -1 for none. */
+  readonly #reports: number;
   readonly #stdin = new Uint8Array(256);
+  readonly #report = new Uint8Array(REPORT_BYTES);
   /** The last line printed for each index: the kernel also tells changes that are of no interest here. */
   #printed: Record<number, string> = {};
 
-  constructor(host: Host, resyncMs: number) {
+  /** With a `reportSocket`, what plugins report there is printed too. */
+  constructor(host: Host, resyncMs: number, reportSocket?: string) {
     this.#host = host;
+    this.#reports = reportSocket === undefined ? -1 : host.bindReports(reportSocket);
     this.#resyncMs = resyncMs;
     // Subscribed before the first list, so that no change falls between.
     this.#events = new NetlinkSocket(host, -1, RTMGRP_LINK);
@@ -44,9 +55,11 @@ export class LinkMonitor {
     let resyncAt = this.#host.monotonicMs() + this.#resyncMs;
     for (;;) {
       const restMs = Math.max(0, Math.ceil(resyncAt - this.#host.monotonicMs()));
-      const [events = 0, input = 0, output = 0] = this.#host.poll([this.#events.fd, STDIN, STDOUT], restMs);
+      const waitedFor = [this.#events.fd, STDIN, STDOUT, this.#reports];
+      const [events = 0, input = 0, output = 0, reports = 0] = this.#host.poll(waitedFor, restMs);
       if ((output & (POLLERR | POLLHUP)) !== 0 || (input !== 0 && this.#inputEnded(input))) return;
       if (events !== 0) this.#readEvents();
+      if (reports !== 0) this.#readReports();
       if (this.#host.monotonicMs() >= resyncAt) {
         this.#print({ event: "resync" });
         this.#printAll();
@@ -72,6 +85,18 @@ export class LinkMonitor {
       this.#discardEvents();
       this.#print({ event: "lost" });
       this.#printAll();
+    }
+  }
+
+  #readReports(): void {
+    try {
+      for (;;) {
+        const length = this.#host.read(this.#reports, this.#report);
+        const report = readReport(decodeUtf8(this.#report.subarray(0, length)));
+        if (report !== undefined) this.#print({ event: "report", ...report });
+      }
+    } catch (error) {
+      if (errnoOf(error) !== EAGAIN) throw error;
     }
   }
 

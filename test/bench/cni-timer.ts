@@ -67,7 +67,10 @@ export async function measure(
   const user = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
   const executables = Object.entries(what.executables).map(([label, file]) => `${label}=${file}`);
   const args = [String(what.rounds), String(what.parallel), what.command, what.configFile, ...executables];
-  const { stdout } = await run("unshare", [...user, "--net", timer, ...args], { env, maxBuffer: MAX_OUTPUT_BYTES });
+  // What plugins leave in /run ends with the measurement.
+  const script = ["sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "sh"];
+  const command = [...user, "--net", "--mount", ...script, timer, ...args];
+  const { stdout } = await run("unshare", command, { env, maxBuffer: MAX_OUTPUT_BYTES });
   return measured.parse(JSON.parse(stdout));
 }
 

@@ -35,7 +35,7 @@ export class MemoryHost implements Host {
   args = () => [];
   env = (name: string) => this.#env[name];
   readStdin = () => this.#stdin;
-  read = () => 0;
+  read: Host["read"] = () => 0;
   exit = (code: number) => {
     this.exitCode ??= code;
   };

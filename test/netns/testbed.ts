@@ -36,12 +36,17 @@ export interface LinkView {
 
 const ROOTLESS = process.getuid?.() !== 0;
 const HOLD = ["sh", "-c", "echo; exec cat"];
+/** The node has a /run of its own: what plugins leave there ends with it. */
+const HOLD_NODE = ["--mount", "sh", "-c", "mount -t tmpfs tmpfs /run && echo && exec cat"];
 
 export class Namespace implements AsyncDisposable {
   readonly #holder: ChildProcess;
+  readonly #ownFiles: boolean;
 
-  constructor(holder: ChildProcess) {
+  /** `ownFiles`: it has a mount namespace too. */
+  constructor(holder: ChildProcess, ownFiles = false) {
     this.#holder = holder;
+    this.#ownFiles = ownFiles;
   }
 
   get pid(): number {
@@ -56,7 +61,8 @@ export class Namespace implements AsyncDisposable {
   /** The command line that runs another one in here. */
   enter(argv: readonly string[]): string[] {
     const user = ROOTLESS ? ["--user", "--preserve-credentials"] : [];
-    return ["nsenter", `--target=${this.pid}`, ...user, "--net", "--", ...argv];
+    const files = this.#ownFiles ? ["--mount"] : [];
+    return ["nsenter", `--target=${this.pid}`, ...user, ...files, "--net", "--", ...argv];
   }
 
   /** Runs a program with exactly this environment. */
@@ -97,7 +103,7 @@ export class Testbed implements AsyncDisposable {
 
   static async create(): Promise<Testbed> {
     const user = ROOTLESS ? ["--user", "--map-root-user"] : [];
-    return new Testbed(await hold(["unshare", ...user, "--net", ...HOLD]));
+    return new Testbed(await hold(["unshare", ...user, "--net", ...HOLD_NODE], true));
   }
 
   async container(): Promise<Namespace> {
@@ -121,7 +127,7 @@ export class Testbed implements AsyncDisposable {
   }
 }
 
-async function hold([command = "", ...args]: string[]): Promise<Namespace> {
+async function hold([command = "", ...args]: string[], ownFiles = false): Promise<Namespace> {
   const holder = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   const ready = await Promise.race([
     once(holder.stdout, "data").then(() => true),
@@ -131,7 +137,7 @@ async function hold([command = "", ...args]: string[]): Promise<Namespace> {
   if (!ready) {
     throw new Error("network namespaces can't be made here: run as root, or allow unprivileged user namespaces");
   }
-  return new Namespace(holder);
+  return new Namespace(holder, ownFiles);
 }
 
 function runProcess([command = "", ...args]: string[], input: string | Buffer = ""): Promise<Outcome> {

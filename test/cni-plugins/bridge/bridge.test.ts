@@ -60,14 +60,14 @@ describe("ADD", () => {
   it("makes the bridge, deaf to router advertisements, when there is none", () => {
     const host = call("ADD", { mtu: 1400 });
     expect(kernel.find("br1")).toMatchObject({ kind: "bridge", up: true, mtu: 1400 });
-    expect(host.files).toEqual({ "/proc/sys/net/ipv6/conf/br1/accept_ra": "0" });
+    expect(host.files).toMatchObject({ "/proc/sys/net/ipv6/conf/br1/accept_ra": "0" });
   });
 
   it("leaves a bridge that exists as it is, but up", () => {
     const existing = kernel.addLink({ name: "br1", up: false, mtu: 9000 });
     const host = call("ADD", { mtu: 1400 });
     expect(kernel.find("br1")).toMatchObject({ index: existing.index, up: true, mtu: 9000 });
-    expect(host.files).toEqual({});
+    expect(Object.keys(host.files).filter((file) => file.startsWith("/proc/"))).toEqual([]);
   });
 
   it("gives the port the flags that the configuration names", () => {

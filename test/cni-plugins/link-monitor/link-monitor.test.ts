@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { parseArguments } from "../../../cni-plugins/link-monitor/arguments.ts";
 import { LinkMonitor } from "../../../cni-plugins/link-monitor/link-monitor.ts";
+import { EAGAIN } from "../../../cni-plugins/netlink/errno.ts";
 import { MemoryHost } from "../memory-host.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
 
@@ -64,6 +65,20 @@ describe("the link monitor", () => {
     expect(names(run([() => {}], 1000))).toEqual(["link br1", "synced", "resync", "link br1", "synced"]);
   });
 
+  it("prints what plugins report and drops what is no report", () => {
+    const report = { plugin: "bridge", command: "ADD", network: "net", code: 0, ms: 1.5 };
+    const datagrams = [JSON.stringify({ ...report, extra: 1 }), "{", JSON.stringify({ plugin: "bridge" })];
+    host.bindReports = () => 99;
+    host.read = (fd, buffer) => {
+      const next = fd === 99 ? datagrams.shift() : "";
+      if (next === undefined) throw Object.assign(new Error("read failed"), { errno: EAGAIN });
+      return new TextEncoder().encodeInto(next, buffer).written;
+    };
+    host.poll = (fds) => fds.map((fd) => (fd === 99 ? 1 : fd === 0 && datagrams.length === 0 ? 16 : 0));
+    new LinkMonitor(host, 60_000, "/run/reports").run();
+    expect(host.stdout.split("\n").slice(1, -1)).toEqual([JSON.stringify({ event: "report", ...report })]);
+  });
+
   it("ends quietly when nobody reads any more", () => {
     host.write = () => {
       throw Object.assign(new Error("write failed"), { errno: 32 });
@@ -78,13 +93,16 @@ describe("its command line", () => {
     [["--resync-seconds", "5"], 5],
     [["--resync-seconds=7"], 7],
   ])("%j asks for a list every %d seconds", (args, resyncSeconds) => {
-    expect(parseArguments(args)).toEqual({ ok: true, resyncSeconds });
+    expect(parseArguments(args)).toEqual({ ok: true, resyncSeconds, reportSocket: undefined });
   });
 
-  it.each([[["--resync-seconds"]], [["--resync-seconds", "0"]], [["--resync-seconds", "soon"]], [["-v"]]])(
-    "%j is refused",
-    (args) => {
-      expect(parseArguments(args)).toMatchObject({ ok: false });
-    },
-  );
+  it.each([
+    [["--resync-seconds"]],
+    [["--resync-seconds", "0"]],
+    [["--resync-seconds", "soon"]],
+    [["-v"]],
+    [["--report-socket", "here"]],
+  ])("%j is refused", (args) => {
+    expect(parseArguments(args)).toMatchObject({ ok: false });
+  });
 });
