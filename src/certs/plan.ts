@@ -62,6 +62,9 @@ export interface Plan {
 /** A rotated CA signs only after API servers had time to see the new caBundle (or half its overlap, if that is less). */
 export const SETTLE_MS = 10_000;
 
+/** The same where both Secrets were lost, and what replicas have in memory is served meanwhile. */
+export const LOST_SETTLE_MS = 2_000;
+
 /** Without any date to wait for (nothing exists yet) only a watch event can change something. */
 const IDLE_MS = 10 * 60_000;
 
@@ -103,7 +106,7 @@ export function planCertificates(observed: Observed, intervals: Intervals): Plan
     renewAt(signer.certificate, intervals.caRotateMs, intervals.caOverlapMs),
     ...expiries,
   );
-  return { actions: [], nextMs: Math.max(nextMs, nowMs), ready: true };
+  return { actions: [], nextMs: Math.max(nextMs, nowMs), ready: wanted.usable };
 }
 
 function waiting(nowMs: number, waitingFor: string): Plan {
@@ -113,13 +116,17 @@ function waiting(nowMs: number, waitingFor: string): Plan {
 /**
  * The CAs that must be trusted now, the signing one first: it, those listed beside it, and whichever CA in a caBundle
  * signed the certificate in service (the CA's Secret may have been deleted; what it signed goes on until it is replaced).
+ * When both Secrets were lost, replicas go on with what they have in memory: then every CA in a caBundle may be its signer.
  */
 function trustedOf(observed: Observed): Certificate[] {
   const serving = observed.serving?.pair?.certificate;
   const candidates = [...(observed.ca?.pair ? [observed.ca.pair.certificate] : []), ...(observed.ca?.trusted ?? [])];
-  if (serving !== undefined && !candidates.some((certificate) => isSignedBy(serving, certificate))) {
-    const bundled = observed.configurations.flatMap(({ caBundles }) => caBundles.flatMap((text) => parseBundle(text)));
-    candidates.push(...bundled.filter((certificate) => isSignedBy(serving, certificate)));
+  const bundled = () =>
+    observed.configurations.flatMap(({ caBundles }) => caBundles.flatMap((text) => parseBundle(text)));
+  if (serving === undefined) {
+    if (observed.ca?.pair === undefined) candidates.push(...bundled());
+  } else if (!candidates.some((certificate) => isSignedBy(serving, certificate))) {
+    candidates.push(...bundled().filter((certificate) => isSignedBy(serving, certificate)));
   }
   const seen = new Set<string>();
   return candidates.filter((certificate) => {
@@ -155,7 +162,11 @@ function servingRenewal(
   intervals: Intervals,
 ): ServingRenewal {
   const unusable = (reason: string): ServingRenewal => ({ atMs: observed.nowMs, reason, usable: false });
-  if (pair === undefined) return unusable("there is no usable serving certificate");
+  if (pair === undefined) {
+    const seenFromMs = createdMs(signer.certificate) + Math.min(LOST_SETTLE_MS, intervals.caOverlapMs / 2);
+    const atMs = trusted.length > 1 ? Math.max(observed.nowMs, seenFromMs) : observed.nowMs;
+    return { ...unusable("there is no usable serving certificate"), atMs };
+  }
   const { certificate } = pair;
   if (certificate.notAfterMs <= observed.nowMs) return unusable("the serving certificate has expired");
   if (!observed.dnsNames.every((name) => certificate.dnsNames.includes(name))) {

@@ -39,7 +39,9 @@ export class SecretTlsSource implements CertificateSource {
 
   /** Undefined until the Secret has held a usable pair for the first time. */
   current(): ServerCertificate | undefined {
-    return this.#pair && { cert: this.#pair.certificate.pem, key: this.#pair.keyPem };
+    if (this.#pair === undefined) return undefined;
+    const { certificate, keyPem } = this.#pair;
+    return { cert: certificate.pem, key: keyPem, notAfterMs: certificate.notAfterMs };
   }
 
   onChange(listener: () => void): () => void {

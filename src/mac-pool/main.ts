@@ -6,6 +6,7 @@
  */
 
 import { MAC_POOL_HTTPS_PORT, MAC_POOL_MANAGER, MAC_POOL_SERVICE, PRODUCT_VERSION } from "../api/names.ts";
+import { ProfiledTlsSource } from "../certs/profiled-tls-source.ts";
 import { SecretTlsSource } from "../certs/tls-source.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
@@ -26,7 +27,8 @@ await runProcess({
       userAgent: `${MAC_POOL_MANAGER}/${PRODUCT_VERSION}`,
       log,
     });
-    const tls = new SecretTlsSource({ client, namespace, secret: env.TLS_SECRET ?? MAC_POOL_SERVICE, log });
+    const certificates = new SecretTlsSource({ client, namespace, secret: env.TLS_SECRET ?? MAC_POOL_SERVICE, log });
+    const tls = new ProfiledTlsSource({ client, certificates, log });
     const replica = new Replica({
       client,
       identity,
@@ -37,6 +39,6 @@ await runProcess({
       metrics,
     });
     health.ready("replica", () => replica.readiness());
-    await Promise.all([tls.run(signal), replica.run(signal)]);
+    await Promise.all([certificates.run(signal), tls.run(signal), replica.run(signal)]);
   },
 });

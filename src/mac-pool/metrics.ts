@@ -16,7 +16,8 @@ export class PoolMetrics {
   readonly #sync: Gauge;
   readonly #collisions: Gauge;
 
-  constructor(registry: Registry, index: PoolIndex) {
+  /** `notAfterMs`: until when the certificate in service is valid. */
+  constructor(registry: Registry, index: PoolIndex, notAfterMs: () => number | undefined) {
     const registers = [registry];
     const gauge = (name: string, help: string, values: () => Iterable<readonly [string, number]>, label: string) =>
       new Gauge({
@@ -42,6 +43,14 @@ export class PoolMetrics {
       "pool",
     );
     gauge("kubevirt_macpool_claims", "Addresses in use, by phase.", () => index.claimsByPhase(), "phase");
+    new Gauge({
+      name: "kubevirt_macpool_certificate_not_after_seconds",
+      help: "Unix time until which the certificate of the webhooks is valid.",
+      registers,
+      collect() {
+        this.set((notAfterMs() ?? 0) / 1000);
+      },
+    });
     this.#allocations = new Counter({
       name: "kubevirt_macpool_allocations_total",
       help: "Addresses given out, by kind of object and by whether they were asked for.",

@@ -73,7 +73,7 @@ export class Replica {
     const excludedNamespaces = [...ALWAYS_EXCLUDED, namespace];
     this.#caches = new Caches({ client, log, metrics: options.metrics, excludedNamespaces });
     this.#store = apiClaimStore(client);
-    this.#metrics = new PoolMetrics(options.metrics, this.#caches.index);
+    this.#metrics = new PoolMetrics(options.metrics, this.#caches.index, () => options.tls.current()?.notAfterMs);
     this.#elector = new LeaderElector({
       client,
       namespace,

@@ -2,7 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Certificate, formatBundle, isSignedBy, type KeyPair, parseBundle } from "../../src/certs/certificate.ts";
 import { issueCa, issueServing } from "../../src/certs/issuer.ts";
-import { type Action, type Intervals, type Observed, type Plan, planCertificates } from "../../src/certs/plan.ts";
+import {
+  type Action,
+  type Intervals,
+  LOST_SETTLE_MS,
+  type Observed,
+  type Plan,
+  planCertificates,
+} from "../../src/certs/plan.ts";
 
 const HOUR_MS = 3_600_000;
 const intervals: Intervals = {
@@ -139,13 +146,21 @@ describe("the plan of a webhook's certificates", () => {
     expect(world.ca?.trusted.map(({ fingerprint }) => fingerprint)).toContain(old?.fingerprint);
   });
 
-  it("trusts a new CA alone when both Secrets were emptied", async () => {
+  it("keeps what replicas have in memory trusted when both Secrets were emptied at once", async () => {
     const world = new World();
     await world.settle();
+    const inMemory = world.serving?.pair?.certificate;
     world.ca = { pair: undefined, trusted: [] };
     world.serving = { pair: undefined };
-    await world.settle();
-    expect(world.ca?.trusted).toHaveLength(1);
+    world.log = [];
+    expect((await world.settle()).ready).toBe(false);
+    expect(world.log).toEqual(["make-ca", "write-bundle", "write-bundle"]);
+    const bundle = parseBundle(world.configurations[0]?.caBundles[0] ?? "");
+    expect(bundle).toHaveLength(2);
+    expect(bundle.some((ca) => inMemory !== undefined && isSignedBy(inMemory, ca))).toBe(true);
+    world.nowMs += LOST_SETTLE_MS;
+    expect((await world.settle()).ready).toBe(true);
+    expect(world.log.at(-1)).toBe("make-serving");
     expect(world.trusts()).toBe(true);
   });
 

@@ -93,8 +93,8 @@ export class PoolBed implements AsyncDisposable {
     return new PoolBed(controlPlane, admin, balancer, issued.status?.token ?? "", serving);
   }
 
-  /** From now on the API server asks the replicas. */
-  async registerWebhooks(): Promise<void> {
+  /** From now on the API server asks the replicas, under a name that their certificate is for. */
+  async registerWebhooks(host = "127.0.0.1"): Promise<void> {
     const rendered = macPoolWebhooks(POOL_NAMESPACE, {}) as KubeObject & {
       readonly webhooks: readonly { readonly clientConfig: { readonly service: { readonly path: string } } }[];
     };
@@ -102,7 +102,7 @@ export class PoolBed implements AsyncDisposable {
     const webhooks = rendered.webhooks.map((webhook) => ({
       ...webhook,
       clientConfig: {
-        url: `https://127.0.0.1:${this.#balancer.port}${webhook.clientConfig.service.path}`,
+        url: `https://${host}:${this.#balancer.port}${webhook.clientConfig.service.path}`,
         caBundle,
       },
     }));

@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import type { SecureContextOptions, SecureVersion } from "node:tls";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type HttpAnswer, HttpError, type HttpHandler, type HttpRequest, textAnswer } from "./http-handler.ts";
@@ -14,6 +15,16 @@ import { Routes } from "./routes.ts";
 export interface ServerCertificate {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
+  readonly notAfterMs?: number;
+  /** TLS 1.2 and later with the ciphers of the platform, unless given. */
+  readonly limits?: TlsLimits;
+}
+
+/** What a client has to be capable of. */
+export interface TlsLimits {
+  readonly minVersion: SecureVersion;
+  /** OpenSSL's names, joined by colons. */
+  readonly ciphers: string;
 }
 
 /** Where the certificate comes from. `undefined` as long as there is none: handshakes fail until it comes. */
@@ -41,6 +52,7 @@ export const MAX_BODY_BYTES = 8 * 1024 * 1024;
 export const REQUEST_TIMEOUT_MS = 30_000;
 /** Above the 90 s of Go clients, so that they, not we, close an idle connection and never write into a closed one. */
 const KEEP_ALIVE_MS = 120_000;
+const MIN_TLS_VERSION = "TLSv1.2";
 const HEADERS_TIMEOUT_MS = 10_000;
 /** While draining, how often to look whether the last request is over. */
 const DRAIN_POLL_MS = 10;
@@ -68,9 +80,7 @@ export class HttpServer {
     this.#log = options.log ?? silentLog;
     this.#clock = options.clock ?? systemClock;
     const answer = (request: IncomingMessage, response: ServerResponse) => this.#serve(request, response);
-    this.#server = options.tls
-      ? createTlsServer({ ...this.#certificate(), minVersion: "TLSv1.2" }, answer)
-      : createServer(answer);
+    this.#server = options.tls ? createTlsServer(this.#secureContext(), answer) : createServer(answer);
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.#server.headersTimeout = HEADERS_TIMEOUT_MS;
     this.#server.requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
@@ -115,14 +125,14 @@ export class HttpServer {
 
   /** New connections get the source's present certificate; those that are open stay. A bad one is logged, not used. */
   reloadCertificate(): void {
-    const certificate = this.#certificate();
-    if (certificate.cert === undefined) {
+    const context = this.#secureContext();
+    if (context.cert === undefined) {
       return;
     }
     try {
-      (this.#server as TlsServer).setSecureContext({ ...certificate, minVersion: "TLSv1.2" });
+      (this.#server as TlsServer).setSecureContext(context);
     } catch (error) {
-      this.#log.error({ err: error }, "the new certificate cannot be used; the old one stays");
+      this.#log.error({ err: error }, "the new certificate or its TLS limits cannot be used; the old ones stay");
     }
   }
 
@@ -170,9 +180,12 @@ export class HttpServer {
     }
   }
 
-  #certificate(): { cert?: string | Buffer; key?: string | Buffer } {
+  #secureContext(): SecureContextOptions {
     const { tls } = this.#options;
-    return (typeof tls === "function" ? tls() : tls?.current()) ?? {};
+    const certificate = typeof tls === "function" ? tls() : tls?.current();
+    if (certificate === undefined) return { minVersion: MIN_TLS_VERSION };
+    const { cert, key, limits } = certificate;
+    return { cert, key, minVersion: MIN_TLS_VERSION, ...limits };
   }
 
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -8,6 +8,8 @@ import {
   MAC_POOL_SERVICE,
   MAC_POOL_WEBHOOK_CONFIGURATION,
   NAD_GROUP,
+  NETWORK_ADDONS_CONFIG_NAME,
+  NETWORK_ADDONS_GROUP,
 } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy } from "../manifests/admission-policy.ts";
@@ -36,6 +38,7 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
           rule("kubevirt.io", ["virtualmachines", "virtualmachineinstances", "virtualmachineinstancemigrations"], READ),
           rule("", ["pods", "namespaces"], READ),
           rule(NAD_GROUP, ["network-attachment-definitions"], READ),
+          rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], READ, [NETWORK_ADDONS_CONFIG_NAME]),
           rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
           rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
           rule("events.k8s.io", ["events"], ["create", "patch", "update"]),

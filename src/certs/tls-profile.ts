@@ -1,0 +1,71 @@
+import type { TlsSecurityProfile } from "../api/tls-security-profile.ts";
+import type { TlsLimits } from "../kube/http/server.ts";
+
+/** OpenShift's TLS security profiles as what a listener of Node takes. */
+
+/** Always on offer: the profiles leave those of TLS 1.3 to the library, and Node turns TLS 1.3 off without any. */
+const TLS_13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
+
+const INTERMEDIATE = [
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+  "DHE-RSA-AES128-GCM-SHA256",
+  "DHE-RSA-AES256-GCM-SHA384",
+];
+
+const OLD = [
+  ...INTERMEDIATE,
+  "DHE-RSA-CHACHA20-POLY1305",
+  "ECDHE-ECDSA-AES128-SHA256",
+  "ECDHE-RSA-AES128-SHA256",
+  "ECDHE-ECDSA-AES128-SHA",
+  "ECDHE-RSA-AES128-SHA",
+  "ECDHE-ECDSA-AES256-SHA384",
+  "ECDHE-RSA-AES256-SHA384",
+  "ECDHE-ECDSA-AES256-SHA",
+  "ECDHE-RSA-AES256-SHA",
+  "DHE-RSA-AES128-SHA256",
+  "DHE-RSA-AES256-SHA256",
+  "AES128-GCM-SHA256",
+  "AES256-GCM-SHA384",
+  "AES128-SHA256",
+  "AES256-SHA256",
+  "AES128-SHA",
+  "AES256-SHA",
+  "DES-CBC3-SHA",
+];
+
+const VERSIONS = {
+  VersionTLS10: "TLSv1",
+  VersionTLS11: "TLSv1.1",
+  VersionTLS12: "TLSv1.2",
+  VersionTLS13: "TLSv1.3",
+} as const;
+
+/** A profile given under `custom` wins over `type`; none at all is Modern. */
+export function tlsLimits(profile: TlsSecurityProfile | undefined): TlsLimits {
+  const custom = profile?.custom;
+  if (custom !== undefined && custom !== null) {
+    return limits(VERSIONS[custom.minTLSVersion ?? "VersionTLS12"], custom.ciphers ?? INTERMEDIATE);
+  }
+  switch (profile?.type) {
+    case "Old":
+      return limits("TLSv1", OLD);
+    case "Intermediate":
+    case "Custom":
+      return limits("TLSv1.2", INTERMEDIATE);
+    default:
+      return limits("TLSv1.3", []);
+  }
+}
+
+function limits(minVersion: TlsLimits["minVersion"], ciphers: readonly string[]): TlsLimits {
+  const older = minVersion === "TLSv1.3" ? [] : ciphers.filter((cipher) => !TLS_13.includes(cipher));
+  // OpenSSL speaks TLS 1.0 and 1.1 at its lowest security level only.
+  const level = minVersion === "TLSv1" || minVersion === "TLSv1.1" ? ["@SECLEVEL=0"] : [];
+  return { minVersion, ciphers: [...TLS_13, ...older, ...level].join(":") };
+}

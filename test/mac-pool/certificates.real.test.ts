@@ -1,0 +1,140 @@
+import { type ConnectionOptions, connect, type SecureVersion } from "node:tls";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NETWORK_ADDONS_CONFIG_CRD } from "../../src/api/crds.ts";
+import { NETWORK_ADDONS_CONFIGS } from "../../src/api/kinds.ts";
+import { MAC_POOL_CA_SECRET, MAC_POOL_SERVICE, MAC_POOL_WEBHOOK_CONFIGURATION } from "../../src/api/names.ts";
+import type { TlsSecurityProfile } from "../../src/api/tls-security-profile.ts";
+import { CertManager } from "../../src/certs/cert-manager.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { silentLog } from "../../src/kube/log.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "./eventually.ts";
+import { machine } from "./machines.ts";
+import { POOL_NAMESPACE, PoolBed } from "./pool-bed.ts";
+
+/** How long admissions go on; five minutes is the goal, a few rotations are enough to see that none is lost. */
+const LOAD_SECONDS = Number(process.env.ROTATION_LOAD_SECONDS ?? 6);
+const WORKERS = 8;
+const CIPHER = "ECDHE-ECDSA-AES256-GCM-SHA384";
+
+describe("the certificates of the MAC pool on a real API server", () => {
+  let bed: PoolBed;
+  const stop = new AbortController();
+  let managing: Promise<void>;
+
+  beforeAll(async () => {
+    bed = await PoolBed.start();
+    await bed.admin.create(RESOURCES.crds, NETWORK_ADDONS_CONFIG_CRD as never);
+    await eventually("the kind is served", async () =>
+      bed.admin.create(NETWORK_ADDONS_CONFIGS, { metadata: { name: "cluster" }, spec: {} }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await makeSecret(MAC_POOL_CA_SECRET);
+    const manager = new CertManager({
+      client: bed.admin,
+      namespace: POOL_NAMESPACE,
+      caSecret: MAC_POOL_CA_SECRET,
+      servingSecret: MAC_POOL_SERVICE,
+      serviceName: "localhost",
+      webhookConfigurations: [{ kind: "Mutating", name: MAC_POOL_WEBHOOK_CONFIGURATION }],
+      intervals: { caRotateMs: 5000, caOverlapMs: 5000, certRotateMs: 2000, certOverlapMs: 2000 },
+      log: silentLog,
+    });
+    managing = manager.run(stop.signal);
+    await Promise.all(["one", "two"].map((name) => bed.startReplica(name)));
+    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
+    await bed.registerWebhooks("localhost");
+  });
+  afterAll(async () => {
+    stop.abort();
+    await managing;
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  const makeSecret = (name: string): Promise<unknown> =>
+    bed.admin.create(RESOURCES.secrets, {
+      metadata: { name, namespace: POOL_NAMESPACE },
+      type: "kubernetes.io/tls",
+      data: { "tls.crt": "", "tls.key": "" },
+    });
+  const fingerprints = new Set<string>();
+  const admit = async (name: string): Promise<string | undefined> =>
+    bed.admin.create(KINDS.virtualMachines, machine(name, "default", [{ name: "a" }]), { dryRun: true }).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+
+  /** Protocol and cipher that a client of these capabilities ends up with. */
+  function handshake(options: ConnectionOptions, replica = "one"): Promise<string> {
+    return new Promise((resolve) => {
+      const { hostname, port } = new URL(bed.httpsUrl(replica));
+      const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false, ...options }, () => {
+        fingerprints.add(socket.getPeerCertificate().fingerprint256);
+        resolve(`${socket.getProtocol()} ${socket.getCipher().standardName}`);
+        socket.destroy();
+      });
+      socket.once("error", () => resolve("refused"));
+    });
+  }
+  const speaking = (version: SecureVersion, ciphers?: string): Promise<string> =>
+    handshake({ minVersion: version, maxVersion: version, ...(ciphers === undefined ? {} : { ciphers }) });
+  const setProfile = async (tlsSecurityProfile: TlsSecurityProfile): Promise<void> => {
+    const body = { spec: { tlsSecurityProfile } };
+    await bed.admin.patch(NETWORK_ADDONS_CONFIGS, { name: "cluster" }, { type: "merge", body });
+  };
+
+  it("rotate every few seconds under load, both Secrets lost in the middle, and fail no admission", async () => {
+    const endMs = performance.now() + LOAD_SECONDS * 1000;
+    const failures: string[] = [];
+    let admissions = 0;
+    const work = async (worker: number): Promise<void> => {
+      for (let i = 0; performance.now() < endMs; i++) {
+        const failure = await admit(`load-${worker}-${i}`);
+        if (failure !== undefined) failures.push(failure);
+        admissions++;
+      }
+    };
+    const disturb = async (): Promise<void> => {
+      for (let i = 0; performance.now() < endMs; i++) {
+        await handshake({});
+        if (i === 20) {
+          const names = [MAC_POOL_SERVICE, MAC_POOL_CA_SECRET];
+          await Promise.all(
+            names.map((name) => bed.admin.delete(RESOURCES.secrets, { name, namespace: POOL_NAMESPACE })),
+          );
+          await Promise.all(names.map(makeSecret));
+        }
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+    await Promise.all([...Array.from({ length: WORKERS }, (_, worker) => work(worker)), disturb()]);
+    console.log(`${admissions} admissions in ${LOAD_SECONDS} s, ${fingerprints.size} certificates`);
+    expect(failures).toEqual([]);
+    expect(fingerprints.size).toBeGreaterThan(2);
+    const expiry = /^kubevirt_macpool_certificate_not_after_seconds (\S+)$/m.exec(await bed.metrics("one"))?.[1];
+    expect(Number(expiry) * 1000).toBeGreaterThan(Date.now());
+  });
+
+  it("are offered with the TLS versions and ciphers of the NetworkAddonsConfig, changed while serving", async () => {
+    expect(await speaking("TLSv1.3")).toMatch(/^TLSv1.3 /);
+    expect(await speaking("TLSv1.2")).toBe("refused");
+    await setProfile({ type: "Intermediate" });
+    await eventually("TLS 1.2", async () => (await speaking("TLSv1.2")).startsWith("TLSv1.2 "));
+    expect(await speaking("TLSv1.1", "DEFAULT@SECLEVEL=0")).toBe("refused");
+    await setProfile({ type: "Old" });
+    await eventually("TLS 1.0", async () => (await speaking("TLSv1", "DEFAULT@SECLEVEL=0")).startsWith("TLSv1 "));
+    await setProfile({ type: "Custom", custom: { ciphers: [CIPHER], minTLSVersion: "VersionTLS12" } });
+    await eventually("TLS 1.1 is refused", async () => (await speaking("TLSv1.1", "DEFAULT@SECLEVEL=0")) === "refused");
+    expect(await speaking("TLSv1.2", CIPHER)).toBe("TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384");
+    expect(await speaking("TLSv1.2", "ECDHE-ECDSA-AES128-GCM-SHA256")).toBe("refused");
+    expect(await admit("meanwhile")).toBeUndefined();
+    // What the library does not know leaves the last good limits in force.
+    await setProfile({ type: "Custom", custom: { ciphers: ["NO-SUCH-CIPHER"], minTLSVersion: "VersionTLS12" } });
+    expect(await admit("still")).toBeUndefined();
+    await setProfile({ type: "Modern", custom: null });
+    await eventually("TLS 1.2 is refused", async () => (await speaking("TLSv1.2")) === "refused");
+    expect(await speaking("TLSv1.3")).toMatch(/^TLSv1.3 /);
+  });
+});
