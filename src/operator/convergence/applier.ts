@@ -1,7 +1,7 @@
 /** Sends what needs sending, stage by stage, by server-side apply: fields of others stay theirs, ours become ours. */
 
 import { FIELD_MANAGER } from "../../api/names.ts";
-import { isConflict, isInvalid } from "../../kube/client/api-error.ts";
+import { isConflict, isInvalid, isNotFound } from "../../kube/client/api-error.ts";
 import type { CustomResourceDefinition } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeObject, type ObjectRef, RESOURCES } from "../../kube/client/resource.ts";
@@ -22,6 +22,7 @@ export interface ApplyResult {
 
 /** Makes Secrets only: a manager of its own, so that no later apply of ours takes their data away again. */
 const SECRET_CREATOR = `${FIELD_MANAGER}-secret-creator`;
+const TAKEN_OVER = "another product or version made it";
 const MAX_PARALLEL = 8;
 const ESTABLISH_TIMEOUT_MS = 30_000;
 const ESTABLISH_POLL_MS = 50;
@@ -49,7 +50,10 @@ export class Applier {
       if (stage.stage === "webhooks" && failures.length > 0) break;
       await inParallel(stage.objects, async (wanted) => {
         try {
-          if (this.#isDue(wanted, inventory)) await this.#send(wanted, signal);
+          if (this.#isDue(wanted, inventory)) {
+            if (await this.#isForeign(wanted, inventory, signal)) await this.#clear(wanted.object, TAKEN_OVER, signal);
+            await this.#send(wanted, signal);
+          }
           if (stage.stage === "definitions") await this.#established(wanted.object, signal);
           settled.set(wanted.key, wanted.fingerprint);
         } catch (error) {
@@ -66,6 +70,18 @@ export class Applier {
     const live = this.#view.live(identityOf(wanted.object));
     if (!needsApply(wanted, live, inventory.get(wanted.key))) return false;
     return live === undefined || this.#contested.get(wanted.key) !== contest(wanted, live);
+  }
+
+  /** A workload that somebody else made: applied onto it, ours would keep its sidecars, arguments and volumes. */
+  async #isForeign({ object, key }: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<boolean> {
+    if (!isWorkload(object) || inventory.get(key)?.fingerprint !== undefined) return false;
+    try {
+      // The view shows what carries our labels only.
+      return !covers(await this.#client.get(appliedKind(object).resource, refOf(object), { signal }), object);
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
   }
 
   async #send(wanted: PlannedObject, signal: AbortSignal): Promise<void> {
@@ -102,9 +118,12 @@ export class Applier {
 
   /** A selector cannot change: a workload of the same name that another product or version made has to go first. */
   async #replace(workload: KubeObject, reason: string, signal: AbortSignal): Promise<void> {
-    if (!reason.includes("field is immutable")) return;
+    if (reason.includes("field is immutable")) await this.#clear(workload, "its selector differs", signal);
+  }
+
+  async #clear(workload: KubeObject, why: string, signal: AbortSignal): Promise<void> {
     const identity = identityOf(workload);
-    this.#log.info({ object: identity }, "its selector differs: deleting it, so that it can be made anew");
+    this.#log.info({ object: identity }, `${why}: deleting it, so that it can be made anew`);
     await this.#client.delete(appliedKind(workload).resource, refOf(workload), { signal });
     this.#view.forget(identity);
   }
