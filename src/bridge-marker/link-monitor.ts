@@ -1,19 +1,7 @@
-import { spawn } from "node:child_process";
 import type { Clock } from "../kube/clock.ts";
 import type { Log } from "../kube/log.ts";
+import { runLineProcess } from "../kube/process/line-process.ts";
 import { type LinkEvent, parseLinkEvent } from "./link-event.ts";
-
-/** A line is about 150 bytes; something that never ends a line is no link monitor. */
-const MAX_LINE_BYTES = 64 * 1024;
-
-/** Waits before the executable is started again, doubling up to the second; back to the first once it had synced. */
-const FIRST_RESTART_MS = 100;
-const LAST_RESTART_MS = 10_000;
-
-/** How long it may take to end by itself after its stdin was closed. */
-const END_GRACE_MS = 1000;
-
-const MAX_STDERR_BYTES = 4096;
 
 export interface LinkMonitorOptions {
   readonly command: string;
@@ -26,75 +14,13 @@ export interface LinkMonitorOptions {
 }
 
 /** Keeps the executable `link-monitor` running and hands on what it prints, until the signal aborts. */
-export async function runLinkMonitor(options: LinkMonitorOptions, signal: AbortSignal): Promise<void> {
-  let restartMs = FIRST_RESTART_MS;
-  while (!signal.aborted) {
-    options.onStart();
-    const end = await runOnce(options, signal);
-    if (signal.aborted) return;
-    if (end.synced) restartMs = FIRST_RESTART_MS;
-    options.log.error(
-      { command: options.command, restartMs },
-      `the link monitor ended (${end.reason}); starting it again`,
-    );
-    await options.clock.sleep(restartMs, signal).catch(() => undefined);
-    restartMs = Math.min(restartMs * 2, LAST_RESTART_MS);
-  }
-}
-
-interface End {
-  readonly reason: string;
-  readonly synced: boolean;
-}
-
-function runOnce(options: LinkMonitorOptions, signal: AbortSignal): Promise<End> {
-  return new Promise((resolve) => {
-    const child = spawn(options.command, options.args, { stdio: ["pipe", "pipe", "pipe"] });
-    let pending = "";
-    let stderr = "";
-    let synced = false;
-    let failure: string | undefined;
-
-    const stop = (reason: string): void => {
-      failure ??= reason;
-      child.stdin.end();
-      const cancel = options.clock.after(END_GRACE_MS, () => child.kill("SIGKILL"));
-      child.once("close", cancel);
-    };
-    const onAbort = (): void => stop("told to stop");
-
-    child.stdout.setEncoding("utf8");
-    child.stdout.on("data", (text: string) => {
-      if (failure !== undefined) return;
-      const lines = (pending + text).split("\n");
-      pending = lines.pop() ?? "";
-      for (const line of lines) {
-        const event = parseLinkEvent(line);
-        if (event === undefined) return stop(`it printed ${JSON.stringify(line.slice(0, 200))}`);
-        synced ||= event.event === "synced";
-        options.onEvent(event);
-      }
-      if (pending.length > MAX_LINE_BYTES) stop(`it printed a line of more than ${MAX_LINE_BYTES} bytes`);
-    });
-    child.stderr.setEncoding("utf8");
-    child.stderr.on("data", (text: string) => {
-      stderr = (stderr + text).slice(-MAX_STDERR_BYTES);
-    });
-    // It may be gone when its stdin is closed.
-    child.stdin.on("error", () => undefined);
-    child.once("error", (error) => {
-      failure ??= error.message;
-      if (child.pid === undefined) finish(undefined, undefined);
-    });
-    child.once("close", finish);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-
-    function finish(code: number | null | undefined, killedBy: string | null | undefined): void {
-      signal.removeEventListener("abort", onAbort);
-      const status = killedBy ? `signal ${killedBy}` : `exit code ${code ?? "none"}`;
-      const said = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;
-      resolve({ reason: failure ?? `${status}${said}`, synced });
-    }
-  });
+export function runLinkMonitor(options: LinkMonitorOptions, signal: AbortSignal): Promise<void> {
+  const { command, args, onEvent, onStart, clock, log } = options;
+  const onLine = (line: string) => {
+    const event = parseLinkEvent(line);
+    if (event === undefined) return "refused";
+    onEvent(event);
+    return event.event === "synced" ? "settled" : "taken";
+  };
+  return runLineProcess({ name: "the link monitor", command, args, onLine, onStart, clock, log }, signal);
 }

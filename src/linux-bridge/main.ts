@@ -1,23 +1,26 @@
 /**
  * The process of the DaemonSet `kube-cni-linux-bridge-plugin`, one on each node: puts the CNI plugins into the host's
- * CNI directory and keeps them there. It is never in the path of an attachment: plugins work the same when it is down.
+ * CNI directory and keeps them there, counts what they do and removes what they are never told to remove. It is never
+ * in the path of an attachment: plugins work the same when it is down.
  * A product: imports `src/api` and `src/kube`, nothing else of ours.
  *
  * Told to stop, it removes its files only if the component itself was removed (`src/api/component-state.ts`) and no
  * attachment needs them any more.
  */
 import { join } from "node:path";
-import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
+import { decideAtShutdown, type RawConfig, readLiveConfig } from "../api/component-state.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME, PRODUCT_VERSION } from "../api/names.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
+import { EventRecorder } from "../kube/events/event-recorder.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { attachedInterfaces, LINKS_DIRECTORY } from "./attachments.ts";
 import { passOnChange } from "./directory-watch.ts";
 import { Installer, shippedPlugins } from "./installer.ts";
 import { installerMetrics } from "./installer-metrics.ts";
+import { AGENT_DIRECTORY, NETNS_DIRECTORY, runNodeAgent } from "./node-agent.ts";
 import { removePlugins } from "./removal.ts";
 
 const EXECUTABLES = ["bridge", "tuning"] as const;
@@ -45,7 +48,20 @@ await runProcess({
     health.ready("installed", () => installer.ready || describe(installer));
 
     await installer.removeLeftovers();
-    await passOnChange({ directory, clock: systemClock, log }, () => installer.repair(), signal);
+    const agent = {
+      directory: env.AGENT_DIRECTORY ?? AGENT_DIRECTORY,
+      netnsDirectory: env.NETNS_DIRECTORY ?? NETNS_DIRECTORY,
+      pluginDirectory,
+      plugins: plugins.map(({ executable }) => executable),
+      cniPath: directory,
+      metrics,
+      clock: systemClock,
+      log,
+    };
+    await Promise.all([
+      passOnChange({ directory, clock: systemClock, log }, () => installer.repair(), signal),
+      runNodeAgent(agent, signal),
+    ]);
 
     const live = await readLiveConfig(() =>
       client.get(NETWORK_ADDONS_CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME }, { timeoutMs: LIVE_READ_TIMEOUT_MS }),
@@ -57,16 +73,24 @@ await runProcess({
     }
     const attached = await attachedInterfaces(LINKS_DIRECTORY);
     if (attached.length > 0) {
-      log.warn(
-        { interfaces: attached.slice(0, MAX_NAMED_INTERFACES), count: attached.length },
-        `the CNI plugins stay in ${directory}: pods on this node still have networks made by them, and need them to stop`,
-      );
+      const message = `the CNI plugins stay in ${directory} of node ${env.NODE_NAME}: pods there still have networks made by them, and need them to stop`;
+      log.warn({ interfaces: attached.slice(0, MAX_NAMED_INTERFACES), count: attached.length }, message);
+      if (live.kind === "found") await tell(client, env.NODE_NAME ?? "", live.config, message);
       return;
     }
     const report = await removePlugins(directory, installer.targets);
     log.info(report, `removed the CNI plugins: ${decision.reason}`);
   },
 });
+
+/** Those who look at the configuration learn where files are left. */
+async function tell(client: KubeClient, node: string, config: RawConfig, message: string): Promise<void> {
+  const { group, version, kind } = NETWORK_ADDONS_CONFIGS;
+  const recorder = new EventRecorder({ client, controller: `${group}/linux-bridge`, instance: node });
+  const regarding = { ...config, apiVersion: `${group}/${version}`, kind };
+  recorder.event(regarding, "Warning", "PluginsStay", message);
+  await recorder.flush();
+}
 
 function describe(installer: Installer): string {
   const failed = installer.states.filter(({ state }) => state === "failed");

@@ -21,6 +21,7 @@ describe("the CNI installer with real executables and a real API server", () => 
   let config: ConfigKind;
   let kubeconfig: string;
   let directory: string;
+  let agentDirectory: string;
   let installer: ProductProcess;
   let healthPort: number;
 
@@ -40,6 +41,7 @@ describe("the CNI installer with real executables and a real API server", () => 
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "cni-bin-"));
+    agentDirectory = await mkdtemp(join(tmpdir(), "cni-agent-"));
     await config.create({ linuxBridge: {} });
     await start();
     await vi.waitFor(async () => expect((await probe("readyz")).status).toBe(200), WITHIN);
@@ -48,6 +50,7 @@ describe("the CNI installer with real executables and a real API server", () => 
     await installer[Symbol.asyncDispose]();
     await config.remove();
     await rm(directory, { recursive: true, force: true });
+    await rm(agentDirectory, { recursive: true, force: true });
   });
 
   /** The one right it has: to read the configuration. */
@@ -71,7 +74,14 @@ describe("the CNI installer with real executables and a real API server", () => 
     healthPort = await freePort();
     installer = await ProductProcess.start({
       product: "linux-bridge",
-      env: { KUBECONFIG: kubeconfig, CNI_BIN_DIR: directory, HEALTH_PORT: String(healthPort), NODE_NAME: "node-a" },
+      env: {
+        KUBECONFIG: kubeconfig,
+        CNI_BIN_DIR: directory,
+        AGENT_DIRECTORY: agentDirectory,
+        NETNS_DIRECTORY: join(agentDirectory, "netns"),
+        HEALTH_PORT: String(healthPort),
+        NODE_NAME: "node-a",
+      },
     });
   }
 

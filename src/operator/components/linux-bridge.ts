@@ -2,7 +2,7 @@
 
 import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { identityObjects, READ_CONFIG } from "../manifests/rbac.ts";
+import { identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
 import { bridgeMarkerObjects } from "./bridge-marker.ts";
 import type { Component, RenderInput } from "./component.ts";
@@ -12,6 +12,10 @@ const SERVICE_ACCOUNT = "linux-bridge";
 const DEFAULT_CNI_BIN_DIR = "/opt/cni/bin";
 /** Where the node's directory appears inside the installer, whatever its path on the node. */
 const MOUNTED_CNI_BIN_DIR = "/host/opt/cni/bin";
+/** What runtimes and plugins keep on the node, under the node's own paths: plugins called from here need them there. */
+const NETNS_DIRECTORY = "/run/netns";
+const CNI_RUN_DIRECTORY = "/run/cni";
+const CNI_STATE_DIRECTORY = "/var/lib/cni";
 /** bridge-marker has 8081 on the same host network. */
 const HEALTH_PORT = 8082;
 
@@ -27,7 +31,11 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
     ...identityObjects({
       serviceAccount: SERVICE_ACCOUNT,
       namespace,
-      cluster: { role: SERVICE_ACCOUNT, binding: SERVICE_ACCOUNT, rules: [READ_CONFIG] },
+      cluster: {
+        role: SERVICE_ACCOUNT,
+        binding: SERVICE_ACCOUNT,
+        rules: [READ_CONFIG, rule("events.k8s.io", ["events"], ["create", "patch", "update"])],
+      },
     }),
     daemonSet({
       name: LINUX_BRIDGE_DAEMON_SET,
@@ -48,12 +56,24 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
         placement: spec.placementConfiguration.workloads,
         hostNetwork: true,
         asRoot: true,
+        // To delete interfaces of the node that nobody else does.
+        addCapabilities: ["NET_ADMIN"],
         hostDirectories: [
           {
             name: "cni-bin",
             hostPath: spec.linuxBridge?.cniBinDir || DEFAULT_CNI_BIN_DIR,
             mountPath: MOUNTED_CNI_BIN_DIR,
           },
+          // Only which names there are; namespaces come and go while the pod runs.
+          {
+            name: "netns",
+            hostPath: NETNS_DIRECTORY,
+            mountPath: NETNS_DIRECTORY,
+            readOnly: true,
+            mountPropagation: "HostToContainer",
+          },
+          { name: "cni-run", hostPath: CNI_RUN_DIRECTORY, mountPath: CNI_RUN_DIRECTORY },
+          { name: "cni-state", hostPath: CNI_STATE_DIRECTORY, mountPath: CNI_STATE_DIRECTORY },
         ],
       },
     }),

@@ -38,10 +38,13 @@ export interface PodOptions {
   readonly hostNetwork?: boolean;
   /** Root without capabilities, for files of the host that belong to root. */
   readonly asRoot?: boolean;
+  readonly addCapabilities?: readonly string[];
   readonly hostDirectories?: readonly {
     readonly name: string;
     readonly hostPath: string;
     readonly mountPath: string;
+    readonly readOnly?: true;
+    readonly mountPropagation?: "HostToContainer";
   }[];
 }
 
@@ -159,12 +162,12 @@ function container(pod: PodOptions): Container {
     ...(ports.length === 0
       ? {}
       : { ports: ports.map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })) }),
-    ...(mounts.length === 0 ? {} : { volumeMounts: mounts.map(({ name, mountPath }) => ({ name, mountPath })) }),
+    ...(mounts.length === 0 ? {} : { volumeMounts: mounts.map(({ hostPath: _, ...mount }) => mount) }),
     resources: { requests: { cpu: CPU_REQUEST, memory: pod.memory } },
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
-      capabilities: { drop: ["ALL"] },
+      capabilities: { drop: ["ALL"], ...(pod.addCapabilities === undefined ? {} : { add: [...pod.addCapabilities] }) },
     },
     ...(pod.healthPort === 0 ? {} : probes(pod.healthPort)),
   };

@@ -71,20 +71,21 @@ describe("the components", () => {
     }
   });
 
-  it("need no privilege but the host's network and CNI directory", () => {
+  it("need no privilege but the host's network, and the node agent NET_ADMIN and what CNI keeps on the host", () => {
+    const hostPaths = ["/opt/cni/bin", "/run/netns", "/run/cni", "/var/lib/cni"];
     for (const workload of workloads(renderEverything(DEFAULT_SETTINGS))) {
       const pod = podOf(workload);
       expect(pod?.securityContext?.seccompProfile).toEqual({ type: "RuntimeDefault" });
+      const isInstaller = workload.metadata.name === "kube-cni-linux-bridge-plugin";
       for (const container of pod?.containers ?? []) {
         expect(container.securityContext).toEqual({
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
-          capabilities: { drop: ["ALL"] },
+          capabilities: { drop: ["ALL"], ...(isInstaller ? { add: ["NET_ADMIN"] } : {}) },
         });
       }
-      const isInstaller = workload.metadata.name === "kube-cni-linux-bridge-plugin";
       expect(pod?.securityContext?.runAsNonRoot).toBe(isInstaller ? undefined : true);
-      expect(pod?.volumes?.map(({ hostPath }) => hostPath?.path)).toEqual(isInstaller ? ["/opt/cni/bin"] : undefined);
+      expect(pod?.volumes?.map(({ hostPath }) => hostPath?.path)).toEqual(isInstaller ? hostPaths : undefined);
     }
   });
 

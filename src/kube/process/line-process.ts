@@ -1,0 +1,108 @@
+/**
+ * Keeps a program running that prints lines, and hands them on: how a daemon gets what only native code can ask the
+ * kernel for. The program ends when its stdin does, so it never outlives the daemon.
+ */
+import { spawn } from "node:child_process";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+
+/** Something that never ends a line is not the program it should be. */
+const MAX_LINE_BYTES = 64 * 1024;
+
+/** Waits before the program is started again, doubling up to the second; back to the first once it had settled. */
+const FIRST_RESTART_MS = 100;
+const LAST_RESTART_MS = 10_000;
+
+/** How long it may take to end by itself after its stdin was closed. */
+const END_GRACE_MS = 1000;
+
+const MAX_STDERR_BYTES = 4096;
+const SHOWN_CHARACTERS = 200;
+
+/** `settled`: the program works, its next end is no reason to wait. `refused`: the line is none that it may print. */
+export type LineVerdict = "taken" | "settled" | "refused";
+
+export interface LineProcessOptions {
+  /** What the log calls it. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly onLine: (line: string) => LineVerdict;
+  /** Before each start. */
+  readonly onStart: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Until the signal aborts. */
+export async function runLineProcess(options: LineProcessOptions, signal: AbortSignal): Promise<void> {
+  let restartMs = FIRST_RESTART_MS;
+  while (!signal.aborted) {
+    options.onStart();
+    const end = await runOnce(options, signal);
+    if (signal.aborted) return;
+    if (end.settled) restartMs = FIRST_RESTART_MS;
+    options.log.error(
+      { command: options.command, restartMs },
+      `${options.name} ended (${end.reason}); starting it again`,
+    );
+    await options.clock.sleep(restartMs, signal).catch(() => undefined);
+    restartMs = Math.min(restartMs * 2, LAST_RESTART_MS);
+  }
+}
+
+interface End {
+  readonly reason: string;
+  readonly settled: boolean;
+}
+
+function runOnce(options: LineProcessOptions, signal: AbortSignal): Promise<End> {
+  return new Promise((resolve) => {
+    const child = spawn(options.command, options.args, { stdio: ["pipe", "pipe", "pipe"] });
+    let pending = "";
+    let stderr = "";
+    let settled = false;
+    let failure: string | undefined;
+
+    const stop = (reason: string): void => {
+      failure ??= reason;
+      child.stdin.end();
+      const cancel = options.clock.after(END_GRACE_MS, () => child.kill("SIGKILL"));
+      child.once("close", cancel);
+    };
+    const onAbort = (): void => stop("told to stop");
+
+    child.stdout.setEncoding("utf8");
+    child.stdout.on("data", (text: string) => {
+      if (failure !== undefined) return;
+      const lines = (pending + text).split("\n");
+      pending = lines.pop() ?? "";
+      for (const line of lines) {
+        const verdict = options.onLine(line);
+        if (verdict === "refused") return stop(`it printed ${JSON.stringify(line.slice(0, SHOWN_CHARACTERS))}`);
+        settled ||= verdict === "settled";
+      }
+      if (pending.length > MAX_LINE_BYTES) stop(`it printed a line of more than ${MAX_LINE_BYTES} bytes`);
+    });
+    child.stderr.setEncoding("utf8");
+    child.stderr.on("data", (text: string) => {
+      stderr = (stderr + text).slice(-MAX_STDERR_BYTES);
+    });
+    // It may be gone when its stdin is closed.
+    child.stdin.on("error", () => undefined);
+    child.once("error", (error) => {
+      failure ??= error.message;
+      if (child.pid === undefined) finish(undefined, undefined);
+    });
+    child.once("close", finish);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+
+    function finish(code: number | null | undefined, killedBy: string | null | undefined): void {
+      signal.removeEventListener("abort", onAbort);
+      const status = killedBy ? `signal ${killedBy}` : `exit code ${code ?? "none"}`;
+      const said = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;
+      resolve({ reason: failure ?? `${status}${said}`, settled });
+    }
+  });
+}

@@ -1,0 +1,35 @@
+/** Lines of the executable `link-monitor` that the agent acts on; the others say how links are, which it need not know. */
+export type AgentEvent =
+  | { readonly event: "report"; readonly report: OperationReport }
+  | { readonly event: "gone" }
+  | { readonly event: "synced" }
+  | { readonly event: "other" };
+
+/** What a plugin says it did. */
+export interface OperationReport {
+  readonly plugin: string;
+  readonly command: string;
+  /** Of the error; 0 for success. */
+  readonly code: number;
+  readonly ms: number;
+}
+
+const OTHER_EVENTS = ["link", "lost", "resync"];
+
+/** Undefined for a line that the link monitor never prints. */
+export function parseAgentEvent(line: string): AgentEvent | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  const { event, plugin, command, code, ms } = (value ?? {}) as Record<string, unknown>;
+  if (event === "gone" || event === "synced") return { event };
+  if (event === "report") {
+    if (typeof plugin !== "string" || typeof command !== "string") return undefined;
+    if (typeof code !== "number" || typeof ms !== "number") return undefined;
+    return { event, report: { plugin, command, code, ms } };
+  }
+  return typeof event === "string" && OTHER_EVENTS.includes(event) ? { event: "other" } : undefined;
+}

@@ -1,0 +1,60 @@
+import type { Registry } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
+import Gauge from "prom-client/lib/gauge.js";
+import Histogram from "prom-client/lib/histogram.js";
+import type { OperationReport } from "./agent-event.ts";
+import { attachedInterfaces } from "./attachments.ts";
+
+/** From below a millisecond, which a DEL takes, to a lease on a slow disk. */
+const BUCKETS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2.5];
+
+/** What anybody may report becomes a label only when it is one of these. */
+const PLUGINS = ["bridge", "tuning"];
+const COMMANDS = ["ADD", "DEL", "CHECK", "GC", "STATUS"];
+const MAX_CODE = 999;
+
+export interface AgentMetrics {
+  reported(report: OperationReport): void;
+  reaped(outcome: "success" | "error"): void;
+}
+
+export function agentMetrics(registry: Registry, linksDirectory: string): AgentMetrics {
+  const registers = [registry];
+  const durations = new Histogram({
+    name: "linux_bridge_cni_operation_duration_seconds",
+    help: "How long successful calls of the CNI plugins took on this node, as they report it.",
+    labelNames: ["plugin", "command"] as const,
+    buckets: BUCKETS_SECONDS,
+    registers,
+  });
+  const errors = new Counter({
+    name: "linux_bridge_cni_errors_total",
+    help: "Failed calls of the CNI plugins on this node, by the code of the error.",
+    labelNames: ["plugin", "command", "code"] as const,
+    registers,
+  });
+  const reaped = new Counter({
+    name: "linux_bridge_leaks_reaped_total",
+    help: "Attachments whose container was gone and that the runtime had not deleted, by how removing them ended.",
+    labelNames: ["result"] as const,
+    registers,
+  });
+  for (const result of ["success", "error"]) reaped.inc({ result }, 0);
+  new Gauge({
+    name: "linux_bridge_attachments",
+    help: "Interfaces on this node that the bridge plugin made and that are there.",
+    registers,
+    async collect() {
+      const attached = await attachedInterfaces(linksDirectory).catch(() => undefined);
+      if (attached !== undefined) this.set(attached.length);
+    },
+  });
+  return {
+    reported({ plugin, command, code, ms }) {
+      if (!PLUGINS.includes(plugin) || !COMMANDS.includes(command)) return;
+      if (code === 0) durations.observe({ plugin, command }, ms / 1000);
+      else if (Number.isInteger(code) && code > 0 && code <= MAX_CODE) errors.inc({ plugin, command, code });
+    },
+    reaped: (result) => reaped.inc({ result }),
+  };
+}

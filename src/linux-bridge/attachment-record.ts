@@ -1,0 +1,55 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { errorCode } from "./host-file.ts";
+
+/**
+ * What a plugin wrote before it attached something, and removes when nothing of it is left: enough to call its DEL when
+ * the runtime never does.
+ */
+export interface AttachmentRecord {
+  /** Name of the record's file. */
+  readonly file: string;
+  readonly plugin: string;
+  readonly network: string;
+  readonly containerId: string;
+  readonly ifname: string;
+  readonly netns: string;
+  /** The ADD's configuration, as it came. */
+  readonly config: string;
+}
+
+/** The plugins' own names are `CONTAINER~INTERFACE~PLUGIN.json`; others are being written. */
+const RECORD_FILE = /^[^.~][^~]*~[^~]+~[a-z]+\.json$/;
+
+/** All that can be understood; none when the directory is not there. */
+export async function readRecords(directory: string): Promise<AttachmentRecord[]> {
+  const records: AttachmentRecord[] = [];
+  for (const file of await namesIn(directory)) {
+    if (!RECORD_FILE.test(file)) continue;
+    const record = parseRecord(file, await readFile(join(directory, file), "utf8").catch(() => ""));
+    if (record !== undefined) records.push(record);
+  }
+  return records;
+}
+
+export function parseRecord(file: string, text: string): AttachmentRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { plugin, network, containerId, ifname, netns, config } = (value ?? {}) as Record<string, unknown>;
+  const texts = [plugin, network, containerId, ifname, netns, config];
+  if (!texts.every((text) => typeof text === "string" && text !== "")) return undefined;
+  return { file, plugin, network, containerId, ifname, netns, config } as AttachmentRecord;
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  }
+}

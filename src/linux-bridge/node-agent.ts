@@ -1,0 +1,72 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Registry } from "prom-client";
+import type { Clock } from "../kube/clock.ts";
+import type { Log } from "../kube/log.ts";
+import { type LineVerdict, runLineProcess } from "../kube/process/line-process.ts";
+import { parseAgentEvent } from "./agent-event.ts";
+import { agentMetrics } from "./agent-metrics.ts";
+import { LINKS_DIRECTORY } from "./attachments.ts";
+import { Reaper } from "./reaper.ts";
+
+/**
+ * What the daemon does beside installing: listens to what the plugins report, for metrics, and removes what they are
+ * never told to remove. The plugins neither need it nor wait for it.
+ */
+
+/** Where the plugins write records and send reports. */
+export const AGENT_DIRECTORY = "/run/cni/cluster-network-addons";
+const RECORDS = "attachments";
+const REPORT_SOCKET = "reports";
+
+export const NETNS_DIRECTORY = "/run/netns";
+
+export interface NodeAgentOptions {
+  readonly directory: string;
+  readonly netnsDirectory: string;
+  readonly pluginDirectory: string;
+  readonly plugins: readonly string[];
+  readonly cniPath: string;
+  readonly metrics: Registry;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Until the signal aborts. Gives up with a sentence in the log where its directory can't be used. */
+export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
+  const { directory, netnsDirectory, pluginDirectory, plugins, cniPath, clock, log } = options;
+  const counted = agentMetrics(options.metrics, LINKS_DIRECTORY);
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    log.error({ err: error }, `${directory} can't be made: leftovers of attachments are not removed on this node`);
+    return;
+  }
+  const reaper = new Reaper({
+    recordDirectory: join(directory, RECORDS),
+    netnsDirectory,
+    pluginDirectory,
+    plugins,
+    cniPath,
+    onReaped: counted.reaped,
+    clock,
+    log,
+  });
+  const onLine = (line: string): LineVerdict => {
+    const event = parseAgentEvent(line);
+    if (event === undefined) return "refused";
+    if (event.event === "report") counted.reported(event.report);
+    if (event.event === "gone") reaper.changed();
+    return event.event === "synced" ? "settled" : "taken";
+  };
+  const monitor = {
+    name: "the link monitor",
+    command: join(pluginDirectory, "link-monitor"),
+    args: ["--report-socket", join(directory, REPORT_SOCKET)],
+    onLine,
+    onStart: () => reaper.changed(),
+    clock,
+    log,
+  };
+  await Promise.all([runLineProcess(monitor, signal), reaper.run(signal)]);
+}

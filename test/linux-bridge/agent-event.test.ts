@@ -1,0 +1,44 @@
+import PromRegistry from "prom-client/lib/registry.js";
+import { describe, expect, it } from "vitest";
+import { RECORD_DIRECTORY } from "../../cni-plugins/protocol/attachment-record.ts";
+import { REPORT_SOCKET } from "../../cni-plugins/protocol/operation-report.ts";
+import { parseAgentEvent } from "../../src/linux-bridge/agent-event.ts";
+import { agentMetrics } from "../../src/linux-bridge/agent-metrics.ts";
+import { AGENT_DIRECTORY } from "../../src/linux-bridge/node-agent.ts";
+
+const REPORT = { plugin: "bridge", command: "ADD", code: 0, ms: 1.5 };
+
+describe("what the agent hears", () => {
+  it("comes from where the plugins write", () => {
+    expect([RECORD_DIRECTORY, REPORT_SOCKET]).toEqual([`${AGENT_DIRECTORY}/attachments`, `${AGENT_DIRECTORY}/reports`]);
+  });
+
+  it.each([
+    [
+      { event: "report", ...REPORT, network: "net" },
+      { event: "report", report: REPORT },
+    ],
+    [{ event: "gone", index: 3, name: "veth1" }, { event: "gone" }],
+    [{ event: "synced" }, { event: "synced" }],
+    [{ event: "link", index: 3 }, { event: "other" }],
+    [{ event: "report", plugin: "bridge" }, undefined],
+    [{ event: "nonsense" }, undefined],
+  ])("%j is understood as %j", (line, event) => {
+    expect(parseAgentEvent(JSON.stringify(line))).toEqual(event);
+  });
+
+  it("is counted: durations of what succeeded, codes of what failed, nothing that is made up", async () => {
+    const registry = new PromRegistry();
+    const metrics = agentMetrics(registry, "/no/such/directory");
+    metrics.reported(REPORT);
+    metrics.reported({ ...REPORT, command: "DEL", code: 101 });
+    metrics.reported({ ...REPORT, plugin: "made-up" });
+    metrics.reported({ ...REPORT, command: "made-up" });
+    metrics.reaped("success");
+    const text = await registry.metrics();
+    expect(text).toContain('linux_bridge_cni_operation_duration_seconds_count{plugin="bridge",command="ADD"} 1');
+    expect(text).toContain('linux_bridge_cni_errors_total{plugin="bridge",command="DEL",code="101"} 1');
+    expect(text).toContain('linux_bridge_leaks_reaped_total{result="success"} 1');
+    expect(text).not.toContain("made-up");
+  });
+});

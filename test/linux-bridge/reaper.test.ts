@@ -1,0 +1,133 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/kube/clock.ts";
+import { silentLog } from "../../src/kube/log.ts";
+import { Reaper } from "../../src/linux-bridge/reaper.ts";
+
+const GRACE_MS = 1000;
+const RECORD = { plugin: "bridge", network: "net", containerId: "c1", ifname: "net1", netns: "/run/netns/pod" };
+const CONFIG = '{"cniVersion":"1.0.0"}';
+
+let root: string;
+let records: string;
+let netns: string;
+let plugins: string;
+let nowMs: number;
+let outcomes: string[];
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "reaper-"));
+  [records, netns, plugins] = [join(root, "records"), join(root, "netns"), join(root, "plugins")];
+  for (const directory of [records, netns, plugins]) await mkdir(directory);
+  await plugin('cat > "$CNI_PATH/stdin"; env > "$CNI_PATH/env"; rm -f "$CNI_PATH"/../records/c1~net1~bridge.json');
+  nowMs = 0;
+  outcomes = [];
+});
+
+afterEach(() => rm(root, { recursive: true }));
+
+const plugin = (script: string): Promise<void> =>
+  writeFile(join(plugins, "bridge"), `#!/bin/sh\nPATH=/usr/bin:/bin\n${script}\n`, { mode: 0o755 });
+
+const record = (more: object = {}, file = "c1~net1~bridge.json"): Promise<void> =>
+  writeFile(join(records, file), JSON.stringify({ ...RECORD, config: CONFIG, ...more }));
+
+function reaper(): Reaper {
+  return new Reaper({
+    recordDirectory: records,
+    netnsDirectory: netns,
+    pluginDirectory: plugins,
+    plugins: ["bridge"],
+    cniPath: plugins,
+    onReaped: (outcome) => outcomes.push(outcome),
+    clock: { ...systemClock, monotonicMs: () => nowMs },
+    log: silentLog,
+    graceMs: GRACE_MS,
+  });
+}
+
+/** Two passes with the grace between them. */
+async function reap(one = reaper()): Promise<void> {
+  await one.pass();
+  nowMs += GRACE_MS;
+  await one.pass();
+}
+
+describe("the reaper", () => {
+  it("calls the plugin's own DEL with the ADD's configuration once the namespace has been gone for a while", async () => {
+    await record();
+    const one = reaper();
+    expect(await one.pass()).toBe(1);
+    expect(outcomes).toEqual([]);
+    nowMs += GRACE_MS;
+    expect(await one.pass()).toBe(0);
+    expect(outcomes).toEqual(["success"]);
+    expect(await readFile(join(plugins, "stdin"), "utf8")).toBe(CONFIG);
+    const env = await readFile(join(plugins, "env"), "utf8");
+    for (const line of ["CNI_COMMAND=DEL", "CNI_CONTAINERID=c1", "CNI_IFNAME=net1"]) expect(env).toContain(line);
+    expect(env).not.toContain("CNI_NETNS");
+  });
+
+  it("leaves attachments alone whose namespace is there, or came back within the grace", async () => {
+    await record();
+    const one = reaper();
+    await one.pass();
+    await writeFile(join(netns, "pod"), "");
+    nowMs += GRACE_MS;
+    expect(await one.pass()).toBe(0);
+    await rm(join(netns, "pod"));
+    expect(await one.pass()).toBe(1);
+    expect(outcomes).toEqual([]);
+  });
+
+  it.each([
+    ["a process's own path", { netns: "/proc/4711/ns/net" }],
+    ["a path below the directory", { netns: "/run/netns/deeper/pod" }],
+    ["a directory that only looks like it", { netns: "/srv/run/netns/pod" }],
+  ])("never judges %s", async (_, more) => {
+    await record(more);
+    await reap();
+    expect(outcomes).toEqual([]);
+  });
+
+  it("never judges anything while the directory of namespaces can't be seen", async () => {
+    await record();
+    await rm(netns, { recursive: true });
+    await reap();
+    expect(outcomes).toEqual([]);
+  });
+
+  it("knows the directory by its older name too", async () => {
+    await record({ netns: "/var/run/netns/pod" });
+    await reap();
+    expect(outcomes).toEqual(["success"]);
+  });
+
+  it("tries again later when the plugin fails", async () => {
+    await record();
+    await plugin('echo "{}"; exit 1');
+    const one = reaper();
+    await reap(one);
+    await one.pass();
+    expect(outcomes).toEqual(["error"]);
+    nowMs += GRACE_MS;
+    await one.pass();
+    expect(outcomes).toEqual(["error", "error"]);
+  });
+
+  it("ignores files that are no records, and plugins that it does not know", async () => {
+    await record({}, "c1~net1~bridge.json.tmp");
+    await writeFile(join(records, "c2~net1~bridge.json"), "{");
+    await writeFile(join(records, "c3~net1~bridge.json"), JSON.stringify({ ...RECORD, ifname: 1 }));
+    await record({ plugin: "../../bin/sh" }, "c4~net1~bridge.json");
+    await reap();
+    expect(outcomes).toEqual([]);
+  });
+
+  it("has nothing to do where no plugin ever ran", async () => {
+    await rm(records, { recursive: true });
+    expect(await reaper().pass()).toBe(0);
+  });
+});
