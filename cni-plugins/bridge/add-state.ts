@@ -2,8 +2,11 @@
 
 import type { Link } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
+import type { IpPrefix } from "../protocol/ip-address.ts";
 import type { Call } from "../protocol/plugin.ts";
+import type { Addresses } from "./addresses.ts";
 import type { Attachment } from "./attachment.ts";
+import type { AttachmentRecord } from "./attachment-record.ts";
 import type { BridgeConfig } from "./config.ts";
 
 export interface AddState {
@@ -16,6 +19,8 @@ export interface AddState {
   readonly node: NetlinkSocket;
   readonly container: NetlinkSocket;
   bridge: Link | undefined;
+  /** The MTU of a bridge that was there before. */
+  bridgeMtu: number | undefined;
   /** The bridge is this call's. */
   bridgeCreated: boolean;
   /** Promiscuous mode was switched on by this call. */
@@ -24,6 +29,19 @@ export interface AddState {
   portName: string | undefined;
   /** The node's end of the pair as it was last read. */
   port: Link | undefined;
+  /** The IPAM plugin was asked for addresses. */
+  delegated: boolean;
+  /** What it gave, completed. */
+  addresses: Addresses | undefined;
+  /** The gateway's interface in the attachment's VLAN. */
+  vlanGateway: Link | undefined;
+  vlanGatewayCreated: boolean;
+  /** Addresses of the gateway's interface, in the order of the changes. */
+  readonly gatewayChanges: { readonly index: number; readonly address: IpPrefix; readonly added: boolean }[];
+  /** The netfilter socket, once one was needed. */
+  netfilter: NetlinkSocket | undefined;
+  /** What DEL can't recompute. */
+  record: AttachmentRecord;
 }
 
 export function made<T>(value: T | undefined, what: string): T {

@@ -1,5 +1,6 @@
 /** ADD: a veth pair between the container and the bridge. */
 
+import type { Link } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { formatMacAddress, MAC_BYTES } from "../protocol/mac-address.ts";
 import type { Call } from "../protocol/plugin.ts";
@@ -8,24 +9,40 @@ import { applySteps, type Step } from "../protocol/steps.ts";
 import { type AddState, made } from "./add-state.ts";
 import { ensureBridge, makeBridgePromiscuous } from "./bridge-steps.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
+import { addAddresses, askIpam, tuneContainer } from "./container-steps.ts";
+import { addGatewayAddresses, enableForwarding } from "./gateway-steps.ts";
+import { checkSpoofing, masqueradeAddresses } from "./netfilter-steps.ts";
 import { openNetns } from "./netns.ts";
 import { awaitPortUp, bringContainerUp, configurePort, createPair, readBack } from "./port-steps.ts";
+import { keepQuiet, makeVlanGateway, requireFiltering, setPortVlans } from "./vlan-steps.ts";
 
 /** The steps a configuration needs, in order. */
 export function planAdd(config: BridgeConfig): readonly Step<AddState>[] {
+  const { vlans, addressing } = config;
+  const when = (wanted: boolean | undefined, ...steps: readonly Step<AddState>[]) => (wanted ? steps : []);
   return [
     ensureBridge,
-    ...(config.promiscuous ? [makeBridgePromiscuous] : []),
+    ...when(config.promiscuous, makeBridgePromiscuous),
+    ...when(vlans !== undefined, requireFiltering),
     createPair,
+    ...when(vlans !== undefined, setPortVlans),
+    ...when(config.spoofCheck, checkSpoofing),
     configurePort,
-    ...(config.containerDown ? [readBack] : [bringContainerUp, readBack, awaitPortUp]),
+    ...when(config.quiet, keepQuiet),
+    ...when(addressing !== undefined, askIpam, tuneContainer, addAddresses),
+    ...when(addressing?.gateway && vlans?.accessNamed, makeVlanGateway),
+    ...when(addressing?.gateway, addGatewayAddresses, enableForwarding),
+    ...when(addressing?.masquerade, masqueradeAddresses),
+    ...when(addressing === undefined && !config.containerDown, bringContainerUp),
+    readBack,
+    ...when(!config.containerDown, awaitPortUp),
   ];
 }
 
 export function add(call: Call): Result {
   const { host, request, warn } = call;
-  requireInterfacesInResult(request.version);
   const config = readBridgeConfig(request.config, request.args, warn);
+  if (config.addressing === undefined) requireInterfacesInResult(request.version);
   const { network, containerId, ifname } = request;
   const netns = openNetns(host, request);
   const state: AddState = {
@@ -37,31 +54,55 @@ export function add(call: Call): Result {
     node: new NetlinkSocket(host),
     container: netns.socket,
     bridge: undefined,
+    bridgeMtu: undefined,
     bridgeCreated: false,
     promiscuousSet: false,
     portName: undefined,
     port: undefined,
+    delegated: false,
+    addresses: undefined,
+    vlanGateway: undefined,
+    vlanGatewayCreated: false,
+    gatewayChanges: [],
+    netfilter: undefined,
+    record: {},
   };
   applySteps(planAdd(config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
   return resultOf(state);
 }
 
-function resultOf({ call, config, attachment, mac, bridge, port }: AddState): Result {
-  const master = made(bridge, "the bridge");
-  const { name, mac: portMac, mtu } = made(port, "the veth pair");
-  if (config.mtu !== undefined && master.mtu < config.mtu) {
-    call.warn(
-      `bridge ${master.name} has MTU ${master.mtu}, less than "mtu": ${config.mtu}: larger frames will be dropped`,
-    );
-  }
+function resultOf(state: AddState): Result {
+  const { call, config, attachment, mac, addresses, vlanGateway } = state;
+  const master = made(state.bridge, "the bridge");
+  const { name, mac: portMac, mtu } = made(state.port, "the veth pair");
+  warnAboutMtu(state, master);
   return {
     interfaces: [
       { name: master.name, mac: master.mac, mtu: master.mtu },
       { name, mac: portMac, mtu },
       { name: attachment.ifname, mac: formatMacAddress(mac), mtu, sandbox: call.request.netns },
+      ...(vlanGateway === undefined ? [] : [{ name: vlanGateway.name, mac: vlanGateway.mac, mtu: vlanGateway.mtu }]),
     ],
-    dns: config.dns,
+    ...(addresses === undefined ? {} : { ips: addresses.ips, routes: addresses.routes }),
+    dns: isEmpty(config.dns) ? (addresses?.dns ?? {}) : config.dns,
   };
+}
+
+function warnAboutMtu({ call, config, bridgeMtu }: AddState, bridge: Link): void {
+  if (typeof config.mtu === "number" && bridge.mtu < config.mtu) {
+    call.warn(
+      `bridge ${bridge.name} has MTU ${bridge.mtu}, less than "mtu": ${config.mtu}: larger frames will be dropped`,
+    );
+  }
+  if (bridgeMtu !== undefined && bridge.mtu < bridgeMtu) {
+    call.warn(
+      `"mtu": ${config.mtu} made bridge ${bridge.name} smaller for all of its ports (${bridgeMtu} before): set the bridge's MTU by hand`,
+    );
+  }
+}
+
+function isEmpty(dns: object): boolean {
+  return Object.keys(dns).length === 0;
 }
 
 /** Locally administered, unicast. */

@@ -54,3 +54,9 @@ function fnv1a(text: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return (hash ^ (hash >>> 13)) >>> 0;
 }
+
+/** Whether a parsed record is about the attachment. */
+export function sameAttachment(record: Readonly<Record<string, unknown>>, attachment: Attachment): boolean {
+  const { network, containerId, ifname } = record;
+  return network === attachment.network && containerId === attachment.containerId && ifname === attachment.ifname;
+}

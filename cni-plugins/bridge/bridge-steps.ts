@@ -17,6 +17,7 @@ export const ensureBridge: Step<AddState> = {
     const { node, config } = state;
     state.bridgeCreated = false;
     const found = findBridge(node, config.bridge);
+    state.bridgeMtu = found?.mtu;
     state.bridge = found ?? newBridge(state);
     if (!state.bridge.up) node.run(setLinkUp(node.batch(), state.bridge.index));
   },
@@ -53,7 +54,9 @@ export function findBridge(node: NetlinkSocket, name: string): Link | undefined 
 function newBridge(state: AddState): Link {
   const { node, config } = state;
   const name = config.bridge;
-  const answers = node.transact(getLink(createBridge(node.batch(), { name, mtu: config.mtu }), name));
+  const mtu = config.mtu === "inherit" ? undefined : config.mtu;
+  const wanted = { name, mtu, vlanFiltering: config.vlans !== undefined };
+  const answers = node.transact(getLink(createBridge(node.batch(), wanted), name));
   const [created, looked] = answers;
   if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
   state.bridgeCreated = created?.error === undefined;

@@ -1,21 +1,27 @@
 /** CHECK: is the attachment still what ADD made? */
 
-import { getLink, type Link, linkOf } from "../netlink/link.ts";
+import { dumpPortVlans, readPortVlans } from "../netlink/bridge-vlan.ts";
+import { getLink, type Link, linkOf, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
 import { CHECK_FAILED, CniError } from "../protocol/cni-error.ts";
 import type { ConfigObject } from "../protocol/config-object.ts";
+import { runDelegate } from "../protocol/delegate.ts";
 import { formatMacAddress, parseMacAddress } from "../protocol/mac-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { findBridge } from "./bridge-steps.ts";
+import { addressFault } from "./check-addresses.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
 import { openNetns } from "./netns.ts";
+import { hasSpoofCheck, openNetfilter } from "./spoof-check.ts";
+import type { VlanConfig } from "./vlan-config.ts";
 
 export function check(call: Call): undefined {
   const { host, request, warn } = call;
   const config = readBridgeConfig(request.config, request.args, warn);
   const expected = interfaceOfPreviousResult(request.config, request.ifname, request.netns);
+  if (config.addressing !== undefined) runDelegate({ host, request, type: config.addressing.ipam }, "CHECK");
   const node = new NetlinkSocket(host);
   const { socket } = openNetns(host, request);
 
@@ -27,6 +33,28 @@ export function check(call: Call): undefined {
   const port = findPort(node, request) ?? linkOf(node.transact(getLink(node.batch(), inside.peer))[0]);
   if (port === undefined) throw failed(`the node's end of ${request.ifname} not found`);
   checkPort(port, inside, bridge, config);
+  if (config.vlans !== undefined) checkVlans(node, port, bridge, config.vlans);
+  if (config.spoofCheck && !hasSpoofCheck(openNetfilter(host), request)) {
+    throw failed(`the rules that check the MAC of ${request.ifname} are gone`);
+  }
+  if (config.addressing === undefined) return;
+  const fault = addressFault(call, socket, inside.index, config.addressing);
+  if (fault !== undefined) throw failed(fault);
+}
+
+function checkVlans(node: NetlinkSocket, port: Link, bridge: Link, vlans: VlanConfig): void {
+  if (vlans.requireFiltering && bridge.bridgeVlans?.filtering !== true) {
+    throw failed(`bridge ${bridge.name} does not filter VLANs`);
+  }
+  const [answer] = node.run(dumpPortVlans(node.batch()));
+  const message = answer?.messages.find((one) => readLink(one).index === port.index);
+  const present = message === undefined ? [] : readPortVlans(message);
+  const isTrunk = (id: number) => vlans.accessNamed && vlans.trunk.includes(id);
+  if (!isTrunk(vlans.access) && !present.some(({ id, pvid }) => pvid && id === vlans.access)) {
+    throw failed(`${port.name} is not in VLAN ${vlans.access}`);
+  }
+  const missing = vlans.trunk.find((wanted) => !present.some(({ id }) => id === wanted));
+  if (missing !== undefined) throw failed(`${port.name} does not carry VLAN ${missing}`);
 }
 
 function checkContainerInterface(link: Link, expected: ConfigObject, { mtu, containerDown }: BridgeConfig): void {
@@ -35,7 +63,8 @@ function checkContainerInterface(link: Link, expected: ConfigObject, { mtu, cont
   if (mac !== undefined && formatMacAddress(mac) !== link.mac) {
     throw failed(`interface ${link.name} has MAC ${link.mac}, ADD gave it ${formatMacAddress(mac)}`);
   }
-  if (mtu !== undefined && link.mtu !== mtu) throw failed(`interface ${link.name} has MTU ${link.mtu}, not ${mtu}`);
+  if (typeof mtu === "number" && link.mtu !== mtu)
+    throw failed(`interface ${link.name} has MTU ${link.mtu}, not ${mtu}`);
   if (!containerDown && !link.up) throw failed(`interface ${link.name} is down`);
 }
 

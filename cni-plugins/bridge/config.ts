@@ -5,127 +5,112 @@ import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../protocol/cni-e
 import type { ConfigObject } from "../protocol/config-object.ts";
 import { interfaceNameFault } from "../protocol/identifier.ts";
 import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
-import { nearestKey } from "../protocol/nearest-key.ts";
 import { type Dns, readDns } from "../protocol/result.ts";
+import { warnAboutKeys } from "./config-keys.ts";
+import { readVlans, type VlanConfig } from "./vlan-config.ts";
+
+export type MasqueradeBackend = "iptables" | "nftables";
+
+/** What there is when the container gets addresses. */
+export interface AddressingConfig {
+  /** Name of the IPAM plugin. */
+  readonly ipam: string;
+  readonly gateway: boolean;
+  readonly defaultGateway: boolean;
+  /** Takes the place of another address of the bridge. */
+  readonly forceAddress: boolean;
+  readonly masquerade: boolean;
+  /** Absent: what the node has. */
+  readonly masqueradeBackend: MasqueradeBackend | undefined;
+  readonly detectDuplicates: boolean;
+}
 
 export interface BridgeConfig {
   readonly bridge: string;
   /** Absent: the kernel's default for the pair, the bridge as it is. */
-  readonly mtu: number | undefined;
+  readonly mtu: number | "inherit" | undefined;
   readonly hairpin: boolean;
   readonly promiscuous: boolean;
   readonly isolated: boolean;
+  readonly spoofCheck: boolean;
   /** The container's interface is left down. */
   readonly containerDown: boolean;
+  /** The container's interface sends nothing of its own. */
+  readonly quiet: boolean;
   /** Absent: a random one. */
   readonly mac: Uint8Array | undefined;
+  readonly vlans: VlanConfig | undefined;
+  readonly addressing: AddressingConfig | undefined;
   readonly dns: Dns;
 }
 
 const DEFAULT_BRIDGE = "cni0";
 const MTU_MIN = 68;
 const MTU_MAX = 65535;
-const UNKNOWN_KEYS_NAMED = 10;
-const KEY_CHARACTERS_SHOWN = 60;
 
-const PROTOCOL_KEYS = [
-  "cniVersion",
-  "name",
-  "type",
-  "args",
-  "runtimeConfig",
-  "capabilities",
-  "prevResult",
-  "dns",
-  "ipam",
-  "disableCheck",
-  "disableGC",
-  "cni.dev/valid-attachments",
-  "cni.dev/attachments",
-];
-
-const OWN_KEYS = ["bridge", "mtu", "hairpinMode", "promiscMode", "portIsolation", "disableContainerInterface"];
-
-/** Keys of the plugin's specification that have no effect unless one of the refused ones is set. */
-const KEYS_WITHOUT_EFFECT = ["forceAddress", "ipMasqBackend", "preserveDefaultVlan", "enabledad"];
-
-const REFUSED_SWITCHES = ["isGateway", "isDefaultGateway", "ipMasq", "macspoofchk"];
-
-const KNOWN_KEYS = [...PROTOCOL_KEYS, ...OWN_KEYS, ...KEYS_WITHOUT_EFFECT, ...REFUSED_SWITCHES, "vlan", "vlanTrunk"];
-
-/** Reads and checks every key. Throws for wrong values and for what this version does not do. */
+/** Reads and checks every key. */
 export function readBridgeConfig(config: ConfigObject, cniArgs: string, warn: (text: string) => void): BridgeConfig {
-  refuseUnsupported(config);
-  warnAboutKeys(config, warn);
   const bridge = config.string("bridge") || DEFAULT_BRIDGE;
   const fault = interfaceNameFault(bridge);
   if (fault !== undefined)
     throw new CniError(INVALID_CONFIG, `"bridge": "${bridge}" ${fault}: name a Linux bridge of the node`);
-  const hairpin = config.boolean("hairpinMode");
-  const promiscuous = config.boolean("promiscMode");
-  if (hairpin && promiscuous) {
-    throw new CniError(INVALID_CONFIG, `"hairpinMode" and "promiscMode" exclude each other: set one of them only`);
-  }
-  return {
+  const vlans = readVlans(config);
+  const addressing = readAddressing(config);
+  warnAboutKeys(config, { addresses: addressing !== undefined, vlans: vlans !== undefined }, warn);
+  const read = {
     bridge,
     mtu: readMtu(config),
-    hairpin,
-    promiscuous,
+    hairpin: config.boolean("hairpinMode"),
+    promiscuous: config.boolean("promiscMode"),
     isolated: config.boolean("portIsolation"),
+    spoofCheck: config.boolean("macspoofchk"),
     containerDown: config.boolean("disableContainerInterface"),
+    quiet: config.boolean("quiet"),
     mac: readMac(config, cniArgs),
+    vlans,
+    addressing,
     dns: readDns(config),
   };
+  if (read.hairpin && read.promiscuous) throw exclusive("hairpinMode", "promiscMode");
+  if (addressing !== undefined && read.containerDown) throw exclusive("ipam", "disableContainerInterface");
+  if (addressing !== undefined && read.quiet) throw exclusive("ipam", "quiet");
+  return read;
 }
 
-/** The keys that are set to something this version does not do, each with the value that turns it off. */
-export function unsupportedKeys(config: ConfigObject): readonly string[] {
-  const found = REFUSED_SWITCHES.filter((key) => config.boolean(key));
-  if ((config.integer("vlan", 0, 4094) ?? 0) !== 0) found.push("vlan");
-  if (config.objects("vlanTrunk").length > 0) found.push("vlanTrunk");
-  if (config.object("ipam").string("type")) found.push("ipam");
-  return found;
+function exclusive(one: string, other: string): CniError {
+  return new CniError(INVALID_CONFIG, `"${one}" and "${other}" exclude each other: set one of them only`);
 }
 
-function refuseUnsupported(config: ConfigObject): void {
-  const [key] = unsupportedKeys(config);
-  if (key === undefined) return;
-  throw new CniError(
-    INVALID_CONFIG,
-    `"${key}" is not supported by this version of the bridge plugin, which attaches at layer 2 only: remove it from the network configuration`,
-  );
+/** Every key is checked, also when nothing comes of it. */
+function readAddressing(config: ConfigObject): AddressingConfig | undefined {
+  const ipam = config.object("ipam").string("type") ?? "";
+  const defaultGateway = config.boolean("isDefaultGateway");
+  const addressing = {
+    ipam,
+    gateway: config.boolean("isGateway") || defaultGateway,
+    defaultGateway,
+    forceAddress: config.boolean("forceAddress"),
+    masquerade: config.boolean("ipMasq"),
+    masqueradeBackend: readBackend(config),
+    detectDuplicates: config.boolean("enabledad"),
+  };
+  return ipam === "" ? undefined : addressing;
 }
 
-function warnAboutKeys(config: ConfigObject, warn: (text: string) => void): void {
-  let unknown = 0;
-  for (const key of config.keys()) {
-    const known = knownKey(key);
-    if (known === undefined) {
-      if (++unknown <= UNKNOWN_KEYS_NAMED) warnAboutUnknown(key, warn);
-    } else if (KEYS_WITHOUT_EFFECT.includes(known) && config.raw(known) !== false) {
-      warn(`"${key}" has no effect on a layer 2 attachment`);
-    }
-  }
-  if (unknown > UNKNOWN_KEYS_NAMED) warn(`${unknown - UNKNOWN_KEYS_NAMED} more unknown keys are ignored`);
+function readBackend(config: ConfigObject): MasqueradeBackend | undefined {
+  const backend = config.string("ipMasqBackend");
+  if (backend === undefined || backend === "iptables" || backend === "nftables") return backend;
+  throw config.fault("ipMasqBackend", '"iptables" or "nftables"');
 }
 
-function warnAboutUnknown(key: string, warn: (text: string) => void): void {
-  const nearest = nearestKey(key, KNOWN_KEYS);
-  const hint = nearest === undefined ? "" : `: did you mean "${nearest}"?`;
-  warn(`unknown key "${key.slice(0, KEY_CHARACTERS_SHOWN)}" is ignored${hint}`);
-}
-
-function knownKey(key: string): string | undefined {
-  if (KNOWN_KEYS.includes(key)) return key;
-  const folded = key.toLowerCase();
-  return KNOWN_KEYS.find((candidate) => candidate.toLowerCase() === folded);
-}
-
-function readMtu(config: ConfigObject): number | undefined {
-  const mtu = config.integer("mtu", 0, MTU_MAX);
-  if (mtu === undefined || mtu === 0) return undefined;
-  if (mtu < MTU_MIN) throw config.fault("mtu", `0 (the default) or a whole number from ${MTU_MIN} to ${MTU_MAX}`);
-  return mtu;
+function readMtu(config: ConfigObject): number | "inherit" | undefined {
+  if (config.raw("mtu") === "inherit") return "inherit";
+  const expected = `0 (the default), "inherit" (the bridge's) or a whole number from ${MTU_MIN} to ${MTU_MAX}`;
+  const value = config.raw("mtu") ?? 0;
+  if (typeof value !== "number" || !Number.isInteger(value)) throw config.fault("mtu", expected);
+  if (value === 0) return undefined;
+  if (value < MTU_MIN || value > MTU_MAX) throw config.fault("mtu", expected);
+  return value;
 }
 
 /** runtimeConfig goes before args, args before CNI_ARGS. */

@@ -1,48 +1,124 @@
 /**
- * DEL: removes the attachment's veth pair. It needs neither the namespace nor the ADD's result nor its configuration,
- * and says success when there is nothing (left) to remove.
+ * DEL: removes all of an attachment. It needs neither the namespace nor the ADD's result nor its configuration, goes on
+ * after a failure, and says success when there is nothing (left) to remove.
  */
 
 import { ENODEV } from "../netlink/errno.ts";
 import { deleteLink, getLink, linkOf } from "../netlink/link.ts";
-import { NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { runDelegate } from "../protocol/delegate.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
+import { type AttachmentRecord, readRecord, removeRecord } from "./attachment-record.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
-import { unsupportedKeys } from "./config.ts";
+import { removeIptablesMasquerade } from "./masquerade-iptables.ts";
+import { removeNftMasquerade } from "./masquerade-nftables.ts";
+import { isFeatureMissing } from "./netfilter-steps.ts";
 import { openNetnsIfPresent } from "./netns.ts";
+import { openNetfilter, removeSpoofCheck } from "./spoof-check.ts";
+
+/** What today's configuration says the attachment may have. */
+interface Leftovers {
+  readonly spoofCheck: boolean;
+  readonly masquerade: boolean;
+  readonly ipam: string;
+}
 
 export function del(call: Call): undefined {
   const { host, request } = call;
-  warnAboutLeftovers(call);
+  const leftovers = readLeftovers(call);
   // First of all, because a namespace that is the plugin's own must leave everything untouched.
   const netns = openNetnsIfPresent(host, request);
-  deletePair(new NetlinkSocket(host), request);
-  if (netns === undefined) return;
-  // What another implementation made, or what a guest's network setup put under the name since.
-  const [answer] = netns.socket.transact(deleteLink(netns.socket.batch(), request.ifname));
-  if (answer?.error !== undefined && answer.error.errno !== ENODEV) throw answer.error;
+  const faults: unknown[] = [];
+  const attempt = (action: () => void) => {
+    try {
+      action();
+    } catch (error) {
+      faults.push(error);
+    }
+  };
+  attempt(() => deletePair(new NetlinkSocket(host), request));
+  if (netns !== undefined) {
+    attempt(() => {
+      // What another implementation made, or what a guest's network setup put under the name since.
+      const [answer] = netns.socket.transact(deleteLink(netns.socket.batch(), request.ifname));
+      if (answer?.error !== undefined && answer.error.errno !== ENODEV) throw answer.error;
+    });
+  }
+  if (leftovers.ipam !== "") attempt(() => runDelegate({ host, request, type: leftovers.ipam }, "DEL"));
+  removeRules(call, leftovers, attempt);
+  if (faults.length > 0) throw faults[0];
 }
 
 /** Deleting the node's end deletes the other one, wherever it is and however it is called now. */
 function deletePair(node: NetlinkSocket, attachment: Attachment): void {
   const alias = hostInterfaceAlias(attachment);
   const batch = node.batch();
-  for (let candidate = 0; candidate < HOST_NAME_CANDIDATES; candidate++) {
-    getLink(batch, hostInterfaceName(attachment, candidate));
-  }
+  for (const name of portNames(attachment)) getLink(batch, name);
   for (const answer of node.transact(batch)) {
     const link = linkOf(answer);
     if (link?.kind === "veth" && link.alias === alias) deleteIfPresent(node, link.index);
   }
 }
 
-/** Today's configuration may have nothing to do with the ADD's: whatever is wrong with it, the attachment goes. */
-function warnAboutLeftovers({ request, warn }: Call): void {
-  try {
-    const keys = unsupportedKeys(request.config);
-    if (keys.length > 0) warn(`${keys.join(", ")}: what another plugin made for it is not removed by this version`);
-  } catch (error) {
-    warn(`${error instanceof Error ? error.message : error}`);
+function portNames(attachment: Attachment): string[] {
+  return Array.from({ length: HOST_NAME_CANDIDATES }, (_, candidate) => hostInterfaceName(attachment, candidate));
+}
+
+function removeRules(call: Call, leftovers: Leftovers, attempt: (action: () => void) => void): void {
+  const { host, request } = call;
+  for (const name of portNames(request)) {
+    const record = readRecord(host, name, request);
+    if (record === undefined) continue;
+    attempt(() => {
+      removeRecorded(call, request, record);
+      removeRecord(host, name);
+    });
+    return;
   }
+  if (leftovers.spoofCheck) {
+    attempt(() => tolerant(call, () => removeSpoofCheck(openNetfilter(host), request, undefined)));
+  }
+  if (leftovers.masquerade) {
+    attempt(() => removeIptablesMasquerade(host, request));
+    attempt(() => tolerant(call, () => removeNftMasquerade(host, openNetfilter(host), request, undefined)));
+  }
+}
+
+/** What the record says was made; also for GC. */
+export function removeRecorded(call: Call, attachment: Attachment, record: AttachmentRecord): void {
+  const { host } = call;
+  const { spoofRule, masqueradeRules, iptables } = record;
+  const netfilter = openNetfilter(host);
+  if (spoofRule !== undefined) removeSpoofCheck(netfilter, attachment, spoofRule);
+  if (masqueradeRules !== undefined) removeNftMasquerade(host, netfilter, attachment, masqueradeRules);
+  netfilter.close();
+  if (iptables === true) removeIptablesMasquerade(host, attachment);
+}
+
+/** A kernel without the feature has no rules of it. */
+export function tolerant({ warn }: Call, action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    if (!isFeatureMissing(errnoOf(error))) throw error;
+    warn(`rules are not looked for: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Today's configuration may have nothing to do with the ADD's: whatever is wrong with it, the attachment goes. */
+function readLeftovers({ request: { config }, warn }: Call): Leftovers {
+  const read = <T>(fallback: T, action: () => T): T => {
+    try {
+      return action();
+    } catch (error) {
+      warn(`${error instanceof Error ? error.message : error}`);
+      return fallback;
+    }
+  };
+  return {
+    spoofCheck: read(true, () => config.boolean("macspoofchk")),
+    masquerade: read(true, () => config.boolean("ipMasq")),
+    ipam: read("", () => config.object("ipam").string("type") ?? ""),
+  };
 }

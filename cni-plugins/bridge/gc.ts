@@ -1,22 +1,64 @@
 /** GC: removes attachments of this network that the runtime does not know any more. */
 
+import { OWN_NETNS } from "../host/host.ts";
 import { dumpLinks, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { isJsonObject } from "../protocol/config-object.ts";
+import { runDelegate } from "../protocol/delegate.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { validAttachments } from "../protocol/request.ts";
-import { attachmentOfAlias } from "./attachment.ts";
+import { type Attachment, attachmentOfAlias } from "./attachment.ts";
+import { RECORD_DIRECTORY, readRecord, removeRecord } from "./attachment-record.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
+import { removeRecorded, tolerant } from "./del.ts";
+import { collectNftMasquerade } from "./masquerade-nftables.ts";
+import { openNetfilter } from "./spoof-check.ts";
 
-export function gc({ host, request }: Call): undefined {
-  const valid = validAttachments(request.config);
+export function gc(call: Call): undefined {
+  const { host, request } = call;
+  const { network, config } = request;
+  const valid = validAttachments(config).map((one): Attachment => ({ network, ...one }));
+  const isValid = (one: Attachment) =>
+    valid.some(({ containerId, ifname }) => containerId === one.containerId && ifname === one.ifname);
   const node = new NetlinkSocket(host);
   for (const answer of node.run(dumpLinks(node.batch()))) {
     for (const message of answer.messages) {
       const link = readLink(message);
-      const ours = link.kind === "veth" ? attachmentOfAlias(link.alias, request.network) : undefined;
-      if (ours === undefined) continue;
-      const known = valid.some((one) => one.containerId === ours.containerId && one.ifname === ours.ifname);
-      if (!known) deleteIfPresent(node, link.index);
+      const ours = link.kind === "veth" ? attachmentOfAlias(link.alias, network) : undefined;
+      if (ours !== undefined && !isValid(ours)) deleteIfPresent(node, link.index);
     }
   }
+  for (const { portName, attachment } of recordedAttachments(call)) {
+    const record = isValid(attachment) ? undefined : readRecord(host, portName, attachment);
+    if (record === undefined) continue;
+    removeRecorded(call, attachment, record);
+    removeRecord(host, portName);
+  }
+  if (config.boolean("ipMasq")) {
+    tolerant(call, () => collectNftMasquerade(host, openNetfilter(host), network, valid));
+  }
+  const ipam = config.object("ipam").string("type") ?? "";
+  if (ipam !== "") runDelegate({ host, request, type: ipam }, "GC");
+}
+
+/** Those of the network that have a record. */
+function recordedAttachments({ host, request }: Call): { portName: string; attachment: Attachment }[] {
+  let files: string[];
+  try {
+    files = host.listDirectory(RECORD_DIRECTORY);
+  } catch {
+    return [];
+  }
+  return files.flatMap((file) => {
+    if (!file.endsWith(".json")) return [];
+    try {
+      const parsed: unknown = JSON.parse(host.readFile(OWN_NETNS, `${RECORD_DIRECTORY}/${file}`));
+      if (!isJsonObject(parsed)) return [];
+      const { network, containerId, ifname } = parsed;
+      if (network !== request.network || typeof containerId !== "string" || typeof ifname !== "string") return [];
+      return [{ portName: file.slice(0, -".json".length), attachment: { network, containerId, ifname } }];
+    } catch {
+      return [];
+    }
+  });
 }

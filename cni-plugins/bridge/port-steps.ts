@@ -23,7 +23,7 @@ export const createPair: Step<AddState> = {
     for (let candidate = 0, retries = 0; candidate < HOST_NAME_CANDIDATES; ) {
       const name = hostInterfaceName(state.attachment, candidate);
       const bridge = made(state.bridge, "the bridge");
-      const [created] = state.node.transact(requestPair(state, name, bridge.index));
+      const [created] = state.node.transact(requestPair(state, name, bridge));
       if (created?.error === undefined) {
         state.portName = name;
         return;
@@ -49,9 +49,16 @@ function findLink({ node }: AddState, which: string | number): Link | undefined 
   return linkOf(node.transact(getLink(node.batch(), which))[0]);
 }
 
-function requestPair({ node, attachment, netns, mac, config }: AddState, hostName: string, master: number) {
-  const { mtu } = config;
-  return createVethPair(node.batch(), { hostName, master, peerName: attachment.ifname, netns, peerMac: mac, mtu });
+function requestPair({ node, attachment, netns, mac, config }: AddState, hostName: string, bridge: Link) {
+  const mtu = config.mtu === "inherit" ? bridge.mtu : config.mtu;
+  return createVethPair(node.batch(), {
+    hostName,
+    master: bridge.index,
+    peerName: attachment.ifname,
+    netns,
+    peerMac: mac,
+    mtu,
+  });
 }
 
 function interfaceExists({ attachment, call }: AddState): CniError {

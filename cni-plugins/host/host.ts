@@ -28,6 +28,8 @@ export interface Host extends NetlinkTransport, ReportHost, ProgramHost {
   listDirectory(path: string): string[];
   /** Fills the buffer with random bytes. */
   random(buffer: Uint8Array): void;
+  /** Of the text's UTF-8, in lower-case hexadecimal. */
+  sha512(text: string): string;
   monotonicMs(): number;
   openNetns(path: string): number;
   isOwnNetns(fd: number): boolean;

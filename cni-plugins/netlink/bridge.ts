@@ -39,7 +39,8 @@ export interface VethPair {
   /** The end that is made in the namespace `netns` (a descriptor), down: a pair's peer can't be made up. */
   readonly peerName: string;
   readonly netns: number;
-  readonly peerMac: Uint8Array;
+  /** Absent: the kernel chooses. */
+  readonly peerMac: Uint8Array | undefined;
   readonly mtu: number | undefined;
 }
 
@@ -57,7 +58,8 @@ export function createVethPair(batch: MessageBatch, pair: VethPair): MessageBatc
     batch.nested(nl.IFLA_INFO_DATA, () => {
       batch.nested(nl.VETH_INFO_PEER, () => {
         batch.linkHeader(nl.AF_UNSPEC, 0).text(nl.IFLA_IFNAME, pair.peerName);
-        batch.u32(nl.IFLA_NET_NS_FD, pair.netns).bytes(nl.IFLA_ADDRESS, pair.peerMac);
+        batch.u32(nl.IFLA_NET_NS_FD, pair.netns);
+        if (pair.peerMac !== undefined) batch.bytes(nl.IFLA_ADDRESS, pair.peerMac);
         if (pair.mtu !== undefined) batch.u32(nl.IFLA_MTU, pair.mtu);
       });
     });

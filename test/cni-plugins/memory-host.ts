@@ -1,5 +1,6 @@
 /** One run of an executable against a `MemoryKernel`: what it was given and what it answered. */
 
+import { createHash } from "node:crypto";
 import { type Host, OWN_NETNS, POLLHUP, POLLIN, STDERR, STDOUT } from "../../cni-plugins/host/host.ts";
 import type { Finished } from "../../cni-plugins/host/program-host.ts";
 import { EAGAIN, ENOENT } from "../../cni-plugins/netlink/errno.ts";
@@ -42,6 +43,7 @@ export class MemoryHost implements Host {
   random = (buffer: Uint8Array) => {
     crypto.getRandomValues(buffer);
   };
+  sha512 = (text: string) => createHash("sha512").update(text).digest("hex");
   monotonicMs = () => this.#nowMs;
   openNetns = (path: string) => this.#kernel.openNamespace(path);
   isOwnNetns = (fd: number) => this.#kernel.namespaceOf(fd) === NODE_NAMESPACE;

@@ -32,11 +32,21 @@ describe("a refused ADD leaves the kernel as it was", () => {
     ["a wrong MAC", { ...CONFIG, runtimeConfig: { mac: "02:00" } }, 7, 'runtimeConfig.mac: "02:00"'],
     ["an MTU that no interface can have", { ...CONFIG, mtu: 70_000 }, 7, '"mtu"'],
     ["a bridge that is no bridge", { ...CONFIG, bridge: "lo" }, 103, '"lo" is a device, not a bridge'],
-    ["ipam", { ...CONFIG, ipam: { type: "host-local" } }, 7, '"ipam" is not supported'],
-    ["vlan", { ...CONFIG, vlan: 100 }, 7, '"vlan" is not supported'],
-    ["macspoofchk", { ...CONFIG, macspoofchk: true }, 7, '"macspoofchk" is not supported'],
-    ["isGateway", { ...CONFIG, isGateway: true }, 7, '"isGateway" is not supported'],
-    ["ipMasq", { ...CONFIG, ipMasq: true }, 7, '"ipMasq" is not supported'],
+    [
+      "an IPAM plugin that is not there",
+      { ...CONFIG, ipam: { type: "nowhere" } },
+      107,
+      'failed to find plugin "nowhere"',
+    ],
+    ["an IPAM plugin with a path", { ...CONFIG, ipam: { type: "../host-local" } }, 7, '"ipam.type"'],
+    ["a VLAN beyond all VLANs", { ...CONFIG, vlan: 4095 }, 7, '"vlan" must be'],
+    ["an unknown back end", { ...CONFIG, ipMasqBackend: "pf" }, 7, '"ipMasqBackend"'],
+    [
+      "ipam with disableContainerInterface",
+      { ...CONFIG, ipam: { type: "static" }, disableContainerInterface: true },
+      7,
+      "exclude each other",
+    ],
     ["hairpinMode with promiscMode", { ...CONFIG, hairpinMode: true, promiscMode: true }, 7, "exclude each other"],
   ])("for %s", async (_, config, errorCode, message) => {
     const before = await testbed.state(container);

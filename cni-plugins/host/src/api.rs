@@ -5,6 +5,8 @@ use crate::files;
 use crate::reports;
 use crate::sys::{self, Failure, Outcome};
 use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value, function::IntoJsFunc};
+use sha2::{Digest, Sha512};
+use std::fmt::Write;
 use std::time::Instant;
 
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
@@ -21,6 +23,7 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     method(&host, "random", |ctx: Ctx<'_>, mut buffer: TypedArray<'_, u8>| {
         throwing(&ctx, sys::random(bytes_mut(&mut buffer)))
     })?;
+    method(&host, "sha512", |text: String| hexadecimal(&Sha512::digest(text.as_bytes())))?;
     method(&host, "monotonicMs", move || sys::monotonic_ms(start))?;
     method(&host, "openNetns", |ctx: Ctx<'_>, path: String| throwing(&ctx, sys::open_netns(&path)))?;
     method(&host, "isOwnNetns", |ctx: Ctx<'_>, fd: i32| throwing(&ctx, sys::is_own_netns(fd)))?;
@@ -55,6 +58,13 @@ fn install_files(host: &Object<'_>) -> Result<()> {
 
 pub(crate) fn method<'js, P, F: IntoJsFunc<'js, P> + 'js>(host: &Object<'js>, name: &str, function: F) -> Result<()> {
     host.set(name, Function::new(host.ctx().clone(), function)?)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// A failure is thrown as an Error with `syscall` and `errno`.

@@ -220,9 +220,9 @@ describe("DEL", () => {
 
   it("removes what it made even when today's configuration is wrong, and says so", () => {
     call("ADD", {});
-    const host = call("DEL", { vlan: "one", ipam: { type: "host-local" } });
+    const host = call("DEL", { vlan: "one", ipam: "host-local" });
     expect(host.exitCode).toBe(0);
-    expect(host.stderr).toContain('"vlan" must be a whole number');
+    expect(host.stderr).toContain('"ipam" must be an object');
     expect(kernel.find(PORT)).toBeUndefined();
   });
 

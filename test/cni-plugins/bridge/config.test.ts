@@ -22,8 +22,12 @@ describe("the bridge plugin's configuration", () => {
       hairpin: false,
       promiscuous: false,
       isolated: false,
+      spoofCheck: false,
       containerDown: false,
+      quiet: false,
       mac: undefined,
+      vlans: undefined,
+      addressing: undefined,
       dns: {},
     });
   });
@@ -43,33 +47,43 @@ describe("the bridge plugin's configuration", () => {
     [{ args: { cni: { mac: "01:00:00:00:00:00" } } }, /args.cni.mac: .* is a multicast address/],
     [{ bridge: "a/b" }, /"bridge": "a\/b" contains "\/"/],
     [{ bridge: "sixteen-letters-" }, /longer than 15/],
-    [{ mtu: 67 }, /"mtu" must be 0 \(the default\) or a whole number from 68 to 65535/],
+    [{ mtu: 67 }, /"mtu" must be 0 \(the default\), "inherit" \(the bridge's\) or a whole number from 68 to 65535/],
     [{ mtu: -1 }, /"mtu" must be/],
     [{ mtu: 65536 }, /"mtu" must be/],
     [{ portIsolation: "true" }, /"portIsolation" must be true or false, found the string "true"/],
     [{ hairpinMode: true, promiscMode: true }, /exclude each other/],
+    [{ ipam: { type: "static" }, disableContainerInterface: true }, /"ipam" and "disableContainerInterface" exclude/],
+    [{ ipam: { type: "static" }, quiet: true }, /"ipam" and "quiet" exclude/],
+    [{ ipMasqBackend: "pf" }, /"ipMasqBackend" must be "iptables" or "nftables"/],
+    [{ vlan: 4095 }, /"vlan" must be a whole number from 0 to 4094/],
+    [{ vlanTrunk: [{ minID: 5 }] }, /"vlanTrunk\[0\].maxID" must be given too/],
+    [{ vlanTrunk: [{ maxID: 5 }] }, /"vlanTrunk\[0\].minID" must be given too/],
+    [{ vlanTrunk: [{ minID: 9, maxID: 5 }] }, /minID 9 is greater than maxID 5/],
+    [{ vlanTrunk: [{ id: 0 }] }, /"vlanTrunk\[0\].id" must be a whole number from 1 to 4094/],
     [{ dns: { nameservers: "10.0.0.1" } }, /"dns.nameservers" must be a list of strings/],
   ])("is refused: %j", (values, message) => {
     expect(() => read(values)).toThrow(message);
   });
 
-  it.each([
-    { ipam: { type: "host-local" } },
-    { isGateway: true },
-    { isDefaultGateway: true },
-    { ipMasq: true },
-    { macspoofchk: true },
-    { vlan: 100 },
-    { vlanTrunk: [{ id: 100 }] },
-    { VLAN: 100 },
-  ])("is refused rather than half done: %j", (values) => {
-    const [key = ""] = Object.keys(values);
-    expect(() => read(values)).toThrow(new RegExp(`"${key}" is not supported`, "i"));
+  it("reads what belongs to addresses only when there are some", () => {
+    const ipam = { type: "host-local" };
+    expect(read({ isDefaultGateway: true, ipMasq: true }).config.addressing).toBeUndefined();
+    expect(read({ ipam, isDefaultGateway: true, ipMasqBackend: "nftables" }).config.addressing).toEqual({
+      ipam: "host-local",
+      gateway: true,
+      defaultGateway: true,
+      forceAddress: false,
+      masquerade: false,
+      masqueradeBackend: "nftables",
+      detectDuplicates: false,
+    });
   });
 
-  it("may switch off what is not supported", () => {
-    const off = { ipam: {}, isGateway: false, ipMasq: false, macspoofchk: false, vlan: 0, vlanTrunk: [] };
-    expect(read(off).warnings).toEqual([]);
+  it("reads trunks as one ascending list and gives untagged frames VLAN 1 without a VLAN of their own", () => {
+    const vlanTrunk = [{ minID: 20, maxID: 22 }, { id: 21 }, { id: 5 }];
+    expect(read({ vlanTrunk }).config.vlans).toMatchObject({ access: 1, accessNamed: false, trunk: [5, 20, 21, 22] });
+    expect(read({ vlan: 7, vlanTrunk }).config.vlans).toMatchObject({ access: 7, accessNamed: true });
+    expect(read({ vlan: 0, vlanTrunk: [] }).config.vlans).toBeUndefined();
   });
 
   it("gets a warning for a key nobody knows and for one without effect", () => {
@@ -77,7 +91,7 @@ describe("the bridge plugin's configuration", () => {
     expect(warnings).toEqual([
       'unknown key "brigde" is ignored: did you mean "bridge"?',
       'unknown key "zzzzzzzz" is ignored',
-      '"enabledad" has no effect on a layer 2 attachment',
+      '"enabledad" has no effect without "ipam"',
     ]);
   });
 });

@@ -1,0 +1,120 @@
+/** `ipMasq` with the node's iptables: one chain for an attachment, the reference's names and comments. */
+
+import type { Host } from "../host/host.ts";
+import type { Finished } from "../host/program-host.ts";
+import { CniError, IPTABLES_FAILED } from "../protocol/cni-error.ts";
+import { formatIpAddress, formatIpPrefix, type IpPrefix, isIpv4, networkOf } from "../protocol/ip-address.ts";
+import type { Attachment } from "./attachment.ts";
+
+const CHAIN_CHARACTERS = 28;
+/** Where programs are when the environment has no PATH. */
+const USUAL_PATH = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin";
+const TABLE = ["--wait", "-t", "nat"];
+const HOOK_CHAIN = "POSTROUTING";
+
+interface Family {
+  readonly program: string;
+  readonly multicast: string;
+}
+
+const IPV4: Family = { program: "iptables", multicast: "224.0.0.0/4" };
+const IPV6: Family = { program: "ip6tables", multicast: "ff00::/8" };
+
+export function hasIptables(host: Host): boolean {
+  return find(host, IPV4.program) !== undefined;
+}
+
+function chainOf(host: Host, { network, containerId }: Attachment): string {
+  return `CNI-${host.sha512(network + containerId)}`.slice(0, CHAIN_CHARACTERS);
+}
+
+function commentOf({ network, containerId }: Attachment): string[] {
+  return ["-m", "comment", "--comment", `name: "${network}" id: "${containerId}"`];
+}
+
+export function addIptablesMasquerade(host: Host, attachment: Attachment, addresses: readonly IpPrefix[]): void {
+  const chain = chainOf(host, attachment);
+  const comment = commentOf(attachment);
+  for (const prefix of addresses) {
+    const family = isIpv4(prefix.address) ? IPV4 : IPV6;
+    const made = run(host, family, ["-N", chain]);
+    if (made.code !== 0 && run(host, family, ["-n", "-L", chain]).code !== 0) throw failed(family, made);
+    const network = formatIpPrefix({ address: networkOf(prefix), length: prefix.length });
+    append(host, family, chain, ["-d", network, "-j", "ACCEPT", ...comment], made.code === 0);
+    append(host, family, chain, ["!", "-d", family.multicast, "-j", "MASQUERADE", ...comment], made.code === 0);
+    append(host, family, HOOK_CHAIN, ["-s", formatIpAddress(prefix.address), "-j", chain, ...comment], made.code === 0);
+  }
+}
+
+/** A rule that is there already stays the only one. */
+function append(host: Host, family: Family, chain: string, rule: readonly string[], isNew: boolean): void {
+  if (!isNew && run(host, family, ["-C", chain, ...rule]).code === 0) return;
+  const done = run(host, family, ["-A", chain, ...rule]);
+  if (done.code !== 0) throw failed(family, done);
+}
+
+/** Whatever leads to the attachment's chain, and the chain. A node without iptables has nothing to remove. */
+export function removeIptablesMasquerade(host: Host, attachment: Attachment): void {
+  const chain = chainOf(host, attachment);
+  for (const family of [IPV4, IPV6]) {
+    if (find(host, family.program) === undefined) continue;
+    if (run(host, family, ["-F", chain]).code !== 0) continue;
+    const listed = run(host, family, ["-S", HOOK_CHAIN]).stdout.split("\n");
+    for (const rule of listed.map(splitRule).filter((words) => words.includes(chain))) {
+      run(host, family, ["-D", ...rule.slice(1)]);
+    }
+    const done = run(host, family, ["-X", chain]);
+    if (done.code !== 0) throw failed(family, done);
+  }
+}
+
+/** CHECK: the attachment's chain is there for each family of its addresses. */
+export function hasIptablesMasquerade(host: Host, attachment: Attachment, addresses: readonly IpPrefix[]): boolean {
+  const chain = chainOf(host, attachment);
+  const isThere = (family: Family) => run(host, family, ["-n", "-L", chain]).code === 0;
+  return addresses.every(({ address }) => isThere(isIpv4(address) ? IPV4 : IPV6));
+}
+
+/** A line of `iptables -S` as arguments: words, or texts in quotes in which a backslash escapes. */
+export function splitRule(line: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quoted = false;
+  for (let i = 0; i < line.length; i++) {
+    const c = line.charAt(i);
+    if (c === '"') {
+      quoted = !quoted;
+      word ??= "";
+    } else if (c === "\\" && quoted) {
+      i++;
+      word = (word ?? "") + line.charAt(i);
+    } else if (c === " " && !quoted) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else {
+      word = (word ?? "") + c;
+    }
+  }
+  if (word !== undefined) words.push(word);
+  return words;
+}
+
+function run(host: Host, { program }: Family, args: readonly string[]): Finished {
+  const file = find(host, program);
+  if (file === undefined) {
+    throw new CniError(
+      IPTABLES_FAILED,
+      `"ipMasq" with the iptables back end needs ${program} on this node: install it or set "ipMasqBackend" to "nftables"`,
+    );
+  }
+  return host.exec(file, [...TABLE, ...args], [], "");
+}
+
+function find(host: Host, program: string): string | undefined {
+  const folders = (host.env("PATH") || USUAL_PATH).split(":");
+  return folders.map((folder) => `${folder}/${program}`).find((file) => host.isExecutable(file));
+}
+
+function failed({ program }: Family, { code, stderr }: Finished): CniError {
+  return new CniError(IPTABLES_FAILED, `${program} failed (exit code ${code}): ${stderr.trim()}`);
+}

@@ -1,0 +1,119 @@
+/**
+ * `macspoofchk`: frames from the container's port pass with the container's MAC only. Tables, chains and comments are the
+ * reference's, so each side can remove what the other made.
+ */
+
+import type { Host } from "../host/host.ts";
+import { OWN_NETNS } from "../host/host.ts";
+import { ENOENT } from "../netlink/errno.ts";
+import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
+import * as nft from "../netlink/nftables.ts";
+import { NETLINK_NETFILTER } from "../netlink/rtnetlink.ts";
+import type { Attachment } from "./attachment.ts";
+
+const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };
+const BASE_CHAIN = "PREROUTING";
+const BASE: nft.BaseChain = { type: "filter", hook: 0, priority: -300 };
+
+export function openNetfilter(host: Host): NetlinkSocket {
+  return new NetlinkSocket(host, OWN_NETNS, 0, NETLINK_NETFILTER);
+}
+
+interface Names {
+  readonly chain: string;
+  readonly macChain: string;
+  readonly comment: string;
+}
+
+function namesOf({ containerId, ifname }: Attachment): Names {
+  const id = `${containerId}-${ifname}`;
+  const chain = `cni-br-iface-${id}`;
+  return { chain, macChain: `${chain}-mac`, comment: `macspoofchk-${id}` };
+}
+
+/** The handle of the rule that DEL has to remove; the chains it finds by name. */
+export function addSpoofCheck(socket: NetlinkSocket, attachment: Attachment, port: string, mac: Uint8Array): number {
+  const { chain, macChain, comment } = namesOf(attachment);
+  const batch = nft.beginTransaction(socket.batch());
+  ensureBase(batch);
+  nft.ensureChain(batch, TABLE, chain);
+  nft.ensureChain(batch, TABLE, macChain);
+  nft.deleteRules(batch, TABLE, chain);
+  nft.deleteRules(batch, TABLE, macChain);
+  const jumpAt = batch.operations.length;
+  nft.appendRule(batch, TABLE, BASE_CHAIN, [...fromInterface(port), jump(chain)], comment);
+  nft.appendRule(batch, TABLE, chain, [jump(macChain)], comment);
+  nft.appendRule(batch, TABLE, macChain, [...fromMac(mac), back], comment);
+  nft.appendRule(batch, TABLE, macChain, [drop], comment);
+  const echoed = socket.run(nft.endTransaction(batch))[jumpAt]?.messages[0];
+  return echoed === undefined ? 0 : nft.readRule(echoed).handle;
+}
+
+function ensureBase(batch: ReturnType<NetlinkSocket["batch"]>): void {
+  nft.ensureTable(batch, TABLE);
+  nft.ensureChain(batch, TABLE, BASE_CHAIN, { base: BASE });
+}
+
+/** Tries whether this kernel could do it, and makes nothing. */
+export function trySpoofCheck(socket: NetlinkSocket): void {
+  const batch = nft.beginTransaction(socket.batch());
+  ensureBase(batch);
+  socket.run(batch);
+}
+
+/** `handle`: from the record; it is believed only when the rule has this attachment's comment. */
+export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, handle: number | undefined): void {
+  const { chain, macChain, comment } = namesOf(attachment);
+  const proven = handle !== undefined && hasComment(socket, handle, comment);
+  const handles = proven ? [handle] : findRules(socket, comment);
+  const batch = nft.beginTransaction(socket.batch());
+  for (const one of handles) nft.deleteRules(batch, TABLE, BASE_CHAIN, one);
+  nft.deleteChain(nft.deleteChain(batch, TABLE, chain), TABLE, macChain);
+  const failed = socket.transact(nft.endTransaction(batch)).find(({ error }) => error !== undefined)?.error;
+  if (failed === undefined) return;
+  if (failed.errno !== ENOENT) throw failed;
+  // Something of it is gone already: take the rest one by one.
+  for (const one of handles) alone(socket, (rest) => nft.deleteRules(rest, TABLE, BASE_CHAIN, one));
+  for (const one of [chain, macChain]) alone(socket, (rest) => nft.deleteChain(rest, TABLE, one));
+}
+
+function alone(socket: NetlinkSocket, write: (batch: ReturnType<NetlinkSocket["batch"]>) => unknown): void {
+  const batch = nft.beginTransaction(socket.batch());
+  write(batch);
+  for (const { error } of socket.transact(nft.endTransaction(batch))) {
+    if (error !== undefined && error.errno !== ENOENT) throw error;
+  }
+}
+
+/** CHECK: the jump, the two chains' rules. */
+export function hasSpoofCheck(socket: NetlinkSocket, attachment: Attachment): boolean {
+  const { chain, macChain, comment } = namesOf(attachment);
+  const count = (name: string) => rulesOf(socket, name).filter((rule) => rule.comment === comment).length;
+  return count(BASE_CHAIN) >= 1 && count(chain) >= 1 && count(macChain) >= 2;
+}
+
+/** Attachments that have rules here, as `containerId-ifname`. */
+export function spoofCheckedIds(socket: NetlinkSocket): string[] {
+  const prefix = "macspoofchk-";
+  const comments = rulesOf(socket, BASE_CHAIN).map(({ comment }) => comment);
+  return comments.filter((comment) => comment.startsWith(prefix)).map((comment) => comment.slice(prefix.length));
+}
+
+function hasComment(socket: NetlinkSocket, handle: number, comment: string): boolean {
+  const [answer] = socket.transact(nft.getRule(socket.batch(), TABLE, BASE_CHAIN, handle));
+  const message = answer?.messages[0];
+  return message !== undefined && nft.readRule(message).comment === nft.storedComment(comment);
+}
+
+function findRules(socket: NetlinkSocket, comment: string): number[] {
+  return rulesOf(socket, BASE_CHAIN)
+    .filter((rule) => rule.comment === nft.storedComment(comment))
+    .map(({ handle }) => handle);
+}
+
+function rulesOf(socket: NetlinkSocket, chain: string): nft.RuleView[] {
+  const [answer] = socket.transact(nft.dumpRules(socket.batch(), TABLE, chain));
+  if (answer?.error !== undefined && errnoOf(answer.error) !== ENOENT) throw answer.error;
+  return (answer?.messages ?? []).map(nft.readRule);
+}

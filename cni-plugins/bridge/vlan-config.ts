@@ -1,0 +1,59 @@
+/** `vlan` and `vlanTrunk` of a bridge configuration. */
+
+import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
+import type { ConfigObject } from "../protocol/config-object.ts";
+
+export interface VlanConfig {
+  /** The VLAN of untagged frames. */
+  readonly access: number;
+  /** The configuration names it: a gateway belongs into it, and a trunk that has it too makes it a tagged one. */
+  readonly accessNamed: boolean;
+  /** VLANs whose frames are tagged, ascending. */
+  readonly trunk: readonly number[];
+  readonly preserveDefault: boolean;
+  /** Turns filtering on at a bridge that has it off. */
+  readonly enableFiltering: boolean;
+  /** Refuses a bridge that has filtering off. */
+  readonly requireFiltering: boolean;
+}
+
+const VLAN_MAX = 4094;
+/** Untagged frames of a trunk without an access VLAN. */
+const NATIVE_VLAN = 1;
+
+/** Undefined when the configuration has to do with no VLAN. */
+export function readVlans(config: ConfigObject): VlanConfig | undefined {
+  const id = config.integer("vlan", 0, VLAN_MAX) ?? 0;
+  const trunk = readTrunk(config);
+  const preserveDefault = config.boolean("preserveDefaultVlan");
+  const enableFiltering = config.boolean("enableVlanFiltering");
+  const requireFiltering = config.boolean("requireVlanFiltering");
+  if (id === 0 && trunk.length === 0) return undefined;
+  return {
+    access: id || NATIVE_VLAN,
+    accessNamed: id !== 0,
+    trunk,
+    preserveDefault,
+    enableFiltering,
+    requireFiltering,
+  };
+}
+
+function readTrunk(config: ConfigObject): number[] {
+  // The executable's JavaScript has no Set.
+  const wanted: boolean[] = [];
+  for (const item of config.objects("vlanTrunk")) {
+    const first = item.integer("minID", 1, VLAN_MAX);
+    const last = item.integer("maxID", 1, VLAN_MAX);
+    const single = item.integer("id", 1, VLAN_MAX);
+    if ((first === undefined) !== (last === undefined)) {
+      throw item.fault(first === undefined ? "minID" : "maxID", "given too: a range has minID and maxID");
+    }
+    if (first !== undefined && last !== undefined) {
+      if (last < first) throw new CniError(INVALID_CONFIG, `"vlanTrunk": minID ${first} is greater than maxID ${last}`);
+      for (let id = first; id <= last; id++) wanted[id] = true;
+    }
+    if (single !== undefined) wanted[single] = true;
+  }
+  return wanted.flatMap((is, id) => (is ? [id] : []));
+}

@@ -1,0 +1,119 @@
+/** Steps of an ADD that put the port, and the gateway, into their VLANs. */
+
+import { OWN_NETNS } from "../host/host.ts";
+import { createVethPair, enableVlanFiltering } from "../netlink/bridge.ts";
+import { addAccessVlan, addTrunkVlans, deleteVlan, rangesOf } from "../netlink/bridge-vlan.ts";
+import { EEXIST, ENOENT, EOPNOTSUPP } from "../netlink/errno.ts";
+import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
+import { CniError, INVALID_CONFIG, KERNEL_FEATURE_MISSING } from "../protocol/cni-error.ts";
+import type { Step } from "../protocol/steps.ts";
+import { type AddState, made } from "./add-state.ts";
+import { hostInterfaceName } from "./attachment.ts";
+import { deleteIfPresent, findBridge } from "./bridge-steps.ts";
+import type { VlanConfig } from "./vlan-config.ts";
+
+/** VLANs of a port isolate only on a bridge that filters. */
+export const requireFiltering: Step<AddState> = {
+  name: "look at the bridge's VLAN filtering",
+  apply(state) {
+    const { node, call, config } = state;
+    const bridge = made(state.bridge, "the bridge");
+    const vlans = vlansOf(state);
+    if (bridge.bridgeVlans?.filtering === undefined) throw kernelLacksFiltering("");
+    if (bridge.bridgeVlans.filtering) return;
+    if (vlans.enableFiltering) {
+      node.run(enableVlanFiltering(node.batch(), bridge.index));
+      state.bridge = made(findBridge(node, config.bridge), "the bridge");
+      return;
+    }
+    const fix = `ip link set ${bridge.name} type bridge vlan_filtering 1`;
+    if (vlans.requireFiltering) {
+      throw new CniError(
+        INVALID_CONFIG,
+        `bridge ${bridge.name} does not filter VLANs, so they would isolate nothing: run "${fix}" or set "enableVlanFiltering"`,
+      );
+    }
+    call.warn(`bridge ${bridge.name} does not filter VLANs, so they isolate nothing: run "${fix}"`);
+  },
+};
+
+export const setPortVlans: Step<AddState> = {
+  name: "set the port's VLANs",
+  apply(state) {
+    const { node } = state;
+    const [answer] = node.run(getLink(node.batch(), made(state.portName, "the veth pair")));
+    const port = made(linkOf(answer), "the veth pair");
+    putIntoVlans(state, port, vlansOf(state));
+  },
+};
+
+/** The gateway's interface is one end of a veth pair whose other end is an access port of the VLAN. */
+export const makeVlanGateway: Step<AddState> = {
+  name: "make the gateway's interface in the VLAN",
+  apply(state) {
+    const { node, attachment } = state;
+    const bridge = made(state.bridge, "the bridge");
+    const vlans = vlansOf(state);
+    const name = `${bridge.name}.${vlans.access}`;
+    state.vlanGateway = linkOf(node.transact(getLink(node.batch(), name))[0]);
+    if (state.vlanGateway !== undefined) return;
+    const hostName = hostInterfaceName({ ...attachment, containerId: "gateway", ifname: name });
+    const netns = state.call.host.openNetns("/proc/self/ns/net");
+    const pair = { hostName, master: bridge.index, peerName: name, netns, peerMac: undefined, mtu: bridge.mtu };
+    const [created] = node.transact(createVethPair(node.batch(), pair));
+    state.call.host.close(netns);
+    if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
+    state.vlanGatewayCreated = created?.error === undefined;
+    const [port, gateway] = node.run(getLink(getLink(node.batch(), hostName), name));
+    if (state.vlanGatewayCreated) {
+      putIntoVlans(state, made(linkOf(port), "the gateway's port"), { ...vlans, trunk: [] });
+    }
+    node.run(setLinkUp(setLinkUp(node.batch(), hostName), name));
+    state.vlanGateway = made(linkOf(gateway), "the gateway's interface");
+  },
+  undo({ node, vlanGateway, vlanGatewayCreated }) {
+    if (vlanGatewayCreated && vlanGateway !== undefined) deleteIfPresent(node, vlanGateway.index);
+  },
+};
+
+/** In the order of the reference: what comes later wins for a VLAN that is both. */
+function putIntoVlans({ node, bridge }: AddState, port: Link, vlans: VlanConfig): void {
+  const defaultVlan = bridge?.bridgeVlans?.defaultVlan ?? 0;
+  const batch = node.batch();
+  if (!vlans.preserveDefault && defaultVlan !== 0) deleteVlan(batch, port.index, defaultVlan);
+  const firstAdd = batch.operations.length;
+  if (vlans.accessNamed) addAccessVlan(batch, port.index, vlans.access);
+  if (vlans.trunk.length > 0) addTrunkVlans(batch, port.index, rangesOf(vlans.trunk));
+  if (!vlans.accessNamed) addAccessVlan(batch, port.index, vlans.access);
+  for (const [i, { error }] of node.transact(batch).entries()) {
+    if (error === undefined || (i < firstAdd && error.errno === ENOENT)) continue;
+    if (error.errno === EOPNOTSUPP) throw kernelLacksFiltering(error.message);
+    throw error;
+  }
+}
+
+export function kernelLacksFiltering(details: string): CniError {
+  return new CniError(
+    KERNEL_FEATURE_MISSING,
+    '"vlan" and "vlanTrunk" need CONFIG_BRIDGE_VLAN_FILTERING in the node\'s kernel, which lacks it',
+    details,
+  );
+}
+
+function vlansOf({ config }: AddState): VlanConfig {
+  return made(config.vlans, "the VLAN configuration");
+}
+
+/** Keeps the container's interface from sending anything of its own. */
+export const keepQuiet: Step<AddState> = {
+  name: "keep the container's interface quiet",
+  apply({ call, netns, attachment }) {
+    const path = `/proc/sys/net/ipv6/conf/${attachment.ifname}/disable_ipv6`;
+    try {
+      call.host.readFile(OWN_NETNS, "/proc/sys/net/ipv6/conf/all/disable_ipv6");
+    } catch {
+      return;
+    }
+    call.host.writeFile(netns, path, "1");
+  },
+};
