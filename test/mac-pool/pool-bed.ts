@@ -3,7 +3,6 @@
  * rights and the webhook configuration that the operator renders, behind a TCP balancer in the place of the Service.
  */
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
 import { MAC_CLAIM_CRD, MAC_POOL_CRD } from "../../src/api/crds.ts";
@@ -25,6 +24,7 @@ import { type ControlPlane, startControlPlane } from "../cluster/control-plane/c
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { Balancer } from "./balancer.ts";
 import { eventually } from "./eventually.ts";
+import { freePort } from "./free-port.ts";
 import { machine } from "./machines.ts";
 
 export const POOL_NAMESPACE = "pool-system";
@@ -193,6 +193,19 @@ export class PoolBed implements AsyncDisposable {
     this.#balancer.remove(replica.httpsPort);
   }
 
+  /** SIGSTOP, as a node that hangs: its connections stay open. New ones go elsewhere, as after a failed probe. */
+  pauseReplica(name: string): void {
+    const { component, httpsPort } = this.#running(name);
+    this.#balancer.remove(httpsPort);
+    component.process.kill("SIGSTOP");
+  }
+
+  resumeReplica(name: string): void {
+    const { component, httpsPort } = this.#running(name);
+    component.process.kill("SIGCONT");
+    this.#balancer.add(httpsPort);
+  }
+
   /** SIGTERM, as a rolling update. Resolves with the exit code. */
   async stopReplica(name: string): Promise<number | null> {
     const replica = this.#running(name);
@@ -280,14 +293,6 @@ async function createAny(client: KubeClient, object: KubeObject): Promise<void> 
   );
   if (resource === undefined) throw new Error(`no resource for ${object.apiVersion} ${object.kind}`);
   await client.create(resource as never, object as never);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 function base64(text: string): string {

@@ -1,0 +1,137 @@
+/**
+ * `npm run soak:mac-pool -- [--minutes N] [--seed N]`: two replicas of the MAC pool on a real API server, VMs and pods
+ * that come and go as fast as it takes them, replicas killed and stopped at random, the API server restarted twice.
+ *
+ * What counts is computed by an auditor from the API server's watches and never from the pool: objects that had one
+ * address at the same time, and addresses that stay claimed after their last holder is gone. The last line of stdout is
+ * JSON. Exits 0 when both are 0 and every refusal had a reason, 1 when not, 2 for a wrong argument.
+ */
+
+import { parseArgs } from "node:util";
+import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../../src/api/names.ts";
+import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
+import { PENDING_MS } from "../../../src/mac-pool/core/limits.ts";
+import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
+import { macsOf } from "../machines.ts";
+import { PoolBed } from "../pool-bed.ts";
+import { Auditor } from "./auditor.ts";
+import { Faults } from "./faults.ts";
+import { Workload } from "./workload.ts";
+
+const WORKERS = 6;
+const PODS = "soak-pods";
+const DEFAULT_MINUTES = 10;
+const QUARANTINE_SECONDS = 2;
+/** After the last call: the deadline of what never came to be, the rest, and a look of the leader on top. */
+const SETTLE_MS = PENDING_MS + QUARANTINE_SECONDS * 1000 + 60_000;
+const SETTLE_POLL_MS = 1_000;
+const REPLICAS = ["one", "two"];
+
+async function main(): Promise<number> {
+  const options = readArguments();
+  if (options === undefined) return 2;
+  const { minutes, seed } = options;
+  const log = (line: string): void => console.error(line);
+  log(`seed ${seed}, ${minutes} minutes`);
+  await using bed = await PoolBed.start();
+  for (const [name, labels] of [[PODS, { [POD_WEBHOOK]: "allocate" }]] as const) {
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
+    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
+  }
+  for (const name of REPLICAS) await bed.startReplica(name);
+  const ranges = [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:03:ff" }];
+  await bed.createPool("default", { ranges, quarantineSeconds: QUARANTINE_SECONDS });
+  await bed.registerWebhooks();
+
+  const auditing = new AbortController();
+  const auditor = new Auditor(bed.admin);
+  const following = [
+    auditor.follow(KINDS.virtualMachines, machineMacs, auditing.signal),
+    auditor.follow(KINDS.pods, podMacs, auditing.signal),
+  ];
+  const loadMs = minutes * 60_000;
+  const loading = AbortSignal.timeout(loadMs);
+  const workloads = Array.from({ length: WORKERS }, (_, index) => {
+    const names = { machineNamespace: "default", podNamespace: PODS };
+    return new Workload(`w${index}`, { client: bed.admin, random: randomFrom(seed + index + 1), ...names });
+  });
+  const restartsAtMs = [loadMs / 3, (loadMs * 2) / 3];
+  const faults = new Faults({ bed, replicas: REPLICAS, random: randomFrom(seed), restartsAtMs, log });
+  await Promise.all([faults.run(loading), ...workloads.map((workload) => workload.run(loading))]);
+  log("waiting for what is left to settle");
+  const leaked = await settle(bed, auditor);
+  auditing.abort();
+  await Promise.all(following);
+
+  const sum = (count: (workload: Workload) => number) => workloads.reduce((total, each) => total + count(each), 0);
+  const duplicates = auditor.duplicates();
+  const unexplained = workloads.flatMap((workload) => workload.unexplained);
+  for (const line of [...duplicates, ...leaked, ...unexplained]) log(line);
+  const result = {
+    seed,
+    allocations: sum(({ allocations }) => allocations),
+    duplicates: duplicates.length,
+    leaks: leaked.length,
+    denials: sum(({ denials }) => denials),
+    failedCalls: sum(({ failedCalls }) => failedCalls),
+    kills: faults.kills,
+    stops: faults.stops,
+    restarts: faults.restarts,
+  };
+  console.log(JSON.stringify(result));
+  return duplicates.length + leaked.length + unexplained.length === 0 ? 0 : 1;
+}
+
+/** Waits until the claims are those of the objects that live, both ways; what still differs at the end is the answer. */
+async function settle(bed: PoolBed, auditor: Auditor): Promise<string[]> {
+  const endMs = performance.now() + SETTLE_MS;
+  for (;;) {
+    const claimed = new Map((await bed.claims()).map(({ spec, status }) => [spec.mac, status?.phase ?? "no phase"]));
+    const present = auditor.present();
+    const left = [
+      ...[...claimed]
+        .filter(([mac]) => !present.has(mac))
+        .map(([mac, phase]) => `${mac} is claimed (${phase}) for nobody`),
+      ...[...present].filter((mac) => !claimed.has(mac)).map((mac) => `${mac} is held without a claim`),
+    ];
+    if (left.length === 0 || performance.now() > endMs) return left;
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_POLL_MS));
+  }
+}
+
+function machineMacs(vm: KubeObject): string[] {
+  return macsOf(vm).filter((mac) => mac !== undefined);
+}
+
+function podMacs(pod: KubeObject): string[] {
+  const text = pod.metadata.annotations?.[NETWORKS_ANNOTATION];
+  const networks: { mac?: string }[] = text === undefined ? [] : JSON.parse(text);
+  return networks.flatMap(({ mac }) => (mac === undefined ? [] : [mac]));
+}
+
+/** A small generator (mulberry32), so that a seed gives the same run of decisions. */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function readArguments(): { readonly minutes: number; readonly seed: number } | undefined {
+  const usage = "usage: npm run soak:mac-pool -- [--minutes N] [--seed N]";
+  try {
+    const { values } = parseArgs({ options: { minutes: { type: "string" }, seed: { type: "string" } } });
+    const minutes = Number(values.minutes ?? DEFAULT_MINUTES);
+    const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+    if (minutes > 0 && Number.isInteger(seed)) return { minutes, seed };
+    console.error(`--minutes has to be above 0 and --seed a whole number\n${usage}`);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  }
+  return undefined;
+}
+
+process.exitCode = await main();

@@ -1,0 +1,67 @@
+import { parseMac } from "../../../src/api/mac.ts";
+import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
+import type { AdmissionRequest } from "../../../src/kube/admission/admission-server.ts";
+import { systemClock } from "../../../src/kube/clock.ts";
+import { silentLog } from "../../../src/kube/log.ts";
+import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
+import { Segments } from "../../../src/mac-pool/core/segments.ts";
+import { ClaimLedger } from "../../../src/mac-pool/ledger/claim-ledger.ts";
+import { StartGate } from "../../../src/mac-pool/ledger/start-gate.ts";
+import type { AdmissionParts, Decision } from "../../../src/mac-pool/webhooks/decision.ts";
+import { reviewGuest } from "../../../src/mac-pool/webhooks/guest-review.ts";
+import { MemoryClaimStore } from "../memory-claim-store.ts";
+
+/** The production reviews on claims in memory. */
+
+export const { signal } = new AbortController();
+
+export function reviewParts(store = new MemoryClaimStore(), conflictPolicy: ConflictPolicy = "Deny"): AdmissionParts {
+  const index = new PoolIndex();
+  const [start, end] = [parseMac("020000000000"), parseMac("0200000fffff")];
+  if (start === undefined || end === undefined) throw new Error("no range");
+  index.setPool({
+    name: "default",
+    segments: new Segments([{ start, end }]),
+    namespaceSelector: undefined,
+    conflictPolicy,
+    quarantineMs: 60_000,
+    createdAtMs: 0,
+  });
+  const random = () => 0;
+  const ledger = new ClaimLedger({ store, index, clock: systemClock, random, log: silentLog, onGranted: () => {} });
+  const namespaces = { labelsOf: async (name: string) => (name === "gone" ? undefined : {}) };
+  const starts = new StartGate({ store, isRunning: async () => false, clock: systemClock });
+  return { ledger, starts, isReceiver: () => false, index, namespaces, log: silentLog };
+}
+
+export function reviewRequest(kind: string, object: unknown, more: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    uid: "1",
+    kind: { group: "", version: "v1", kind },
+    resource: { group: "", version: "v1", resource: "" },
+    operation: "CREATE",
+    name: "web",
+    namespace: "default",
+    object: object as AdmissionRequest["object"],
+    oldObject: null,
+    dryRun: false,
+    userInfo: {},
+    ...more,
+  };
+}
+
+/** A VM whose interface `a` is on a multus network. */
+export const vm = (interfaces: unknown, more: object = {}): object => ({
+  metadata: { name: "web", namespace: "default", ...more },
+  spec: {
+    template: {
+      spec: { domain: { devices: { interfaces } }, networks: [{ name: "a", multus: { networkName: "n" } }] },
+    },
+  },
+});
+
+export const review = (
+  object: unknown,
+  more: Partial<AdmissionRequest> = {},
+  parts = reviewParts(),
+): Promise<Decision> => reviewGuest("VirtualMachine", reviewRequest("VirtualMachine", object, more), parts, signal);
