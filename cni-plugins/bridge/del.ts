@@ -57,7 +57,9 @@ function deletePair(node: NetlinkSocket, attachment: Attachment): void {
   for (const name of portNames(attachment)) getLink(batch, name);
   for (const answer of node.transact(batch)) {
     const link = linkOf(answer);
-    if (link?.kind === "veth" && link.alias === alias) deleteIfPresent(node, link.index);
+    if (link?.kind !== "veth") continue;
+    // An ADD that was killed at once left it unnamed, and never brought it up.
+    if (link.alias === alias || (link.alias === "" && !link.up)) deleteIfPresent(node, link.index);
   }
 }
 

@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "./host-file.ts";
 
@@ -21,6 +21,8 @@ export interface AttachmentRecord {
 /** The plugins' own names are `CONTAINER~INTERFACE~PLUGIN.json`; others are being written. */
 const RECORD_FILE = /^[^.~][^~]*~[^~]+~[a-z]+\.json$/;
 
+const HALF_WRITTEN = ".json.tmp";
+
 /** All that can be understood; none when the directory is not there. */
 export async function readRecords(directory: string): Promise<AttachmentRecord[]> {
   const records: AttachmentRecord[] = [];
@@ -30,6 +32,16 @@ export async function readRecords(directory: string): Promise<AttachmentRecord[]
     if (record !== undefined) records.push(record);
   }
   return records;
+}
+
+/** What plugins that were killed had begun to write before the time given (ms since the epoch): nothing was made yet. */
+export async function removeHalfWritten(directory: string, beforeMs: number): Promise<void> {
+  for (const file of await namesIn(directory)) {
+    if (!file.endsWith(HALF_WRITTEN)) continue;
+    const path = join(directory, file);
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && found.mtimeMs <= beforeMs) await rm(path, { force: true });
+  }
 }
 
 export function parseRecord(file: string, text: string): AttachmentRecord | undefined {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../kube/clock.ts";
 import type { Log } from "../kube/log.ts";
-import { type AttachmentRecord, readRecords } from "./attachment-record.ts";
+import { type AttachmentRecord, readRecords, removeHalfWritten } from "./attachment-record.ts";
 import { isNetnsGone } from "./netns-path.ts";
 import { callDel } from "./plugin-call.ts";
 
@@ -74,6 +74,7 @@ export class Reaper {
       else if (!(await this.#reap(record))) missed.set(record.file, clock.monotonicMs());
     }
     this.#missedAtMs = missed;
+    await removeHalfWritten(recordDirectory, clock.now() - this.#graceMs);
     return missed.size;
   }
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -124,6 +124,17 @@ describe("the reaper", () => {
     await record({ plugin: "../../bin/sh" }, "c4~net1~bridge.json");
     await reap();
     expect(outcomes).toEqual([]);
+  });
+
+  it("removes what a killed plugin had begun to write, once it is no longer being written", async () => {
+    const file = "c1~net1~bridge.json.tmp";
+    await record({}, file);
+    await reaper().pass();
+    expect(await readdir(records)).toEqual([file]);
+    const longAgo = new Date(Date.now() - 2 * GRACE_MS);
+    await utimes(join(records, file), longAgo, longAgo);
+    await reaper().pass();
+    expect(await readdir(records)).toEqual([]);
   });
 
   it("has nothing to do where no plugin ever ran", async () => {
