@@ -125,8 +125,8 @@ export class PoolBed implements AsyncDisposable {
     });
   }
 
-  /** Starts a replica and waits until it is ready. */
-  async startReplica(name: string): Promise<void> {
+  /** Starts a replica and waits until it is ready. Resolves with its process ID. */
+  async startReplica(name: string): Promise<number> {
     const [httpsPort, healthPort] = [await freePort(), await freePort()];
     const kubeconfig = join(this.controlPlane.directory, `${name}.kubeconfig`);
     await writeFile(kubeconfig, this.#kubeconfig(), { mode: 0o600 });
@@ -154,6 +154,7 @@ export class PoolBed implements AsyncDisposable {
       return answer?.status === 200;
     });
     this.#balancer.add(httpsPort);
+    return component.process.pid ?? 0;
   }
 
   /** A replica in this process, with a clock of the test's. Ends with `running`, once the signal aborts. */

@@ -102,6 +102,10 @@ describe("objects that run, on a real API server", () => {
     );
     await setStatus(instance, { phase: "Succeeded" });
     await stop(instance);
+    // A VM that is stopped keeps its address.
+    expect((await bed.claim("02:5d:1c:00:01:01"))?.status).toMatchObject({
+      owners: [{ name: "deny-a" }, { name: "deny-b" }],
+    });
     // The start counts for as long as a request can live, whatever became of it.
     expect(await started(b)).toContain("running or starting");
     expect(await started(a)).toBe("started");

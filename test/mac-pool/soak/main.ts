@@ -39,7 +39,7 @@ async function main(): Promise<number> {
     await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
   }
   for (const name of REPLICAS) await bed.startReplica(name);
-  const ranges = [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:03:ff" }];
+  const ranges = [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:3f:ff" }];
   await bed.createPool("default", { ranges, quarantineSeconds: QUARANTINE_SECONDS });
   await bed.registerWebhooks();
 

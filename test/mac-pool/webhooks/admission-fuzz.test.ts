@@ -10,8 +10,8 @@ import { routeWebhooks } from "../../../src/mac-pool/webhooks/routes.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { reviewParts, reviewRequest, signal } from "./review-bed.ts";
 
-/** Objects sent; the goal is 100,000, which takes a minute. */
-const OBJECTS = Number(process.env.FUZZ_OBJECTS ?? 6_000);
+/** Objects sent; the goal is 100,000, which takes ten seconds. */
+const OBJECTS = Number(process.env.FUZZ_OBJECTS ?? 20_000);
 const KINDS = ["Pod", "VirtualMachine", "VirtualMachineInstance"];
 
 /** JSON values with the fields that are looked at more likely than others. */

@@ -1,0 +1,78 @@
+/**
+ * Child process of the MAC pool's benchmark: an HTTPS server that answers AdmissionReviews. `echo` is bare Node and says
+ * yes to whatever it parses; `pool` is our server with the production webhooks on claims in memory. Tells its port.
+ */
+
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { Registry } from "prom-client";
+import { parseMac } from "../../src/api/mac.ts";
+import type { MACClaim } from "../../src/api/mac-claim.ts";
+import { systemClock } from "../../src/kube/clock.ts";
+import { HttpServer } from "../../src/kube/http/server.ts";
+import { silentLog } from "../../src/kube/log.ts";
+import { PoolIndex } from "../../src/mac-pool/core/pool-index.ts";
+import { Segments } from "../../src/mac-pool/core/segments.ts";
+import { ClaimLedger } from "../../src/mac-pool/ledger/claim-ledger.ts";
+import type { ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
+import { StartGate } from "../../src/mac-pool/ledger/start-gate.ts";
+import { PoolMetrics } from "../../src/mac-pool/metrics.ts";
+import { routeWebhooks } from "../../src/mac-pool/webhooks/routes.ts";
+
+const memoryStore = (): ClaimStore => ({
+  /** An API server that grants every write at once. */
+  create: async (claim: MACClaim) => claim,
+  update: async (claim: MACClaim) => claim,
+  read: async () => undefined,
+  remove: async () => {},
+});
+
+const [, , side = "echo", certFile = "", keyFile = ""] = process.argv;
+const pair = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+const port = side === "echo" ? await echo() : await pool();
+process.send?.({ port });
+process.on("disconnect", () => process.exit(0));
+
+function echo(): Promise<number> {
+  const server = createServer(pair, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { request: asked } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+      const body = JSON.stringify({
+        apiVersion: "admission.k8s.io/v1",
+        kind: "AdmissionReview",
+        response: { uid: asked.uid, allowed: true },
+      });
+      response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
+      response.end(body);
+    });
+  });
+  return new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+async function pool(): Promise<number> {
+  const index = new PoolIndex();
+  const [start, end] = [parseMac("020000000000"), parseMac("02ffffffffff")];
+  if (start === undefined || end === undefined) throw new Error("no range");
+  index.setPool({
+    name: "default",
+    segments: new Segments([{ start, end }]),
+    namespaceSelector: undefined,
+    conflictPolicy: "Deny",
+    quarantineMs: 60_000,
+    createdAtMs: 0,
+  });
+  const store = memoryStore();
+  const clock = systemClock;
+  const ledger = new ClaimLedger({ store, index, clock, random: Math.random, log: silentLog, onGranted: () => {} });
+  const starts = new StartGate({ store, isRunning: async () => false, clock });
+  const namespaces = { labelsOf: async () => ({}) };
+  const parts = { ledger, starts, isReceiver: () => false, index, namespaces, log: silentLog };
+  const server = new HttpServer({ port: 0, host: "127.0.0.1", tls: () => pair });
+  routeWebhooks(server, parts, new PoolMetrics(new Registry(), index, () => undefined), clock);
+  return server.listen();
+}
