@@ -51,6 +51,15 @@ export function removeRecord(host: Host, portName: string): void {
   }
 }
 
+/** What an ADD that was killed had begun to write; a whole record under the name is somebody else's. */
+export function removeHalfWrittenRecord(host: Host, portName: string): void {
+  try {
+    host.readFile(OWN_NETNS, recordPath(portName));
+  } catch {
+    removeRecord(host, portName);
+  }
+}
+
 function recordPath(portName: string): string {
   return `${RECORD_DIRECTORY}/${portName}.json`;
 }

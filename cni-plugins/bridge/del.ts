@@ -9,7 +9,7 @@ import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { runDelegate } from "../protocol/delegate.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
-import { type AttachmentRecord, readRecord, removeRecord } from "./attachment-record.ts";
+import { type AttachmentRecord, readRecord, removeHalfWrittenRecord, removeRecord } from "./attachment-record.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
 import { removeIptablesMasquerade } from "./masquerade-iptables.ts";
 import { removeNftMasquerade } from "./masquerade-nftables.ts";
@@ -77,6 +77,9 @@ function removeRules(call: Call, leftovers: Leftovers, attempt: (action: () => v
       removeRecord(host, name);
     });
     return;
+  }
+  if (leftovers.spoofCheck || leftovers.masquerade) {
+    for (const name of portNames(request)) removeHalfWrittenRecord(host, name);
   }
   if (leftovers.spoofCheck) {
     attempt(() => tolerant(call, () => removeSpoofCheck(openNetfilter(host), request, undefined)));
