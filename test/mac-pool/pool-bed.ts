@@ -26,12 +26,18 @@ import { Balancer } from "./balancer.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { machine } from "./machines.ts";
+import { tokenKubeconfig } from "./token-kubeconfig.ts";
 
 export const POOL_NAMESPACE = "pool-system";
 const TOKEN_SECONDS = 3600;
 /** A test that puts the clock forward does not want to lose the lease by it. */
 const PATIENT_LEASE = { leaseDurationMs: 86_400_000, renewDeadlineMs: 43_200_000, retryPeriodMs: 2_000 };
 const MAIN = join(import.meta.dirname, "../../src/mac-pool/main.ts");
+
+export interface PoolBedOptions {
+  readonly kubevirt?: boolean;
+  readonly apiServerArguments?: readonly string[];
+}
 
 interface Running {
   readonly component: Component;
@@ -61,8 +67,8 @@ export class PoolBed implements AsyncDisposable {
     this.#serving = serving;
   }
 
-  static async start(options: { readonly kubevirt?: boolean } = {}): Promise<PoolBed> {
-    const controlPlane = await startControlPlane();
+  static async start(options: PoolBedOptions = {}): Promise<PoolBed> {
+    const controlPlane = await startControlPlane({ apiServerArguments: options.apiServerArguments ?? [] });
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     const crds = [MAC_POOL_CRD, MAC_CLAIM_CRD, ...(options.kubevirt === false ? [] : kubevirtCrds())];
     for (const crd of crds) await admin.create(RESOURCES.crds, crd as never);
@@ -268,22 +274,7 @@ export class PoolBed implements AsyncDisposable {
   }
 
   #kubeconfig(): string {
-    return JSON.stringify({
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: [
-        {
-          name: "local",
-          cluster: {
-            server: this.controlPlane.url,
-            "certificate-authority-data": base64(this.controlPlane.authority.certificate),
-          },
-        },
-      ],
-      users: [{ name: "pool", user: { token: this.#token } }],
-      contexts: [{ name: "local", context: { cluster: "local", user: "pool" } }],
-      "current-context": "local",
-    });
+    return tokenKubeconfig(this.controlPlane.url, this.controlPlane.authority.certificate, this.#token);
   }
 }
 
