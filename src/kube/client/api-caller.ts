@@ -23,7 +23,7 @@ export interface Call {
 export interface Answer {
   readonly status: number;
   readonly headers: TransportResponse["headers"];
-  readonly text: string;
+  readonly body: Buffer;
 }
 
 export interface ApiCallerOptions {
@@ -185,7 +185,7 @@ export function refusal(call: Call, answer: Answer): ApiError {
   const retryAfter = answer.headers["retry-after"];
   return apiErrorFrom({
     status: answer.status,
-    body: answer.text,
+    body: answer.body.toString("utf8"),
     retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
     request: `${call.method} ${call.path}`,
   });
@@ -201,10 +201,7 @@ async function readAnswer(response: TransportResponse): Promise<Answer> {
       throw new ConnectionError(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`, { written: true });
     }
   }
-  return { status: response.status, headers: response.headers, text: textOf(chunks, sizeBytes) };
-}
-
-function textOf(chunks: readonly Buffer[], sizeBytes: number): string {
   const [first] = chunks;
-  return (chunks.length === 1 && first ? first : Buffer.concat(chunks, sizeBytes)).toString("utf8");
+  const body = chunks.length === 1 && first ? first : Buffer.concat(chunks, sizeBytes);
+  return { status: response.status, headers: response.headers, body };
 }

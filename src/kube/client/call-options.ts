@@ -11,6 +11,8 @@ export interface SelectOptions extends CallOptions {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly resourceVersion?: string | undefined;
+  /** False leaves them out before the answer is parsed, which saves about half of the time and memory. */
+  readonly managedFields?: boolean | undefined;
 }
 
 export interface ListOptions extends SelectOptions {

@@ -21,7 +21,8 @@ import type {
 import { bodyOf, type Query, requireName, resourcePath, withQuery } from "./paths.ts";
 import { selectQuery, watchQuery, writeQuery } from "./query.ts";
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from "./resource.ts";
-import { parseJson, watchEvents } from "./watch-events.ts";
+import { parseJson, WatchDecoder } from "./watch-decoder.ts";
+import { LIST_DEPTH, withoutManagedFields } from "./without-managed-fields.ts";
 
 export type {
   CallOptions,
@@ -93,11 +94,9 @@ export class KubeClient {
       limit: options.limit ?? PAGE_SIZE,
       ...(next ? { continue: next } : { resourceVersion: options.resourceVersion }),
     };
-    const list = await this.#json<ListObject<T>>({
-      method: "GET",
-      path: resourcePath(resource, { namespace: options.namespace }, query),
-      ...budget(options, LIST_TIMEOUT_MS),
-    });
+    const path = resourcePath(resource, { namespace: options.namespace }, query);
+    const call = { method: "GET", path, ...budget(options, LIST_TIMEOUT_MS) };
+    const list = await this.#json<ListObject<T>>(call, options.managedFields === false ? LIST_DEPTH : undefined);
     const apiVersion = apiVersionOf(resource);
     const items = list.items ?? [];
     for (const item of items as { apiVersion?: string; kind?: string }[]) {
@@ -125,7 +124,17 @@ export class KubeClient {
   ): AsyncGenerator<WatchEvent<T>[], void> {
     const path = resourcePath(resource, { namespace: options.namespace }, watchQuery(options));
     const response = await this.#caller.stream({ method: "GET", path, signal: options.signal });
-    yield* watchEvents(response.body, `GET ${path}`);
+    const decoder = new WatchDecoder<T>(`GET ${path}`, options.managedFields ?? true);
+    for await (const chunk of response.body) {
+      const { events, error } = decoder.decode(chunk);
+      if (events.length > 0) {
+        yield events;
+      }
+      if (error !== undefined) {
+        throw error;
+      }
+    }
+    decoder.end();
   }
 
   /** `metadata.name` or `metadata.generateName` says what it will be called. */
@@ -231,7 +240,7 @@ export class KubeClient {
     return {
       status: answer.status,
       headers: answer.headers,
-      body: isJson ? parseJson(answer.text, path) : answer.text,
+      body: isJson ? parseJson(answer.body, path) : answer.body.toString("utf8"),
     };
   }
 
@@ -255,12 +264,14 @@ export class KubeClient {
     return this.#json({ method, path: resourcePath(resource, target, query), headers, body, ...budget(options) });
   }
 
-  async #json<A>(call: Call): Promise<A> {
+  /** `without`: where managedFields are to be cut out, see `withoutManagedFields`. */
+  async #json<A>(call: Call, without?: number): Promise<A> {
     const answer = await this.#caller.call(call);
     if (answer.status >= 400) {
       throw refusal(call, answer);
     }
-    return parseJson<A>(answer.text, `${call.method} ${call.path}`);
+    const { body } = answer;
+    return parseJson<A>(without ? withoutManagedFields(body, without) : body, `${call.method} ${call.path}`);
   }
 }
 

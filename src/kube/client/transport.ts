@@ -11,7 +11,7 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Longest silence inside the body; 0 for none. */
+  /** Longest silence before and inside the body; 0 for no limit inside. */
   readonly idleTimeoutMs: number;
 }
 
@@ -61,6 +61,7 @@ export class Transport {
         headers: { ...request.headers, ...headers },
         body: request.body ?? null,
         bodyTimeout: request.idleTimeoutMs,
+        headersTimeout: Math.min(HEADERS_TIMEOUT_MS, request.idleTimeoutMs || HEADERS_TIMEOUT_MS),
       },
       reader,
     );
@@ -87,7 +88,6 @@ export class Transport {
         pipelining: 1,
         allowH2: false,
         connect: { ...tls, timeout: CONNECT_TIMEOUT_MS, keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS },
-        headersTimeout: HEADERS_TIMEOUT_MS,
         keepAliveTimeout: KEEP_ALIVE_MS,
         keepAliveMaxTimeout: KEEP_ALIVE_MS,
       });

@@ -73,8 +73,9 @@ export class Informer<T extends KubeObject> {
       client,
       resource,
       selection: { namespace, labelSelector, fieldSelector },
-      transform: options.transform ?? dropManagedFields,
+      transform: options.transform,
       initialQuietMs: this.#rules.initialQuietMs,
+      pageSize: this.#rules.pageSize,
       clock: this.#clock,
       metrics: this.#metrics,
     });
@@ -229,12 +230,6 @@ export class Informer<T extends KubeObject> {
     this.#log[expected ? "debug" : "warn"]({ err: error, failures: this.#state.failures + 1 }, `${doing} failed`);
     return fault;
   }
-}
-
-/** Half of the memory of small objects, and nobody reads them; a write without them leaves the server's alone. */
-export function dropManagedFields<T extends KubeObject>(object: T): T {
-  delete (object.metadata as { managedFields?: unknown }).managedFields;
-  return object;
 }
 
 function faultOf(error: unknown): Fault {

@@ -1,5 +1,5 @@
-import { apiErrorFromEvent } from "../client/api-error.ts";
-import type { KubeClient, SelectOptions, WatchEvent, WatchOptions } from "../client/client.ts";
+import { type ApiError, apiErrorFromEvent } from "../client/api-error.ts";
+import type { KubeClient, SelectOptions, WatchEvent } from "../client/client.ts";
 import type { KubeObject, Resource } from "../client/resource.ts";
 import type { Clock } from "../clock.ts";
 import type { InformerMetrics } from "./informer-metrics.ts";
@@ -10,8 +10,10 @@ export interface ObjectSourceOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
   readonly selection: Pick<SelectOptions, "namespace" | "labelSelector" | "fieldSelector">;
-  readonly transform: (object: T) => T;
+  /** Gets the object as the server sent it. Without one managedFields are left out. */
+  readonly transform: ((object: T) => T) | undefined;
   readonly initialQuietMs: number;
+  readonly pageSize: number;
   readonly clock: Clock;
   readonly metrics: InformerMetrics | undefined;
 }
@@ -19,41 +21,60 @@ export interface ObjectSourceOptions<T extends KubeObject> {
 /** Lists and watches as the reflector wants it, and gives what comes as its inputs. Throws what the client throws. */
 export class ObjectSource<T extends KubeObject> {
   readonly #options: ObjectSourceOptions<T>;
+  readonly #transform: (object: T) => T;
+  readonly #what: SelectOptions;
 
   constructor(options: ObjectSourceOptions<T>) {
     this.#options = options;
+    this.#transform = options.transform ?? ((object) => object);
+    this.#what = { ...options.selection, managedFields: options.transform !== undefined };
   }
 
   async page(effect: Extract<Effect, { type: "list" }>, signal: AbortSignal): Promise<Input<T>> {
-    const { client, resource, selection, transform, metrics } = this.#options;
-    const limit = effect.paged ? undefined : 0;
-    const page = await client.page(resource, { ...selection, limit, signal }, effect.next);
+    const { client, resource, metrics, pageSize } = this.#options;
+    const limit = effect.paged ? pageSize : 0;
+    const page = await client.page(resource, { ...this.#what, limit, signal }, effect.next);
     metrics?.listed();
     const { resourceVersion } = page;
-    const items = page.items.map(transform);
+    const items = page.items.map(this.#transform);
     return page.continue
       ? { type: "page", items, resourceVersion, next: page.continue }
       : { type: "page", items, resourceVersion };
   }
 
   async *watch(effect: Extract<Effect, { type: "watch" }>, signal: AbortSignal): AsyncGenerator<Input<T>[], void> {
+    const { client, resource } = this.#options;
     const { resourceVersion, timeoutSeconds } = effect;
-    for await (const events of this.#events({ resourceVersion, timeoutSeconds }, signal)) {
-      yield events.map((event) => this.#input(event));
+    const options = { ...this.#what, resourceVersion, timeoutSeconds, signal };
+    for await (const events of client.watchBatches(resource, options)) {
+      const { good, error } = this.#untilError(events);
+      yield good.map((event) => this.#input(event));
+      if (error) {
+        throw error;
+      }
     }
   }
 
   /** Every object first, then what happens. A server that sends nothing for a while has not understood. */
   async *stream(effect: Extract<Effect, { type: "stream" }>, signal: AbortSignal): AsyncGenerator<Input<T>[], void> {
-    const { transform } = this.#options;
-    const { timeoutSeconds } = effect;
+    const { client, resource } = this.#options;
     const initial = new InitialEvents<T>();
     const guard = this.#guard(initial, signal);
+    const { timeoutSeconds } = effect;
+    const options = { ...this.#what, timeoutSeconds, sendInitialEvents: true, signal: guard.signal };
     try {
-      for await (const events of this.#events({ timeoutSeconds, sendInitialEvents: true }, guard.signal)) {
-        yield events.flatMap((event) => (initial.ended ? [this.#input(event)] : initial.take(event, transform)));
+      for await (const events of client.watchBatches(resource, options)) {
+        const { good, error } = this.#untilError(events);
         if (initial.ended) {
-          guard.cancel();
+          yield good.map((event) => this.#input(event));
+        } else {
+          yield good.flatMap((event) => (initial.ended ? [this.#input(event)] : initial.take(event, this.#transform)));
+          if (initial.ended) {
+            guard.cancel();
+          }
+        }
+        if (error) {
+          throw error;
         }
       }
     } finally {
@@ -61,29 +82,24 @@ export class ObjectSource<T extends KubeObject> {
     }
   }
 
-  async *#events(
-    options: Pick<WatchOptions, "resourceVersion" | "timeoutSeconds" | "sendInitialEvents">,
-    signal: AbortSignal,
-  ): AsyncGenerator<WatchEvent<T>[], void> {
-    const { client, resource, selection, metrics } = this.#options;
-    for await (const events of client.watchBatches(resource, { ...selection, ...options, signal })) {
-      const failed = events.findIndex((event) => event.type === "ERROR");
-      const good = failed < 0 ? events : events.slice(0, failed);
-      for (const event of good) {
-        metrics?.watched(event.type);
-      }
-      yield good;
-      if (failed >= 0) {
-        throw apiErrorFromEvent(events[failed]?.object, `watch of ${resource.plural}`);
-      }
+  /** The events before an ERROR event, and the error it carries. */
+  #untilError(events: readonly WatchEvent<T>[]): { good: readonly WatchEvent<T>[]; error?: ApiError } {
+    const { resource, metrics } = this.#options;
+    const failed = events.findIndex((event) => event.type === "ERROR");
+    const good = failed < 0 ? events : events.slice(0, failed);
+    for (const event of good) {
+      metrics?.watched(event.type);
     }
+    return failed < 0
+      ? { good }
+      : { good, error: apiErrorFromEvent(events[failed]?.object, `watch of ${resource.plural}`) };
   }
 
   #input({ type, object }: WatchEvent<T>): Input<T> {
     if (type === "BOOKMARK") {
       return { type: "bookmark", resourceVersion: object.metadata.resourceVersion ?? "" };
     }
-    return { type: "event", event: type === "DELETED" ? "remove" : "put", object: this.#options.transform(object) };
+    return { type: "event", event: type === "DELETED" ? "remove" : "put", object: this.#transform(object) };
   }
 
   /** A signal that aborts with the caller's, or when no initial event came for too long. */

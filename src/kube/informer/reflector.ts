@@ -6,10 +6,11 @@
  *     stream     -> swap the store when its initial events are complete -> the same stream goes on as a watch
  *
  * A stream is a watch with `sendInitialEvents` (WatchList). A server that refuses it or does not understand it is listed.
- * Imports the backoff only.
+ * Imports the backoff and the order of versions only.
  */
 import type { KubeObject } from "../client/resource.ts";
 import { type Backoff, backoffMs } from "../queue/backoff.ts";
+import { isOlder } from "./resource-version.ts";
 
 export interface ReflectorState<T> {
   /** What came so far of a list or of initial events that are not complete; a later object replaces an earlier one. */
@@ -67,6 +68,8 @@ export interface Step<T> {
 }
 
 export interface ReflectorRules {
+  /** Objects a page of a list. */
+  readonly pageSize: number;
   /** Get the objects by a stream instead of a list where the server can. */
   readonly watchList: boolean;
   /** So many streams that broke before their initial events were complete: list from then on. */
@@ -89,7 +92,8 @@ export interface ReflectorRules {
 }
 
 export const DEFAULT_RULES: ReflectorRules = {
-  watchList: false,
+  pageSize: 500,
+  watchList: true,
   maxStreamFailures: 2,
   initialQuietMs: 10_000,
   backoff: { baseMs: 1_600, maxMs: 30_000 },
@@ -128,7 +132,10 @@ export function step<T extends KubeObject>(
     case "initial-end":
       return complete(state, state.pages, input.resourceVersion);
     case "event": {
-      const resourceVersion = input.object.metadata.resourceVersion ?? state.resourceVersion;
+      const { metadata } = input.object;
+      const resourceVersion = isOlder(metadata, state)
+        ? state.resourceVersion
+        : (metadata.resourceVersion ?? state.resourceVersion);
       return {
         state: { ...state, resourceVersion, failures: 0 },
         writes: [{ type: input.event, object: input.object }],

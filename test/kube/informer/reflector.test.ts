@@ -11,9 +11,10 @@ import {
 } from "../../../src/kube/informer/reflector.ts";
 
 const LASTED = DEFAULT_RULES.shortWatchMs;
+const LISTS = { ...DEFAULT_RULES, watchList: false };
 
 /** Feeds inputs and gives what the reflector wanted after each. */
-function play(inputs: readonly Input<ConfigMap>[], rules = DEFAULT_RULES, random = () => 0): (Effect | undefined)[] {
+function play(inputs: readonly Input<ConfigMap>[], rules = LISTS, random = () => 0): (Effect | undefined)[] {
   let state: ReflectorState<ConfigMap> = initialState();
   return inputs.map((input) => {
     const next = step(state, input, rules, random);
@@ -37,7 +38,7 @@ describe("waiting", () => {
   test("grows from 0.8 s to 30 s at most, half of each step being chance", () => {
     const failures = Array.from({ length: 8 }, () => failedList("broken"));
     const delays = (random: () => number) =>
-      play(failures, DEFAULT_RULES, random).map((effect) => (effect?.type === "wait" ? effect.delayMs : undefined));
+      play(failures, LISTS, random).map((effect) => (effect?.type === "wait" ? effect.delayMs : undefined));
     expect(delays(() => 0)).toEqual([800, 1600, 3200, 6400, 12800, 15000, 15000, 15000]);
     expect(delays(() => 1)).toEqual([1600, 3200, 6400, 12800, 25600, 30000, 30000, 30000]);
   });
@@ -61,12 +62,12 @@ describe("waiting", () => {
 
 describe("watching", () => {
   test("is asked to last between 5 and 10 minutes", () => {
-    expect(play([listed], DEFAULT_RULES, () => 0)[0]).toEqual({
+    expect(play([listed], LISTS, () => 0)[0]).toEqual({
       type: "watch",
       resourceVersion: "10",
       timeoutSeconds: 300,
     });
-    expect(play([listed], DEFAULT_RULES, () => 1)[0]).toEqual({
+    expect(play([listed], LISTS, () => 1)[0]).toEqual({
       type: "watch",
       resourceVersion: "10",
       timeoutSeconds: 600,

@@ -1,0 +1,129 @@
+/**
+ * One side of the benchmark in a process of its own: `ours` or `peer`, an informer on all MACClaims. Started by
+ * `kube.bench.ts` with `--expose-gc`, it is told by messages what to do and answers each.
+ */
+
+import type { KubernetesListObject, KubernetesObject } from "@kubernetes/client-node";
+
+export interface SubjectStart {
+  readonly side: "ours" | "ours-stream" | "peer";
+  readonly kubeconfig: string;
+  /** The same, for a client that needs no kubeconfig: as in a pod. */
+  readonly server: string;
+  readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
+  /** How many objects to wait for. */
+  readonly claims: number;
+}
+
+export interface Synced {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly heapMb: number;
+  /** Before the informer was started, libraries loaded. */
+  readonly heapBeforeMb: number;
+  readonly peakRssMb: number;
+}
+
+export interface Counts {
+  readonly events: number;
+  readonly cpuMs: number;
+  readonly objects: number;
+}
+
+interface Subject {
+  /** Resolves when all claims are in the cache and every handler was told. */
+  start(): Promise<void>;
+  size(): number;
+}
+
+const GROUP = "macpool.network.kubevirt.io";
+const VERSION = "v1alpha1";
+const PLURAL = "macclaims";
+
+let events = 0;
+
+async function ours({ server, tls }: SubjectStart, watchList: boolean): Promise<Subject> {
+  const { KubeClient } = await import("../../src/kube/client/client.ts");
+  const { Informer } = await import("../../src/kube/informer/informer.ts");
+  const { CLAIMS } = await import("./kube-claims.ts");
+  const current = { tls, headers: {} };
+  const credentials = { server, namespace: undefined, source: "bench", current: async () => current, refresh() {} };
+  const client = new KubeClient({ credentials });
+  const informer = new Informer({ client, resource: CLAIMS, rules: { watchList } });
+  const count = () => {
+    events++;
+  };
+  informer.on({ add: count, update: count, delete: count });
+  return {
+    start: async () => {
+      informer.start(new AbortController().signal);
+      await informer.whenSynced();
+    },
+    size: () => informer.list().length,
+  };
+}
+
+async function peer(kubeconfig: string, claims: number): Promise<Subject> {
+  const { CustomObjectsApi, KubeConfig, makeInformer } = await import("@kubernetes/client-node");
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  const api = config.makeApiClient(CustomObjectsApi);
+  const list = (): Promise<KubernetesListObject<KubernetesObject>> =>
+    api.listClusterCustomObject({ group: GROUP, version: VERSION, plural: PLURAL });
+  const informer = makeInformer(config, `/apis/${GROUP}/${VERSION}/${PLURAL}`, list);
+  const all = Promise.withResolvers<void>();
+  const count = () => {
+    events++;
+    if (events === claims) all.resolve();
+  };
+  for (const verb of ["add", "update", "delete"] as const) informer.on(verb, count);
+  informer.on("error", (error: unknown) => all.reject(error));
+  return {
+    start: async () => {
+      informer.start().catch(all.reject);
+      await all.promise;
+    },
+    size: () => informer.list().length,
+  };
+}
+
+const cpuMs = () => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+
+async function heapMb(): Promise<number> {
+  for (let round = 0; round < 3; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    globalThis.gc?.();
+  }
+  return process.memoryUsage().heapUsed / 1e6;
+}
+
+async function sync(start: SubjectStart): Promise<[Synced, Subject]> {
+  const subject =
+    start.side === "peer"
+      ? await peer(start.kubeconfig, start.claims)
+      : await ours(start, start.side === "ours-stream");
+  const heapBeforeMb = await heapMb();
+  const [startedMs, startedCpuMs] = [performance.now(), cpuMs()];
+  await subject.start();
+  const ms = performance.now() - startedMs;
+  const usedCpuMs = cpuMs() - startedCpuMs;
+  const peakRssMb = process.resourceUsage().maxRSS / 1e3;
+  return [{ ms, cpuMs: usedCpuMs, heapMb: await heapMb(), heapBeforeMb, peakRssMb }, subject];
+}
+
+let subject: Subject | undefined;
+
+process.on("message", async (message: SubjectStart | "counts") => {
+  if (message === "counts") {
+    const counts: Counts = { events, cpuMs: cpuMs(), objects: subject?.size() ?? 0 };
+    process.send?.(counts);
+    return;
+  }
+  const [synced, started] = await sync(message);
+  subject = started;
+  process.send?.(synced);
+});
+process.on("disconnect", () => process.exit(0));

@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
+import { KubeClient } from "../../../src/kube/client/client.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { Informer, type InformerOptions } from "../../../src/kube/informer/informer.ts";
+import { eventually } from "../support/eventually.ts";
+import { configMap } from "../support/objects.ts";
+import { ScriptedServer, statusObject } from "../support/scripted-server.ts";
+import { Story } from "../support/story.ts";
+
+const LIST = /^\/api\/v1\/configmaps\?limit=500$/;
+const WATCH = /^\/api\/v1\/configmaps\?watch=true/;
+
+let server: ScriptedServer;
+let client: KubeClient;
+let stop: AbortController;
+let story: Story<ConfigMap>;
+
+beforeEach(async () => {
+  server = await ScriptedServer.start();
+  client = new KubeClient({ credentials: server.credentials(), watchSilenceMs: 400 });
+  stop = new AbortController();
+  story = new Story();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await client[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+function start(options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
+  const rules = { watchList: false, backoff: { baseMs: 4, maxMs: 20 }, absentRetryMs: 5, ...options.rules };
+  const informer = new Informer({ client, resource: RESOURCES.configMaps, ...options, rules });
+  informer.on(story);
+  informer.start(stop.signal);
+  return informer;
+}
+
+/** Answers the list, and gives the watch that follows. */
+async function synced(items: readonly ConfigMap[] = [configMap("a", "5")], resourceVersion = "10") {
+  (await server.next("GET", LIST)).list(items, resourceVersion);
+  const watch = await server.next("GET", WATCH);
+  return watch.open();
+}
+
+const told = (line: string) => eventually(`told "${line}"`, () => story.lines.includes(line));
+
+describe("a connection that breaks", () => {
+  test("before the headers of the watch: goes on from the same version", async () => {
+    start();
+    (await server.next("GET", LIST)).list([configMap("a", "5")], "10");
+    await (await server.next("GET", WATCH)).reset();
+    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("10");
+  });
+
+  test("in the middle of a line: the half event is dropped and comes again", async () => {
+    start();
+    const watch = await synced();
+    const half = JSON.stringify({ type: "ADDED", object: configMap("b", "12") }).slice(0, 40);
+    await watch.event("ADDED", configMap("x", "11")).write(half).reset();
+    const again = (await server.next("GET", WATCH)).open();
+    expect(["10", "11"]).toContain(again.query.get("resourceVersion"));
+    again.event("ADDED", configMap("b", "12"));
+    await told("add default/b@12");
+  });
+
+  test("between events, many times over: nothing is lost and no list is needed", async () => {
+    start();
+    let watch = await synced();
+    for (let version = 11; version < 31; version++) {
+      watch.event("MODIFIED", configMap("a", String(version)));
+      await told(`update default/a@${version}`);
+      await watch.reset();
+      watch = (await server.next("GET", WATCH)).open();
+      expect(watch.query.get("resourceVersion")).toBe(String(version));
+    }
+    expect(story.lines).toHaveLength(21);
+  });
+
+  test("by an orderly end in the middle of a line counts as broken", async () => {
+    start();
+    const watch = await synced();
+    watch.write('{"type":"ADDED","object":{"metadata":{"name":"b"').end();
+    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("10");
+    expect(story.lines).toEqual(["add default/a@5"]);
+  });
+
+  test("by silence: the watch is given up and opened again", async () => {
+    start();
+    const watch = await synced();
+    const again = await server.next("GET", WATCH);
+    expect(again.query.get("resourceVersion")).toBe("10");
+    await eventually("the silent watch is closed", () => watch.closed);
+  });
+
+  test("before the first list is answered: lists again", async () => {
+    const informer = start();
+    await (await server.next("GET", LIST)).reset();
+    await (await server.next("GET", LIST)).reset();
+    await (await server.next("GET", LIST)).reset();
+    await synced();
+    await informer.whenSynced();
+  });
+
+  test("for good: after several watches in vain it lists, in case the version is the trouble", async () => {
+    start({ rules: { maxWatchFailures: 3 } });
+    (await server.next("GET", LIST)).list([configMap("a", "5")], "10");
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await (await server.next("GET", WATCH)).reset();
+    }
+    (await server.next("GET", LIST)).list([configMap("a", "5")], "3");
+    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("3");
+  });
+});
+
+describe("answers that are errors", () => {
+  test.each([
+    [500, "InternalError"],
+    [504, "Timeout"],
+    [429, "TooManyRequests"],
+  ])("%i in the stream: watches again from the last version", async (code, reason) => {
+    start();
+    const watch = await synced();
+    watch.event("MODIFIED", configMap("a", "11")).event("ERROR", statusObject(code, reason));
+    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("11");
+  });
+
+  test("a line that is not JSON: watches again from the last version", async () => {
+    start();
+    (await synced()).event("MODIFIED", configMap("a", "11")).write("<html>502 Bad Gateway</html>\n");
+    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("11");
+  });
+
+  test("403 at the start: keeps asking until it is allowed", async () => {
+    const informer = start();
+    (await server.next("GET", LIST)).status(403, "Forbidden");
+    (await server.next("GET", LIST)).status(403, "Forbidden");
+    await synced();
+    await informer.whenSynced();
+  });
+
+  test("a storm of 5xx ends in a synced informer", async () => {
+    const informer = start();
+    for (let attempt = 0; attempt < 8; attempt++) {
+      (await server.next("GET", LIST)).status(attempt % 2 ? 503 : 500, "ServiceUnavailable");
+    }
+    await synced();
+    await informer.whenSynced();
+  });
+
+  test("401 on the watch: asks with fresh credentials", async () => {
+    const credentials = server.credentials(() => ({ authorization: `Bearer t${credentials.refreshed}` }));
+    client = new KubeClient({ credentials });
+    start();
+    const list = await server.next("GET", LIST);
+    expect(list.headers.authorization).toBe("Bearer t0");
+    list.list([], "10");
+    (await server.next("GET", WATCH)).status(401, "Unauthorized");
+    expect((await server.next("GET", WATCH)).headers.authorization).toBe("Bearer t1");
+  });
+});
