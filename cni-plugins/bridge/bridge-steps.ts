@@ -2,13 +2,14 @@
 
 import { OWN_NETNS } from "../host/host.ts";
 import { createBridge } from "../netlink/bridge.ts";
-import { EEXIST, ENODEV } from "../netlink/errno.ts";
+import { EEXIST, ENODEV, EOPNOTSUPP } from "../netlink/errno.ts";
 import { deleteLink, dumpLinks, getLink, type Link, linkOf, setLinkUp, setPromiscuous } from "../netlink/link.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
 import { CniError, NOT_A_BRIDGE, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, made } from "./add-state.ts";
+import { kernelLacksFiltering } from "./vlan-config.ts";
 
 /** Finds the bridge and leaves it as it is, or makes it. Either way it is up then. */
 export const ensureBridge: Step<AddState> = {
@@ -58,6 +59,7 @@ function newBridge(state: AddState): Link {
   const wanted = { name, mtu, vlanFiltering: config.vlans !== undefined };
   const answers = node.transact(getLink(createBridge(node.batch(), wanted), name));
   const [created, looked] = answers;
+  if (created?.error?.errno === EOPNOTSUPP && wanted.vlanFiltering) throw kernelLacksFiltering(created.error.message);
   if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
   state.bridgeCreated = created?.error === undefined;
   const bridge = state.bridgeCreated ? linkOf(looked) : findBridge(node, name);
@@ -69,9 +71,9 @@ function newBridge(state: AddState): Link {
 }
 
 /** A node must not take routes from what its containers announce. */
-function ignoreRouterAdvertisements({ call }: AddState, bridge: string): void {
+export function ignoreRouterAdvertisements({ call }: AddState, ifname: string): void {
   try {
-    call.host.writeFile(OWN_NETNS, `/proc/sys/net/ipv6/conf/${bridge}/accept_ra`, "0");
+    call.host.writeFile(OWN_NETNS, `/proc/sys/net/ipv6/conf/${ifname}/accept_ra`, "0");
   } catch {
     // Without IPv6, or with /proc read-only, there is nothing to switch off or no way to do it.
   }

@@ -9,7 +9,7 @@ import { CniError, INTERFACE_EXISTS, PORT_NOT_UP, TRY_AGAIN_LATER } from "../pro
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, made } from "./add-state.ts";
 import { HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
-import { deleteIfPresent, ensureBridge } from "./bridge-steps.ts";
+import { deleteIfPresent, ensureBridge, ignoreRouterAdvertisements } from "./bridge-steps.ts";
 
 /** How often the bridge may be deleted under our hands before we give up. */
 const BRIDGE_RETRIES = 3;
@@ -80,6 +80,7 @@ export const configurePort: Step<AddState> = {
       const { index } = made(findLink(state, name), "the veth pair");
       node.run(setBridgePort(node.batch(), index, config));
     }
+    ignoreRouterAdvertisements(state, name);
     node.run(setLinkUp(node.batch(), name, hostInterfaceAlias(attachment)));
   },
 };

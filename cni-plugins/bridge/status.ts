@@ -10,7 +10,7 @@ import { hasIptables } from "./masquerade-iptables.ts";
 import { tryNftMasquerade } from "./masquerade-nftables.ts";
 import { withFeature } from "./netfilter-steps.ts";
 import { openNetfilter, trySpoofCheck } from "./spoof-check.ts";
-import { kernelLacksFiltering } from "./vlan-steps.ts";
+import { kernelLacksFiltering } from "./vlan-config.ts";
 
 export function status(call: Call): undefined {
   const { host, request, warn } = call;

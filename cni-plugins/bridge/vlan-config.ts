@@ -1,6 +1,6 @@
 /** `vlan` and `vlanTrunk` of a bridge configuration. */
 
-import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
+import { CniError, INVALID_CONFIG, KERNEL_FEATURE_MISSING } from "../protocol/cni-error.ts";
 import type { ConfigObject } from "../protocol/config-object.ts";
 
 export interface VlanConfig {
@@ -56,4 +56,12 @@ function readTrunk(config: ConfigObject): number[] {
     if (single !== undefined) wanted[single] = true;
   }
   return wanted.flatMap((is, id) => (is ? [id] : []));
+}
+
+export function kernelLacksFiltering(details: string): CniError {
+  return new CniError(
+    KERNEL_FEATURE_MISSING,
+    '"vlan" and "vlanTrunk" need CONFIG_BRIDGE_VLAN_FILTERING in the node\'s kernel, which lacks it',
+    details,
+  );
 }

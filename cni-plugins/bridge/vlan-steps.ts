@@ -5,12 +5,12 @@ import { createVethPair, enableVlanFiltering } from "../netlink/bridge.ts";
 import { addAccessVlan, addTrunkVlans, deleteVlan, rangesOf } from "../netlink/bridge-vlan.ts";
 import { EEXIST, ENOENT, EOPNOTSUPP } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
-import { CniError, INVALID_CONFIG, KERNEL_FEATURE_MISSING } from "../protocol/cni-error.ts";
+import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, made } from "./add-state.ts";
 import { hostInterfaceName } from "./attachment.ts";
 import { deleteIfPresent, findBridge } from "./bridge-steps.ts";
-import type { VlanConfig } from "./vlan-config.ts";
+import { kernelLacksFiltering, type VlanConfig } from "./vlan-config.ts";
 
 /** VLANs of a port isolate only on a bridge that filters. */
 export const requireFiltering: Step<AddState> = {
@@ -90,14 +90,6 @@ function putIntoVlans({ node, bridge }: AddState, port: Link, vlans: VlanConfig)
     if (error.errno === EOPNOTSUPP) throw kernelLacksFiltering(error.message);
     throw error;
   }
-}
-
-export function kernelLacksFiltering(details: string): CniError {
-  return new CniError(
-    KERNEL_FEATURE_MISSING,
-    '"vlan" and "vlanTrunk" need CONFIG_BRIDGE_VLAN_FILTERING in the node\'s kernel, which lacks it',
-    details,
-  );
 }
 
 function vlansOf({ config }: AddState): VlanConfig {

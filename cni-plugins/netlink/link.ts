@@ -24,7 +24,7 @@ export interface Link {
   readonly alias: string;
   /** How many users keep it promiscuous. */
   readonly promiscuity: number;
-  /** Present when it is a bridge. `undefined` in it: the kernel has no VLAN filtering. */
+  /** Present when it is a bridge. `filtering` undefined: the kernel has no VLAN filtering. */
   readonly bridgeVlans: BridgeVlans | undefined;
   /** Present when it is a port of a bridge. */
   readonly bridgePort: { readonly hairpin: boolean; readonly isolated: boolean } | undefined;
@@ -148,13 +148,15 @@ function readLinkInfo(
   });
 }
 
+/** A kernel without VLAN filtering says that it is off, and nothing of a default VLAN. */
 function readBridgeVlans(view: DataView, start: number, end: number): BridgeVlans {
-  const vlans: { filtering: boolean | undefined; defaultVlan: number } = { filtering: undefined, defaultVlan: 0 };
+  let filtering = false;
+  let defaultVlan: number | undefined;
   eachAttribute(view, start, end, (type, from, to) => {
-    if (type === nl.IFLA_BR_VLAN_FILTERING) vlans.filtering = readU8(view, from, to) !== 0;
-    else if (type === nl.IFLA_BR_VLAN_DEFAULT_PVID) vlans.defaultVlan = readU16(view, from, to);
+    if (type === nl.IFLA_BR_VLAN_FILTERING) filtering = readU8(view, from, to) !== 0;
+    else if (type === nl.IFLA_BR_VLAN_DEFAULT_PVID) defaultVlan = readU16(view, from, to);
   });
-  return vlans;
+  return { filtering: defaultVlan === undefined ? undefined : filtering, defaultVlan: defaultVlan ?? 0 };
 }
 
 /** The address family an RTM_*LINK message speaks for: AF_BRIDGE ones are about a port, not about the link. */

@@ -53,7 +53,8 @@ export class MessageBatch {
 
   /** A message's fixed header, byte by byte. */
   header(bytes: readonly number[]): this {
-    this.#bytes.set(bytes, this.#claim(bytes.length));
+    const at = this.#claim(bytes.length);
+    this.#bytes.set(bytes, at);
     return this;
   }
 
@@ -68,23 +69,27 @@ export class MessageBatch {
   }
 
   u8(type: number, value: number): this {
-    this.#view.setUint8(this.#attribute(type, 1), value);
+    const at = this.#attribute(type, 1);
+    this.#view.setUint8(at, value);
     return this;
   }
 
   u32(type: number, value: number): this {
-    this.#view.setUint32(this.#attribute(type, 4), value, true);
+    const at = this.#attribute(type, 4);
+    this.#view.setUint32(at, value, true);
     return this;
   }
 
   u16(type: number, value: number): this {
-    this.#view.setUint16(this.#attribute(type, 2), value, true);
+    const at = this.#attribute(type, 2);
+    this.#view.setUint16(at, value, true);
     return this;
   }
 
   /** Big-endian, as netfilter wants its numbers. */
   be32(type: number, value: number): this {
-    this.#view.setInt32(this.#attribute(type, 4), value, false);
+    const at = this.#attribute(type, 4);
+    this.#view.setInt32(at, value, false);
     return this;
   }
 
@@ -99,12 +104,14 @@ export class MessageBatch {
   /** A string with its closing nul. */
   text(type: number, value: string): this {
     const encoded = encodeUtf8(value);
-    this.#bytes.set(encoded, this.#attribute(type, encoded.length + 1));
+    const at = this.#attribute(type, encoded.length + 1);
+    this.#bytes.set(encoded, at);
     return this;
   }
 
   bytes(type: number, value: Uint8Array): this {
-    this.#bytes.set(value, this.#attribute(type, value.length));
+    const at = this.#attribute(type, value.length);
+    this.#bytes.set(value, at);
     return this;
   }
 
@@ -133,7 +140,7 @@ export class MessageBatch {
     return at + 4;
   }
 
-  /** Zeroed space, padded to the alignment; where it starts. */
+  /** Zeroed space, padded to the alignment; where it starts. Ask for it first: it may move `#bytes` and `#view`. */
   #claim(length: number): number {
     const at = this.#length;
     this.#length = (at + length + ALIGN - 1) & -ALIGN;

@@ -71,7 +71,11 @@ export function readEnvelope(stdin: string): Envelope {
     throw new CniError(DECODING_FAILURE, "the network configuration on stdin must be a JSON object");
   }
   const config = new ConfigObject(parsed);
-  return { version: parseVersion(config.string("cniVersion") || DEFAULT_VERSION), config, stdin };
+  const version = config.raw("cniVersion") ?? "";
+  if (typeof version !== "string") {
+    throw new CniError(DECODING_FAILURE, config.fault("cniVersion", "a string").message);
+  }
+  return { version: parseVersion(version || DEFAULT_VERSION), config, stdin };
 }
 
 /** `env` gives "" for a variable that is not set. */

@@ -69,6 +69,27 @@ describe("a batch", () => {
     expect(batch.nextSequence).toBe(43);
   });
 
+  it("grows under attributes of every kind", () => {
+    const batch = new MessageBatch().request("test", 16).linkHeader(0, 1);
+    for (let i = 0; i < 1000; i++)
+      batch
+        .u8(1, i & 0xff)
+        .u16(2, i)
+        .u32(3, i)
+        .be32(4, i)
+        .be64(5, i)
+        .bytes(6, Uint8Array.of(i & 0xff));
+    const [message] = readMessages(batch.encode());
+    const sums: Record<number, number> = {};
+    if (message === undefined) throw new Error("nothing was written");
+    eachAttribute(message.view, message.start + 16, message.end, (type, from, to) => {
+      for (let at = from; at < to; at++) sums[type] = (sums[type] ?? 0) + message.view.getUint8(at);
+    });
+    const [low, whole] = [1, 3].map((type) => sums[type]);
+    expect(sums).toEqual({ 1: low, 2: whole, 3: whole, 4: whole, 5: whole, 6: low });
+    expect(low).toBe(Array.from({ length: 1000 }, (_, i) => i & 0xff).reduce((sum, byte) => sum + byte, 0));
+  });
+
   it("gives back every attribute that was written, however large it grows", () => {
     const texts = fc.array(fc.string({ unit: "grapheme", maxLength: 300 }), { maxLength: 60 });
     fc.assert(

@@ -1,0 +1,96 @@
+/** Where ours differs from the reference on purpose, each with its reason. */
+
+import type { DifferentialCase } from "./case-generator.ts";
+import type { Difference } from "./comparison.ts";
+
+export interface AllowedDifference {
+  readonly reason: string;
+  matches(difference: Difference, one: DifferentialCase): boolean;
+}
+
+const key = (one: DifferentialCase, name: string): unknown =>
+  Object.entries(one.config).find(([spelled]) => spelled.toLowerCase() === name.toLowerCase())?.[1];
+
+const hasIpam = (one: DifferentialCase): boolean => {
+  const ipam = key(one, "ipam");
+  return typeof ipam === "object" && ipam !== null && "type" in ipam;
+};
+
+const withoutCarrier = (flags: unknown): string =>
+  Array.isArray(flags) ? flags.filter((flag) => !["NO-CARRIER", "LOWER_UP"].includes(flag)).join() : "";
+
+export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
+  {
+    reason: "a bridge that was there keeps its accept_ra: it may be the node's own uplink",
+    matches: ({ at, reference }, { before }) =>
+      before.length > 0 &&
+      /^(added|deleted)\.node\.sysctls/.test(at) &&
+      /\/br[a-z0-9]*\/accept_ra=0$/.test(`${reference}`),
+  },
+  {
+    reason: "wrong CNI_ARGS are an error of the environment, which the reference calls an internal one",
+    matches: ({ at, reference, ours }, { cniArgs }) =>
+      at === "outcome" && cniArgs !== "" && reference === "other" && ours === "environment",
+  },
+  {
+    reason: "results of 1.1.0 name each interface's MTU, so that it can be shown",
+    matches: ({ at, reference, ours }) =>
+      /^result\.interfaces\[\d\]\.mtu$/.test(at) && reference === undefined && typeof ours === "number",
+  },
+  {
+    reason: "CHECK works for layer 2 networks, where the reference always fails",
+    matches: ({ at, reference, ours }, one) => at === "check" && !hasIpam(one) && reference === false && ours === true,
+  },
+  {
+    reason: "a value that no interface or back end can have is refused also where nothing would come of it",
+    matches: ({ at, reference }, one) =>
+      at === "outcome" &&
+      reference === "success" &&
+      ["mtu", "ipMasqBackend", "dns", "vlanTrunk"].includes(one.spoiled ?? ""),
+  },
+  {
+    reason: "a version without interfaces can't tell of a layer 2 attachment: an error of the version, and early",
+    matches: ({ at, reference, ours }, one) =>
+      at === "outcome" &&
+      ["0.1.0", "0.2.0"].includes(`${key(one, "cniVersion")}`) &&
+      reference === "other" &&
+      ours === "version",
+  },
+  {
+    reason: "forwarding of the node, a bridge that is up, and the shared table of the spoof check stay after a failure",
+    matches: ({ at, ours }) =>
+      (/^leftBehind\.node\.sysctls/.test(at) && /forward(ing)?=1$/.test(`${ours}`)) ||
+      /^leftBehind\.node\.(links\[\d\]\.(flags|operstate|address)|routes)/.test(at) ||
+      (at === "leftBehind.node.nftables" && !JSON.stringify(ours).includes('"rule"')),
+  },
+  {
+    reason: "a port whose other end is down is said to be down in either of two ways, by when it was looked at",
+    matches: ({ at, reference, ours }) =>
+      at.endsWith(".operstate") && `${reference}${ours}`.replace("LOWERLAYER", "") === "DOWNDOWN",
+  },
+  {
+    reason:
+      "an empty vlanTrunk names no VLAN, so a new bridge does not filter (and is made where the kernel can't filter)",
+    matches: ({ at, reference, ours }, one) =>
+      at === "outcome" && reference === "other" && ours === "success" && JSON.stringify(key(one, "vlanTrunk")) === "[]",
+  },
+  {
+    reason: "CHECK finds routes in the table they are in; the reference looks into the main one only",
+    matches: ({ at, reference, ours }, one) =>
+      at === "check" && reference === false && ours === true && JSON.stringify(one.config).includes('"table"'),
+  },
+  {
+    reason: "the bridge's carrier follows its ports a moment later on either side",
+    matches: ({ at, reference, ours }) =>
+      /^deleted\.node\.links\[\d\]\.operstate$/.test(at) ||
+      (/^deleted\.node\.links\[\d\]\.flags$/.test(at) && withoutCarrier(reference) === withoutCarrier(ours)),
+  },
+  {
+    reason: "DEL of a configuration that is wrong removes the attachment all the same",
+    matches: ({ at, reference, ours }) => at === "del" && reference === false && ours === true,
+  },
+];
+
+export function reasonFor(difference: Difference, one: DifferentialCase): string | undefined {
+  return ALLOWED_DIFFERENCES.find((allowed) => allowed.matches(difference, one))?.reason;
+}

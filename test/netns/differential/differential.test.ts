@@ -1,0 +1,35 @@
+import { execFileSync } from "node:child_process";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { buildPeers } from "../../bench/peers.ts";
+import { pluginPath } from "../cni-call.ts";
+import { runDifferential } from "./differential.ts";
+
+const SEED = 6;
+const CASES = 16;
+
+/** Without them most cases would fail on both sides, which compares nothing. */
+function requirePrograms(): void {
+  for (const [program, install] of [
+    ["nft", "nftables"],
+    ["iptables", "iptables"],
+  ] as const) {
+    try {
+      execFileSync(program, ["--version"], { stdio: "ignore" });
+    } catch {
+      throw new Error(`${program} was not found: install the package ${install} to compare with the reference plugins`);
+    }
+  }
+}
+
+it("does what the reference does, or differs for a reason that is on the list", async () => {
+  requirePrograms();
+  const peers = await buildPeers(process.env, () => {});
+  const plan = { seed: SEED, first: 0, cases: CASES, reference: path.join(peers, "bridge"), cniPath: peers };
+  const found: unknown[] = [];
+  const { totals } = await runDifferential({ ...plan, ours: await pluginPath("bridge") }, (one, differences) => {
+    found.push({ one, differences });
+  });
+  expect(found).toEqual([]);
+  expect(totals.bothSucceeded + totals.bothFailed).toBeGreaterThan(CASES / 2);
+});

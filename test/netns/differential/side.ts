@@ -1,0 +1,91 @@
+/** One implementation on one case: ADD, CHECK, DEL in a node and a container of its own. */
+
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type CniAnswer, type CniCall, cni } from "../cni-call.ts";
+import { Testbed } from "../testbed.ts";
+import type { DifferentialCase } from "./case-generator.ts";
+import { kernelState, rename, type State } from "./kernel-state.ts";
+
+export interface Attempt {
+  readonly ok: boolean;
+  /** "version", "environment", "decoding", "other"; "" when it succeeded. */
+  readonly errorClass: string;
+  readonly answer: unknown;
+}
+
+export interface Observation {
+  readonly add: Attempt;
+  readonly check: Attempt | undefined;
+  readonly del: Attempt;
+  readonly before: State;
+  readonly added: State;
+  readonly deleted: State;
+  readonly leases: { readonly added: readonly string[]; readonly deleted: readonly string[] };
+}
+
+const ERROR_CLASSES: Readonly<Record<number, string>> = { 1: "version", 4: "environment", 6: "decoding" };
+const CAN_CHECK = ["0.4.0", "1.0.0", "1.1.0"];
+
+/** `cniPath`: where the IPAM plugins are. */
+export async function observe(executable: string, cniPath: string, one: DifferentialCase): Promise<Observation> {
+  const data = await mkdtemp(path.join(tmpdir(), "cni-differential-"));
+  const testbed = await Testbed.create();
+  try {
+    const container = await testbed.container();
+    await testbed.node.ip("link", "set", "lo", "up");
+    for (const command of one.before) await testbed.node.ip(...command);
+    const call: CniCall = {
+      node: testbed.node,
+      container,
+      containerId: "c1",
+      ifname: "eth0",
+      executable,
+      env: { CNI_PATH: cniPath, CNI_ARGS: one.cniArgs, PATH: process.env.PATH ?? "" },
+    };
+    const config: Record<string, unknown> = JSON.parse(JSON.stringify(one.config).replaceAll("DATA", data));
+    const state = async (aliases: Record<string, string>): Promise<State> => ({
+      node: await kernelState(testbed.node, aliases),
+      container: await kernelState(container, aliases),
+    });
+    const before = await state({});
+    const added = await cni("ADD", call, config);
+    const port = (await testbed.node.links()).find(({ ifname }) => /^veth[0-9a-f]{8}$/.test(ifname))?.ifname ?? "";
+    const aliases = { [port]: "PORT", [container.path]: "SANDBOX", [data]: "DATA" };
+    const addedState = await state(aliases);
+    const leasesAdded = await leases(data);
+    const check = checkable(config, added)
+      ? await cni("CHECK", call, { ...config, prevResult: added.json })
+      : undefined;
+    const del = await cni("DEL", call, config);
+    return {
+      add: attempt(added, aliases),
+      check: check && attempt(check, aliases),
+      del: attempt(del, aliases),
+      before,
+      added: addedState,
+      deleted: await state(aliases),
+      leases: { added: leasesAdded, deleted: await leases(data) },
+    };
+  } finally {
+    await testbed[Symbol.asyncDispose]();
+    await rm(data, { recursive: true, force: true });
+  }
+}
+
+function checkable(config: Record<string, unknown>, added: CniAnswer): boolean {
+  return added.code === 0 && CAN_CHECK.includes(String(config.cniVersion));
+}
+
+function attempt({ code, json }: CniAnswer, aliases: Record<string, string>): Attempt {
+  const answer: unknown = JSON.parse(rename(JSON.stringify(json ?? null), aliases));
+  const errorClass = code === 0 ? "" : (ERROR_CLASSES[Number(json?.code)] ?? "other");
+  return { ok: code === 0, errorClass, answer };
+}
+
+/** Files of host-local. */
+async function leases(data: string): Promise<string[]> {
+  const entries = await readdir(data, { recursive: true });
+  return entries.filter((name) => /\/[0-9a-f.:]+$/.test(name)).sort();
+}
