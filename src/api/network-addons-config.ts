@@ -71,6 +71,12 @@ export const networkAddonsConfigSpecSchema = z
           .exactOptional()
           .describe("Host port of the bridge marker's health endpoints. 8081 when unset, 0 turns them off."),
         cniBinDir: text("Directory on the nodes that holds CNI executables. /opt/cni/bin when unset."),
+        replaceForeignPlugins: z
+          .boolean()
+          .exactOptional()
+          .describe(
+            "Whether executables named bridge and tuning that somebody else put there are replaced. They stay when unset.",
+          ),
       })
       .exactOptional()
       .describe(

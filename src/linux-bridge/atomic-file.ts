@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { sha256Of } from "./host-file.ts";
 
@@ -33,10 +33,13 @@ export async function replaceFile(path: string, content: Uint8Array, mode: numbe
   await syncDirectory(dirname(path));
 }
 
-/** Removes what a killed predecessor left half written. */
-export async function removeTemporaries(directory: string): Promise<void> {
+/** Removes what a killed predecessor left half written; younger files may be another one's that is at work. */
+export async function removeTemporaries(directory: string, minAgeMs: number): Promise<void> {
   for (const name of await readdir(directory)) {
-    if (TEMPORARY.test(name)) await rm(join(directory, name), { force: true });
+    if (!TEMPORARY.test(name)) continue;
+    const path = join(directory, name);
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs >= minAgeMs) await rm(path, { force: true });
   }
 }
 

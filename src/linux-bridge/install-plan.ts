@@ -32,10 +32,10 @@ export type Decision =
 export const PLUGIN_MODE = 0o755;
 
 /** Each plugin under its own prefixed name, which NetworkAttachmentDefinitions of KubeVirt use, and under the plain one. */
-export function targetsOf(plugins: readonly Plugin[]): Target[] {
+export function targetsOf(plugins: readonly Plugin[], replaceForeign = false): Target[] {
   return plugins.flatMap((plugin): Target[] => [
     { name: `cnv-${plugin.executable}`, plugin, claim: "ours" },
-    { name: plugin.executable, plugin, claim: "shared" },
+    { name: plugin.executable, plugin, claim: replaceForeign ? "ours" : "shared" },
   ]);
 }
 

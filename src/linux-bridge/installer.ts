@@ -27,8 +27,14 @@ export interface InstallerOptions {
   /** Where the image has the executables. */
   readonly pluginDirectory: string;
   readonly plugins: readonly Plugin[];
+  /** Somebody else's files under the names that are not ours alone are replaced, too. */
+  readonly replaceForeign?: boolean;
+  readonly leftoverAgeMs?: number;
   readonly log: Log;
 }
+
+/** Nobody takes so long to write a file: it is a killed predecessor's. */
+const LEFTOVER_AGE_MS = 60_000;
 
 export class Installer {
   readonly #options: InstallerOptions;
@@ -37,7 +43,7 @@ export class Installer {
 
   constructor(options: InstallerOptions) {
     this.#options = options;
-    this.#targets = targetsOf(options.plugins);
+    this.#targets = targetsOf(options.plugins, options.replaceForeign);
   }
 
   get targets(): readonly Target[] {
@@ -52,11 +58,6 @@ export class Installer {
   /** Whether every file that has to be ours is in place. */
   get ready(): boolean {
     return this.#states.length > 0 && this.#states.every(({ state }) => state !== "failed");
-  }
-
-  /** Once at the start: nobody else is writing then. */
-  async removeLeftovers(): Promise<void> {
-    await removeTemporaries(this.#options.directory);
   }
 
   /** One pass over all names. A failure at one is its state, never thrown, and does not keep the others from being done. */
@@ -78,6 +79,10 @@ export class Installer {
       }
     }
     this.#report(states);
+    const { directory, leftoverAgeMs = LEFTOVER_AGE_MS, log } = this.#options;
+    await removeTemporaries(directory, leftoverAgeMs).catch((error: unknown) =>
+      log.debug({ err: error }, "no clean-up"),
+    );
   }
 
   async #repairOne(target: Target, manifest: Manifest, states: TargetState[]): Promise<Manifest> {

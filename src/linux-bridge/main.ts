@@ -43,11 +43,11 @@ await runProcess({
       throw new Error(`no CNI plugin in ${pluginDirectory} (PLUGIN_DIR): the image is not complete`);
     }
     await using client = new KubeClient({ credentials: await loadCredentials(env), userAgent: "linux-bridge", log });
-    const installer = new Installer({ directory, pluginDirectory, plugins, log });
+    const replaceForeign = env.REPLACE_FOREIGN_PLUGINS === "true";
+    const installer = new Installer({ directory, pluginDirectory, plugins, replaceForeign, log });
     installerMetrics(metrics, PRODUCT_VERSION, () => installer.states);
     health.ready("installed", () => installer.ready || describe(installer));
 
-    await installer.removeLeftovers();
     const agent = {
       directory: env.AGENT_DIRECTORY ?? AGENT_DIRECTORY,
       netnsDirectory: env.NETNS_DIRECTORY ?? NETNS_DIRECTORY,

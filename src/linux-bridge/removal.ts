@@ -29,7 +29,7 @@ export async function removePlugins(directory: string, targets: readonly Target[
       foreign.push(name);
     }
   }
-  await removeTemporaries(directory);
+  await removeTemporaries(directory, 0);
   await rm(join(directory, MANIFEST_NAME), { force: true });
   await syncDirectory(directory);
   return { removed, foreign };

@@ -1,4 +1,16 @@
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -38,7 +50,6 @@ async function installer(): Promise<Installer> {
 
 async function install(): Promise<Installer> {
   const made = await installer();
-  await made.removeLeftovers();
   await made.repair();
   return made;
 }
@@ -67,6 +78,25 @@ describe("the installer", () => {
     expect(logged).toEqual([expect.stringMatching(/bridge is not ours \(a file with sha256 .*\) and is left alone/)]);
     await made.repair();
     expect(logged).toHaveLength(1);
+  });
+
+  it("replaces a foreign bridge where it is told to, and removes it with the rest", async () => {
+    await writeFile(join(host, "bridge"), "the distribution's", { mode: 0o755 });
+    const plugins = await shippedPlugins(image, ["bridge"]);
+    const made = new Installer({
+      directory: host,
+      pluginDirectory: image,
+      plugins,
+      replaceForeign: true,
+      log: silentLog,
+    });
+    await made.repair();
+    expect([states(made), await content("bridge")]).toEqual([
+      ["cnv-bridge installed", "bridge installed"],
+      "bridge, version one",
+    ]);
+    await removePlugins(host, made.targets);
+    expect(await readdir(host)).toEqual([]);
   });
 
   it("makes cnv-bridge a file of ours when it is a link to a foreign bridge, which stays", async () => {
@@ -153,10 +183,15 @@ describe("the installer", () => {
   });
 
   it("removes what a killed predecessor left half written, and nothing else that is hidden", async () => {
-    await writeFile(join(host, ".cnv-bridge.0123abcd.cluster-network-addons-tmp"), "half");
+    const half = join(host, ".cnv-bridge.0123abcd.cluster-network-addons-tmp");
+    const young = ".bridge.0123abcd.cluster-network-addons-tmp";
+    const longAgo = new Date(Date.now() - 120_000);
+    await writeFile(half, "half");
+    await utimes(half, longAgo, longAgo);
+    await writeFile(join(host, young), "somebody is writing");
     await writeFile(join(host, ".keep"), "");
     await install();
-    expect((await readdir(host)).sort()).toEqual([MANIFEST_NAME, ".keep", "bridge", "cnv-bridge"].sort());
+    expect((await readdir(host)).sort()).toEqual([MANIFEST_NAME, ".keep", young, "bridge", "cnv-bridge"].sort());
   });
 });
 

@@ -12,7 +12,7 @@ import { type Namespace, Testbed } from "./testbed.ts";
 
 /**
  * Otherwise: calls that change something outside the process, because what is between two of them leaves nothing more
- * behind; on layer 2 each of them, else one in three. With KILL_AT_EVERY_CALL=1 it takes two minutes.
+ * behind; on layer 2 each of them, else one in three. With KILL_AT_EVERY_CALL=1 it takes some minutes.
  */
 const EVERY_CALL = process.env.KILL_AT_EVERY_CALL === "1";
 

@@ -26,6 +26,7 @@ export const linuxBridge: Component = {
 
 function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
   const namespace = settings.operandNamespace;
+  const takeOver = spec.linuxBridge?.replaceForeignPlugins === true ? { REPLACE_FOREIGN_PLUGINS: "true" } : {};
   const labels = { name: LINUX_BRIDGE_DAEMON_SET, app: "cni-plugins" };
   return [
     ...identityObjects({
@@ -47,7 +48,10 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
         entry: "src/linux-bridge/main.ts",
         image: settings.images.linuxBridge,
         imagePullPolicy: spec.imagePullPolicy,
-        env: [fieldEnv("NODE_NAME", "spec.nodeName"), ...env({ CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR, HEALTH_PORT })],
+        env: [
+          fieldEnv("NODE_NAME", "spec.nodeName"),
+          ...env({ CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR, HEALTH_PORT, ...takeOver }),
+        ],
         ports: { health: HEALTH_PORT },
         healthPort: HEALTH_PORT,
         memory: "48Mi",

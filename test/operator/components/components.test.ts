@@ -89,6 +89,15 @@ describe("the components", () => {
     }
   });
 
+  it("tell the installer to replace foreign plugins only where the configuration says so", () => {
+    const told = (linuxBridge: object) =>
+      workloads(render("linuxBridge", { linuxBridge }))
+        .map((workload) => JSON.stringify(workload))
+        .join("");
+    expect(told({})).not.toContain("REPLACE_FOREIGN_PLUGINS");
+    expect(told({ replaceForeignPlugins: true })).toContain('{"name":"REPLACE_FOREIGN_PLUGINS","value":"true"}');
+  });
+
   it("follow the settings of linuxBridge", () => {
     const linuxBridge = { bridgeMarkerHealthPort: 0, cniBinDir: "/var/lib/cni/bin" };
     const [installer, marker] = workloads(render("linuxBridge", { linuxBridge }));
