@@ -49,8 +49,8 @@ await runProcess({
     health.ready("installed", () => installer.ready || describe(installer));
 
     const agent = {
-      directory: env.AGENT_DIRECTORY ?? AGENT_DIRECTORY,
-      netnsDirectory: env.NETNS_DIRECTORY ?? NETNS_DIRECTORY,
+      directory: AGENT_DIRECTORY,
+      netnsDirectory: NETNS_DIRECTORY,
       pluginDirectory,
       plugins: plugins.map(({ executable }) => executable),
       cniPath: directory,

@@ -1,3 +1,4 @@
+import { type FSWatcher, watch } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
@@ -68,5 +69,21 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
     clock,
     log,
   };
-  await Promise.all([runLineProcess(monitor, signal), reaper.run(signal)]);
+  const names = watchNames(netnsDirectory, () => reaper.changed(), log);
+  try {
+    await Promise.all([runLineProcess(monitor, signal), reaper.run(signal)]);
+  } finally {
+    names?.close();
+  }
+}
+
+/** A namespace that something still holds takes no link away: its name is all that goes. */
+function watchNames(directory: string, onChange: () => void, log: Log): FSWatcher | undefined {
+  const unwatched = (error: unknown): void => log.warn({ err: error }, `${directory} can't be watched`);
+  try {
+    return watch(directory, { persistent: false }, onChange).on("error", unwatched);
+  } catch (error) {
+    unwatched(error);
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
@@ -15,13 +15,23 @@ const BUILT = join(import.meta.dirname, "../../dist/cni", process.arch === "x64"
 const USER = "linux-bridge";
 const INSTALLED = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];
 
+/** What it sees of a node beside the CNI directory is its own: nothing of this machine is looked at or touched. */
+const OWN_NODE = [
+  ...["unshare", ...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]), "--mount"],
+  ...[
+    "sh",
+    "-c",
+    'mount -t tmpfs tmpfs /run && mkdir /run/netns && mount -t tmpfs tmpfs /sys/class/net && exec "$@"',
+    "sh",
+  ],
+];
+
 describe("the CNI installer with real executables and a real API server", () => {
   let controlPlane: ControlPlane;
   let admin: KubeClient;
   let config: ConfigKind;
   let kubeconfig: string;
   let directory: string;
-  let agentDirectory: string;
   let installer: ProductProcess;
   let healthPort: number;
 
@@ -41,7 +51,6 @@ describe("the CNI installer with real executables and a real API server", () => 
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "cni-bin-"));
-    agentDirectory = await mkdtemp(join(tmpdir(), "cni-agent-"));
     await config.create({ linuxBridge: {} });
     await start();
     await vi.waitFor(async () => expect((await probe("readyz")).status).toBe(200), WITHIN);
@@ -50,7 +59,6 @@ describe("the CNI installer with real executables and a real API server", () => 
     await installer[Symbol.asyncDispose]();
     await config.remove();
     await rm(directory, { recursive: true, force: true });
-    await rm(agentDirectory, { recursive: true, force: true });
   });
 
   /** The one right it has: to read the configuration. */
@@ -62,7 +70,8 @@ describe("the CNI installer with real executables and a real API server", () => 
       resourceNames: ["cluster"],
       verbs: ["get"],
     };
-    await admin.create(RESOURCES.clusterRoles, { metadata: { name: USER }, rules: [rule] });
+    const events = { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch", "update"] };
+    await admin.create(RESOURCES.clusterRoles, { metadata: { name: USER }, rules: [rule, events] });
     await admin.create(RESOURCES.clusterRoleBindings, {
       metadata: { name: USER },
       roleRef: { apiGroup: group, kind: "ClusterRole", name: USER },
@@ -74,11 +83,10 @@ describe("the CNI installer with real executables and a real API server", () => 
     healthPort = await freePort();
     installer = await ProductProcess.start({
       product: "linux-bridge",
+      prefix: OWN_NODE,
       env: {
         KUBECONFIG: kubeconfig,
         CNI_BIN_DIR: directory,
-        AGENT_DIRECTORY: agentDirectory,
-        NETNS_DIRECTORY: join(agentDirectory, "netns"),
         HEALTH_PORT: String(healthPort),
         NODE_NAME: "node-a",
       },
@@ -145,6 +153,42 @@ describe("the CNI installer with real executables and a real API server", () => 
     await config.beginDeletion();
     expect(await installer.stop()).toBe(0);
     expect(await readdir(directory)).toEqual([]);
+  });
+
+  /** A path as the process sees it. */
+  const seen = (path: string): string => `/proc/${installer.pid}/root${path}`;
+
+  it("keeps the files, and tells so on the configuration, while attachments need them", async () => {
+    await mkdir(seen("/sys/class/net/veth01234567"));
+    await writeFile(seen("/sys/class/net/veth01234567/ifalias"), "cni-bridge:br1-net/pod-1/net1\n");
+    await config.beginDeletion();
+    expect(await installer.stop()).toBe(0);
+    expect(await names()).toEqual(INSTALLED);
+    const { items } = await admin.list(RESOURCES.events, { namespace: "default" });
+    const told = items.filter(({ reason }) => reason === "PluginsStay");
+    expect(told).toMatchObject([{ type: "Warning", regarding: { kind: "NetworkAddonsConfig", name: "cluster" } }]);
+    expect(told[0]?.note).toContain(`stay in ${directory} of node node-a`);
+  });
+
+  it("counts what plugins report, and finishes what they are never told to", async () => {
+    const record = "/run/cni/cluster-network-addons/attachments/pod-1~net1~bridge.json";
+    const attachment = { plugin: "bridge", network: "br1-net", containerId: "pod-1", ifname: "net1" };
+    const cniConfig = JSON.stringify({ cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" });
+    await mkdir(dirname(seen(record)), { recursive: true });
+    await writeFile(seen(record), JSON.stringify({ ...attachment, netns: "/run/netns/gone", config: cniConfig }));
+    const env = { CNI_COMMAND: "DEL", CNI_CONTAINERID: "pod-2", CNI_IFNAME: "net1", CNI_PATH: "/" };
+    const asPlugin = ["nsenter", `--target=${installer.pid}`, "--mount", "--", join(BUILT, "bridge")];
+    await vi.waitFor(async () => {
+      expect((await runCommand(asPlugin, { env, stdin: cniConfig })).code).toBe(0);
+      expect(await (await probe("metrics")).text()).toMatch(
+        /operation_duration_seconds_count\{plugin="bridge",command="DEL"\} \d/,
+      );
+    }, WITHIN);
+    await writeFile(seen("/run/netns/another"), "");
+    await vi.waitFor(async () => {
+      expect(await (await probe("metrics")).text()).toContain('linux_bridge_leaks_reaped_total{result="success"} 1');
+    }, WITHIN);
+    expect(await readdir(dirname(seen(record)))).toEqual([]);
   });
 
   it("keeps the files when the API server can't be asked", async () => {
