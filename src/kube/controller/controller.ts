@@ -132,16 +132,18 @@ export class Controller {
       if (requeueAfterMs !== undefined) {
         this.#queue.addAfter(key, requeueAfterMs);
       }
-      this.#metrics?.reconciled(requeueAfterMs === undefined ? "success" : "requeue_after", took());
-      log.debug({ ms: took(), requeueAfterMs }, "reconciled");
+      const outcome = requeueAfterMs === undefined ? "success" : "requeue_after";
+      this.#metrics?.reconciled(outcome, took());
+      log.debug({ result: outcome, ms: took(), requeueAfterMs }, "reconciled");
     } catch (error) {
       if (signal.aborted) {
+        log.debug({ result: "stopped", ms: took() }, "the controller stopped during a reconcile");
         return;
       }
       this.#queue.retry(key);
       this.#metrics?.reconciled("error", took());
       log.error(
-        { err: error, ms: took(), failures: this.#queue.failures(key) },
+        { result: "error", err: error, ms: took(), failures: this.#queue.failures(key) },
         "reconcile failed, will be tried again",
       );
     }

@@ -5,13 +5,17 @@
  */
 import { type Clock, systemClock } from "../clock.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
+import { type RateLimit, TokenBucket } from "./token-bucket.ts";
 
 export const DEFAULT_BACKOFF: Backoff = { baseMs: 20, maxMs: 60_000 };
+/** Retries of all keys together, client-go's numbers: a thousand keys that fail must not become a storm. */
+export const DEFAULT_RETRY_LIMIT: RateLimit = { perSecond: 10, burst: 100 };
 
 export interface WorkQueueOptions {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly backoff?: Backoff;
+  readonly retryLimit?: RateLimit;
   readonly observer?: WorkQueueObserver;
 }
 
@@ -27,6 +31,7 @@ export class WorkQueue {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #backoff: Backoff;
+  readonly #retries: TokenBucket;
   readonly #observer: WorkQueueObserver;
   /** Ready keys in order, with the time they became ready. */
   readonly #ready = new Map<string, number>();
@@ -43,6 +48,7 @@ export class WorkQueue {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#backoff = options.backoff ?? DEFAULT_BACKOFF;
+    this.#retries = new TokenBucket(options.retryLimit ?? DEFAULT_RETRY_LIMIT);
     this.#observer = options.observer ?? {};
   }
 
@@ -86,12 +92,13 @@ export class WorkQueue {
     this.#later.set(key, { atMs, cancel });
   }
 
-  /** Adds the key after a delay that doubles each time, until `forget`. */
+  /** Adds the key after a delay that doubles each time, until `forget`; later if too many keys are retried. */
   retry(key: string): void {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
     this.#observer.retried?.();
-    this.addAfter(key, backoffMs(this.#backoff, failures, this.#random));
+    const delayMs = backoffMs(this.#backoff, failures, this.#random);
+    this.addAfter(key, Math.max(delayMs, this.#retries.takeMs(this.#clock.monotonicMs())));
   }
 
   /** The key succeeded: its next failure starts with the shortest delay again. */

@@ -4,6 +4,7 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Controller } from "../../../src/kube/controller/controller.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
+import type { Log } from "../../../src/kube/log.ts";
 import { eventually } from "../support/eventually.ts";
 import { ManualClock, settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
@@ -42,6 +43,48 @@ describe("reconciling", () => {
     expect(attempts.map((at) => at - first)).toEqual([0, 100, 300, 700]);
     stop.abort();
     await running;
+  });
+
+  test("whatever a reconcile throws, others go on, and each outcome is one structured line", async () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = (fields: Record<string, unknown>): Log => {
+      const write = (first: object | string, message?: string) => {
+        lines.push({ ...fields, ...(typeof first === "string" ? { message: first } : { ...first, message }) });
+      };
+      const child = (more: Record<string, unknown>) => log({ ...fields, ...more });
+      return { debug: write, info: write, warn: write, error: write, child };
+    };
+    const outcomes: Record<string, () => unknown> = {
+      good: async () => {},
+      later: async () => ({ requeueAfterMs: 60_000 }),
+      rejects: async () => Promise.reject(new Error("rejected")),
+      throws: () => {
+        throw new TypeError("at once, not later");
+      },
+      odd: () => Promise.reject(undefined),
+    };
+    const controller = new Controller({
+      name: "t",
+      log: log({}),
+      backoff: { baseMs: 60_000, maxMs: 60_000 },
+      reconcile: (key) => outcomes[key]?.() as Promise<void>,
+    });
+    const running = controller.run(stop.signal);
+    for (const key of Object.keys(outcomes)) {
+      controller.enqueue(key);
+    }
+    await eventually("five outcomes", () => lines.filter((line) => line.result).length === 5);
+    stop.abort();
+    await running;
+    expect(lines.filter((line) => line.key).map(({ controller: name, key, result }) => [name, key, result])).toEqual([
+      ["t", "good", "success"],
+      ["t", "later", "requeue_after"],
+      ["t", "rejects", "error"],
+      ["t", "throws", "error"],
+      ["t", "odd", "error"],
+    ]);
+    const rejected = lines.find((line) => line.key === "rejects");
+    expect(rejected).toMatchObject({ err: new Error("rejected"), failures: 1, ms: expect.any(Number) });
   });
 
   test("requeueAfterMs comes again even if nothing changes", async () => {

@@ -15,7 +15,7 @@ const REQUEST_DEADLINE_MS = 5_000;
 export class ScriptedServer implements AsyncDisposable {
   readonly url: string;
   readonly ca: string;
-  readonly #authority: Authority;
+  readonly authority: Authority;
   readonly #server: Server;
   readonly #raw: Map<string, Socket>;
   readonly #waiting: Exchange[] = [];
@@ -23,15 +23,16 @@ export class ScriptedServer implements AsyncDisposable {
   /** TCP connections accepted so far. */
   connections = 0;
 
-  static async start(): Promise<ScriptedServer> {
-    const authority = await Authority.create("scripted-ca");
+  /** With port and authority of one that was disposed of it is the same server, back again. */
+  static async start(options: { port?: number; authority?: Authority } = {}): Promise<ScriptedServer> {
+    const { port = 0, authority = await Authority.create("scripted-ca") } = options;
     const server = createServer(await authority.issue(SERVER_CERTIFICATE));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     return new ScriptedServer(authority, server);
   }
 
   private constructor(authority: Authority, server: Server) {
-    this.#authority = authority;
+    this.authority = authority;
     this.ca = authority.certificate;
     this.#server = server;
     this.#raw = new Map();
@@ -85,6 +86,11 @@ export class ScriptedServer implements AsyncDisposable {
     return this.#waiting;
   }
 
+  /** Takes every request that waits. */
+  takeAll(): Exchange[] {
+    return this.#waiting.splice(0);
+  }
+
   credentials(headers: () => Record<string, string> = () => ({})): Credentials & { refreshed: number } {
     const tls: TlsMaterial = { ca: this.ca };
     return {
@@ -120,7 +126,7 @@ export class ScriptedServer implements AsyncDisposable {
 
   /** A client certificate of the same CA. */
   clientCertificate(): Promise<{ cert: string; key: string }> {
-    return this.#authority.issue({ commonName: "client", usage: ["client"] });
+    return this.authority.issue({ commonName: "client", usage: ["client"] });
   }
 }
 

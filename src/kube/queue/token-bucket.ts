@@ -1,0 +1,26 @@
+/** So many at once, then so many a second. */
+export interface RateLimit {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** Gives out turns: at once as long as there are tokens, later ones each at its own time. Time is an argument. */
+export class TokenBucket {
+  readonly #limit: RateLimit;
+  #tokens: number;
+  #atMs: number | undefined;
+
+  constructor(limit: RateLimit) {
+    this.#limit = limit;
+    this.#tokens = limit.burst;
+  }
+
+  /** Takes a turn; gives how long to wait for it. */
+  takeMs(nowMs: number): number {
+    const { perSecond, burst } = this.#limit;
+    const gained = ((nowMs - (this.#atMs ?? nowMs)) / 1000) * perSecond;
+    this.#atMs = nowMs;
+    this.#tokens = Math.min(burst, this.#tokens + gained) - 1;
+    return this.#tokens >= 0 ? 0 : (-this.#tokens / perSecond) * 1000;
+  }
+}
