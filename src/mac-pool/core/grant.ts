@@ -2,7 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim, MacClaimStatus } from "../../api/mac-claim.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import { statusOf, withStatus } from "./claim.ts";
-import { PENDING_MS } from "./limits.ts";
+import { MAX_CREATIONS_OF_ONE_NAME, PENDING_MS } from "./limits.ts";
 import { type Holder, ownerOf, sameParty } from "./party.ts";
 import { conflict, type MacField, type Refusal, sharedWarning } from "./refusals.ts";
 
@@ -36,6 +36,8 @@ export function pendingStatus(owners: readonly ClaimOwner[], nowMs: number, unti
  *
  * A creation under the name of an owner that was seen is a second owner without UID: the object that it will become is
  * not the one that was seen. Who of them stays is decided when the object shows up, or at the deadline.
+ * So is a creation under a name for which another is under way: nobody can tell whether it is the same request again,
+ * and when both get stored, the second after the deletion of the first, each needs the claim.
  */
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
   const status = statusOf(claim);
@@ -46,10 +48,11 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
   const grant = (owners: readonly ClaimOwner[]): MACClaim =>
     withStatus(claim, pendingStatus(owners, nowMs, status.until));
   if (status.owners.some((known) => sameParty(known, request.holder))) {
-    const twin = status.owners.findIndex(
-      (known) => sameParty(known, request.holder) && known.uid === request.holder.uid,
-    );
-    if (twin < 0) return { ok: true, claim: grant([...status.owners, owner]) };
+    const isTwin = (known: ClaimOwner): boolean => sameParty(known, request.holder) && known.uid === request.holder.uid;
+    const twin = status.owners.findLastIndex(isTwin);
+    const mayBeAnother =
+      request.holder.uid === undefined && status.owners.filter(isTwin).length < MAX_CREATIONS_OF_ONE_NAME;
+    if (twin < 0 || mayBeAnother) return { ok: true, claim: grant([...status.owners, owner]) };
     return {
       ok: true,
       claim: grant(status.owners.map((known, i) => (i === twin ? { ...known, ...owner, since: known.since } : known))),

@@ -22,6 +22,9 @@ export const MAX_ALLOCATION_TRIES = 32;
 /** Conditional writes of one request that may lose against other writers. */
 export const MAX_CLAIM_TRIES = 8;
 
+/** Creations under one name that ask for the same address and may all be under way; more are taken for repetitions. */
+export const MAX_CREATIONS_OF_ONE_NAME = 4;
+
 /** Interfaces of one object; each costs an API write inside the webhook's time-out. */
 export const MAX_INTERFACES = 128;
 

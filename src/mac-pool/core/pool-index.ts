@@ -109,6 +109,13 @@ export class PoolIndex {
     this.#mark(mac);
   }
 
+  /** A quarantined address that was taken and not used is offered again, as far as its claim is known to rest still. */
+  offerQuarantined(mac: Mac): void {
+    const claim = this.#claims.get(mac);
+    if (claim === undefined) return;
+    for (const pool of this.#pools.values()) pool.offerQuarantined(mac, claim);
+  }
+
   /** A free address of the pool after dropping reservations that are over. Reserves nothing. */
   draw(pool: Pool, random: number, nowMs: number): Mac | undefined {
     for (const [mac, endsAtMs] of this.#reserved) {

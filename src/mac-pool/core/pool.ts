@@ -94,11 +94,22 @@ export class Pool {
     return this.#resting.oldest();
   }
 
-  /** The same, not offered to others any more unless its claim turns up quarantined again. */
-  takeOldestQuarantined(): Mac | undefined {
-    const mac = this.#resting.oldest();
+  /** The same but for those, not offered to others any more unless its claim turns up quarantined again. */
+  takeOldestQuarantined(but: ReadonlySet<Mac> = new Set()): Mac | undefined {
+    const skipped: Mac[] = [];
+    let mac = this.#resting.oldest();
+    for (; mac !== undefined && but.has(mac); mac = this.#resting.oldest()) {
+      skipped.push(mac);
+      this.#resting.delete(mac);
+    }
     if (mac !== undefined) this.#resting.delete(mac);
+    for (const other of skipped) this.#resting.set(other, 0);
     return mac;
+  }
+
+  /** Undoes takeOldestQuarantined where nothing was written. */
+  offerQuarantined(mac: Mac, claim: ClaimFacts): void {
+    if (claim.phase === "Quarantined" && this.has(mac)) this.#resting.set(mac, claim.untilMs);
   }
 
   /** Marks an address as taken or free for draw; addresses outside are ignored. */
@@ -111,7 +122,7 @@ export class Pool {
 
   count(mac: Mac, claim: ClaimFacts): void {
     this.#tally(mac, claim, 1);
-    if (claim.phase === "Quarantined" && this.has(mac)) this.#resting.set(mac, claim.untilMs);
+    this.offerQuarantined(mac, claim);
   }
 
   uncount(mac: Mac, claim: ClaimFacts): void {

@@ -16,6 +16,7 @@ import {
   MAX_CLAIM_TRIES,
   MAX_PENDING_PER_NAMESPACE,
   MAX_PENDING_PER_POOL,
+  RESERVATION_MS,
 } from "../core/limits.ts";
 import { type Holder, ownerOf, type Party } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
@@ -73,6 +74,8 @@ export interface LedgerOptions {
 
 export class ClaimLedger {
   readonly #options: LedgerOptions;
+  /** Until when a creation without an answer may have left an address reserved. */
+  #doubtUntilMs = 0;
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -137,10 +140,21 @@ export class ClaimLedger {
         const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic"), signal);
         return { ok: true, mac, written: { claim, before: undefined } };
       } catch (error) {
-        if (!isAlreadyExists(error)) throw error;
+        if (isAlreadyExists(error)) continue;
+        this.#doubtUntilMs = clock.now() + RESERVATION_MS;
+        throw error;
       }
     }
     return refuse(busy(`MACPool ${pool.name}`));
+  }
+
+  /**
+   * Nothing can be drawn. While reservations are left of creations that failed, nobody knows whether their addresses are
+   * in use: they will be drawn again, or their claims be seen.
+   */
+  #nothingFree({ name, counts: { free, capacity } }: Pool): Outcome {
+    const isDoubtful = free > 0 && this.#options.clock.now() <= this.#doubtUntilMs;
+    return refuse(isDoubtful ? busy(`MACPool ${name}`) : full(name, capacity));
   }
 
   /** A plausible address for a dry run: the next request may get the same. */
@@ -158,12 +172,11 @@ export class ClaimLedger {
   async #reuseQuarantined(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
     const { clock, index, store } = this.#options;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
-      const mac = pool.takeOldestQuarantined();
-      if (mac === undefined) return refuse(full(pool.name, pool.counts.capacity));
-      if (request.listed.has(mac)) continue;
-      const before = await store.read(mac, signal);
+      const mac = pool.takeOldestQuarantined(request.listed);
+      if (mac === undefined) return this.#nothingFree(pool);
       const owner = ownerOf({ ...request.party, ...wish }, new Date(clock.now()).toISOString());
       try {
+        const before = await store.read(mac, signal);
         if (before === undefined) {
           const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic"), signal);
           return { ok: true, mac, written: { claim, before: undefined } };
@@ -174,7 +187,9 @@ export class ClaimLedger {
         index.reserve(mac, clock.now());
         return { ok: true, mac, written: { claim, before } };
       } catch (error) {
-        if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
+        if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) continue;
+        index.offerQuarantined(mac);
+        throw error;
       }
     }
     return refuse(busy(`MACPool ${pool.name}`));

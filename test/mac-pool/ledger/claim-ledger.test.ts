@@ -149,6 +149,31 @@ describe("the ledger", () => {
     expect(macsOf(await ledger.claim(request(index, "c", [undefined])))).toEqual(["MACPOOL_FULL"]);
   });
 
+  it("offers a resting address again when the request that it was taken for failed", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 1);
+    const until = "2026-01-01T00:00:00Z";
+    const status = { phase: "Quarantined", owners: [], until } as const;
+    await store.create(newClaim(mac(0), { pool: "default", origin: "automatic" }, { ...status, owners: [] }));
+    const facts = { phase: "Quarantined", pool: "default", ownerCount: 0, pendingNamespaces: [], untilMs: 0 } as const;
+    index.setClaim(mac(0), facts);
+    const read = store.read.bind(store);
+    store.read = () => Promise.reject(new ConnectionError("gone", { written: false }));
+    await expect(ledger.claim(request(index, "a", [undefined]))).rejects.toThrow("gone");
+    store.read = read;
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:00:00"]);
+  });
+
+  it("does not call a pool full while it is not known whether a failed creation took its last address", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 1);
+    const create = store.create.bind(store);
+    store.create = () => Promise.reject(new ConnectionError("gone", { written: true }));
+    await expect(ledger.claim(request(index, "a", [undefined]))).rejects.toThrow("gone");
+    store.create = create;
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_BUSY"]);
+  });
+
   it("refuses a namespace that has too many addresses of objects that were never created", async () => {
     const store = new MemoryClaimStore();
     const { ledger, index } = replica(store, 2 ** 20);
