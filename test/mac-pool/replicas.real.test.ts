@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "./eventually.ts";
 import { machine, macsOf } from "./machines.ts";
@@ -106,6 +106,12 @@ describe("several replicas on a real API server", () => {
     const [refused] = results.filter((result) => result instanceof Error);
     expect(refused?.message).toContain("the range is full: every address of MACPool default is in use (10 of 10)");
     expect(await duplicates()).toEqual([]);
+    const events = async () => (await bed.admin.list(RESOURCES.events, { namespace: "default" })).items;
+    await eventually("an event on the pool", async () =>
+      (await events()).some(({ reason, regarding }) => reason === "RangeFull" && regarding?.kind === "MACPool"),
+    );
+    const texts = (await Promise.all(["one", "two"].map((name) => bed.metrics(name)))).join("\n");
+    expect(texts).toContain('kubevirt_macpool_denials_total{reason="MACPOOL_FULL"}');
     await allSeen();
     const name = created(results)[0]?.metadata.name ?? "";
     await bed.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CLAIM_BREAK_GLASS } from "../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "./eventually.ts";
@@ -190,6 +191,31 @@ describe("virtual machines on a real API server, with two replicas", () => {
       .delete(KINDS.claims, { name: claim?.metadata.name ?? "" })
       .catch((refused: Error) => refused.message);
     expect(error).toContain("MACClaims are kept by the MAC pool");
+  });
+
+  it("claims an address again whose bound claim was deleted by break-glass", async () => {
+    const vm = await create(machine("broken", "default", [{ name: "a" }]));
+    const mac = macsOf(vm)[0] ?? "";
+    await eventually("bound", async () => (await phaseOf(mac)) === "Bound");
+    const name = `mac-${mac.replaceAll(":", "-")}`;
+    const annotations = { [CLAIM_BREAK_GLASS]: "true" };
+    await bed.admin.patch(KINDS.claims, { name }, { type: "merge", body: { metadata: { annotations } } });
+    const uid = (await bed.claim(mac))?.metadata.uid;
+    await bed.admin.delete(KINDS.claims, { name });
+    await eventually("bound again", async () => {
+      const claim = await bed.claim(mac);
+      return claim?.status?.phase === "Bound" && claim.metadata.uid !== uid;
+    });
+    expect(await refusal(machine("sly", "default", [{ name: "a", macAddress: mac }]))).toContain("default/broken");
+  });
+
+  it("goes on with its ranges when the API server has refused wrong ones", async () => {
+    const spec = { ranges: [{ start: "02:5d:1c:00:ff:ff", end: "02:5d:1c:00:00:00" }] };
+    const patched = await bed.admin
+      .patch(KINDS.pools, { name: "default" }, { type: "merge", body: { spec } })
+      .catch((error: Error) => error.message);
+    expect(patched).toMatch(/[Rr]ange end/);
+    await create(machine("as-before", "default", [{ name: "a" }]));
   });
 
   it("does not stand in the way of starting, stopping and deleting VMs when it is down", async () => {
