@@ -33,6 +33,12 @@ export interface Measurement {
   readonly rounds: number;
   readonly parallel: number;
   readonly configFile: string;
+  /** Directory of the IPAM plugins. */
+  readonly cniPath?: string;
+  /** An ADD is taken back by a DEL; otherwise its interface is deleted. */
+  readonly del?: boolean;
+  /** nftables commands that make what is there already. */
+  readonly rulesFile?: string;
   /** Executables by label; they take turns. */
   readonly executables: Readonly<Record<string, string>>;
 }
@@ -68,9 +74,15 @@ export async function measure(
   const executables = Object.entries(what.executables).map(([label, file]) => `${label}=${file}`);
   const args = [String(what.rounds), String(what.parallel), what.command, what.configFile, ...executables];
   // What plugins leave in /run ends with the measurement.
-  const script = ["sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "sh"];
+  const rules = what.rulesFile === undefined ? "" : ' && nft -f "$RULES_FILE"';
+  const script = ["sh", "-c", `mount -t tmpfs tmpfs /run${rules} && exec "$@"`, "sh"];
+  const settings = {
+    ...(what.rulesFile === undefined ? {} : { RULES_FILE: what.rulesFile }),
+    ...(what.cniPath === undefined ? {} : { CNI_TIMER_PATH: what.cniPath }),
+    ...(what.del ? { CNI_TIMER_DEL: "1" } : {}),
+  };
   const command = [...user, "--net", "--mount", ...script, timer, ...args];
-  const { stdout } = await run("unshare", command, { env, maxBuffer: MAX_OUTPUT_BYTES });
+  const { stdout } = await run("unshare", command, { env: { ...env, ...settings }, maxBuffer: MAX_OUTPUT_BYTES });
   return measured.parse(JSON.parse(stdout));
 }
 

@@ -1,5 +1,6 @@
-/** The bridge plugin against the Go reference plugin: layer 2 attachments, one at a time and fifty at once. */
+/** The bridge plugin against the Go reference plugin: layer 2, addresses, spoof checks, masquerading, many at once. */
 
+import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import path from "node:path";
@@ -11,17 +12,54 @@ import { buildPeers, MissingTool } from "./peers.ts";
 const PARALLEL = 50;
 const CONFIG = { cniVersion: "1.0.0", name: "bench", type: "bridge", bridge: "br-bench" };
 
-interface Scenario extends Pick<Measurement, "command" | "rounds" | "parallel"> {
+interface Scenario extends Pick<Measurement, "command" | "rounds" | "parallel" | "del"> {
   readonly what: string;
   readonly goal: number | null;
+  /** Added to the configuration of a layer 2 attachment. */
+  readonly keys?: object;
+  /** How many attachments have spoof checks already. */
+  readonly checked?: number;
 }
+
+/** `DATA` stands for a directory of the run's own. */
+const IPAM = { ipam: { type: "host-local", dataDir: "DATA", ranges: [[{ subnet: "10.88.0.0/16" }]] } };
+const MASQUERADE = { ...IPAM, isGateway: true, ipMasq: true, ipMasqBackend: "nftables" };
+const SPOOF_CHECK = { macspoofchk: true };
+/** Spoof-checked attachments that a node may have. */
+const CHECKED = [1, 300, 1000];
+/** The most that the cost may grow from the fewest to the most of them. */
+const FLAT = 1.3;
+
+const spoofChecks = (command: "ADD" | "DEL"): readonly Scenario[] =>
+  CHECKED.map((checked) => ({
+    what: `${command} with macspoofchk, ${checked} attachments present`,
+    command,
+    rounds: 15,
+    parallel: 1,
+    del: true,
+    goal: checked === 300 ? 0.15 : null,
+    keys: SPOOF_CHECK,
+    checked,
+  }));
 
 const SCENARIOS: readonly Scenario[] = [
   { what: "VERSION", command: "VERSION", rounds: 300, parallel: 1, goal: null },
-  { what: "L2 ADD", command: "ADD", rounds: 200, parallel: 1, goal: 0.58 },
+  { what: "L2 ADD", command: "ADD", rounds: 200, parallel: 1, goal: 0.55 },
   { what: `${PARALLEL} L2 ADDs at once`, command: "ADD", rounds: 40, parallel: PARALLEL, goal: 0.5 },
   { what: "L2 DEL", command: "DEL", rounds: 50, parallel: 1, goal: null },
-  { what: `${PARALLEL} L2 DELs at once`, command: "DEL", rounds: 12, parallel: PARALLEL, goal: null },
+  { what: `${PARALLEL} L2 DELs at once`, command: "DEL", rounds: 12, parallel: PARALLEL, goal: 0.65 },
+  { what: "ADD with host-local", command: "ADD", rounds: 60, parallel: 1, goal: 0.65, keys: IPAM, del: true },
+  {
+    what: "ADD with ipMasq (nftables)",
+    command: "ADD",
+    rounds: 20,
+    parallel: 1,
+    goal: 0.4,
+    keys: MASQUERADE,
+    del: true,
+  },
+  ...spoofChecks("ADD"),
+  ...spoofChecks("DEL"),
 ];
 
 export const bench: Bench = {
@@ -36,12 +74,27 @@ export const bench: Bench = {
     const configFile = path.join(directory, "config.json");
     const rows: BenchRow[] = [];
     try {
-      await writeFile(configFile, JSON.stringify(CONFIG));
-      for (const { what, command, rounds, parallel, goal } of SCENARIOS) {
-        context.log(`measuring ${what}, ${rounds} rounds`);
-        const variants = command === "VERSION" ? { ...executables, floor } : executables;
-        const samples = await measure(timer, { command, rounds, parallel, configFile, executables: variants }, env);
+      const costs: Record<string, number> = {};
+      for (const { what, goal, keys = {}, checked, ...scenario } of SCENARIOS) {
+        context.log(`measuring ${what}, ${scenario.rounds} rounds`);
+        await writeFile(
+          configFile,
+          JSON.stringify({ ...CONFIG, ...keys }).replaceAll("DATA", path.join(directory, "data")),
+        );
+        const rules = checked === undefined ? {} : { rulesFile: await writeSpoofChecks(directory, checked) };
+        const variants = scenario.command === "VERSION" ? { ...executables, floor } : executables;
+        const cniPath = path.dirname(executables.peer);
+        const measurement = { ...scenario, ...rules, configFile, cniPath, executables: variants };
+        const samples = await measure(timer, measurement, env);
         rows.push(...rowsOf(what, goal, samples));
+        if (checked !== undefined) costs[`${scenario.command} ${checked}`] = median(samples.ours?.wallMs ?? []);
+      }
+      for (const command of ["ADD", "DEL"]) {
+        const [fewest, most] = [CHECKED.at(0), CHECKED.at(-1)].map(
+          (count) => costs[`${command} ${count}`] ?? Number.NaN,
+        );
+        const what = `${command} with macspoofchk, ${CHECKED.at(-1)} present against ${CHECKED.at(0)}`;
+        rows.push(row(what, "ms", most ?? Number.NaN, fewest ?? null, FLAT));
       }
     } finally {
       await rm(directory, { recursive: true, force: true });
@@ -52,6 +105,34 @@ export const bench: Bench = {
     return [...rows, row("size of the executable", "MB", ours ?? Number.NaN, peer ?? null, null)];
   },
 };
+
+/** As either plugin would have made them for other attachments. */
+async function writeSpoofChecks(directory: string, count: number): Promise<string> {
+  requireNft();
+  const lines = [
+    "table bridge nat { chain PREROUTING { type filter hook prerouting priority -300; policy accept; }; }",
+  ];
+  for (let i = 0; i < count; i++) {
+    const id = `present${i}-net1`;
+    const [chain, comment] = [`cni-br-iface-${id}`, `comment "macspoofchk-${id}"`];
+    lines.push(`add chain bridge nat ${chain}`, `add chain bridge nat ${chain}-mac`);
+    lines.push(`add rule bridge nat PREROUTING iifname "port${i}" jump ${chain} ${comment}`);
+    lines.push(`add rule bridge nat ${chain} jump ${chain}-mac ${comment}`);
+    lines.push(`add rule bridge nat ${chain}-mac ether saddr 02:00:00:00:00:01 return ${comment}`);
+    lines.push(`add rule bridge nat ${chain}-mac drop ${comment}`);
+  }
+  const file = path.join(directory, "rules.nft");
+  await writeFile(file, `${lines.join("\n")}\n`);
+  return file;
+}
+
+function requireNft(): void {
+  try {
+    execFileSync("nft", ["--version"], { stdio: "ignore" });
+  } catch {
+    throw new BenchFault("nft was not found: install nftables to measure spoof checks and masquerading");
+  }
+}
 
 /** Others' network namespaces hold the kernel's one lock for links: that time is added to both sides. */
 function warnAboutLoad({ log }: BenchContext): void {

@@ -4,7 +4,8 @@
  * Runs the executables in turn, each ROUNDS times (and some more first, to warm up), PARALLEL at once, in network
  * namespaces of its own. Prints one JSON object: {"LABEL": {"wallMs": [...], "cpuMs": [...], "rssKb": N}, ...}, in
  * milliseconds from the first spawn to the last exit and of CPU for one process. Between runs it takes away what an ADD
- * made, or makes what a DEL needs. Exits 1 with the executable's answer when one fails.
+ * made (with CNI_TIMER_DEL in the environment by the executable's DEL), or makes what a DEL needs. CNI_TIMER_PATH is the
+ * executables' CNI_PATH. Exits 1 with the executable's answer when one fails.
  *
  * In C because spawning from Node costs several times what is measured.
  */
@@ -24,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PARALLEL = 256, MAX_VARIANTS = 8, WARM_UP_ROUNDS = 3, ANSWER_BYTES = 8192, ENV_BYTES = 128 };
+enum { MAX_PARALLEL = 256, MAX_VARIANTS = 8, WARM_UP_ROUNDS = 3, ANSWER_BYTES = 8192, ENV_BYTES = 512 };
 
 static const char IFNAME[] = "bench0";
 
@@ -92,12 +93,14 @@ static void delete_interface(int fd) {
 }
 
 static pid_t launch(const char *path, const char *command, int index, int output) {
-  char text[4][ENV_BYTES];
+  char text[5][ENV_BYTES];
   snprintf(text[0], ENV_BYTES, "CNI_COMMAND=%s", command);
   snprintf(text[1], ENV_BYTES, "CNI_CONTAINERID=container%d", index);
   snprintf(text[2], ENV_BYTES, "CNI_NETNS=/proc/%d/fd/%d", getpid(), netns[index]);
   snprintf(text[3], ENV_BYTES, "CNI_IFNAME=%s", IFNAME);
-  char *env[] = {text[0], text[1], text[2], text[3], "CNI_PATH=/opt/cni/bin", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+  const char *plugins = getenv("CNI_TIMER_PATH");
+  snprintf(text[4], ENV_BYTES, "CNI_PATH=%s", plugins != NULL ? plugins : "/opt/cni/bin");
+  char *env[] = {text[0], text[1], text[2], text[3], text[4], "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
   char *argv[] = {(char *)path, NULL};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -176,7 +179,9 @@ int main(int argc, char **argv) {
       if (strcmp(command, "DEL") == 0) run(one, "ADD", 0);
       double took = run(one, command, round >= 0);
       if (round >= 0) one->wall[one->walls++] = took;
-      if (strcmp(command, "ADD") == 0) take_away();
+      if (strcmp(command, "ADD") != 0) continue;
+      if (getenv("CNI_TIMER_DEL") != NULL) run(one, "DEL", 0);
+      else take_away();
     }
   }
   for (int i = 0; i < variants; i++) {
