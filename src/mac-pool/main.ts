@@ -26,6 +26,7 @@ await runProcess({
       credentials: await loadCredentials(env),
       userAgent: `${MAC_POOL_MANAGER}/${PRODUCT_VERSION}`,
       log,
+      metrics,
     });
     const certificates = new SecretTlsSource({ client, namespace, secret: env.TLS_SECRET ?? MAC_POOL_SERVICE, log });
     const tls = new ProfiledTlsSource({ client, certificates, log });

@@ -46,6 +46,7 @@ await runProcess({
       credentials: await loadCredentials(env),
       userAgent: `${OPERATOR_NAME}/${settings.version}`,
       log,
+      metrics,
     });
     const operator = new Operator({ client, settings, identity: variables.POD_NAME, log, metrics });
     health.ready("caches", () => operator.hasSynced || "the watches have not shown everything yet");
