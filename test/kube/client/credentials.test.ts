@@ -8,6 +8,7 @@ import {
   loadCredentials,
   RELOAD_INTERVAL_MS,
 } from "../../../src/kube/client/credentials.ts";
+import { Authority } from "../../cluster/control-plane/authority.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 let directory: string;
@@ -121,6 +122,26 @@ describe("from a kubeconfig", () => {
     await write("config", text({ users: [{ name: "u", user: { token: "renewed" } }] }));
     credentials.refresh();
     expect((await credentials.current()).headers).toEqual({ authorization: "Bearer renewed" });
+  });
+
+  test("whose client certificate was renewed on disk takes the new one, and keeps the TLS material until then", async () => {
+    const authority = await Authority.create("ca");
+    const issue = async () => {
+      const { cert, key } = await authority.issue({ commonName: "u", usage: ["client"] });
+      await Promise.all([write("client.crt", cert), write("client.key", key)]);
+      return cert;
+    };
+    const first = await issue();
+    const user = { "client-certificate": join(directory, "client.crt"), "client-key": join(directory, "client.key") };
+    await write("config", text({ users: [{ name: "u", user }] }));
+    const credentials = await credentialsFromKubeconfig(join(directory, "config"));
+    const before = await credentials.current();
+    expect(String(before.tls.cert)).toBe(first);
+    credentials.refresh();
+    expect((await credentials.current()).tls).toBe(before.tls);
+    const second = await issue();
+    credentials.refresh();
+    expect(String((await credentials.current()).tls.cert)).toBe(second);
   });
 
   test("with an exec plugin runs it, and again after a refusal", async () => {
