@@ -13,6 +13,9 @@ import { callDel } from "./plugin-call.ts";
 /** A runtime that takes a container down removes the namespace, too; its own DEL goes first. */
 const GRACE_MS = 5000;
 
+/** What a plugin could not remove now, it can hardly remove in the next seconds. */
+const RETRY_MS = 60_000;
+
 /** A pass although nothing told of a change. */
 const FULL_PASS_MS = 60_000;
 
@@ -70,8 +73,7 @@ export class Reaper {
       if (!(await isNetnsGone(record.netns, netnsDirectory))) continue;
       const sinceMs = this.#missedAtMs.get(record.file) ?? clock.monotonicMs();
       if (clock.monotonicMs() - sinceMs < this.#graceMs) missed.set(record.file, sinceMs);
-      // One that failed waits as if it had just been missed.
-      else if (!(await this.#reap(record))) missed.set(record.file, clock.monotonicMs());
+      else if (!(await this.#reap(record))) missed.set(record.file, clock.monotonicMs() + RETRY_MS - this.#graceMs);
     }
     this.#missedAtMs = missed;
     await removeHalfWritten(recordDirectory, clock.now() - this.#graceMs);
