@@ -3,7 +3,7 @@
 import { OWN_NETNS } from "../host/host.ts";
 import { addAddress, deleteAddress, dumpAddresses, familyOf, readAddress } from "../netlink/address.ts";
 import { EEXIST } from "../netlink/errno.ts";
-import type { Link } from "../netlink/link.ts";
+import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import { setLinkMac } from "../netlink/link-tuning.ts";
 import { ADDRESS_CONFLICT, CniError } from "../protocol/cni-error.ts";
 import { contains, formatIpPrefix, type IpPrefix, isIpv4, samePrefix } from "../protocol/ip-address.ts";
@@ -42,8 +42,15 @@ function ensureAddress(state: AddState, link: Link, gateway: IpPrefix): void {
   const [added] = node.transact(addAddress(node.batch(), link.index, gateway));
   if (added?.error === undefined) gatewayChanges.push({ index: link.index, address: gateway, added: true });
   else if (added.error.errno !== EEXIST) throw added.error;
-  // A bridge that was given no address of its own takes its ports' lowest one, which changes as they come and go.
-  const mac = parseMacAddress(link.mac);
+  pinMac(state, link);
+}
+
+/** A bridge that was given no MAC of its own takes its ports' lowest one, which changes as they come and go. */
+function pinMac({ node }: AddState, link: Link): void {
+  const before = parseMacAddress(link.mac);
+  // One that lost its last port has none until the next one comes.
+  const isNone = before === undefined || before.every((byte) => byte === 0);
+  const mac = isNone ? parseMacAddress(linkOf(node.run(getLink(node.batch(), link.index))[0])?.mac ?? "") : before;
   if (mac !== undefined) node.run(setLinkMac(node.batch(), link.index, mac));
 }
 

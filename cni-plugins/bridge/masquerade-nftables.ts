@@ -48,12 +48,19 @@ export function addNftMasquerade(
   addresses: readonly IpPrefix[],
 ): number[] {
   const comment = commentOf(host, attachment);
+  const hookRules = [
+    [...ofFamilyOf(MULTICAST_IPV4), ...toNetwork(MULTICAST_IPV4, MULTICAST_IPV4_LENGTH, true), back],
+    [...ofFamilyOf(MULTICAST_IPV6), ...toNetwork(MULTICAST_IPV6, MULTICAST_IPV6_LENGTH, true), back],
+    [goTo(RULES_CHAIN)],
+  ];
+  // A rule that is deleted costs a wait for all readers when the socket closes, so the chain is filled only when it must.
+  const isFilled = rules(socket, HOOK_CHAIN).length === hookRules.length;
   const batch = nft.beginTransaction(socket.batch());
   ensureChains(batch);
-  nft.deleteRules(batch, TABLE, HOOK_CHAIN);
-  const toIpv4 = [...ofFamilyOf(MULTICAST_IPV4), ...toNetwork(MULTICAST_IPV4, MULTICAST_IPV4_LENGTH, true), back];
-  const toIpv6 = [...ofFamilyOf(MULTICAST_IPV6), ...toNetwork(MULTICAST_IPV6, MULTICAST_IPV6_LENGTH, true), back];
-  for (const rule of [toIpv4, toIpv6, [goTo(RULES_CHAIN)]]) nft.appendRule(batch, TABLE, HOOK_CHAIN, rule);
+  if (!isFilled) {
+    nft.deleteRules(batch, TABLE, HOOK_CHAIN);
+    for (const rule of hookRules) nft.appendRule(batch, TABLE, HOOK_CHAIN, rule);
+  }
   const rulesAt = batch.operations.length;
   for (const prefix of addresses) {
     const { address, length } = prefix;
@@ -134,8 +141,8 @@ function areOf(socket: NetlinkSocket, handles: readonly number[], prefix: string
   });
 }
 
-function rules(socket: NetlinkSocket): nft.RuleView[] {
-  const [answer] = socket.transact(nft.dumpRules(socket.batch(), TABLE, RULES_CHAIN));
+function rules(socket: NetlinkSocket, chain = RULES_CHAIN): nft.RuleView[] {
+  const [answer] = socket.transact(nft.dumpRules(socket.batch(), TABLE, chain));
   if (answer?.error !== undefined && answer.error.errno !== ENOENT) throw answer.error;
   return (answer?.messages ?? []).map(nft.readRule);
 }
