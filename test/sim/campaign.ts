@@ -1,0 +1,84 @@
+import type { Violation } from "./audit.ts";
+import { type EpisodeOptions, type EpisodeResult, runEpisode } from "./episode.ts";
+import type { Seams } from "./sim-replica.ts";
+
+export interface CampaignOptions {
+  readonly seed: number;
+  readonly steps: number;
+  readonly replicas: number;
+  readonly seams?: Seams;
+  readonly firstEpisode?: number;
+  /** Told after each episode how many steps were taken. */
+  readonly onProgress?: (steps: number) => void;
+}
+
+export interface CampaignResult {
+  readonly seed: number;
+  readonly steps: number;
+  readonly allocations: number;
+  readonly faults: number;
+  /** The episode that ended in a violation. */
+  readonly failed: { readonly episode: number; readonly violation: Violation } | undefined;
+}
+
+/** Runs episodes, each with a plan of its own, until enough steps were taken or an invariant is violated. */
+export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
+  const { seed, replicas, seams = {} } = options;
+  let [steps, allocations, faults] = [0, 0, 0];
+  for (let episode = options.firstEpisode ?? 0; ; episode++) {
+    const result = await runEpisode({ seed, episode, replicas, seams });
+    steps += result.steps;
+    allocations += result.allocations;
+    faults += result.faults;
+    const { violation } = result;
+    const failed = violation === undefined ? undefined : { episode, violation };
+    if (failed !== undefined || steps >= options.steps) return { seed, steps, allocations, faults, failed };
+    options.onProgress?.(steps);
+  }
+}
+
+/**
+ * The same episode with as few operations as still end in a violation of the same kind, and what happens in it. Leaves
+ * out halves, then quarters, and so on; `tries` bounds the work.
+ */
+export async function shrink(
+  options: EpisodeOptions,
+  tries: number,
+): Promise<{ readonly operations: number; readonly violation: Violation; readonly history: readonly string[] }> {
+  const first = await runEpisode(options);
+  const kind = first.violation?.invariant;
+  if (kind === undefined) throw new Error(`episode ${options.episode} of seed ${options.seed} violates nothing`);
+  const count = await countOperations(options);
+  let kept = Array.from({ length: count }, (_, number) => number);
+  let size = Math.ceil(kept.length / 2);
+  let left = tries;
+  const without = (numbers: readonly number[]): ReadonlySet<number> => {
+    const stays = new Set(numbers);
+    return new Set(Array.from({ length: count }, (_, number) => number).filter((number) => !stays.has(number)));
+  };
+  while (size >= 1 && left > 0) {
+    let isShorter = false;
+    for (let at = 0; at < kept.length && left > 0; at += size) {
+      const fewer = [...kept.slice(0, at), ...kept.slice(at + size)];
+      left -= 1;
+      const { violation } = await runEpisode({ ...options, without: without(fewer) });
+      if (violation?.invariant !== kind) continue;
+      kept = fewer;
+      at -= size;
+      isShorter = true;
+    }
+    if (!isShorter || size > kept.length) size = size === 1 ? 0 : Math.ceil(size / 2);
+  }
+  const history: string[] = [];
+  const last = await runEpisode({ ...options, without: without(kept), history });
+  if (last.violation === undefined)
+    throw new Error("a violation was there and is not any more: the run is not repeatable");
+  return { operations: kept.length, violation: last.violation, history };
+}
+
+/** Those of the failing run and of the rest of its time of trouble. */
+async function countOperations(options: EpisodeOptions): Promise<number> {
+  const history: string[] = [];
+  const result: EpisodeResult = await runEpisode({ ...options, history });
+  return Math.max(result.operations, history.filter((line) => / -- /.test(line)).length) + 1;
+}

@@ -1,0 +1,105 @@
+import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
+import { Violation } from "./audit.ts";
+import { CALM } from "./network.ts";
+import { operate } from "./operations.ts";
+import { type Plan, planOf } from "./plan.ts";
+import { Random } from "./random.ts";
+import { unrest } from "./rest.ts";
+import type { Seams } from "./sim-replica.ts";
+import { World } from "./world.ts";
+
+export interface EpisodeOptions {
+  readonly seed: number;
+  readonly episode: number;
+  readonly replicas: number;
+  readonly seams?: Seams;
+  /** Operations, by number, that are left out: how a history is made shorter. */
+  readonly without?: ReadonlySet<number>;
+  /** Filled with what happened, line by line. */
+  readonly history?: string[];
+}
+
+export interface EpisodeResult {
+  readonly steps: number;
+  readonly digest: number;
+  readonly operations: number;
+  readonly allocations: number;
+  readonly faults: number;
+  readonly refusals: ReadonlyMap<string, number>;
+  readonly violation: Violation | undefined;
+}
+
+/** Everything is over by then: a request, the new leader's deadline, the rest, the longest wait for a next try. */
+const SETTLE_MS = 60_000 + PENDING_MS + 120_000;
+const LOOK_MS = 2_000;
+
+/** One cluster from its beginning through times of trouble, each of which has to come to rest in bounded time. */
+export async function runEpisode(options: EpisodeOptions): Promise<EpisodeResult> {
+  const plan = planOf(options.seed, options.episode, options.replicas);
+  const world = new World(plan, options.seams ?? {}, options.history);
+  const { scheduler } = world;
+  let operations = 0;
+  let violation: Violation | undefined;
+  try {
+    for (let cycle = 0; cycle < plan.cycles; cycle++) {
+      operations = await trouble(world, plan, operations, options.without);
+      await rest(world, plan);
+    }
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = error;
+    world.note(`VIOLATION ${error.message}`);
+  }
+  for (const [slot] of world.replicas.entries()) world.killReplica(slot);
+  const { allocations, faults, refusals } = world;
+  return {
+    steps: scheduler.steps,
+    digest: scheduler.digest >>> 0,
+    operations,
+    allocations,
+    faults,
+    refusals,
+    violation,
+  };
+}
+
+async function trouble(world: World, plan: Plan, first: number, without?: ReadonlySet<number>): Promise<number> {
+  const { scheduler } = world;
+  const endMs = scheduler.nowMs + plan.chaosMs;
+  let next = first;
+  const again = (): void => {
+    const number = next++;
+    const random = new Random(...plan.seed, 4, number);
+    const waitMs = -Math.log(1 - random.next()) * plan.meanOperationMs;
+    scheduler.after(waitMs, () => {
+      if (scheduler.nowMs >= endMs) return;
+      if (!without?.has(number)) operate(world, random);
+      again();
+    });
+  };
+  world.chaos = true;
+  again();
+  await scheduler.run(() => scheduler.nowMs >= endMs);
+  return next;
+}
+
+/** All faults are over; looks now and then whether everything is at rest. */
+async function rest(world: World, plan: Plan): Promise<void> {
+  const { scheduler } = world;
+  world.calm();
+  const startMs = scheduler.nowMs;
+  const endMs = startMs + SETTLE_MS + plan.quarantineSeconds * 1000;
+  let lookMs = startMs;
+  let found: string | undefined = "not looked yet";
+  await scheduler.run(() => {
+    if (scheduler.nowMs < lookMs) return false;
+    lookMs = scheduler.nowMs + LOOK_MS;
+    world.virt.collect();
+    found = unrest(world);
+    return found === undefined || scheduler.nowMs >= endMs;
+  });
+
+  if (found !== undefined)
+    throw new Violation("rest", `after ${Math.round((scheduler.nowMs - startMs) / 1000)} s ${found}`);
+  world.network.weather = CALM;
+}

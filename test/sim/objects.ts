@@ -1,0 +1,136 @@
+import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../src/api/names.ts";
+import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+
+/** The objects of the simulated cluster: built here, and read here by the auditor, never with the product's own eyes. */
+
+export interface Nic {
+  readonly name: string;
+  readonly macAddress?: string | undefined;
+  readonly state?: string | undefined;
+  readonly bridge: object;
+}
+
+export const RESOURCE_OF = {
+  VirtualMachine: KINDS.virtualMachines,
+  VirtualMachineInstance: KINDS.instances,
+  Pod: KINDS.pods,
+} as const satisfies Record<string, Resource>;
+
+export type HolderKind = keyof typeof RESOURCE_OF;
+
+interface GuestSpec {
+  readonly domain: { readonly devices: { readonly interfaces: readonly Nic[] } };
+}
+
+interface Attachment {
+  readonly name: string;
+  readonly mac?: string | undefined;
+}
+
+const guestSpec = (nics: readonly Nic[]) => ({
+  domain: { devices: { interfaces: nics } },
+  networks: nics.map(({ name }) => ({ name, multus: { networkName: `net-${name}` } })),
+});
+
+export const nic = (name: string, mac?: string): Nic =>
+  mac === undefined ? { name, bridge: {} } : { name, macAddress: mac, bridge: {} };
+
+export interface Named {
+  readonly namespace: string;
+  readonly name?: string | undefined;
+  readonly generateName?: string | undefined;
+}
+
+export function machine(named: Named, nics: readonly Nic[], receiver: boolean): KubeObject {
+  return {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachine",
+    metadata: { ...named },
+    spec: { runStrategy: receiver ? "WaitAsReceiver" : "Manual", template: { spec: guestSpec(nics) } },
+  };
+}
+
+export function withNics(vm: KubeObject, nics: readonly Nic[]): KubeObject {
+  const spec = vm.spec as { runStrategy: string };
+  return { ...vm, spec: { ...spec, template: { spec: guestSpec(nics) } } };
+}
+
+export function instance(named: Named, nics: readonly Nic[], owner?: KubeObject): KubeObject {
+  const { name = "", uid = "" } = owner?.metadata ?? {};
+  const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid, controller: true }];
+  return {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachineInstance",
+    metadata: { ...named, ...(owner === undefined ? {} : { ownerReferences }) },
+    spec: guestSpec(nics),
+    status: { phase: "Scheduled", interfaces: [] },
+  };
+}
+
+export function withInstanceNics(vmi: KubeObject, nics: readonly Nic[]): KubeObject {
+  return { ...vmi, spec: guestSpec(nics) };
+}
+
+export function withReported(vmi: KubeObject, nics: readonly Nic[]): KubeObject {
+  const interfaces = nics.map(({ name, macAddress }) => ({ name, mac: macAddress }));
+  return { ...vmi, status: { phase: "Running", interfaces } };
+}
+
+export function pod(named: Named, attachments: readonly Attachment[], vmi?: KubeObject): KubeObject {
+  const { name = "", uid = "" } = vmi?.metadata ?? {};
+  const launcher = {
+    labels: { "kubevirt.io": "virt-launcher" },
+    ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name, uid, controller: true }],
+  };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      ...named,
+      ...(vmi === undefined ? {} : launcher),
+      annotations: { [NETWORKS_ANNOTATION]: JSON.stringify(attachments) },
+    },
+    spec: {},
+    status: { phase: "Pending" },
+  };
+}
+
+/** What virt-controller asks multus for, for the present interfaces of a VMI. */
+export const attachmentsOf = (nics: readonly Nic[]): Attachment[] =>
+  nics.map(({ name, macAddress }) => ({ name: `net-${name}`, mac: macAddress }));
+
+export function inPhase(object: KubeObject, phase: string): KubeObject {
+  const annotations = { ...object.metadata.annotations, [NETWORK_STATUS_ANNOTATION]: "[]" };
+  return { ...object, metadata: { ...object.metadata, annotations }, status: { phase } };
+}
+
+export function nicsOf(object: KubeObject): readonly Nic[] {
+  const spec = object.spec as { template?: { spec: GuestSpec } } & GuestSpec;
+  return (object.kind === "VirtualMachine" ? spec.template?.spec : spec)?.domain.devices.interfaces ?? [];
+}
+
+/** Every address that an object holds: nothing once a pod has ended. */
+export function macsHeld(object: KubeObject): readonly string[] {
+  const status = object.status as { phase?: string; interfaces?: { mac?: string }[] } | undefined;
+  if (object.kind === "Pod") {
+    if (status?.phase === "Succeeded" || status?.phase === "Failed") return [];
+    const attachments = JSON.parse(object.metadata.annotations?.[NETWORKS_ANNOTATION] ?? "[]") as Attachment[];
+    return distinct(attachments.map(({ mac }) => mac));
+  }
+  return distinct([
+    ...nicsOf(object).map(({ macAddress }) => macAddress),
+    ...(status?.interfaces ?? []).map(({ mac }) => mac),
+  ]);
+}
+
+/** How many interfaces of an object have no address yet. */
+export function wishesOf(object: KubeObject): number {
+  if (object.kind !== "Pod") return nicsOf(object).filter(({ macAddress }) => macAddress === undefined).length;
+  const attachments = JSON.parse(object.metadata.annotations?.[NETWORKS_ANNOTATION] ?? "[]") as Attachment[];
+  return attachments.filter(({ mac }) => mac === undefined).length;
+}
+
+function distinct(macs: readonly (string | undefined)[]): string[] {
+  return [...new Set(macs.filter((mac): mac is string => mac !== undefined && mac !== ""))];
+}

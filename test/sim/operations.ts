@@ -1,0 +1,216 @@
+import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { keyOf } from "./etcd.ts";
+import { CALM } from "./network.ts";
+import { type HolderKind, inPhase, instance, machine, type Nic, nic, nicsOf, pod, withNics } from "./objects.ts";
+import type { Trouble } from "./plan.ts";
+import type { Random } from "./random.ts";
+import { refOf } from "./virt-controller.ts";
+import { MANAGED, UNMANAGED, type World } from "./world.ts";
+
+/** What users do, by weight; troubles stand beside. */
+const USERS = {
+  createMachine: 22,
+  updateMachine: 16,
+  deleteMachine: 12,
+  startMachine: 10,
+  stopMachine: 6,
+  migrate: 4,
+  createPod: 12,
+  endPod: 10,
+  createInstance: 4,
+  deleteInstance: 5,
+  dryRun: 2,
+} as const;
+
+type Operation = keyof typeof USERS | Trouble;
+
+/** Few names, so that objects meet: the same is deleted and created again, and asked for the same addresses. */
+const NAMES = ["a", "b", "c", "d", "e", "f"];
+
+/** Does one thing, chosen and detailed by its own randomness alone, as far as the cluster has what it needs. */
+export function operate(world: World, random: Random): void {
+  const operation = random.weighted<Operation>({ ...USERS, ...world.plan.trouble });
+  world.note(`-- ${operation}`);
+  OPERATIONS[operation](world, random);
+}
+
+const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
+  createMachine(world, random) {
+    const namespace = namespaceFor(random);
+    const named = random.chance(0.15)
+      ? { namespace, generateName: `${random.pick(NAMES)}-` }
+      : { namespace, name: random.pick(NAMES) };
+    const vm = machine(named, nicsFor(world, random, namespace), random.chance(0.08));
+    world.submit({ kind: "VirtualMachine", namespace, build: () => vm });
+    if (random.chance(0.05)) world.submit({ kind: "VirtualMachine", namespace, build: () => vm });
+  },
+  updateMachine(world, random) {
+    const vm = anyOf(world, "VirtualMachine", random);
+    if (vm === undefined) return;
+    const namespace = vm.metadata.namespace ?? "";
+    const change = random.pick(CHANGES);
+    const asked = macFor(world, random);
+    const detail = random.below(8);
+    world.submit({
+      kind: "VirtualMachine",
+      namespace,
+      update: keyOf(vm.metadata),
+      build: (old) => (old === undefined ? undefined : withNics(old, change(nicsOf(old), asked, detail))),
+    });
+  },
+  deleteMachine(world, random) {
+    const vm = anyOf(world, "VirtualMachine", random);
+    if (vm === undefined) return;
+    const key = keyOf(vm.metadata);
+    world.etcd.remove(KINDS.virtualMachines, refOf(key));
+    if (!random.chance(0.15)) world.scheduler.after(random.between(1, 3_000), () => world.virt.stop(key));
+    if (random.chance(0.4)) again(world, random, vm);
+  },
+  startMachine(world, random) {
+    const vm = anyOf(world, "VirtualMachine", random);
+    if (vm !== undefined) world.virt.start(keyOf(vm.metadata));
+  },
+  stopMachine(world, random) {
+    const vmi = anyOf(world, "VirtualMachineInstance", random);
+    if (vmi !== undefined) world.virt.stop(keyOf(vmi.metadata));
+  },
+  migrate(world, random) {
+    const vmi = anyOf(world, "VirtualMachineInstance", random);
+    if (vmi !== undefined) world.virt.migrate(keyOf(vmi.metadata));
+  },
+  createPod(world, random) {
+    const namespace = namespaceFor(random);
+    const prefix = random.pick(NAMES);
+    const named = random.chance(0.5) ? { namespace, generateName: `${prefix}-` } : { namespace, name: `pod-${prefix}` };
+    const attachments = nicsFor(world, random, namespace).map(({ name, macAddress }) => ({ name, mac: macAddress }));
+    world.submit({ kind: "Pod", namespace, build: () => pod(named, attachments) });
+  },
+  endPod(world, random) {
+    const found = anyOf(world, "Pod", random);
+    if (found === undefined || found.metadata.ownerReferences !== undefined) return;
+    const isOver = ["Succeeded", "Failed"].includes((found.status as { phase: string }).phase);
+    const phase = random.pick(["Running", "Succeeded", "Failed"]);
+    if (!isOver && random.chance(0.4)) world.etcd.update(KINDS.pods, inPhase(found, phase));
+    else world.etcd.remove(KINDS.pods, refOf(keyOf(found.metadata)));
+  },
+  createInstance(world, random) {
+    const namespace = namespaceFor(random);
+    const vmi = instance({ namespace, name: `vmi-${random.pick(NAMES)}` }, nicsFor(world, random, namespace));
+    world.submit({ kind: "VirtualMachineInstance", namespace, build: () => vmi });
+  },
+  deleteInstance(world, random) {
+    const vmi = anyOf(world, "VirtualMachineInstance", random);
+    if (vmi !== undefined) world.virt.stop(keyOf(vmi.metadata));
+  },
+  dryRun(world, random) {
+    const namespace = random.pick(MANAGED);
+    const vm = machine({ namespace, name: "dry" }, nicsFor(world, random, namespace), false);
+    world.submit({ kind: "VirtualMachine", namespace, dryRun: true, build: () => vm });
+  },
+  kill(world, random) {
+    const slot = random.below(world.plan.replicas);
+    world.killReplica(slot);
+    world.scheduler.after(random.between(1, 20_000), () => world.restart(slot));
+  },
+  pause(world, random) {
+    const replica = random.pick(world.replicas);
+    world.faults += 1;
+    replica.host.pause();
+    const forMs = random.chance(0.2) ? random.between(20_000, 240_000) : random.between(5, 15_000);
+    world.scheduler.after(forMs, () => replica.host.resume());
+  },
+  stop(world, random) {
+    const slot = random.below(world.plan.replicas);
+    const replica = world.replicas[slot];
+    world.faults += 1;
+    replica?.stop();
+    world.scheduler.after(random.between(500, 18_000), () => {
+      if (world.replicas[slot] !== replica) return;
+      world.killReplica(slot);
+      world.restart(slot);
+    });
+  },
+  partition(world, random) {
+    const { name } = random.pick(world.replicas).host;
+    world.faults += 1;
+    world.network.partitioned.add(name);
+    world.scheduler.after(random.between(100, 60_000), () => world.network.partitioned.delete(name));
+  },
+  cutWatches(world, random) {
+    random.pick(world.replicas).cutWatches();
+  },
+  restartApi(world, random) {
+    world.restartApi(random.between(100, 15_000));
+  },
+  compact(world) {
+    world.faults += 1;
+    world.etcd.compact();
+  },
+  weather(world) {
+    world.network.weather = world.network.weather === CALM ? world.plan.weather : CALM;
+  },
+  changeRange(world, random) {
+    world.setPool("default", 1 + random.below(world.plan.poolSize * 2));
+  },
+  changePolicy(world, random) {
+    world.setPool("default", world.plan.poolSize, { conflictPolicy: random.pick(["Deny", "Warn"]) });
+  },
+  recreatePool(world, random) {
+    if (world.etcd.get(KINDS.pools.plural, "default") === undefined) return;
+    world.etcd.remove(KINDS.pools, { name: "default" });
+    world.scheduler.after(random.between(1, 20_000), () => world.setPool("default", world.plan.poolSize));
+  },
+};
+
+type Change = (nics: readonly Nic[], asked: string | undefined, detail: number) => readonly Nic[];
+
+const CHANGES: readonly Change[] = [
+  (nics, asked, detail) => nics.map((old, index) => (index === detail % nics.length ? nic(old.name, asked) : old)),
+  (nics) => nics.map(({ name }) => nic(name)),
+  (nics, asked, detail) => [...nics.filter(({ name }) => name !== `n${detail}`), nic(`n${detail}`, asked)],
+  (nics, _asked, detail) => nics.filter((_, index) => index !== detail % nics.length),
+  (nics, _asked, detail) =>
+    nics.map((old, index) => (index === detail % nics.length ? { ...old, state: "absent" } : old)),
+  (nics) => nics.map((old, index) => nic(old.name, nics[(index + 1) % nics.length]?.macAddress)),
+];
+
+/** The same again under the same name: without addresses, or with those it had. */
+function again(world: World, random: Random, vm: KubeObject): void {
+  const { namespace = "", name } = vm.metadata;
+  const keeps = random.chance(0.5);
+  const nics = nicsOf(vm).map((old) => (keeps ? old : nic(old.name)));
+  const copy = machine({ namespace, name }, nics, false);
+  const submit = (): void => world.submit({ kind: "VirtualMachine", namespace, build: () => copy });
+  world.scheduler.after(random.chance(0.7) ? random.between(0, 500) : random.between(0, 90_000), submit);
+}
+
+function namespaceFor(random: Random): string {
+  return random.chance(0.08) ? UNMANAGED : random.pick(MANAGED);
+}
+
+function nicsFor(world: World, random: Random, namespace: string): Nic[] {
+  const count = random.chance(0.6) ? 1 : 1 + random.below(3);
+  const macs = new Set<string | undefined>();
+  return Array.from({ length: count }, (_, index) => {
+    const asked = macFor(world, random);
+    const mac = namespace === UNMANAGED && random.chance(0.7) ? undefined : asked;
+    const free = mac === undefined || !macs.has(mac);
+    macs.add(mac);
+    return nic(`n${index}`, free ? mac : undefined);
+  });
+}
+
+/** Mostly none; else one that somebody has, or any in or a little beyond the range. */
+function macFor(world: World, random: Random): string | undefined {
+  const [kind, held, any] = [random.next(), random.next(), random.below(world.plan.poolSize * 2)];
+  if (kind < 0.75) return undefined;
+  const macs = world.auditor.heldMacs();
+  return kind < 0.88 && macs.length > 0 ? macs[Math.floor(held * macs.length)] : world.mac(any);
+}
+
+function anyOf(world: World, kind: HolderKind, random: Random): KubeObject | undefined {
+  const plural = { VirtualMachine: KINDS.virtualMachines, VirtualMachineInstance: KINDS.instances, Pod: KINDS.pods };
+  const all = world.etcd.list(plural[kind].plural);
+  return all[random.below(Math.max(1, all.length))];
+}

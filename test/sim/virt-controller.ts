@@ -1,0 +1,162 @@
+import type { KubeObject } from "../../src/kube/client/resource.ts";
+import type { Provenance } from "./audit.ts";
+import { keyOf } from "./etcd.ts";
+import {
+  attachmentsOf,
+  inPhase,
+  instance,
+  macsHeld,
+  nicsOf,
+  pod,
+  RESOURCE_OF,
+  withInstanceNics,
+  withReported,
+} from "./objects.ts";
+import type { World } from "./world.ts";
+
+const { VirtualMachine: MACHINES, VirtualMachineInstance: INSTANCES, Pod: PODS } = RESOURCE_OF;
+
+/** KubeVirt's side of the simulated cluster: instances of VMs, their launchers, migrations, hot-plug, clean-up. */
+export class VirtController {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  start(key: string): void {
+    const { etcd, auditor } = this.#world;
+    const vm = etcd.get(MACHINES.plural, key);
+    if (vm === undefined || etcd.get(INSTANCES.plural, key) !== undefined) return;
+    const { namespace = "", name } = vm.metadata;
+    const provenance = auditor.provenanceOf(vm);
+    if (provenance === undefined) return;
+    const nics = nicsOf(vm).filter(({ state }) => state !== "absent");
+    auditor.register("VirtualMachineInstance", key, derived(provenance));
+    etcd.create(INSTANCES, instance({ namespace, name }, nics, vm));
+    this.launch(key);
+  }
+
+  /** A launcher for the instance; a second one is a live migration. */
+  launch(key: string): void {
+    const { etcd, auditor, random } = this.#world;
+    const vmi = etcd.get(INSTANCES.plural, key);
+    const provenance = vmi && auditor.provenanceOf(vmi);
+    if (vmi === undefined || provenance === undefined) return;
+    const { namespace = "", name } = vmi.metadata;
+    const launcher = `virt-launcher-${name}-${random.below(1e9).toString(36)}`;
+    auditor.register("Pod", `${namespace}/${launcher}`, derived(provenance));
+    etcd.create(PODS, pod({ namespace, name: launcher }, attachmentsOf(nicsOf(vmi)), vmi));
+    this.#soon(3_000, () => this.#report(key));
+  }
+
+  migrate(key: string): void {
+    const old = this.#launchersOf(key);
+    if (old.length !== 1) return;
+    this.launch(key);
+    this.#soon(20_000, () => {
+      for (const launcher of old) this.#endPod(launcher);
+    });
+  }
+
+  /** The instance of a VM goes; its launcher before, with, or after it. */
+  stop(key: string): void {
+    const { random } = this.#world;
+    const launchersFirst = random.chance(0.5);
+    const endLaunchers = (): void => {
+      for (const launcher of this.#launchersOf(key)) this.#endPod(launcher);
+    };
+    const endInstance = (): void => {
+      const { etcd } = this.#world;
+      if (etcd.get(INSTANCES.plural, key) === undefined) return;
+      const left = this.#launchersOf(key);
+      etcd.remove(INSTANCES, refOf(key));
+      this.#soon(15_000, () => {
+        for (const launcher of left) this.#endPod(launcher);
+      });
+    };
+    if (launchersFirst) endLaunchers();
+    this.#soon(10_000, endInstance);
+  }
+
+  /** Brings the running guest to its VM's interfaces: what was plugged in and out, addresses only by a restart. */
+  hotplug(key: string): void {
+    const { etcd, auditor } = this.#world;
+    const [vm, vmi] = [etcd.get(MACHINES.plural, key), etcd.get(INSTANCES.plural, key)];
+    if (vm === undefined || vmi === undefined) return;
+    const running = nicsOf(vmi);
+    const wanted = nicsOf(vm).filter(({ state }) => state !== "absent");
+    const next = wanted.map((nic) => running.find(({ name }) => name === nic.name) ?? nic);
+    if (JSON.stringify(next) === JSON.stringify(running)) return;
+    const provenance = auditor.provenanceOf(vm);
+    if (provenance !== undefined) auditor.register("VirtualMachineInstance", key, derived(provenance));
+    etcd.update(INSTANCES, withInstanceNics(vmi, next));
+    this.#soon(8_000, () => {
+      for (const launcher of this.#launchersOf(key)) this.#attach(launcher, key);
+      this.#report(key);
+    });
+  }
+
+  /** The launchers of an instance that is not there any more end. */
+  collect(): void {
+    const { etcd } = this.#world;
+    for (const launcher of etcd.list(PODS.plural)) {
+      const owner = launcher.metadata.ownerReferences?.[0];
+      if (owner === undefined) continue;
+      const vmi = etcd.get(INSTANCES.plural, `${launcher.metadata.namespace}/${owner.name}`);
+      if (vmi?.metadata.uid !== owner.uid) this.#endPod(launcher);
+    }
+  }
+
+  #report(key: string): void {
+    const { etcd } = this.#world;
+    const vmi = etcd.get(INSTANCES.plural, key);
+    if (vmi === undefined) return;
+    const macs = new Set(this.#launchersOf(key).flatMap((launcher) => [...macsHeld(launcher)]));
+    const reported = nicsOf(vmi).filter(({ macAddress }) => macAddress !== undefined && macs.has(macAddress));
+    etcd.update(INSTANCES, withReported(vmi, reported));
+  }
+
+  #attach(launcher: KubeObject, key: string): void {
+    const { etcd } = this.#world;
+    const current = etcd.get(PODS.plural, keyOf(launcher.metadata));
+    const vmi = etcd.get(INSTANCES.plural, key);
+    if (current === undefined || vmi === undefined) return;
+    const { annotations } = pod({ namespace: "" }, attachmentsOf(nicsOf(vmi)), vmi).metadata;
+    etcd.update(PODS, { ...current, metadata: { ...current.metadata, annotations } });
+  }
+
+  #endPod(launcher: KubeObject): void {
+    const { etcd, random } = this.#world;
+    const current = etcd.get(PODS.plural, keyOf(launcher.metadata));
+    if (current === undefined) return;
+    if (random.chance(0.5)) etcd.update(PODS, inPhase(current, random.pick(["Succeeded", "Failed"])));
+    this.#soon(5_000, () => {
+      if (etcd.get(PODS.plural, keyOf(launcher.metadata)) !== undefined)
+        etcd.remove(PODS, refOf(keyOf(launcher.metadata)));
+    });
+  }
+
+  #launchersOf(key: string): KubeObject[] {
+    const { etcd } = this.#world;
+    const vmi = etcd.get(INSTANCES.plural, key);
+    if (vmi === undefined) return [];
+    return etcd
+      .list(PODS.plural, vmi.metadata.namespace)
+      .filter(({ metadata }) => metadata.ownerReferences?.[0]?.uid === vmi.metadata.uid);
+  }
+
+  #soon(withinMs: number, run: () => void): void {
+    this.#world.scheduler.after(this.#world.random.between(5, withinMs), run);
+  }
+}
+
+/** What a VM or VMI passes on to what is made of it. Its own addresses were chosen before. */
+function derived(provenance: Provenance): Provenance {
+  return { ...provenance, chosen: new Map() };
+}
+
+export function refOf(key: string): { namespace: string; name: string } {
+  const [namespace = "", name = ""] = key.split("/");
+  return { namespace, name };
+}
