@@ -1,0 +1,58 @@
+import { isIP } from "node:net";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  contains,
+  firstHostOf,
+  formatIpAddress,
+  formatIpPrefix,
+  networkOf,
+  parseIpAddress,
+  parseIpPrefix,
+} from "../../../cni-plugins/protocol/ip-address.ts";
+
+const prefix = (text: string) => {
+  const parsed = parseIpPrefix(text);
+  if (parsed === undefined) throw new Error(`${text} is no prefix`);
+  return parsed;
+};
+
+describe("IP addresses", () => {
+  it("are read and written as URLs have them", () => {
+    fc.assert(
+      fc.property(fc.ipV6(), (text) => {
+        const address = parseIpAddress(text);
+        const isMapped = address?.length === 4;
+        const canonical = new URL(`http://[${text}]`).hostname.slice(1, -1);
+        if (!isMapped) expect(address && formatIpAddress(address)).toBe(canonical);
+      }),
+    );
+  });
+
+  it("are recognised as Node recognises them", () => {
+    const text = fc.oneof(fc.ipV4(), fc.stringMatching(/^[0-9a-f:.]{1,20}$/), fc.stringMatching(/^[0-9.]{1,15}$/));
+    fc.assert(fc.property(text, (one) => (parseIpAddress(one) !== undefined) === (isIP(one) !== 0)));
+  });
+
+  it("in IPv6 form that are IPv4 ones are written as such", () => {
+    expect(formatIpAddress(parseIpAddress("::ffff:10.1.2.3") ?? new Uint8Array())).toBe("10.1.2.3");
+  });
+
+  it.each(["10.0.0.1", "10.0.0.1/33", "10.0.0.1/-1", "10.0.0.1/8/8", "::1/129", "/8", "10.0.0.1/"])(
+    "%s is no prefix",
+    (text) => expect(parseIpPrefix(text)).toBeUndefined(),
+  );
+
+  it("have networks, and gateways at their first host", () => {
+    expect(formatIpAddress(networkOf(prefix("10.1.3.77/22")))).toBe("10.1.0.0");
+    expect(formatIpAddress(firstHostOf(prefix("10.1.3.77/22")))).toBe("10.1.0.1");
+    expect(formatIpAddress(firstHostOf(prefix("fd00::ff:5/112")))).toBe("fd00::ff:1");
+    expect(formatIpPrefix(prefix("fd00:0:0::5/64"))).toBe("fd00::5/64");
+  });
+
+  it("are inside a prefix of their own family or not", () => {
+    expect(contains(prefix("10.0.0.0/8"), Uint8Array.of(10, 9, 9, 9))).toBe(true);
+    expect(contains(prefix("10.0.0.0/8"), Uint8Array.of(11, 0, 0, 0))).toBe(false);
+    expect(contains(prefix("::/0"), Uint8Array.of(10, 0, 0, 0))).toBe(false);
+  });
+});
