@@ -6,7 +6,7 @@
 import type { KubernetesListObject, KubernetesObject } from "@kubernetes/client-node";
 
 export interface SubjectStart {
-  readonly side: "ours" | "ours-stream" | "peer";
+  readonly side: "ours" | "ours-pages" | "peer";
   readonly kubeconfig: string;
   /** The same, for a client that needs no kubeconfig: as in a pod. */
   readonly server: string;
@@ -102,9 +102,7 @@ async function heapMb(): Promise<number> {
 
 async function sync(start: SubjectStart): Promise<[Synced, Subject]> {
   const subject =
-    start.side === "peer"
-      ? await peer(start.kubeconfig, start.claims)
-      : await ours(start, start.side === "ours-stream");
+    start.side === "peer" ? await peer(start.kubeconfig, start.claims) : await ours(start, start.side === "ours");
   const heapBeforeMb = await heapMb();
   const [startedMs, startedCpuMs] = [performance.now(), cpuMs()];
   await subject.start();

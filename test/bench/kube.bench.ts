@@ -83,9 +83,9 @@ async function prepare({ client, claims, context }: Setup): Promise<void> {
 }
 
 async function measureSync(setup: Setup): Promise<BenchRow[]> {
-  const samples: Record<Side, Synced[]> = { ours: [], "ours-stream": [], peer: [] };
+  const samples: Record<Side, Synced[]> = { ours: [], "ours-pages": [], peer: [] };
   for (let round = 0; round < setup.rounds; round++) {
-    for (const side of ["ours", "peer", "ours-stream"] as const) {
+    for (const side of ["ours", "peer", "ours-pages"] as const) {
       const [child, synced] = await start(setup, side);
       child.disconnect();
       samples[side].push(synced);
@@ -102,12 +102,12 @@ async function measureSync(setup: Setup): Promise<BenchRow[]> {
   ) => row(what, unit, of(side, field), of("peer", field), goal);
   return [
     compare(`${setup.claims} claims: time to synced`, "ms", "ms", 0.7),
-    compare("  the same by WatchList", "ms", "ms", null, "ours-stream"),
+    compare("  the same by pages", "ms", "ms", null, "ours-pages"),
     compare("  CPU time of it", "ms", "cpuMs", null),
     compare("  heap after GC", "MB", "heapMb", 0.7),
     compare("  heap before the first request", "MB", "heapBeforeMb", null),
     compare("  largest resident set", "MB", "peakRssMb", null),
-    compare("  largest resident set by WatchList", "MB", "peakRssMb", null, "ours-stream"),
+    compare("  largest resident set by pages", "MB", "peakRssMb", null, "ours-pages"),
   ];
 }
 
