@@ -39,11 +39,11 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
 
 /**
  * The same episode with as few operations as still end in a violation of the same kind, and what happens in it. Leaves
- * out halves, then quarters, and so on; `tries` bounds the work.
+ * out halves, then quarters, and so on, for `forMs` at most.
  */
 export async function shrink(
   options: EpisodeOptions,
-  tries: number,
+  forMs: number,
 ): Promise<{ readonly operations: number; readonly violation: Violation; readonly history: readonly string[] }> {
   const first = await runEpisode(options);
   const kind = first.violation?.invariant;
@@ -51,16 +51,15 @@ export async function shrink(
   const count = await countOperations(options);
   let kept = Array.from({ length: count }, (_, number) => number);
   let size = Math.ceil(kept.length / 2);
-  let left = tries;
+  const endMs = performance.now() + forMs;
   const without = (numbers: readonly number[]): ReadonlySet<number> => {
     const stays = new Set(numbers);
     return new Set(Array.from({ length: count }, (_, number) => number).filter((number) => !stays.has(number)));
   };
-  while (size >= 1 && left > 0) {
+  while (size >= 1 && performance.now() < endMs) {
     let isShorter = false;
-    for (let at = 0; at < kept.length && left > 0; at += size) {
+    for (let at = 0; at < kept.length && performance.now() < endMs; at += size) {
       const fewer = [...kept.slice(0, at), ...kept.slice(at + size)];
-      left -= 1;
       const { violation } = await runEpisode({ ...options, without: without(fewer) });
       if (violation?.invariant !== kind) continue;
       kept = fewer;

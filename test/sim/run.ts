@@ -11,7 +11,7 @@ import type { Seams } from "./sim-replica.ts";
 
 const MAX_SEED = 2 ** 47;
 const PROGRESS_MS = 10_000;
-const SHRINK_TRIES = 400;
+const SHRINK_MS = 60_000;
 const MAX_SHOWN_LINES = 200;
 
 const { values } = parseArgs({
@@ -57,7 +57,7 @@ if (failed === undefined) {
   console.log(JSON.stringify({ seed, steps, allocations, faults }));
 } else {
   console.log(`seed ${seed}, episode ${failed.episode}, after ${steps} steps: ${failed.violation.message}`);
-  const short = await shrink({ seed, episode: failed.episode, replicas, seams }, SHRINK_TRIES);
+  const short = await shrink({ seed, episode: failed.episode, replicas, seams }, SHRINK_MS);
   console.log(`${short.operations} operations are enough for it:`);
   console.log(short.history.slice(-MAX_SHOWN_LINES).join("\n"));
   process.exitCode = 1;
