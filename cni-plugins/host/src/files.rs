@@ -4,7 +4,7 @@
 use crate::sys::{Failure, Outcome, failure, in_netns};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 const PRIVATE_FILE: u32 = 0o600;
@@ -77,10 +77,6 @@ pub fn list_directory(path: &str) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-pub fn is_executable(path: &str) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,7 +98,6 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, PRIVATE_FILE);
         assert_eq!(std::fs::metadata(format!("{directory}/deep")).unwrap().mode() & 0o777, PRIVATE_DIRECTORY);
         assert_eq!(list_directory(&format!("{directory}/deep")).unwrap(), ["file.json"]);
-        assert!(!is_executable(&path));
         std::fs::remove_dir_all(directory).unwrap();
     }
 
