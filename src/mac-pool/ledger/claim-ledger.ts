@@ -131,11 +131,20 @@ export class ClaimLedger {
     const { pool } = request;
     if (pool === undefined || pool.counts.capacity === 0) return refuse(noPool(request.party.namespace));
     if (request.dryRun) return this.#showFree(request, pool);
+    const passedOver: Mac[] = [];
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = index.draw(pool, random(), clock.now());
-      if (mac === undefined) return this.#reuseQuarantined(request, pool, wish, signal);
+      if (mac === undefined) {
+        for (const other of passedOver.splice(0)) index.unreserve(other);
+        return this.#reuseQuarantined(request, pool, wish, signal);
+      }
       index.reserve(mac, clock.now());
-      if (request.listed.has(mac)) continue;
+      if (request.listed.has(mac)) {
+        // Only kept back from this draw: whether the object gets it is decided by its own claim.
+        passedOver.push(mac);
+        continue;
+      }
+      for (const other of passedOver.splice(0)) index.unreserve(other);
       try {
         const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic"), signal);
         return { ok: true, mac, written: { claim, before: undefined } };
