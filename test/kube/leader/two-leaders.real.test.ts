@@ -18,12 +18,14 @@ const replicas: Replica[] = [];
 class Replica {
   readonly process: ChildProcess;
   conflicts = 0;
+  thoughts = 0;
 
   constructor(identity: string) {
     const fixture = join(import.meta.dirname, "fixture/leader.ts");
     this.process = fork(fixture, [controlPlane.kubeconfig, namespace, NAME, identity]);
-    this.process.on("message", (message: { conflict?: boolean }) => {
+    this.process.on("message", (message: { conflict?: boolean; thinking?: boolean }) => {
       this.conflicts += message.conflict ? 1 : 0;
+      this.thoughts += message.thinking ? 1 : 0;
     });
     replicas.push(this);
   }
@@ -62,13 +64,18 @@ test("a leader that is stopped and goes on after another has taken over changes 
   const leader = () => (history.at(-1)?.by ?? "").split("/")[0] ?? "";
   for (let round = 0; round < ROUNDS; round++) {
     const old = await eventually("somebody leads and works", () => byName.has(leader()) && leader());
-    const stopped = byName.get(old)?.process;
+    const replica = byName.get(old);
+    const stopped = replica?.process;
+    const { thoughts = 0 } = replica ?? {};
+    await eventually("it has read and not written yet", () => (replica?.thoughts ?? 0) > thoughts);
     stopped?.kill("SIGSTOP");
     await eventually("the other one took over", () => leader() !== old && leader() !== "", 30_000);
     const at = history.length;
     stopped?.kill("SIGCONT");
     await eventually("the new leader works on", () => history.length > at + 10, 30_000);
   }
+  const conflicts = () => replicas.reduce((sum, replica) => sum + replica.conflicts, 0);
+  await eventually("stale writes were tried and refused", () => conflicts() > 0);
   watching.abort();
   await watched;
   // Each term is one unbroken run of writes, and no write went by unseen: nobody came back into a term that was over.
@@ -76,6 +83,7 @@ test("a leader that is stopped and goes on after another has taken over changes 
   expect(new Set(terms).size).toBe(terms.length);
   expect(terms.length).toBeGreaterThanOrEqual(ROUNDS + 1);
   expect(history.map(({ count }) => count)).toEqual(history.map((_, index) => index + 1));
-  const conflicts = replicas.reduce((sum, replica) => sum + replica.conflicts, 0);
-  console.log(`${ROUNDS} stops: ${history.length} writes in ${terms.length} terms, ${conflicts} stale writes refused`);
+  console.log(
+    `${ROUNDS} stops: ${history.length} writes in ${terms.length} terms, ${conflicts()} stale writes refused`,
+  );
 }, 180_000);
