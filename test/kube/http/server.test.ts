@@ -1,28 +1,12 @@
 import * as http from "node:http";
-import { type Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import * as https from "node:https";
-import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
-import type { TLSSocket } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { HttpError, jsonAnswer, textAnswer } from "../../../src/kube/http/http-handler.ts";
 import { type CertificateSource, HttpServer, type ServerCertificate } from "../../../src/kube/http/server.ts";
 import { Authority } from "../../cluster/control-plane/authority.ts";
+import { type Ask, askServer, type Got } from "../support/ask-server.ts";
 import { eventually } from "../support/eventually.ts";
-
-interface Got {
-  readonly status: number;
-  readonly body: string;
-  readonly headers: IncomingMessage["headers"];
-  readonly peer: string | undefined;
-}
-
-interface Ask {
-  readonly method?: string;
-  readonly body?: string;
-  readonly agent?: Agent;
-  readonly ca?: string;
-}
 
 let server: HttpServer;
 let agent: http.Agent;
@@ -37,25 +21,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-function ask(path: string, options: Ask = {}): Promise<Got> {
-  const { ca } = options;
-  return new Promise((resolve, reject) => {
-    const target = { host: "127.0.0.1", port: server.port, path, method: options.method ?? "GET" };
-    const onResponse = (response: IncomingMessage) => {
-      const peer = ca ? (response.socket as TLSSocket).getPeerCertificate().serialNumber : undefined;
-      let body = "";
-      response.on("data", (chunk) => {
-        body += chunk;
-      });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, body, headers: response.headers, peer }));
-    };
-    const outgoing = ca
-      ? httpsRequest({ ...target, ca, agent: options.agent as https.Agent }, onResponse)
-      : httpRequest({ ...target, agent: options.agent ?? agent }, onResponse);
-    outgoing.on("error", reject);
-    outgoing.end(options.body);
-  });
-}
+const ask = (path: string, options?: Ask): Promise<Got> => askServer(server.port, agent, path, options);
 
 describe("routes", () => {
   test("exact paths go before prefixes, long prefixes before short ones", async () => {
