@@ -43,7 +43,12 @@ await runProcess({
   healthPort: flags.healthProbePort === 0 ? undefined : flags.healthProbePort,
   main: async ({ env, log, signal, health, metrics }) => {
     health.ready("published", () => NOT_PUBLISHED);
-    await using client = new KubeClient({ credentials: await loadCredentials(env), userAgent: "bridge-marker", log });
+    await using client = new KubeClient({
+      credentials: await loadCredentials(env),
+      userAgent: "bridge-marker",
+      log,
+      metrics,
+    });
     const bridges = new BridgeTable();
     const counted = markerMetrics(metrics, bridges);
     const publisher = new NodePublisher({

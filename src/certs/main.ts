@@ -15,9 +15,14 @@ await runProcess({
   name: "cert-manager",
   env: process.env,
   healthPort: readPort(process.env, "HEALTH_PORT"),
-  main: async ({ env, log, signal, health }) => {
+  main: async ({ env, log, signal, health, metrics }) => {
     health.ready("certificates", () => NOT_READY);
-    await using client = new KubeClient({ credentials: await loadCredentials(env), userAgent: "cert-manager", log });
+    await using client = new KubeClient({
+      credentials: await loadCredentials(env),
+      userAgent: "cert-manager",
+      log,
+      metrics,
+    });
     const manager = new CertManager({
       client,
       namespace: requireEnv(env, "POD_NAMESPACE"),

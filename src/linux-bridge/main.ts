@@ -42,7 +42,12 @@ await runProcess({
     if (plugins.length === 0) {
       throw new Error(`no CNI plugin in ${pluginDirectory} (PLUGIN_DIR): the image is not complete`);
     }
-    await using client = new KubeClient({ credentials: await loadCredentials(env), userAgent: "linux-bridge", log });
+    await using client = new KubeClient({
+      credentials: await loadCredentials(env),
+      userAgent: "linux-bridge",
+      log,
+      metrics,
+    });
     const replaceForeign = env.REPLACE_FOREIGN_PLUGINS === "true";
     const installer = new Installer({ directory, pluginDirectory, plugins, replaceForeign, log });
     installerMetrics(metrics, PRODUCT_VERSION, () => installer.states);

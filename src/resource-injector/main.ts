@@ -29,7 +29,7 @@ await runProcess({
   name: LINUX_BRIDGE_WEBHOOK,
   env: process.env,
   healthPort: readPort(process.env, "HEALTH_PORT"),
-  main: async ({ env, log, signal, health }) => {
+  main: async ({ env, log, signal, health, metrics }) => {
     health.ready("certificate", () => NO_CERTIFICATE);
     const namespace = requireEnv(env, "POD_NAMESPACE");
     const servingSecret = env.TLS_SECRET ?? LINUX_BRIDGE_WEBHOOK;
@@ -38,6 +38,7 @@ await runProcess({
       credentials: await loadCredentials(env),
       userAgent: LINUX_BRIDGE_WEBHOOK,
       log,
+      metrics,
     });
 
     const networks = new NetworkCatalog({ client, log });

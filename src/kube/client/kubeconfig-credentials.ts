@@ -1,9 +1,12 @@
+import { readFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
+import { dirname } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { systemClock } from "../clock.ts";
 import { type Credentials, type RequestCredentials, reloading, type TlsMaterial } from "./credentials.ts";
 import { checkCertificate, checkCluster, checkUser, noCredentials, unreadable } from "./kubeconfig-faults.ts";
+import { authorizationFrom, type TokenFiles, tokenFiles } from "./token-files.ts";
 
 /**
  * Credentials from kubeconfig files: client-node understands the files, exec plugins and certificates in them.
@@ -15,33 +18,45 @@ export async function credentialsFromFiles(paths: readonly string[]): Promise<Cr
 }
 
 export async function credentialsFromText(text: string): Promise<Credentials> {
-  const read = () => parse("the given kubeconfig", (config) => config.loadFromString(text));
+  const read = () => {
+    const config = parse("the given kubeconfig", (config) => config.loadFromString(text));
+    return { config, tokenFiles: tokenFiles(text, ".") };
+  };
   return fromSource({ name: "the given kubeconfig", read, version: () => Promise.resolve([0]) });
+}
+
+interface Loaded {
+  readonly config: KubeConfig;
+  readonly tokenFiles: TokenFiles;
 }
 
 interface Source {
   readonly name: string;
-  read(): KubeConfig;
+  read(): Loaded;
   /** Changes when the files do. */
   version(): Promise<readonly number[]>;
 }
 
 async function fromSource(source: Source): Promise<Credentials> {
-  let config = source.read();
+  let loaded = source.read();
   let version = await source.version();
-  const { server, namespace } = target(config, source.name);
+  const { server, namespace } = target(loaded, source.name);
   let tls: TlsMaterial = {};
   const current = reloading(systemClock, async (refused): Promise<RequestCredentials> => {
     const now = await source.version();
     // A new KubeConfig forgets what an exec plugin answered before.
     if (refused || now.some((mtime, index) => mtime !== version[index])) {
-      config = source.read();
+      loaded = source.read();
       version = now;
     }
+    const { config } = loaded;
     const user = config.getCurrentUser();
+    const tokenFile = user ? loaded.tokenFiles.get(user.name) : undefined;
     const options: RequestOptions = {};
+    let fromFile = {};
     try {
       await config.applyToHTTPSOptions(options);
+      fromFile = tokenFile === undefined ? {} : await authorizationFrom(tokenFile);
     } catch (error) {
       throw noCredentials(source.name, user, error);
     }
@@ -52,16 +67,18 @@ async function fromSource(source: Source): Promise<Credentials> {
     if (!sameTls(fresh, tls)) {
       tls = fresh;
     }
-    return { tls, headers: headersOf(options) };
+    return { tls, headers: { ...headersOf(options), ...fromFile } };
   });
   await current.get();
   return { server, namespace, source: source.name, current: current.get, refresh: current.expire };
 }
 
-function readFiles(paths: readonly string[]): KubeConfig {
+function readFiles(paths: readonly string[]): Loaded {
   let merged: KubeConfig | undefined;
+  const files: (readonly [string, string])[] = [];
   for (const path of paths) {
     const one = parse(path, (config) => config.loadFromFile(path));
+    files.push(...tokenFiles(readFileSync(path, "utf8"), dirname(path)));
     if (merged === undefined) {
       merged = one;
     } else {
@@ -71,7 +88,7 @@ function readFiles(paths: readonly string[]): KubeConfig {
   if (merged === undefined) {
     throw new Error("KUBECONFIG names no file. Give it the path of a kubeconfig.");
   }
-  return merged;
+  return { config: merged, tokenFiles: new Map(files) };
 }
 
 function parse(name: string, load: (config: KubeConfig) => void): KubeConfig {
@@ -84,7 +101,7 @@ function parse(name: string, load: (config: KubeConfig) => void): KubeConfig {
   return config;
 }
 
-function target(config: KubeConfig, name: string): { server: string; namespace: string | undefined } {
+function target({ config, tokenFiles }: Loaded, name: string): { server: string; namespace: string | undefined } {
   const contextName = config.currentContext;
   const known = config.contexts.map((context) => context.name).join(", ") || "none";
   if (!contextName) {
@@ -107,7 +124,7 @@ function target(config: KubeConfig, name: string): { server: string; namespace: 
     );
   }
   checkCluster(name, cluster);
-  checkUser(name, user);
+  checkUser(name, user, tokenFiles.get(user.name));
   return { server: cluster.server.replace(/\/+$/, ""), namespace: context.namespace };
 }
 

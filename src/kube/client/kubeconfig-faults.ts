@@ -37,11 +37,11 @@ export function checkCluster(name: string, cluster: Cluster): void {
 }
 
 /** Throws for a user whose files are missing. */
-export function checkUser(name: string, user: User): void {
+export function checkUser(name: string, user: User, tokenFile: string | undefined): void {
   const field = fieldOf(name, user);
   mustRead(`${field}.client-certificate`, user.certFile);
   mustRead(`${field}.client-key`, user.keyFile);
-  mustRead(`${field}.tokenFile`, user.authProvider?.config?.tokenFile);
+  mustRead(`${field}.tokenFile`, tokenFile);
 }
 
 /** Throws for a client certificate that no server would take; its absence is none of our business. */

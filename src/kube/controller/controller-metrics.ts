@@ -2,13 +2,15 @@ import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
-import type { WorkQueueObserver } from "../queue/work-queue.ts";
+import type { WorkQueue, WorkQueueObserver } from "../queue/work-queue.ts";
 
 /** How a reconcile ended; the label `result`. */
 export type ReconcileResult = "success" | "error" | "requeue_after";
 
 export interface ControllerMetrics {
   readonly queue: WorkQueueObserver;
+  /** Reads from the queue what changes while nothing happens to it. */
+  watchUnfinished(queue: Pick<WorkQueue, "unfinished">): void;
   reconciled(result: ReconcileResult, durationMs: number): void;
 }
 
@@ -32,6 +34,7 @@ export function controllerMetrics(registry: Registry, controller: string): Contr
       finished: (workedMs) => metrics.workSeconds.observe(name, workedMs / 1000),
       retried: () => metrics.retries.inc(name),
     },
+    watchUnfinished: (queue) => metrics.queues.set(controller, queue),
     reconciled: (result, durationMs) => {
       metrics.reconciles.inc({ controller, result });
       metrics.reconcileSeconds.observe({ controller }, durationMs / 1000);
@@ -44,7 +47,23 @@ const SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60];
 function register(registry: Registry) {
   const registers = [registry];
   const labelNames = ["name"];
+  const queues = new Map<string, Pick<WorkQueue, "unfinished">>();
+  const unfinished = (name: string, help: string, field: "totalMs" | "longestMs") =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        for (const [name, queue] of queues) {
+          this.set({ name }, queue.unfinished[field] / 1000);
+        }
+      },
+    });
+  unfinished("workqueue_unfinished_work_seconds", "Time that work under way has taken so far, all keys.", "totalMs");
+  unfinished("workqueue_longest_running_processor_seconds", "The same of the key that takes longest.", "longestMs");
   return {
+    queues,
     adds: new Counter({ name: "workqueue_adds_total", help: "Keys added.", labelNames, registers }),
     depth: new Gauge({ name: "workqueue_depth", help: "Keys waiting.", labelNames, registers }),
     retries: new Counter({ name: "workqueue_retries_total", help: "Keys retried.", labelNames, registers }),

@@ -57,6 +57,7 @@ export class Controller {
       ...(options.backoff && { backoff: options.backoff }),
       ...(this.#metrics && { observer: this.#metrics.queue }),
     });
+    this.#metrics?.watchUnfinished(this.#queue);
   }
 
   enqueue(key: string): void {

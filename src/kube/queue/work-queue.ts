@@ -57,6 +57,18 @@ export class WorkQueue {
     return this.#ready.size;
   }
 
+  /** For how long the keys that are being worked on have been so: all together, and the longest of them. */
+  get unfinished(): { readonly totalMs: number; readonly longestMs: number } {
+    const now = this.#clock.monotonicMs();
+    let totalMs = 0;
+    let longestMs = 0;
+    for (const since of this.#active.values()) {
+      totalMs += now - since;
+      longestMs = Math.max(longestMs, now - since);
+    }
+    return { totalMs, longestMs };
+  }
+
   add(key: string): void {
     if (this.#state !== "open" || this.#ready.has(key)) {
       return;

@@ -114,6 +114,11 @@ export class ControlPlane implements AsyncDisposable {
     return this.#kubeconfigText;
   }
 
+  /** Where etcd listens, without TLS. */
+  get etcdUrl(): string {
+    return `http://${this.#addresses.etcdAddress}:${this.#addresses.etcdPort}`;
+  }
+
   /** Rejects when a program of the control plane ends by itself. */
   get failed(): Promise<never> {
     return this.#failed.promise;

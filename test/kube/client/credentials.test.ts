@@ -144,6 +144,20 @@ describe("from a kubeconfig", () => {
     expect(String((await credentials.current()).tls.cert)).toBe(second);
   });
 
+  test("whose user has a token file takes the token from it, before `token`, and reads it again", async () => {
+    await write("token", "one\n");
+    await write("config", text({ users: [{ name: "u", user: { token: "fixed", tokenFile: "token" } }] }));
+    const credentials = await credentialsFromKubeconfig(join(directory, "config"));
+    expect((await credentials.current()).headers).toEqual({ authorization: "Bearer one" });
+    await write("token", "two\n");
+    expect((await credentials.current()).headers).toEqual({ authorization: "Bearer one" });
+    credentials.refresh();
+    expect((await credentials.current()).headers).toEqual({ authorization: "Bearer two" });
+    await write("token", "\n");
+    credentials.refresh();
+    expect((await credentials.current()).headers).toEqual({ authorization: "Bearer two" });
+  });
+
   test("with an exec plugin runs it, and again after a refusal", async () => {
     const script = `#!/bin/sh
 echo x >> ${directory}/runs

@@ -117,6 +117,20 @@ describe("a kubeconfig that cannot be used says in one sentence which file, whic
     );
   });
 
+  test("a token file that is not there", async () => {
+    expect(await fault(user({ tokenFile: "/nowhere/token" }))).toBe(
+      "FILE: users[u].user.tokenFile names /nowhere/token, which does not exist: correct the path or put the file there.",
+    );
+  });
+
+  test("an empty token file", async () => {
+    const path = join(directory, "token");
+    await writeFile(path, "\n");
+    expect(await fault(user({ tokenFile: path }))).toBe(
+      `FILE: users[u].user gives no credentials: ${path} is empty. Correct it.`,
+    );
+  });
+
   test("an expired certificate", async () => {
     const data = { "client-certificate-data": base64(await expiredCertificate()), "client-key-data": base64("key") };
     expect(await fault(user(data))).toBe(

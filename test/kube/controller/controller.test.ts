@@ -178,6 +178,33 @@ describe("reconciling", () => {
     expect(text).toContain('workqueue_adds_total{name="t"} 2');
     expect(text).toContain('workqueue_depth{name="other"} 1');
   });
+
+  test("work that does not end is seen while it goes on", async () => {
+    const metrics = new PromRegistry();
+    const clock = new ManualClock();
+    const stuck = Promise.withResolvers<void>();
+    const reconcile = () => stuck.promise;
+    const controller = new Controller({ name: "t", metrics, clock, concurrency: 2, reconcile });
+    const seconds = async () => {
+      const text = await metrics.metrics();
+      return ["unfinished_work", "longest_running_processor"].map((name) =>
+        Number(new RegExp(`^workqueue_${name}_seconds\\{name="t"\\} (.*)$`, "m").exec(text)?.[1]),
+      );
+    };
+    const running = controller.run(stop.signal);
+    controller.enqueue("a");
+    await settle();
+    await clock.advance(3_000);
+    controller.enqueue("b");
+    await settle();
+    await clock.advance(2_000);
+    expect(await seconds()).toEqual([7, 5]);
+    stuck.resolve();
+    await settle();
+    expect(await seconds()).toEqual([0, 0]);
+    stop.abort();
+    await running;
+  });
 });
 
 describe("watching", () => {
