@@ -65,10 +65,13 @@ export const macClaimStatusSchema = z
   .object({
     phase: z
       .enum(CLAIM_PHASES)
-      .describe("Pending until the object is seen, Bound while it lists the address, Quarantined after that."),
+      .describe("Pending until an owner is seen, Bound while one lists the address, Quarantined after that."),
     owner: z.string().exactOptional().describe("The owners in one line, as kind/namespace/name."),
     owners: z.array(ownerSchema).max(64).describe("Objects that have the address: one, unless the policy allows more."),
-    deadline: z.iso.datetime().exactOptional().describe("Until when a pending owner may show up."),
+    deadline: z.iso
+      .datetime()
+      .exactOptional()
+      .describe("Until when an owner that was admitted and not seen may show up."),
     until: z.iso.datetime().exactOptional().describe("Until when the address rests."),
   })
   .describe("Who has the address.");
@@ -95,9 +98,28 @@ export type MACClaim = {
   readonly status?: MacClaimStatus;
 };
 
+/**
+ * Each owner once. Several creations under one name that are under way, or one that follows the deletion of the object
+ * with that name, are entries of their own, but one owner to a reader.
+ */
+export function distinctOwners(owners: readonly ClaimOwner[]): readonly ClaimOwner[] {
+  return owners.filter((owner, index) => owners.findIndex((other) => isNamesake(owner, other)) === index);
+}
+
+interface Named {
+  readonly kind: OwnerKind;
+  readonly namespace: string;
+  readonly name?: string | undefined;
+}
+
+/** Whether both have one kind, namespace and name; without a name an owner is like itself only. */
+export function isNamesake(a: Named, b: Named): boolean {
+  return a === b || (a.name !== undefined && a.name === b.name && a.kind === b.kind && a.namespace === b.namespace);
+}
+
 /** Value of status.owner: `VirtualMachine/default/web`, `... +1` with a second owner, `-` with none. */
 export function describeOwners(owners: readonly ClaimOwner[]): string {
-  const [first, ...others] = owners;
+  const [first, ...others] = distinctOwners(owners);
   if (first === undefined) return "-";
   const name = first.name ?? `${first.generateName ?? ""}*`;
   return `${first.kind}/${first.namespace}/${name}${others.length > 0 ? ` +${others.length}` : ""}`;

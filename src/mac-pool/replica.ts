@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import type { MACClaim } from "../api/mac-claim.ts";
+import { distinctOwners, type MACClaim } from "../api/mac-claim.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/event-recorder.ts";
@@ -175,8 +175,9 @@ export class Replica {
   /** Holders that nobody admitted beside each other: they were there before the pool, or were written without it. */
   #reportShared(step: LifecycleStep, before: MACClaim | undefined, events: EventRecorder): void {
     if (step.action !== "create" && step.action !== "update") return;
-    const { owners } = statusOf(step.claim);
-    if (owners.length < 2 || (before !== undefined && owners.length <= statusOf(before).owners.length)) return;
+    const owners = distinctOwners(statusOf(step.claim).owners);
+    if (owners.length < 2) return;
+    if (before !== undefined && owners.length <= distinctOwners(statusOf(before).owners).length) return;
     const message = sharedByHolders(step.claim.spec.mac, owners);
     for (const owner of owners) events.event(regardingOf(owner), "Warning", "MACShared", message);
   }

@@ -133,10 +133,11 @@ describe("virtual machines on a real API server, with two replicas", () => {
       const vm = await create(machine("phoenix", "default", [{ name: "a", macAddress: mac }]));
       // A creation of the same name that nobody has seen may be under way until its deadline, and is an owner, too.
       const isOwner = async (): Promise<boolean> => {
-        const uids = (await bed.claim(mac))?.status?.owners.flatMap(({ uid }) => uid ?? []);
-        return uids?.length === 1 && uids[0] === vm.metadata.uid;
+        const status = (await bed.claim(mac))?.status;
+        const uids = status?.owners.flatMap(({ uid }) => uid ?? []);
+        return status?.phase === "Bound" && uids?.length === 1 && uids[0] === vm.metadata.uid;
       };
-      if (round % 2 === 0) await eventually("it is the owner, of those that were seen", isOwner);
+      if (round % 2 === 0) await eventually("it is bound, of those that were seen to this one", isOwner);
       if (round < 4) await remove("phoenix");
     }
     expect(await refusal(machine("thief", "default", [{ name: "a", macAddress: mac }]))).toContain("default/phoenix");

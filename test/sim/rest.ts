@@ -16,6 +16,7 @@ export function unrest(world: World): string | undefined {
   for (const claim of claims) {
     const { mac } = claim.spec;
     if (claim.status?.phase !== "Bound") return `${mac} is not in use, and ${describe(claim)}`;
+    if (claim.status.deadline !== undefined) return `${mac} still waits for somebody, and ${describe(claim)}`;
     const holders = auditor.holdersOf(mac);
     const idle = claim.status.owners.find((owner) => !holders.some(({ party }) => isOwner(owner, party)));
     if (idle !== undefined) return `${mac} is not held by ${idle.kind} ${idle.name}, and ${describe(claim)}`;

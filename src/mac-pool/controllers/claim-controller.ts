@@ -15,7 +15,7 @@ import { Controller, type ReconcileContext, type ReconcileResult } from "../../k
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { CachedSighting, Caches } from "../caches.ts";
-import { statusOf } from "../core/claim.ts";
+import { isWaiting, statusOf } from "../core/claim.ts";
 import { type Evidence, isSettled, type LifecycleStep, nextStep } from "../core/lifecycle.ts";
 import { PENDING_MS } from "../core/limits.ts";
 import type { Party } from "../core/party.ts";
@@ -192,7 +192,7 @@ export class ClaimController {
    */
   #remainingMs(key: string, claim: MACClaim | undefined, mac: Mac): number | undefined {
     const status = claim === undefined ? undefined : statusOf(claim);
-    if (status?.phase === "Pending") {
+    if (status !== undefined && isWaiting(status)) {
       this.#rests.forget(key);
       return Math.max(0, PENDING_MS - this.#deadlines.elapsedMs(key, status.deadline ?? ""));
     }

@@ -7,6 +7,7 @@ import {
   type ClaimOrigin,
   type ClaimOwner,
   describeOwners,
+  distinctOwners,
   type MACClaim,
   type MacClaimStatus,
 } from "../../api/mac-claim.ts";
@@ -50,13 +51,18 @@ export function statusOf(claim: MACClaim): MacClaimStatus {
   return claim.status ?? { phase: "Pending", owners: [] };
 }
 
+/** Whether somebody was admitted who has not been seen and whose deadline the claim knows, or should. */
+export function isWaiting(status: MacClaimStatus): boolean {
+  return status.phase === "Pending" || (status.phase === "Bound" && status.deadline !== undefined);
+}
+
 export function factsOf(claim: MACClaim): ClaimFacts {
   const status = statusOf(claim);
   const namespaces = status.phase === "Pending" ? status.owners.map((owner) => owner.namespace) : [];
   return {
     phase: status.phase,
     pool: claim.spec.pool,
-    ownerCount: status.owners.length,
+    ownerCount: distinctOwners(status.owners).length,
     pendingNamespaces: [...new Set(namespaces)],
     untilMs: Date.parse(status.until ?? "") || 0,
   };

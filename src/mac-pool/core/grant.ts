@@ -1,5 +1,11 @@
 import type { Mac } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim, MacClaimStatus } from "../../api/mac-claim.ts";
+import {
+  type ClaimOwner,
+  distinctOwners,
+  isNamesake,
+  type MACClaim,
+  type MacClaimStatus,
+} from "../../api/mac-claim.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import { statusOf, withStatus } from "./claim.ts";
 import { MAX_CREATIONS_OF_ONE_NAME, PENDING_MS } from "./limits.ts";
@@ -38,33 +44,36 @@ export function pendingStatus(owners: readonly ClaimOwner[], nowMs: number, unti
  * not the one that was seen. Who of them stays is decided when the object shows up, or at the deadline.
  * So is a creation under a name for which another is under way: nobody can tell whether it is the same request again,
  * and when both get stored, the second after the deletion of the first, each needs the claim.
+ *
+ * Having the address already, or the name of who has it, settles nothing towards other owners: the policy does, but for
+ * the very object that has it, and for whoever waits for a migration. A request that is asked again is warned again.
  */
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
+  const { holder, mac } = request;
   const status = statusOf(claim);
-  const owner = ownerOf(request.holder, new Date(nowMs).toISOString());
+  const owner = ownerOf(holder, new Date(nowMs).toISOString());
   if (status.phase === "Quarantined" || status.owners.length === 0) {
     return { ok: true, claim: withStatus(claim, pendingStatus([owner], nowMs, status.until), "explicit") };
   }
-  const grant = (owners: readonly ClaimOwner[]): MACClaim =>
-    withStatus(claim, pendingStatus(owners, nowMs, status.until));
-  if (status.owners.some((known) => sameParty(known, request.holder))) {
-    const isTwin = (known: ClaimOwner): boolean => sameParty(known, request.holder) && known.uid === request.holder.uid;
-    const twin = status.owners.findLastIndex(isTwin);
-    const mayBeAnother =
-      request.holder.uid === undefined && status.owners.filter(isTwin).length < MAX_CREATIONS_OF_ONE_NAME;
-    if (twin < 0 || mayBeAnother) return { ok: true, claim: grant([...status.owners, owner]) };
-    return {
-      ok: true,
-      claim: grant(status.owners.map((known, i) => (i === twin ? { ...known, ...owner, since: known.since } : known))),
-    };
+  const isOwner = status.owners.some((known) => sameParty(known, holder));
+  const others = distinctOwners(isOwner ? status.owners.filter((known) => !isNamesake(known, holder)) : status.owners);
+  const hasIt = holder.uid !== undefined && status.owners.some(({ uid }) => uid === holder.uid);
+  if (others.length > 0 && !hasIt && !request.receiver && !mayShare(request)) {
+    return { ok: false, refusal: conflict(mac, holder.interface, others, request.field) };
   }
-  if (request.receiver) return { ok: true, claim: grant([...status.owners, owner]) };
-  if (mayShare(request)) {
-    const exclusive = request.policy === "DenyRunning";
-    const warning = sharedWarning(request.mac, request.holder.interface, status.owners, exclusive);
-    return { ok: true, claim: grant([...status.owners, owner]), warning };
-  }
-  return { ok: false, refusal: conflict(request.mac, request.holder.interface, status.owners, request.field) };
+  const owners = withOwner(status.owners, owner, holder);
+  const granted = withStatus(claim, { ...pendingStatus(owners, nowMs, status.until), phase: status.phase });
+  if (others.length === 0 || request.receiver) return { ok: true, claim: granted };
+  const warning = sharedWarning(mac, holder.interface, others, request.policy === "DenyRunning");
+  return { ok: true, claim: granted, warning };
+}
+
+function withOwner(owners: readonly ClaimOwner[], owner: ClaimOwner, holder: Holder): readonly ClaimOwner[] {
+  const isTwin = (known: ClaimOwner): boolean => sameParty(known, holder) && known.uid === holder.uid;
+  const twin = owners.findLastIndex(isTwin);
+  const mayBeAnother = holder.uid === undefined && owners.filter(isTwin).length < MAX_CREATIONS_OF_ONE_NAME;
+  if (twin < 0 || mayBeAnother) return [...owners, owner];
+  return owners.map((known, i) => (i === twin ? { ...known, ...owner, since: known.since } : known));
 }
 
 /** Under DenyRunning a VM may exist beside the holder, as long as it does not run; whatever runs by existing may not. */

@@ -1,6 +1,6 @@
 import type { Mac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
-import { newClaim, statusOf, withStatus } from "./claim.ts";
+import { isWaiting, newClaim, statusOf, withStatus } from "./claim.ts";
 import { mayBe, ownerOf, type Party, type Sighting, sameParty } from "./party.ts";
 
 /**
@@ -49,14 +49,15 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
     if (adoptable.length > 0) return bound(claim, adoptable);
     return input.restOver ? { action: "delete", claim } : NONE;
   }
-  const pending = status.phase === "Pending" && !input.deadlineOver;
-  const { owners, waiting } = settle(status.owners, evidence, pending, since);
+  const pending = isWaiting(status) && !input.deadlineOver;
+  const { owners, waiting, seen } = settle(status.owners, evidence, pending, since);
   if (waiting) {
-    if (sameOwners(owners, status.owners)) return NONE;
-    return { action: "update", claim: withStatus(claim, { ...status, owners: [...owners] }) };
+    const phase = seen ? "Bound" : "Pending";
+    if (phase === status.phase && sameOwners(owners, status.owners)) return NONE;
+    return { action: "update", claim: withStatus(claim, { ...status, phase, owners: [...owners] }) };
   }
   if (owners.length > 0) {
-    if (status.phase === "Bound" && sameOwners(owners, status.owners)) return NONE;
+    if (!isWaiting(status) && sameOwners(owners, status.owners)) return NONE;
     return bound(claim, owners);
   }
   return released(input, claim);
@@ -79,26 +80,33 @@ function released(input: LifecycleInput, claim: MACClaim): LifecycleStep {
   return { action: "update", claim: withStatus(claim, { phase: "Quarantined", owners: [], until }) };
 }
 
+interface Settled {
+  readonly owners: readonly ClaimOwner[];
+  /** An owner was admitted and may still show up. */
+  readonly waiting: boolean;
+  /** Somebody of them lists the address. */
+  readonly seen: boolean;
+}
+
 /**
- * The owners after matching them with the objects that list the address. `waiting`: an owner was admitted and may still
- * show up. Objects that nobody admitted are added: the claim says who has the address, not who should.
+ * The owners after matching them with the objects that list the address. Objects that nobody admitted are added: the
+ * claim says who has the address, not who should.
  */
-function settle(
-  owners: readonly ClaimOwner[],
-  evidence: Evidence,
-  pending: boolean,
-  since: string,
-): { readonly owners: readonly ClaimOwner[]; readonly waiting: boolean } {
+function settle(owners: readonly ClaimOwner[], evidence: Evidence, pending: boolean, since: string): Settled {
   const unmatched = [...evidence.holders];
   let waiting = false;
+  let seen = false;
   const take = (index: number): Sighting | undefined => (index < 0 ? undefined : unmatched.splice(index, 1)[0]);
-  const seen = owners.map((owner) =>
+  const known = owners.map((owner) =>
     owner.uid === undefined ? undefined : take(unmatched.findIndex((holder) => sameParty(owner, holder))),
   );
   const kept = owners.flatMap((owner, position) => {
     const holder =
-      seen[position] ?? (owner.uid === undefined ? take(firstNew(unmatched, owner, owners, pending)) : undefined);
-    if (holder !== undefined) return [refreshed(owner, holder)];
+      known[position] ?? (owner.uid === undefined ? take(firstNew(unmatched, owner, owners, pending)) : undefined);
+    if (holder !== undefined) {
+      seen = true;
+      return [refreshed(owner, holder)];
+    }
     if (!pending || isGone(owner, evidence.existing)) return [];
     waiting = true;
     return [owner];
@@ -106,7 +114,7 @@ function settle(
   const added = unmatched
     .filter((holder) => holder.adoptable && !kept.some((owner) => sameParty(owner, holder)))
     .map((holder) => ownerOf(holder, since));
-  return { owners: [...kept, ...added], waiting };
+  return { owners: [...kept, ...added], waiting, seen: seen || added.length > 0 };
 }
 
 /**
@@ -158,6 +166,7 @@ export function isSettled(claim: MACClaim | undefined, cached: readonly Sighting
   if (claim === undefined || statusOf(claim).phase === "Quarantined") return !cached.some((holder) => holder.adoptable);
   const status = statusOf(claim);
   if (status.phase === "Pending") return !status.owners.some((owner) => cached.some((holder) => mayBe(owner, holder)));
-  const owners = settle(status.owners, { holders: cached, existing: [] }, false, "").owners;
-  return owners.length > 0 && sameOwners(owners, status.owners);
+  const pending = isWaiting(status);
+  const { owners, waiting, seen } = settle(status.owners, { holders: cached, existing: status.owners }, pending, "");
+  return seen && waiting === pending && sameOwners(owners, status.owners);
 }

@@ -51,7 +51,7 @@ describe("a request for an address that has a claim", () => {
 
   it("is a write under the version that was read also where the same object has it already", () => {
     expect(decide(bound(owner()), ask({ uid: "u1" }))).toMatchObject({
-      phase: "Pending",
+      phase: "Bound",
       owners: [{ uid: "u1", since: SINCE }],
       version: "7",
     });
@@ -59,7 +59,7 @@ describe("a request for an address that has a claim", () => {
 
   it("adds the object to be created to the one of the same name that was seen", () => {
     const granted = decide(bound(owner()), ask({}));
-    expect(granted).toMatchObject({ phase: "Pending", owners: [{ uid: "u1" }, { name: "web" }] });
+    expect(granted).toMatchObject({ owners: [{ uid: "u1" }, { name: "web" }] });
     expect(granted).not.toHaveProperty("owners.1.uid");
   });
 
@@ -71,6 +71,52 @@ describe("a request for an address that has a claim", () => {
       deadline: "2026-01-01T00:02:00.000Z",
     });
     expect(decide(waiting(unseen, unseen, unseen, unseen), ask({}))).toHaveProperty("owners.length", 4);
+  });
+
+  it("is refused to who creates an object of an owner's name again while another has it, as to anybody", () => {
+    const shared = bound(owner(), owner({ name: "twin", uid: "u2" }));
+    const answer = decide(shared, ask({ name: "twin" }));
+    expect(answer).toMatchObject({ code: "MACPOOL_CONFLICT", refused: expect.stringContaining("default/web (a)") });
+    expect(answer).not.toMatchObject({ refused: expect.stringContaining("default/twin") });
+    expect(decide(shared, ask({ name: "twin" }, { receiver: true }))).toHaveProperty("owners.length", 3);
+    expect(decide(shared, ask({ kind: "Pod", name: "twin" }, { policy: "DenyRunning" }))).toHaveProperty("code");
+  });
+
+  it("is granted to the very object that has it beside another, whatever the policy is by now", () => {
+    const shared = bound(owner(), owner({ name: "twin", uid: "u2" }));
+    expect(decide(shared, ask({ name: "twin", uid: "u2" }))).toMatchObject({
+      owners: [{ uid: "u1" }, { uid: "u2" }],
+      warning: expect.stringContaining("also in use by VirtualMachine default/web (a)"),
+    });
+    expect(decide(shared, ask({ name: "twin", uid: "u3" }))).toHaveProperty("code", "MACPOOL_CONFLICT");
+  });
+
+  it("is warned about again when the same request is asked again", () => {
+    for (const policy of ["Warn", "DenyRunning"] as const) {
+      const first = decideGrant(bound(owner()), ask({ name: "twin" }, { policy }), NOW);
+      if (!first.ok) throw new Error(first.refusal.message);
+      const second = decideGrant(first.claim, ask({ name: "twin" }, { policy }), NOW);
+      expect(second).toMatchObject({ ok: true, warning: first.warning });
+      expect(first.warning).toContain("default/web");
+    }
+  });
+
+  it("names each owner once, however often its creation was asked for", () => {
+    const { uid: _, ...unseen } = owner();
+    const refused = decide(bound(owner(), unseen, unseen), ask({ name: "thief" }));
+    expect(refused).toMatchObject({ refused: expect.stringContaining("in use by VirtualMachine default/web (a). ") });
+  });
+
+  it("leaves the claim bound while the one who has it already is known", () => {
+    expect(decide(bound(owner()), ask({}))).toMatchObject({
+      phase: "Bound",
+      deadline: "2026-01-01T00:02:00.000Z",
+      owner: "VirtualMachine/default/web",
+    });
+    expect(decide(bound(owner()), ask({ name: "twin" }, { policy: "Warn" }))).toMatchObject({
+      phase: "Bound",
+      owner: "VirtualMachine/default/web +1",
+    });
   });
 
   it("is refused where another object of the same name has it, when both are known by UID", () => {

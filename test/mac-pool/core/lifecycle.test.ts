@@ -83,7 +83,7 @@ describe("a pending claim", () => {
 
   it("is not bound by the object that it already knows, when it was admitted for the next one of that name", () => {
     const both = pending(owner({ uid: "old" }), owner());
-    expect(step(both, seen(sighting({ uid: "old" })))).toEqual({ action: "none" });
+    expect(step(both, seen(sighting({ uid: "old" })))).toMatchObject({ owners: [{ uid: "old" }, { name: "web" }] });
     expect(step(both, NOTHING)).toMatchObject({ action: "update", phase: "Pending", owners: [{ name: "web" }] });
     expect(step(both, seen(sighting({ uid: "new" })))).toMatchObject({ phase: "Bound", owners: [{ uid: "new" }] });
   });
@@ -91,7 +91,10 @@ describe("a pending claim", () => {
   it("binds a generated name to the object that has the prefix and the address", () => {
     const { name: _, ...unnamed } = owner();
     const generated = pending({ ...unnamed, generateName: "web-" });
-    expect(step(generated, seen(sighting({ name: "other" })))).toMatchObject({ phase: "Pending" });
+    expect(step(generated, seen(sighting({ name: "other" })))).toMatchObject({
+      owners: [{ generateName: "web-" }, { name: "other" }],
+      deadline: SINCE,
+    });
     const next = step(generated, seen(sighting({ name: "web-x7k2p" })));
     expect(next).toMatchObject({ phase: "Bound", owners: [{ name: "web-x7k2p", uid: "u1" }] });
     expect(next).not.toHaveProperty("owners.0.generateName");
@@ -101,6 +104,47 @@ describe("a pending claim", () => {
     const updated = pending(owner({ uid: "u1" }));
     expect(step(updated, { holders: [], existing: [sighting()] })).toEqual({ action: "none" });
     expect(step(updated, NOTHING)).toMatchObject({ phase: "Quarantined" });
+  });
+});
+
+describe("a claim that has an owner and waits for another", () => {
+  const { uid: _, ...unseen } = owner();
+  const waiting = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners, deadline: SINCE });
+
+  it("is bound as soon as one of two creations of a name is seen, and waits for the other", () => {
+    expect(step(pending(unseen, unseen), seen(sighting()))).toMatchObject({
+      action: "update",
+      phase: "Bound",
+      owners: [{ uid: "u1" }, { name: "web" }],
+      deadline: SINCE,
+    });
+    expect(step(waiting(owner({ uid: "u1" }), unseen), seen(sighting()))).toEqual({ action: "none" });
+  });
+
+  it("is pending again when the one that was seen is gone, and is not given to others", () => {
+    expect(step(waiting(owner({ uid: "u1" }), unseen), NOTHING)).toMatchObject({
+      action: "update",
+      phase: "Pending",
+      owners: [{ name: "web" }],
+      deadline: SINCE,
+    });
+  });
+
+  it("drops at the deadline who never came, and waits no more", () => {
+    const next = step(waiting(owner({ uid: "u1" }), unseen), seen(sighting()), { deadlineOver: true });
+    expect(next).toMatchObject({ phase: "Bound", owners: [{ uid: "u1" }] });
+    expect(next).not.toHaveProperty("deadline");
+    const known = step(waiting(owner({ uid: "u1" })), seen(sighting()), { deadlineOver: true });
+    expect(known).toMatchObject({ action: "update", phase: "Bound" });
+    expect(known).not.toHaveProperty("deadline");
+  });
+
+  it("needs no live read while the cache shows the same, and one when it does not", () => {
+    const both = waiting(owner({ uid: "u1" }), unseen);
+    expect(isSettled(both, [sighting()])).toBe(true);
+    expect(isSettled(both, [])).toBe(false);
+    expect(isSettled(both, [sighting({ uid: "u2" })])).toBe(false);
+    expect(isSettled(waiting(owner({ uid: "u1" })), [sighting()])).toBe(false);
   });
 });
 

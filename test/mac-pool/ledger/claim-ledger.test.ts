@@ -174,6 +174,18 @@ describe("the ledger", () => {
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_BUSY"]);
   });
 
+  it("keeps an address that the object asks for itself back from its own draw only", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 3);
+    const first = await ledger.claim(request(index, "a", [undefined, mac(0)]));
+    expect(macsOf(first).sort()).toEqual(["02:00:00:00:00:00", "02:00:00:00:00:01"]);
+    const other = new MemoryClaimStore();
+    const { ledger: refusing, index: refused } = replica(other, 2);
+    const wishes = { ...request(refused, "b", [undefined]), listed: new Set([mac(0)]) };
+    expect(macsOf(await refusing.claim(wishes))).toEqual(["02:00:00:00:00:01"]);
+    expect(macsOf(await refusing.claim(request(refused, "c", [undefined])))).toEqual(["02:00:00:00:00:00"]);
+  });
+
   it("refuses a namespace that has too many addresses of objects that were never created", async () => {
     const store = new MemoryClaimStore();
     const { ledger, index } = replica(store, 2 ** 20);
