@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../src/api/names.ts";
+import { MAC_POOL_CRD } from "../../src/api/crds.ts";
+import type { MACPool } from "../../src/api/mac-pool.ts";
+import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
@@ -143,6 +145,54 @@ describe("pods and instances without a VM on a real API server", () => {
     await eventually("bound", async () => (await bed.claim(mac))?.status?.owners[0]?.uid === alone.metadata.uid);
     await bed.admin.delete(KINDS.instances, { name: "alone", namespace: "default" });
     await eventually("free", async () => (await bed.claim(mac)) === undefined);
+  });
+
+  it("are claimed once their namespace is managed, wherever their addresses are", async () => {
+    const mac = "02:66:00:00:00:01";
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "later", labels: { [VM_WEBHOOK]: "ignore" } } });
+    await eventually("a VM gets past the pool", async () => {
+      const vm = machine("a", "later", [{ name: "a", macAddress: mac }, { name: "b" }]);
+      const created = await bed.admin.create(KINDS.virtualMachines, vm, { dryRun: true });
+      return macsOf(created)[1] === undefined;
+    });
+    await bed.admin.create(KINDS.virtualMachines, machine("a", "later", [{ name: "a", macAddress: mac }]));
+    const labels = { type: "merge", body: { metadata: { labels: { [VM_WEBHOOK]: null } } } } as const;
+    await bed.admin.patch(RESOURCES.namespaces, { name: "later" }, labels);
+    await eventually("claimed", async () => (await bed.claim(mac))?.status?.owners[0]?.namespace === "later");
+  });
+
+  it("get addresses of the last good ranges while a pool's spec is wrong, which an event tells", async () => {
+    const { versions } = MAC_POOL_CRD.spec;
+    const withoutRules = JSON.parse(
+      JSON.stringify(versions, (key, value) => (key === "x-kubernetes-validations" ? undefined : value)),
+    );
+    const name = "macpools.macpool.network.kubevirt.io";
+    const setVersions = (shown: unknown): Promise<unknown> =>
+      bed.admin.patch(RESOURCES.crds, { name }, { type: "merge", body: { spec: { versions: shown } } });
+    const multicastBetween = [{ start: "02:77:00:00:01:00", end: "04:77:00:00:01:ff" }];
+    const setRanges = (ranges: unknown): Promise<MACPool> =>
+      bed.admin.patch(KINDS.pools, { name: "lasting" }, { type: "merge", body: { spec: { ranges } } });
+    await bed.createPool("lasting", {
+      ranges: [{ start: "02:77:00:00:01:00", end: "02:77:00:00:01:ff" }],
+      namespaceSelector: { matchLabels: { tenant: "lasting" } },
+    });
+    await expect(setRanges(multicastBetween)).rejects.toThrow("Multicast addresses lie between its ends");
+    await setVersions(withoutRules);
+    await eventually("a wrong range gets past the API server", () => {
+      return setRanges(multicastBetween).then(
+        () => true,
+        () => false,
+      );
+    });
+    await eventually("an event", async () => {
+      const { items } = await bed.admin.list(RESOURCES.events, { namespace: "default" });
+      const told = items.find(({ reason, regarding }) => reason === "InvalidRange" && regarding?.name === "lasting");
+      return told?.type === "Warning" && (told.note ?? "").includes("in force: 02:77:00:00:01:00-02:77:00:00:01:ff");
+    });
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "lasting", labels: { tenant: "lasting" } } });
+    const vm = await bed.admin.create(KINDS.virtualMachines, machine("a", "lasting", [{ name: "a" }]));
+    expect(macsOf(vm)[0]).toMatch(/^02:77:00:00:01:/);
+    await setVersions(versions);
   });
 
   it("serve many pools: the oldest one that selects the namespace", async () => {

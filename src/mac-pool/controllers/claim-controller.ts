@@ -22,6 +22,7 @@ import type { Party } from "../core/party.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
 import { distinctHolders, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { FirstSeen } from "./first-seen.ts";
+import { onManagementChange, whileFollowing } from "./following.ts";
 
 const CONCURRENCY = 8;
 /** Every claim is looked at again this often, whatever events were missed. */
@@ -83,14 +84,9 @@ export class ClaimController {
       this.#follow(caches.machines, machineMacs),
       this.#follow(caches.instances, instanceMacs),
       this.#follow(caches.pods, (pod) => podMacs(pod)),
+      onManagementChange(caches, (inside) => this.#enqueueListed(inside)),
     ];
-    try {
-      await Promise.all([caches.whenSynced(signal).then(() => this.#controller.run(signal)), this.#sweep(signal)]);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    } finally {
-      for (const stop of stops) stop();
-    }
+    await whileFollowing(caches, signal, stops, () => Promise.all([this.#controller.run(signal), this.#sweep(signal)]));
   }
 
   #enqueueClaim(claim: MACClaim): void {
@@ -124,12 +120,19 @@ export class ClaimController {
 
   /** Claims without an owner as well as owners without a claim. */
   #enqueueAll(): void {
-    const { claims, machines, instances, pods } = this.#options.caches;
-    for (const claim of claims.list()) this.#enqueueClaim(claim);
+    for (const claim of this.#options.caches.claims.list()) this.#enqueueClaim(claim);
+    this.#enqueueListed(() => true);
+  }
+
+  #enqueueListed(inside: (object: KubeObject) => boolean): void {
+    const { machines, instances, pods } = this.#options.caches;
     const listed = [
-      ...machines.list().flatMap(machineMacs),
-      ...instances.list().flatMap(instanceMacs),
-      ...pods.list().flatMap((pod) => podMacs(pod)),
+      ...machines.list().filter(inside).flatMap(machineMacs),
+      ...instances.list().filter(inside).flatMap(instanceMacs),
+      ...pods
+        .list()
+        .filter(inside)
+        .flatMap((pod) => podMacs(pod)),
     ];
     for (const { mac } of listed) this.#controller.enqueue(claimName(mac));
   }

@@ -9,6 +9,7 @@ import type { Caches } from "../caches.ts";
 import { collisionMessage, countParties, partyKey, type RunningParty } from "../core/collision.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
+import { onManagementChange, whileFollowing } from "./following.ts";
 
 export const COLLISION_EVENT = "MACCollision";
 
@@ -47,21 +48,11 @@ export class CollisionController {
     const stops = [
       this.#follow(caches.instances, macsOfRunningInstance),
       this.#follow(caches.pods, macsOfRunningPod),
-      caches.namespaces.on({
-        add: (namespace) => this.#enqueueNamespace(namespace),
-        update: (namespace, old) => {
-          const labels = ({ metadata }: KubeObject): string => JSON.stringify(metadata.labels);
-          if (labels(namespace) !== labels(old)) this.#enqueueNamespace(namespace);
-        },
-      }),
+      onManagementChange(caches, (inside) => this.#enqueueInside(inside)),
     ];
     try {
-      await caches.whenSynced(signal);
-      await this.#controller.run(signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
+      await whileFollowing(caches, signal, stops, () => this.#controller.run(signal));
     } finally {
-      for (const stop of stops) stop();
       for (const mac of this.#known.keys()) this.#options.onCollision(mac, 0);
       this.#known.clear();
     }
@@ -83,9 +74,8 @@ export class CollisionController {
   }
 
   /** A namespace that becomes managed, or is not any more, changes who is a party. */
-  #enqueueNamespace({ metadata: { name } }: KubeObject): void {
+  #enqueueInside(inside: (object: KubeObject) => boolean): void {
     const { instances, pods } = this.#options.caches;
-    const inside = ({ metadata }: KubeObject): boolean => metadata.namespace === name;
     const macs = [
       ...instances.list().filter(inside).flatMap(macsOfRunningInstance),
       ...pods.list().filter(inside).flatMap(macsOfRunningPod),

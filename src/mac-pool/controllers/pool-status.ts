@@ -8,6 +8,7 @@ import type { Log } from "../../kube/log.ts";
 import type { Caches } from "../caches.ts";
 import { poolStatus } from "../core/pool-status.ts";
 import { KINDS } from "../objects/kinds.ts";
+import { whileFollowing } from "./following.ts";
 
 /** Status follows the claims at this pace, however many of them change: one write a pool and interval. */
 const INTERVAL_MS = 500;
@@ -48,14 +49,7 @@ export class PoolStatusController {
         delete: soon,
       }),
     ];
-    try {
-      await caches.whenSynced(signal);
-      await this.#controller.run(signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    } finally {
-      for (const stop of stops) stop();
-    }
+    await whileFollowing(caches, signal, stops, () => this.#controller.run(signal));
   }
 
   #enqueueSoon(): void {

@@ -1,0 +1,38 @@
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Caches } from "../caches.ts";
+
+/** How the leader's controllers follow the caches. */
+
+/** Works, once the caches are filled, until the signal aborts; then takes off the handlers that brought the news. */
+export async function whileFollowing(
+  caches: Caches,
+  signal: AbortSignal,
+  stops: readonly (() => void)[],
+  work: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await caches.whenSynced(signal);
+    await work();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
+
+/**
+ * Tells of each namespace whose objects may be managed from now on, or not be any more. Before the caches are filled
+ * nothing is told: every object is new then.
+ */
+export function onManagementChange(caches: Caches, changed: (inside: (object: KubeObject) => boolean) => void) {
+  const tell = ({ metadata: { name } }: KubeObject): void => {
+    if (caches.hasSynced) changed(({ metadata }) => metadata.namespace === name);
+  };
+  const labels = ({ metadata }: KubeObject): string => JSON.stringify(metadata.labels);
+  return caches.namespaces.on({
+    add: tell,
+    update: (namespace, old) => {
+      if (labels(namespace) !== labels(old)) tell(namespace);
+    },
+  });
+}
