@@ -8,12 +8,13 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, glob, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, glob, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import { PRODUCT_VERSION } from "../src/api/names.ts";
+import { PART_FILES as BRIDGE_PARTS } from "./bridge/parts.ts";
 
 export const PLUGINS = ["bridge", "tuning", "link-monitor"] as const;
 export type Arch = "amd64" | "arm64";
@@ -45,7 +46,7 @@ export async function buildPlugins(options: BuildOptions = {}): Promise<string> 
   if (await isUpToDate(directory, inputs)) return directory;
   requireTools(arch, env);
   log(`building the CNI plugins for ${arch} (about a minute the first time)`);
-  await bundle();
+  await writeBundles();
   await cargoBuild(arch, env);
   await mkdir(directory, { recursive: true });
   for (const plugin of PLUGINS) {
@@ -85,26 +86,62 @@ async function isUpToDate(directory: string, inputs: string): Promise<boolean> {
   return (await readFile(path.join(directory, STAMP), "utf8").catch(() => "")) === inputs;
 }
 
-async function bundle(): Promise<void> {
+/** The modules of a plugin: `main.js`, its parts, and chunks that these share. */
+export function bundlePlugin(plugin: (typeof PLUGINS)[number]) {
+  return build({
+    entryPoints: entryPoints(plugin),
+    absWorkingDir: ROOT,
+    outdir: path.join(BUNDLES, plugin),
+    bundle: true,
+    splitting: true,
+    chunkNames: "shared-[hash]",
+    format: "esm",
+    platform: "neutral",
+    target: "es2023",
+    minify: true,
+    legalComments: "none",
+    define: { PRODUCT_VERSION: JSON.stringify(PRODUCT_VERSION) },
+    write: false,
+    metafile: true,
+    logLevel: "silent",
+    plugins: [withoutSideEffects],
+  });
+}
+
+/** One folder for each plugin. A file that is as it was keeps its time, so that cargo has nothing to do. */
+async function writeBundles(): Promise<void> {
   for (const plugin of PLUGINS) {
-    const { outputFiles } = await build({
-      entryPoints: [path.join(ROOT, "cni-plugins", plugin, "main.ts")],
-      bundle: true,
-      format: "esm",
-      platform: "neutral",
-      target: "es2023",
-      minify: true,
-      legalComments: "none",
-      define: { PRODUCT_VERSION: JSON.stringify(PRODUCT_VERSION) },
-      write: false,
-      logLevel: "silent",
-    });
-    const text = outputFiles[0]?.text ?? "";
-    const file = path.join(BUNDLES, `${plugin}.js`);
-    if ((await readFile(file, "utf8").catch(() => "")) === text) continue;
-    await mkdir(BUNDLES, { recursive: true });
-    await replaceFile(file, (temporary) => writeFile(temporary, text));
+    const folder = path.join(BUNDLES, plugin);
+    const { outputFiles } = await bundlePlugin(plugin);
+    await mkdir(folder, { recursive: true });
+    const names = outputFiles.map((file) => path.basename(file.path));
+    for (const stale of await readdir(folder)) {
+      if (!names.includes(stale)) await rm(path.join(folder, stale), { recursive: true });
+    }
+    for (const { path: file, text } of outputFiles) {
+      if ((await readFile(file, "utf8").catch(() => undefined)) === text) continue;
+      await replaceFile(file, (temporary) => writeFile(temporary, text));
+    }
   }
+}
+
+/** Importing one of our modules does nothing, so a module that is imported for its types is not loaded. */
+const withoutSideEffects: Plugin = {
+  name: "without-side-effects",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.?\// }, ({ path: file, resolveDir }) => ({
+      path: path.join(resolveDir, file),
+      sideEffects: false,
+    }));
+  },
+};
+
+/** By the name that the host loads them by. */
+function entryPoints(plugin: (typeof PLUGINS)[number]): Record<string, string> {
+  const folder = path.join(ROOT, "cni-plugins", plugin);
+  const parts = plugin === "bridge" ? BRIDGE_PARTS : {};
+  const files = Object.entries({ main: "./main.ts", ...parts });
+  return Object.fromEntries(files.map(([name, file]) => [name, path.join(folder, file)]));
 }
 
 function requireTools(arch: Arch, env: NodeJS.ProcessEnv): void {

@@ -7,7 +7,7 @@ import type { Call } from "../protocol/plugin.ts";
 import type { Addresses } from "./addresses.ts";
 import type { Attachment } from "./attachment.ts";
 import type { AttachmentRecord } from "./attachment-record.ts";
-import type { BridgeConfig } from "./config.ts";
+import type { AddressingConfig, BridgeConfig } from "./config.ts";
 
 export interface AddState {
   readonly call: Call;
@@ -47,4 +47,8 @@ export interface AddState {
 export function made<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`a step needs ${what} before it was made`);
   return value;
+}
+
+export function addressingOf({ config }: AddState): AddressingConfig {
+  return made(config.addressing, "the addressing configuration");
 }

@@ -1,5 +1,6 @@
 /** ADD: a veth pair between the container and the bridge. */
 
+import type { Host } from "../host/host.ts";
 import type { Link } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { formatMacAddress, MAC_BYTES } from "../protocol/mac-address.ts";
@@ -7,35 +8,35 @@ import type { Call } from "../protocol/plugin.ts";
 import { type Result, requireInterfacesInResult } from "../protocol/result.ts";
 import { applySteps, type Step } from "../protocol/steps.ts";
 import { type AddState, made } from "./add-state.ts";
+import type { Addresses } from "./addresses.ts";
 import { ensureBridge, makeBridgePromiscuous } from "./bridge-steps.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
-import { addAddresses, askIpam, tuneContainer } from "./container-steps.ts";
-import { addGatewayAddresses, enableForwarding } from "./gateway-steps.ts";
-import { checkSpoofing, masqueradeAddresses } from "./netfilter-steps.ts";
 import { openNetns } from "./netns.ts";
-import { awaitPortUp, bringContainerUp, configurePort, createPair, readBack } from "./port-steps.ts";
-import { keepQuiet, makeVlanGateway, requireFiltering, setPortVlans } from "./vlan-steps.ts";
+import { load } from "./parts.ts";
+import { awaitPortUp, bringContainerUp, configurePort, createPair, keepQuiet, readBack } from "./port-steps.ts";
+
+type Steps = readonly Step<AddState>[];
 
 /** The steps a configuration needs, in order. */
-export function planAdd(config: BridgeConfig): readonly Step<AddState>[] {
+export function planAdd(host: Host, config: BridgeConfig): Steps {
   const { vlans, addressing } = config;
-  const when = (wanted: boolean | undefined, ...steps: readonly Step<AddState>[]) => (wanted ? steps : []);
+  const when = (wanted: boolean | undefined, steps: () => Steps): Steps => (wanted ? steps() : []);
   return [
     ensureBridge,
-    ...when(config.promiscuous, makeBridgePromiscuous),
-    ...when(vlans !== undefined, requireFiltering),
+    ...when(config.promiscuous, () => [makeBridgePromiscuous]),
+    ...when(vlans !== undefined, () => [load(host, "vlan-steps").requireFiltering]),
     createPair,
-    ...when(vlans !== undefined, setPortVlans),
-    ...when(config.spoofCheck, checkSpoofing),
+    ...when(vlans !== undefined, () => [load(host, "vlan-steps").setPortVlans]),
+    ...when(config.spoofCheck, () => [load(host, "spoof-check-steps").checkSpoofing]),
     configurePort,
-    ...when(config.quiet, keepQuiet),
-    ...when(addressing !== undefined, askIpam, tuneContainer, addAddresses),
-    ...when(addressing?.gateway && vlans?.accessNamed, makeVlanGateway),
-    ...when(addressing?.gateway, addGatewayAddresses, enableForwarding),
-    ...when(addressing?.masquerade, masqueradeAddresses),
-    ...when(addressing === undefined && !config.containerDown, bringContainerUp),
+    ...when(config.quiet, () => [keepQuiet]),
+    ...when(addressing !== undefined, () => load(host, "container-steps").addressSteps),
+    ...when(addressing?.gateway && vlans?.accessNamed, () => [load(host, "vlan-steps").makeVlanGateway]),
+    ...when(addressing?.gateway, () => load(host, "gateway-steps").gatewaySteps),
+    ...when(addressing?.masquerade, () => [load(host, "masquerade-steps").masqueradeAddresses]),
+    ...when(addressing === undefined && !config.containerDown, () => [bringContainerUp]),
     readBack,
-    ...when(!config.containerDown, awaitPortUp),
+    ...when(!config.containerDown, () => [awaitPortUp]),
   ];
 }
 
@@ -67,7 +68,7 @@ export function add(call: Call): Result {
     netfilter: undefined,
     record: {},
   };
-  applySteps(planAdd(config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
+  applySteps(planAdd(host, config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
   return resultOf(state);
 }
 
@@ -83,9 +84,13 @@ function resultOf(state: AddState): Result {
       { name: attachment.ifname, mac: formatMacAddress(mac), mtu, sandbox: call.request.netns },
       ...(vlanGateway === undefined ? [] : [{ name: vlanGateway.name, mac: vlanGateway.mac, mtu: vlanGateway.mtu }]),
     ],
-    ...(addresses === undefined ? {} : { ips: addresses.ips, routes: addresses.routes }),
+    ...(addresses === undefined ? {} : { addresses: encoderOf(call.host, addresses) }),
     dns: isEmpty(config.dns) ? (addresses?.dns ?? {}) : config.dns,
   };
+}
+
+function encoderOf(host: Host, { ips, routes }: Addresses): NonNullable<Result["addresses"]> {
+  return (version) => load(host, "address-result").encodeAddresses(version, ips, routes);
 }
 
 function warnAboutMtu({ call, config, bridgeMtu }: AddState, bridge: Link): void {

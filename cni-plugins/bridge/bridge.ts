@@ -1,13 +1,15 @@
 /** The CNI plugin `bridge`: its verbs. */
 
 import type { Plugin } from "../protocol/plugin.ts";
-import { add } from "./add.ts";
-import { check } from "./check.ts";
-import { del } from "./del.ts";
-import { gc } from "./gc.ts";
-import { status } from "./status.ts";
+import { load } from "./parts.ts";
 
 export const bridge: Plugin = {
   name: "bridge",
-  commands: { ADD: add, DEL: del, CHECK: check, GC: gc, STATUS: status },
+  commands: {
+    ADD: (call) => load(call.host, "add").add(call),
+    DEL: (call) => load(call.host, "del").del(call),
+    CHECK: (call) => load(call.host, "check").check(call),
+    GC: (call) => load(call.host, "gc").gc(call),
+    STATUS: (call) => load(call.host, "status").status(call),
+  },
 };

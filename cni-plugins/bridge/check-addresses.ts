@@ -10,7 +10,7 @@ import type { Call } from "../protocol/plugin.ts";
 import type { AddressingConfig } from "./config.ts";
 import { hasIptables, hasIptablesMasquerade } from "./masquerade-iptables.ts";
 import { countNftMasquerade } from "./masquerade-nftables.ts";
-import { openNetfilter } from "./spoof-check.ts";
+import { openNetfilter } from "./netfilter.ts";
 
 /** Why the container's interface is not as the ADD's result says; undefined when it is. */
 export function addressFault(

@@ -13,8 +13,9 @@ import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfac
 import { findBridge } from "./bridge-steps.ts";
 import { addressFault } from "./check-addresses.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
+import { openNetfilter } from "./netfilter.ts";
 import { openNetns } from "./netns.ts";
-import { hasSpoofCheck, openNetfilter } from "./spoof-check.ts";
+import { hasSpoofCheck } from "./spoof-check.ts";
 import type { VlanConfig } from "./vlan-config.ts";
 
 export function check(call: Call): undefined {

@@ -11,13 +11,12 @@ import { ADDRESS_UNUSABLE, CniError } from "../protocol/cni-error.ts";
 import { parseAnswer, runDelegate } from "../protocol/delegate.ts";
 import { formatIpAddress, isIpv4 } from "../protocol/ip-address.ts";
 import type { Step } from "../protocol/steps.ts";
-import { type AddState, made } from "./add-state.ts";
+import { type AddState, addressingOf, made } from "./add-state.ts";
 import { completeAddresses, gatewayFor } from "./addresses.ts";
-import type { AddressingConfig } from "./config.ts";
 
 const ADDRESS_TIMEOUT_MS = 5000;
 
-export const askIpam: Step<AddState> = {
+const askIpam: Step<AddState> = {
   name: "ask the IPAM plugin",
   apply(state) {
     const { host, request } = state.call;
@@ -32,12 +31,8 @@ export const askIpam: Step<AddState> = {
   },
 };
 
-export function addressingOf({ config }: AddState): AddressingConfig {
-  return made(config.addressing, "the addressing configuration");
-}
-
 /** Before the interface comes up: what the kernel does with addresses, and says of them to others. */
-export const tuneContainer: Step<AddState> = {
+const tuneContainer: Step<AddState> = {
   name: "prepare the container's interface for addresses",
   apply(state) {
     const { netns, attachment } = state;
@@ -74,7 +69,7 @@ function readIfPresent({ call, netns }: AddState, path: string): string {
   }
 }
 
-export const addAddresses: Step<AddState> = {
+const addAddresses: Step<AddState> = {
   name: "give the container its addresses and routes",
   apply(state) {
     const { container, attachment } = state;
@@ -144,3 +139,5 @@ function drain(events: NetlinkSocket): void {
     if (errnoOf(error) !== ENOBUFS) throw error;
   }
 }
+
+export const addressSteps: readonly Step<AddState>[] = [askIpam, tuneContainer, addAddresses];

@@ -6,16 +6,13 @@
 import { ENODEV } from "../netlink/errno.ts";
 import { deleteLink, getLink, linkOf } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { runDelegate } from "../protocol/delegate.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { type AttachmentRecord, readRecord, removeHalfWrittenRecord, removeRecord } from "./attachment-record.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
-import { removeIptablesMasquerade } from "./masquerade-iptables.ts";
-import { removeNftMasquerade } from "./masquerade-nftables.ts";
-import { isFeatureMissing } from "./netfilter-steps.ts";
+import { isFeatureMissing, openNetfilter } from "./netfilter.ts";
 import { openNetnsIfPresent } from "./netns.ts";
-import { openNetfilter, removeSpoofCheck } from "./spoof-check.ts";
+import { load } from "./parts.ts";
 
 /** What today's configuration says the attachment may have. */
 interface Leftovers {
@@ -45,7 +42,8 @@ export function del(call: Call): undefined {
       if (answer?.error !== undefined && answer.error.errno !== ENODEV) throw answer.error;
     });
   }
-  if (leftovers.ipam !== "") attempt(() => runDelegate({ host, request, type: leftovers.ipam }, "DEL"));
+  if (leftovers.ipam !== "")
+    attempt(() => load(host, "delegate").runDelegate({ host, request, type: leftovers.ipam }, "DEL"));
   removeRules(call, leftovers, attempt);
   if (faults.length > 0) throw faults[0];
 }
@@ -82,9 +80,12 @@ function removeRules(call: Call, leftovers: Leftovers, attempt: (action: () => v
     for (const name of portNames(request)) removeHalfWrittenRecord(host, name);
   }
   if (leftovers.spoofCheck) {
+    const { removeSpoofCheck } = load(host, "spoof-check");
     attempt(() => tolerant(call, () => removeSpoofCheck(openNetfilter(host), request, undefined)));
   }
   if (leftovers.masquerade) {
+    const { removeIptablesMasquerade } = load(host, "masquerade-iptables");
+    const { removeNftMasquerade } = load(host, "masquerade-nftables");
     attempt(() => removeIptablesMasquerade(host, request));
     attempt(() => tolerant(call, () => removeNftMasquerade(host, openNetfilter(host), request, undefined)));
   }
@@ -95,10 +96,12 @@ export function removeRecorded(call: Call, attachment: Attachment, record: Attac
   const { host } = call;
   const { spoofRule, masqueradeRules, iptables } = record;
   const netfilter = openNetfilter(host);
-  if (spoofRule !== undefined) removeSpoofCheck(netfilter, attachment, spoofRule);
-  if (masqueradeRules !== undefined) removeNftMasquerade(host, netfilter, attachment, masqueradeRules);
+  if (spoofRule !== undefined) load(host, "spoof-check").removeSpoofCheck(netfilter, attachment, spoofRule);
+  if (masqueradeRules !== undefined) {
+    load(host, "masquerade-nftables").removeNftMasquerade(host, netfilter, attachment, masqueradeRules);
+  }
   netfilter.close();
-  if (iptables === true) removeIptablesMasquerade(host, attachment);
+  if (iptables === true) load(host, "masquerade-iptables").removeIptablesMasquerade(host, attachment);
 }
 
 /** A kernel without the feature has no rules of it. */

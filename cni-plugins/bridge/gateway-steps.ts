@@ -9,10 +9,9 @@ import { ADDRESS_CONFLICT, CniError } from "../protocol/cni-error.ts";
 import { contains, formatIpPrefix, type IpPrefix, isIpv4, samePrefix } from "../protocol/ip-address.ts";
 import { parseMacAddress } from "../protocol/mac-address.ts";
 import type { Step } from "../protocol/steps.ts";
-import { type AddState, made } from "./add-state.ts";
-import { addressingOf } from "./container-steps.ts";
+import { type AddState, addressingOf, made } from "./add-state.ts";
 
-export const addGatewayAddresses: Step<AddState> = {
+const addGatewayAddresses: Step<AddState> = {
   name: "give the bridge its gateway addresses",
   apply(state) {
     const { gateways } = made(state.addresses, "the addresses");
@@ -68,7 +67,7 @@ function conflict(link: Link, present: readonly IpPrefix[], wanted: IpPrefix): C
 }
 
 /** Not taken back: other containers may need it by then. */
-export const enableForwarding: Step<AddState> = {
+const enableForwarding: Step<AddState> = {
   name: "let the node forward",
   apply(state) {
     const { gateways } = made(state.addresses, "the addresses");
@@ -80,3 +79,5 @@ export const enableForwarding: Step<AddState> = {
     if (gateways.some(({ address }) => !isIpv4(address))) enable("/proc/sys/net/ipv6/conf/all/forwarding");
   },
 };
+
+export const gatewaySteps: readonly Step<AddState>[] = [addGatewayAddresses, enableForwarding];

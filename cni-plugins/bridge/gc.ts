@@ -12,7 +12,7 @@ import { RECORD_DIRECTORY, readRecord, removeRecord } from "./attachment-record.
 import { deleteIfPresent } from "./bridge-steps.ts";
 import { removeRecorded, tolerant } from "./del.ts";
 import { collectNftMasquerade } from "./masquerade-nftables.ts";
-import { openNetfilter } from "./spoof-check.ts";
+import { openNetfilter } from "./netfilter.ts";
 
 export function gc(call: Call): undefined {
   const { host, request } = call;

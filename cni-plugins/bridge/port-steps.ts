@@ -1,5 +1,6 @@
 /** Steps of an ADD that concern the veth pair: the port on the bridge and the container's interface. */
 
+import { OWN_NETNS } from "../host/host.ts";
 import { createVethPair, setBridgePort } from "../netlink/bridge.ts";
 import { EEXIST, ENOBUFS } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
@@ -82,6 +83,20 @@ export const configurePort: Step<AddState> = {
     }
     ignoreRouterAdvertisements(state, name);
     node.run(setLinkUp(node.batch(), name, hostInterfaceAlias(attachment)));
+  },
+};
+
+/** Keeps the container's interface from sending anything of its own. */
+export const keepQuiet: Step<AddState> = {
+  name: "keep the container's interface quiet",
+  apply({ call, netns, attachment }) {
+    const path = `/proc/sys/net/ipv6/conf/${attachment.ifname}/disable_ipv6`;
+    try {
+      call.host.readFile(OWN_NETNS, "/proc/sys/net/ipv6/conf/all/disable_ipv6");
+    } catch {
+      return;
+    }
+    call.host.writeFile(netns, path, "1");
   },
 };
 

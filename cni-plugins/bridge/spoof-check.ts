@@ -3,22 +3,15 @@
  * reference's, so each side can remove what the other made.
  */
 
-import type { Host } from "../host/host.ts";
-import { OWN_NETNS } from "../host/host.ts";
 import { ENOENT } from "../netlink/errno.ts";
-import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
-import { NETLINK_NETFILTER } from "../netlink/rtnetlink.ts";
 import type { Attachment } from "./attachment.ts";
 
 const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };
 const BASE_CHAIN = "PREROUTING";
 const BASE: nft.BaseChain = { type: "filter", hook: 0, priority: -300 };
-
-export function openNetfilter(host: Host): NetlinkSocket {
-  return new NetlinkSocket(host, OWN_NETNS, 0, NETLINK_NETFILTER);
-}
 
 interface Names {
   readonly chain: string;

@@ -8,8 +8,8 @@ import { findBridge } from "./bridge-steps.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
 import { hasIptables } from "./masquerade-iptables.ts";
 import { tryNftMasquerade } from "./masquerade-nftables.ts";
-import { withFeature } from "./netfilter-steps.ts";
-import { openNetfilter, trySpoofCheck } from "./spoof-check.ts";
+import { openNetfilter, withFeature } from "./netfilter.ts";
+import { trySpoofCheck } from "./spoof-check.ts";
 import { kernelLacksFiltering } from "./vlan-config.ts";
 
 export function status(call: Call): undefined {

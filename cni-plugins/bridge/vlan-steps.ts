@@ -1,6 +1,5 @@
 /** Steps of an ADD that put the port, and the gateway, into their VLANs. */
 
-import { OWN_NETNS } from "../host/host.ts";
 import { createVethPair, enableVlanFiltering } from "../netlink/bridge.ts";
 import { addAccessVlan, addTrunkVlans, deleteVlan, rangesOf } from "../netlink/bridge-vlan.ts";
 import { EEXIST, ENOENT, EOPNOTSUPP } from "../netlink/errno.ts";
@@ -95,17 +94,3 @@ function putIntoVlans({ node, bridge }: AddState, port: Link, vlans: VlanConfig)
 function vlansOf({ config }: AddState): VlanConfig {
   return made(config.vlans, "the VLAN configuration");
 }
-
-/** Keeps the container's interface from sending anything of its own. */
-export const keepQuiet: Step<AddState> = {
-  name: "keep the container's interface quiet",
-  apply({ call, netns, attachment }) {
-    const path = `/proc/sys/net/ipv6/conf/${attachment.ifname}/disable_ipv6`;
-    try {
-      call.host.readFile(OWN_NETNS, "/proc/sys/net/ipv6/conf/all/disable_ipv6");
-    } catch {
-      return;
-    }
-    call.host.writeFile(netns, path, "1");
-  },
-};

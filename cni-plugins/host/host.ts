@@ -8,6 +8,8 @@ import type { ProgramHost } from "./program-host.ts";
 import type { ReportHost } from "./report-host.ts";
 
 export interface Host extends NetlinkTransport, ReportHost, ProgramHost {
+  /** The exports of a part of the plugin's bytecode, which is evaluated once. */
+  load(part: string): unknown;
   /** The command line without the program's name. */
   args(): string[];
   env(name: string): string | undefined;

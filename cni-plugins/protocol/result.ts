@@ -1,8 +1,7 @@
 /** The answer to ADD, in the form of the request's CNI version. */
 
-import { type AddressConfig, encodeAddresses, type RouteConfig } from "./address-result.ts";
 import { CniError, INCOMPATIBLE_VERSION } from "./cni-error.ts";
-import type { ConfigObject } from "./config-object.ts";
+import type { ConfigObject, JsonObject } from "./config-object.ts";
 import { atLeast, type CniVersion } from "./version.ts";
 
 export interface ResultInterface {
@@ -22,8 +21,8 @@ export interface Dns {
 
 export interface Result {
   readonly interfaces: readonly ResultInterface[];
-  readonly ips?: readonly AddressConfig[];
-  readonly routes?: readonly RouteConfig[];
+  /** The keys for addresses and routes; absent when there are none. */
+  readonly addresses?: (version: CniVersion) => JsonObject;
   readonly dns: Dns;
 }
 
@@ -37,7 +36,7 @@ export function requireInterfacesInResult(version: CniVersion): void {
 }
 
 export function encodeResult(version: CniVersion, result: Result): string {
-  const addresses = encodeAddresses(version, result.ips ?? [], result.routes ?? []);
+  const addresses = result.addresses?.(version) ?? {};
   if (!atLeast(version, "0.3.0")) return JSON.stringify({ cniVersion: version, ...addresses, dns: result.dns });
   const withMtu = atLeast(version, "1.1.0");
   const interfaces = result.interfaces.map(({ name, mac, mtu, sandbox }) => ({

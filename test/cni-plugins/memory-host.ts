@@ -1,10 +1,20 @@
 /** One run of an executable against a `MemoryKernel`: what it was given and what it answered. */
 
 import { createHash } from "node:crypto";
+import { PART_FILES } from "../../cni-plugins/bridge/parts.ts";
 import { type Host, OWN_NETNS, POLLHUP, POLLIN, STDERR, STDOUT } from "../../cni-plugins/host/host.ts";
 import type { Finished } from "../../cni-plugins/host/program-host.ts";
 import { EAGAIN, ENOENT } from "../../cni-plugins/netlink/errno.ts";
 import { type MemoryKernel, NODE_NAMESPACE } from "./memory-kernel.ts";
+
+const PARTS: Record<string, unknown> = Object.fromEntries(
+  await Promise.all(
+    Object.entries(PART_FILES).map(async ([part, file]) => [
+      part,
+      await import(new URL(file, new URL("../../cni-plugins/bridge/", import.meta.url)).href),
+    ]),
+  ),
+);
 
 /** A program of the node, as `exec` runs it. */
 export type MemoryProgram = (call: {
@@ -33,6 +43,8 @@ export class MemoryHost implements Host {
     this.#stdin = stdin;
   }
 
+  /** The parts of `bridge`: no other plugin has any. */
+  load = (part: string) => PARTS[part];
   args = () => [];
   env = (name: string) => this.#env[name];
   readStdin = () => this.#stdin;

@@ -2,6 +2,7 @@
 
 use crate::exec;
 use crate::files;
+use crate::modules;
 use crate::reports;
 use crate::sys::{self, Failure, Outcome};
 use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value, function::IntoJsFunc};
@@ -39,6 +40,7 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     })?;
     method(&host, "poll", |ctx: Ctx<'_>, fds: Vec<i32>, timeout_ms: i32| throwing(&ctx, sys::poll(&fds, timeout_ms)))?;
     install_files(&host)?;
+    modules::install(&host)?;
     exec::install(&host)?;
     reports::install(&host)?;
     ctx.globals().set("host", host)

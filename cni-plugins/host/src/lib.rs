@@ -5,11 +5,13 @@
 mod api;
 mod exec;
 mod files;
+mod modules;
 mod reports;
 pub mod sys;
 
+use modules::{Linked, MAIN, Modules};
 use rquickjs::{
-    CatchResultExt, CaughtError, Context, Ctx, Module, Runtime,
+    CatchResultExt, CaughtError, Context, Ctx, Runtime,
     context::{Intrinsic, intrinsic},
 };
 
@@ -22,47 +24,45 @@ const COLLECTION_THRESHOLD_BYTES: usize = 4 << 20;
 /// Well below the 8 MiB that a process is usually given.
 const STACK_LIMIT_BYTES: usize = 512 << 10;
 
-type Intrinsics = (intrinsic::Json, intrinsic::TypedArrays);
+/// Modules are evaluated by promises.
+type Intrinsics = (intrinsic::Json, intrinsic::Promise, intrinsic::TypedArrays);
 
 /// Only where a plugin matches patterns that an administrator wrote: it makes the executable larger.
 type Patterns = (intrinsic::RegExpCompiler, intrinsic::RegExp);
 
 /// Runs one plugin. A plugin ends itself through `host.exit`; whatever else ends it is answered as an internal error.
-pub fn run(bytecode: &'static [u8]) -> ! {
-    run_in::<Intrinsics>(bytecode)
+pub fn run(modules: Modules) -> ! {
+    run_in::<Intrinsics>(modules)
 }
 
 /// As `run`, for a plugin that uses regular expressions.
-pub fn run_with_patterns(bytecode: &'static [u8]) -> ! {
-    run_in::<(Intrinsics, Patterns)>(bytecode)
+pub fn run_with_patterns(modules: Modules) -> ! {
+    run_in::<(Intrinsics, Patterns)>(modules)
 }
 
-fn run_in<I: Intrinsic>(bytecode: &'static [u8]) -> ! {
+fn run_in<I: Intrinsic>(modules: Modules) -> ! {
     std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));
-    let detail = match start::<I>() {
-        Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx, bytecode)),
+    let detail = match start::<I>(modules) {
+        Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx)),
         Err(error) => error.to_string(),
     };
     last_resort(&detail)
 }
 
-fn start<I: Intrinsic>() -> rquickjs::Result<(Runtime, Context)> {
+fn start<I: Intrinsic>(modules: Modules) -> rquickjs::Result<(Runtime, Context)> {
     let runtime = Runtime::new()?;
     runtime.set_memory_limit(MEMORY_LIMIT_BYTES);
     runtime.set_gc_threshold(COLLECTION_THRESHOLD_BYTES);
     runtime.set_max_stack_size(STACK_LIMIT_BYTES);
+    runtime.set_loader(Linked(modules), Linked(modules));
     let context = Context::custom::<I>(&runtime)?;
     Ok((runtime, context))
 }
 
-fn evaluate(ctx: &Ctx<'_>, bytecode: &'static [u8]) -> String {
-    let outcome = api::install(ctx).and_then(|()| {
-        // SAFETY: this executable's build made the bytecode with the same QuickJS.
-        let (_, done) = unsafe { Module::load(ctx.clone(), bytecode) }?.eval()?;
-        done.finish::<()>()
-    });
+fn evaluate(ctx: &Ctx<'_>) -> String {
+    let outcome = api::install(ctx).and_then(|()| modules::evaluate(ctx, MAIN));
     match outcome.catch(ctx) {
-        Ok(()) => "the plugin returned without an answer".into(),
+        Ok(_) => "the plugin returned without an answer".into(),
         Err(CaughtError::Exception(exception)) => exception.message().unwrap_or_else(|| "exception".into()),
         Err(error) => error.to_string(),
     }
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn an_exception_of_the_plugin_becomes_the_detail_of_the_last_resort() {
-        let (_runtime, context) = start::<Intrinsics>().unwrap();
-        let detail = context.with(|ctx| evaluate(&ctx, b"not bytecode"));
+        let (_runtime, context) = start::<Intrinsics>(&[(MAIN, b"not bytecode")]).unwrap();
+        let detail = context.with(|ctx| evaluate(&ctx));
         assert!(!detail.is_empty());
     }
 }

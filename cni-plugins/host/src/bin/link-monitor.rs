@@ -1,3 +1,3 @@
 fn main() {
-    cni_host::run(include_bytes!(concat!(env!("OUT_DIR"), "/link-monitor.bytecode")))
+    cni_host::run(include!(concat!(env!("OUT_DIR"), "/link-monitor.rs")))
 }

@@ -1,3 +1,3 @@
 fn main() {
-    cni_host::run_with_patterns(include_bytes!(concat!(env!("OUT_DIR"), "/tuning.bytecode")))
+    cni_host::run_with_patterns(include!(concat!(env!("OUT_DIR"), "/tuning.rs")))
 }

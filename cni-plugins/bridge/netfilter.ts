@@ -1,0 +1,32 @@
+/** The kernel's packet filter: its socket, and what is said where the kernel lacks a part of it. */
+
+import { type Host, OWN_NETNS } from "../host/host.ts";
+import { EAFNOSUPPORT, ENOENT, EOPNOTSUPP } from "../netlink/errno.ts";
+import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { NETLINK_NETFILTER } from "../netlink/rtnetlink.ts";
+import { CniError, KERNEL_FEATURE_MISSING } from "../protocol/cni-error.ts";
+
+/** Errors of a kernel that lacks a part of nftables. */
+const MISSING = [EOPNOTSUPP, EAFNOSUPPORT, ENOENT];
+
+export function openNetfilter(host: Host): NetlinkSocket {
+  return new NetlinkSocket(host, OWN_NETNS, 0, NETLINK_NETFILTER);
+}
+
+export function isFeatureMissing(errno: number | undefined): boolean {
+  return errno !== undefined && MISSING.includes(errno);
+}
+
+/** Names what the kernel lacks instead of the errno. */
+export function withFeature<T>(key: string, feature: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!isFeatureMissing(errnoOf(error))) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new CniError(
+      KERNEL_FEATURE_MISSING,
+      `"${key}" needs ${feature} in the node's kernel, which lacks it: ${message}`,
+    );
+  }
+}
