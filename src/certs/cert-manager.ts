@@ -8,6 +8,7 @@
  * Every write carries the resourceVersion it was decided on, so two managers at work at once do no harm. Secrets are
  * never created here: the right to create one can't be limited to a name. Whoever installs makes them, empty.
  */
+import type { Registry } from "prom-client";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
 import type {
   MutatingWebhookConfiguration,
@@ -22,6 +23,7 @@ import { type Clock, systemClock } from "../kube/clock.ts";
 import { Controller } from "../kube/controller/controller.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
+import { certificateMetrics } from "./certificate-metrics.ts";
 import { issueCa, issueServing } from "./issuer.ts";
 import { type Action, type ConfiguredBundles, type Intervals, type Plan, planCertificates } from "./plan.ts";
 import {
@@ -46,6 +48,7 @@ export interface CertManagerOptions {
   readonly webhookConfigurations: readonly WebhookConfigurationRef[];
   readonly intervals: Intervals;
   readonly log: Log;
+  readonly metrics?: Registry;
   readonly clock?: Clock;
 }
 
@@ -89,6 +92,7 @@ export class CertManager {
         log,
       }),
     }));
+    if (options.metrics !== undefined) certificateMetrics(options.metrics, () => this.#notAfter());
   }
 
   /** Whether the API server can call the webhooks, as far as certificates go. */
@@ -219,6 +223,13 @@ export class CertManager {
   #secret(name: string): Secret | undefined {
     const key = `${this.#options.namespace}/${name}`;
     return this.#secrets.map((informer) => informer.get(key)).find((secret) => secret !== undefined);
+  }
+
+  #notAfter(): [secret: string, notAfterMs: number | undefined][] {
+    return [this.#options.caSecret, this.#options.servingSecret].map((name) => {
+      const secret = this.#secret(name);
+      return [name, secret && readKeyPair(secret)?.certificate.notAfterMs];
+    });
   }
 
   /** The first is the name that API servers ask for. */

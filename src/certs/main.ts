@@ -32,6 +32,7 @@ await runProcess({
       webhookConfigurations: parseWebhookConfigurationRefs(env.WEBHOOK_CONFIGURATIONS ?? ""),
       intervals: readIntervals(env),
       log,
+      metrics,
     });
     health.ready("certificates", () => manager.ready || NOT_READY);
     await manager.run(signal);

@@ -1,3 +1,5 @@
+import type { Registry } from "prom-client";
+import PromRegistry from "prom-client/lib/registry.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CertManager } from "../../src/certs/cert-manager.ts";
 import { type Certificate, isSignedBy, parseBundle } from "../../src/certs/certificate.ts";
@@ -9,6 +11,7 @@ import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts"
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { createTlsSecret, grantInCluster, grantInNamespace, hookRules, secretRules } from "./granted-user.ts";
 
 const HOUR_MS = 3_600_000;
 const intervals: Intervals = {
@@ -31,6 +34,7 @@ describe("the certificate manager on a real API server", () => {
   let stop: AbortController;
   let running: Promise<void>;
   let manager: CertManager;
+  let metrics: Registry;
   let count = 0;
 
   beforeAll(async () => {
@@ -39,7 +43,7 @@ describe("the certificate manager on a real API server", () => {
     client = new KubeClient({
       credentials: await credentialsFromKubeconfig(await controlPlane.userKubeconfig(USER)),
     });
-    await grantClusterWide();
+    await grantInCluster(admin, USER, hookRules(HOOK));
   });
   afterAll(async () => {
     await client?.[Symbol.asyncDispose]();
@@ -50,9 +54,9 @@ describe("the certificate manager on a real API server", () => {
   beforeEach(async () => {
     namespace = `certs-${count++}`;
     await admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
-    await grant();
-    await createSecret(CA);
-    await createSecret(SERVING);
+    // Exactly what the process has in production: its two Secrets and its configuration, by name, without create.
+    await grantInNamespace(admin, namespace, USER, secretRules(CA, SERVING));
+    for (const name of [CA, SERVING]) await createTlsSecret(admin, namespace, name);
     await createHook();
     start(intervals);
   });
@@ -64,7 +68,13 @@ describe("the certificate manager on a real API server", () => {
 
   function start(using: Intervals): void {
     stop = new AbortController();
-    manager = new CertManager({
+    metrics = new PromRegistry();
+    manager = newManager(using, metrics);
+    running = manager.run(stop.signal);
+  }
+
+  const newManager = (using: Intervals, registry?: Registry): CertManager =>
+    new CertManager({
       client,
       namespace,
       caSecret: CA,
@@ -73,57 +83,8 @@ describe("the certificate manager on a real API server", () => {
       webhookConfigurations: [{ kind: "Mutating", name: HOOK }],
       intervals: using,
       log: silentLog,
+      ...(registry && { metrics: registry }),
     });
-    running = manager.run(stop.signal);
-  }
-
-  /** Exactly what the process has in production: its two Secrets and its configuration, by name, without create. */
-  async function grant(): Promise<void> {
-    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: USER }];
-    await admin.create(RESOURCES.roles, {
-      metadata: { namespace, name: USER },
-      rules: [
-        {
-          apiGroups: [""],
-          resources: ["secrets"],
-          resourceNames: [CA, SERVING],
-          verbs: ["get", "list", "watch", "patch"],
-        },
-      ],
-    });
-    await admin.create(RESOURCES.roleBindings, {
-      metadata: { namespace, name: USER },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: USER },
-      subjects,
-    });
-  }
-
-  async function grantClusterWide(): Promise<void> {
-    await admin.create(RESOURCES.clusterRoles, {
-      metadata: { name: USER },
-      rules: [
-        {
-          apiGroups: ["admissionregistration.k8s.io"],
-          resources: ["mutatingwebhookconfigurations"],
-          resourceNames: [HOOK],
-          verbs: ["get", "list", "watch", "patch"],
-        },
-      ],
-    });
-    await admin.create(RESOURCES.clusterRoleBindings, {
-      metadata: { name: USER },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: USER },
-      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: USER }],
-    });
-  }
-
-  async function createSecret(name: string): Promise<void> {
-    await admin.create(RESOURCES.secrets, {
-      metadata: { namespace, name },
-      type: "kubernetes.io/tls",
-      data: { "tls.crt": "", "tls.key": "" },
-    });
-  }
 
   async function createHook(): Promise<void> {
     const webhook = (name: string) => ({
@@ -167,6 +128,16 @@ describe("the certificate manager on a real API server", () => {
     expect(manager.ready).toBe(true);
   });
 
+  it("tells until when the CA and the serving certificate are valid", async () => {
+    const certificate = await trusted();
+    const ca = readKeyPair(await secret(CA))?.certificate;
+    const lines = (await metrics.metrics()).split("\n").filter((line) => line.includes("not_after_seconds{"));
+    expect(lines).toEqual([
+      `cert_manager_certificate_not_after_seconds{secret="${CA}"} ${(ca?.notAfterMs ?? 0) / 1000}`,
+      `cert_manager_certificate_not_after_seconds{secret="${SERVING}"} ${certificate.notAfterMs / 1000}`,
+    ]);
+  });
+
   it("fills an emptied caBundle again", async () => {
     await trusted();
     const ops = [{ op: "replace" as const, path: "/webhooks/1/clientConfig/caBundle", value: "" }];
@@ -184,7 +155,7 @@ describe("the certificate manager on a real API server", () => {
   it("makes a new serving certificate when its Secret was deleted and made again, empty", async () => {
     const before = await trusted();
     await admin.delete(RESOURCES.secrets, { namespace, name: SERVING });
-    await createSecret(SERVING);
+    await createTlsSecret(admin, namespace, SERVING);
     const after = await trusted();
     expect(after.fingerprint).not.toBe(before.fingerprint);
   });
@@ -192,7 +163,7 @@ describe("the certificate manager on a real API server", () => {
   it("makes a new CA when its Secret was deleted, and what the old one signed stays trusted", async () => {
     const before = await trusted();
     await admin.delete(RESOURCES.secrets, { namespace, name: CA });
-    await createSecret(CA);
+    await createTlsSecret(admin, namespace, CA);
     await vi.waitFor(async () => expect((await bundles()).map(({ length }) => length)).toEqual([2, 2]), WITHIN);
     expect((await trusted()).fingerprint).toBe(before.fingerprint);
   });
@@ -207,21 +178,12 @@ describe("the certificate manager on a real API server", () => {
 
   it("goes on where another manager stopped, and two at once agree", async () => {
     const before = await trusted();
-    const second = new CertManager({
-      client,
-      namespace,
-      caSecret: CA,
-      servingSecret: SERVING,
-      serviceName: SERVING,
-      webhookConfigurations: [{ kind: "Mutating", name: HOOK }],
-      intervals,
-      log: silentLog,
-    });
+    const second = newManager(intervals);
     const secondRuns = second.run(stop.signal);
     await vi.waitFor(() => expect(second.ready).toBe(true), WITHIN);
     expect((await trusted()).fingerprint).toBe(before.fingerprint);
     await admin.delete(RESOURCES.secrets, { namespace, name: SERVING });
-    await createSecret(SERVING);
+    await createTlsSecret(admin, namespace, SERVING);
     await trusted();
     const settled = (await secret(SERVING)).metadata.resourceVersion;
     stop.abort();

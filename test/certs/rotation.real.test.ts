@@ -11,6 +11,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { HttpServer } from "../../src/kube/http/server.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { createTlsSecret } from "./granted-user.ts";
 
 const NAMESPACE = "default";
 const SERVING = "hook";
@@ -30,13 +31,7 @@ describe("certificates that rotate every few seconds", () => {
   beforeAll(async () => {
     controlPlane = await startControlPlane();
     client = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
-    for (const name of [SERVING, CA]) {
-      await client.create(RESOURCES.secrets, {
-        metadata: { namespace: NAMESPACE, name },
-        type: "kubernetes.io/tls",
-        data: { "tls.crt": "", "tls.key": "" },
-      });
-    }
+    for (const name of [SERVING, CA]) await createTlsSecret(client, NAMESPACE, name);
     await client.create(RESOURCES.validatingWebhookConfigurations, {
       metadata: { name: SERVING },
       webhooks: [

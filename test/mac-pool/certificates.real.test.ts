@@ -8,6 +8,7 @@ import { CertManager } from "../../src/certs/cert-manager.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { createTlsSecret } from "../certs/granted-user.ts";
 import { eventually } from "./eventually.ts";
 import { machine } from "./machines.ts";
 import { POOL_NAMESPACE, PoolBed } from "./pool-bed.ts";
@@ -33,7 +34,7 @@ describe("the certificates of the MAC pool on a real API server", () => {
         () => false,
       ),
     );
-    await makeSecret(MAC_POOL_CA_SECRET);
+    await createTlsSecret(bed.admin, POOL_NAMESPACE, MAC_POOL_CA_SECRET);
     const manager = new CertManager({
       client: bed.admin,
       namespace: POOL_NAMESPACE,
@@ -55,12 +56,6 @@ describe("the certificates of the MAC pool on a real API server", () => {
     await bed?.[Symbol.asyncDispose]();
   });
 
-  const makeSecret = (name: string): Promise<unknown> =>
-    bed.admin.create(RESOURCES.secrets, {
-      metadata: { name, namespace: POOL_NAMESPACE },
-      type: "kubernetes.io/tls",
-      data: { "tls.crt": "", "tls.key": "" },
-    });
   const fingerprints = new Set<string>();
   const admit = async (name: string): Promise<string | undefined> =>
     bed.admin.create(KINDS.virtualMachines, machine(name, "default", [{ name: "a" }]), { dryRun: true }).then(
@@ -108,7 +103,7 @@ describe("the certificates of the MAC pool on a real API server", () => {
           await Promise.all(
             names.map((name) => bed.admin.delete(RESOURCES.secrets, { name, namespace: POOL_NAMESPACE })),
           );
-          await Promise.all(names.map(makeSecret));
+          await Promise.all(names.map((name) => createTlsSecret(bed.admin, POOL_NAMESPACE, name)));
         }
         await new Promise((resolve) => setTimeout(resolve, 100));
       }

@@ -12,6 +12,7 @@ import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { createTlsSecret, grantInCluster, grantInNamespace, hookRules, secretRules } from "../certs/granted-user.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
 import { freePort, ProductProcess } from "../support/product-process.ts";
@@ -37,13 +38,7 @@ describe("the resource injector behind a real API server", () => {
     await admin.create(RESOURCES.crds, nadCrd as never);
     await admin.create(RESOURCES.serviceAccounts, { metadata: { namespace: "default", name: "default" } });
     await grant();
-    for (const name of [HOOK, `${HOOK}-ca`]) {
-      await admin.create(RESOURCES.secrets, {
-        metadata: { namespace: NAMESPACE, name },
-        type: "kubernetes.io/tls",
-        data: { "tls.crt": "", "tls.key": "" },
-      });
-    }
+    for (const name of [HOOK, `${HOOK}-ca`]) await createTlsSecret(admin, NAMESPACE, name);
     const port = await freePort();
     await createHook(port);
     const kubeconfig = join(controlPlane.directory, "injector.kubeconfig");
@@ -72,52 +67,14 @@ describe("the resource injector behind a real API server", () => {
   });
 
   async function grant(): Promise<void> {
-    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: USER }];
-    const group = "rbac.authorization.k8s.io";
-    await admin.create(RESOURCES.roles, {
-      metadata: { namespace: NAMESPACE, name: USER },
-      rules: [
-        {
-          apiGroups: [""],
-          resources: ["secrets"],
-          resourceNames: [HOOK, `${HOOK}-ca`],
-          verbs: ["get", "list", "watch", "patch"],
-        },
-        { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
-        {
-          apiGroups: ["coordination.k8s.io"],
-          resources: ["leases"],
-          resourceNames: [HOOK],
-          verbs: ["get", "update", "patch"],
-        },
-      ],
-    });
-    await admin.create(RESOURCES.roleBindings, {
-      metadata: { namespace: NAMESPACE, name: USER },
-      roleRef: { apiGroup: group, kind: "Role", name: USER },
-      subjects,
-    });
-    await admin.create(RESOURCES.clusterRoles, {
-      metadata: { name: USER },
-      rules: [
-        {
-          apiGroups: ["k8s.cni.cncf.io"],
-          resources: ["network-attachment-definitions"],
-          verbs: ["get", "list", "watch"],
-        },
-        {
-          apiGroups: ["admissionregistration.k8s.io"],
-          resources: ["mutatingwebhookconfigurations"],
-          resourceNames: [HOOK],
-          verbs: ["get", "list", "watch", "patch"],
-        },
-      ],
-    });
-    await admin.create(RESOURCES.clusterRoleBindings, {
-      metadata: { name: USER },
-      roleRef: { apiGroup: group, kind: "ClusterRole", name: USER },
-      subjects,
-    });
+    const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
+    await grantInNamespace(admin, NAMESPACE, USER, [
+      ...secretRules(HOOK, `${HOOK}-ca`),
+      { ...leases, verbs: ["create"] },
+      { ...leases, resourceNames: [HOOK], verbs: ["get", "update", "patch"] },
+    ]);
+    const networks = { apiGroups: ["k8s.cni.cncf.io"], resources: ["network-attachment-definitions"] };
+    await grantInCluster(admin, USER, [...hookRules(HOOK), { ...networks, verbs: ["get", "list", "watch"] }]);
   }
 
   /** failurePolicy Fail, so that a webhook that is not called is seen. */

@@ -1,4 +1,5 @@
 import type { ClaimOrigin, ClaimOwner, ClaimPhase } from "../../api/mac-claim.ts";
+import type { PoolCounts } from "../core/pool.ts";
 
 /** What inspection answers, as JSON. Imported, as types, by the CLI and the page. */
 
@@ -22,18 +23,11 @@ export interface ClaimView {
   readonly until?: string;
 }
 
-export interface PoolView {
+export interface PoolView extends PoolCounts {
   readonly name: string;
   readonly ranges: readonly string[];
   readonly conflictPolicy: string;
   readonly quarantineSeconds: number;
-  readonly capacity: number;
-  readonly used: number;
-  readonly free: number;
-  readonly pending: number;
-  readonly quarantined: number;
-  readonly outOfRange: number;
-  readonly conflicts: number;
   /** What is wrong with its spec. */
   readonly problem?: string;
 }
