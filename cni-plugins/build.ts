@@ -1,5 +1,5 @@
 /**
- * `npm run build:plugins [-- --arch amd64|arm64]`: makes the static executables `dist/cni/<arch>/{bridge,tuning,link-monitor}`.
+ * `npm run build:plugins [-- --arch amd64|arm64] [--reuse]`: makes the static executables `dist/cni/<arch>/{bridge,tuning,link-monitor}`.
  *
  * TypeScript is bundled by esbuild, compiled to QuickJS bytecode by the build script of the Rust crate `host/`, and
  * linked into it. Nothing is done when the inputs are those of the last build. Tests and the demo call `buildPlugins`.
@@ -8,21 +8,22 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, glob, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, glob, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { build, type Plugin } from "esbuild";
-import { PRODUCT_VERSION } from "../src/api/names.ts";
-import { PART_FILES as BRIDGE_PARTS } from "./bridge/parts.ts";
+import { BuiltPlugins } from "./built-plugins.ts";
+import { PLUGINS, writeBundles } from "./bundle.ts";
+import { replaceFile } from "./replace-file.ts";
 
-export const PLUGINS = ["bridge", "tuning", "link-monitor"] as const;
 export type Arch = "amd64" | "arm64";
 
 export interface BuildOptions {
   readonly arch?: Arch;
   readonly log?: (line: string) => void;
   readonly env?: NodeJS.ProcessEnv;
+  /** Whether executables that were built elsewhere from the same inputs will do. */
+  readonly reuse?: boolean;
 }
 
 /** A sentence for the person at the terminal, without a stack. */
@@ -30,7 +31,6 @@ export class BuildError extends Error {}
 
 const ROOT = path.resolve(import.meta.dirname, "..");
 const HOST = path.join(ROOT, "cni-plugins/host");
-const BUNDLES = path.join(HOST, "target/bundles");
 const STAMP = ".inputs.sha256";
 
 const TARGETS: Readonly<Record<Arch, string>> = {
@@ -40,27 +40,40 @@ const TARGETS: Readonly<Record<Arch, string>> = {
 
 /** Builds what is out of date and gives the directory of the executables. Throws BuildError for a missing tool. */
 export async function buildPlugins(options: BuildOptions = {}): Promise<string> {
-  const { arch = machineArch(), log = () => {}, env = process.env } = options;
+  const { arch = machineArch(), log = () => {}, env = process.env, reuse = true } = options;
   const directory = path.join(ROOT, "dist/cni", arch);
   const inputs = await hashInputs();
   if (await isUpToDate(directory, inputs)) return directory;
+  await writeBundles();
+  const built = new BuiltPlugins(env);
+  const found = reuse ? await built.find(arch, inputs) : undefined;
+  if (found !== undefined) {
+    await install(found, directory, inputs);
+    return directory;
+  }
   requireTools(arch, env);
   log(`building the CNI plugins for ${arch} (about a minute the first time)`);
-  await writeBundles();
   await cargoBuild(arch, env);
+  await install(path.join(HOST, "target", TARGETS[arch], "release"), directory, inputs);
+  await built.keep(arch, inputs, directory);
+  return directory;
+}
+
+/** The stamp comes last: without it the executables are not believed to be these inputs'. */
+async function install(from: string, directory: string, inputs: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   for (const plugin of PLUGINS) {
-    const built = path.join(HOST, "target", TARGETS[arch], "release", plugin);
-    await replaceFile(path.join(directory, plugin), (temporary) => copyFile(built, temporary));
+    await replaceFile(path.join(directory, plugin), (temporary) => copyFile(path.join(from, plugin), temporary));
   }
   await replaceFile(path.join(directory, STAMP), (temporary) => writeFile(temporary, inputs));
-  return directory;
 }
 
 /** Throws as buildPlugins would for a missing tool, if there is something to build, and builds nothing. */
 export async function requirePluginsOrTools(options: BuildOptions = {}): Promise<void> {
   const { arch = machineArch(), env = process.env } = options;
-  if (!(await isUpToDate(path.join(ROOT, "dist/cni", arch), await hashInputs()))) requireTools(arch, env);
+  const inputs = await hashInputs();
+  if (await isUpToDate(path.join(ROOT, "dist/cni", arch), inputs)) return;
+  if ((await new BuiltPlugins(env).find(arch, inputs)) === undefined) requireTools(arch, env);
 }
 
 export function machineArch(): Arch {
@@ -84,64 +97,6 @@ async function hashInputs(): Promise<string> {
 async function isUpToDate(directory: string, inputs: string): Promise<boolean> {
   if (!PLUGINS.every((plugin) => existsSync(path.join(directory, plugin)))) return false;
   return (await readFile(path.join(directory, STAMP), "utf8").catch(() => "")) === inputs;
-}
-
-/** The modules of a plugin: `main.js`, its parts, and chunks that these share. */
-export function bundlePlugin(plugin: (typeof PLUGINS)[number]) {
-  return build({
-    entryPoints: entryPoints(plugin),
-    absWorkingDir: ROOT,
-    outdir: path.join(BUNDLES, plugin),
-    bundle: true,
-    splitting: true,
-    chunkNames: "shared-[hash]",
-    format: "esm",
-    platform: "neutral",
-    target: "es2023",
-    minify: true,
-    legalComments: "none",
-    define: { PRODUCT_VERSION: JSON.stringify(PRODUCT_VERSION) },
-    write: false,
-    metafile: true,
-    logLevel: "silent",
-    plugins: [withoutSideEffects],
-  });
-}
-
-/** One folder for each plugin. A file that is as it was keeps its time, so that cargo has nothing to do. */
-async function writeBundles(): Promise<void> {
-  for (const plugin of PLUGINS) {
-    const folder = path.join(BUNDLES, plugin);
-    const { outputFiles } = await bundlePlugin(plugin);
-    await mkdir(folder, { recursive: true });
-    const names = outputFiles.map((file) => path.basename(file.path));
-    for (const stale of await readdir(folder)) {
-      if (!names.includes(stale)) await rm(path.join(folder, stale), { recursive: true });
-    }
-    for (const { path: file, text } of outputFiles) {
-      if ((await readFile(file, "utf8").catch(() => undefined)) === text) continue;
-      await replaceFile(file, (temporary) => writeFile(temporary, text));
-    }
-  }
-}
-
-/** Importing one of our modules does nothing, so a module that is imported for its types is not loaded. */
-const withoutSideEffects: Plugin = {
-  name: "without-side-effects",
-  setup({ onResolve }) {
-    onResolve({ filter: /^\.\.?\// }, ({ path: file, resolveDir }) => ({
-      path: path.join(resolveDir, file),
-      sideEffects: false,
-    }));
-  },
-};
-
-/** By the name that the host loads them by. */
-function entryPoints(plugin: (typeof PLUGINS)[number]): Record<string, string> {
-  const folder = path.join(ROOT, "cni-plugins", plugin);
-  const parts = plugin === "bridge" ? BRIDGE_PARTS : {};
-  const files = Object.entries({ main: "./main.ts", ...parts });
-  return Object.fromEntries(files.map(([name, file]) => [name, path.join(folder, file)]));
 }
 
 function requireTools(arch: Arch, env: NodeJS.ProcessEnv): void {
@@ -210,22 +165,11 @@ function run(
   });
 }
 
-/** A reader sees the old file or the new one, and a running executable is never written to. */
-async function replaceFile(file: string, write: (temporary: string) => Promise<void>): Promise<void> {
-  const temporary = `${file}.${process.pid}.tmp`;
-  try {
-    await write(temporary);
-    await rename(temporary, file);
-  } finally {
-    await rm(temporary, { force: true });
-  }
-}
-
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { arch: { type: "string", default: machineArch() } } });
-  const { arch } = values;
+  const options = { arch: { type: "string", default: machineArch() }, reuse: { type: "boolean" } } as const;
+  const { arch, reuse = false } = parseArgs({ options }).values;
   if (arch !== "amd64" && arch !== "arm64") throw new BuildError(`--arch must be amd64 or arm64, found ${arch}`);
-  const directory = await buildPlugins({ arch, log: (line) => console.error(line) });
+  const directory = await buildPlugins({ arch, log: (line) => console.error(line), reuse });
   for (const plugin of PLUGINS) {
     const file = path.join(directory, plugin);
     console.log(`${path.relative(ROOT, file)}  ${((await stat(file)).size / 1e6).toFixed(2)} MB`);

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { PLUGINS } from "../../cni-plugins/build.ts";
+import { PLUGINS } from "../../cni-plugins/bundle.ts";
 import { type CniCall, cni, pluginPath } from "./cni-call.ts";
 import { type Namespace, Testbed } from "./testbed.ts";
 

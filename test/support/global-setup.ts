@@ -18,7 +18,7 @@ export async function setup(): Promise<void> {
 async function buildPlugins(): Promise<void> {
   const script = join(root, "cni-plugins", "build.ts");
   if (!existsSync(script)) return;
-  const child = spawn(process.execPath, [script], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(process.execPath, [script, "--reuse"], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", resolve);

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
 import knownSkips from "./known-skips.json" with { type: "json" };
 import {
   addTotals,
@@ -62,10 +63,11 @@ async function vitest(paths: readonly string[]): Promise<Totals> {
 /** The crate's tests need the plugins' bundles, which the build makes. */
 async function cargo(): Promise<Totals> {
   try {
-    const build = await run(process.execPath, [join(root, "cni-plugins", "build.ts")]);
+    const build = await run(process.execPath, [join(root, "cni-plugins", "build.ts"), "--reuse"]);
     if (build.code !== 0) return { ...NO_TESTS, failed: 1 };
     const manifest = join(root, "cni-plugins", "host", "Cargo.toml");
-    const { code, output } = await run("cargo", ["test", "--quiet", "--locked", "--manifest-path", manifest]);
+    const env = { ...process.env, CARGO_TARGET_DIR: join(cacheDirectory(process.env), "cargo-test") };
+    const { code, output } = await run("cargo", ["test", "--quiet", "--locked", "--manifest-path", manifest], env);
     const totals = totalsOfCargo(output);
     return code !== 0 && totals.failed === 0 ? { ...totals, failed: 1 } : totals;
   } catch (error) {

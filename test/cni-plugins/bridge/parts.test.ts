@@ -1,6 +1,6 @@
 import path from "node:path";
 import { expect, it } from "vitest";
-import { bundlePlugin } from "../../../cni-plugins/build.ts";
+import { bundlePlugin } from "../../../cni-plugins/bundle.ts";
 
 const { metafile } = await bundlePlugin("bridge");
 
