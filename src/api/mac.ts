@@ -11,20 +11,37 @@ const OCTETS = 6;
 /** ff:ff:ff:ff:ff:ff */
 export const MAX_MAC = (2 ** (OCTETS * 8) - 1) as Mac;
 
-const NOTATIONS = [
-  /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i,
-  /^[0-9a-f]{2}(?:-[0-9a-f]{2}){5}$/i,
-  /^[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}$/i,
-  /^[0-9a-f]{12}$/i,
-];
+/** Distance between separators, in digits, by separator. */
+const GROUPS: Readonly<Record<string, number>> = { ":": 2, "-": 2, ".": 4 };
+const DIGITS = OCTETS * 2;
 
 /**
  * Reads `02:aa:bb:cc:dd:ee`, `02-aa-bb-cc-dd-ee`, `02aa.bbcc.ddee` and `02aabbccddee` in any case. Exactly six octets:
  * EUI-64 and anything else is undefined. Multicast and all-zero addresses parse; whether they are allowed is for the caller.
  */
 export function parseMac(text: string): Mac | undefined {
-  if (!NOTATIONS.some((notation) => notation.test(text))) return undefined;
-  return Number.parseInt(text.replace(/[:.-]/g, ""), 16) as Mac;
+  if (text.length < DIGITS || text.length > DIGITS + OCTETS - 1) return undefined;
+  const group = GROUPS[text.charAt(2)] ?? GROUPS[text.charAt(4)] ?? DIGITS;
+  const separator = group === DIGITS ? "" : text.charAt(group);
+  if (text.length !== DIGITS + DIGITS / group - 1) return undefined;
+  let mac = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (at % (group + 1) === group) {
+      if (text.charAt(at) !== separator) return undefined;
+      continue;
+    }
+    const digit = hexDigit(text.charCodeAt(at));
+    if (digit < 0) return undefined;
+    mac = mac * 16 + digit;
+  }
+  return mac as Mac;
+}
+
+/** Value of a hexadecimal digit by its character code, -1 for anything else. */
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
 /** The number as a Mac, or undefined when it is not an integer of 48 bits. */
@@ -34,7 +51,7 @@ export function macFromNumber(value: number): Mac | undefined {
 
 /** The one canonical form: lower case, colons. */
 export function formatMac(mac: Mac): string {
-  return octets(mac).join(":");
+  return joinOctets(mac, ":");
 }
 
 /** First octet, the one that carries the multicast bit. */
@@ -51,7 +68,7 @@ const CLAIM_PREFIX = "mac-";
 
 /** Name of the MACClaim of this address, for example `mac-02-5d-1c-00-00-a3`. */
 export function claimName(mac: Mac): string {
-  return CLAIM_PREFIX + octets(mac).join("-");
+  return CLAIM_PREFIX + joinOctets(mac, "-");
 }
 
 /** Inverse of claimName: exact spelling only, since one address must have one name. */
@@ -61,7 +78,16 @@ export function macOfClaimName(name: string): Mac | undefined {
   return mac !== undefined && claimName(mac) === name ? mac : undefined;
 }
 
-function octets(mac: Mac): string[] {
-  const hex = mac.toString(16).padStart(OCTETS * 2, "0");
-  return Array.from({ length: OCTETS }, (_, index) => hex.slice(index * 2, index * 2 + 2));
+const OCTET_TEXTS: readonly string[] = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
+
+/** Called for every address of every object that is looked at: no list, no text in between. */
+function joinOctets(mac: Mac, separator: string): string {
+  const high = Math.floor(mac / 2 ** 24);
+  const low = mac % 2 ** 24;
+  let text = OCTET_TEXTS[high >> 16] ?? "";
+  text += separator + OCTET_TEXTS[(high >> 8) & 0xff];
+  text += separator + OCTET_TEXTS[high & 0xff];
+  text += separator + OCTET_TEXTS[low >> 16];
+  text += separator + OCTET_TEXTS[(low >> 8) & 0xff];
+  return text + separator + OCTET_TEXTS[low & 0xff];
 }

@@ -37,6 +37,32 @@ describe("a MAC address", () => {
     expect(parseMac(text)).toBeUndefined();
   });
 
+  it("is what one of the four patterns says, and nothing else", () => {
+    const patterns = [
+      /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i,
+      /^[0-9a-f]{2}(?:-[0-9a-f]{2}){5}$/i,
+      /^[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}$/i,
+      /^[0-9a-f]{12}$/i,
+    ];
+    const strange = fc.constantFrom(..."09afAF:-.gGx/@` \u0130\u0161");
+    const written = fc.tuple(mac, fc.constantFrom("", ":", "-", "."), fc.boolean()).map(([value, separator, upper]) => {
+      const digits = formatMac(value).replaceAll(":", "");
+      const groups = digits.match(separator === "." ? /.{4}/g : /../g) ?? [];
+      return upper ? groups.join(separator).toUpperCase() : groups.join(separator);
+    });
+    const spoiled = fc
+      .tuple(written, fc.nat(17), fc.nat(2), fc.array(strange, { maxLength: 2 }))
+      .map(([text, at, cut, inserted]) => text.slice(0, at) + inserted.join("") + text.slice(at + cut));
+    fc.assert(
+      fc.property(fc.oneof(written, spoiled), (text) => {
+        const digits = text.replace(/[:.-]/g, "");
+        const expected = patterns.some((pattern) => pattern.test(text)) ? Number.parseInt(digits, 16) : undefined;
+        expect(parseMac(text)).toBe(expected);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it("is multicast by the lowest bit of its first octet", () => {
     const multicast = (text: string) => isMulticast(parseMac(text) as Mac);
     expect(["01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "03:00:00:00:00:00"].map(multicast)).toEqual([true, true, true]);

@@ -14,46 +14,23 @@ export type Review = (request: AdmissionRequest, signal: AbortSignal) => Promise
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Our time ends before the caller's, so that the user reads our sentence and not "context deadline exceeded". */
 const MARGIN = 0.1;
+const JSON_HEADERS = { "content-type": "application/json" };
 
 /**
  * A body that is not an AdmissionReview is answered 400. A `review` that throws or takes too long is answered 500 or 504:
  * then the webhook's failurePolicy decides, as it does when nobody answers.
  */
 export function admissionHandler(review: Review): HttpHandler {
-  return async (http, gone) => {
+  return async (http, signal) => {
     const decoded = decodeReview((await http.body()).toString("utf8"));
     if (!decoded.ok) {
       throw new HttpError(400, decoded.reason);
     }
     const timeoutMs = (1 - MARGIN) * (parseTimeout(http.query.get("timeout")) ?? DEFAULT_TIMEOUT_MS);
-    const answer = await within(timeoutMs, gone, async (signal) => review(decoded.request, signal));
-    return {
-      status: 200,
-      headers: { "content-type": "application/json" },
-      body: encodeReview(decoded.request.uid, answer),
-    };
+    http.answerWithin(timeoutMs, () => new HttpError(504, `no decision within ${timeoutMs} ms`));
+    const answer = await review(decoded.request, signal);
+    return { status: 200, headers: JSON_HEADERS, body: encodeReview(decoded.request.uid, answer) };
   };
-}
-
-async function within<A>(timeoutMs: number, gone: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
-  const controller = new AbortController();
-  const late = Promise.withResolvers<never>();
-  late.promise.catch(() => {});
-  const end = (reason: unknown) => {
-    controller.abort(reason);
-    late.reject(reason);
-  };
-  const onGone = () => end(gone.reason);
-  gone.addEventListener("abort", onGone, { once: true });
-  const timer = setTimeout(() => end(new HttpError(504, `no decision within ${timeoutMs} ms`)), timeoutMs);
-  try {
-    const working = work(controller.signal);
-    working.catch(() => {});
-    return await Promise.race([working, late.promise]);
-  } finally {
-    clearTimeout(timer);
-    gone.removeEventListener("abort", onGone);
-  }
 }
 
 /** Go durations as the API server writes them: `10s`, `1m30s`, `500ms`. */

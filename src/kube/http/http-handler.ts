@@ -8,6 +8,8 @@ export interface HttpRequest {
   readonly headers: IncomingHttpHeaders;
   /** The whole body. Throws `HttpError` 413 above the server's limit. */
   body(): Promise<Buffer>;
+  /** Leaves less time than the server's: after `limitMs` from now the signal aborts with `late()`, which is the answer. */
+  answerWithin(limitMs: number, late: () => HttpError): void;
 }
 
 export interface HttpAnswer {

@@ -24,11 +24,13 @@ export class Routes {
 
   match(method: string, path: string): RouteMatch {
     const wanted = method === "HEAD" ? "GET" : method;
-    const fits = this.#routes.filter((route) => (route.prefix ? path.startsWith(route.path) : path === route.path));
-    const found = fits.find((route) => route.method === "*" || route.method === wanted);
-    if (found) {
-      return { type: "found", handler: found.handler };
+    let allowed: string[] | undefined;
+    for (const route of this.#routes) {
+      if (route.prefix ? !path.startsWith(route.path) : path !== route.path) continue;
+      if (route.method === "*" || route.method === wanted) return { type: "found", handler: route.handler };
+      allowed ??= [];
+      allowed.push(route.method);
     }
-    return fits.length > 0 ? { type: "wrong-method", allowed: fits.map((route) => route.method) } : { type: "unknown" };
+    return allowed === undefined ? { type: "unknown" } : { type: "wrong-method", allowed };
   }
 }

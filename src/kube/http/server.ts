@@ -8,8 +8,10 @@ import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { SecureContextOptions, SecureVersion } from "node:tls";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
+import { Deadlines } from "./deadlines.ts";
 import { type HttpAnswer, HttpError, type HttpHandler, type HttpRequest, textAnswer } from "./http-handler.ts";
 import { readBody } from "./request-body.ts";
+import { parseTarget } from "./request-target.ts";
 import { Routes } from "./routes.ts";
 
 export interface ServerCertificate {
@@ -64,6 +66,7 @@ export class HttpServer {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #routes = new Routes();
+  readonly #deadlines: Deadlines;
   readonly #server: Server | TlsServer;
   /** Connections as accepted; under TLS the socket of a connection is another one, once it is established. */
   readonly #handshakes = new Set<Socket>();
@@ -79,6 +82,7 @@ export class HttpServer {
     this.#options = options;
     this.#log = options.log ?? silentLog;
     this.#clock = options.clock ?? systemClock;
+    this.#deadlines = new Deadlines(this.#clock);
     const answer = (request: IncomingMessage, response: ServerResponse) => this.#serve(request, response);
     this.#server = options.tls ? createTlsServer(this.#secureContext(), answer) : createServer(answer);
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -164,6 +168,7 @@ export class HttpServer {
       socket.destroy();
     }
     this.#unsubscribe?.();
+    this.#deadlines.stop();
     await closed;
     this.#server.close();
   }
@@ -193,36 +198,33 @@ export class HttpServer {
     this.#busy.add(socket);
     const gone = new AbortController();
     const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
-    const cancelTimer = this.#clock.after(timeoutMs, () =>
+    const deadline = this.#deadlines.add(timeoutMs, () =>
       gone.abort(new HttpError(503, `not answered within ${timeoutMs} ms`)),
     );
-    response.once("close", () => {
+    response.on("close", () => {
+      deadline.cancel();
+      this.#busy.delete(socket);
       if (!response.writableFinished) {
         gone.abort(new HttpError(499, "the client went away"));
       }
     });
-    const finished = new Promise<void>((resolve) => {
-      response.once("close", resolve);
-    });
-    try {
-      const answer = await this.#answer(incoming, gone.signal);
-      this.#write(incoming, response, answer);
-      await finished;
-    } finally {
-      cancelTimer();
-      this.#busy.delete(socket);
-    }
+    const answerWithin: HttpRequest["answerWithin"] = (limitMs, late) =>
+      deadline.shorten(limitMs, () => gone.abort(late()));
+    this.#write(incoming, response, await this.#answer(incoming, answerWithin, gone.signal));
   }
 
-  async #answer(incoming: IncomingMessage, signal: AbortSignal): Promise<HttpAnswer> {
+  async #answer(
+    incoming: IncomingMessage,
+    answerWithin: HttpRequest["answerWithin"],
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
     try {
-      const url = new URL(incoming.url ?? "/", "http://localhost");
       const request: HttpRequest = {
         method: incoming.method ?? "GET",
-        path: decodeURIComponent(url.pathname),
-        query: url.searchParams,
+        ...parseTarget(incoming.url ?? "/"),
         headers: incoming.headers,
         body: () => readBody(incoming, this.#options.maxBodyBytes ?? MAX_BODY_BYTES),
+        answerWithin,
       };
       const match = this.#routes.match(request.method, request.path);
       if (match.type === "unknown") {
@@ -246,12 +248,12 @@ export class HttpServer {
   }
 
   #write(incoming: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
-    const body = typeof answer.body === "string" ? Buffer.from(answer.body) : (answer.body ?? Buffer.alloc(0));
+    const body = answer.body ?? "";
     // A body that nobody read would be taken for the next request.
     if (this.#draining || !incoming.complete) {
       response.setHeader("connection", "close");
     }
-    response.writeHead(answer.status, { ...answer.headers, "content-length": body.length });
+    response.writeHead(answer.status, { ...answer.headers, "content-length": Buffer.byteLength(body) });
     response.end(incoming.method === "HEAD" ? undefined : body);
   }
 }
@@ -262,13 +264,12 @@ function remember(sockets: Set<Socket>, socket: Socket): void {
 }
 
 /** The answer, or the signal's reason: a handler that ignores its signal must not hold the client. */
-async function untilAborted(answer: Promise<HttpAnswer> | HttpAnswer, signal: AbortSignal): Promise<HttpAnswer> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([answer, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
+function untilAborted(answer: Promise<HttpAnswer> | HttpAnswer, signal: AbortSignal): Promise<HttpAnswer> | HttpAnswer {
+  if (!(answer instanceof Promise)) {
+    return answer;
   }
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    answer.then(resolve, reject);
+  });
 }

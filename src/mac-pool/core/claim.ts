@@ -5,7 +5,6 @@ import {
   CLAIM_LABEL_NAMESPACE,
   CLAIM_LABEL_PHASE,
   type ClaimOrigin,
-  type ClaimOwner,
   describeOwners,
   distinctOwners,
   type MACClaim,
@@ -15,6 +14,7 @@ import type { ClaimFacts } from "./pool.ts";
 
 /** How a MACClaim is written: every write goes through withStatus, so labels and columns always agree with the status. */
 
+const CLAIM_API_VERSION = apiVersionOf(MAC_CLAIMS);
 const MAX_LABEL_CHARS = 63;
 
 export function newClaim(
@@ -23,13 +23,13 @@ export function newClaim(
   status: Omit<MacClaimStatus, "owner">,
 ): MACClaim {
   const { pool, origin } = spec;
-  const bare: MACClaim = {
-    apiVersion: apiVersionOf(MAC_CLAIMS),
+  return {
+    apiVersion: CLAIM_API_VERSION,
     kind: MAC_CLAIMS.kind,
-    metadata: { name: claimName(mac) },
-    spec: { mac: formatMac(mac), ...(pool === undefined ? {} : { pool }), origin },
+    metadata: { name: claimName(mac), labels: statusLabels(status) },
+    spec: pool === undefined ? { mac: formatMac(mac), origin } : { mac: formatMac(mac), pool, origin },
+    status: { ...status, owner: describeOwners(status.owners) },
   };
-  return withStatus(bare, status);
 }
 
 /** The claim with another status; metadata.resourceVersion is kept, which makes the write conditional. */
@@ -39,7 +39,7 @@ export function withStatus(claim: MACClaim, status: Omit<MacClaimStatus, "owner"
     ...claim,
     metadata: {
       ...claim.metadata,
-      labels: { ...labels, ...ownerLabels(status.owners), [CLAIM_LABEL_PHASE]: status.phase },
+      labels: { ...labels, ...statusLabels(status) },
     },
     spec: origin === undefined ? claim.spec : { ...claim.spec, origin },
     status: { ...status, owner: describeOwners(status.owners) },
@@ -68,9 +68,13 @@ export function factsOf(claim: MACClaim): ClaimFacts {
   };
 }
 
-/** Listable by namespace and kind of the first owner. A label value has 63 characters, as a namespace has. */
-function ownerLabels(owners: readonly ClaimOwner[]): Record<string, string> {
+/** Listable by phase, and by namespace and kind of the first owner. A label value has 63 characters, as a namespace has. */
+function statusLabels({ phase, owners }: Omit<MacClaimStatus, "owner">): Record<string, string> {
   const first = owners[0];
-  if (first === undefined) return {};
-  return { [CLAIM_LABEL_NAMESPACE]: first.namespace.slice(0, MAX_LABEL_CHARS), [CLAIM_LABEL_KIND]: first.kind };
+  if (first === undefined) return { [CLAIM_LABEL_PHASE]: phase };
+  return {
+    [CLAIM_LABEL_NAMESPACE]: first.namespace.slice(0, MAX_LABEL_CHARS),
+    [CLAIM_LABEL_KIND]: first.kind,
+    [CLAIM_LABEL_PHASE]: phase,
+  };
 }

@@ -16,6 +16,8 @@ export class PoolIndex {
   readonly #pendingByNamespace = new Map<string, number>();
   /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
   readonly #reserved = new Map<Mac, number>();
+  /** No reservation ends before. Looking at the first one each time costs as much as were deleted in front of it. */
+  #reservedUntilMs = 0;
 
   get claimCount(): number {
     return this.#claims.size;
@@ -38,13 +40,12 @@ export class PoolIndex {
    * A pool without a selector serves nobody by itself, except `default`.
    */
   poolFor(namespaceLabels: Readonly<Record<string, string>>): Pool | undefined {
-    const matching = [...this.#pools.values()].filter(
-      ({ settings }) =>
-        settings.namespaceSelector !== undefined && selectorMatches(settings.namespaceSelector, namespaceLabels),
-    );
-    const oldest = matching.sort(
-      (a, b) => a.settings.createdAtMs - b.settings.createdAtMs || (a.name < b.name ? -1 : 1),
-    )[0];
+    let oldest: Pool | undefined;
+    for (const pool of this.#pools.values()) {
+      const { namespaceSelector } = pool.settings;
+      if (namespaceSelector === undefined || !selectorMatches(namespaceSelector, namespaceLabels)) continue;
+      if (oldest === undefined || isOlder(pool, oldest)) oldest = pool;
+    }
     return oldest ?? this.#pools.get(DEFAULT_MAC_POOL);
   }
 
@@ -99,8 +100,10 @@ export class PoolIndex {
 
   /** Keeps the address from being drawn again before the cache shows its claim, or for a while if there is none. */
   reserve(mac: Mac, nowMs: number): void {
+    const endsAtMs = nowMs + RESERVATION_MS;
+    this.#reservedUntilMs = this.#reserved.size === 0 ? endsAtMs : Math.min(this.#reservedUntilMs, endsAtMs);
     this.#reserved.delete(mac);
-    this.#reserved.set(mac, nowMs + RESERVATION_MS);
+    this.#reserved.set(mac, endsAtMs);
     this.#mark(mac);
   }
 
@@ -118,11 +121,19 @@ export class PoolIndex {
 
   /** A free address of the pool after dropping reservations that are over. Reserves nothing. */
   draw(pool: Pool, random: number, nowMs: number): Mac | undefined {
+    if (nowMs >= this.#reservedUntilMs) this.#dropReservations(nowMs);
+    return pool.draw(random);
+  }
+
+  #dropReservations(nowMs: number): void {
     for (const [mac, endsAtMs] of this.#reserved) {
-      if (endsAtMs > nowMs) break;
+      if (endsAtMs > nowMs) {
+        this.#reservedUntilMs = endsAtMs;
+        return;
+      }
       this.unreserve(mac);
     }
-    return pool.draw(random);
+    this.#reservedUntilMs = Number.POSITIVE_INFINITY;
   }
 
   #forget(mac: Mac): void {
@@ -144,4 +155,9 @@ export class PoolIndex {
     if (count === 0) this.#pendingByNamespace.delete(namespace);
     else this.#pendingByNamespace.set(namespace, count);
   }
+}
+
+function isOlder({ name, settings }: Pool, other: Pool): boolean {
+  const { createdAtMs } = other.settings;
+  return settings.createdAtMs < createdAtMs || (settings.createdAtMs === createdAtMs && name < other.name);
 }

@@ -60,7 +60,12 @@ interface Granted {
   readonly written?: { readonly claim: MACClaim; readonly before: MACClaim | undefined };
 }
 
-type Outcome = Granted | { readonly ok: false; readonly refusal: Refusal };
+interface Refused {
+  readonly ok: false;
+  readonly refusal: Refusal;
+}
+
+type Outcome = Granted | Refused;
 
 export interface LedgerOptions {
   readonly store: ClaimStore;
@@ -95,18 +100,19 @@ export class ClaimLedger {
           : this.#claimExplicit(request, wish, wish.mac, signal),
       ),
     );
-    const done = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
-    const granted = done.filter((outcome): outcome is Granted => outcome.ok);
+    const granted: Granted[] = [];
+    let refused: Refused | undefined;
+    for (const outcome of outcomes) {
+      if (outcome.status !== "fulfilled") continue;
+      if (outcome.value.ok) granted.push(outcome.value);
+      else refused ??= outcome.value;
+    }
     if (granted.length === request.wishes.length) {
       if (!request.dryRun) this.#countGrants(request);
-      return {
-        ok: true,
-        macs: granted.map(({ mac }) => mac),
-        warnings: granted.flatMap(({ warning }) => (warning === undefined ? [] : [warning])),
-      };
+      const warnings = granted.flatMap(({ warning }) => (warning === undefined ? [] : [warning]));
+      return { ok: true, macs: granted.map(({ mac }) => mac), warnings };
     }
     await Promise.all(granted.map((grant) => this.#giveBack(grant)));
-    const refused = done.find((outcome) => !outcome.ok);
     if (refused !== undefined) return refused;
     throw outcomes.find((outcome) => outcome.status === "rejected")?.reason;
   }
@@ -144,7 +150,7 @@ export class ClaimLedger {
         passedOver.push(mac);
         continue;
       }
-      for (const other of passedOver.splice(0)) index.unreserve(other);
+      if (passedOver.length > 0) for (const other of passedOver.splice(0)) index.unreserve(other);
       try {
         const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic"), signal);
         return { ok: true, mac, written: { claim, before: undefined } };
@@ -183,7 +189,7 @@ export class ClaimLedger {
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = pool.takeOldestQuarantined(request.listed);
       if (mac === undefined) return this.#nothingFree(pool);
-      const owner = ownerOf({ ...request.party, ...wish }, new Date(clock.now()).toISOString());
+      const owner = ownerOf(holderOf(request, wish), new Date(clock.now()).toISOString());
       try {
         const before = await store.read(mac, signal);
         if (before === undefined) {
@@ -206,7 +212,7 @@ export class ClaimLedger {
 
   async #claimExplicit(request: ClaimRequest, wish: Wish, mac: Mac, signal?: AbortSignal): Promise<Outcome> {
     const { clock, store } = this.#options;
-    const holder: Holder = { ...request.party, interface: wish.interface, network: wish.network };
+    const holder = holderOf(request, wish);
     const policy = request.pool?.settings.conflictPolicy ?? "Deny";
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
       try {
@@ -231,7 +237,7 @@ export class ClaimLedger {
 
   #pendingClaim(request: ClaimRequest, wish: Wish, mac: Mac, origin: "automatic" | "explicit"): MACClaim {
     const nowMs = this.#options.clock.now();
-    const owner = ownerOf({ ...request.party, ...wish }, new Date(nowMs).toISOString());
+    const owner = ownerOf(holderOf(request, wish), new Date(nowMs).toISOString());
     return newClaim(mac, { pool: request.pool?.name, origin }, pendingStatus([owner], nowMs));
   }
 
@@ -250,10 +256,15 @@ export class ClaimLedger {
   }
 }
 
+function holderOf({ party }: ClaimRequest, wish: Wish): Holder {
+  const { kind, namespace, name, generateName, uid } = party;
+  return { kind, namespace, name, generateName, uid, interface: wish.interface, network: wish.network };
+}
+
 function versionOf(claim: MACClaim): { resourceVersion: string } {
   return { resourceVersion: claim.metadata.resourceVersion ?? "" };
 }
 
-function refuse(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {
+function refuse(refusal: Refusal): Refused {
   return { ok: false, refusal };
 }

@@ -1,5 +1,5 @@
 import type { RequestedInterface } from "../core/interface-plan.ts";
-import { at, listAt, textAt } from "./json-path.ts";
+import { at, fieldOf, listAt, textAt } from "./json-path.ts";
 
 /** Where a VirtualMachine keeps the spec of its instances. */
 export const VM_TEMPLATE_SPEC = ["spec", "template", "spec"] as const;
@@ -14,16 +14,18 @@ export const INTERFACES = ["domain", "devices", "interfaces"] as const;
  */
 export function guestInterfaces(object: unknown, specPath: readonly string[]): RequestedInterface[] {
   const spec = at(object, ...specPath);
+  const entries = listAt(spec, ...INTERFACES);
+  if (entries.length === 0) return [];
   const networks = new Map<string, unknown>();
   for (const network of listAt(spec, "networks")) {
     const name = textAt(network, "name");
     if (name !== "" && !networks.has(name)) networks.set(name, network);
   }
-  return listAt(spec, ...INTERFACES).map((entry, index) => {
+  return entries.map((entry, index) => {
     const name = textAt(entry, "name");
     const network = networks.get(name);
-    const multus = at(network, "multus") !== undefined;
-    const masquerade = at(entry, "masquerade") !== undefined && at(entry, "masquerade") !== null;
+    const multus = fieldOf(network, "multus") !== undefined;
+    const masquerade = (fieldOf(entry, "masquerade") ?? null) !== null;
     return {
       index,
       name,
@@ -38,5 +40,5 @@ export function guestInterfaces(object: unknown, specPath: readonly string[]): R
 function networkName(network: unknown): string | undefined {
   const multus = textAt(network, "multus", "networkName");
   if (multus !== "") return `multus ${multus}`;
-  return at(network, "pod") === undefined ? undefined : "pod network";
+  return fieldOf(network, "pod") === undefined ? undefined : "pod network";
 }

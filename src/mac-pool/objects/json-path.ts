@@ -5,11 +5,18 @@
 
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let current = value;
-  for (const key of path) {
-    if (typeof current !== "object" || current === null || Array.isArray(current)) return undefined;
-    current = Object.hasOwn(current, key) ? (current as Record<string, unknown>)[key] : undefined;
+  for (let step = 0; step < path.length; step++) {
+    current = fieldOf(current, path[step] ?? "");
+    if (current === undefined) return undefined;
   }
   return current;
+}
+
+/** One field of an object, as `at` reads it. What an object inherits is functions, which JSON has none of. */
+export function fieldOf(value: unknown, key: string): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const found = (value as Record<string, unknown>)[key];
+  return typeof found === "function" ? undefined : found;
 }
 
 /** Empty unless there is a text. */
@@ -22,13 +29,4 @@ export function textAt(value: unknown, ...path: readonly string[]): string {
 export function listAt(value: unknown, ...path: readonly string[]): readonly unknown[] {
   const found = at(value, ...path);
   return Array.isArray(found) ? found : [];
-}
-
-/** The entries of an object whose values are texts, as labels and annotations are. */
-export function textsAt(value: unknown, ...path: readonly string[]): Readonly<Record<string, string>> {
-  const found = at(value, ...path);
-  if (typeof found !== "object" || found === null || Array.isArray(found)) return {};
-  return Object.fromEntries(
-    Object.entries(found).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
 }

@@ -1,5 +1,5 @@
 import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../api/names.ts";
-import { textAt, textsAt } from "./json-path.ts";
+import { at, textAt } from "./json-path.ts";
 
 /** One attachment that a pod asks multus for. */
 export interface NetworkElement {
@@ -22,14 +22,14 @@ const SHORTHAND = /^(?:([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)\/)?([a-z0-9](?:[-a-z0-9
 
 /** The networks annotation of a pod in any form that multus accepts. */
 export function podNetworks(pod: unknown): PodNetworks {
-  const text = (textsAt(pod, "metadata", "annotations")[NETWORKS_ANNOTATION] ?? "").trim();
+  const text = textAt(pod, "metadata", "annotations", NETWORKS_ANNOTATION).trim();
   if (text === "") return { form: "none" };
   return text.startsWith("[") || text.startsWith("{") ? parseList(text) : parseShorthand(text);
 }
 
 /** Set by multus once the pod has its networks: nothing can be asked for any more. */
 export function hasNetworkStatus(pod: unknown): boolean {
-  return textsAt(pod, "metadata", "annotations")[NETWORK_STATUS_ANNOTATION] !== undefined;
+  return typeof at(pod, "metadata", "annotations", NETWORK_STATUS_ANNOTATION) === "string";
 }
 
 export function isFinished(pod: unknown): boolean {

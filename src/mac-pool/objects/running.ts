@@ -4,7 +4,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import type { RunningParty } from "../core/collision.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./holders.ts";
-import { at, listAt, textAt, textsAt } from "./json-path.ts";
+import { at, listAt, textAt } from "./json-path.ts";
 import { isFinished, podNetworks } from "./pod-networks.ts";
 
 /** Which addresses are on the network now, in whose name: what collision detection compares. */
@@ -49,8 +49,8 @@ function identity({ metadata: { namespace = "", name = "", uid = "" } }: KubeObj
 
 /** The default network's address belongs to the cluster's own plugin. */
 function reported(pod: KubeObject): string[] {
-  const text = textsAt(pod, "metadata", "annotations")[NETWORK_STATUS_ANNOTATION];
-  if (text === undefined) return [];
+  const text = textAt(pod, "metadata", "annotations", NETWORK_STATUS_ANNOTATION);
+  if (text === "") return [];
   try {
     const entries: unknown = JSON.parse(text);
     if (!Array.isArray(entries)) return [];

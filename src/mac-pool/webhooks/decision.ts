@@ -60,13 +60,15 @@ export function partyOfRequest(kind: Party["kind"], request: AdmissionRequest): 
   };
 }
 
+const NOTHING_TO_CLAIM: ClaimResult = { ok: true, macs: [], warnings: [] };
+
 /** Claims in the pool of the namespace. A broken connection or a refusing API server is a refusal, never an exception. */
 export async function askLedger(
   request: Omit<ClaimRequest, "pool">,
   parts: AdmissionParts,
   signal: AbortSignal,
 ): Promise<ClaimResult> {
-  if (request.wishes.length === 0) return { ok: true, macs: [], warnings: [] };
+  if (request.wishes.length === 0) return NOTHING_TO_CLAIM;
   const { namespace } = request.party;
   try {
     const labels = await parts.namespaces.labelsOf(namespace, signal);

@@ -1,12 +1,12 @@
 import { formatMac, type Mac } from "../../api/mac.ts";
 import { VM_WEBHOOK } from "../../api/names.ts";
-import type { AdmissionAnswer, AdmissionRequest } from "../../kube/admission/admission-server.ts";
+import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { type JsonPatchOp, jsonPointer } from "../../kube/client/json-patch.ts";
-import { type InterfaceStep, planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
+import { type InterfaceStep, planInterfaces } from "../core/interface-plan.ts";
 import type { Party } from "../core/party.ts";
 import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
 import { WAIT_AS_RECEIVER } from "../objects/holders.ts";
-import { at, textAt, textsAt } from "../objects/json-path.ts";
+import { at, textAt } from "../objects/json-path.ts";
 import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
 import { reviewStart } from "./start-review.ts";
 
@@ -17,9 +17,19 @@ import { reviewStart } from "./start-review.ts";
  */
 
 const GUESTS = {
-  VirtualMachine: VM_TEMPLATE_SPEC,
-  VirtualMachineInstance: INSTANCE_SPEC,
+  VirtualMachine: guest(VM_TEMPLATE_SPEC),
+  VirtualMachineInstance: guest(INSTANCE_SPEC),
 } as const;
+
+/** Where an object has its spec, and where its interfaces are for a patch. */
+interface Guest {
+  readonly specPath: readonly string[];
+  readonly interfaces: string;
+}
+
+function guest(specPath: readonly string[]): Guest {
+  return { specPath, interfaces: jsonPointer(...specPath, ...INTERFACES) };
+}
 
 export async function reviewGuest(
   kind: keyof typeof GUESTS,
@@ -31,7 +41,7 @@ export async function reviewGuest(
   if (request.operation !== "CREATE" && request.operation !== "UPDATE") return UNCHANGED;
   if (isOptedOut(object) || textAt(object, "metadata", "deletionTimestamp") !== "") return UNCHANGED;
   if (kind === "VirtualMachineInstance" && isOfMachine(object)) return reviewStart(request, parts, signal);
-  const specPath = GUESTS[kind];
+  const { specPath, interfaces: pointer } = GUESTS[kind];
   const interfaces = guestInterfaces(object, specPath);
   if (interfaces.length === 0) return UNCHANGED;
 
@@ -44,13 +54,14 @@ export async function reviewGuest(
     claimedBefore: !isOptedOut(oldObject),
   });
   if (!plan.ok) return denied(plan.refusal);
-  return carryOut(plan, party, specPath, request, parts, signal);
+  if (plan.steps.length === 0) return UNCHANGED;
+  return carryOut(plan, party, pointer, request, parts, signal);
 }
 
 async function carryOut(
   { steps, listed }: { readonly steps: readonly InterfaceStep[]; readonly listed: ReadonlySet<Mac> },
   party: Party,
-  specPath: readonly string[],
+  pointer: string,
   request: AdmissionRequest,
   parts: AdmissionParts,
   signal: AbortSignal,
@@ -73,29 +84,25 @@ async function carryOut(
     signal,
   );
   if (!claimed.ok) return denied(claimed.refusal);
-  const patch = steps.flatMap((step): JsonPatchOp[] => {
-    if (step.action === "claim") return [];
-    const mac = step.action === "restore" ? step.mac : claimed.macs[wanted.indexOf(step)];
-    return mac === undefined ? [] : [setMac(specPath, step.to, mac)];
-  });
-  return { answer: allow(patch, claimed.warnings), refusal: undefined };
-}
-
-function setMac(specPath: readonly string[], nic: RequestedInterface, mac: Mac): JsonPatchOp {
-  return { op: "add", path: jsonPointer(...specPath, ...INTERFACES, nic.index, "macAddress"), value: formatMac(mac) };
-}
-
-function allow(patch: readonly JsonPatchOp[], warnings: readonly string[]): AdmissionAnswer {
-  return {
-    allowed: true,
-    ...(patch.length === 0 ? {} : { patch: [...patch] }),
-    ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+  const patch: JsonPatchOp[] = [];
+  let position = 0;
+  for (const step of steps) {
+    const mac = step.action === "restore" ? step.mac : claimed.macs[position++];
+    if (step.action === "claim" || mac === undefined) continue;
+    patch.push({ op: "add", path: `${pointer}/${step.to.index}/macAddress`, value: formatMac(mac) });
+  }
+  const { warnings } = claimed;
+  const answer = {
+    allowed: true as const,
+    ...(patch.length > 0 && { patch }),
+    ...(warnings.length > 0 && { warnings }),
   };
+  return { answer, refusal: undefined };
 }
 
 /** The label that steers a namespace opts a single object out as well. */
 function isOptedOut(object: unknown): boolean {
-  return textsAt(object, "metadata", "labels")[VM_WEBHOOK] === "ignore";
+  return textAt(object, "metadata", "labels", VM_WEBHOOK) === "ignore";
 }
 
 /** The VM has the addresses, and had them claimed when it was written. */

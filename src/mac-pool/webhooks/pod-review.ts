@@ -3,7 +3,7 @@ import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../api/names.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { jsonPointer } from "../../kube/client/json-patch.ts";
 import { planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
-import { textsAt } from "../objects/json-path.ts";
+import { at, textAt } from "../objects/json-path.ts";
 import { hasNetworkStatus, type NetworkElement, podNetworks } from "../objects/pod-networks.ts";
 import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
 
@@ -18,8 +18,8 @@ export async function reviewPod(
 ): Promise<Decision> {
   const { object } = request;
   if (request.operation !== "CREATE" || hasNetworkStatus(object)) return UNCHANGED;
-  const labels = textsAt(object, "metadata", "labels");
-  if (labels[POD_WEBHOOK] === "ignore" || labels["kubevirt.io"] === "virt-launcher") return UNCHANGED;
+  const labels = at(object, "metadata", "labels");
+  if (textAt(labels, POD_WEBHOOK) === "ignore" || textAt(labels, "kubevirt.io") === "virt-launcher") return UNCHANGED;
   const networks = podNetworks(object);
   if (networks.form === "none") return UNCHANGED;
   if (networks.form === "malformed") {

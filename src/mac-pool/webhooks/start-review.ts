@@ -2,7 +2,7 @@ import { type Mac, parseMac } from "../../api/mac.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
 import { instanceParty } from "../objects/holders.ts";
-import { textsAt } from "../objects/json-path.ts";
+import { textAt } from "../objects/json-path.ts";
 import { type AdmissionParts, type Decision, denied, UNCHANGED } from "./decision.ts";
 
 /** KubeVirt sets it on the VMI that receives a live migration: the addresses are those of the VMI that it becomes. */
@@ -25,7 +25,7 @@ export async function reviewStart(
     const policy = labels === undefined ? undefined : parts.index.poolFor(labels)?.settings.conflictPolicy;
     if (policy !== "DenyRunning") return UNCHANGED;
     const party = { ...instanceParty(object), namespace };
-    if (textsAt(object, "metadata", "annotations")[MIGRATION_TARGET_ANNOTATION] === "true") return UNCHANGED;
+    if (textAt(object, "metadata", "annotations", MIGRATION_TARGET_ANNOTATION) === "true") return UNCHANGED;
     if (party.name === undefined || parts.isReceiver(namespace, party.name)) return UNCHANGED;
     const refusal = await parts.starts.refusal({ party, macs: macsOf(object), dryRun }, signal);
     return refusal === undefined ? UNCHANGED : denied(refusal);

@@ -90,6 +90,7 @@ function handlers(): {
       query: new URLSearchParams(),
       headers: {},
       body: async () => Buffer.from(body),
+      answerWithin: () => {},
     };
     const answer = await routes.get(path)?.(request, signal);
     expect(answer?.status).toBe(200);
