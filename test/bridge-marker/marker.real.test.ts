@@ -11,7 +11,7 @@ import { ConfigKind } from "../support/network-addons-config.ts";
 import { freePort, ProductProcess } from "../support/product-process.ts";
 import { NetworkNamespace } from "./network-namespace.ts";
 
-const WITHIN = { timeout: 20_000, interval: 10 };
+const WITHIN = { timeout: 20_000, interval: 50 };
 const MONITOR = join(
   import.meta.dirname,
   "../../dist/cni",

@@ -10,7 +10,7 @@ import { type Log, silentLog } from "../../src/kube/log.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
 
 const REF = { namespace: "default", name: "serving" };
-const WITHIN = { timeout: 10_000, interval: 10 };
+const WITHIN = { timeout: 10_000, interval: 50 };
 
 describe("a listener's certificate from a Secret", () => {
   let controlPlane: ControlPlane;

@@ -10,7 +10,7 @@ import { type ControlPlane, startControlPlane } from "../cluster/control-plane/c
 import { ConfigKind } from "../support/network-addons-config.ts";
 import { freePort, ProductProcess } from "../support/product-process.ts";
 
-const WITHIN = { timeout: 20_000, interval: 10 };
+const WITHIN = { timeout: 20_000, interval: 50 };
 const BUILT = join(import.meta.dirname, "../../dist/cni", process.arch === "x64" ? "amd64" : process.arch);
 const USER = "linux-bridge";
 const INSTALLED = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];

@@ -5,13 +5,14 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { fillCompileCache } from "../cluster/compile-cache.ts";
 import { type BuildProgress, ensureBinaries } from "../cluster/control-plane/binaries.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
 export async function setup(): Promise<void> {
-  await buildPlugins();
   const printer = new ProgressPrinter();
+  await Promise.all([buildPlugins(), fillCompileCache()]);
   await ensureBinaries({ log: say, progress: (progress) => printer.print(progress) });
 }
 

@@ -1,6 +1,7 @@
 /** One process of the control plane or of the cluster: its log goes to a file, its unexpected end is an error. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
+import { compileCacheEnv } from "../compile-cache.ts";
 import { findExecutable, plainEnv } from "../requirements.ts";
 
 const TAIL_LINES = 25;
@@ -34,7 +35,7 @@ export class Component implements AsyncDisposable {
     const setpriv = findExecutable("setpriv") ?? "setpriv";
     this.process = spawn(setpriv, ["--pdeathsig", "KILL", ...options.argv], {
       stdio: ["ignore", log, log, ...(options.ipc ? (["ipc"] as const) : [])],
-      env: plainEnv(options.env),
+      env: plainEnv({ ...compileCacheEnv(), ...options.env }),
       // A session of its own: Ctrl-C is for the program that disposes of this one.
       detached: true,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),

@@ -1,11 +1,13 @@
 /** The images a process node can run: trees of the machine in place of image layers. */
 import { IMAGE_NODE, IMAGE_ROOT } from "../../../src/api/names.ts";
+import { compileCacheEnv } from "../compile-cache.ts";
 
 export interface Image {
   readonly name: string;
   /** Node's directories and files that the container sees, read-only: [path on the node, path in the container]. */
   readonly contents: readonly (readonly [source: string, target: string])[];
   readonly workingDirectory: string;
+  readonly env: Readonly<Record<string, string>>;
   /** Runs when the pod gives no command. */
   readonly entrypoint: readonly string[];
   /** Put before whatever runs, as an init that reaps and ends on SIGTERM; a plain pid 1 would ignore it. */
@@ -29,6 +31,7 @@ export function findImage(name: string, trees: Readonly<Record<string, string>>)
       [tree, guest ? `${IMAGE_ROOT}/test` : IMAGE_ROOT],
     ],
     workingDirectory: guest ? "/" : IMAGE_ROOT,
+    env: guest ? {} : compileCacheEnv(IMAGE_ROOT),
     entrypoint: guest ? ["sleep", "infinity"] : [IMAGE_NODE],
     init: guest ? ["sh", "-c", GUEST_INIT, "guest-init"] : [],
   };
