@@ -1,6 +1,6 @@
 /** What the steps of an ADD know and have made so far. */
 
-import type { Link } from "../netlink/link.ts";
+import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import type { IpPrefix } from "../protocol/ip-address.ts";
 import type { Call } from "../protocol/plugin.ts";
@@ -47,6 +47,11 @@ export interface AddState {
 export function made<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`a step needs ${what} before it was made`);
   return value;
+}
+
+/** Throws ENODEV for one that was deleted. */
+export function requireLink(socket: NetlinkSocket, which: string | number): Link {
+  return made(linkOf(socket.run(getLink(socket.batch(), which))[0]), `interface ${which}`);
 }
 
 export function addressingOf({ config }: AddState): AddressingConfig {

@@ -1,8 +1,10 @@
 /** ADD: a veth pair between the container and the bridge. */
 
 import type { Host } from "../host/host.ts";
+import { ENODEV } from "../netlink/errno.ts";
 import type { Link } from "../netlink/link.ts";
-import { NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { CniError, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
 import { formatMacAddress, MAC_BYTES } from "../protocol/mac-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Result, requireInterfacesInResult } from "../protocol/result.ts";
@@ -68,8 +70,26 @@ export function add(call: Call): Result {
     netfilter: undefined,
     record: {},
   };
-  applySteps(planAdd(host, config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
+  try {
+    applySteps(planAdd(host, config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
+  } catch (error) {
+    throw isDeleted(error) ? deletedMeanwhile(state, error) : error;
+  }
   return resultOf(state);
+}
+
+/** Every link that a step asks for was there a step before. */
+function isDeleted(error: unknown): error is Error {
+  return error instanceof Error && errnoOf(error) === ENODEV;
+}
+
+function deletedMeanwhile({ attachment, config }: AddState, { message }: Error): CniError {
+  const { ifname, containerId } = attachment;
+  return new CniError(
+    TRY_AGAIN_LATER,
+    `bridge ${config.bridge} or interface ${ifname} of container ${containerId} was deleted while they were being connected: try again unless the container is being removed`,
+    message,
+  );
 }
 
 function resultOf(state: AddState): Result {

@@ -2,7 +2,7 @@
 
 import { addAddress, dumpAddresses, readAddress } from "../netlink/address.ts";
 import { ENOBUFS, ENOENT } from "../netlink/errno.ts";
-import { getLink, linkOf, setLinkUp } from "../netlink/link.ts";
+import { setLinkUp } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { addRoute } from "../netlink/route.ts";
 import { AF_INET6, RTMGRP_IPV6_IFADDR } from "../netlink/rtnetlink.ts";
@@ -11,7 +11,7 @@ import { ADDRESS_UNUSABLE, CniError } from "../protocol/cni-error.ts";
 import { parseAnswer, runDelegate } from "../protocol/delegate.ts";
 import { formatIpAddress, isIpv4 } from "../protocol/ip-address.ts";
 import type { Step } from "../protocol/steps.ts";
-import { type AddState, addressingOf, made } from "./add-state.ts";
+import { type AddState, addressingOf, made, requireLink } from "./add-state.ts";
 import { completeAddresses, gatewayFor } from "./addresses.ts";
 
 const ADDRESS_TIMEOUT_MS = 5000;
@@ -74,8 +74,7 @@ const addAddresses: Step<AddState> = {
   apply(state) {
     const { container, attachment } = state;
     const { ips, routes } = made(state.addresses, "the addresses");
-    const [found] = container.transact(getLink(container.batch(), attachment.ifname));
-    const { index } = made(linkOf(found), "the container's interface");
+    const { index } = requireLink(container, attachment.ifname);
     const batch = container.batch();
     for (const { address } of ips) addAddress(batch, index, address);
     container.run(setLinkUp(batch, index));

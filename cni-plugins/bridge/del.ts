@@ -4,7 +4,7 @@
  */
 
 import { ENODEV } from "../netlink/errno.ts";
-import { deleteLink, getLink, linkOf } from "../netlink/link.ts";
+import { deleteLink, getLink, type Link, linkOf } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
@@ -13,6 +13,9 @@ import { deleteIfPresent } from "./bridge-steps.ts";
 import { isFeatureMissing, openNetfilter } from "./netfilter.ts";
 import { openNetnsIfPresent } from "./netns.ts";
 import { load } from "./parts.ts";
+
+/** An ADD beside it may make the pair after it was looked for; its rules and addresses are taken then, so all goes again. */
+const ROUNDS = 3;
 
 /** What today's configuration says the attachment may have. */
 interface Leftovers {
@@ -34,31 +37,43 @@ export function del(call: Call): undefined {
       faults.push(error);
     }
   };
-  attempt(() => deletePair(new NetlinkSocket(host), request));
-  if (netns !== undefined) {
-    attempt(() => {
-      // What another implementation made, or what a guest's network setup put under the name since.
-      const [answer] = netns.socket.transact(deleteLink(netns.socket.batch(), request.ifname));
-      if (answer?.error !== undefined && answer.error.errno !== ENODEV) throw answer.error;
-    });
+  const node = new NetlinkSocket(host);
+  for (let round = 0; round === 0 || (round < ROUNDS && hasPair(node, request)); round++) {
+    attempt(() => deletePair(node, request));
+    if (netns !== undefined) attempt(() => deleteContainerInterface(netns.socket, request.ifname));
+    if (leftovers.ipam !== "")
+      attempt(() => load(host, "delegate").runDelegate({ host, request, type: leftovers.ipam }, "DEL"));
+    removeRules(call, leftovers, attempt);
+    if (faults.length > 0) throw faults[0];
+    call.forget();
   }
-  if (leftovers.ipam !== "")
-    attempt(() => load(host, "delegate").runDelegate({ host, request, type: leftovers.ipam }, "DEL"));
-  removeRules(call, leftovers, attempt);
-  if (faults.length > 0) throw faults[0];
+}
+
+/** What another implementation made, or what a guest's network setup put under the name since. */
+function deleteContainerInterface(container: NetlinkSocket, ifname: string): void {
+  const [answer] = container.transact(deleteLink(container.batch(), ifname));
+  if (answer?.error !== undefined && answer.error.errno !== ENODEV) throw answer.error;
 }
 
 /** Deleting the node's end deletes the other one, wherever it is and however it is called now. */
 function deletePair(node: NetlinkSocket, attachment: Attachment): void {
+  for (const { index } of findPairs(node, attachment)) deleteIfPresent(node, index);
+}
+
+function hasPair(node: NetlinkSocket, attachment: Attachment): boolean {
+  return findPairs(node, attachment).length > 0;
+}
+
+function findPairs(node: NetlinkSocket, attachment: Attachment): Link[] {
   const alias = hostInterfaceAlias(attachment);
   const batch = node.batch();
   for (const name of portNames(attachment)) getLink(batch, name);
-  for (const answer of node.transact(batch)) {
+  return node.transact(batch).flatMap((answer) => {
     const link = linkOf(answer);
-    if (link?.kind !== "veth") continue;
+    if (link?.kind !== "veth") return [];
     // An ADD that was killed at once left it unnamed, and never brought it up.
-    if (link.alias === alias || (link.alias === "" && !link.up)) deleteIfPresent(node, link.index);
-  }
+    return link.alias === alias || (link.alias === "" && !link.up) ? [link] : [];
+  });
 }
 
 function portNames(attachment: Attachment): string[] {

@@ -142,7 +142,7 @@ function areOf(socket: NetlinkSocket, handles: readonly number[], prefix: string
 }
 
 function rules(socket: NetlinkSocket, chain = RULES_CHAIN): nft.RuleView[] {
-  const [answer] = socket.transact(nft.dumpRules(socket.batch(), TABLE, chain));
-  if (answer?.error !== undefined && answer.error.errno !== ENOENT) throw answer.error;
-  return (answer?.messages ?? []).map(nft.readRule);
+  const { error, messages } = socket.dump((batch) => nft.dumpRules(batch, TABLE, chain));
+  if (error !== undefined && error.errno !== ENOENT) throw error;
+  return messages.map(nft.readRule);
 }

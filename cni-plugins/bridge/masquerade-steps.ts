@@ -2,6 +2,7 @@
 
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, addressingOf, made } from "./add-state.ts";
+import { readRecord } from "./attachment-record.ts";
 import type { MasqueradeBackend } from "./config.ts";
 import { withFeature } from "./netfilter.ts";
 import { load } from "./parts.ts";
@@ -20,7 +21,7 @@ export const masqueradeAddresses: Step<AddState> = {
     const handles = withFeature("ipMasq", "CONFIG_NF_TABLES_INET and CONFIG_NFT_MASQ", () =>
       load(call.host, "masquerade-nftables").addNftMasquerade(call.host, netfilterOf(state), attachment, addresses),
     );
-    remember(state, { masqueradeRules: handles });
+    remember(state, { masqueradeRules: [...rulesBefore(state), ...handles] });
   },
   undo(state) {
     const { masqueradeRules, iptables } = state.record;
@@ -37,6 +38,11 @@ export const masqueradeAddresses: Step<AddState> = {
     forget(state);
   },
 };
+
+/** Those of an ADD before that no DEL took back. */
+function rulesBefore({ call, portName, attachment }: AddState): readonly number[] {
+  return readRecord(call.host, made(portName, "the veth pair"), attachment)?.masqueradeRules ?? [];
+}
 
 function backendOf(state: AddState): MasqueradeBackend {
   const { masqueradeBackend } = addressingOf(state);

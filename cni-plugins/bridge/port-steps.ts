@@ -8,7 +8,7 @@ import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
 import { CniError, INTERFACE_EXISTS, PORT_NOT_UP, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
 import type { Step } from "../protocol/steps.ts";
-import { type AddState, made } from "./add-state.ts";
+import { type AddState, made, requireLink } from "./add-state.ts";
 import { HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { deleteIfPresent, ensureBridge, ignoreRouterAdvertisements } from "./bridge-steps.ts";
 
@@ -78,7 +78,7 @@ export const configurePort: Step<AddState> = {
     const { node, config, attachment } = state;
     const name = made(state.portName, "the veth pair");
     if (config.hairpin || config.isolated) {
-      const { index } = made(findLink(state, name), "the veth pair");
+      const { index } = requireLink(node, name);
       node.run(setBridgePort(node.batch(), index, config));
     }
     ignoreRouterAdvertisements(state, name);
@@ -142,7 +142,7 @@ export const awaitPortUp: Step<AddState> = {
 };
 
 function currentState(state: AddState, port: Link): number {
-  return made(findLink(state, port.index), "the veth pair").operState;
+  return requireLink(state.node, port.index).operState;
 }
 
 /** What the events say does not matter, only that something changed. */

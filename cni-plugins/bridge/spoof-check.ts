@@ -3,8 +3,8 @@
  * reference's, so each side can remove what the other made.
  */
 
-import { ENOENT } from "../netlink/errno.ts";
-import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { EBUSY, ENOENT } from "../netlink/errno.ts";
+import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
 import type { Attachment } from "./attachment.ts";
@@ -55,8 +55,16 @@ export function trySpoofCheck(socket: NetlinkSocket): void {
   socket.run(batch);
 }
 
+/** How often an ADD beside it may make a rule after those that lead to the chains were looked for. */
+const BUSY_RETRIES = 5;
+
 /** `handle`: from the record; it is believed only when the rule has this attachment's comment. */
-export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, handle: number | undefined): void {
+export function removeSpoofCheck(
+  socket: NetlinkSocket,
+  attachment: Attachment,
+  handle: number | undefined,
+  retries = BUSY_RETRIES,
+): void {
   const { chain, macChain, comment } = namesOf(attachment);
   const proven = handle !== undefined && hasComment(socket, handle, comment);
   const handles = proven ? [handle] : findRules(socket, comment);
@@ -65,6 +73,11 @@ export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, 
   nft.deleteChain(nft.deleteChain(batch, TABLE, chain), TABLE, macChain);
   const failed = socket.transact(nft.endTransaction(batch)).find(({ error }) => error !== undefined)?.error;
   if (failed === undefined) return;
+  // A rule that an earlier ADD left, or one beside this call made, leads there too.
+  if (failed.errno === EBUSY && retries > 0) {
+    removeSpoofCheck(socket, attachment, undefined, retries - 1);
+    return;
+  }
   if (failed.errno !== ENOENT) throw failed;
   // Something of it is gone already: take the rest one by one.
   for (const one of handles) alone(socket, (rest) => nft.deleteRules(rest, TABLE, BASE_CHAIN, one));
@@ -106,7 +119,7 @@ function findRules(socket: NetlinkSocket, comment: string): number[] {
 }
 
 function rulesOf(socket: NetlinkSocket, chain: string): nft.RuleView[] {
-  const [answer] = socket.transact(nft.dumpRules(socket.batch(), TABLE, chain));
-  if (answer?.error !== undefined && errnoOf(answer.error) !== ENOENT) throw answer.error;
-  return (answer?.messages ?? []).map(nft.readRule);
+  const { error, messages } = socket.dump((batch) => nft.dumpRules(batch, TABLE, chain));
+  if (error !== undefined && error.errno !== ENOENT) throw error;
+  return messages.map(nft.readRule);
 }

@@ -6,23 +6,23 @@ import { EEXIST, ENOENT, EOPNOTSUPP } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
 import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
 import type { Step } from "../protocol/steps.ts";
-import { type AddState, made } from "./add-state.ts";
+import { type AddState, made, requireLink } from "./add-state.ts";
 import { hostInterfaceName } from "./attachment.ts";
-import { deleteIfPresent, findBridge } from "./bridge-steps.ts";
+import { deleteIfPresent } from "./bridge-steps.ts";
 import { kernelLacksFiltering, type VlanConfig } from "./vlan-config.ts";
 
 /** VLANs of a port isolate only on a bridge that filters. */
 export const requireFiltering: Step<AddState> = {
   name: "look at the bridge's VLAN filtering",
   apply(state) {
-    const { node, call, config } = state;
+    const { node, call } = state;
     const bridge = made(state.bridge, "the bridge");
     const vlans = vlansOf(state);
     if (bridge.bridgeVlans?.filtering === undefined) throw kernelLacksFiltering("");
     if (bridge.bridgeVlans.filtering) return;
     if (vlans.enableFiltering) {
       node.run(enableVlanFiltering(node.batch(), bridge.index));
-      state.bridge = made(findBridge(node, config.bridge), "the bridge");
+      state.bridge = requireLink(node, bridge.index);
       return;
     }
     const fix = `ip link set ${bridge.name} type bridge vlan_filtering 1`;
@@ -40,9 +40,7 @@ export const setPortVlans: Step<AddState> = {
   name: "set the port's VLANs",
   apply(state) {
     const { node } = state;
-    const [answer] = node.run(getLink(node.batch(), made(state.portName, "the veth pair")));
-    const port = made(linkOf(answer), "the veth pair");
-    putIntoVlans(state, port, vlansOf(state));
+    putIntoVlans(state, requireLink(node, made(state.portName, "the veth pair")), vlansOf(state));
   },
 };
 

@@ -3,7 +3,7 @@
 import { describeErrno, EAGAIN } from "./errno.ts";
 import { MessageBatch } from "./message-batch.ts";
 import { type Message, readAcknowledgement, readMessages } from "./message-reader.ts";
-import { NETLINK_ROUTE, NLMSG_DONE, NLMSG_ERROR } from "./rtnetlink.ts";
+import { NETLINK_ROUTE, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR } from "./rtnetlink.ts";
 
 /** What the operating system must give. Each call throws an Error with `errno` when it fails. */
 export interface NetlinkTransport {
@@ -30,10 +30,13 @@ export class NetlinkError extends Error {
 export interface Answer {
   readonly error: NetlinkError | undefined;
   readonly messages: readonly Message[];
+  /** Of a list: others changed it meanwhile, so it may lack what was there all the time. */
+  readonly interrupted: boolean;
 }
 
 class OpenAnswer implements Answer {
   error: NetlinkError | undefined;
+  interrupted = false;
   readonly messages: Message[] = [];
   readonly #operation: string;
 
@@ -43,6 +46,7 @@ class OpenAnswer implements Answer {
 
   /** Whether the message was the last of this answer. */
   accept(message: Message): boolean {
+    if ((message.flags & NLM_F_DUMP_INTR) !== 0) this.interrupted = true;
     if (message.type !== NLMSG_ERROR && message.type !== NLMSG_DONE) {
       this.messages.push(message);
       return false;
@@ -52,6 +56,9 @@ class OpenAnswer implements Answer {
     return true;
   }
 }
+
+/** How often a list is asked for again that others changed meanwhile. */
+const INTERRUPTED_RETRIES = 20;
 
 /** The kernel fills dumps in pieces of at most 32 KiB. */
 const RECEIVE_BYTES = 32 * 1024;
@@ -95,6 +102,15 @@ export class NetlinkSocket {
     const answers = this.transact(batch);
     for (const { error } of answers) if (error !== undefined) throw error;
     return answers;
+  }
+
+  /** The answer to a request for a list, as far as possible one that nobody changed meanwhile. */
+  dump(request: (batch: MessageBatch) => MessageBatch): Answer {
+    for (let retries = INTERRUPTED_RETRIES; ; retries--) {
+      const [answer] = this.transact(request(this.batch()));
+      if (answer === undefined) throw new Error("a list was not asked for");
+      if (!answer.interrupted || retries === 0) return answer;
+    }
   }
 
   /** Multicast messages that are waiting; none when there are none. Throws ENOBUFS when the kernel dropped some. */

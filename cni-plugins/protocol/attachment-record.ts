@@ -25,27 +25,32 @@ export class AttachmentRecord {
     this.#file = `${RECORD_DIRECTORY}/${request.containerId}~${request.ifname}~${plugin}.json`;
   }
 
-  /** Does the work of the request with the record in place as long as something may be there. */
-  around<T>(work: () => T): T {
-    const { command } = this.#request;
-    if (command === "ADD") return this.#add(work);
-    const result = work();
-    if (command === "DEL") this.#remove();
-    return result;
+  /** Does the work of the request; an ADD with the record in place as long as something may be there. */
+  during<T>(work: () => T): T {
+    return this.#request.command === "ADD" ? this.#add(work) : work();
+  }
+
+  remove(): void {
+    this.#bestEffort(() => this.#host.removeFile(this.#file));
   }
 
   /** A second ADD that fails leaves the first one's record. */
   #add<T>(work: () => T): T {
-    const isFirst = this.#bestEffort(() => this.#host.readFile(-1, this.#file)) === undefined;
+    const isFirst = !this.#isThere();
     if (isFirst) this.#write();
     try {
       const result = work();
-      if (!isFirst) this.#write();
+      // A DEL beside it, which came too early for what was made, may have removed the record.
+      if (!isFirst || !this.#isThere()) this.#write();
       return result;
     } catch (error) {
-      if (isFirst) this.#remove();
+      if (isFirst) this.remove();
       throw error;
     }
+  }
+
+  #isThere(): boolean {
+    return this.#bestEffort(() => this.#host.readFile(-1, this.#file)) !== undefined;
   }
 
   #write(): void {
@@ -53,10 +58,6 @@ export class AttachmentRecord {
     if (stdin.length > CONFIG_CHARACTERS) return;
     const record = { plugin: this.#plugin, network, containerId, ifname, netns, config: stdin };
     this.#bestEffort(() => this.#host.replaceFile(this.#file, JSON.stringify(record)));
-  }
-
-  #remove(): void {
-    this.#bestEffort(() => this.#host.removeFile(this.#file));
   }
 
   #bestEffort<T>(call: () => T): T | undefined {

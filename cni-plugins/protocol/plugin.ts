@@ -16,6 +16,8 @@ export interface Call {
   readonly request: Request;
   /** A sentence for the person who reads the runtime's log. */
   warn(text: string): void;
+  /** For DEL, once nothing is left: nobody needs to call it again. */
+  forget(): void;
 }
 
 /** A result that is given on as it is, by a plugin that changes what another one made. */
@@ -59,8 +61,8 @@ export function runPlugin(host: Host, plugin: Plugin, productVersion: string): v
     request = readRequest(command, env, envelope);
     const warn = (text: string) => host.write(STDERR, `${plugin.name}: warning: ${text}\n`);
     const record = new AttachmentRecord(host, plugin.name, request);
-    const call = { host, request, warn };
-    const result = record.around(() => plugin.commands[call.request.command](call));
+    const call = { host, request, warn, forget: () => record.remove() };
+    const result = record.during(() => plugin.commands[call.request.command](call));
     finish(0, result === undefined ? "" : encodeAnswer(request.version, result));
   } catch (error) {
     const fault = asCniError(error);

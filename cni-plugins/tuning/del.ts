@@ -19,6 +19,7 @@ export function del(call: Call): undefined {
     if (link !== undefined) restore(call, link.index, originals, netns.socket);
   }
   removeState(host, file);
+  call.forget();
 }
 
 type Socket = NonNullable<ReturnType<typeof openNetnsIfPresent>>["socket"];

@@ -66,7 +66,7 @@ export class PreparedNode implements AsyncDisposable {
 
   /** The runtime takes the name away; something still holds the namespace, and with it the pair. */
   forgetNetns(): Promise<string> {
-    return this.shell(`umount ${NETNS} && rm ${NETNS}`);
+    return this.shell(`umount --lazy ${NETNS} && rm ${NETNS}`);
   }
 
   /** All that a call could leave on the node: links, addresses, rules, and files under /run. */

@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { add, type CniCall, cni, del } from "../netns/cni-call.ts";
+import { type SystemCall, systemCallsOf } from "../netns/killed-call.ts";
+import { BRIDGE, PreparedNode } from "../netns/prepared-node.ts";
+import type { Outcome } from "../netns/testbed.ts";
+import { heldAt } from "./paused-call.ts";
+
+/** Otherwise some of them. With INTERLEAVE_AT_EVERY_CALL=1 it takes a minute or two. */
+const EVERY_CALL = process.env.INTERLEAVE_AT_EVERY_CALL === "1";
+const SAMPLED = 10;
+
+const LAYER_2 = { cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: BRIDGE };
+const IPAM = { type: "host-local", dataDir: "/run/leases", ranges: [[{ subnet: "10.9.0.0/24" }]] };
+const GATEWAY = { isGateway: true, ipMasq: true, ipMasqBackend: "nftables", ipam: IPAM };
+const CONFIGS: readonly [string, object][] = [
+  ...(EVERY_CALL ? [["on layer 2", { ...LAYER_2, macspoofchk: true }] as [string, object]] : []),
+  ["with gateway and masquerading", { ...LAYER_2, ...GATEWAY, macspoofchk: true }],
+];
+const TRY_AGAIN_LATER = 11;
+const INTERFACE_EXISTS = 102;
+const NETNS_UNUSABLE = 104;
+/** Of host-local, whose address for the container is not released yet. */
+const ADDRESS_TAKEN = 999;
+
+type Added = Pick<Outcome, "code" | "stdout">;
+
+let node: PreparedNode;
+let call: CniCall;
+
+beforeEach(async () => {
+  node = await PreparedNode.create();
+  call = await node.call("bridge");
+});
+
+afterEach(() => node[Symbol.asyncDispose]());
+
+async function points(command: "ADD" | "DEL", config: object): Promise<readonly SystemCall[]> {
+  await add(call, config);
+  if (command === "ADD") await del(call, config);
+  const changing = (await systemCallsOf(command, call, config)).filter(({ changes }) => changes);
+  if (command === "ADD") await del(call, config);
+  expect(changing.length).toBeGreaterThan(8);
+  return EVERY_CALL ? changing : changing.filter((_, at) => at % SAMPLED === SAMPLED - 1);
+}
+
+const RECORDS = "/run/cni/cluster-network-addons/attachments";
+const RECORD = `${RECORDS}/container~net1~bridge.json`;
+
+/** The reaper removes a record that an ADD left beside nothing. */
+const withoutRecord = (state: string): string => state.replace(`${RECORD}\n`, "");
+
+/**
+ * After both: an attachment with all that belongs to it, as if DEL had come first; or nothing, as if ADD had, or with an
+ * error that tells the runtime what to do.
+ */
+async function expectWholeOrNothing(added: Added | undefined, config: object, before: string, about: string) {
+  const answer = JSON.parse(added?.stdout ?? "{}");
+  if (added?.code === 0) {
+    const check = await cni("CHECK", call, { ...config, prevResult: answer });
+    if (check.code === 0) return expect(await node.shell(`ls ${RECORDS}/*`), about).toBe(`${RECORD}\n`);
+  } else if (added !== undefined) {
+    expect([TRY_AGAIN_LATER, NETNS_UNUSABLE], `${about}: ${added.stdout}`).toContain(answer.code);
+  }
+  expect(withoutRecord(await node.state()), about).toBe(before);
+}
+
+describe("beside an ADD that is held at a system call", () => {
+  it.each(CONFIGS)("a DEL %s lets it fail or leaves all of it", async (_, config) => {
+    const held = await points("ADD", config);
+    const before = await node.state();
+    for (const point of held) {
+      const about = `DEL at ${point.name} ${point.nth} of ADD`;
+      const added = await heldAt(point, "ADD", call, config, () => del(call, config));
+      await expectWholeOrNothing(added, config, before, about);
+      await del(call, config);
+      expect(await node.state(), about).toBe(before);
+    }
+  });
+
+  it.each(CONFIGS)(
+    "the bridge's deletion makes an ADD %s fail with all of it, or comes after it",
+    async (_, config) => {
+      const held = await points("ADD", config);
+      for (const point of held) {
+        const about = `bridge deleted at ${point.name} ${point.nth} of ADD`;
+        const added = await heldAt(point, "ADD", call, config, () => node.shell(`ip link del ${BRIDGE}`));
+        const { code } = JSON.parse(added?.stdout || "{}");
+        if (added?.code !== 0) expect([TRY_AGAIN_LATER], `${about}: ${added?.stdout}`).toContain(code);
+        await del(call, config);
+        await node.shell(`ip link del ${BRIDGE} 2>/dev/null; ip link del keep0; true`);
+        expect(
+          await node.shell("ip -o link | wc -l; nft list ruleset | grep -c 'container-net1\\|id: container'; true"),
+          about,
+        ).toBe("1\n0\n");
+        await node.makeBridge();
+      }
+    },
+  );
+
+  it.each(CONFIGS)("the namespace's end leaves an ADD %s that the reaper removes", async (_, config) => {
+    const held = await points("ADD", config);
+    await node.forgetNetns();
+    const before = await node.state();
+    for (const point of held) {
+      const about = `namespace gone at ${point.name} ${point.nth} of ADD`;
+      await node.nameNetns();
+      const added = await heldAt(point, "ADD", call, config, () => node.forgetNetns());
+      const { code } = JSON.parse(added?.stdout || "{}");
+      if (added?.code !== 0) expect([NETNS_UNUSABLE], `${about}: ${added?.stdout}`).toContain(code);
+      expect(await node.reap(), about).toBe(0);
+      expect(await node.state(), about).toBe(before);
+    }
+  });
+});
+
+describe("beside a DEL that is held at a system call", () => {
+  it.each(CONFIGS)("an ADD %s fails, or all of it is there or gone", async (_, config) => {
+    const held = await points("DEL", config);
+    await del(call, config);
+    const before = await node.state();
+    for (const point of held) {
+      const about = `ADD at ${point.name} ${point.nth} of DEL`;
+      await add(call, config);
+      let added: Added | undefined;
+      const deleted = await heldAt(point, "DEL", call, config, async () => {
+        added = await cni("ADD", call, config);
+      });
+      expect([deleted?.code, deleted?.stdout], about).toEqual([0, ""]);
+      const { code } = JSON.parse(added?.stdout || "{}");
+      if (added?.code === 0) await expectWholeOrNothing(added, config, before, about);
+      else expect([TRY_AGAIN_LATER, INTERFACE_EXISTS, ADDRESS_TAKEN], `${about}: ${added?.stdout}`).toContain(code);
+      await del(call, config);
+      expect(await node.state(), about).toBe(before);
+    }
+  });
+});
