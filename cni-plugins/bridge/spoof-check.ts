@@ -4,7 +4,7 @@
  */
 
 import { EBUSY, ENOENT } from "../netlink/errno.ts";
-import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
 import type { Attachment } from "./attachment.ts";
@@ -59,25 +59,28 @@ export function trySpoofCheck(socket: NetlinkSocket): void {
 const BUSY_RETRIES = 5;
 
 /** `handle`: from the record; it is believed only when the rule has this attachment's comment. */
-export function removeSpoofCheck(
-  socket: NetlinkSocket,
-  attachment: Attachment,
-  handle: number | undefined,
-  retries = BUSY_RETRIES,
-): void {
-  const { chain, macChain, comment } = namesOf(attachment);
-  const proven = handle !== undefined && hasComment(socket, handle, comment);
-  const handles = proven ? [handle] : findRules(socket, comment);
+export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, handle: number | undefined): void {
+  const names = namesOf(attachment);
+  const proven = handle !== undefined && hasComment(socket, handle, names.comment);
+  let handles = proven ? [handle] : findRules(socket, names.comment);
+  for (let retries = BUSY_RETRIES; ; retries--) {
+    try {
+      removeRules(socket, names, handles);
+      return;
+    } catch (error) {
+      if (errnoOf(error) !== EBUSY || retries === 0) throw error;
+      // A rule that an earlier ADD left, or one beside this call made, leads there too.
+      handles = findRules(socket, names.comment);
+    }
+  }
+}
+
+function removeRules(socket: NetlinkSocket, { chain, macChain }: Names, handles: readonly number[]): void {
   const batch = nft.beginTransaction(socket.batch());
   for (const one of handles) nft.deleteRules(batch, TABLE, BASE_CHAIN, one);
   nft.deleteChain(nft.deleteChain(batch, TABLE, chain), TABLE, macChain);
   const failed = socket.transact(nft.endTransaction(batch)).find(({ error }) => error !== undefined)?.error;
   if (failed === undefined) return;
-  // A rule that an earlier ADD left, or one beside this call made, leads there too.
-  if (failed.errno === EBUSY && retries > 0) {
-    removeSpoofCheck(socket, attachment, undefined, retries - 1);
-    return;
-  }
   if (failed.errno !== ENOENT) throw failed;
   // Something of it is gone already: take the rest one by one.
   for (const one of handles) alone(socket, (rest) => nft.deleteRules(rest, TABLE, BASE_CHAIN, one));
