@@ -3,6 +3,7 @@
  * after a failure, and says success when there is nothing (left) to remove.
  */
 
+import { disableBridgePort } from "../netlink/bridge.ts";
 import { ENODEV } from "../netlink/errno.ts";
 import { deleteLink, getLink, type Link, linkOf } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
@@ -39,11 +40,15 @@ export function del(call: Call): undefined {
   };
   const node = new NetlinkSocket(host);
   for (let round = 0; round === 0 || (round < ROUNDS && hasPair(node, request)); round++) {
+    const recorded = findRecord(call);
+    // The kernel forgets rules while it deletes the pair, so they go first where no frame can pass without them.
+    const rulesFirst = recorded !== undefined && disablePort(node, request);
+    if (rulesFirst) attempt(() => removeRecorded(call, openNetfilter(host), recorded));
     attempt(() => deletePair(node, request));
     if (netns !== undefined) attempt(() => deleteContainerInterface(netns.socket, request.ifname));
     if (leftovers.ipam !== "")
       attempt(() => load(host, "delegate").runDelegate({ host, request, type: leftovers.ipam }, "DEL"));
-    removeRules(call, leftovers, attempt);
+    if (!rulesFirst) removeRules(call, leftovers, attempt);
     if (faults.length > 0) throw faults[0];
     call.forget();
   }
@@ -64,6 +69,15 @@ function hasPair(node: NetlinkSocket, attachment: Attachment): boolean {
   return findPairs(node, attachment).length > 0;
 }
 
+/** False when it is not known that no frame passes. */
+function disablePort(node: NetlinkSocket, attachment: Attachment): boolean {
+  const ports = findPairs(node, attachment);
+  const batch = node.batch();
+  for (const { index } of ports) disableBridgePort(batch, index);
+  return ports.length > 0 && node.transact(batch).every(({ error }) => error === undefined);
+}
+
+/** The attachment's interface on the node, if it is there. */
 function findPairs(node: NetlinkSocket, attachment: Attachment): Link[] {
   const alias = hostInterfaceAlias(attachment);
   const batch = node.batch();
@@ -80,15 +94,19 @@ function portNames(attachment: Attachment): string[] {
   return Array.from({ length: HOST_NAME_CANDIDATES }, (_, candidate) => hostInterfaceName(attachment, candidate));
 }
 
+function findRecord({ host, request }: Call): Recorded | undefined {
+  for (const portName of portNames(request)) {
+    const record = readRecord(host, portName, request);
+    if (record !== undefined) return { portName, record, attachment: request };
+  }
+  return undefined;
+}
+
 function removeRules(call: Call, leftovers: Leftovers, attempt: (action: () => void) => void): void {
   const { host, request } = call;
-  for (const name of portNames(request)) {
-    const record = readRecord(host, name, request);
-    if (record === undefined) continue;
-    attempt(() => {
-      removeRecorded(call, request, record);
-      removeRecord(host, name);
-    });
+  const recorded = findRecord(call);
+  if (recorded !== undefined) {
+    attempt(() => removeRecorded(call, openNetfilter(host), recorded));
     return;
   }
   if (leftovers.spoofCheck || leftovers.masquerade) {
@@ -106,17 +124,25 @@ function removeRules(call: Call, leftovers: Leftovers, attempt: (action: () => v
   }
 }
 
-/** What the record says was made; also for GC. */
-export function removeRecorded(call: Call, attachment: Attachment, record: AttachmentRecord): void {
-  const { host } = call;
+export interface Recorded {
+  readonly portName: string;
+  readonly attachment: Attachment;
+  readonly record: AttachmentRecord;
+}
+
+/**
+ * What the record says was made, and the record; also for GC. `netfilter` is best left open until the process ends: the
+ * kernel closes it only when it has forgotten the rules.
+ */
+export function removeRecorded({ host }: Call, netfilter: NetlinkSocket, recorded: Recorded): void {
+  const { portName, attachment, record } = recorded;
   const { spoofRule, masqueradeRules, iptables } = record;
-  const netfilter = openNetfilter(host);
   if (spoofRule !== undefined) load(host, "spoof-check").removeSpoofCheck(netfilter, attachment, spoofRule);
   if (masqueradeRules !== undefined) {
     load(host, "masquerade-nftables").removeNftMasquerade(host, netfilter, attachment, masqueradeRules);
   }
-  netfilter.close();
   if (iptables === true) load(host, "masquerade-iptables").removeIptablesMasquerade(host, attachment);
+  removeRecord(host, portName);
 }
 
 /** A kernel without the feature has no rules of it. */

@@ -8,7 +8,7 @@ import { runDelegate } from "../protocol/delegate.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { validAttachments } from "../protocol/request.ts";
 import { type Attachment, attachmentOfAlias } from "./attachment.ts";
-import { RECORD_DIRECTORY, readRecord, removeRecord } from "./attachment-record.ts";
+import { RECORD_DIRECTORY, readRecord } from "./attachment-record.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
 import { removeRecorded, tolerant } from "./del.ts";
 import { collectNftMasquerade } from "./masquerade-nftables.ts";
@@ -28,11 +28,12 @@ export function gc(call: Call): undefined {
       if (ours !== undefined && !isValid(ours)) deleteIfPresent(node, link.index);
     }
   }
+  let netfilter: NetlinkSocket | undefined;
   for (const { portName, attachment } of recordedAttachments(call)) {
     const record = isValid(attachment) ? undefined : readRecord(host, portName, attachment);
     if (record === undefined) continue;
-    removeRecorded(call, attachment, record);
-    removeRecord(host, portName);
+    netfilter ??= openNetfilter(host);
+    removeRecorded(call, netfilter, { portName, attachment, record });
   }
   if (config.boolean("ipMasq")) {
     tolerant(call, () => collectNftMasquerade(host, openNetfilter(host), network, valid));

@@ -2,6 +2,7 @@
 
 import type { Host } from "../host/host.ts";
 import { ENOENT } from "../netlink/errno.ts";
+import type { MessageBatch } from "../netlink/message-batch.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, fromAddress, goTo, masquerade, ofFamilyOf, toNetwork } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
@@ -53,11 +54,24 @@ export function addNftMasquerade(
     [...ofFamilyOf(MULTICAST_IPV6), ...toNetwork(MULTICAST_IPV6, MULTICAST_IPV6_LENGTH, true), back],
     [goTo(RULES_CHAIN)],
   ];
-  // A rule that is deleted costs a wait for all readers when the socket closes, so the chain is filled only when it must.
   const isFilled = rules(socket, HOOK_CHAIN).length === hookRules.length;
+  const add = (withChains: boolean) => addRules(socket, { hookRules: withChains ? hookRules : [], addresses, comment });
+  return (isFilled ? nft.unlessMissing(() => add(false)) : undefined) ?? add(true);
+}
+
+type Expressions = readonly ((batch: MessageBatch) => void)[];
+
+interface NewRules {
+  /** Of the hook's chain, when the chains are to be made too. */
+  readonly hookRules: readonly Expressions[];
+  readonly addresses: readonly IpPrefix[];
+  readonly comment: string;
+}
+
+function addRules(socket: NetlinkSocket, { hookRules, addresses, comment }: NewRules): number[] {
   const batch = nft.beginTransaction(socket.batch());
-  ensureChains(batch);
-  if (!isFilled) {
+  if (hookRules.length > 0) {
+    ensureChains(batch);
     nft.deleteRules(batch, TABLE, HOOK_CHAIN);
     for (const rule of hookRules) nft.appendRule(batch, TABLE, HOOK_CHAIN, rule);
   }
@@ -72,7 +86,7 @@ export function addNftMasquerade(
   return answers.flatMap(({ messages }) => messages.slice(0, 1).map((message) => nft.readRule(message).handle));
 }
 
-function ensureChains(batch: ReturnType<NetlinkSocket["batch"]>): void {
+function ensureChains(batch: MessageBatch): void {
   nft.ensureTable(batch, TABLE, TABLE_COMMENT);
   nft.ensureChain(batch, TABLE, RULES_CHAIN, { comment: RULES_COMMENT });
   nft.ensureChain(batch, TABLE, HOOK_CHAIN, { base: POSTROUTING });

@@ -27,9 +27,20 @@ function namesOf({ containerId, ifname }: Attachment): Names {
 
 /** The handle of the rule that DEL has to remove; the chains it finds by name. */
 export function addSpoofCheck(socket: NetlinkSocket, attachment: Attachment, port: string, mac: Uint8Array): number {
+  const add = (withBase: boolean) => addRules(socket, attachment, { port, mac, withBase });
+  return nft.unlessMissing(() => add(false)) ?? add(true);
+}
+
+interface CheckedPort {
+  readonly port: string;
+  readonly mac: Uint8Array;
+  readonly withBase: boolean;
+}
+
+function addRules(socket: NetlinkSocket, attachment: Attachment, { port, mac, withBase }: CheckedPort): number {
   const { chain, macChain, comment } = namesOf(attachment);
   const batch = nft.beginTransaction(socket.batch());
-  ensureBase(batch);
+  if (withBase) ensureBase(batch);
   nft.ensureChain(batch, TABLE, chain);
   nft.ensureChain(batch, TABLE, macChain);
   nft.deleteRules(batch, TABLE, chain);

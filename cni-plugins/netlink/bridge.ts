@@ -66,6 +66,12 @@ export function createVethPair(batch: MessageBatch, pair: VethPair): MessageBatc
   });
 }
 
+/** The bridge takes no frame from the port and sends none to it. EINVAL or EOPNOTSUPP for what is no port. */
+export function disableBridgePort(batch: MessageBatch, index: number): MessageBatch {
+  batch.request(`disable the bridge port ${index}`, nl.RTM_SETLINK).linkHeader(nl.AF_BRIDGE, index);
+  return batch.nested(nl.IFLA_PROTINFO, () => batch.u8(nl.IFLA_BRPORT_STATE, nl.BR_STATE_DISABLED));
+}
+
 export interface BridgePortFlags {
   readonly hairpin: boolean;
   readonly isolated: boolean;

@@ -1,7 +1,9 @@
 /** nftables over netlink: tables, chains and rules, changed by one transaction, all or nothing. */
 
+import { ENOENT } from "./errno.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import { eachAttribute, type Message, readBytes } from "./message-reader.ts";
+import { errnoOf } from "./netlink-socket.ts";
 import { NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO } from "./rtnetlink.ts";
 import { decodeUtf8, encodeUtf8 } from "./utf8.ts";
 
@@ -60,6 +62,19 @@ export function beginTransaction(batch: MessageBatch): MessageBatch {
 /** A transaction without an end is tried and taken back. */
 export function endTransaction(batch: MessageBatch): MessageBatch {
   return batch.unanswered(BATCH_END).header([0, 0, 0, SUBSYSTEM]);
+}
+
+/**
+ * What the transaction gives; undefined when something it is about is not there. To ensure what is there already costs: the
+ * kernel waits for all readers of what was changed, ten milliseconds and more, when the socket closes.
+ */
+export function unlessMissing<T>(transaction: () => T): T | undefined {
+  try {
+    return transaction();
+  } catch (error) {
+    if (errnoOf(error) === ENOENT) return undefined;
+    throw error;
+  }
 }
 
 export function ensureTable(batch: MessageBatch, { family, name }: NftTable, comment?: string): MessageBatch {

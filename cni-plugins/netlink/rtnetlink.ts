@@ -69,8 +69,10 @@ export const IFLA_INFO_SLAVE_DATA = 5;
 
 export const VETH_INFO_PEER = 1;
 
+export const IFLA_BRPORT_STATE = 1;
 export const IFLA_BRPORT_MODE = 4;
 export const IFLA_BRPORT_ISOLATED = 33;
+export const BR_STATE_DISABLED = 0;
 
 export const IFLA_BR_VLAN_FILTERING = 7;
 export const IFLA_BR_VLAN_DEFAULT_PVID = 39;

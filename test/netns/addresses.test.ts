@@ -113,6 +113,16 @@ describe("macspoofchk", () => {
     expect(await rules()).not.toContain("cni-br-iface");
   });
 
+  it("makes its table and base chain anew when somebody flushed them since", async () => {
+    await add(call, checked);
+    await del(call, checked);
+    expect((await node.run(["nft", "flush", "ruleset"], { env: { PATH } })).code).toBe(0);
+    await add(call, checked);
+    expect(await ours()).toHaveLength(4);
+    await del(call, checked);
+    expect(await ours()).toEqual([]);
+  });
+
   it("is removed by the reference, and ours removes the reference's", async () => {
     const reference = path.join(await buildPeers(process.env, () => {}), "bridge");
     await add(call, checked);
