@@ -6,6 +6,7 @@ import { defineConfig } from "vitest/config";
  */
 const real = [
   "test/netns/**/*.test.ts",
+  "test/guest-kernel/**/*.test.ts",
   "test/e2e/**/*.test.ts",
   "test/cluster/**/*.test.ts",
   "test/**/*.real.test.ts",

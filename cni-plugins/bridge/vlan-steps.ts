@@ -8,7 +8,7 @@ import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, made, requireLink } from "./add-state.ts";
 import { hostInterfaceName } from "./attachment.ts";
-import { deleteIfPresent } from "./bridge-steps.ts";
+import { deleteIfPresent, ignoreRouterAdvertisements } from "./bridge-steps.ts";
 import { kernelLacksFiltering, type VlanConfig } from "./vlan-config.ts";
 
 /** VLANs of a port isolate only on a bridge that filters. */
@@ -63,6 +63,7 @@ export const makeVlanGateway: Step<AddState> = {
     state.vlanGatewayCreated = created?.error === undefined;
     const [port, gateway] = node.run(getLink(getLink(node.batch(), hostName), name));
     if (state.vlanGatewayCreated) {
+      ignoreRouterAdvertisements(state, hostName);
       putIntoVlans(state, made(linkOf(port), "the gateway's port"), { ...vlans, trunk: [] });
     }
     node.run(setLinkUp(setLinkUp(node.batch(), hostName), name));

@@ -57,10 +57,10 @@ function vlanRequest(batch: MessageBatch, type: number, what: string, index: num
   });
 }
 
-/** Asks for the VLANs of every port. */
+/** Asks for the VLANs of every port, in ranges: one by one, a port with all of them fits into no message (EMSGSIZE). */
 export function dumpPortVlans(batch: MessageBatch): MessageBatch {
   batch.request("list the VLANs of bridge ports", nl.RTM_GETLINK, nl.NLM_F_DUMP).linkHeader(nl.AF_BRIDGE, 0);
-  return batch.u32(nl.IFLA_EXT_MASK, nl.RTEXT_FILTER_BRVLAN);
+  return batch.u32(nl.IFLA_EXT_MASK, nl.RTEXT_FILTER_BRVLAN_COMPRESSED);
 }
 
 /** The VLANs of one AF_BRIDGE link message. */

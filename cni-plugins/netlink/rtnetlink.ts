@@ -84,7 +84,7 @@ export const BRIDGE_VLAN_INFO_PVID = 2;
 export const BRIDGE_VLAN_INFO_UNTAGGED = 4;
 export const BRIDGE_VLAN_INFO_RANGE_BEGIN = 8;
 export const BRIDGE_VLAN_INFO_RANGE_END = 16;
-export const RTEXT_FILTER_BRVLAN = 2;
+export const RTEXT_FILTER_BRVLAN_COMPRESSED = 4;
 
 export const IFA_ADDRESS = 1;
 export const IFA_LOCAL = 2;

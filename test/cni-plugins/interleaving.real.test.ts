@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { add, type CniCall, cni, del } from "../netns/cni-call.ts";
 import { type SystemCall, systemCallsOf } from "../netns/killed-call.ts";
+import type { Outcome } from "../netns/machine.ts";
 import { BRIDGE, PreparedNode } from "../netns/prepared-node.ts";
-import type { Outcome } from "../netns/testbed.ts";
 import { heldAt } from "./paused-call.ts";
 
 /** Otherwise some of them. With INTERLEAVE_AT_EVERY_CALL=1 it takes a minute or two. */

@@ -8,7 +8,7 @@ import path from "node:path";
 import { vi } from "vitest";
 import type { CniCall } from "../netns/cni-call.ts";
 import type { SystemCall } from "../netns/killed-call.ts";
-import type { Outcome } from "../netns/testbed.ts";
+import type { Outcome } from "../netns/machine.ts";
 
 const WITHIN = { timeout: 10_000, interval: 2 };
 

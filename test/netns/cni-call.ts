@@ -2,7 +2,8 @@
 
 import path from "node:path";
 import { buildPlugins } from "../../cni-plugins/build.ts";
-import type { Namespace, Outcome } from "./testbed.ts";
+import type { Outcome } from "./machine.ts";
+import type { Namespace } from "./testbed.ts";
 
 export interface CniCall {
   readonly node: Namespace;

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { CniCall } from "./cni-call.ts";
-import type { Outcome } from "./testbed.ts";
+import type { Outcome } from "./machine.ts";
 
 /** One system call of a run: its name, and which of the calls of that name it is, counted from 1. */
 export interface SystemCall {

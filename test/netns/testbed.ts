@@ -3,14 +3,7 @@
  * where the kernel gives an unprivileged user a user namespace. Every namespace is held by a process that ends with ours.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-
-export interface Outcome {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { type Holder, type Machine, type Outcome, THIS_MACHINE } from "./machine.ts";
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -34,23 +27,24 @@ export interface LinkView {
   };
 }
 
-const ROOTLESS = process.getuid?.() !== 0;
 const HOLD = ["sh", "-c", "echo; exec cat"];
 /** The node has a /run of its own: what plugins leave there ends with it. */
 const HOLD_NODE = ["--mount", "sh", "-c", "mount -t tmpfs tmpfs /run && echo && exec cat"];
 
 export class Namespace implements AsyncDisposable {
-  readonly #holder: ChildProcess;
+  readonly machine: Machine;
+  readonly #holder: Holder;
   readonly #ownFiles: boolean;
 
   /** `ownFiles`: it has a mount namespace too. */
-  constructor(holder: ChildProcess, ownFiles = false) {
+  constructor(machine: Machine, holder: Holder, ownFiles = false) {
+    this.machine = machine;
     this.#holder = holder;
     this.#ownFiles = ownFiles;
   }
 
   get pid(): number {
-    return this.#holder.pid ?? 0;
+    return this.#holder.pid;
   }
 
   /** For CNI_NETNS. */
@@ -60,19 +54,19 @@ export class Namespace implements AsyncDisposable {
 
   /** The command line that runs another one in here. */
   enter(argv: readonly string[]): string[] {
-    const user = ROOTLESS ? ["--user", "--preserve-credentials"] : [];
-    const files = this.#ownFiles ? ["--mount"] : [];
-    return ["nsenter", `--target=${this.pid}`, ...user, ...files, "--net", "--", ...argv];
+    const user = this.machine.rootless ? ["-U", "--preserve-credentials"] : [];
+    const files = this.#ownFiles ? ["-m"] : [];
+    return ["nsenter", "-t", `${this.pid}`, ...user, ...files, "-n", "--", ...argv];
   }
 
   /** Runs a program with exactly this environment. */
   run(argv: readonly string[], { env = {}, input = "" }: RunOptions = {}): Promise<Outcome> {
     const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    return runProcess(this.enter(["env", "-i", ...assignments, ...argv]), input);
+    return this.machine.run(this.enter(["env", "-i", ...assignments, ...argv]), input);
   }
 
   async ip(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await runProcess(this.enter(["ip", ...args]));
+    const { code, stdout, stderr } = await this.machine.run(this.enter([this.machine.ip, ...args]));
     if (code !== 0) throw new Error(`ip ${args.join(" ")}: ${stderr}`);
     return stdout;
   }
@@ -85,11 +79,8 @@ export class Namespace implements AsyncDisposable {
     return (await this.links()).find(({ ifname }) => ifname === name);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#holder.exitCode !== null || this.#holder.signalCode !== null) return;
-    const gone = once(this.#holder, "exit");
-    this.#holder.kill("SIGKILL");
-    await gone;
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#holder.end();
   }
 }
 
@@ -101,14 +92,15 @@ export class Testbed implements AsyncDisposable {
     this.node = node;
   }
 
-  static async create(): Promise<Testbed> {
-    const user = ROOTLESS ? ["--user", "--map-root-user"] : [];
-    return new Testbed(await hold(["unshare", ...user, "--net", ...HOLD_NODE], true));
+  static async create(machine: Machine = THIS_MACHINE): Promise<Testbed> {
+    const user = machine.rootless ? ["--user", "--map-root-user"] : [];
+    return new Testbed(await hold(machine, ["unshare", ...user, "--net", ...HOLD_NODE], true));
   }
 
   async container(): Promise<Namespace> {
-    const user = ROOTLESS ? ["nsenter", `--target=${this.node.pid}`, "--user", "--preserve-credentials", "--"] : [];
-    const container = await hold([...user, "unshare", "--net", ...HOLD]);
+    const { machine, pid } = this.node;
+    const user = machine.rootless ? ["nsenter", "-t", `${pid}`, "-U", "--preserve-credentials", "--"] : [];
+    const container = await hold(machine, [...user, "unshare", "--net", ...HOLD]);
     this.#containers.push(container);
     return container;
   }
@@ -127,31 +119,10 @@ export class Testbed implements AsyncDisposable {
   }
 }
 
-async function hold([command = "", ...args]: string[], ownFiles = false): Promise<Namespace> {
-  const holder = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
-  const ready = await Promise.race([
-    once(holder.stdout, "data").then(() => true),
-    once(holder, "exit").then(() => false),
-    once(holder, "error").then(() => false),
-  ]);
-  if (!ready) {
+async function hold(machine: Machine, argv: readonly string[], ownFiles = false): Promise<Namespace> {
+  const holder = await machine.hold(argv);
+  if (holder === undefined) {
     throw new Error("network namespaces can't be made here: run as root, or allow unprivileged user namespaces");
   }
-  return new Namespace(holder, ownFiles);
-}
-
-function runProcess([command = "", ...args]: string[], input: string | Buffer = ""): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
-    const output = { stdout: "", stderr: "" };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      output.stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      output.stderr += text;
-    });
-    // A program may end without reading all of its input.
-    child.stdin.on("error", () => {}).end(input);
-    child.on("error", reject).on("close", (code) => resolve({ code, ...output }));
-  });
+  return new Namespace(machine, holder, ownFiles);
 }

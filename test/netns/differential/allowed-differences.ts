@@ -91,6 +91,7 @@ export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
       /^deleted\.node\.addresses.*\.tentative$/.test(at) ||
       (at === "deleted.node.routes" && ofIpv4(reference) === ofIpv4(ours)) ||
       /^deleted\.node\.links\[\d\]\.operstate$/.test(at) ||
+      (/^added\.node\.links\[\d\]\.operstate$/.test(at) && [reference, ours].sort().join() === "UNKNOWN,UP") ||
       (/^deleted\.node\.links\[\d\]\.flags$/.test(at) && withoutCarrier(reference) === withoutCarrier(ours)),
   },
   {

@@ -3,6 +3,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { buildPeers } from "../../bench/peers.ts";
 import { pluginPath } from "../cni-call.ts";
+import { THIS_MACHINE } from "../machine.ts";
 import { runDifferential } from "./differential.ts";
 
 const SEED = 6;
@@ -25,7 +26,14 @@ function requirePrograms(): void {
 it("does what the reference does, or differs for a reason that is on the list", async () => {
   requirePrograms();
   const peers = await buildPeers(process.env, () => {});
-  const plan = { seed: SEED, first: 0, cases: CASES, reference: path.join(peers, "bridge"), cniPath: peers };
+  const plan = {
+    machine: THIS_MACHINE,
+    seed: SEED,
+    first: 0,
+    cases: CASES,
+    reference: path.join(peers, "bridge"),
+    cniPath: peers,
+  };
   const found: unknown[] = [];
   const { totals } = await runDifferential({ ...plan, ours: await pluginPath("bridge") }, (one, differences) => {
     found.push({ one, differences });

@@ -1,5 +1,6 @@
 /** Runs cases on the reference plugin and on ours, in twin namespaces, and counts what came of it. */
 
+import type { Machine } from "../machine.ts";
 import { reasonFor } from "./allowed-differences.ts";
 import { type DifferentialCase, generateCase } from "./case-generator.ts";
 import { compare, type Difference } from "./comparison.ts";
@@ -23,6 +24,7 @@ export interface Report {
 }
 
 export interface Plan {
+  readonly machine: Machine;
   readonly seed: number;
   readonly first: number;
   readonly cases: number;
@@ -43,8 +45,8 @@ export async function runDifferential(
     const one = generateCase(plan.seed, number);
     for (const key of Object.keys(one.config)) keys[key.toLowerCase()] = (keys[key.toLowerCase()] ?? 0) + 1;
     const [reference, ours] = await Promise.all([
-      observe(plan.reference, plan.cniPath, one),
-      observe(plan.ours, plan.cniPath, one),
+      observe(plan.machine, plan.reference, plan.cniPath, one),
+      observe(plan.machine, plan.ours, plan.cniPath, one),
     ]);
     if (reference.add.ok && ours.add.ok) totals.bothSucceeded++;
     if (!reference.add.ok && !ours.add.ok) totals.bothFailed++;

@@ -4,32 +4,56 @@ import type { Namespace } from "../testbed.ts";
 
 export type State = Readonly<Record<string, unknown>>;
 
+const SYSCTLS =
+  "ipv4/ip_forward ipv6/conf/all/forwarding ipv6/conf/*/accept_ra ipv6/conf/*/accept_dad ipv6/conf/*/keep_addr_on_down ipv6/conf/*/disable_ipv6 ipv4/conf/*/arp_notify";
+
+/** Few programs, because starting one is what costs in a guest. */
 const SECTIONS: Readonly<Record<string, string>> = {
-  links: "ip -json -details link show",
-  addresses: "ip -json address show",
-  ipv4Routes: "ip -json route show table all",
-  ipv6Routes: "ip -json -6 route show table all",
-  nftables: "nft -j list ruleset 2>/dev/null || echo '{}'",
-  iptables: "iptables-save 2>/dev/null; ip6tables-save 2>/dev/null",
-  sysctls:
-    "cd /proc/sys/net; for key in ipv4/ip_forward ipv6/conf/all/forwarding ipv6/conf/*/accept_ra ipv6/conf/*/accept_dad ipv6/conf/*/keep_addr_on_down ipv6/conf/*/disable_ipv6 ipv4/conf/*/arp_notify; do echo $key=$(cat $key); done",
+  shown: "printf 'link show\\naddress show\\nroute show table all\\n' | $IP -json -details -batch -",
+  ipv6Routes: "$IP -json -details -6 route show table all",
+  sysctls: `cd /proc/sys/net && grep -H . ${SYSCTLS}`,
 };
+const NODE_SECTIONS: Readonly<Record<string, string>> = {
+  ...SECTIONS,
+  vlans: "bridge -json vlan show 2>/dev/null",
+  nftables: "nft -j list ruleset 2>/dev/null || echo '{}'",
+};
+const MASQUERADE_SECTIONS: Readonly<Record<string, string>> = {
+  ...NODE_SECTIONS,
+  iptables: "iptables-save 2>/dev/null; ip6tables-save 2>/dev/null",
+};
+
+/** What is looked at: rules and VLANs are the node's, and iptables has rules only for masquerading. */
+export type Place = "container" | "node" | "masquerading node";
 
 /** Texts to be replaced by names that both sides share. */
 export type Aliases = Readonly<Record<string, string>>;
 
-export async function kernelState(namespace: Namespace, aliases: Aliases): Promise<State> {
-  const script = Object.values(SECTIONS).map((command) => `(${command}); echo; echo @@@@`);
-  const { stdout } = await namespace.run(["sh", "-c", script.join("\n")], { env: { PATH: process.env.PATH ?? "" } });
+export async function kernelState(namespace: Namespace, place: Place, aliases: Aliases): Promise<State> {
+  const sections = place === "container" ? SECTIONS : place === "node" ? NODE_SECTIONS : MASQUERADE_SECTIONS;
+  const script = Object.values(sections).map((command) => `(${command}); echo; echo @@@@`);
+  const { stdout } = await namespace.run(["sh", "-c", script.join("\n")], {
+    env: { PATH: namespace.machine.path, IP: namespace.machine.ip },
+  });
   const texts = stdout.split("@@@@").map((text) => rename(text.trim(), aliases));
-  const [links, addresses, ipv4Routes, ipv6Routes, nftables, iptables, sysctls] = texts;
+  const text = (name: string) => texts[Object.keys(sections).indexOf(name)] ?? "";
+  const [links = "", addresses = "", ipv4Routes = ""] = text("shown").split("\n");
   return {
     links: sorted(parse(links).map(readLink)),
     addresses: sorted(parse(addresses).map(readAddresses)),
-    routes: sorted([...parse(ipv4Routes), ...parse(ipv6Routes)].map(readRoute).filter((route) => route !== undefined)),
-    nftables: readNftables(nftables),
-    iptables: (iptables ?? "").split("\n").filter((line) => line.startsWith("-A") || line.startsWith(":CNI")),
-    sysctls: sorted((sysctls ?? "").split("\n")),
+    routes: sorted(
+      [...parse(ipv4Routes), ...parse(text("ipv6Routes"))].map(readRoute).filter((one) => one !== undefined),
+    ),
+    nftables: readNftables(text("nftables")),
+    iptables: text("iptables")
+      .split("\n")
+      .filter((line) => line.startsWith("-A") || line.startsWith(":CNI")),
+    sysctls: sorted(
+      text("sysctls")
+        .split("\n")
+        .map((line) => line.replace(":", "=")),
+    ),
+    vlans: sorted(parse(text("vlans"))),
   };
 }
 
@@ -67,6 +91,7 @@ function readLink({ ifname, flags, mtu, operstate, master, address, promiscuity,
     address,
     promiscuity,
     kind: info.info_kind,
+    filtering: ((info.info_data ?? {}) as Json).vlan_filtering,
     port: { hairpin, isolated, state },
   };
 }

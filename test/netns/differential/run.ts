@@ -8,6 +8,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { buildPlugins } from "../../../cni-plugins/build.ts";
 import { buildPeers, MissingTool } from "../../bench/peers.ts";
+import { THIS_MACHINE } from "../machine.ts";
 import { runDifferential } from "./differential.ts";
 
 const DEFAULT_CASES = 300;
@@ -29,6 +30,7 @@ async function main(): Promise<number> {
   const plugins = await buildPlugins({ log });
   const peers = await buildPeers(process.env, log);
   const plan = {
+    machine: THIS_MACHINE,
     seed: seed ?? 1,
     cases: cases ?? DEFAULT_CASES,
     first: first ?? 0,

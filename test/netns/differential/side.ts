@@ -1,9 +1,9 @@
 /** One implementation on one case: ADD, CHECK, DEL in a node and a container of its own. */
 
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { type CniAnswer, type CniCall, cni } from "../cni-call.ts";
+import type { Machine } from "../machine.ts";
 import { Testbed } from "../testbed.ts";
 import type { DifferentialCase } from "./case-generator.ts";
 import { kernelState, rename, type State } from "./kernel-state.ts";
@@ -29,9 +29,14 @@ const ERROR_CLASSES: Readonly<Record<number, string>> = { 1: "version", 4: "envi
 const CAN_CHECK = ["0.4.0", "1.0.0", "1.1.0"];
 
 /** `cniPath`: where the IPAM plugins are. */
-export async function observe(executable: string, cniPath: string, one: DifferentialCase): Promise<Observation> {
-  const data = await mkdtemp(path.join(tmpdir(), "cni-differential-"));
-  const testbed = await Testbed.create();
+export async function observe(
+  machine: Machine,
+  executable: string,
+  cniPath: string,
+  one: DifferentialCase,
+): Promise<Observation> {
+  const data = await mkdtemp(path.join(machine.shared, "cni-differential-"));
+  const testbed = await Testbed.create(machine);
   try {
     const container = await testbed.container();
     await testbed.node.ip("link", "set", "lo", "up");
@@ -42,17 +47,22 @@ export async function observe(executable: string, cniPath: string, one: Differen
       containerId: "c1",
       ifname: "eth0",
       executable,
-      env: { CNI_PATH: cniPath, CNI_ARGS: one.cniArgs, PATH: process.env.PATH ?? "" },
+      env: { CNI_PATH: cniPath, CNI_ARGS: one.cniArgs, PATH: machine.path },
     };
     const config: Record<string, unknown> = JSON.parse(JSON.stringify(one.config).replaceAll("DATA", data));
+    const masquerades = /"ipmasq"/i.test(JSON.stringify(config));
     const state = async (aliases: Record<string, string>): Promise<State> => ({
-      node: await kernelState(testbed.node, aliases),
-      container: await kernelState(container, aliases),
+      node: await kernelState(testbed.node, masquerades ? "masquerading node" : "node", aliases),
+      container: await kernelState(container, "container", aliases),
     });
     const before = await state({});
     const added = await cni("ADD", call, config);
-    const port = (await testbed.node.links()).find(({ ifname }) => /^veth[0-9a-f]{8}$/.test(ifname))?.ifname ?? "";
-    const aliases = { [port]: "PORT", [container.path]: "SANDBOX", [data]: "DATA" };
+    const made = (await testbed.node.links()).filter(({ ifname }) => /^veth[0-9a-f]{8}$/.test(ifname));
+    const ports = made.map(({ ifname }) => ifname);
+    const port = ports.find((name) => added.stdout.includes(`"${name}"`)) ?? ports[0] ?? "";
+    // The node's end of a gateway in a VLAN is the only other one.
+    const gatewayPort = ports.find((name) => name !== port) ?? "";
+    const aliases = { [port]: "PORT", [gatewayPort]: "GATEWAY-PORT", [container.path]: "SANDBOX", [data]: "DATA" };
     const addedState = await state(aliases);
     const leasesAdded = await leases(data);
     const check = checkable(config, added)
