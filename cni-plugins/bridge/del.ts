@@ -119,7 +119,7 @@ function removeRules(call: Call, leftovers: Leftovers, attempt: (action: () => v
   if (leftovers.masquerade) {
     const { removeIptablesMasquerade } = load(host, "masquerade-iptables");
     const { removeNftMasquerade } = load(host, "masquerade-nftables");
-    attempt(() => removeIptablesMasquerade(host, request));
+    attempt(() => tolerant(call, () => removeIptablesMasquerade(host, request)));
     attempt(() => tolerant(call, () => removeNftMasquerade(host, openNetfilter(host), request, undefined)));
   }
 }

@@ -2,9 +2,11 @@
 
 import type { Host } from "../host/host.ts";
 import type { Finished } from "../host/program-host.ts";
+import { NFPROTO_IPV4, NFPROTO_IPV6 } from "../netlink/nftables.ts";
 import { CniError, IPTABLES_FAILED } from "../protocol/cni-error.ts";
 import { formatIpAddress, formatIpPrefix, type IpPrefix, isIpv4, networkOf } from "../protocol/ip-address.ts";
 import type { Attachment } from "./attachment.ts";
+import { load } from "./parts.ts";
 
 const CHAIN_CHARACTERS = 28;
 /** Where programs are when the environment has no PATH. */
@@ -15,10 +17,11 @@ const HOOK_CHAIN = "POSTROUTING";
 interface Family {
   readonly program: string;
   readonly multicast: string;
+  readonly number: number;
 }
 
-const IPV4: Family = { program: "iptables", multicast: "224.0.0.0/4" };
-const IPV6: Family = { program: "ip6tables", multicast: "ff00::/8" };
+const IPV4: Family = { program: "iptables", multicast: "224.0.0.0/4", number: NFPROTO_IPV4 };
+const IPV6: Family = { program: "ip6tables", multicast: "ff00::/8", number: NFPROTO_IPV6 };
 
 export function hasIptables(host: Host): boolean {
   return find(host, IPV4.program) !== undefined;
@@ -53,11 +56,14 @@ function append(host: Host, family: Family, chain: string, rule: readonly string
   if (done.code !== 0) throw failed(family, done);
 }
 
-/** Whatever leads to the attachment's chain, and the chain. A node without iptables has nothing to remove. */
+/** Whatever leads to the attachment's chain, and the chain. */
 export function removeIptablesMasquerade(host: Host, attachment: Attachment): void {
   const chain = chainOf(host, attachment);
   for (const family of [IPV4, IPV6]) {
-    if (find(host, family.program) === undefined) continue;
+    if (find(host, family.program) === undefined) {
+      load(host, "iptables-rules").removeIptablesChain(host, family.number, chain);
+      continue;
+    }
     if (run(host, family, ["-F", chain]).code !== 0) continue;
     const listed = run(host, family, ["-S", HOOK_CHAIN]).stdout.split("\n");
     for (const rule of listed.map(splitRule).filter((words) => words.includes(chain))) {

@@ -16,6 +16,7 @@ export interface Parts {
   readonly delegate: typeof import("../protocol/delegate.ts");
   readonly "container-steps": typeof import("./container-steps.ts");
   readonly "gateway-steps": typeof import("./gateway-steps.ts");
+  readonly "iptables-rules": typeof import("./iptables-rules.ts");
   readonly "masquerade-iptables": typeof import("./masquerade-iptables.ts");
   readonly "masquerade-nftables": typeof import("./masquerade-nftables.ts");
   readonly "masquerade-steps": typeof import("./masquerade-steps.ts");
@@ -35,6 +36,7 @@ export const PART_FILES: Readonly<Record<keyof Parts, string>> = {
   delegate: "../protocol/delegate.ts",
   "container-steps": "./container-steps.ts",
   "gateway-steps": "./gateway-steps.ts",
+  "iptables-rules": "./iptables-rules.ts",
   "masquerade-iptables": "./masquerade-iptables.ts",
   "masquerade-nftables": "./masquerade-nftables.ts",
   "masquerade-steps": "./masquerade-steps.ts",

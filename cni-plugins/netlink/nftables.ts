@@ -2,7 +2,7 @@
 
 import { ENOENT } from "./errno.ts";
 import type { MessageBatch } from "./message-batch.ts";
-import { eachAttribute, type Message, readBytes } from "./message-reader.ts";
+import { eachAttribute, type Message, readBytes, readText } from "./message-reader.ts";
 import { errnoOf } from "./netlink-socket.ts";
 import { NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO } from "./rtnetlink.ts";
 import { decodeUtf8, encodeUtf8 } from "./utf8.ts";
@@ -38,6 +38,11 @@ const RULE_HANDLE = 3;
 const RULE_EXPRESSIONS = 4;
 const RULE_USERDATA = 7;
 const LIST_ELEMENT = 1;
+const EXPRESSION_NAME = 1;
+const EXPRESSION_DATA = 2;
+const IMMEDIATE_DATA = 2;
+const DATA_VERDICT = 2;
+const VERDICT_CHAIN = 2;
 
 const NFGENMSG_BYTES = 4;
 const COMMENT_MAX_BYTES = 128;
@@ -144,16 +149,49 @@ export interface RuleView {
   readonly handle: number;
   /** "" for none. */
   readonly comment: string;
+  /** The chain that it jumps or goes to; "" for none. */
+  readonly leadsTo: string;
 }
 
 export function readRule({ view, start, end }: Message): RuleView {
-  const rule = { handle: 0, comment: "" };
+  const rule = { handle: 0, comment: "", leadsTo: "" };
   eachAttribute(view, start + NFGENMSG_BYTES, end, (type, from, to) => {
     if (type === RULE_HANDLE && to - from >= 8)
       rule.handle = view.getUint32(from, false) * 2 ** 32 + view.getUint32(from + 4, false);
     else if (type === RULE_USERDATA) rule.comment = readComment(readBytes(view, from, to));
+    else if (type === RULE_EXPRESSIONS) rule.leadsTo = readVerdictChain(view, from, to);
   });
   return rule;
+}
+
+/** Of the last expression that names a chain. */
+function readVerdictChain(view: DataView, start: number, end: number): string {
+  let chain = "";
+  eachAttribute(view, start, end, (_, element, elementEnd) => {
+    let name = "";
+    eachAttribute(view, element, elementEnd, (type, from, to) => {
+      if (type === EXPRESSION_NAME) name = readText(view, from, to);
+      if (type !== EXPRESSION_DATA || name !== "immediate") return;
+      const path = [IMMEDIATE_DATA, DATA_VERDICT, VERDICT_CHAIN];
+      const found = findNested(view, from, to, path);
+      if (found !== undefined) chain = readText(view, ...found);
+    });
+  });
+  return chain;
+}
+
+function findNested(
+  view: DataView,
+  start: number,
+  end: number,
+  [wanted, ...deeper]: readonly number[],
+): [number, number] | undefined {
+  if (wanted === undefined) return [start, end];
+  let found: [number, number] | undefined;
+  eachAttribute(view, start, end, (type, from, to) => {
+    if (type === wanted) found = findNested(view, from, to, deeper);
+  });
+  return found;
 }
 
 /** User data is a list of (type, length, value); type 0 is a text with its nul. */

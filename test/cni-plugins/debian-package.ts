@@ -1,0 +1,36 @@
+/** Programs out of Debian packages, unpacked beside each other and never installed. */
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { cacheDirectory } from "../bench/peers.ts";
+
+const run = promisify(execFile);
+
+/** Those of the release that the plugins of version 1.1.1 are in. */
+const ARCHIVE = "bookworm";
+
+/** The folder in which the packages are unpacked; undefined where they can't be had. Cached outside the tree. */
+export async function unpackDebian(packages: readonly string[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const directory = path.join(cacheDirectory(env), `debian-${ARCHIVE}-${packages.join("-")}`);
+  if (existsSync(directory)) return directory;
+  await mkdir(path.dirname(directory), { recursive: true });
+  const temporary = await mkdtemp(`${directory}.`);
+  try {
+    const wanted = packages.map((name) => `${name}/${ARCHIVE}`);
+    await run("apt-get", ["download", ...wanted], { cwd: temporary, env });
+    const root = path.join(temporary, "root");
+    for (const file of await readdir(temporary)) await run("dpkg", ["-x", path.join(temporary, file), root]);
+    // Somebody else may have been faster; theirs is the same.
+    await rename(root, directory).catch((error: unknown) => {
+      if (!existsSync(directory)) throw error;
+    });
+    return directory;
+  } catch {
+    return undefined;
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
