@@ -20,7 +20,7 @@ import { attachedInterfaces, LINKS_DIRECTORY } from "./attachments.ts";
 import { passOnChange } from "./directory-watch.ts";
 import { Installer, shippedPlugins } from "./installer.ts";
 import { installerMetrics } from "./installer-metrics.ts";
-import { AGENT_DIRECTORY, NETNS_DIRECTORY, runNodeAgent } from "./node-agent.ts";
+import { AGENT_DIRECTORY, NETNS_DIRECTORY, RESULT_DIRECTORY, runNodeAgent } from "./node-agent.ts";
 import { removePlugins } from "./removal.ts";
 
 const EXECUTABLES = ["bridge", "tuning"] as const;
@@ -56,6 +56,7 @@ await runProcess({
     const agent = {
       directory: AGENT_DIRECTORY,
       netnsDirectory: NETNS_DIRECTORY,
+      resultDirectory: RESULT_DIRECTORY,
       pluginDirectory,
       plugins: plugins.map(({ executable }) => executable),
       cniPath: directory,

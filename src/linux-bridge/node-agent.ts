@@ -22,9 +22,13 @@ const REPORT_SOCKET = "reports";
 
 export const NETNS_DIRECTORY = "/run/netns";
 
+/** Where libcni, and with it every runtime and multus, keeps what ADDs answered. */
+export const RESULT_DIRECTORY = "/var/lib/cni/results";
+
 export interface NodeAgentOptions {
   readonly directory: string;
   readonly netnsDirectory: string;
+  readonly resultDirectory: string;
   readonly pluginDirectory: string;
   readonly plugins: readonly string[];
   readonly cniPath: string;
@@ -35,7 +39,7 @@ export interface NodeAgentOptions {
 
 /** Until the signal aborts. Gives up with a sentence in the log where its directory can't be used. */
 export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
-  const { directory, netnsDirectory, pluginDirectory, plugins, cniPath, clock, log } = options;
+  const { directory, netnsDirectory, resultDirectory, pluginDirectory, plugins, cniPath, clock, log } = options;
   const counted = agentMetrics(options.metrics, LINKS_DIRECTORY);
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -46,6 +50,7 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   const reaper = new Reaper({
     recordDirectory: join(directory, RECORDS),
     netnsDirectory,
+    resultDirectory,
     pluginDirectory,
     plugins,
     cniPath,

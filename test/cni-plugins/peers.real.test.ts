@@ -105,6 +105,8 @@ describe.each(RELEASES)("beside the reference plugins %s", (release) => {
   });
 });
 
+const withoutTable = (shown: string): string => shown.replace(/table bridge nat [^}]*\}\n\}\n/, "");
+
 describe("driven by cnitool", () => {
   it.skipIf(folders["1.9.1"] === undefined)(
     "a list of bridge and tuning is attached, checked, and deleted",
@@ -118,8 +120,9 @@ describe("driven by cnitool", () => {
       const cnitool = (verb: string): Promise<string> =>
         node.shell(`export NETCONFPATH=/run/conf CNI_PATH=${cniPath} CNI_IFNAME=net1
         ${folders["1.9.1"]}/cnitool ${verb} br1-net ${NETNS}`);
-      await node.shell(`mkdir -p /run/conf /var/lib/cni; printf %s '${JSON.stringify(list)}' >/run/conf/10-br1.conflist
-      mount -t tmpfs tmpfs /var/lib/cni`);
+      await node.shell(
+        `mount -t tmpfs tmpfs /var/lib; mkdir -p /run/conf /var/lib/cni; printf %s '${JSON.stringify(list)}' >/run/conf/10-br1.conflist`,
+      );
       const before = await state();
       await cnitool("status");
       expect(JSON.parse(await cnitool("add"))).toMatchObject({
@@ -129,7 +132,36 @@ describe("driven by cnitool", () => {
       await cnitool("check");
       await cnitool("del");
       await cnitool("del");
-      expect((await state()).replace(/table bridge nat [^}]*\}\n\}\n/, "")).toBe(before);
+      expect(withoutTable(await state())).toBe(before);
+    },
+  );
+
+  it.skipIf(folders["1.9.1"] === undefined)(
+    "what the reference attached is reaped when its namespace is gone",
+    async () => {
+      const keys = { bridge: BRIDGE, macspoofchk: true, isGateway: true, ipMasq: true, ipam: HOST_LOCAL };
+      const plugins = [
+        { type: "bridge", ...keys },
+        { type: "tuning", mtu: 1400 },
+      ];
+      const list = { cniVersion: "1.0.0", name: "br1-net", plugins };
+      await node.shell(`mount -t tmpfs tmpfs /var/lib; mkdir -p /run/conf /var/lib/cni
+      printf %s '${JSON.stringify(list)}' >/run/conf/10-br1.conflist`);
+      const cnitool = (verb: string): Promise<string> =>
+        node.shell(`export PATH=${iptables}:$PATH NETCONFPATH=/run/conf CNI_PATH=${folders["1.9.1"]} CNI_IFNAME=net1
+        ${folders["1.9.1"]}/cnitool ${verb} br1-net ${NETNS}`);
+      await cnitool("add");
+      await cnitool("del");
+      await node.forgetNetns();
+      const before = await state();
+      await node.nameNetns();
+      await cnitool("add");
+      // Only then is the node's end of the pair gone too, as with the namespace itself.
+      await node.container.ip("link", "delete", "net1");
+      await node.forgetNetns();
+      expect(await state()).not.toBe(before);
+      expect(await node.reap()).toBe(0);
+      expect(await state()).toBe(before);
     },
   );
 });

@@ -21,7 +21,7 @@ const OWN_NODE = [
   ...[
     "sh",
     "-c",
-    'mount -t tmpfs tmpfs /run && mkdir /run/netns && mount -t tmpfs tmpfs /sys/class/net && exec "$@"',
+    'mount -t tmpfs tmpfs /run && mkdir /run/netns && mount -t tmpfs tmpfs /sys/class/net && mount -t tmpfs tmpfs /var/lib && exec "$@"',
     "sh",
   ],
 ];

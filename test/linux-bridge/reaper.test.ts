@@ -9,9 +9,11 @@ import { Reaper } from "../../src/linux-bridge/reaper.ts";
 const GRACE_MS = 1000;
 const RECORD = { plugin: "bridge", network: "net", containerId: "c1", ifname: "net1", netns: "/run/netns/pod" };
 const CONFIG = '{"cniVersion":"1.0.0"}';
+const CACHED_GRACE_MS = 60_000;
 
 let root: string;
 let records: string;
+let results: string;
 let netns: string;
 let plugins: string;
 let nowMs: number;
@@ -20,7 +22,8 @@ let outcomes: string[];
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "reaper-"));
   [records, netns, plugins] = [join(root, "records"), join(root, "netns"), join(root, "plugins")];
-  for (const directory of [records, netns, plugins]) await mkdir(directory);
+  results = join(root, "results");
+  for (const directory of [records, results, netns, plugins]) await mkdir(directory);
   await plugin('cat > "$CNI_PATH/stdin"; env > "$CNI_PATH/env"; rm -f "$CNI_PATH"/../records/c1~net1~bridge.json');
   nowMs = 0;
   outcomes = [];
@@ -38,6 +41,7 @@ function reaper(): Reaper {
   return new Reaper({
     recordDirectory: records,
     netnsDirectory: netns,
+    resultDirectory: results,
     pluginDirectory: plugins,
     plugins: ["bridge"],
     cniPath: plugins,
@@ -45,6 +49,7 @@ function reaper(): Reaper {
     clock: { ...systemClock, monotonicMs: () => nowMs },
     log: silentLog,
     graceMs: GRACE_MS,
+    cachedGraceMs: CACHED_GRACE_MS,
   });
 }
 
@@ -137,6 +142,42 @@ describe("the reaper", () => {
     await utimes(join(records, file), longAgo, longAgo);
     await reaper().pass();
     expect(await readdir(records)).toEqual([]);
+  });
+
+  it("takes the runtime's cached result for what another plugin of the name attached, after a longer while", async () => {
+    const config = Buffer.from(JSON.stringify({ ...JSON.parse(CONFIG), type: "cnv-bridge", name: "net" }));
+    const result = { interfaces: [{ name: "net1", sandbox: RECORD.netns }] };
+    const cached = { kind: "cniCacheV1", containerId: "c1", ifName: "net1", networkName: "net", result };
+    await writeFile(join(results, "net-c1-net1"), JSON.stringify({ ...cached, config: config.toString("base64") }));
+    const one = reaper();
+    await reap(one);
+    expect(outcomes).toEqual([]);
+    nowMs += CACHED_GRACE_MS;
+    await one.pass();
+    expect(outcomes).toEqual(["success"]);
+    expect(await readFile(join(plugins, "stdin"), "utf8")).toBe(config.toString());
+    nowMs += CACHED_GRACE_MS;
+    await one.pass();
+    expect([outcomes, await readdir(results)]).toEqual([["success"], ["net-c1-net1"]]);
+  });
+
+  it("leaves a cached result alone while there is a record of the same, or its namespace", async () => {
+    const config = Buffer.from('{"type":"bridge"}').toString("base64");
+    const cached = { kind: "cniCacheV1", containerId: "c1", ifName: "net1", networkName: "net", config };
+    await writeFile(join(results, "net-c1-net1"), JSON.stringify({ ...cached, netns: RECORD.netns }));
+    await record({ netns: "/proc/1/ns/net" });
+    const one = reaper();
+    for (const ms of [0, CACHED_GRACE_MS, CACHED_GRACE_MS]) {
+      nowMs += ms;
+      await one.pass();
+    }
+    await rm(join(records, "c1~net1~bridge.json"));
+    await writeFile(join(netns, "pod"), "");
+    for (const ms of [CACHED_GRACE_MS, CACHED_GRACE_MS]) {
+      nowMs += ms;
+      await one.pass();
+    }
+    expect(outcomes).toEqual([]);
   });
 
   it("has nothing to do where no plugin ever ran", async () => {

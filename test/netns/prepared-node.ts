@@ -88,6 +88,8 @@ export class PreparedNode implements AsyncDisposable {
       const reaper = new Reaper({
         recordDirectory: `${seen}/cni/cluster-network-addons/attachments`,
         netnsDirectory: `${seen}/netns`,
+        resultDirectory: `/proc/${this.node.pid}/root/var/lib/cni/results`,
+        cachedGraceMs: 0,
         pluginDirectory: scratch,
         plugins: ["bridge", "tuning"],
         cniPath: await buildPeers(process.env),
