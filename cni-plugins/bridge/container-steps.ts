@@ -1,7 +1,7 @@
 /** Steps of an ADD with IPAM that concern the container's addresses. */
 
 import { addAddress, dumpAddresses, readAddress } from "../netlink/address.ts";
-import { ENOBUFS, ENOENT } from "../netlink/errno.ts";
+import { ENOENT } from "../netlink/errno.ts";
 import { setLinkUp } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { addRoute } from "../netlink/route.ts";
@@ -109,7 +109,7 @@ function awaitUsable(state: AddState, index: number): void {
       const rest = deadline - call.host.monotonicMs();
       if (rest <= 0) throw unusable(state.attachment.ifname, `is not usable after ${ADDRESS_TIMEOUT_MS} ms`);
       call.host.poll([events.fd], Math.ceil(rest));
-      drain(events);
+      events.dropEvents();
     }
   } finally {
     events.close();
@@ -128,15 +128,6 @@ function isTentative(container: NetlinkSocket, index: number, ifname: string): b
 
 function unusable(ifname: string, what: string): CniError {
   return new CniError(ADDRESS_UNUSABLE, `an IPv6 address of interface ${ifname} can't be used: ${what}`);
-}
-
-/** What the events say does not matter, only that something changed. */
-function drain(events: NetlinkSocket): void {
-  try {
-    while (events.receiveEvents().length > 0);
-  } catch (error) {
-    if (errnoOf(error) !== ENOBUFS) throw error;
-  }
 }
 
 export const addressSteps: readonly Step<AddState>[] = [askIpam, tuneContainer, addAddresses];

@@ -2,9 +2,9 @@
 
 import { OWN_NETNS } from "../host/host.ts";
 import { createVethPair, setBridgePort } from "../netlink/bridge.ts";
-import { EEXIST, ENOBUFS } from "../netlink/errno.ts";
+import { EEXIST } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
-import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
 import { CniError, INTERFACE_EXISTS, PORT_NOT_UP, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
 import type { Step } from "../protocol/steps.ts";
@@ -133,7 +133,7 @@ export const awaitPortUp: Step<AddState> = {
         const rest = deadline - host.monotonicMs();
         if (rest <= 0) throw portNotUp(port.name);
         host.poll([events.fd], Math.ceil(rest));
-        drain(events);
+        events.dropEvents();
       }
     } finally {
       events.close();
@@ -143,15 +143,6 @@ export const awaitPortUp: Step<AddState> = {
 
 function currentState(state: AddState, port: Link): number {
   return requireLink(state.node, port.index).operState;
-}
-
-/** What the events say does not matter, only that something changed. */
-function drain(events: NetlinkSocket): void {
-  try {
-    while (events.receiveEvents().length > 0);
-  } catch (error) {
-    if (errnoOf(error) !== ENOBUFS) throw error;
-  }
 }
 
 function portNotUp(name: string): CniError {

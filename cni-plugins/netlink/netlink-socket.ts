@@ -1,6 +1,6 @@
 /** A netlink socket over the host's calls: sends a batch, gives each request's answer. */
 
-import { describeErrno, EAGAIN } from "./errno.ts";
+import { describeErrno, EAGAIN, ENOBUFS } from "./errno.ts";
 import { MessageBatch } from "./message-batch.ts";
 import { type Message, readAcknowledgement, readMessages } from "./message-reader.ts";
 import { NETLINK_ROUTE, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR } from "./rtnetlink.ts";
@@ -120,6 +120,15 @@ export class NetlinkSocket {
     } catch (error) {
       if (errnoOf(error) === EAGAIN) return [];
       throw error;
+    }
+  }
+
+  /** For who wants to know only that something changed. */
+  dropEvents(): void {
+    try {
+      while (this.receiveEvents().length > 0);
+    } catch (error) {
+      if (errnoOf(error) !== ENOBUFS) throw error;
     }
   }
 

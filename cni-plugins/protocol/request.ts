@@ -30,7 +30,6 @@ export interface Request {
   readonly config: ConfigObject;
   /** The configuration as it came, for delegates. */
   readonly stdin: string;
-  /** The configuration as it came, for delegates. */
 }
 
 interface CommandRule {
