@@ -4,9 +4,10 @@
  */
 
 import type { KubernetesListObject, KubernetesObject } from "@kubernetes/client-node";
+import type { ReflectorRules } from "../../src/kube/informer/reflector.ts";
 
 export interface SubjectStart {
-  readonly side: "ours" | "ours-pages" | "peer";
+  readonly side: "ours" | "ours-pages" | "ours-stream" | "peer";
   readonly kubeconfig: string;
   /** The same, for a client that needs no kubeconfig: as in a pod. */
   readonly server: string;
@@ -40,16 +41,18 @@ const GROUP = "macpool.network.kubevirt.io";
 const VERSION = "v1alpha1";
 const PLURAL = "macclaims";
 
+const RULES = { ours: {}, "ours-pages": { wholeList: false }, "ours-stream": { watchList: true } };
+
 let events = 0;
 
-async function ours({ server, tls }: SubjectStart, watchList: boolean): Promise<Subject> {
+async function ours({ server, tls }: SubjectStart, rules: Partial<ReflectorRules>): Promise<Subject> {
   const { KubeClient } = await import("../../src/kube/client/client.ts");
   const { Informer } = await import("../../src/kube/informer/informer.ts");
   const { CLAIMS } = await import("./kube-claims.ts");
   const current = { tls, headers: {} };
   const credentials = { server, namespace: undefined, source: "bench", current: async () => current, refresh() {} };
   const client = new KubeClient({ credentials });
-  const informer = new Informer({ client, resource: CLAIMS, rules: { watchList } });
+  const informer = new Informer({ client, resource: CLAIMS, rules });
   const count = () => {
     events++;
   };
@@ -102,7 +105,7 @@ async function heapMb(): Promise<number> {
 
 async function sync(start: SubjectStart): Promise<[Synced, Subject]> {
   const subject =
-    start.side === "peer" ? await peer(start.kubeconfig, start.claims) : await ours(start, start.side === "ours");
+    start.side === "peer" ? await peer(start.kubeconfig, start.claims) : await ours(start, RULES[start.side]);
   const heapBeforeMb = await heapMb();
   const [startedMs, startedCpuMs] = [performance.now(), cpuMs()];
   await subject.start();

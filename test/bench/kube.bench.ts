@@ -28,6 +28,7 @@ type Side = SubjectStart["side"];
 interface Setup {
   readonly context: BenchContext;
   readonly client: KubeClient;
+  readonly etcdUrl: string;
   readonly connection: Pick<SubjectStart, "kubeconfig" | "server" | "tls">;
   readonly claims: number;
   readonly rounds: number;
@@ -46,6 +47,7 @@ export const bench: Bench = {
     const setup: Setup = {
       context,
       client,
+      etcdUrl: controlPlane.etcdUrl,
       connection: { kubeconfig: controlPlane.kubeconfig, server: controlPlane.url, tls: await tlsOf(credentials) },
       claims: number("KUBE_BENCH_CLAIMS", 100_000),
       rounds: number("KUBE_BENCH_ROUNDS", 3),
@@ -69,7 +71,7 @@ async function tlsOf(credentials: Credentials): Promise<SubjectStart["tls"]> {
   return { ca: String(ca), cert: String(cert), key: String(key) };
 }
 
-async function prepare({ client, claims, context }: Setup): Promise<void> {
+async function prepare({ client, claims, context, etcdUrl }: Setup): Promise<void> {
   await client.create(RESOURCES.crds, MAC_CLAIM_CRD as never);
   const deadlineMs = performance.now() + CREATE_DEADLINE_MS;
   while ((await client.raw("GET", "/apis/macpool.network.kubevirt.io/v1alpha1/macclaims?limit=1")).status !== 200) {
@@ -77,15 +79,15 @@ async function prepare({ client, claims, context }: Setup): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   context.log(`creating ${claims} MACClaims`);
-  await fill(client, claims, (done) => context.log(`  ${done}`));
+  await fill(client, etcdUrl, claims);
   const [first] = (await client.page(CLAIMS, { limit: 1 })).items;
   context.log(`one claim has ${JSON.stringify(first).length} bytes`);
 }
 
 async function measureSync(setup: Setup): Promise<BenchRow[]> {
-  const samples: Record<Side, Synced[]> = { ours: [], "ours-pages": [], peer: [] };
+  const samples: Record<Side, Synced[]> = { ours: [], "ours-pages": [], "ours-stream": [], peer: [] };
   for (let round = 0; round < setup.rounds; round++) {
-    for (const side of ["ours", "peer", "ours-pages"] as const) {
+    for (const side of ["ours", "peer", "ours-pages", "ours-stream"] as const) {
       const [child, synced] = await start(setup, side);
       child.disconnect();
       samples[side].push(synced);
@@ -103,11 +105,13 @@ async function measureSync(setup: Setup): Promise<BenchRow[]> {
   return [
     compare(`${setup.claims} claims: time to synced`, "ms", "ms", 0.7),
     compare("  the same by pages", "ms", "ms", null, "ours-pages"),
+    compare("  the same by WatchList", "ms", "ms", null, "ours-stream"),
     compare("  CPU time of it", "ms", "cpuMs", null),
     compare("  heap after GC", "MB", "heapMb", 0.7),
     compare("  heap before the first request", "MB", "heapBeforeMb", null),
     compare("  largest resident set", "MB", "peakRssMb", null),
     compare("  largest resident set by pages", "MB", "peakRssMb", null, "ours-pages"),
+    compare("  largest resident set by WatchList", "MB", "peakRssMb", null, "ours-stream"),
   ];
 }
 

@@ -3,10 +3,11 @@ import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type ApiError, apiErrorFrom, ConnectionError } from "./api-error.ts";
 import { type ClientMetrics, clientMetrics, NO_METRICS } from "./client-metrics.ts";
-import { decompressed } from "./content-encoding.ts";
+import { decompress, decompressed } from "./content-encoding.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadline } from "./deadline.ts";
 import { InFlight } from "./in-flight.ts";
+import { nameOf } from "./paths.ts";
 import { type Attempts, retryDecision } from "./retry.ts";
 import { Transport, type TransportResponse } from "./transport.ts";
 
@@ -36,8 +37,6 @@ export interface ApiCallerOptions {
   readonly maxInFlight?: number;
   /** A watch that is silent for so long is broken: the API server sends a bookmark each minute. */
   readonly watchSilenceMs?: number;
-  /** Ask for compressed answers. Costs both sides time: for API servers behind slow networks. */
-  readonly compress?: boolean;
   readonly metrics?: Registry;
 }
 
@@ -46,6 +45,9 @@ export const DEFAULT_MAX_IN_FLIGHT = 64;
 export const DEFAULT_WATCH_SILENCE_MS = 150_000;
 /** Longest answer held in memory: a page of 500 objects is some MB. */
 export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+
+/** Of a long answer that is read as it comes: each costs a turn of the event loop. */
+const PIECE_BYTES = 32 * 1024;
 
 /** Calls with deadline, bounded concurrency and the repetitions of `retry.ts`; below it is the bare transport. */
 export class ApiCaller {
@@ -65,7 +67,6 @@ export class ApiCaller {
     this.#headers = {
       accept: "application/json",
       "user-agent": options.userAgent ?? "kube-client",
-      ...(options.compress && { "accept-encoding": "gzip" }),
     };
     this.#metrics = options.metrics
       ? clientMetrics(options.metrics, new URL(options.credentials.server).host)
@@ -104,19 +105,20 @@ export class ApiCaller {
     }
   }
 
-  /** Opens a watch. Throws what the server refuses it with; a 401 is tried once more with fresh credentials. */
-  async stream(call: Call): Promise<TransportResponse> {
+  /** Opens a watch, or what else is read as it comes. Throws what the server refuses it with; a 401 is tried once more with fresh credentials. */
+  async stream(call: Call, verb: "WATCH" | "GET" = "WATCH"): Promise<AsyncIterable<Buffer>> {
     for (let attempt = 0; ; attempt++) {
-      const response = await this.#send(call, "WATCH", call.signal, this.#watchSilenceMs);
+      const response = await this.#send(call, verb, call.signal, this.#watchSilenceMs);
       if (response.status === 200) {
-        return response;
+        const body = verb === "WATCH" ? response.body : response.body.inPieces(PIECE_BYTES);
+        return decompressed(body, response.headers["content-encoding"], nameOf(call));
       }
-      const answer = await readAnswer(response);
+      const answer = await readAnswer(response, nameOf(call));
       if (answer.status !== 401 || attempt > 0) {
         throw refusal(call, answer);
       }
       this.#credentials.refresh();
-      this.#metrics.repeated("WATCH", 401);
+      this.#metrics.repeated(verb, 401);
     }
   }
 
@@ -160,7 +162,7 @@ export class ApiCaller {
 
   async #once(call: Call, signal: AbortSignal): Promise<{ answer?: Answer; error?: unknown }> {
     try {
-      return { answer: await readAnswer(await this.#send(call, call.method, signal, 0)) };
+      return { answer: await readAnswer(await this.#send(call, call.method, signal, 0), nameOf(call)) };
     } catch (error) {
       return { error };
     }
@@ -173,7 +175,7 @@ export class ApiCaller {
     try {
       const response = await this.#transport.send({ method, path, headers, body, signal, idleTimeoutMs });
       this.#metrics.answered(verb, response.status, this.#clock.monotonicMs() - startedMs);
-      return decompressed(response, `${method} ${path}`);
+      return response;
     } catch (error) {
       this.#metrics.answered(verb, "<error>", this.#clock.monotonicMs() - startedMs);
       throw error;
@@ -187,21 +189,13 @@ export function refusal(call: Call, answer: Answer): ApiError {
     status: answer.status,
     body: answer.body.toString("utf8"),
     retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-    request: `${call.method} ${call.path}`,
+    request: nameOf(call),
   });
 }
 
-async function readAnswer(response: TransportResponse): Promise<Answer> {
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body) {
-    chunks.push(chunk);
-    sizeBytes += chunk.length;
-    if (sizeBytes > MAX_ANSWER_BYTES) {
-      throw new ConnectionError(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`, { written: true });
-    }
-  }
-  const [first] = chunks;
-  const body = chunks.length === 1 && first ? first : Buffer.concat(chunks, sizeBytes);
-  return { status: response.status, headers: response.headers, body };
+async function readAnswer(response: TransportResponse, request: string): Promise<Answer> {
+  const { status, headers } = response;
+  const received = await response.body.all(MAX_ANSWER_BYTES);
+  const body = await decompress(received, headers["content-encoding"], { request, maxBytes: MAX_ANSWER_BYTES });
+  return { status, headers, body };
 }

@@ -18,11 +18,12 @@ import type {
   WatchOptions,
   WriteOptions,
 } from "./call-options.ts";
-import { bodyOf, type Query, requireName, resourcePath, withQuery } from "./paths.ts";
+import { COMPRESSED } from "./content-encoding.ts";
+import { guessContinue, readPage, readPageAsItComes } from "./list-page.ts";
+import { bodyOf, nameOf, type Query, requireName, resourcePath, withQuery } from "./paths.ts";
 import { selectQuery, watchQuery, writeQuery } from "./query.ts";
-import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from "./resource.ts";
+import type { KubeObject, ObjectRef, Resource } from "./resource.ts";
 import { parseJson, WatchDecoder } from "./watch-decoder.ts";
-import { LIST_DEPTH, withoutManagedFields } from "./without-managed-fields.ts";
 
 export type {
   CallOptions,
@@ -87,24 +88,33 @@ export class KubeClient {
     } while (next);
   }
 
-  /** One page: the first, or the one a continue token stands for. */
-  async page<T extends KubeObject>(resource: Resource<T>, options: ListOptions, next?: string): Promise<Page<T>> {
+  /**
+   * One page: the first, or the one a continue token stands for. `onContinue` is told what is probably the next token
+   * before the page is parsed, so that the server can be at work meanwhile.
+   */
+  async page<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions,
+    next?: string,
+    onContinue?: (token: string) => void,
+  ): Promise<Page<T>> {
     const query = {
       ...selectQuery(options),
       limit: options.limit ?? PAGE_SIZE,
       ...(next ? { continue: next } : { resourceVersion: options.resourceVersion }),
     };
     const path = resourcePath(resource, { namespace: options.namespace }, query);
-    const call = { method: "GET", path, ...budget(options, LIST_TIMEOUT_MS) };
-    const list = await this.#json<ListObject<T>>(call, options.managedFields === false ? LIST_DEPTH : undefined);
-    const apiVersion = apiVersionOf(resource);
-    const items = list.items ?? [];
-    for (const item of items as { apiVersion?: string; kind?: string }[]) {
-      item.apiVersion ??= apiVersion;
-      item.kind ??= resource.kind;
+    const call = { method: "GET", path, headers: COMPRESSED, ...budget(options, LIST_TIMEOUT_MS) };
+    const reading = { request: nameOf(call), managedFields: options.managedFields ?? true };
+    if (options.asItComes) {
+      return readPageAsItComes(resource, await this.#caller.stream(call, "GET"), reading);
     }
-    const { resourceVersion = "", continue: token } = list.metadata ?? {};
-    return token ? { items, resourceVersion, continue: token } : { items, resourceVersion };
+    const { body } = await this.#answer(call);
+    const token = onContinue && guessContinue(body);
+    if (token) {
+      onContinue(token);
+    }
+    return readPage(resource, body, reading);
   }
 
   /** Ends when the server ends it; throws when it is refused, breaks, is silent for too long, or is not JSON. */
@@ -123,9 +133,9 @@ export class KubeClient {
     options: WatchOptions & { readonly signal: AbortSignal },
   ): AsyncGenerator<WatchEvent<T>[], void> {
     const path = resourcePath(resource, { namespace: options.namespace }, watchQuery(options));
-    const response = await this.#caller.stream({ method: "GET", path, signal: options.signal });
+    const body = await this.#caller.stream({ method: "GET", path, signal: options.signal });
     const decoder = new WatchDecoder<T>(`GET ${path}`, options.managedFields ?? true);
-    for await (const chunk of response.body) {
+    for await (const chunk of body) {
       const { events, error } = decoder.decode(chunk);
       if (events.length > 0) {
         yield events;
@@ -164,7 +174,7 @@ export class KubeClient {
     object: NoInfer<T>,
     options: WriteOptions = {},
   ): Promise<T> {
-    const target = { ...nameOf(resource, object), subresource: options.subresource };
+    const target = { ...refOf(resource, object), subresource: options.subresource };
     return this.#write("PUT", resource, target, JSON_BODY, bodyOf(resource, object), writeQuery(options), options);
   }
 
@@ -187,7 +197,7 @@ export class KubeClient {
     object: NoInfer<T>,
     options: WriteOptions & { readonly fieldManager: string; readonly force?: boolean | undefined },
   ): Promise<T> {
-    const target = { ...nameOf(resource, object), subresource: options.subresource };
+    const target = { ...refOf(resource, object), subresource: options.subresource };
     const query = { ...writeQuery(options), force: options.force };
     const headers = { "content-type": "application/apply-patch+yaml" };
     return this.#write("PATCH", resource, target, headers, bodyOf(resource, object), query, options);
@@ -264,27 +274,24 @@ export class KubeClient {
     return this.#json({ method, path: resourcePath(resource, target, query), headers, body, ...budget(options) });
   }
 
-  /** `without`: where managedFields are to be cut out, see `withoutManagedFields`. */
-  async #json<A>(call: Call, without?: number): Promise<A> {
+  async #json<A>(call: Call): Promise<A> {
+    return parseJson<A>((await this.#answer(call)).body, nameOf(call));
+  }
+
+  async #answer(call: Call): Promise<Answer> {
     const answer = await this.#caller.call(call);
     if (answer.status >= 400) {
       throw refusal(call, answer);
     }
-    const { body } = answer;
-    return parseJson<A>(without ? withoutManagedFields(body, without) : body, `${call.method} ${call.path}`);
+    return answer;
   }
-}
-
-interface ListObject<T> {
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items?: T[] | null;
 }
 
 function budget(options: CallOptions, timeoutMs?: number): Pick<Call, "signal" | "timeoutMs"> {
   return { signal: options.signal, timeoutMs: options.timeoutMs ?? timeoutMs };
 }
 
-function nameOf(resource: Resource, object: KubeObject): { name: string; namespace: string | undefined } {
+function refOf(resource: Resource, object: KubeObject): { name: string; namespace: string | undefined } {
   const { name, namespace } = object.metadata;
   if (!name) {
     throw new Error(`A ${resource.kind} to be written needs metadata.name.`);

@@ -1,30 +1,75 @@
-import { createGunzip } from "node:zlib";
+import { promisify } from "node:util";
+import { createGunzip, gunzip } from "node:zlib";
 import { ConnectionError } from "./api-error.ts";
 import type { TransportResponse } from "./transport.ts";
 
+const GZIP = "gzip";
+/** Where a gzip file says its original length. */
+const LENGTH_BYTES = 4;
+const MIN_OUTPUT_BYTES = 64;
+/** Of a stream, decompressed at once. */
+const OUTPUT_BYTES = 256 * 1024;
+
+/** Asks for a compressed answer. The API server compresses from 128 KiB on. */
+export const COMPRESSED = { "accept-encoding": GZIP } as const;
+
+/** The whole body, decompressed beside the main thread and in one piece. */
+export async function decompress(
+  body: Buffer,
+  encoding: TransportResponse["headers"][string],
+  { request, maxBytes }: { readonly request: string; readonly maxBytes: number },
+): Promise<Buffer> {
+  if (isPlain(encoding)) {
+    return body;
+  }
+  if (encoding !== GZIP) {
+    throw unknown(String(encoding), request);
+  }
+  const length = body.length < LENGTH_BYTES ? 0 : body.readUInt32LE(body.length - LENGTH_BYTES);
+  // Said by the server: a lie must not make us allocate more than is allowed.
+  const chunkSize = Math.min(Math.max(length, MIN_OUTPUT_BYTES), maxBytes);
+  try {
+    return await gunzipped(body, { chunkSize, maxOutputLength: maxBytes });
+  } catch (cause) {
+    const why =
+      (cause as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE" ? `longer than ${maxBytes} bytes` : "damaged";
+    throw new ConnectionError(`${request}: the compressed answer is ${why}`, { written: true, cause });
+  }
+}
+
+const gunzipped = promisify<Buffer, { chunkSize: number; maxOutputLength: number }, Buffer>(gunzip);
+
+const isPlain = (encoding: unknown): boolean => encoding === undefined || encoding === "identity";
+
+function unknown(encoding: string, request: string): ConnectionError {
+  return new ConnectionError(`${request}: the answer is encoded as ${encoding}, which nobody asked for`, {
+    written: true,
+  });
+}
+
 /**
- * The answer with its body decompressed. The API server compresses only what asks for it and never watches, but proxies
- * in between have been seen to compress anything.
+ * The body of a watch or a long list, decompressed as it comes. The API server never compresses watches, but proxies in
+ * between have been seen to compress anything.
  */
-export function decompressed(response: TransportResponse, request: string): TransportResponse {
-  const encoding = response.headers["content-encoding"];
-  if (encoding === undefined || encoding === "identity") {
-    return response;
+export function decompressed(
+  body: AsyncIterable<Buffer>,
+  encoding: TransportResponse["headers"][string],
+  request: string,
+): AsyncIterable<Buffer> {
+  if (isPlain(encoding)) {
+    return body;
   }
-  if (encoding !== "gzip") {
-    return { ...response, body: unknownEncoding(response.body, String(encoding), request) };
-  }
-  return { ...response, body: gunzipped(response.body, request) };
+  return encoding === GZIP ? gunzippedStream(body, request) : unknownEncoding(body, String(encoding), request);
 }
 
 /** What can be decompressed so far comes out at once, so an event is not held back until the next one. */
-async function* gunzipped(chunks: AsyncIterable<Buffer>, request: string): AsyncGenerator<Buffer, void> {
-  const gunzip = createGunzip();
+async function* gunzippedStream(chunks: AsyncIterable<Buffer>, request: string): AsyncGenerator<Buffer, void> {
+  const stream = createGunzip({ chunkSize: OUTPUT_BYTES });
   const source = chunks[Symbol.asyncIterator]();
-  const feeding = feed(source, gunzip);
-  feeding.catch((error) => gunzip.destroy(error));
+  const feeding = feed(source, stream);
+  feeding.catch((error) => stream.destroy(error));
   try {
-    for await (const chunk of gunzip) {
+    for await (const chunk of stream) {
       yield chunk as Buffer;
     }
     await feeding;
@@ -32,7 +77,7 @@ async function* gunzipped(chunks: AsyncIterable<Buffer>, request: string): Async
     const ours = cause instanceof ConnectionError || !String((cause as { code?: unknown }).code).startsWith("Z_");
     throw ours ? cause : new ConnectionError(`${request}: the compressed answer is damaged`, { written: true, cause });
   } finally {
-    gunzip.destroy();
+    stream.destroy();
     await source.return?.();
   }
 }
@@ -63,7 +108,5 @@ async function* unknownEncoding(
   for await (const _ of chunks) {
     break;
   }
-  throw new ConnectionError(`${request}: the answer is encoded as ${encoding}, which nobody asked for`, {
-    written: true,
-  });
+  throw unknown(encoding, request);
 }

@@ -76,3 +76,7 @@ function segment(resource: Resource, what: string, value: string): string {
   }
   return encodeURIComponent(value);
 }
+
+/** What a call is in messages. */
+export const nameOf = ({ method, path }: { readonly method: string; readonly path: string }): string =>
+  `${method} ${path}`;

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { ConnectionError } from "./api-error.ts";
-import type { TransportResponse } from "./transport.ts";
+import type { ResponseBody, TransportResponse } from "./transport.ts";
 
 /** Above this much unread data the socket is paused until the reader has caught up. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
@@ -9,7 +9,7 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
  * Turns undici's callbacks into a promise of the headers and an async iterable of the body. A dispatch handler rather
  * than a `Readable`: one object a request, no stream machinery.
  */
-export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator<Buffer>, AsyncIterable<Buffer> {
+export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator<Buffer>, ResponseBody {
   readonly response: Promise<TransportResponse>;
   readonly #name: string;
   readonly #signal: AbortSignal | undefined;
@@ -18,6 +18,9 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   #controller: Dispatcher.DispatchController | undefined;
   #chunks: Buffer[] = [];
   #unreadBytes = 0;
+  /** Set when the whole body is wanted: no pauses, but an end. */
+  #maxBytes: number | undefined;
+  #pieceBytes = 1;
   #ended = false;
   #error: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
@@ -49,10 +52,16 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#unreadBytes += chunk.length;
+    if (this.#maxBytes !== undefined) {
+      this.#checkLength(this.#maxBytes);
+      return;
+    }
     if (this.#unreadBytes > MAX_UNREAD_BYTES) {
       controller.pause();
     }
-    this.#wake?.();
+    if (this.#unreadBytes >= this.#pieceBytes) {
+      this.#wake?.();
+    }
   }
 
   onResponseEnd(): void {
@@ -73,13 +82,10 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
 
   async next(): Promise<IteratorResult<Buffer, undefined>> {
     for (;;) {
-      const chunk = this.#chunks.shift();
-      if (chunk !== undefined) {
-        this.#unreadBytes -= chunk.length;
-        if (this.#chunks.length === 0) {
-          this.#controller?.resume();
-        }
-        return { done: false, value: chunk };
+      if (this.#unreadBytes >= this.#pieceBytes || (this.#ended && this.#unreadBytes > 0)) {
+        const value = this.#takeUnread();
+        this.#controller?.resume();
+        return { done: false, value };
       }
       if (this.#error) {
         throw this.#error.error;
@@ -87,11 +93,35 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
       if (this.#ended) {
         return { done: true, value: undefined };
       }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = undefined;
+      await this.#news();
     }
+  }
+
+  async all(maxBytes: number): Promise<Buffer> {
+    this.#maxBytes = maxBytes;
+    this.#checkLength(maxBytes);
+    this.#controller?.resume();
+    while (!this.#ended && !this.#error) {
+      await this.#news();
+    }
+    if (this.#error) {
+      throw this.#error.error;
+    }
+    return this.#takeUnread();
+  }
+
+  inPieces(minBytes: number): this {
+    this.#pieceBytes = minBytes;
+    return this;
+  }
+
+  #takeUnread(): Buffer {
+    const chunks = this.#chunks;
+    const [first] = chunks;
+    const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks, this.#unreadBytes);
+    this.#chunks = [];
+    this.#unreadBytes = 0;
+    return bytes;
   }
 
   /** The reader goes away: what is not read yet is not wanted. */
@@ -100,6 +130,19 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
       this.#fail(new ConnectionError(`${this.#name}: left before its end`, { written: true }));
     }
     return { done: true, value: undefined };
+  }
+
+  async #news(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+  }
+
+  #checkLength(maxBytes: number): void {
+    if (this.#unreadBytes > maxBytes) {
+      this.#fail(new ConnectionError(`${this.#name}: the answer is longer than ${maxBytes} bytes`, { written: true }));
+    }
   }
 
   readonly #onAbort = () => this.#fail(this.#signal?.reason);

@@ -18,8 +18,15 @@ export interface TransportRequest {
 export interface TransportResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** To be read to its end, or left by `break`: both give the connection back or close it. */
-  readonly body: AsyncIterable<Buffer>;
+  readonly body: ResponseBody;
+}
+
+/** To be read to its end, or left by `break`: both give the connection back or close it. */
+export interface ResponseBody extends AsyncIterable<Buffer> {
+  /** Everything in one piece: cheaper, because nobody is woken for what is not complete. Throws when it is longer. */
+  all(maxBytes: number): Promise<Buffer>;
+  /** The same body, whose pieces have at least so many bytes but for the last. */
+  inPieces(minBytes: number): AsyncIterable<Buffer>;
 }
 
 export const CONNECT_TIMEOUT_MS = 10_000;

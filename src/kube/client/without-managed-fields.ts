@@ -15,7 +15,8 @@ const CLOSE_OBJECT = 0x7d;
 const METADATA = Buffer.from('"metadata":');
 const MANAGED_FIELDS = Buffer.from('"managedFields":[');
 
-/** Depth of the fields of `object.metadata` in a watch event, of `items[].metadata` in a list. */
+/** Depth of the fields of `metadata` in an object, of `object.metadata` in a watch event, of `items[].metadata` in a list. */
+export const OBJECT_DEPTH = 2;
 export const EVENT_DEPTH = 3;
 export const LIST_DEPTH = 4;
 
@@ -59,6 +60,43 @@ export function withoutManagedFields(json: Buffer, depth: number): Buffer {
   return Buffer.concat(kept);
 }
 
+/** Where an object ends, and between `from` and `to` what to leave out of it. */
+export interface Cut {
+  readonly from: number;
+  readonly to: number;
+  readonly end: number;
+}
+
+/** The object that begins at `start`; undefined when its end is not there. With `whole` nothing is left out. */
+export function cutManagedFields(json: Buffer, start: number, depth: number, whole: boolean): Cut | undefined {
+  let open = 0;
+  let inMetadata = false;
+  let hole: [number, number] | undefined;
+  for (let at = start; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) {
+      if (inMetadata && open === depth && !whole && startsWith(json, at, MANAGED_FIELDS)) {
+        hole = withOneComma(json, at, endOfValue(json, at + MANAGED_FIELDS.length - 1));
+        at = hole[1] - 1;
+      } else {
+        at = endOfString(json, at);
+      }
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      open++;
+      if (open === depth) {
+        inMetadata = byte === OPEN_OBJECT && startsWith(json, at - METADATA.length, METADATA);
+      }
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      open--;
+      if (open === 0) {
+        const [from, to] = hole ?? [at + 1, at + 1];
+        return { from, to, end: at + 1 };
+      }
+    }
+  }
+  return undefined;
+}
+
 function startsWith(json: Buffer, at: number, text: Buffer): boolean {
   if (at < 0 || at + text.length > json.length) {
     return false;
@@ -72,7 +110,7 @@ function startsWith(json: Buffer, at: number, text: Buffer): boolean {
 }
 
 /** Position of the closing quote. */
-function endOfString(json: Buffer, at: number): number {
+export function endOfString(json: Buffer, at: number): number {
   let end = at + 1;
   while (end < json.length && json[end] !== QUOTE) {
     end += json[end] === BACKSLASH ? 2 : 1;

@@ -1,5 +1,5 @@
 import { type ApiError, apiErrorFromEvent } from "../client/api-error.ts";
-import type { KubeClient, SelectOptions, WatchEvent } from "../client/client.ts";
+import type { KubeClient, Page, SelectOptions, WatchEvent } from "../client/client.ts";
 import type { KubeObject, Resource } from "../client/resource.ts";
 import type { Clock } from "../clock.ts";
 import type { InformerMetrics } from "./informer-metrics.ts";
@@ -23,6 +23,10 @@ export class ObjectSource<T extends KubeObject> {
   readonly #options: ObjectSourceOptions<T>;
   readonly #transform: (object: T) => T;
   readonly #what: SelectOptions;
+  /** The page that is being fetched for when it will be asked for. */
+  #ahead: { readonly token: string; readonly page: Promise<Page<T>> } | undefined;
+  /** Continue token of the page that was asked for last. */
+  #wanted: string | undefined;
 
   constructor(options: ObjectSourceOptions<T>) {
     this.#options = options;
@@ -30,16 +34,33 @@ export class ObjectSource<T extends KubeObject> {
     this.#what = { ...options.selection, managedFields: options.transform !== undefined };
   }
 
+  /** While one page is parsed the next is on its way: the server's work and ours go on side by side. */
   async page(effect: Extract<Effect, { type: "list" }>, signal: AbortSignal): Promise<Input<T>> {
-    const { client, resource, metrics, pageSize } = this.#options;
+    const { metrics, pageSize } = this.#options;
     const limit = effect.paged ? pageSize : 0;
-    const page = await client.page(resource, { ...this.#what, limit, signal }, effect.next);
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    this.#wanted = effect.next;
+    const fits = ahead !== undefined && ahead.token === effect.next;
+    const page = await (fits ? ahead.page : this.#fetch(limit, effect.next, signal));
     metrics?.listed();
     const { resourceVersion } = page;
     const items = page.items.map(this.#transform);
     return page.continue
       ? { type: "page", items, resourceVersion, next: page.continue }
       : { type: "page", items, resourceVersion };
+  }
+
+  async #fetch(limit: number, next: string | undefined, signal: AbortSignal): Promise<Page<T>> {
+    const { client, resource } = this.#options;
+    return client.page(resource, { ...this.#what, limit, asItComes: limit === 0, signal }, next, (token) => {
+      // A list that was given up must not go on.
+      if (this.#wanted === next && !signal.aborted) {
+        const page = this.#fetch(limit, token, signal);
+        page.catch(() => {});
+        this.#ahead = { token, page };
+      }
+    });
   }
 
   async *watch(effect: Extract<Effect, { type: "watch" }>, signal: AbortSignal): AsyncGenerator<Input<T>[], void> {

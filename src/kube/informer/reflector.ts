@@ -2,7 +2,7 @@
  * The decisions of an informer, without its I/O: `step(state, input)` gives the next state, what to do to the store and
  * what to do next. The loop in `informer.ts` carries them out; tests play any sequence of answers and faults against it.
  *
- *     list pages -> swap the store -> watch from there -> (ended: watch again; too old: list; broken: wait, go on)
+ *     list       -> swap the store -> watch from there -> (ended: watch again; too old: list; broken: wait, go on)
  *     stream     -> swap the store when its initial events are complete -> the same stream goes on as a watch
  *
  * A stream is a watch with `sendInitialEvents` (WatchList). A server that refuses it or does not understand it is listed.
@@ -20,8 +20,10 @@ export interface ReflectorState<T> {
   readonly synced: boolean;
   /** Failures in a row; a watch that delivers something or lasts ends the row, a mere list does not. */
   readonly failures: number;
-  /** After a continue token expired the next list is asked for in one piece. */
+  /** After a continue token expired the next list is asked for in one piece, whatever the rules. */
   readonly paged: boolean;
+  /** The last list was refused or broke: what is smaller may get through. */
+  readonly listBroke: boolean;
   /** False once the server has shown that it has no WatchList. */
   readonly streams: boolean;
 }
@@ -70,6 +72,8 @@ export interface Step<T> {
 export interface ReflectorRules {
   /** Objects a page of a list. */
   readonly pageSize: number;
+  /** Ask for a list in one piece, which is taken apart as it comes; if that breaks go page by page. */
+  readonly wholeList: boolean;
   /** Get the objects by a stream instead of a list where the server can. */
   readonly watchList: boolean;
   /** So many streams that broke before their initial events were complete: list from then on. */
@@ -93,7 +97,8 @@ export interface ReflectorRules {
 
 export const DEFAULT_RULES: ReflectorRules = {
   pageSize: 500,
-  watchList: true,
+  wholeList: true,
+  watchList: false,
   maxStreamFailures: 2,
   initialQuietMs: 10_000,
   backoff: { baseMs: 1_600, maxMs: 30_000 },
@@ -106,7 +111,8 @@ export const DEFAULT_RULES: ReflectorRules = {
 };
 
 export function initialState<T>(): ReflectorState<T> {
-  return { pages: [], resourceVersion: undefined, synced: false, failures: 0, paged: true, streams: true };
+  const unknown = { pages: [], resourceVersion: undefined, synced: false, failures: 0 };
+  return { ...unknown, paged: true, listBroke: false, streams: true };
 }
 
 /** What to do first. */
@@ -165,7 +171,7 @@ function page<T>(
     return {
       state: { ...state, pages },
       writes: [],
-      effect: { type: "list", paged: state.paged, next: input.next },
+      effect: { type: "list", paged: true, next: input.next },
     };
   }
   const listed = complete(state, pages, input.resourceVersion);
@@ -178,7 +184,7 @@ function complete<T>(
   resourceVersion: string,
 ): Pick<Step<T>, "state" | "writes"> {
   return {
-    state: { ...state, pages: [], resourceVersion, synced: true, paged: true },
+    state: { ...state, pages: [], resourceVersion, synced: true, paged: true, listBroke: false },
     writes: [{ type: "replace", objects: pages.flat() }],
   };
 }
@@ -189,7 +195,7 @@ function without<T extends KubeObject>(page: readonly T[], { metadata: { name, n
 
 function listFailed<T>(state: ReflectorState<T>, fault: Fault, rules: ReflectorRules, random: () => number): Step<T> {
   const failures = state.failures + 1;
-  const again = { ...state, pages: [], resourceVersion: undefined, failures };
+  const again = { ...state, pages: [], resourceVersion: undefined, failures, listBroke: true };
   if (fault.kind === "absent" && rules.absentIsEmpty) {
     return absent(state, rules, random);
   }
@@ -265,7 +271,7 @@ function next<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => 
   const { resourceVersion } = state;
   const streaming = rules.watchList && state.streams;
   if (resourceVersion === undefined && !streaming) {
-    return { type: "list", paged: state.paged };
+    return { type: "list", paged: state.paged && (state.listBroke || !rules.wholeList) };
   }
   const { min, max } = rules.watchTimeoutSeconds;
   const timeoutSeconds = Math.round(min + random() * (max - min));

@@ -1,38 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ConnectionError } from "../../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import type { Credentials } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { client, failure, get, PATH, REF, replaceClient, replaceServer, server } from "../support/client-bed.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer } from "../support/scripted-server.ts";
-
-const REF = { namespace: "default", name: "a" };
-const PATH = "/api/v1/namespaces/default/configmaps/a";
-
-let server: ScriptedServer;
-let client: KubeClient;
-
-beforeEach(async () => {
-  server = await ScriptedServer.start();
-  client = new KubeClient({ credentials: server.credentials(), random: () => 0, userAgent: "suite/1" });
-});
-
-afterEach(async () => {
-  await client[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
-
-const get = (options: { signal?: AbortSignal; timeoutMs?: number } = {}) =>
-  client.get(RESOURCES.configMaps, REF, options);
-
-async function failure(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => {
-      throw new Error("expected a failure");
-    },
-    (error) => error,
-  );
-}
 
 describe("connections that break", () => {
   test("a read is repeated on a new connection", async () => {
@@ -57,7 +30,7 @@ describe("connections that break", () => {
     const error = await failure(client.create(RESOURCES.configMaps, configMap("a", "1")));
     expect(error).toMatchObject({ name: "ConnectionError", written: false, code: "ECONNREFUSED" });
     expect((error as Error).message).toContain(url);
-    server = await ScriptedServer.start();
+    replaceServer(await ScriptedServer.start());
   });
 
   test("a name that does not resolve: nothing was sent", async () => {
@@ -83,7 +56,7 @@ describe("connections that break", () => {
         return { tls, headers: {} };
       },
     };
-    client = new KubeClient({ credentials });
+    replaceClient(new KubeClient({ credentials }));
     const first = get();
     (await server.next("GET")).answer(200, configMap("a", "5"));
     await first;
@@ -149,7 +122,7 @@ describe("time and signals", () => {
   });
 
   test("no more than the given number of calls are under way at once", async () => {
-    client = new KubeClient({ credentials: server.credentials(), maxInFlight: 2 });
+    replaceClient(new KubeClient({ credentials: server.credentials(), maxInFlight: 2 }));
     const calls = Array.from({ length: 6 }, () => get());
     let most = 0;
     for (let answered = 0; answered < 6; answered++) {
@@ -162,7 +135,7 @@ describe("time and signals", () => {
   });
 
   test("a call that waits for its turn can be aborted", async () => {
-    client = new KubeClient({ credentials: server.credentials(), maxInFlight: 1 });
+    replaceClient(new KubeClient({ credentials: server.credentials(), maxInFlight: 1 }));
     const first = get();
     const exchange = await server.next("GET");
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   ApiError,
   isAlreadyExists,
@@ -11,36 +11,9 @@ import {
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
+import { client, failure, get, PATH, REF, replaceClient, server } from "../support/client-bed.ts";
 import { configMap } from "../support/objects.ts";
-import { ScriptedServer, statusObject } from "../support/scripted-server.ts";
-
-const REF = { namespace: "default", name: "a" };
-const PATH = "/api/v1/namespaces/default/configmaps/a";
-
-let server: ScriptedServer;
-let client: KubeClient;
-
-beforeEach(async () => {
-  server = await ScriptedServer.start();
-  client = new KubeClient({ credentials: server.credentials(), random: () => 0, userAgent: "suite/1" });
-});
-
-afterEach(async () => {
-  await client[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
-
-const get = (options: { signal?: AbortSignal; timeoutMs?: number } = {}) =>
-  client.get(RESOURCES.configMaps, REF, options);
-
-async function failure(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => {
-      throw new Error("expected a failure");
-    },
-    (error) => error,
-  );
-}
+import { statusObject } from "../support/scripted-server.ts";
 
 describe("verbs", () => {
   test("unknown fields survive every verb", async () => {
@@ -243,7 +216,7 @@ describe("refusals", () => {
 
   test("401 reads the credentials anew and repeats once", async () => {
     const credentials = server.credentials(() => ({ authorization: `Bearer t${credentials.refreshed}` }));
-    client = new KubeClient({ credentials });
+    replaceClient(new KubeClient({ credentials }));
     const getting = get();
     const first = await server.next("GET");
     expect(first.headers.authorization).toBe("Bearer t0");

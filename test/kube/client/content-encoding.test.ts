@@ -48,7 +48,7 @@ describe("compressed answers", () => {
   });
 
   test("are asked for when told", async () => {
-    client = new KubeClient({ credentials: server.credentials(), compress: true });
+    client = new KubeClient({ credentials: server.credentials() });
     const listing = client.list(configMaps);
     const exchange = await server.next("GET");
     expect(exchange.headers["accept-encoding"]).toBe("gzip");

@@ -49,12 +49,25 @@ const IN_THE_STREAM: readonly Case[] = [
   ["objects of 10 MB", ["watch"], () => faults.huge],
 ];
 
+const PAGES = { wholeList: false, watchList: false };
+const WHOLE = { wholeList: true, watchList: false };
+const STREAM = { wholeList: false, watchList: true };
+/** The watch that follows is the same as after pages. */
+const AT_ONE_LIST = AT_START.filter(([, kinds]) => kinds === SYNC);
+
 /** What an informer must get over, whatever API server is behind the front and whichever way it gets its objects. */
 export function informerSuite(name: string, start: () => Promise<Backend>): void {
   describe.each([
-    ["by list and watch", false],
-    ["by WatchList", true],
-  ])(`informer, ${name}, %s:`, (_, watchList) => {
+    {
+      way: "by pages and watch",
+      rules: PAGES,
+      cases: [...AT_START, ...IN_THE_STREAM],
+      calm: ["list", "more", "more", "watch"],
+    },
+    { way: "by one list and watch", rules: WHOLE, cases: AT_ONE_LIST, calm: ["list", "watch"] },
+    { way: "by WatchList", rules: STREAM, cases: [...AT_START, ...IN_THE_STREAM], calm: ["watch"] },
+  ])(`informer, ${name}, $way:`, ({ way, rules, cases, calm }) => {
+    const { watchList } = rules;
     let backend: Backend;
     let front: Front;
     let client: KubeClient;
@@ -80,7 +93,7 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
       front = await Front.start(backend);
       client = new KubeClient({ credentials: front.credentials, watchSilenceMs: 300, random: () => 0 });
       stop = new AbortController();
-      label = `${watchList ? "stream" : "list"}-${tests++}`;
+      label = `${way.replaceAll(" ", "-").toLowerCase()}-${tests++}`;
     });
 
     afterEach(async () => {
@@ -101,7 +114,7 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
         resource: WIDGETS,
         namespace,
         labelSelector: `test=${label}`,
-        rules: { watchList, backoff: { baseMs: 4, maxMs: 20 }, initialQuietMs: 200, shortWatchMs: 50, pageSize: 2 },
+        rules: { ...rules, backoff: { baseMs: 4, maxMs: 20 }, initialQuietMs: 200, shortWatchMs: 50, pageSize: 2 },
       });
       const story = new Story<Widget>();
       informer.on(story);
@@ -128,7 +141,7 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
       await change("a", 3);
     }
 
-    for (const [fault, kinds, make, times = 1] of [...AT_START, ...IN_THE_STREAM]) {
+    for (const [fault, kinds, make, times = 1] of cases) {
       test(fault, async () => {
         await Promise.all(["a", "b", "c", "d", "e"].map(create));
         for (let time = 0; time < times; time++) {
@@ -190,7 +203,7 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
       await writeABit();
       await untilEqual(following);
       const kinds = front.requests.map(({ kind }) => kind);
-      expect(kinds).toEqual(watchList ? ["watch"] : ["list", "more", "more", "watch"]);
+      expect(kinds).toEqual(calm);
     });
   });
 }

@@ -211,7 +211,7 @@ describe("watching", () => {
   test("waits for the informers, then gets the keys of old and new state", async () => {
     await using server = await ScriptedServer.start();
     await using client = new KubeClient({ credentials: server.credentials() });
-    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: { watchList: false } });
+    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: { wholeList: false } });
     const keys: string[] = [];
     const controller = new Controller({
       name: "t",

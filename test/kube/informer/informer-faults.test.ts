@@ -1,50 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
+import { describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
-import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { Informer, type InformerOptions } from "../../../src/kube/informer/informer.ts";
 import { eventually } from "../support/eventually.ts";
+import { LIST, replaceClient, server, start, story, synced, told, WATCH } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
-import { ScriptedServer, statusObject } from "../support/scripted-server.ts";
-import { Story } from "../support/story.ts";
-
-const LIST = /^\/api\/v1\/configmaps\?limit=500$/;
-const WATCH = /^\/api\/v1\/configmaps\?watch=true/;
-
-let server: ScriptedServer;
-let client: KubeClient;
-let stop: AbortController;
-let story: Story<ConfigMap>;
-
-beforeEach(async () => {
-  server = await ScriptedServer.start();
-  client = new KubeClient({ credentials: server.credentials(), watchSilenceMs: 400 });
-  stop = new AbortController();
-  story = new Story();
-});
-
-afterEach(async () => {
-  stop.abort();
-  await client[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
-
-function start(options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
-  const rules = { watchList: false, backoff: { baseMs: 4, maxMs: 20 }, absentRetryMs: 5, ...options.rules };
-  const informer = new Informer({ client, resource: RESOURCES.configMaps, ...options, rules });
-  informer.on(story);
-  informer.start(stop.signal);
-  return informer;
-}
-
-/** Answers the list, and gives the watch that follows. */
-async function synced(items: readonly ConfigMap[] = [configMap("a", "5")], resourceVersion = "10") {
-  (await server.next("GET", LIST)).list(items, resourceVersion);
-  const watch = await server.next("GET", WATCH);
-  return watch.open();
-}
-
-const told = (line: string) => eventually(`told "${line}"`, () => story.lines.includes(line));
+import { statusObject } from "../support/scripted-server.ts";
 
 describe("a connection that breaks", () => {
   test("before the headers of the watch: goes on from the same version", async () => {
@@ -151,7 +110,7 @@ describe("answers that are errors", () => {
 
   test("401 on the watch: asks with fresh credentials", async () => {
     const credentials = server.credentials(() => ({ authorization: `Bearer t${credentials.refreshed}` }));
-    client = new KubeClient({ credentials });
+    replaceClient(new KubeClient({ credentials }));
     start();
     const list = await server.next("GET", LIST);
     expect(list.headers.authorization).toBe("Bearer t0");

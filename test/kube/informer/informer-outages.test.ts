@@ -40,7 +40,7 @@ function start(options: Partial<InformerOptions<ConfigMap>> = {}, credentials = 
     client,
     resource: RESOURCES.configMaps,
     ...options,
-    rules: { watchList: false, ...options.rules },
+    rules: { wholeList: false, ...options.rules },
   });
   informer.on(story);
   informer.start(stop.signal);

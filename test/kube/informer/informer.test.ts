@@ -1,50 +1,24 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
-import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { Informer, type InformerOptions } from "../../../src/kube/informer/informer.ts";
+import { Informer } from "../../../src/kube/informer/informer.ts";
 import { eventually } from "../support/eventually.ts";
+import {
+  BY_PAGES,
+  client,
+  LIST,
+  replaceServer,
+  server,
+  start,
+  stop,
+  story,
+  synced,
+  told,
+  WATCH,
+} from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer, statusObject } from "../support/scripted-server.ts";
 import { Story } from "../support/story.ts";
-
-const LIST = /^\/api\/v1\/configmaps\?limit=500$/;
-const WATCH = /^\/api\/v1\/configmaps\?watch=true/;
-
-let server: ScriptedServer;
-let client: KubeClient;
-let stop: AbortController;
-let story: Story<ConfigMap>;
-
-beforeEach(async () => {
-  server = await ScriptedServer.start();
-  client = new KubeClient({ credentials: server.credentials(), watchSilenceMs: 400 });
-  stop = new AbortController();
-  story = new Story();
-});
-
-afterEach(async () => {
-  stop.abort();
-  await client[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
-
-function start(options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
-  const rules = { watchList: false, backoff: { baseMs: 4, maxMs: 20 }, absentRetryMs: 5, ...options.rules };
-  const informer = new Informer({ client, resource: RESOURCES.configMaps, ...options, rules });
-  informer.on(story);
-  informer.start(stop.signal);
-  return informer;
-}
-
-/** Answers the list, and gives the watch that follows. */
-async function synced(items: readonly ConfigMap[] = [configMap("a", "5")], resourceVersion = "10") {
-  (await server.next("GET", LIST)).list(items, resourceVersion);
-  const watch = await server.next("GET", WATCH);
-  return watch.open();
-}
-
-const told = (line: string) => eventually(`told "${line}"`, () => story.lines.includes(line));
 
 describe("in good weather", () => {
   test("lists page by page, then watches from the list's version with bookmarks", async () => {
@@ -248,7 +222,7 @@ describe("an absent resource", () => {
 
 describe("handlers and stopping", () => {
   test("handlers that throw or reject stop neither the others nor the informer", async () => {
-    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: { watchList: false } });
+    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: BY_PAGES });
     informer.on({
       add() {
         throw new Error("add");
@@ -266,7 +240,7 @@ describe("handlers and stopping", () => {
   });
 
   test("stopping closes the watch and ends run", async () => {
-    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: { watchList: false } });
+    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: BY_PAGES });
     const running = informer.run(stop.signal);
     const watch = await synced();
     stop.abort();
@@ -294,6 +268,6 @@ describe("handlers and stopping", () => {
     await expect(informer.whenSynced(AbortSignal.timeout(100))).rejects.toThrow();
     expect(informer.hasSynced, url).toBe(false);
     stop.abort();
-    server = await ScriptedServer.start();
+    replaceServer(await ScriptedServer.start());
   });
 });

@@ -30,7 +30,7 @@ beforeEach(async () => {
     client,
     resource: RESOURCES.configMaps,
     labelSelector: "a=b",
-    rules: { watchList: false, backoff: { baseMs: 4, maxMs: 20 } },
+    rules: { wholeList: false, backoff: { baseMs: 4, maxMs: 20 } },
   });
   informer.on(story);
 });
@@ -114,7 +114,7 @@ test("7. what a handler throws reaches neither the other handlers nor the stream
     client,
     resource: RESOURCES.configMaps,
     labelSelector: "a=b",
-    rules: { watchList: false },
+    rules: { wholeList: false },
   });
   broken.on({
     add() {

@@ -1,44 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
-import { KubeClient } from "../../../src/kube/client/client.ts";
-import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { Informer, type InformerOptions } from "../../../src/kube/informer/informer.ts";
-import { eventually } from "../support/eventually.ts";
+import { describe, expect, test } from "vitest";
+import { LIST, server, start as startBed, story, told, WATCH } from "../support/informer-bed.ts";
 import { settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
-import { ScriptedServer, statusObject } from "../support/scripted-server.ts";
-import { Story } from "../support/story.ts";
+import { statusObject } from "../support/scripted-server.ts";
 
-const LIST = /^\/api\/v1\/configmaps\?limit=500$/;
-const WATCH = /^\/api\/v1\/configmaps\?watch=true/;
-
-let server: ScriptedServer;
-let client: KubeClient;
-let stop: AbortController;
-let story: Story<ConfigMap>;
-
-beforeEach(async () => {
-  server = await ScriptedServer.start();
-  client = new KubeClient({ credentials: server.credentials(), watchSilenceMs: 400 });
-  stop = new AbortController();
-  story = new Story();
-});
-
-afterEach(async () => {
-  stop.abort();
-  await client[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
-
-function start(options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
-  const rules = { backoff: { baseMs: 4, maxMs: 20 }, absentRetryMs: 5, ...options.rules };
-  const informer = new Informer({ client, resource: RESOURCES.configMaps, ...options, rules });
-  informer.on(story);
-  informer.start(stop.signal);
-  return informer;
-}
-
-const told = (line: string) => eventually(`told "${line}"`, () => story.lines.includes(line));
+const start = (options: Parameters<typeof startBed>[0] = {}) =>
+  startBed({ ...options, rules: { watchList: true, ...options.rules } });
 
 const STREAM = /^\/api\/v1\/configmaps\?watch=true.*&sendInitialEvents=true&resourceVersionMatch=NotOlderThan/;
 const END = { "k8s.io/initial-events-end": "true" };
