@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
+import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 
 const CRDS = join(import.meta.dirname, "../../deploy/crds");
 const PREFIX = "failed to validate selfSignConfiguration: ";
@@ -11,10 +12,10 @@ const MULTICAST =
 const ORDER = "failed to set mac address range: invalid range. Range end is lesser than or equal to its start. ";
 
 describe("kubectl apply against the real API server", () => {
-  let controlPlane: ControlPlane;
+  let controlPlane: ControlPlaneAccess;
 
   beforeAll(async () => {
-    controlPlane = await startControlPlane();
+    controlPlane = await borrowControlPlane();
     const applied = await kubectl(["apply", "--server-side", "-f", CRDS]);
     expect(applied).toMatchObject({ code: 0, stderr: "" });
     await kubectl(["wait", "--for=condition=Established", "-f", CRDS, "--timeout=30s"]);

@@ -10,7 +10,8 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { silentLog } from "../../src/kube/log.ts";
-import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
+import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { createTlsSecret, grantInCluster, grantInNamespace, hookRules, secretRules } from "./granted-user.ts";
 
 const HOUR_MS = 3_600_000;
@@ -27,7 +28,7 @@ const HOOK = "hook";
 const USER = "cert-manager";
 
 describe("the certificate manager on a real API server", () => {
-  let controlPlane: ControlPlane;
+  let controlPlane: ControlPlaneAccess;
   let admin: KubeClient;
   let client: KubeClient;
   let namespace: string;
@@ -38,7 +39,7 @@ describe("the certificate manager on a real API server", () => {
   let count = 0;
 
   beforeAll(async () => {
-    controlPlane = await startControlPlane();
+    controlPlane = await borrowControlPlane();
     admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     client = new KubeClient({
       credentials: await credentialsFromKubeconfig(await controlPlane.userKubeconfig(USER)),

@@ -10,7 +10,8 @@ import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts"
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { HttpServer } from "../../src/kube/http/server.ts";
 import { silentLog } from "../../src/kube/log.ts";
-import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
+import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { createTlsSecret } from "./granted-user.ts";
 
 const NAMESPACE = "default";
@@ -21,7 +22,7 @@ const SERVING_CERTIFICATES = 4;
 const CAS = 3;
 
 describe("certificates that rotate every few seconds", () => {
-  let controlPlane: ControlPlane;
+  let controlPlane: ControlPlaneAccess;
   let client: KubeClient;
   let server: HttpServer;
   let port: number;
@@ -29,7 +30,7 @@ describe("certificates that rotate every few seconds", () => {
   let running: Promise<unknown>;
 
   beforeAll(async () => {
-    controlPlane = await startControlPlane();
+    controlPlane = await borrowControlPlane();
     client = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     for (const name of [SERVING, CA]) await createTlsSecret(client, NAMESPACE, name);
     await client.create(RESOURCES.validatingWebhookConfigurations, {

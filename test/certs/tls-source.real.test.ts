@@ -7,13 +7,14 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { type Log, silentLog } from "../../src/kube/log.ts";
-import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
+import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 
 const REF = { namespace: "default", name: "serving" };
 const WITHIN = { timeout: 10_000, interval: 50 };
 
 describe("a listener's certificate from a Secret", () => {
-  let controlPlane: ControlPlane;
+  let controlPlane: ControlPlaneAccess;
   let client: KubeClient;
   let source: SecretTlsSource;
   let running: Promise<void>;
@@ -22,7 +23,7 @@ describe("a listener's certificate from a Secret", () => {
   let changes = 0;
 
   beforeAll(async () => {
-    controlPlane = await startControlPlane();
+    controlPlane = await borrowControlPlane();
     client = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     const log: Log = { ...silentLog, warn: (message: unknown) => warnings.push(message) };
     source = new SecretTlsSource({ client, namespace: REF.namespace, secret: REF.name, log });

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
-import { describe, expect, it } from "vitest";
-import { startCluster } from "./cluster.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Cluster, startCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 
 /** A program that starts a cluster, says where its state is, and stays. */
@@ -37,29 +37,35 @@ async function startElsewhere(): Promise<{ readonly kill: () => void; readonly d
 }
 
 describe("the end of a cluster", () => {
-  it("leaves no process and no mount when its starter is killed, and the next start removes its files", async () => {
-    const { kill, directory } = await startElsewhere();
+  const crash = Promise.withResolvers<Error>();
+  let beside: Cluster;
+  let elsewhere: Awaited<ReturnType<typeof startElsewhere>>;
+
+  beforeAll(async () => {
+    const besideStarts = startCluster({ nodes: [{ name: "node-a" }], onCrash: crash.resolve });
+    [beside, elsewhere] = await Promise.all([besideStarts, startElsewhere()]);
+  });
+  afterAll(() => beside?.[Symbol.asyncDispose]());
+
+  it("leaves no process and no mount when its starter is killed", async () => {
+    const { kill, directory } = elsewhere;
     expect(processesWith(directory).length).toBeGreaterThan(5);
     kill();
     await eventually(async () => expect(processesWith(directory)).toEqual([]));
-    await using _next = await startCluster({ nodes: [] });
-    expect(readdirSync(join(directory, ".."))).not.toContain(directory.split("/").at(-1));
   });
 
-  it("comes after clusters beside it, which are not touched", async () => {
-    await using one = await startCluster({ nodes: [{ name: "node-a" }] });
-    const other = await startCluster({ nodes: [{ name: "node-a" }] });
-    const directory = join(other.logDirectory, "..");
-    expect(other.url).not.toBe(one.url);
-    await other[Symbol.asyncDispose]();
+  it("leaves files then, which the next start removes; in order it leaves nothing, and no other is touched", async () => {
+    const next = await startCluster({ nodes: [{ name: "node-a" }] });
+    expect(readdirSync(join(elsewhere.directory, ".."))).not.toContain(basename(elsewhere.directory));
+    const directory = join(next.logDirectory, "..");
+    expect(next.url).not.toBe(beside.url);
+    await next[Symbol.asyncDispose]();
     expect(processesWith(directory)).toEqual([]);
-    expect((await one.kubectl(["get", "node", "node-a"])).code).toBe(0);
+    expect((await beside.kubectl(["get", "node", "node-a"])).code).toBe(0);
   });
 
   it("is an error with the tail of the log when a part ends by itself", async () => {
-    const crash = Promise.withResolvers<Error>();
-    await using cluster = await startCluster({ nodes: [{ name: "node-a" }], onCrash: crash.resolve });
-    await cluster.exec("node-a", ["sh", "-c", "echo last words > /proc/$PPID/fd/1; kill -KILL $PPID"]).catch(() => {});
+    await beside.exec("node-a", ["sh", "-c", "echo last words > /proc/$PPID/fd/1; kill -KILL $PPID"]).catch(() => {});
     expect((await crash.promise).message).toMatch(/^node node-a ended by itself .*last words/s);
   });
 });

@@ -3,6 +3,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 
@@ -16,7 +17,7 @@ describe("a flood of creations by one service account", () => {
   const clients: KubeClient[] = [];
 
   beforeAll(async () => {
-    bed = await PoolBed.start({ apiServerArguments: SMALL });
+    bed = await PoolBed.start({ controlPlane: await startControlPlane({ apiServerArguments: SMALL }) });
     await bed.admin.create(RESOURCES.clusterRoleBindings, {
       metadata: { name: "flood" },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },

@@ -19,9 +19,10 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { LEASE_NAME, Replica } from "../../src/mac-pool/replica.ts";
 import { MANAGER_ACCOUNT, macPoolAccess } from "../../src/operator/components/kube-mac-pool-access.ts";
 import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-webhooks.ts";
+import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { Component } from "../cluster/control-plane/component.ts";
-import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
+import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { Balancer } from "./balancer.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
@@ -36,7 +37,8 @@ const MAIN = join(import.meta.dirname, "../../src/mac-pool/main.ts");
 
 export interface PoolBedOptions {
   readonly kubevirt?: boolean;
-  readonly apiServerArguments?: readonly string[];
+  /** Where to make it; a borrowed one by default. Ends with the bed. */
+  readonly controlPlane?: ControlPlaneAccess;
 }
 
 interface Running {
@@ -46,7 +48,7 @@ interface Running {
 }
 
 export class PoolBed implements AsyncDisposable {
-  readonly controlPlane: ControlPlane;
+  readonly controlPlane: ControlPlaneAccess;
   readonly admin: KubeClient;
   readonly #balancer: Balancer;
   readonly #replicas = new Map<string, Running>();
@@ -54,7 +56,7 @@ export class PoolBed implements AsyncDisposable {
   readonly #serving: ServerCertificate;
 
   private constructor(
-    controlPlane: ControlPlane,
+    controlPlane: ControlPlaneAccess,
     admin: KubeClient,
     balancer: Balancer,
     token: string,
@@ -68,7 +70,7 @@ export class PoolBed implements AsyncDisposable {
   }
 
   static async start(options: PoolBedOptions = {}): Promise<PoolBed> {
-    const controlPlane = await startControlPlane({ apiServerArguments: options.apiServerArguments ?? [] });
+    const controlPlane = options.controlPlane ?? (await borrowControlPlane());
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     const crds = [MAC_POOL_CRD, MAC_CLAIM_CRD, ...(options.kubevirt === false ? [] : kubevirtCrds())];
     for (const crd of crds) await admin.create(RESOURCES.crds, crd as never);

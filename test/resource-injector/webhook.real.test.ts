@@ -13,8 +13,9 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { createTlsSecret, grantInCluster, grantInNamespace, hookRules, secretRules } from "../certs/granted-user.ts";
-import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
+import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { freePort, ProductProcess } from "../support/product-process.ts";
 
 const BR1 = "bridge.network.kubevirt.io/br1";
@@ -26,13 +27,13 @@ const HOOK = "linux-bridge-webhook";
 const SERVICE = "localhost";
 
 describe("the resource injector behind a real API server", () => {
-  let controlPlane: ControlPlane;
+  let controlPlane: ControlPlaneAccess;
   let admin: KubeClient;
   let injector: ProductProcess;
   let count = 0;
 
   beforeAll(async () => {
-    controlPlane = await startControlPlane();
+    controlPlane = await borrowControlPlane();
     admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     await admin.create(RESOURCES.namespaces, { metadata: { name: NAMESPACE } });
     await admin.create(RESOURCES.crds, nadCrd as never);

@@ -7,13 +7,18 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fillCompileCache } from "../cluster/compile-cache.ts";
 import { type BuildProgress, ensureBinaries } from "../cluster/control-plane/binaries.ts";
+import { BROKER_VARIABLE } from "./borrowed-control-plane.ts";
+import { ControlPlaneBroker } from "./control-plane-broker.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
-export async function setup(): Promise<void> {
+export async function setup(): Promise<() => Promise<void>> {
   const printer = new ProgressPrinter();
   await Promise.all([buildPlugins(), fillCompileCache()]);
   await ensureBinaries({ log: say, progress: (progress) => printer.print(progress) });
+  const broker = await ControlPlaneBroker.listen();
+  process.env[BROKER_VARIABLE] = broker.path;
+  return () => broker[Symbol.asyncDispose]();
 }
 
 async function buildPlugins(): Promise<void> {

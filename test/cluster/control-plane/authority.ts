@@ -58,6 +58,13 @@ export class Authority {
     return new Authority(certificate, keys);
   }
 
+  /** The same authority in another process. */
+  static async restore({ cert, key }: KeyPair): Promise<Authority> {
+    const certificate = new x509.X509Certificate(cert);
+    const privateKey = await crypto.subtle.importKey("pkcs8", pemBytes(key), ALGORITHM, true, ["sign"]);
+    return new Authority(certificate, { privateKey, publicKey: await certificate.publicKey.export() });
+  }
+
   async issue(request: CertificateRequest): Promise<KeyPair> {
     const keys = await generateKeys();
     const names = [
@@ -110,4 +117,10 @@ const serialNumber = (): string => `01${randomBytes(12).toString("hex")}`;
 
 async function privateKeyPem(key: webcrypto.CryptoKey): Promise<string> {
   return `${x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY")}\n`;
+}
+
+function pemBytes(pem: string): ArrayBuffer {
+  const [bytes] = x509.PemConverter.decode(pem);
+  if (bytes === undefined) throw new Error("no PEM block");
+  return bytes;
 }

@@ -56,24 +56,20 @@ describe("the control plane", () => {
     expect((await kubectl(["get", "configmap", "kept", "-o", "jsonpath={.data.a}"])).stdout).toBe("b");
   });
 
-  it("runs beside others and leaves no directory behind", async () => {
-    const other = await startControlPlane();
-    expect(other.url).not.toBe(controlPlane.url);
-    expect(await readFile(other.kubeconfig, "utf8")).toBe(other.kubeconfigText);
-    await other[Symbol.asyncDispose]();
-    expect(existsSync(other.directory)).toBe(false);
-  });
-
   it("fails with the tail of the log when a program refuses to start", async () => {
     const start = startControlPlane({ apiServerArguments: ["--no-such-flag"] });
     await expect(start).rejects.toThrow(/kube-apiserver ended by itself.*unknown flag: --no-such-flag/s);
   });
 
-  it("reports a program that ends later", async () => {
+  it("runs beside others, reports a program that ends later, and leaves no directory behind", async () => {
     const crash = Promise.withResolvers<Error>();
     await using other = await startControlPlane({ onCrash: crash.resolve });
+    expect(other.url).not.toBe(controlPlane.url);
+    expect(await readFile(other.kubeconfig, "utf8")).toBe(other.kubeconfigText);
     const { stdout } = await runCommand(["pgrep", "-f", `etcd --data-dir=${other.directory}`]);
     process.kill(Number(stdout.trim()), "SIGKILL");
     expect((await crash.promise).message).toContain("etcd ended by itself (SIGKILL)");
+    await other[Symbol.asyncDispose]();
+    expect(existsSync(other.directory)).toBe(false);
   });
 });

@@ -10,6 +10,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { requireSetpriv } from "../requirements.ts";
 import { makeRunDirectory } from "../run-directory.ts";
+import { ADMIN_GROUP, ControlPlaneAccess } from "./access.ts";
 import {
   apiServerArguments,
   CONTROLLER_MANAGER_USER,
@@ -24,9 +25,8 @@ import {
 import { Authority, type KeyPair, tokenKeys } from "./authority.ts";
 import { type Binaries, ensureBinaries } from "./binaries.ts";
 import { Component, throwUncaught } from "./component.ts";
-import { renderKubeconfig } from "./kubeconfig.ts";
 import { ownLoopbackAddress } from "./loopback.ts";
-import { type Answer, httpsRequest, waitUntil } from "./readiness.ts";
+import { waitUntil } from "./readiness.ts";
 
 export interface ControlPlaneOptions {
   readonly controllerManager?: boolean;
@@ -51,7 +51,6 @@ const ETCD_PORT = 2379;
 /** etcd's client and peer port, controller-manager's, scheduler's. */
 const LOCAL_PORTS = 4;
 const READY_DEADLINE_MS = 60_000;
-const ADMIN_GROUP = "system:masters";
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   requireSetpriv();
@@ -75,21 +74,13 @@ async function loopbackAddresses(): Promise<ControlPlaneAddresses> {
   return { address, port: API_SERVER_PORT, etcdAddress: address, etcdPort: ETCD_PORT, published: false };
 }
 
-export class ControlPlane implements AsyncDisposable {
-  readonly url: string;
-  readonly directory: string;
-  readonly authority: Authority;
-  /** Path of an administrator's kubeconfig. */
-  readonly kubeconfig: string;
-  readonly kubectlPath: string;
+export class ControlPlane extends ControlPlaneAccess {
   readonly #options: ControlPlaneOptions;
   readonly #binaries: Binaries;
   readonly #addresses: ControlPlaneAddresses;
   readonly #components = new Map<string, Component>();
   readonly #failed = Promise.withResolvers<never>();
   #started = false;
-  #admin: KeyPair = { cert: "", key: "" };
-  #kubeconfigText = "";
 
   constructor(
     options: ControlPlaneOptions,
@@ -98,41 +89,22 @@ export class ControlPlane implements AsyncDisposable {
     addresses: ControlPlaneAddresses,
     authority: Authority,
   ) {
+    super({
+      url: `https://${addresses.address}:${addresses.port}`,
+      etcdUrl: `http://${addresses.etcdAddress}:${addresses.etcdPort}`,
+      kubectlPath: binaries.kubectl,
+      directory,
+      authority,
+    });
     this.#options = options;
     this.#binaries = binaries;
     this.#addresses = addresses;
-    this.authority = authority;
-    this.directory = directory;
-    this.kubeconfig = join(directory, "admin.kubeconfig");
-    this.kubectlPath = binaries.kubectl;
-    this.url = `https://${addresses.address}:${addresses.port}`;
     this.#failed.promise.catch(() => {});
-  }
-
-  /** The administrator's kubeconfig. */
-  get kubeconfigText(): string {
-    return this.#kubeconfigText;
-  }
-
-  /** Where etcd listens, without TLS. */
-  get etcdUrl(): string {
-    return `http://${this.#addresses.etcdAddress}:${this.#addresses.etcdPort}`;
   }
 
   /** Rejects when a program of the control plane ends by itself. */
   get failed(): Promise<never> {
     return this.#failed.promise;
-  }
-
-  /** One request as the administrator, for what is needed before there is a client; undefined when nobody answers. */
-  request(method: string, path: string, body?: object): Promise<Answer | undefined> {
-    return httpsRequest(method, `${this.url}${path}`, { ca: this.authority.certificate, ...this.#admin }, body);
-  }
-
-  /** A kubeconfig for any user: a fresh client certificate with this name and these groups. */
-  async userKubeconfig(name: string, groups: readonly string[] = [], server: string = this.url): Promise<string> {
-    const credentials = await this.authority.issue({ commonName: name, groups, usage: ["client"] });
-    return renderKubeconfig({ server, caCertificate: this.authority.certificate, user: name, credentials });
   }
 
   async start(): Promise<void> {
@@ -179,13 +151,6 @@ export class ControlPlane implements AsyncDisposable {
       await Promise.all([write(`${name}.crt`, pair.cert), write(`${name}.key`, pair.key)]);
     };
     const tokens = tokenKeys();
-    this.#admin = await authority.issue({ commonName: "admin", groups: [ADMIN_GROUP], usage: ["client"] });
-    this.#kubeconfigText = renderKubeconfig({
-      server: this.url,
-      caCertificate: authority.certificate,
-      user: "admin",
-      credentials: this.#admin,
-    });
     await Promise.all([
       write("ca.crt", authority.certificate),
       write("ca.key", await authority.privateKey()),
@@ -208,7 +173,7 @@ export class ControlPlane implements AsyncDisposable {
           usage: ["client"],
         }),
       ),
-      writeFile(this.kubeconfig, this.#kubeconfigText, { mode: 0o600 }),
+      this.becomeAdmin(),
     ]);
   }
 

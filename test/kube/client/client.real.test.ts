@@ -4,18 +4,19 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
+import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { adminClient, installWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";
 
 const { configMaps } = RESOURCES;
 const namespace = "default";
 
-let controlPlane: ControlPlane;
+let controlPlane: ControlPlaneAccess;
 let client: KubeClient;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await borrowControlPlane();
   client = await adminClient(controlPlane);
   await installWidgets(client);
 });

@@ -1,13 +1,13 @@
 import { Pool } from "undici";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
-import { startControlPlane } from "../../cluster/control-plane/control-plane.ts";
+import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { installWidgets } from "../support/real-api-server.ts";
 import type { Backend, BackendAnswer, BackendRequest } from "./backend.ts";
 
 /** A real API server and etcd; requests are handed on with an administrator's rights. */
 export async function startRealBackend(): Promise<Backend> {
-  const controlPlane = await startControlPlane();
+  const controlPlane = await borrowControlPlane();
   const credentials = await credentialsFromKubeconfig(controlPlane.kubeconfig);
   await using client = new KubeClient({ credentials });
   await installWidgets(client);

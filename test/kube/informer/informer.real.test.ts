@@ -3,7 +3,8 @@ import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
+import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { adminClient, installWidgets, removeWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";
 import { Story } from "../support/story.ts";
@@ -11,12 +12,12 @@ import { Story } from "../support/story.ts";
 const { configMaps } = RESOURCES;
 const namespace = "default";
 
-let controlPlane: ControlPlane;
+let controlPlane: ControlPlaneAccess;
 let client: KubeClient;
 let stop: AbortController;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await borrowControlPlane();
   client = await adminClient(controlPlane);
 });
 

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
+import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { adminClient } from "../support/real-api-server.ts";
 
@@ -11,7 +12,7 @@ const namespace = "default";
 const NAME = "stopped";
 const ROUNDS = Number(process.env.KUBE_STOPS ?? 3);
 
-let controlPlane: ControlPlane;
+let controlPlane: ControlPlaneAccess;
 let client: KubeClient;
 const replicas: Replica[] = [];
 
@@ -32,7 +33,7 @@ class Replica {
 }
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await borrowControlPlane();
   client = await adminClient(controlPlane);
 });
 

@@ -1,11 +1,11 @@
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { defineResource, type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
-import type { ControlPlane } from "../../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { eventually } from "./eventually.ts";
 
 /** A client with an administrator's rights. */
-export async function adminClient(controlPlane: ControlPlane): Promise<KubeClient> {
+export async function adminClient(controlPlane: ControlPlaneAccess): Promise<KubeClient> {
   return new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig), userAgent: "test" });
 }
 

@@ -1,7 +1,9 @@
+import type { ControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import type { PoolBed } from "../pool-bed.ts";
 
 export interface FaultOptions {
   readonly bed: PoolBed;
+  readonly controlPlane: ControlPlane;
   readonly replicas: readonly string[];
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -27,7 +29,7 @@ export class Faults {
 
   /** Until the signal aborts; every replica runs again then. */
   async run(signal: AbortSignal): Promise<void> {
-    const { bed, replicas, random, restartsAtMs, log } = this.#options;
+    const { bed, controlPlane, replicas, random, restartsAtMs, log } = this.#options;
     const startMs = performance.now();
     const due = [...restartsAtMs];
     while (!signal.aborted) {
@@ -37,7 +39,7 @@ export class Faults {
         due.shift();
         this.restarts++;
         log("restarting the API server");
-        await bed.controlPlane.restartApiServer();
+        await controlPlane.restartApiServer();
         continue;
       }
       const name = replicas[Math.floor(random() * replicas.length)] ?? "";

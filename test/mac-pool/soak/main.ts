@@ -12,6 +12,7 @@ import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
 import { PENDING_MS } from "../../../src/mac-pool/core/limits.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
+import { startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { macsOf } from "../machines.ts";
 import { PoolBed } from "../pool-bed.ts";
 import { Auditor } from "./auditor.ts";
@@ -33,7 +34,8 @@ async function main(): Promise<number> {
   const { minutes, seed } = options;
   const log = (line: string): void => console.error(line);
   log(`seed ${seed}, ${minutes} minutes`);
-  await using bed = await PoolBed.start();
+  const controlPlane = await startControlPlane();
+  await using bed = await PoolBed.start({ controlPlane });
   for (const [name, labels] of [[PODS, { [POD_WEBHOOK]: "allocate" }]] as const) {
     await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
     await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
@@ -56,7 +58,7 @@ async function main(): Promise<number> {
     return new Workload(`w${index}`, { client: bed.admin, random: randomFrom(seed + index + 1), ...names });
   });
   const restartsAtMs = [loadMs / 3, (loadMs * 2) / 3];
-  const faults = new Faults({ bed, replicas: REPLICAS, random: randomFrom(seed), restartsAtMs, log });
+  const faults = new Faults({ bed, controlPlane, replicas: REPLICAS, random: randomFrom(seed), restartsAtMs, log });
   await Promise.all([faults.run(loading), ...workloads.map((workload) => workload.run(loading))]);
   log("waiting for what is left to settle");
   const leaked = await settle(bed, auditor);

@@ -20,7 +20,8 @@ import type { Log } from "../../../src/kube/log.ts";
 import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
 import { Operator } from "../../../src/operator/operator.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
+import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
+import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 
 export const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 export const NAMESPACE = DEFAULT_NAMESPACE;
@@ -63,7 +64,7 @@ export class CountingClient extends KubeClient {
 }
 
 export class InstalledOperator implements AsyncDisposable {
-  readonly controlPlane: ControlPlane;
+  readonly controlPlane: ControlPlaneAccess;
   readonly admin: KubeClient;
   readonly client: CountingClient;
   /** Of the operator that was started last. */
@@ -73,7 +74,7 @@ export class InstalledOperator implements AsyncDisposable {
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  private constructor(controlPlane: ControlPlane, admin: KubeClient, client: CountingClient) {
+  private constructor(controlPlane: ControlPlaneAccess, admin: KubeClient, client: CountingClient) {
     this.controlPlane = controlPlane;
     this.admin = admin;
     this.client = client;
@@ -81,7 +82,7 @@ export class InstalledOperator implements AsyncDisposable {
 
   /** Control plane up, release applied as a user does it; the operator is not started. */
   static async install(): Promise<InstalledOperator> {
-    const controlPlane = await startControlPlane();
+    const controlPlane = await borrowControlPlane();
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     const kubeconfig = await controlPlane.userKubeconfig(OPERATOR_USER, ["system:serviceaccounts"]);
     const client = new CountingClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });

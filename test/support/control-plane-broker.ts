@@ -1,0 +1,91 @@
+/**
+ * Lends control planes to test files, each to one at a time, and puts its state back when the file ends, however it
+ * does. Runs in the process that starts the workers; a worker asks on a socket and holds what it got until it closes that.
+ */
+import { rm } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import type { KeyPair } from "../cluster/control-plane/authority.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { EtcdState } from "../cluster/control-plane/etcd-state.ts";
+import { makeRunDirectory } from "../cluster/run-directory.ts";
+
+/** What a worker is told, in one line of JSON. */
+export type Offer =
+  | { readonly url: string; readonly etcdUrl: string; readonly kubectlPath: string; readonly authority: KeyPair }
+  | { readonly error: string };
+
+interface Standing {
+  readonly controlPlane: ControlPlane;
+  readonly state: EtcdState;
+}
+
+export class ControlPlaneBroker implements AsyncDisposable {
+  readonly #directory: string;
+  readonly #server: Server;
+  readonly #started = new Set<ControlPlane>();
+  /** Free ones, or such that will be in a moment. */
+  readonly #idle: Promise<Standing>[] = [];
+  #ended = false;
+
+  private constructor(directory: string) {
+    this.#directory = directory;
+    this.#server = createServer((socket) => void this.#lend(socket));
+  }
+
+  static async listen(): Promise<ControlPlaneBroker> {
+    const broker = new ControlPlaneBroker(await makeRunDirectory());
+    await new Promise<void>((resolve, reject) => {
+      broker.#server.once("error", reject);
+      broker.#server.listen(broker.path, resolve);
+    });
+    return broker;
+  }
+
+  /** Of the socket. */
+  get path(): string {
+    return join(this.#directory, "broker");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended = true;
+    this.#server.close();
+    await Promise.allSettled(this.#idle);
+    await Promise.all([...this.#started].map((controlPlane) => controlPlane[Symbol.asyncDispose]()));
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  async #lend(socket: Socket): Promise<void> {
+    socket.on("error", () => {}); // "close" follows
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    try {
+      const standing = await (this.#idle.shift() ?? this.#start());
+      socket.write(`${JSON.stringify(await offerOf(standing.controlPlane))}\n`);
+      await closed;
+      if (!this.#ended) this.#idle.push(this.#cleaned(standing));
+    } catch (error) {
+      const offer: Offer = { error: error instanceof Error ? error.message : String(error) };
+      socket.end(`${JSON.stringify(offer)}\n`);
+    }
+  }
+
+  async #start(): Promise<Standing> {
+    const controlPlane = await startControlPlane();
+    this.#started.add(controlPlane);
+    return { controlPlane, state: await EtcdState.capture(controlPlane) };
+  }
+
+  async #cleaned(standing: Standing): Promise<Standing> {
+    await standing.state.restore();
+    return standing;
+  }
+}
+
+async function offerOf({ url, etcdUrl, kubectlPath, authority }: ControlPlane): Promise<Offer> {
+  return {
+    url,
+    etcdUrl,
+    kubectlPath,
+    authority: { cert: authority.certificate, key: await authority.privateKey() },
+  };
+}
