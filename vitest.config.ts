@@ -1,8 +1,9 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 
 /**
- * Two projects: `unit` needs npm only and runs in parallel; `real` uses the kernel, the built executables and real
- * control planes, two files at a time, because the machine has to carry them.
+ * Two projects: `unit` needs npm only; `real` uses the kernel, the built executables and real control planes. They run
+ * together, real ones first: unit tests are short and fill what remains at the end.
  */
 const real = [
   "test/netns/**/*.test.ts",
@@ -12,16 +13,19 @@ const real = [
   "test/**/*.real.test.ts",
 ];
 
+/** Real tests wait for much: with one more than the cores that they are made for, none is idle meanwhile. */
+const maxWorkers = 3;
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { name: "unit", include: ["test/**/*.test.ts"], exclude: real, testTimeout: 20_000 } },
+      { test: { name: "unit", include: ["test/**/*.test.ts"], exclude: real, maxWorkers, testTimeout: 20_000 } },
       {
         test: {
           name: "real",
           include: real,
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          maxWorkers,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: ["test/support/global-setup.ts"],

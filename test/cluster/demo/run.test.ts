@@ -42,8 +42,9 @@ function start(env: NodeJS.ProcessEnv = {}): Demo {
 
 const reportOf = (demo: Demo): Report => JSON.parse(demo.stdout.trimEnd().split("\n").at(-1) ?? "") as Report;
 
-const begun = (demo: Demo): Promise<unknown> =>
-  eventually("the demo's cluster to be ready", async () => demo.stdout.includes("\ninstall"), {
+/** Waits until the demo has told the outcome of this part of its opening. */
+const told = (demo: Demo, part: "cluster" | "install"): Promise<unknown> =>
+  eventually(`the demo's ${part} to be ready`, async () => demo.stdout.includes(`\n${part} `), {
     limitMs: DEMO_LIMIT_MS,
     signal: AbortSignal.timeout(DEMO_LIMIT_MS),
   });
@@ -94,16 +95,16 @@ describe("npm run demo -- --check", () => {
 
   it("stops on SIGTERM with a report and leaves no process behind", { timeout: DEMO_LIMIT_MS }, async () => {
     const demo = start();
-    await begun(demo);
+    await told(demo, "install");
     demo.process.kill("SIGTERM");
     expect(await demo.ended).toBe(130);
     expect(reportOf(demo).ok).toBe(false);
     expect(processesOf(demo.process.pid)).toEqual([]);
   });
 
-  it("leaves no process behind when it is killed", { timeout: DEMO_LIMIT_MS }, async () => {
+  it("leaves no process behind when it is killed while it installs", { timeout: DEMO_LIMIT_MS }, async () => {
     const demo = start();
-    await begun(demo);
+    await told(demo, "cluster");
     expect(processesOf(demo.process.pid)).not.toEqual([]);
     demo.process.kill("SIGKILL");
     await demo.ended;
