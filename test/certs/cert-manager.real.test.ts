@@ -21,7 +21,7 @@ const intervals: Intervals = {
   certRotateMs: 24 * HOUR_MS,
   certOverlapMs: 12 * HOUR_MS,
 };
-const WITHIN = { timeout: 10_000, interval: 20 };
+const WITHIN = { timeout: 20_000, interval: 20 };
 const CA = "hook-ca";
 const SERVING = "hook";
 const HOOK = "hook";

@@ -11,7 +11,7 @@ import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 
 const REF = { namespace: "default", name: "serving" };
-const WITHIN = { timeout: 10_000, interval: 50 };
+const WITHIN = { timeout: 20_000, interval: 50 };
 
 describe("a listener's certificate from a Secret", () => {
   let controlPlane: ControlPlaneAccess;

@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fillCompileCache } from "../cluster/compile-cache.ts";
+import { compileCacheEnv, fillCompileCache } from "../cluster/compile-cache.ts";
 import { type BuildProgress, ensureBinaries } from "../cluster/control-plane/binaries.ts";
 import { BROKER_VARIABLE } from "./borrowed-control-plane.ts";
 import { ControlPlaneBroker } from "./control-plane-broker.ts";
@@ -17,7 +17,8 @@ export async function setup(): Promise<() => Promise<void>> {
   await Promise.all([buildPlugins(), fillCompileCache()]);
   await ensureBinaries({ log: say, progress: (progress) => printer.print(progress) });
   const broker = await ControlPlaneBroker.listen();
-  process.env[BROKER_VARIABLE] = broker.path;
+  // Workers and what they start see these.
+  Object.assign(process.env, compileCacheEnv(), { [BROKER_VARIABLE]: broker.path });
   return () => broker[Symbol.asyncDispose]();
 }
 

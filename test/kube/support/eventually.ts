@@ -1,4 +1,4 @@
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 30_000;
 const INTERVAL_MS = 5;
 
 /** Waits until the condition holds (is neither false nor undefined) and gives its value; fails after a deadline. */
