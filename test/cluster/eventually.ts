@@ -1,7 +1,7 @@
 /** Waiting in tests: for a condition, with a deadline, and with the last reason in the error. */
 
 const PAUSE_MS = 50;
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 30_000;
 
 /** Tries until `attempt` no longer throws, and resolves to what it returned. */
 export async function eventually<T>(attempt: () => Promise<T>, deadlineMs: number = DEADLINE_MS): Promise<T> {
