@@ -6,7 +6,16 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -19,7 +28,7 @@ const MODULES = [
   ...["nf_tables", "nft_compat", "nft_ct", "nft_masq"],
   ...["iptable_nat", "ip6table_nat", "xt_comment", "xt_MASQUERADE"],
 ];
-const MEMORY = "512M";
+const MEMORY_MIB = 512;
 const BOOT_TIMEOUT_MS = 60_000;
 const CONSOLE_LINES_KEPT = 40;
 /** The guest has nat tables for the older iptables only. */
@@ -71,13 +80,13 @@ export class Guest implements Machine, AsyncDisposable {
       [
         ...["--pdeathsig=KILL", "unshare"],
         ...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]),
-        ...["--pid", "--fork", "--kill-child=KILL", kernel, `mem=${MEMORY}`, `uml_dir=${shared}`, "con=null"],
+        ...["--pid", "--fork", "--kill-child=KILL", kernel, `mem=${MEMORY_MIB}M`, `uml_dir=${shared}`, "con=null"],
         ...["con0=fd:0,fd:1", "root=/dev/root", "rootfstype=hostfs", "ro", "quiet", `init=${init}`],
         ...Object.entries(settings).map(([name, value]) =>
           value.includes(" ") ? `${name}="${value}"` : `${name}=${value}`,
         ),
       ],
-      { stdio: ["pipe", "pipe", "ignore"], env: { TMPDIR: tmpdir(), PATH: process.env.PATH ?? "" } },
+      { stdio: ["pipe", "pipe", "ignore"], env: { TMPDIR: memoryDirectory(), PATH: process.env.PATH ?? "" } },
     );
     const guest = new Guest(child, shared, PATH);
     const timeout = setTimeout(() => guest.#fail(new Error("the guest kernel did not start in time")), BOOT_TIMEOUT_MS);
@@ -147,4 +156,12 @@ export class Guest implements Machine, AsyncDisposable {
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
   }
+}
+
+/** The guest's memory is a file, which is slower on a disk. */
+function memoryDirectory(): string {
+  const inMemory = "/dev/shm";
+  if (!existsSync(inMemory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(inMemory);
+  return bavail * bsize > 2 * MEMORY_MIB * 2 ** 20 ? inMemory : tmpdir();
 }

@@ -66,8 +66,7 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
   describe("beside the reference: result, links, VLANs, addresses and routes after ADD and DEL are the same", () => {
     it.each<[string, object, string[][]?]>([
       ["an access port that keeps VLAN 1", { vlan: 100, preserveDefaultVlan: true }],
-      ["a trunk of every VLAN", { vlanTrunk: [{ minID: 1, maxID: 4094 }] }],
-      ["a trunk with VLANs here and there", { vlanTrunk: [{ id: 20 }, { minID: 30, maxID: 33 }, { id: 40 }] }],
+      ["a trunk of nearly every VLAN", { vlanTrunk: [{ id: 20 }, { minID: 30, maxID: 4094 }, { id: 40 }] }],
       ["a trunk that has the native VLAN too", { vlan: 11, vlanTrunk: [{ minID: 10, maxID: 12 }], macspoofchk: true }],
       ["a bridge that does not filter", { vlan: 7, portIsolation: true }, PLAIN_BRIDGE],
       ["a gateway in the VLAN", { vlan: 100, isDefaultGateway: true, ipMasq: true, ipam: HOST_LOCAL }],

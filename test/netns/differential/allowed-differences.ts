@@ -95,6 +95,26 @@ export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
       (/^deleted\.node\.links\[\d\]\.flags$/.test(at) && withoutCarrier(reference) === withoutCarrier(ours)),
   },
   {
+    reason: "quiet, a key of ours, keeps IPv6 off the container's interface",
+    matches: ({ at, ours }, one) =>
+      key(one, "quiet") === true && /^added\.container\.sysctls/.test(at) && `${ours}`.endsWith("/disable_ipv6=1"),
+  },
+  {
+    reason: "enableVlanFiltering, a key of ours, turns filtering on at a bridge that has it off",
+    matches: ({ at, reference, ours }, one) =>
+      key(one, "enableVlanFiltering") === true && at.endsWith(".filtering") && reference === 0 && ours === 1,
+  },
+  {
+    reason: "requireVlanFiltering, a key of ours, refuses a bridge that does not filter",
+    matches: ({ at, reference, ours }, one) =>
+      key(one, "requireVlanFiltering") === true &&
+      one.before.length > 0 &&
+      !JSON.stringify(one.before).includes("vlan_filtering") &&
+      at === "outcome" &&
+      reference === "success" &&
+      ours === "other",
+  },
+  {
     reason: "DEL of a configuration that is wrong removes the attachment all the same",
     matches: ({ at, reference, ours }) => at === "del" && reference === false && ours === true,
   },

@@ -12,6 +12,9 @@ export interface DifferentialCase {
   readonly spoiled: string | undefined;
 }
 
+/** Which kernel a case needs: one with VLAN filtering, or any. */
+export type Kind = "plain" | "vlan";
+
 const MACS = ["02:00:00:00:00:01", "0a:58:0A:01:02:03", "02-00-00-00-00-02"] as const;
 const BAD_VALUES: Readonly<Record<string, readonly [unknown, ...unknown[]]>> = {
   cniVersion: ["9.9.9", 1, "1.0", "v1.0.0"],
@@ -39,8 +42,8 @@ const BAD_VALUES: Readonly<Record<string, readonly [unknown, ...unknown[]]>> = {
 };
 
 /** The same seed and number give the same case. */
-export function generateCase(seed: number, number: number): DifferentialCase {
-  const random = new Random(seed * 1_000_003 + number);
+export function generateCase(seed: number, number: number, kind: Kind = "plain"): DifferentialCase {
+  const random = new Random(seed * 1_000_003 + number + (kind === "vlan" ? 500_000 : 0));
   const config: Record<string, unknown> = {
     cniVersion: random.pick(["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0", "1.1.0"]),
     name: random.pick(["net", "net.1", "A_b-c"]),
@@ -63,17 +66,21 @@ export function generateCase(seed: number, number: number): DifferentialCase {
   ];
   for (const [key, probability] of flags) if (random.chance(probability)) config[key] = random.chance(0.85);
   if (random.chance(ipam === undefined ? 0.3 : 0.05)) config.disableContainerInterface = true;
+  if (ipam === undefined && random.chance(0.1)) config.quiet = random.chance(0.8);
   if (random.chance(0.5)) config.ipMasqBackend = random.pick(["nftables", "nftables", "iptables"]);
   if (random.chance(0.3)) config.mtu = random.pick([0, 1400, 1500, 1280, 9000]);
-  if (random.chance(0.1)) config.vlan = random.pick([0, 0, 100]);
-  if (random.chance(0.1)) config.vlanTrunk = random.pick<unknown[]>([[], [], [{ minID: 10, maxID: 12 }, { id: 20 }]]);
+  if (kind === "vlan") addVlans(random, config);
+  else {
+    if (random.chance(0.1)) config.vlan = random.pick([0, 0, 100]);
+    if (random.chance(0.1)) config.vlanTrunk = random.pick<unknown[]>([[], [], [{ minID: 10, maxID: 12 }, { id: 20 }]]);
+  }
   if (random.chance(0.25)) config.dns = { nameservers: ["10.0.0.1"], search: ["example.com"], options: ["ndots:2"] };
   if (random.chance(0.25)) config.runtimeConfig = { mac: random.pick(MACS) };
   if (random.chance(0.2)) config.args = { cni: { mac: random.pick(MACS) } };
   const cniArgs = random.chance(0.2) ? random.pick(["MAC=02:00:00:00:00:09", "IgnoreUnknown=1;A=b", "A=b"]) : "";
   const spoiled = random.chance(0.18) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
   if (spoiled !== undefined) config[spoiled] = random.pick(BAD_VALUES[spoiled] ?? [null]);
-  return { number, config: recase(random, config), cniArgs, before: prepare(random, config), spoiled };
+  return { number, config: recase(random, config), cniArgs, before: prepare(random, config, kind), spoiled };
 }
 
 /** Keys match in any case. */
@@ -83,9 +90,23 @@ function recase(random: Random, config: Record<string, unknown>): Record<string,
   return Object.fromEntries(Object.entries(config).map(([key, value]) => [fold(key), value]));
 }
 
-function prepare(random: Random, { bridge }: Record<string, unknown>): string[][] {
+function addVlans(random: Random, config: Record<string, unknown>): void {
+  const trunked = random.chance(0.6);
+  if (!trunked || random.chance(0.4)) config.vlan = random.pick([1, 7, 11, 100, 4094]);
+  if (trunked) {
+    const ranges = [{ minID: 10, maxID: 12 }, { id: 20 }, { minID: 100, maxID: 100 }, { minID: 2, maxID: 4094 }];
+    config.vlanTrunk = ranges.filter(() => random.chance(0.5));
+  }
+  if (random.chance(0.3)) config.preserveDefaultVlan = random.chance(0.8);
+  if (random.chance(0.25)) config.enableVlanFiltering = random.chance(0.7);
+  if (random.chance(0.25)) config.requireVlanFiltering = random.chance(0.7);
+}
+
+function prepare(random: Random, { bridge }: Record<string, unknown>, kind: Kind): string[][] {
   if (!random.chance(0.35) || typeof bridge !== "string" || !bridge.startsWith("br")) return [];
   const commands = [["link", "add", bridge, "type", random.chance(0.95) ? "bridge" : "veth"]];
+  if (kind === "vlan" && random.chance(0.6))
+    commands.push(["link", "set", bridge, "type", "bridge", "vlan_filtering", "1"]);
   if (random.chance(0.5)) commands.push(["link", "set", bridge, "up"]);
   if (random.chance(0.4)) {
     const address = random.pick(["10.7.0.1/24", "10.8.0.1/24", "fd00:7::1/64", "fd00:8::1/64"]);

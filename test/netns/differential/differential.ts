@@ -2,13 +2,13 @@
 
 import type { Machine } from "../machine.ts";
 import { reasonFor } from "./allowed-differences.ts";
-import { type DifferentialCase, generateCase } from "./case-generator.ts";
+import { type DifferentialCase, generateCase, type Kind } from "./case-generator.ts";
 import { compare, type Difference } from "./comparison.ts";
 import { observe } from "./side.ts";
 
 export interface Totals {
   readonly seed: number;
-  readonly cases: number;
+  cases: number;
   bothSucceeded: number;
   bothFailed: number;
   /** Cases with differences that are all on the list. */
@@ -18,49 +18,93 @@ export interface Totals {
 
 export interface Report {
   readonly totals: Totals;
-  readonly keys: Readonly<Record<string, number>>;
+  /** How many cases have each key: "vlanTrunk[].minID". */
+  readonly keys: Record<string, number>;
   /** How many cases each reason was given for. */
-  readonly reasons: Readonly<Record<string, number>>;
+  readonly reasons: Record<string, number>;
 }
 
 export interface Plan {
   readonly machine: Machine;
+  readonly kind: Kind;
   readonly seed: number;
   readonly first: number;
   readonly cases: number;
+  /** How many cases are under way at once. */
+  readonly parallel: number;
   readonly reference: string;
   readonly ours: string;
   /** Directory of the IPAM plugins. */
   readonly cniPath: string;
 }
 
-export async function runDifferential(
-  plan: Plan,
-  different: (one: DifferentialCase, differences: readonly Difference[]) => void,
-): Promise<Report> {
-  const totals = { seed: plan.seed, cases: plan.cases, bothSucceeded: 0, bothFailed: 0, allowed: 0, different: 0 };
-  const keys: Record<string, number> = {};
-  const reasons: Record<string, number> = {};
-  for (let number = plan.first; number < plan.first + plan.cases; number++) {
-    const one = generateCase(plan.seed, number);
-    for (const key of Object.keys(one.config)) keys[key.toLowerCase()] = (keys[key.toLowerCase()] ?? 0) + 1;
-    const [reference, ours] = await Promise.all([
-      observe(plan.machine, plan.reference, plan.cniPath, one),
-      observe(plan.machine, plan.ours, plan.cniPath, one),
-    ]);
-    if (reference.add.ok && ours.add.ok) totals.bothSucceeded++;
-    if (!reference.add.ok && !ours.add.ok) totals.bothFailed++;
-    const found = compare(reference, ours);
-    const unexplained = found.filter((difference) => reasonFor(difference, one) === undefined);
-    if (unexplained.length > 0) {
-      totals.different++;
-      const outcomes = { at: "answers", reference: reference.add.answer, ours: ours.add.answer };
-      different(one, [...unexplained, outcomes]);
-    } else if (found.length > 0) {
-      totals.allowed++;
-      const given = new Set(found.map((difference) => reasonFor(difference, one) ?? ""));
-      for (const reason of given) reasons[reason] = (reasons[reason] ?? 0) + 1;
-    }
+export function emptyReport(seed: number): Report {
+  return {
+    totals: { seed, cases: 0, bothSucceeded: 0, bothFailed: 0, allowed: 0, different: 0 },
+    keys: {},
+    reasons: {},
+  };
+}
+
+type OnDifferent = (one: DifferentialCase, differences: readonly Difference[]) => void;
+
+/** Adds to `report`. */
+export async function runDifferential(plan: Plan, report: Report, different: OnDifferent): Promise<void> {
+  let next = plan.first;
+  const work = async () => {
+    while (next < plan.first + plan.cases) await runCase(plan, next++, report, different);
+  };
+  await Promise.all(Array.from({ length: plan.parallel }, work));
+}
+
+async function runCase(plan: Plan, number: number, report: Report, different: OnDifferent): Promise<void> {
+  const { totals, keys, reasons } = report;
+  const one = generateCase(plan.seed, number, plan.kind);
+  const [reference, ours] = await Promise.all([
+    observe(plan.machine, plan.reference, plan.cniPath, one),
+    observe(plan.machine, plan.ours, plan.cniPath, one),
+  ]);
+  totals.cases++;
+  for (const key of new Set(keysOf(one.config))) keys[key] = (keys[key] ?? 0) + 1;
+  if (reference.add.ok && ours.add.ok) totals.bothSucceeded++;
+  if (!reference.add.ok && !ours.add.ok) totals.bothFailed++;
+  const found = compare(reference, ours);
+  const unexplained = found.filter((difference) => reasonFor(difference, one) === undefined);
+  if (unexplained.length > 0) {
+    totals.different++;
+    different(one, [...unexplained, { at: "answers", reference: reference.add.answer, ours: ours.add.answer }]);
+  } else if (found.length > 0) {
+    totals.allowed++;
+    const given = new Set(found.map((difference) => reasonFor(difference, one) ?? ""));
+    for (const reason of given) reasons[reason] = (reasons[reason] ?? 0) + 1;
   }
-  return { totals, keys, reasons };
+}
+
+const TOP_KEYS = new Map(
+  [
+    ...[
+      "cniVersion",
+      "name",
+      "type",
+      "bridge",
+      "isGateway",
+      "isDefaultGateway",
+      "forceAddress",
+      "ipMasq",
+      "ipMasqBackend",
+    ],
+    ...["mtu", "hairpinMode", "promiscMode", "vlan", "vlanTrunk", "preserveDefaultVlan", "enableVlanFiltering"],
+    ...["requireVlanFiltering", "macspoofchk", "enabledad", "disableContainerInterface", "portIsolation", "quiet"],
+    ...["ipam", "dns", "runtimeConfig", "args"],
+  ].map((key) => [key.toLowerCase(), key]),
+);
+
+/** Of objects inside as well; top keys as they are usually spelled. */
+function keysOf(value: unknown, path = ""): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => keysOf(item, `${path}[]`));
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([spelled, inner]) => {
+    const key = path === "" ? (TOP_KEYS.get(spelled.toLowerCase()) ?? spelled) : `${path}.${spelled}`;
+    return [key, ...keysOf(inner, key)];
+  });
 }

@@ -1,57 +1,96 @@
 /**
- * `npm run diff:cni -- [--seed N] [--cases N] [--first N]`: the differential test of the bridge plugin against the
- * reference. Prints each case that differs, with both sides, and why others may; the last line is one JSON object. Exits
- * 1 on a difference that is not on the list of allowed ones.
+ * `npm run diff:cni -- [--seed N] [--cases N] [--vlan-cases N] [--first N]`: the differential test of the bridge plugin
+ * against the reference. Cases with VLANs run in a guest kernel, the others under this one. Prints each case that
+ * differs, with both sides, how often each key occurred, and why others may differ; the last line is one JSON object.
+ * Exits 1 on a difference that is not on the list of allowed ones.
  */
 
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { buildPlugins } from "../../../cni-plugins/build.ts";
-import { buildPeers, MissingTool } from "../../bench/peers.ts";
+import { buildPeers, cacheDirectory, MissingTool } from "../../bench/peers.ts";
+import { Guest } from "../../guest-kernel/guest.ts";
+import { type GuestParts, guestParts, MissingPackage } from "../../guest-kernel/packages.ts";
 import { THIS_MACHINE } from "../machine.ts";
-import { runDifferential } from "./differential.ts";
+import type { DifferentialCase } from "./case-generator.ts";
+import type { Difference } from "./comparison.ts";
+import { emptyReport, type Report, runDifferential } from "./differential.ts";
 
 const DEFAULT_CASES = 300;
+/** Of the cases, when nothing else is said. */
+const VLAN_SHARE = 0.1;
+const PARALLEL = 3;
+const GUESTS = 2;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       seed: { type: "string", default: "1" },
       cases: { type: "string", default: String(DEFAULT_CASES) },
+      "vlan-cases": { type: "string" },
       first: { type: "string", default: "0" },
     },
   });
-  const [seed, cases, first] = [values.seed, values.cases, values.first].map(Number);
-  if (![seed, cases, first].every((value) => Number.isSafeInteger(value))) {
-    console.error("--seed, --cases and --first are whole numbers");
+  const [seed = 1, cases = DEFAULT_CASES, first = 0] = [values.seed, values.cases, values.first].map(Number);
+  const vlanCases = values["vlan-cases"] === undefined ? Math.round(cases * VLAN_SHARE) : Number(values["vlan-cases"]);
+  if (![seed, cases, first, vlanCases].every(Number.isSafeInteger) || vlanCases > cases) {
+    console.error("--seed, --cases, --vlan-cases (of the cases) and --first are whole numbers");
     return 2;
   }
   const log = (line: string) => console.error(line);
   const plugins = await buildPlugins({ log });
   const peers = await buildPeers(process.env, log);
   const plan = {
-    machine: THIS_MACHINE,
-    seed: seed ?? 1,
-    cases: cases ?? DEFAULT_CASES,
-    first: first ?? 0,
+    seed,
+    first,
     reference: path.join(peers, "bridge"),
     ours: path.join(plugins, "bridge"),
     cniPath: peers,
   };
-  const { totals, keys, reasons } = await runDifferential(plan, (one, differences) => {
-    console.log(`case ${one.number}: ${JSON.stringify({ ...one.config })} CNI_ARGS=${one.cniArgs}`);
-    if (one.before.length > 0) console.log(`  before: ${one.before.map((command) => command.join(" ")).join("; ")}`);
-    for (const { at, reference, ours } of differences) {
-      console.log(`  ${at}\n    reference: ${JSON.stringify(reference)}\n    ours:      ${JSON.stringify(ours)}`);
-    }
+  const report = emptyReport(seed);
+  const parts = vlanCases > 0 ? guestParts(cacheDirectory(process.env), log) : undefined;
+  await Promise.all([
+    runDifferential(
+      { ...plan, machine: THIS_MACHINE, kind: "plain", cases: cases - vlanCases, parallel: PARALLEL },
+      report,
+      printDifferent,
+    ),
+    ...(parts === undefined ? [] : runInGuests(parts, vlanCases, plan, report)),
+  ]);
+  printReport(report);
+  return report.totals.different === 0 ? 0 : 1;
+}
+
+type Common = Pick<Parameters<typeof runDifferential>[0], "seed" | "first" | "reference" | "ours" | "cniPath">;
+
+/** One for each guest kernel, which has one processor. */
+function runInGuests(parts: GuestParts, cases: number, plan: Common, report: Report): Promise<void>[] {
+  return Array.from({ length: GUESTS }, async (_, guestNumber) => {
+    await using guest = await Guest.boot(parts);
+    const first = Math.round((cases * guestNumber) / GUESTS);
+    const share = { first: plan.first + first, cases: Math.round((cases * (guestNumber + 1)) / GUESTS) - first };
+    await runDifferential({ ...plan, ...share, machine: guest, kind: "vlan", parallel: 1 }, report, printDifferent);
   });
-  console.log(`keys: ${JSON.stringify(keys)}`);
+}
+
+function printDifferent(one: DifferentialCase, differences: readonly Difference[]): void {
+  console.log(`case ${one.number}: ${JSON.stringify({ ...one.config })} CNI_ARGS=${one.cniArgs}`);
+  if (one.before.length > 0) console.log(`  before: ${one.before.map((command) => command.join(" ")).join("; ")}`);
+  for (const { at, reference, ours } of differences) {
+    console.log(`  ${at}\n    reference: ${JSON.stringify(reference)}\n    ours:      ${JSON.stringify(ours)}`);
+  }
+}
+
+function printReport({ totals, keys, reasons }: Report): void {
+  console.log("cases  key");
+  for (const [key, count] of Object.entries(keys).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    console.log(`${String(count).padStart(5)}  ${key}`);
+  }
   for (const [reason, count] of Object.entries(reasons)) console.log(`allowed in ${count} cases: ${reason}`);
   console.log(JSON.stringify(totals));
-  return totals.different === 0 ? 0 : 1;
 }
 
 process.exitCode = await main().catch((error: unknown) => {
-  console.error(error instanceof MissingTool ? error.message : error);
+  console.error(error instanceof MissingTool || error instanceof MissingPackage ? error.message : error);
   return 1;
 });

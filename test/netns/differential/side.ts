@@ -55,7 +55,7 @@ export async function observe(
       node: await kernelState(testbed.node, masquerades ? "masquerading node" : "node", aliases),
       container: await kernelState(container, "container", aliases),
     });
-    const before = await state({});
+    const before = await stateBefore(machine, one.before, () => state({}));
     const added = await cni("ADD", call, config);
     const made = (await testbed.node.links()).filter(({ ifname }) => /^veth[0-9a-f]{8}$/.test(ifname));
     const ports = made.map(({ ifname }) => ifname);
@@ -82,6 +82,18 @@ export async function observe(
     await testbed[Symbol.asyncDispose]();
     await rm(data, { recursive: true, force: true });
   }
+}
+
+const statesBefore = new WeakMap<Machine, Map<string, Promise<State>>>();
+
+/** Nodes that were prepared alike are alike, so one of them is looked at. */
+function stateBefore(machine: Machine, before: DifferentialCase["before"], look: () => Promise<State>): Promise<State> {
+  const known = statesBefore.get(machine) ?? new Map<string, Promise<State>>();
+  statesBefore.set(machine, known);
+  const key = JSON.stringify(before);
+  const state = known.get(key) ?? look();
+  known.set(key, state);
+  return state;
 }
 
 function checkable(config: Record<string, unknown>, added: CniAnswer): boolean {
