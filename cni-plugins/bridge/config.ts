@@ -106,10 +106,9 @@ function readBackend(config: ConfigObject): MasqueradeBackend | undefined {
 function readMtu(config: ConfigObject): number | "inherit" | undefined {
   if (config.raw("mtu") === "inherit") return "inherit";
   const expected = `0 (the default), "inherit" (the bridge's) or a whole number from ${MTU_MIN} to ${MTU_MAX}`;
-  const value = config.raw("mtu") ?? 0;
-  if (typeof value !== "number" || !Number.isInteger(value)) throw config.fault("mtu", expected);
+  const value = config.raw("mtu") === undefined ? 0 : config.wholeNumber("mtu");
   if (value === 0) return undefined;
-  if (value < MTU_MIN || value > MTU_MAX) throw config.fault("mtu", expected);
+  if (value === undefined || value < MTU_MIN || value > MTU_MAX) throw config.fault("mtu", expected);
   return value;
 }
 

@@ -1,4 +1,7 @@
-/** Reads typed values out of a JSON object of the configuration: keys match in any case, null is absent. */
+/**
+ * Reads typed values out of a JSON object of the configuration: keys match in any case, null is absent. Booleans and
+ * numbers in quotes, as some products' documentation shows them, are taken with a warning.
+ */
 
 import { CniError, INVALID_CONFIG } from "./cni-error.ts";
 
@@ -8,11 +11,13 @@ export class ConfigObject {
   readonly #values: JsonObject;
   readonly #path: string;
   readonly #keys: Record<string, string> = Object.create(null);
+  readonly #warn: (text: string) => void;
 
   /** `path` is what messages put before a key: "" at the top, "runtimeConfig." below. */
-  constructor(values: JsonObject, path = "") {
+  constructor(values: JsonObject, path = "", warn: (text: string) => void = () => {}) {
     this.#values = values;
     this.#path = path;
+    this.#warn = warn;
     for (const key of Object.keys(values)) this.#keys[key.toLowerCase()] = key;
   }
 
@@ -29,6 +34,7 @@ export class ConfigObject {
   boolean(key: string): boolean {
     const value = this.raw(key);
     if (value === undefined || typeof value === "boolean") return value ?? false;
+    if (value === "true" || value === "false") return this.#unquoted(key, value, value === "true");
     throw this.fault(key, "true or false");
   }
 
@@ -48,14 +54,23 @@ export class ConfigObject {
   integer(key: string, minimum: number, maximum: number): number | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
-    if (typeof value === "number" && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+    const number = this.wholeNumber(key);
+    if (number !== undefined && number >= minimum && number <= maximum) return number;
     throw this.fault(key, `a whole number from ${minimum} to ${maximum}`);
+  }
+
+  /** Undefined for what is none. */
+  wholeNumber(key: string): number | undefined {
+    const value = this.raw(key);
+    const number = Number(value);
+    if (!Number.isInteger(number) || (typeof value !== "number" && value !== String(number))) return undefined;
+    return typeof value === "string" ? this.#unquoted(key, value, number) : number;
   }
 
   /** An empty one when it is absent. */
   object(key: string): ConfigObject {
     const value = this.raw(key) ?? {};
-    if (isJsonObject(value)) return new ConfigObject(value, `${this.#path}${key}.`);
+    if (isJsonObject(value)) return new ConfigObject(value, `${this.#path}${key}.`, this.#warn);
     throw this.fault(key, "an object");
   }
 
@@ -63,9 +78,15 @@ export class ConfigObject {
     const value = this.raw(key) ?? [];
     if (!Array.isArray(value)) throw this.fault(key, "a list of objects");
     return value.map((item: unknown, index) => {
-      if (isJsonObject(item)) return new ConfigObject(item, `${this.#path}${key}[${index}].`);
+      if (isJsonObject(item)) return new ConfigObject(item, `${this.#path}${key}[${index}].`, this.#warn);
       throw this.fault(key, "a list of objects");
     });
+  }
+
+  #unquoted<T>(key: string, value: string, taken: T): T {
+    const name = `"${this.#path}${key}"`;
+    this.#warn(`${name} is the string "${value}", taken as ${taken}: write it without quotes, other plugins refuse it`);
+    return taken;
   }
 
   fault(key: string, expected: string): CniError {

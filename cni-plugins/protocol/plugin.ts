@@ -50,16 +50,16 @@ export function runPlugin(host: Host, plugin: Plugin, productVersion: string): v
   }
   let version: string = CURRENT_VERSION;
   let request: Request | undefined;
+  const warn = (text: string) => host.write(STDERR, `${plugin.name}: warning: ${text}\n`);
   const startMs = host.monotonicMs();
   const finish = (code: number, document: string, fault?: CniError) => {
     reportOperation(host, { plugin: plugin.name, command, request, startMs, fault });
     answer(host, code, document);
   };
   try {
-    const envelope = readEnvelopeFrom(host);
+    const envelope = readEnvelopeFrom(host, warn);
     version = envelope.version;
     request = readRequest(command, env, envelope);
-    const warn = (text: string) => host.write(STDERR, `${plugin.name}: warning: ${text}\n`);
     const record = new AttachmentRecord(host, plugin.name, request);
     const call = { host, request, warn, forget: () => record.remove() };
     const result = record.during(() => plugin.commands[call.request.command](call));
@@ -81,14 +81,14 @@ function answer(host: Host, code: number, document: string): void {
   host.exit(code);
 }
 
-function readEnvelopeFrom(host: Host): Envelope {
+function readEnvelopeFrom(host: Host, warn: (text: string) => void): Envelope {
   let stdin: string;
   try {
     stdin = host.readStdin(STDIN_LIMIT_BYTES);
   } catch (error) {
     throw stdinFault(errnoOf(error), STDIN_LIMIT_BYTES, String(error));
   }
-  return readEnvelope(stdin);
+  return readEnvelope(stdin, warn);
 }
 
 function encodeError(cniVersion: string, { code, message, details }: CniError): string {

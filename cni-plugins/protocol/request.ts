@@ -54,7 +54,8 @@ export interface Envelope {
   readonly stdin: string;
 }
 
-export function readEnvelope(stdin: string): Envelope {
+/** `warn` gets a sentence for each value that is taken although its type is wrong. */
+export function readEnvelope(stdin: string, warn: (text: string) => void = () => {}): Envelope {
   let parsed: unknown;
   try {
     parsed = JSON.parse(stdin);
@@ -69,7 +70,7 @@ export function readEnvelope(stdin: string): Envelope {
   if (!isJsonObject(parsed)) {
     throw new CniError(DECODING_FAILURE, "the network configuration on stdin must be a JSON object");
   }
-  const config = new ConfigObject(parsed);
+  const config = new ConfigObject(parsed, "", warn);
   const version = config.raw("cniVersion") ?? "";
   if (typeof version !== "string") {
     throw new CniError(DECODING_FAILURE, config.fault("cniVersion", "a string").message);
@@ -100,7 +101,10 @@ export function readRequest(command: string, env: (name: string) => string, enve
       `${command} needs cniVersion ${since} or later, the configuration has ${version}`,
     );
   }
-  const network = config.string("name") ?? "";
+  const network = config.raw("name") ?? "";
+  if (typeof network !== "string") {
+    throw new CniError(DECODING_FAILURE, config.fault("name", "a string").message);
+  }
   if (!isIdentifier(network))
     throw config.fault("name", "letters, digits, '_', '.' and '-', beginning with a letter or digit");
   const containerId = env("CNI_CONTAINERID");

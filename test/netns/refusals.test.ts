@@ -28,7 +28,7 @@ describe("a refused ADD leaves the kernel as it was", () => {
     ["more than a megabyte", JSON.stringify({ ...CONFIG, extra: "x".repeat(1 << 20) }), 5, "at most 1048576 bytes"],
     ["an unknown version", { ...CONFIG, cniVersion: "9.0.0" }, 1, "incompatible CNI versions"],
     ["no name", { ...CONFIG, name: undefined }, 7, '"name"'],
-    ["a wrong type", { ...CONFIG, portIsolation: "true" }, 7, '"portIsolation" must be true or false'],
+    ["a wrong type", { ...CONFIG, portIsolation: "yes" }, 7, '"portIsolation" must be true or false'],
     ["a wrong MAC", { ...CONFIG, runtimeConfig: { mac: "02:00" } }, 7, 'runtimeConfig.mac: "02:00"'],
     ["an MTU that no interface can have", { ...CONFIG, mtu: 70_000 }, 7, '"mtu"'],
     ["a bridge that is no bridge", { ...CONFIG, bridge: "lo" }, 103, '"lo" is a device, not a bridge'],

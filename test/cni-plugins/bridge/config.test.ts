@@ -5,7 +5,8 @@ import { formatMacAddress } from "../../../cni-plugins/protocol/mac-address.ts";
 
 function read(values: Record<string, unknown>, cniArgs = ""): { config: BridgeConfig; warnings: string[] } {
   const warnings: string[] = [];
-  const config = readBridgeConfig(new ConfigObject(values), cniArgs, (text) => warnings.push(text));
+  const warn = (text: string) => warnings.push(text);
+  const config = readBridgeConfig(new ConfigObject(values, "", warn), cniArgs, warn);
   return { config, warnings };
 }
 
@@ -32,6 +33,24 @@ describe("the bridge plugin's configuration", () => {
     });
   });
 
+  it("takes booleans and numbers in quotes, with one warning each", () => {
+    const quoted = { portIsolation: "true", macspoofchk: "false", vlanTrunk: [{ id: "20" }], vlan: "100", mtu: "1400" };
+    const { config, warnings } = read(quoted);
+    expect(config).toMatchObject({ isolated: true, spoofCheck: false, mtu: 1400 });
+    expect(config.vlans).toMatchObject({ access: 100, trunk: [20] });
+    expect(warnings.sort()).toEqual([
+      '"macspoofchk" is the string "false", taken as false: write it without quotes, other plugins refuse it',
+      '"mtu" is the string "1400", taken as 1400: write it without quotes, other plugins refuse it',
+      '"portIsolation" is the string "true", taken as true: write it without quotes, other plugins refuse it',
+      '"vlan" is the string "100", taken as 100: write it without quotes, other plugins refuse it',
+      '"vlanTrunk[0].id" is the string "20", taken as 20: write it without quotes, other plugins refuse it',
+    ]);
+  });
+
+  it("takes the bridge's MTU when told to", () => {
+    expect(read({ mtu: "inherit" })).toEqual({ config: expect.objectContaining({ mtu: "inherit" }), warnings: [] });
+  });
+
   it("takes the MAC from runtimeConfig before args before CNI_ARGS", () => {
     const runtimeConfig = { mac: "02:00:00:00:00:01" };
     const args = { cni: { mac: "02:00:00:00:00:02" } };
@@ -50,7 +69,15 @@ describe("the bridge plugin's configuration", () => {
     [{ mtu: 67 }, /"mtu" must be 0 \(the default\), "inherit" \(the bridge's\) or a whole number from 68 to 65535/],
     [{ mtu: -1 }, /"mtu" must be/],
     [{ mtu: 65536 }, /"mtu" must be/],
-    [{ portIsolation: "true" }, /"portIsolation" must be true or false, found the string "true"/],
+    [{ portIsolation: "yes" }, /"portIsolation" must be true or false, found the string "yes"/],
+    [{ portIsolation: "True" }, /"portIsolation" must be true or false/],
+    [{ portIsolation: "" }, /"portIsolation" must be true or false/],
+    [{ vlan: "" }, /"vlan" must be a whole number/],
+    [{ vlan: "0x10" }, /"vlan" must be a whole number/],
+    [{ vlan: " 5" }, /"vlan" must be a whole number/],
+    [{ vlan: "4095" }, /"vlan" must be a whole number from 0 to 4094, found the string "4095"/],
+    [{ mtu: "67" }, /"mtu" must be 0/],
+    [{ mtu: "Inherit" }, /"mtu" must be 0/],
     [{ hairpinMode: true, promiscMode: true }, /exclude each other/],
     [{ ipam: { type: "static" }, disableContainerInterface: true }, /"ipam" and "disableContainerInterface" exclude/],
     [{ ipam: { type: "static" }, quiet: true }, /"ipam" and "quiet" exclude/],

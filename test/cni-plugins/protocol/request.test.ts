@@ -44,12 +44,19 @@ describe("the network configuration", () => {
     expect([version, config.string("name"), config.string("bridge")]).toEqual(["0.4.0", "net", "br1"]);
   });
 
+  it("can't be decoded with a network name that is no string", () => {
+    expect(failure(() => read("ADD", {}, { name: 5 }))).toMatchObject({
+      code: 6,
+      message: expect.stringContaining("name"),
+    });
+  });
+
   it.each(["", "-a", "a b", "a/b", "ä"])("is refused with the network name %j", (name) => {
     expect(failure(() => read("ADD", {}, { name })).code).toBe(7);
   });
 
   it.each([
-    ["mtu", "1500", /"mtu" must be a whole number from 0 to 9000, found the string "1500"/],
+    ["mtu", "1500 bytes", /"mtu" must be a whole number from 0 to 9000, found the string "1500 bytes"/],
     ["mtu", 1.5, /found the number 1.5/],
     ["mtu", 9001, /found the number 9001/],
   ])("has a value of the wrong type named: %s = %j", (key, value, message) => {

@@ -1,0 +1,71 @@
+/** What the plugin says on stderr about configurations that work, and do not do what somebody may think. */
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { add, type CniCall, cni } from "./cni-call.ts";
+import { type Namespace, Testbed } from "./testbed.ts";
+
+const CONFIG = { cniVersion: "1.1.0", name: "br1-net", type: "bridge", bridge: "br1" };
+
+let testbed: Testbed;
+let node: Namespace;
+let container: Namespace;
+let call: CniCall;
+
+beforeEach(async () => {
+  testbed = await Testbed.create();
+  node = testbed.node;
+  container = await testbed.container();
+  call = { node, container };
+});
+
+afterEach(() => testbed[Symbol.asyncDispose]());
+
+/** The warnings of an ADD that succeeds. */
+async function advice(config: object, one: CniCall = call): Promise<string> {
+  const { code, stdout, stderr } = await cni("ADD", one, config);
+  if (code !== 0) throw new Error(`ADD failed: ${stdout}`);
+  return stderr;
+}
+
+describe("mtu", () => {
+  it("that makes a bridge in use smaller is warned of, with what the bridge had", async () => {
+    const other = await testbed.container();
+    await add({ ...call, container: other, containerId: "other" }, CONFIG);
+    expect(await advice({ ...CONFIG, mtu: 1300 })).toContain(
+      '"mtu": 1300 made bridge br1 smaller for all of its ports (1500 before)',
+    );
+    expect((await node.link("br1"))?.mtu).toBe(1300);
+  });
+
+  it("that is greater than the bridge's is warned of", async () => {
+    await node.ip("link", "add", "br1", "type", "bridge");
+    await node.ip("link", "set", "br1", "mtu", "1400");
+    expect(await advice({ ...CONFIG, mtu: 9000 })).toContain('bridge br1 has MTU 1400, less than "mtu": 9000');
+  });
+
+  it("that the bridge has is not", async () => {
+    await node.ip("link", "add", "br1", "mtu", "1400", "type", "bridge");
+    expect(await advice({ ...CONFIG, mtu: 1400 })).toBe("");
+  });
+
+  it('"inherit" gives both ends what the bridge has, and leaves the bridge alone', async () => {
+    await node.ip("link", "add", "br1", "mtu", "8900", "type", "bridge");
+    const { interfaces } = await add(call, { ...CONFIG, mtu: "inherit" });
+    expect(interfaces.map(({ mtu }) => mtu)).toEqual([8900, 8900, 8900]);
+    expect((await container.link("net1"))?.mtu).toBe(8900);
+    expect((await node.link("br1"))?.mtu).toBe(8900);
+  });
+
+  it('"inherit" on a new bridge is the kernel\'s default', async () => {
+    const { interfaces } = await add(call, { ...CONFIG, mtu: "inherit" });
+    expect(interfaces.map(({ mtu }) => mtu)).toEqual([1500, 1500, 1500]);
+  });
+});
+
+it("values in quotes are taken and warned of", async () => {
+  const said = await advice({ ...CONFIG, portIsolation: "true", mtu: "1400" });
+  expect(said).toContain('"portIsolation" is the string "true", taken as true: write it without quotes');
+  expect(said).toContain('"mtu" is the string "1400", taken as 1400');
+  const port = (await node.links()).find(({ master }) => master === "br1");
+  expect(port).toMatchObject({ mtu: 1400, linkinfo: { info_slave_data: { isolated: true } } });
+});

@@ -1,0 +1,98 @@
+/** GC removes everything of the attachments that the runtime does not list, whatever became of their namespaces. */
+
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { buildPeers } from "../bench/peers.ts";
+import { add, type CniCall, cni } from "./cni-call.ts";
+import { type Namespace, Testbed } from "./testbed.ts";
+
+let testbed: Testbed;
+let node: Namespace;
+let call: CniCall;
+let data: string;
+
+beforeEach(async () => {
+  data = await mkdtemp(path.join(tmpdir(), "cni-gc-"));
+  testbed = await Testbed.create();
+  node = testbed.node;
+  const hostLocal = path.join(await buildPeers(process.env, () => {}), "host-local");
+  const script = `#!/bin/sh\nif [ $CNI_COMMAND = GC ]; then cat >${data}/gc; else exec ${hostLocal}; fi\n`;
+  await writeFile(path.join(data, "ipam"), script);
+  await chmod(path.join(data, "ipam"), 0o755);
+  call = { node, container: await testbed.container(), env: { CNI_PATH: data, PATH: process.env.PATH ?? "" } };
+});
+
+afterEach(async () => {
+  await testbed[Symbol.asyncDispose]();
+  await rm(data, { recursive: true, force: true });
+});
+
+const config = (more: object = {}) => ({
+  cniVersion: "1.1.0",
+  name: "l3-net",
+  type: "bridge",
+  bridge: "br1",
+  isGateway: true,
+  ipMasq: true,
+  ipMasqBackend: "nftables",
+  macspoofchk: true,
+  ipam: { type: "ipam", dataDir: data, ranges: [[{ subnet: "10.5.0.0/24" }]] },
+  ...more,
+});
+
+const valid = (...attachments: object[]) => ({ "cni.dev/valid-attachments": attachments });
+const gc = (more: object) => cni("GC", { ...call, container: undefined }, config(more));
+/** host-local says nothing to GC and does nothing, so a program before it keeps what it is given. */
+const toldIpam = () => readFile(path.join(data, "gc"), "utf8");
+const ports = async () => (await node.links()).filter(({ master }) => master === "br1").length;
+const records = async () =>
+  (await node.run(["sh", "-c", "ls /run/cni/cluster-network-addons/bridge"], { env: { PATH: "/usr/bin:/bin" } }))
+    .stdout;
+
+async function rules(): Promise<string> {
+  const { code, stdout, stderr } = await node.run(["nft", "list", "ruleset"], { env: call.env ?? {} });
+  if (code !== 0) throw new Error(`nft is needed, install the package nftables: ${stderr}`);
+  return stdout;
+}
+
+it("removes links, spoof checks, masquerading and records of what is not listed, nothing else, and tells IPAM", async () => {
+  await add({ ...call, containerId: "kept", ifname: "net1" }, config());
+  await add({ ...call, containerId: "gone", ifname: "net2" }, config());
+  await add({ ...call, containerId: "gone", ifname: "net3" }, config({ name: "other-net" }));
+  expect(await gc(valid({ containerID: "kept", ifname: "net1" }))).toMatchObject({ code: 0, stdout: "" });
+  expect(await ports()).toBe(2);
+  expect(await toldIpam()).toBe(JSON.stringify(config(valid({ containerID: "kept", ifname: "net1" }))));
+  const left = await rules();
+  expect(left).toContain("macspoofchk-kept-net1");
+  expect(left).toContain("id: kept");
+  expect(left).not.toContain("gone-net2");
+  expect(left).not.toContain("ip saddr 10.5.0.3");
+  expect(left).toContain("macspoofchk-gone-net3");
+});
+
+it("removes what is left of attachments whose namespaces are gone", async () => {
+  const { container } = call;
+  await add({ ...call, containerId: "gone", ifname: "net1" }, config());
+  const before = await records();
+  await container?.[Symbol.asyncDispose]();
+  await expect.poll(ports).toBe(0);
+  expect(await gc(valid())).toMatchObject({ code: 0, stdout: "" });
+  const left = await rules();
+  expect(left).not.toContain("macspoofchk-gone");
+  expect(left).not.toContain("ip saddr");
+  expect([before, await records()]).toEqual([expect.stringMatching(/^veth[0-9a-f]{8}\.json\n$/), ""]);
+});
+
+it("is refused without the list, because then nothing is known to be in use", async () => {
+  await add({ ...call, containerId: "kept", ifname: "net1" }, config());
+  const { code, json } = await gc({});
+  expect([code, json?.code]).toEqual([1, 7]);
+  expect(json?.msg).toContain("cni.dev/valid-attachments");
+  expect(await ports()).toBe(1);
+});
+
+it("may be called when there is nothing", async () => {
+  expect(await gc(valid({ containerID: "never", ifname: "net1" }))).toMatchObject({ code: 0, stdout: "" });
+});
