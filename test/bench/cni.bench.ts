@@ -1,110 +1,112 @@
-/** The bridge plugin against the Go reference plugin: layer 2, addresses, spoof checks, masquerading, many at once. */
+/** The CNI plugins against the Go reference plugins: layer 2, addresses, spoof checks, masquerading, many at once. */
 
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { BuildError, buildPlugins } from "../../cni-plugins/build.ts";
-import { type Bench, type BenchContext, BenchFault, type BenchRow, row } from "./bench.ts";
-import { compile, type Measurement, measure, median, type Samples } from "./cni-timer.ts";
+import { type Bench, type BenchContext, BenchFault, type BenchRow, limitedRow, row } from "./bench.ts";
+import { measureChain } from "./cni-chain.ts";
+import { countInstructions } from "./cni-instructions.ts";
+import { CHECKED, FLAT, LAYER_2_ADD, LAYER_2_DEL, SCENARIOS, type Scenario, VERSION } from "./cni-scenarios.ts";
+import { compile, measure, median, type Samples } from "./cni-timer.ts";
 import { buildPeers, MissingTool } from "./peers.ts";
 
-const PARALLEL = 50;
 const CONFIG = { cniVersion: "1.0.0", name: "bench", type: "bridge", bridge: "br-bench" };
+const CHAIN_ROUNDS = 60;
+const CHAIN_GOAL = 0.55;
+const MEMORY_LIMIT_MB = 2.5;
+const SIZE_LIMIT_MB = 2.6;
+/** Of the rounds that are made otherwise. */
+const SHORT = 0.2;
+const MIN_ROUNDS = 3;
 
-interface Scenario extends Pick<Measurement, "command" | "rounds" | "parallel" | "del"> {
-  readonly what: string;
-  readonly goal: number | null;
-  /** Added to the configuration of a layer 2 attachment. */
-  readonly keys?: object;
-  /** How many attachments have spoof checks already. */
-  readonly checked?: number;
-}
-
-/** `DATA` stands for a directory of the run's own. */
-const IPAM = { ipam: { type: "host-local", dataDir: "DATA", ranges: [[{ subnet: "10.88.0.0/16" }]] } };
-const MASQUERADE = { ...IPAM, isGateway: true, ipMasq: true, ipMasqBackend: "nftables" };
-const SPOOF_CHECK = { macspoofchk: true };
-/** Spoof-checked attachments that a node may have. */
-const CHECKED = [1, 300, 1000];
-/** The most that the cost may grow from the fewest to the most of them. */
-const FLAT = 1.3;
-
-const spoofChecks = (command: "ADD" | "DEL"): readonly Scenario[] =>
-  CHECKED.map((checked) => ({
-    what: `${command} with macspoofchk, ${checked} attachments present`,
-    command,
-    rounds: 15,
-    parallel: 1,
-    del: true,
-    goal: checked === 300 ? 0.15 : null,
-    keys: SPOOF_CHECK,
-    checked,
-  }));
-
-const SCENARIOS: readonly Scenario[] = [
-  { what: "VERSION", command: "VERSION", rounds: 300, parallel: 1, goal: null },
-  { what: "L2 ADD", command: "ADD", rounds: 200, parallel: 1, goal: 0.55 },
-  { what: `${PARALLEL} L2 ADDs at once`, command: "ADD", rounds: 40, parallel: PARALLEL, goal: 0.5 },
-  { what: "L2 DEL", command: "DEL", rounds: 50, parallel: 1, goal: null },
-  { what: `${PARALLEL} L2 DELs at once`, command: "DEL", rounds: 12, parallel: PARALLEL, goal: 0.65 },
-  { what: "ADD with host-local", command: "ADD", rounds: 60, parallel: 1, goal: 0.65, keys: IPAM, del: true },
-  {
-    what: "ADD with ipMasq (nftables)",
-    command: "ADD",
-    rounds: 20,
-    parallel: 1,
-    goal: 0.4,
-    keys: MASQUERADE,
-    del: true,
-  },
-  ...spoofChecks("ADD"),
-  ...spoofChecks("DEL"),
-];
+/** Folders of executables by side. */
+type Folders = Readonly<Record<"ours" | "peer", string>>;
 
 export const bench: Bench = {
-  about: "the bridge plugin against containernetworking/plugins v1.9.1, taking turns in one run; medians",
+  about: "the CNI plugins against containernetworking/plugins v1.9.1, taking turns in one run; medians",
   async run(context) {
-    const { env } = context;
     warnAboutLoad(context);
-    const executables = await prepare(context);
-    const timer = await compile("cni-timer", env);
-    const floor = await compile("floor", env);
+    const folders = await prepare(context);
     const directory = await mkdtemp(path.join(tmpdir(), "cni-bench-"));
-    const configFile = path.join(directory, "config.json");
-    const rows: BenchRow[] = [];
     try {
-      const costs: Record<string, number> = {};
-      for (const { what, goal, keys = {}, checked, ...scenario } of SCENARIOS) {
-        context.log(`measuring ${what}, ${scenario.rounds} rounds`);
-        await writeFile(
-          configFile,
-          JSON.stringify({ ...CONFIG, ...keys }).replaceAll("DATA", path.join(directory, "data")),
-        );
-        const rules = checked === undefined ? {} : { rulesFile: await writeSpoofChecks(directory, checked) };
-        const variants = scenario.command === "VERSION" ? { ...executables, floor } : executables;
-        const cniPath = path.dirname(executables.peer);
-        const measurement = { ...scenario, ...rules, configFile, cniPath, executables: variants };
-        const samples = await measure(timer, measurement, env);
-        rows.push(...rowsOf(what, goal, samples));
-        if (checked !== undefined) costs[`${scenario.command} ${checked}`] = median(samples.ours?.wallMs ?? []);
-      }
-      for (const command of ["ADD", "DEL"]) {
-        const [fewest, most] = [CHECKED.at(0), CHECKED.at(-1)].map(
-          (count) => costs[`${command} ${count}`] ?? Number.NaN,
-        );
-        const what = `${command} with macspoofchk, ${CHECKED.at(-1)} present against ${CHECKED.at(0)}`;
-        rows.push(row(what, "ms", most ?? Number.NaN, fewest ?? null, FLAT));
-      }
+      const rows = await scenarioRows(context, folders, directory);
+      context.log("measuring ADD of bridge and tuning");
+      const chain = await measureChain(folders, roundsOf(CHAIN_ROUNDS, context), context.env);
+      rows.push(row("ADD of bridge and tuning", "ms", wall(chain.ours), wall(chain.peer), CHAIN_GOAL));
+      rows.push(...(await instructionRows(context, folders.ours, directory)));
+      return [...rows, ...(await sizeRows(folders))];
     } finally {
       await rm(directory, { recursive: true, force: true });
     }
-    const [ours, peer] = await Promise.all(
-      [executables.ours, executables.peer].map(async (file) => (await stat(file)).size / 1e6),
-    );
-    return [...rows, row("size of the executable", "MB", ours ?? Number.NaN, peer ?? null, null)];
   },
 };
+
+async function scenarioRows(context: BenchContext, folders: Folders, directory: string): Promise<BenchRow[]> {
+  const { env, log } = context;
+  const timer = await compile("cni-timer", env);
+  const floors: Record<string, string> = {
+    [VERSION.what]: await compile("floor", env),
+    [LAYER_2_ADD.what]: await compile("netlink-floor", env),
+  };
+  const executables = { ours: path.join(folders.ours, "bridge"), peer: path.join(folders.peer, "bridge") };
+  const rows: BenchRow[] = [];
+  const costs: Record<string, number> = {};
+  for (const scenario of SCENARIOS) {
+    const { what, command, checked } = scenario;
+    const rounds = roundsOf(scenario.rounds, context);
+    log(`measuring ${what}, ${rounds} rounds`);
+    const measurement = {
+      ...scenario,
+      ...{ rounds, configFile: await writeConfig(directory, scenario.keys), cniPath: folders.peer },
+      ...(checked === undefined ? {} : { rulesFile: await writeSpoofChecks(directory, checked) }),
+      executables: what in floors ? { ...executables, floor: floors[what] ?? "" } : executables,
+    };
+    const samples = await measure(timer, measurement, env);
+    rows.push(...rowsOf(scenario, samples));
+    if (checked !== undefined) costs[`${command} ${checked}`] = wall(samples.ours);
+  }
+  const [fewest, most] = [CHECKED.at(0), CHECKED.at(-1)];
+  for (const command of ["ADD", "DEL"]) {
+    const [least, greatest] = [costs[`${command} ${fewest}`], costs[`${command} ${most}`]];
+    const what = `${command} with macspoofchk, ${most} present against ${fewest}`;
+    rows.push(row(what, "ms", greatest ?? Number.NaN, least ?? null, FLAT));
+  }
+  return rows;
+}
+
+async function instructionRows({ env, log }: BenchContext, folder: string, directory: string): Promise<BenchRow[]> {
+  log("counting instructions");
+  const timer = await compile("cni-timer", env);
+  const configFile = await writeConfig(directory, {});
+  const rows: BenchRow[] = [];
+  for (const { what, command } of [VERSION, LAYER_2_ADD, LAYER_2_DEL]) {
+    const counted = await countInstructions(timer, { command, configFile }, path.join(folder, "bridge"), env);
+    if (counted !== undefined) rows.push(row(`instructions of ${what}`, "M instructions", counted, null, null));
+  }
+  if (rows.length === 0) log("valgrind was not found: install it to count instructions");
+  return rows;
+}
+
+async function sizeRows(folders: Folders): Promise<BenchRow[]> {
+  const rows: BenchRow[] = [];
+  for (const plugin of ["bridge", "tuning"]) {
+    const sizes = [folders.ours, folders.peer].map(
+      async (folder) => (await stat(path.join(folder, plugin))).size / 1e6,
+    );
+    const [ours = Number.NaN, peer = null] = await Promise.all(sizes);
+    rows.push(limitedRow(`size of ${plugin}`, "MB", ours, peer, SIZE_LIMIT_MB));
+  }
+  return rows;
+}
+
+async function writeConfig(directory: string, keys: object = {}): Promise<string> {
+  const file = path.join(directory, "config.json");
+  const text = JSON.stringify({ ...CONFIG, ...keys }).replaceAll("DATA", path.join(directory, "data"));
+  await writeFile(file, text);
+  return file;
+}
 
 /** As either plugin would have made them for other attachments. */
 async function writeSpoofChecks(directory: string, count: number): Promise<string> {
@@ -143,25 +145,35 @@ function warnAboutLoad({ log }: BenchContext): void {
   );
 }
 
-async function prepare({ env, log }: BenchContext): Promise<{ ours: string; peer: string }> {
+async function prepare({ env, log }: BenchContext): Promise<Folders> {
   try {
-    const plugins = await buildPlugins({ env, log });
-    const peers = await buildPeers(env, log);
-    return { ours: path.join(plugins, "bridge"), peer: path.join(peers, "bridge") };
+    return { ours: await buildPlugins({ env, log }), peer: await buildPeers(env, log) };
   } catch (error) {
     if (error instanceof BuildError || error instanceof MissingTool) throw new BenchFault(error.message);
     throw error;
   }
 }
 
-function rowsOf(what: string, goal: number | null, { ours, peer, floor }: Record<string, Samples>): BenchRow[] {
+function roundsOf(rounds: number, { short }: BenchContext): number {
+  return short ? Math.max(MIN_ROUNDS, Math.round(rounds * SHORT)) : rounds;
+}
+
+function wall(samples: Samples | undefined): number {
+  return median(samples?.wallMs ?? []);
+}
+
+function rowsOf({ what, goal }: Scenario, { ours, peer, floor }: Record<string, Samples>): BenchRow[] {
   if (ours === undefined || peer === undefined) throw new Error(`${what} was not measured`);
-  const rows = [row(what, "ms", median(ours.wallMs), median(peer.wallMs), goal)];
-  if (floor !== undefined)
-    rows.push(row("an empty static process (the floor)", "ms", median(floor.wallMs), null, null));
-  if (what === "L2 ADD") {
+  const rows = [row(what, "ms", wall(ours), wall(peer), goal)];
+  if (floor !== undefined) {
+    const least = what === VERSION.what ? "an empty static process" : "the bare netlink requests in C";
+    rows.push(row(`the floor of ${what}: ${least}`, "ms", wall(floor), wall(peer), null));
+  }
+  if (what === LAYER_2_ADD.what) {
     rows.push(row(`CPU time of an ${what}`, "ms", median(ours.cpuMs), median(peer.cpuMs), null));
-    rows.push(row(`peak memory of an ${what}`, "MB", ours.rssKb / 1e3, peer.rssKb / 1e3, null));
+  }
+  if ([VERSION, LAYER_2_ADD, LAYER_2_DEL].some((one) => one.what === what)) {
+    rows.push(limitedRow(`peak memory of ${what}`, "MB", ours.rssKb / 1e3, peer.rssKb / 1e3, MEMORY_LIMIT_MB));
   }
   return rows;
 }

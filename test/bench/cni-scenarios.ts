@@ -1,0 +1,54 @@
+/** What is measured of the bridge plugin, with the goals. */
+
+import type { Measurement } from "./cni-timer.ts";
+
+export interface Scenario extends Pick<Measurement, "command" | "rounds" | "parallel" | "del"> {
+  readonly what: string;
+  readonly goal: number | null;
+  /** Added to the configuration of a layer 2 attachment. */
+  readonly keys?: object;
+  /** How many attachments have spoof checks already. */
+  readonly checked?: number;
+}
+
+const MANY = 100;
+const MANY_DELS = 50;
+
+/** `DATA` stands for a directory of the run's own. */
+const IPAM = { ipam: { type: "host-local", dataDir: "DATA", ranges: [[{ subnet: "10.88.0.0/16" }]] } };
+const MASQUERADE = { ...IPAM, isGateway: true, ipMasq: true, ipMasqBackend: "nftables" };
+
+/** Spoof-checked attachments that a node may have. */
+export const CHECKED = [1, 300, 1000];
+/** The most that the cost may grow from the fewest to the most of them. */
+export const FLAT = 1.3;
+
+const spoofChecks = (command: "ADD" | "DEL"): readonly Scenario[] =>
+  CHECKED.map((checked) => ({
+    what: `${command} with macspoofchk, ${checked} attachments present`,
+    command,
+    rounds: 15,
+    parallel: 1,
+    del: true,
+    goal: checked === 300 ? 0.15 : null,
+    keys: { macspoofchk: true },
+    checked,
+  }));
+
+const ONE = { rounds: 60, parallel: 1, del: true } as const;
+
+export const VERSION: Scenario = { what: "VERSION", command: "VERSION", rounds: 300, parallel: 1, goal: 0.8 };
+export const LAYER_2_ADD: Scenario = { what: "L2 ADD", command: "ADD", rounds: 150, parallel: 1, goal: 0.55 };
+export const LAYER_2_DEL: Scenario = { what: "L2 DEL", command: "DEL", rounds: 40, parallel: 1, goal: null };
+
+export const SCENARIOS: readonly Scenario[] = [
+  VERSION,
+  LAYER_2_ADD,
+  { what: `${MANY} L2 ADDs at once`, command: "ADD", rounds: 10, parallel: MANY, goal: 0.48 },
+  LAYER_2_DEL,
+  { what: `${MANY_DELS} L2 DELs at once`, command: "DEL", rounds: 10, parallel: MANY_DELS, goal: 0.65 },
+  { what: "ADD with host-local", command: "ADD", ...ONE, goal: 0.65, keys: IPAM },
+  { what: "ADD with ipMasq (nftables)", command: "ADD", ...ONE, rounds: 20, goal: 0.4, keys: MASQUERADE },
+  ...spoofChecks("ADD"),
+  ...spoofChecks("DEL"),
+];
