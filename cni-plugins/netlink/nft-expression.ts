@@ -72,9 +72,7 @@ export const goTo = (chain: string) => verdict(GOTO, chain);
 export const back = verdict(RETURN);
 export const drop = verdict(DROP);
 
-export const masquerade: NftExpression = (batch) => {
-  batch.text(EXPRESSION_NAME, "masq");
-};
+export const masquerade = expression("masq", () => {});
 
 export function fromInterface(name: string): NftExpression[] {
   const padded = new Uint8Array(IFNAME_BYTES);

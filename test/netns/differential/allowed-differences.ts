@@ -94,8 +94,8 @@ export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
     reason:
       "the bridge's carrier, and the IPv6 addresses that wait for it, follow its ports a moment later on either side",
     matches: ({ at, reference, ours }, one) =>
-      /^deleted\.node\.addresses.*\.tentative$/.test(at) ||
-      (at === "deleted.node.routes" && ofIpv4(reference) === ofIpv4(ours)) ||
+      /^(added|deleted)\.node\.addresses.*\.tentative$/.test(at) ||
+      (["added.node.routes", "deleted.node.routes"].includes(at) && ofIpv4(reference) === ofIpv4(ours)) ||
       /^deleted\.node\.links\[\d\]\.operstate$/.test(at) ||
       (/^added\.node\.links\[\d\]\.operstate$/.test(at) && isCarrierOfBridge(reference, ours, one)) ||
       (/^added\.node\.links\[\d\]\.flags$/.test(at) &&

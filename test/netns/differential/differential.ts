@@ -32,6 +32,8 @@ export interface Plan {
   readonly cases: number;
   /** How many cases are under way at once. */
   readonly parallel: number;
+  /** Ends the run after the cases that are under way. */
+  readonly signal?: AbortSignal;
   readonly reference: string;
   readonly ours: string;
   /** Directory of the IPAM plugins. */
@@ -52,7 +54,8 @@ type OnDifferent = (one: DifferentialCase, differences: readonly Difference[]) =
 export async function runDifferential(plan: Plan, report: Report, different: OnDifferent): Promise<void> {
   let next = plan.first;
   const work = async () => {
-    while (next < plan.first + plan.cases) await runCase(plan, next++, report, different);
+    while (next < plan.first + plan.cases && plan.signal?.aborted !== true)
+      await runCase(plan, next++, report, different);
   };
   await Promise.all(Array.from({ length: plan.parallel }, work));
 }

@@ -1,8 +1,8 @@
 /**
- * `npm run diff:cni -- [--seed N] [--cases N] [--vlan-cases N] [--first N]`: the differential test of the bridge plugin
- * against the reference. Cases with VLANs run in a guest kernel, the others under this one. Prints each case that
+ * `npm run diff:cni -- [--seed N] [--cases N] [--vlan-cases N] [--first N] [--parallel N]`: the differential test of the
+ * bridge plugin against the reference. Cases with VLANs run in a guest kernel, the others under this one. Prints each case that
  * differs, with both sides, how often each key occurred, and why others may differ; the last line is one JSON object.
- * Exits 1 on a difference that is not on the list of allowed ones.
+ * Exits 1 on a difference that is not on the list of allowed ones. An interrupt ends it early, with the report.
  */
 
 import path from "node:path";
@@ -14,13 +14,13 @@ import { type GuestParts, guestParts, MissingPackage } from "../../guest-kernel/
 import { THIS_MACHINE } from "../machine.ts";
 import type { DifferentialCase } from "./case-generator.ts";
 import type { Difference } from "./comparison.ts";
-import { emptyReport, type Report, runDifferential } from "./differential.ts";
+import { emptyReport, type Plan, type Report, runDifferential } from "./differential.ts";
 
 const DEFAULT_CASES = 300;
 /** Of the cases, when nothing else is said. */
 const VLAN_SHARE = 0.1;
 const PARALLEL = 3;
-const GUESTS = 2;
+const PROGRESS_MS = 60_000;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -29,46 +29,53 @@ async function main(): Promise<number> {
       cases: { type: "string", default: String(DEFAULT_CASES) },
       "vlan-cases": { type: "string" },
       first: { type: "string", default: "0" },
+      parallel: { type: "string", default: String(PARALLEL) },
     },
   });
   const [seed = 1, cases = DEFAULT_CASES, first = 0] = [values.seed, values.cases, values.first].map(Number);
+  const parallel = Number(values.parallel);
   const vlanCases = values["vlan-cases"] === undefined ? Math.round(cases * VLAN_SHARE) : Number(values["vlan-cases"]);
-  if (![seed, cases, first, vlanCases].every(Number.isSafeInteger) || vlanCases > cases) {
-    console.error("--seed, --cases, --vlan-cases (of the cases) and --first are whole numbers");
+  if (![seed, cases, first, vlanCases, parallel].every(Number.isSafeInteger) || vlanCases > cases) {
+    console.error("--seed, --cases, --vlan-cases (of the cases), --first and --parallel are whole numbers");
     return 2;
   }
   const log = (line: string) => console.error(line);
   const plugins = await buildPlugins({ log });
   const peers = await buildPeers(process.env, log);
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort());
   const plan = {
     seed,
     first,
     reference: path.join(peers, "bridge"),
     ours: path.join(plugins, "bridge"),
     cniPath: peers,
+    signal: interrupt.signal,
   };
   const report = emptyReport(seed);
+  const progress = setInterval(() => log(`${report.totals.cases} of ${cases} cases`), PROGRESS_MS);
   const parts = vlanCases > 0 ? guestParts(cacheDirectory(process.env), log) : undefined;
+  const plain = { ...plan, machine: THIS_MACHINE, kind: "plain" as const, cases: cases - vlanCases, parallel };
   await Promise.all([
-    runDifferential(
-      { ...plan, machine: THIS_MACHINE, kind: "plain", cases: cases - vlanCases, parallel: PARALLEL },
-      report,
-      printDifferent,
-    ),
-    ...(parts === undefined ? [] : runInGuests(parts, vlanCases, plan, report)),
+    runDifferential(plain, report, printDifferent),
+    ...(parts === undefined ? [] : runInGuests(parts, { ...plan, cases: vlanCases }, Math.ceil(parallel / 2), report)),
   ]);
+  clearInterval(progress);
   printReport(report);
   return report.totals.different === 0 ? 0 : 1;
 }
 
-type Common = Pick<Parameters<typeof runDifferential>[0], "seed" | "first" | "reference" | "ours" | "cniPath">;
-
-/** One for each guest kernel, which has one processor. */
-function runInGuests(parts: GuestParts, cases: number, plan: Common, report: Report): Promise<void>[] {
-  return Array.from({ length: GUESTS }, async (_, guestNumber) => {
+/** One run for each guest kernel, which has one processor. */
+function runInGuests(
+  parts: GuestParts,
+  plan: Omit<Plan, "machine" | "kind" | "parallel">,
+  guests: number,
+  report: Report,
+): Promise<void>[] {
+  return Array.from({ length: guests }, async (_, number) => {
     await using guest = await Guest.boot(parts);
-    const first = Math.round((cases * guestNumber) / GUESTS);
-    const share = { first: plan.first + first, cases: Math.round((cases * (guestNumber + 1)) / GUESTS) - first };
+    const first = Math.round((plan.cases * number) / guests);
+    const share = { first: plan.first + first, cases: Math.round((plan.cases * (number + 1)) / guests) - first };
     await runDifferential({ ...plan, ...share, machine: guest, kind: "vlan", parallel: 1 }, report, printDifferent);
   });
 }

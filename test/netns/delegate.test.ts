@@ -1,0 +1,55 @@
+/** An IPAM plugin that is installed anew while containers start. */
+
+import { copyFile, mkdtemp, open, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { buildPeers } from "../bench/peers.ts";
+import { cni, pluginPath } from "./cni-call.ts";
+import { Testbed } from "./testbed.ts";
+
+const STARTS_WITHIN = { timeout: 20_000, interval: 20 };
+
+let testbed: Testbed;
+let folder: string;
+
+beforeEach(async () => {
+  testbed = await Testbed.create();
+  folder = await mkdtemp(path.join(tmpdir(), "cni-delegate-"));
+});
+
+afterEach(async () => {
+  await testbed[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it("is tried again as long as it is being written", async () => {
+  const ipam = path.join(folder, "ipam");
+  await copyFile(path.join(await buildPeers(process.env), "host-local"), ipam);
+  const container = await testbed.container();
+  const env = {
+    CNI_COMMAND: "ADD",
+    CNI_CONTAINERID: "c1",
+    CNI_IFNAME: "net1",
+    CNI_NETNS: container.path,
+    CNI_PATH: folder,
+  };
+  const config = {
+    cniVersion: "1.1.0",
+    name: "l3-net",
+    type: "bridge",
+    bridge: "br1",
+    ipam: { type: "ipam", dataDir: folder, ranges: [[{ subnet: "10.5.0.0/24" }]] },
+  };
+  const log = path.join(folder, "log");
+  const traced = ["strace", "--follow-forks", "--trace=execve", `--output=${log}`, await pluginPath("bridge")];
+  const writer = await open(ipam, "r+");
+  const added = testbed.node.run(traced, { env, input: JSON.stringify(config) });
+  await expect.poll(() => readFile(log, "utf8").catch(() => ""), STARTS_WITHIN).toContain("ETXTBSY");
+  await writer.close();
+  const { code, stdout } = await added;
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ ips: [expect.anything()] })]);
+  expect(await readFile(log, "utf8")).toMatch(/execve\("[^"]*\/ipam".* = 0/);
+  const call = { node: testbed.node, container, containerId: "c1", env: { CNI_PATH: folder } };
+  expect(await cni("DEL", call, config)).toMatchObject({ code: 0 });
+});
