@@ -78,16 +78,34 @@ export function macOfClaimName(name: string): Mac | undefined {
   return mac !== undefined && claimName(mac) === name ? mac : undefined;
 }
 
-const OCTET_TEXTS: readonly string[] = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
-
-/** Called for every address of every object that is looked at: no list, no text in between. */
-function joinOctets(mac: Mac, separator: string): string {
+/** As one flat text, since many are kept, and from character codes, since many are made. */
+function joinOctets(mac: Mac, separator: ":" | "-"): string {
   const high = Math.floor(mac / 2 ** 24);
   const low = mac % 2 ** 24;
-  let text = OCTET_TEXTS[high >> 16] ?? "";
-  text += separator + OCTET_TEXTS[(high >> 8) & 0xff];
-  text += separator + OCTET_TEXTS[high & 0xff];
-  text += separator + OCTET_TEXTS[low >> 16];
-  text += separator + OCTET_TEXTS[(low >> 8) & 0xff];
-  return text + separator + OCTET_TEXTS[low & 0xff];
+  const between = separator.charCodeAt(0);
+  return String.fromCharCode(
+    digitCode(high >> 20),
+    digitCode(high >> 16),
+    between,
+    digitCode(high >> 12),
+    digitCode(high >> 8),
+    between,
+    digitCode(high >> 4),
+    digitCode(high),
+    between,
+    digitCode(low >> 20),
+    digitCode(low >> 16),
+    between,
+    digitCode(low >> 12),
+    digitCode(low >> 8),
+    between,
+    digitCode(low >> 4),
+    digitCode(low),
+  );
+}
+
+/** Character code of the lowest four bits in hexadecimal. */
+function digitCode(bits: number): number {
+  const digit = bits & 0xf;
+  return digit < 10 ? 0x30 + digit : 0x57 + digit;
 }

@@ -12,6 +12,7 @@ import type { RunningParty } from "./core/collision.ts";
 import type { Sighting } from "./core/party.ts";
 import { PoolIndex } from "./core/pool-index.ts";
 import { readPool } from "./core/pool-settings.ts";
+import { compactClaim } from "./objects/compact-claim.ts";
 import {
   type FindInstance,
   instanceMacs,
@@ -24,6 +25,7 @@ import { textAt } from "./objects/json-path.ts";
 import { KINDS } from "./objects/kinds.ts";
 import { isManaged } from "./objects/management.ts";
 import { macsOfRunningInstance, macsOfRunningPod, runningInstance, runningPod } from "./objects/running.ts";
+import { SharedValues } from "./objects/shared-values.ts";
 import { slimInstance, slimMachine, slimNamespace, slimPod } from "./objects/slim.ts";
 
 /** Index of the informers of VMs, VMIs and pods: the addresses that an object lists, in canonical form. */
@@ -71,16 +73,17 @@ export class Caches {
     const byMac = (macsOf: (object: KubeObject) => ListedMac[]) => ({
       [BY_MAC]: (object: KubeObject) => [...new Set(macsOf(object).map(({ mac }) => formatMac(mac)))],
     });
-    this.claims = informer(KINDS.claims, {});
+    const shared = new SharedValues();
+    this.claims = informer(KINDS.claims, { transform: (claim) => compactClaim(claim, shared) });
     this.pools = informer(KINDS.pools, {});
     this.machines = informer(KINDS.virtualMachines, {
       absentIsEmpty: true,
-      transform: slimMachine,
+      transform: (machine) => slimMachine(machine, shared),
       indexers: byMac(machineMacs),
     });
     this.instances = informer(KINDS.instances, {
       absentIsEmpty: true,
-      transform: slimInstance,
+      transform: (instance) => slimInstance(instance, shared),
       indexers: { ...byMac(instanceMacs), [BY_RUNNING]: macsOfRunningInstance },
     });
     this.pods = informer(KINDS.pods, {

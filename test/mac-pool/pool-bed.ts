@@ -2,7 +2,7 @@
  * The MAC pool as it runs in a cluster, on a real API server: replicas are processes of src/mac-pool/main.ts with the
  * rights and the webhook configuration that the operator renders, behind a TCP balancer in the place of the Service.
  */
-import { writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
 import { MAC_CLAIM_CRD, MAC_POOL_CRD } from "../../src/api/crds.ts";
@@ -17,12 +17,14 @@ import type { ServerCertificate } from "../../src/kube/http/server.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { LEASE_NAME, Replica } from "../../src/mac-pool/replica.ts";
+import { MANAGER_NODE_FLAGS } from "../../src/operator/components/kube-mac-pool.ts";
 import { MANAGER_ACCOUNT, macPoolAccess } from "../../src/operator/components/kube-mac-pool-access.ts";
 import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-webhooks.ts";
 import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { Component } from "../cluster/control-plane/component.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { kubeconfigAccount, mountedAccount } from "./account.ts";
 import { Balancer } from "./balancer.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
@@ -133,17 +135,21 @@ export class PoolBed implements AsyncDisposable {
     });
   }
 
-  /** Starts a replica and waits until it is ready. Resolves with its process ID. */
-  async startReplica(name: string): Promise<number> {
+  /** Starts a replica, waits until it is ready, resolves with its process ID. `asPod`: with its account as in a pod. */
+  async startReplica(name: string, asPod = false): Promise<number> {
     const [httpsPort, healthPort] = [await freePort(), await freePort()];
-    const kubeconfig = join(this.controlPlane.directory, `${name}.kubeconfig`);
-    await writeFile(kubeconfig, this.#kubeconfig(), { mode: 0o600 });
+    const node = [process.execPath, ...MANAGER_NODE_FLAGS, MAIN];
+    const directory = join(this.controlPlane.directory, name);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const account = asPod
+      ? await mountedAccount(directory, this.#token, POOL_NAMESPACE, this.controlPlane)
+      : await kubeconfigAccount(directory, this.#kubeconfig());
     const component = new Component({
       name,
-      argv: [process.execPath, MAIN],
+      argv: [...account.argv, ...node],
       logFile: join(this.controlPlane.directory, `${name}.log`),
       env: {
-        KUBECONFIG: kubeconfig,
+        ...account.env,
         POD_NAME: name,
         POD_NAMESPACE: POOL_NAMESPACE,
         HTTPS_PORT: String(httpsPort),

@@ -35,7 +35,7 @@ export interface InformerOptions<T extends KubeObject> {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** What to keep of each object. It gets a fresh object and may change it. Drops managedFields unless given. */
+  /** What to keep of each object, which comes without managedFields. It gets a fresh object and may change it. */
   readonly transform?: (object: T) => T;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
   /** A resource the API does not serve (404: no such CRD) counts as synced and empty, and is picked up once it is there. */

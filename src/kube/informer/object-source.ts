@@ -10,7 +10,7 @@ export interface ObjectSourceOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
   readonly selection: Pick<SelectOptions, "namespace" | "labelSelector" | "fieldSelector">;
-  /** Gets the object as the server sent it. Without one managedFields are left out. */
+  /** Gets the object as the server sent it, but for managedFields. */
   readonly transform: ((object: T) => T) | undefined;
   readonly initialQuietMs: number;
   readonly pageSize: number;
@@ -31,7 +31,7 @@ export class ObjectSource<T extends KubeObject> {
   constructor(options: ObjectSourceOptions<T>) {
     this.#options = options;
     this.#transform = options.transform ?? ((object) => object);
-    this.#what = { ...options.selection, managedFields: options.transform !== undefined };
+    this.#what = { ...options.selection, managedFields: false };
   }
 
   /** While one page is parsed the next is on its way: the server's work and ours go on side by side. */

@@ -4,6 +4,9 @@ import { isOlder } from "./resource-version.ts";
 
 export type Indexer<T> = (object: T) => readonly string[];
 
+/** Keys by value. Most values have one key only, and a set takes more memory than many objects. */
+type Index = Map<string, string | Set<string>>;
+
 /** What a write did to the store; what handlers are told. */
 export type Change<T> =
   | { readonly type: "add"; readonly object: T }
@@ -15,7 +18,7 @@ export type Change<T> =
 export class Store<T extends KubeObject> {
   readonly #indexers: Readonly<Record<string, Indexer<T>>>;
   #objects = new Map<string, T>();
-  #indexes: Record<string, Map<string, Set<string>>>;
+  #indexes: Record<string, Index>;
   #list: readonly T[] | undefined;
 
   constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}) {
@@ -43,7 +46,7 @@ export class Store<T extends KubeObject> {
       throw new Error(`There is no index "${index}"; known: ${Object.keys(this.#indexers).join(", ") || "none"}.`);
     }
     const found: T[] = [];
-    for (const key of keys.get(value) ?? []) {
+    for (const key of keysOf(keys.get(value))) {
       const object = this.#objects.get(key);
       if (object !== undefined) {
         found.push(object);
@@ -109,20 +112,14 @@ export class Store<T extends KubeObject> {
     this.#list = undefined;
     for (const [name, indexer] of Object.entries(this.#indexers)) {
       const index = this.#indexes[name];
+      if (index === undefined) {
+        continue;
+      }
       for (const value of old === undefined ? [] : indexer(old)) {
-        const keys = index?.get(value);
-        keys?.delete(key);
-        if (keys?.size === 0) {
-          index?.delete(value);
-        }
+        removeKey(index, value, key);
       }
       for (const value of object === undefined ? [] : indexer(object)) {
-        const keys = index?.get(value);
-        if (keys === undefined) {
-          index?.set(value, new Set([key]));
-        } else {
-          keys.add(key);
-        }
+        addKey(index, value, key);
       }
     }
     if (object === undefined) {
@@ -152,6 +149,35 @@ function sameVersion(one: KubeObject, other: KubeObject): boolean {
   return version !== undefined && version === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid;
 }
 
-function emptyIndexes<T>(indexers: Readonly<Record<string, Indexer<T>>>): Record<string, Map<string, Set<string>>> {
-  return Object.fromEntries(Object.keys(indexers).map((name) => [name, new Map<string, Set<string>>()]));
+function emptyIndexes<T>(indexers: Readonly<Record<string, Indexer<T>>>): Record<string, Index> {
+  return Object.fromEntries(Object.keys(indexers).map((name) => [name, new Map()]));
+}
+
+function keysOf(keys: string | Set<string> | undefined): Iterable<string> {
+  if (keys === undefined) {
+    return [];
+  }
+  return typeof keys === "string" ? [keys] : keys;
+}
+
+function addKey(index: Index, value: string, key: string): void {
+  const keys = index.get(value);
+  if (keys === undefined) {
+    index.set(value, key);
+  } else if (typeof keys !== "string") {
+    keys.add(key);
+  } else if (keys !== key) {
+    index.set(value, new Set([keys, key]));
+  }
+}
+
+function removeKey(index: Index, value: string, key: string): void {
+  const keys = index.get(value);
+  if (typeof keys === "string") {
+    if (keys === key) {
+      index.delete(value);
+    }
+  } else if (keys?.delete(key) && keys.size === 0) {
+    index.delete(value);
+  }
 }

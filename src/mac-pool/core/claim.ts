@@ -57,15 +57,29 @@ export function isWaiting(status: MacClaimStatus): boolean {
 }
 
 export function factsOf(claim: MACClaim): ClaimFacts {
-  const status = statusOf(claim);
-  const namespaces = status.phase === "Pending" ? status.owners.map((owner) => owner.namespace) : [];
+  const { phase, owners, until } = statusOf(claim);
+  const { pool } = claim.spec;
+  if (phase === "Bound" && owners.length === 1) return boundFacts(pool);
+  const namespaces = phase === "Pending" ? owners.map((owner) => owner.namespace) : [];
   return {
-    phase: status.phase,
-    pool: claim.spec.pool,
-    ownerCount: distinctOwners(status.owners).length,
+    phase,
+    pool,
+    ownerCount: distinctOwners(owners).length,
     pendingNamespaces: [...new Set(namespaces)],
-    untilMs: Date.parse(status.until ?? "") || 0,
+    untilMs: Date.parse(until ?? "") || 0,
   };
+}
+
+const boundFactsOfPool = new Map<string | undefined, ClaimFacts>();
+
+/** Nearly all claims are bound to one owner: one object for all of a pool. */
+function boundFacts(pool: string | undefined): ClaimFacts {
+  let facts = boundFactsOfPool.get(pool);
+  if (facts === undefined) {
+    facts = { phase: "Bound", pool, ownerCount: 1, pendingNamespaces: [], untilMs: 0 };
+    boundFactsOfPool.set(pool, facts);
+  }
+  return facts;
 }
 
 /** Listable by phase, and by namespace and kind of the first owner. A label value has 63 characters, as a namespace has. */

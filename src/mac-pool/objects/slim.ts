@@ -1,7 +1,8 @@
 import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../api/names.ts";
 import type { KubeObject, ObjectMeta } from "../../kube/client/resource.ts";
 import { INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
-import { at, listAt } from "./json-path.ts";
+import { at, fieldOf, listAt } from "./json-path.ts";
+import type { SharedValues } from "./shared-values.ts";
 
 /**
  * What the caches keep of other people's objects. A cluster has many pods and large VMs, and the MAC pool looks at their
@@ -19,24 +20,25 @@ export function slimPod(pod: KubeObject): KubeObject {
   };
 }
 
-export function slimMachine(vm: KubeObject): KubeObject {
+export function slimMachine(vm: KubeObject, shared: SharedValues): KubeObject {
+  const runStrategy = shared.text(at(vm, "spec", "runStrategy"));
   return {
     metadata: slimMeta(vm.metadata, []),
-    spec: { runStrategy: at(vm, "spec", "runStrategy"), template: { spec: slimGuest(at(vm, ...VM_TEMPLATE_SPEC)) } },
+    spec: { runStrategy, template: { spec: slimGuest(at(vm, ...VM_TEMPLATE_SPEC), shared) } },
   };
 }
 
-export function slimInstance(vmi: KubeObject): KubeObject {
+export function slimInstance(vmi: KubeObject, shared: SharedValues): KubeObject {
   const interfaces = listAt(vmi, "status", "interfaces").map((entry) => ({
-    name: at(entry, "name"),
+    name: shared.text(at(entry, "name")),
     mac: at(entry, "mac"),
   }));
   return {
     metadata: slimMeta(vmi.metadata, []),
-    spec: slimGuest(at(vmi, ...INSTANCE_SPEC)),
+    spec: slimGuest(at(vmi, ...INSTANCE_SPEC), shared),
     status: {
       phase: at(vmi, "status", "phase"),
-      nodeName: at(vmi, "status", "nodeName"),
+      nodeName: shared.text(at(vmi, "status", "nodeName")),
       interfaces,
       migrationState: slimMigration(at(vmi, "status", "migrationState")),
     },
@@ -58,9 +60,32 @@ function slimMigration(state: unknown): object | undefined {
   };
 }
 
-function slimGuest(spec: unknown): object {
-  const interfaces = listAt(spec, "domain", "devices", "interfaces");
-  return { domain: { devices: { interfaces } }, networks: listAt(spec, "networks") };
+function slimGuest(spec: unknown, shared: SharedValues): object {
+  const interfaces = listAt(spec, "domain", "devices", "interfaces").map((nic) => slimInterface(nic, shared));
+  const networks = listAt(spec, "networks").map((network) => slimNetwork(network, shared));
+  return { domain: { devices: { interfaces } }, networks };
+}
+
+function slimInterface(nic: unknown, shared: SharedValues): object {
+  const slim: Record<string, unknown> = {
+    name: shared.text(fieldOf(nic, "name")),
+    macAddress: fieldOf(nic, "macAddress"),
+  };
+  for (const field of ["masquerade", "state"]) {
+    const value = fieldOf(nic, field);
+    if (value !== undefined) slim[field] = shared.text(value);
+  }
+  return slim;
+}
+
+/** A network is the same in all VMs that are on it. */
+function slimNetwork(network: unknown, shared: SharedValues): object {
+  const slim: Record<string, unknown> = {};
+  for (const field of ["name", "multus", "pod"]) {
+    const value = fieldOf(network, field);
+    if (value !== undefined) slim[field] = value;
+  }
+  return shared.object(slim);
 }
 
 function slimMeta(meta: ObjectMeta, annotations: readonly string[]): ObjectMeta {
@@ -79,10 +104,14 @@ function slimMeta(meta: ObjectMeta, annotations: readonly string[]): ObjectMeta 
 }
 
 function pick(entries: Readonly<Record<string, string>> = {}, keys: readonly string[]): Record<string, string> {
-  const kept: Record<string, string> = {};
+  let kept: Record<string, string> | undefined;
   for (const key of keys) {
     const value = entries[key];
-    if (value !== undefined) kept[key] = value;
+    if (value === undefined) continue;
+    kept ??= {};
+    kept[key] = value;
   }
-  return kept;
+  return kept ?? NOTHING;
 }
+
+const NOTHING: Record<string, string> = {};

@@ -25,6 +25,15 @@ const LABELS = { app: "kubemacpool" };
 const MANAGER_LABELS = { ...LABELS, "control-plane": "mac-controller-manager" };
 const CERT_MANAGER_LABELS = { ...LABELS, "control-plane": "cert-manager" };
 
+/**
+ * Less garbage is kept for later: with 100,000 claims 254 MB are resident instead of 416 MB, and an admission takes the
+ * same time. `--optimize-for-size` would save another 10 MB and cost half as much time again.
+ */
+export const MANAGER_NODE_FLAGS = ["--max-semi-space-size=2", "--heap-growing-percent=20"];
+
+/** Measured: 129 MB with 1,000 claims, 148 MB with 10,000. There is no limit: it would end the pool when it grows. */
+const MANAGER_MEMORY = "160Mi";
+
 export const kubeMacPool: Component = {
   name: "kubeMacPool",
   render: (input) => [
@@ -93,12 +102,13 @@ function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
       pod: {
         container: "manager",
         entry: "src/mac-pool/main.ts",
+        nodeFlags: MANAGER_NODE_FLAGS,
         image: settings.images.kubeMacPool,
         imagePullPolicy: spec.imagePullPolicy,
         env: [...OWN_POD, ...env({ HTTPS_PORT: MAC_POOL_HTTPS_PORT, HEALTH_PORT, TLS_SECRET: MAC_POOL_SERVICE })],
         ports: { https: MAC_POOL_HTTPS_PORT, health: HEALTH_PORT },
         healthPort: HEALTH_PORT,
-        memory: "96Mi",
+        memory: MANAGER_MEMORY,
         serviceAccount: MANAGER_ACCOUNT,
         priorityClass: "system-cluster-critical",
         placement: spec.placementConfiguration.infra,

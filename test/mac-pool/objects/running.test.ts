@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { macsOfRunningInstance, macsOfRunningPod, runningInstance } from "../../../src/mac-pool/objects/running.ts";
+import { SharedValues } from "../../../src/mac-pool/objects/shared-values.ts";
 import { slimInstance } from "../../../src/mac-pool/objects/slim.ts";
 
 const vmi = (status: object): KubeObject => ({
@@ -58,7 +59,13 @@ describe("addresses that are on the network", () => {
       sourceState: { migrationUID: "m2", pod: "p" },
       targetState: { migrationUID: "m3" },
     };
-    expect(runningInstance(slimInstance(vmi({ migrationState })))).toMatchObject({ migrations: ["m1", "m2", "m3"] });
-    expect(runningInstance(slimInstance(vmi({})))).toMatchObject({ name: "web", uid: "u1", migrations: [] });
+    expect(runningInstance(slimInstance(vmi({ migrationState }), new SharedValues()))).toMatchObject({
+      migrations: ["m1", "m2", "m3"],
+    });
+    expect(runningInstance(slimInstance(vmi({}), new SharedValues()))).toMatchObject({
+      name: "web",
+      uid: "u1",
+      migrations: [],
+    });
   });
 });

@@ -1,0 +1,34 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/kube/client/credentials.ts";
+import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
+
+/** What a process needs to act for an account: words in front of its command line, and environment. */
+export interface Account {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export async function kubeconfigAccount(directory: string, kubeconfig: string): Promise<Account> {
+  const file = join(directory, "kubeconfig");
+  await writeFile(file, kubeconfig, { mode: 0o600 });
+  return { argv: [], env: { KUBECONFIG: file } };
+}
+
+/** As kubelet gives it to a pod: files at a fixed place, which are there in a mount namespace of the process only. */
+export async function mountedAccount(
+  directory: string,
+  token: string,
+  namespace: string,
+  { authority, url }: ControlPlaneAccess,
+): Promise<Account> {
+  const files = { "ca.crt": authority.certificate, token, namespace };
+  for (const [file, text] of Object.entries(files)) await writeFile(join(directory, file), text, { mode: 0o600 });
+  const { hostname, port } = new URL(url);
+  const place = SERVICE_ACCOUNT_DIRECTORY;
+  const mount = `mount -t tmpfs none /run && mkdir -p ${place} && mount --bind "$0" ${place} && exec "$@"`;
+  return {
+    argv: ["unshare", "--map-root-user", "--mount", "sh", "-c", mount, directory],
+    env: { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port },
+  };
+}
