@@ -12,8 +12,8 @@ const TIMEOUT_MS = 120_000;
 /** Episodes that were found to notice each mutation soon; `npm run sim -- --mutation NAME` looks for others. */
 const NOTICED_IN: Record<Mutation, { readonly seed: number; readonly episode: number }> = {
   "create as lock": { seed: 1, episode: 0 },
-  resourceVersion: { seed: 4, episode: 0 },
-  "live read": { seed: 4, episode: 0 },
+  resourceVersion: { seed: 6, episode: 0 },
+  "live read": { seed: 11, episode: 0 },
   "deadline kept": { seed: 1, episode: 0 },
   "deadline ends": { seed: 1, episode: 0 },
   "owner comparison": { seed: 1, episode: 0 },
