@@ -34,6 +34,18 @@ function findParts(): GuestParts | string {
 
 const parts = findParts();
 
+const HOST_LOCAL = { type: "host-local", dataDir: "DATA", ranges: [[{ subnet: "10.7.0.0/24" }]] };
+
+/** Otherwise the first of them: a process is slow to start in a guest. `npm run test:vlan` sets it. */
+const EVERY_PAIR = process.env.VLAN_EVERY_PAIR === "1";
+const PAIRS: readonly [string, object, string[][]?][] = [
+  ["a trunk that has the native VLAN too", { vlan: 11, vlanTrunk: [{ minID: 10, maxID: 12 }], macspoofchk: true }],
+  ["a gateway in the VLAN", { vlan: 100, isDefaultGateway: true, ipMasq: true, ipam: HOST_LOCAL }],
+  ["an access port that keeps VLAN 1", { vlan: 100, preserveDefaultVlan: true }],
+  ["a trunk of nearly every VLAN", { vlanTrunk: [{ id: 20 }, { minID: 30, maxID: 4094 }, { id: 40 }] }],
+  ["a bridge that does not filter", { vlan: 7, portIsolation: true }, PLAIN_BRIDGE],
+];
+
 describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `: ${parts}` : ""}`, () => {
   let guest: Guest;
   let peers: string;
@@ -61,16 +73,8 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
 
   const portOf = ({ interfaces }: CniResult): string => interfaces[1]?.name ?? "";
 
-  const HOST_LOCAL = { type: "host-local", dataDir: "DATA", ranges: [[{ subnet: "10.7.0.0/24" }]] };
-
   describe("beside the reference: result, links, VLANs, addresses and routes after ADD and DEL are the same", () => {
-    it.each<[string, object, string[][]?]>([
-      ["an access port that keeps VLAN 1", { vlan: 100, preserveDefaultVlan: true }],
-      ["a trunk of nearly every VLAN", { vlanTrunk: [{ id: 20 }, { minID: 30, maxID: 4094 }, { id: 40 }] }],
-      ["a trunk that has the native VLAN too", { vlan: 11, vlanTrunk: [{ minID: 10, maxID: 12 }], macspoofchk: true }],
-      ["a bridge that does not filter", { vlan: 7, portIsolation: true }, PLAIN_BRIDGE],
-      ["a gateway in the VLAN", { vlan: 100, isDefaultGateway: true, ipMasq: true, ipam: HOST_LOCAL }],
-    ])("%s", async (_, keys, before = []) => {
+    it.each(EVERY_PAIR ? PAIRS : PAIRS.slice(0, 2))("%s", async (_, keys, before = []) => {
       const one: DifferentialCase = {
         number: 0,
         config: { ...CONFIG, ...keys },
@@ -121,7 +125,12 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
   describe("CHECK", () => {
     it.each<[string, object, string[], string]>([
       ["an access VLAN that was taken away", { vlan: 7 }, ["del", "vid", "7"], "is not in VLAN 7"],
-      ["a trunk VLAN that was taken away", { vlanTrunk: [{ id: 20 }] }, ["del", "vid", "20"], "does not carry VLAN 20"],
+      [
+        "one of all VLANs that was taken away",
+        { vlanTrunk: [{ minID: 2, maxID: 4094 }] },
+        ["del", "vid", "20"],
+        "does not carry VLAN 20",
+      ],
     ])("notices %s", (_, keys, change, text) =>
       inTestbed(async (call, node) => {
         const config = { ...CONFIG, ...keys };
