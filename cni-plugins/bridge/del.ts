@@ -3,6 +3,7 @@
  * after a failure, and says success when there is nothing (left) to remove.
  */
 
+import { type Host, OWN_NETNS } from "../host/host.ts";
 import { disableBridgePort } from "../netlink/bridge.ts";
 import { ENODEV } from "../netlink/errno.ts";
 import { deleteLink, getLink, type Link, linkOf } from "../netlink/link.ts";
@@ -39,12 +40,12 @@ export function del(call: Call): undefined {
     }
   };
   const node = new NetlinkSocket(host);
-  for (let round = 0; round === 0 || (round < ROUNDS && hasPair(node, request)); round++) {
+  for (let round = 0; round === 0 || (round < ROUNDS && hasPair(host, node, request)); round++) {
     const recorded = findRecord(call);
     // The kernel forgets rules while it deletes the pair, so they go first where no frame can pass without them.
-    const rulesFirst = recorded !== undefined && disablePort(node, request);
+    const rulesFirst = recorded !== undefined && disablePort(host, node, request);
     if (rulesFirst) attempt(() => removeRecorded(call, openNetfilter(host), recorded));
-    attempt(() => deletePair(node, request));
+    attempt(() => deletePair(host, node, request));
     if (netns !== undefined) attempt(() => deleteContainerInterface(netns.socket, request.ifname));
     if (leftovers.ipam !== "")
       attempt(() => load(host, "delegate").runDelegate({ host, request, type: leftovers.ipam }, "DEL"));
@@ -61,33 +62,48 @@ function deleteContainerInterface(container: NetlinkSocket, ifname: string): voi
 }
 
 /** Deleting the node's end deletes the other one, wherever it is and however it is called now. */
-function deletePair(node: NetlinkSocket, attachment: Attachment): void {
-  for (const { index } of findPairs(node, attachment)) deleteIfPresent(node, index);
+function deletePair(host: Host, node: NetlinkSocket, attachment: Attachment): void {
+  for (const { index } of findPairs(host, node, attachment)) deleteIfPresent(node, index);
 }
 
-function hasPair(node: NetlinkSocket, attachment: Attachment): boolean {
-  return findPairs(node, attachment).length > 0;
+function hasPair(host: Host, node: NetlinkSocket, attachment: Attachment): boolean {
+  return findPairs(host, node, attachment).length > 0;
 }
 
 /** False when it is not known that no frame passes. */
-function disablePort(node: NetlinkSocket, attachment: Attachment): boolean {
-  const ports = findPairs(node, attachment);
+function disablePort(host: Host, node: NetlinkSocket, attachment: Attachment): boolean {
+  const ports = findPairs(host, node, attachment);
   const batch = node.batch();
   for (const { index } of ports) disableBridgePort(batch, index);
   return ports.length > 0 && node.transact(batch).every(({ error }) => error === undefined);
 }
 
 /** The attachment's interface on the node, if it is there. */
-function findPairs(node: NetlinkSocket, attachment: Attachment): Link[] {
+function findPairs(host: Host, node: NetlinkSocket, attachment: Attachment): Link[] {
+  const names = possibleNames(host, portNames(attachment));
+  if (names.length === 0) return [];
   const alias = hostInterfaceAlias(attachment);
   const batch = node.batch();
-  for (const name of portNames(attachment)) getLink(batch, name);
+  for (const name of names) getLink(batch, name);
   return node.transact(batch).flatMap((answer) => {
     const link = linkOf(answer);
     if (link?.kind !== "veth") return [];
     // An ADD that was killed at once left it unnamed, and never brought it up.
     return link.alias === alias || (link.alias === "" && !link.up) ? [link] : [];
   });
+}
+
+/** Those that an interface has. Each request about a link waits for the kernel's one lock for links, this does not. */
+function possibleNames(host: Host, names: readonly string[]): readonly string[] {
+  const exists = (name: string): boolean => {
+    try {
+      host.readFile(OWN_NETNS, `/proc/sys/net/ipv4/conf/${name}/tag`);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return exists("all") ? names.filter(exists) : names;
 }
 
 function portNames(attachment: Attachment): string[] {
