@@ -48,6 +48,7 @@ export class Guest implements Machine, AsyncDisposable {
   readonly #console: string[] = [];
   readonly #ready = Promise.withResolvers<void>();
   #asked = 0;
+  #failure: Error | undefined;
 
   private constructor(process: ChildProcess, shared: string, path: string) {
     this.#process = process;
@@ -129,6 +130,7 @@ export class Guest implements Machine, AsyncDisposable {
   }
 
   #ask(ask: Ask): Promise<Reply> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const number = ++this.#asked;
     writeMessage(this.shared, "ask", number, ask);
     return new Promise((resolve, reject) => {
@@ -152,6 +154,7 @@ export class Guest implements Machine, AsyncDisposable {
   }
 
   #fail(error: Error): void {
+    this.#failure ??= error;
     this.#ready.reject(error);
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();

@@ -104,8 +104,9 @@ function addVlans(random: Random, config: Record<string, unknown>): void {
 
 function prepare(random: Random, { bridge }: Record<string, unknown>, kind: Kind): string[][] {
   if (!random.chance(0.35) || typeof bridge !== "string" || !bridge.startsWith("br")) return [];
-  const commands = [["link", "add", bridge, "type", random.chance(0.95) ? "bridge" : "veth"]];
-  if (kind === "vlan" && random.chance(0.6))
+  const type = random.chance(0.95) ? "bridge" : "veth";
+  const commands = [["link", "add", bridge, "type", type]];
+  if (kind === "vlan" && random.chance(0.6) && type === "bridge")
     commands.push(["link", "set", bridge, "type", "bridge", "vlan_filtering", "1"]);
   if (random.chance(0.5)) commands.push(["link", "set", bridge, "up"]);
   if (random.chance(0.4)) {

@@ -53,14 +53,13 @@ async function main(): Promise<number> {
     signal: interrupt.signal,
   };
   const report = emptyReport(seed);
-  const progress = setInterval(() => log(`${report.totals.cases} of ${cases} cases`), PROGRESS_MS);
+  setInterval(() => log(`${report.totals.cases} of ${cases} cases`), PROGRESS_MS).unref();
   const parts = vlanCases > 0 ? guestParts(cacheDirectory(process.env), log) : undefined;
   const plain = { ...plan, machine: THIS_MACHINE, kind: "plain" as const, cases: cases - vlanCases, parallel };
   await Promise.all([
     runDifferential(plain, report, printDifferent),
     ...(parts === undefined ? [] : runInGuests(parts, { ...plan, cases: vlanCases }, Math.ceil(parallel / 2), report)),
   ]);
-  clearInterval(progress);
   printReport(report);
   return report.totals.different === 0 ? 0 : 1;
 }
