@@ -197,7 +197,7 @@ export class Replica {
     const namespaces = namespaceLabels(client, this.#caches.namespaces);
     const starts = new StartGate({
       store: this.#store,
-      isRunning: (owner, signal) => isRunning(client, owner, signal),
+      isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
       clock: this.#clock,
     });
     const isReceiver = (namespace: string, name: string): boolean => this.#caches.isReceiver(namespace, name);

@@ -13,15 +13,19 @@ export interface Party {
 /** How an object came by its addresses, told by whoever has it stored. */
 export interface Provenance {
   readonly party: Party;
-  /** Its addresses have claims before it is stored: it went through the webhook. */
-  readonly managed: boolean;
-  /** Addresses that it may share: a warning was given, or it waits to receive a migration. */
+  /** Addresses that the webhook has admitted for it, and when it was asked: they have claims before it is stored. */
+  readonly granted: ReadonlyMap<string, number>;
+  /** Those of them that the pool chose. */
+  readonly chosen: ReadonlySet<string>;
+  /** Those that it may share: a warning was given, or it waits to receive a migration. */
   readonly excused: ReadonlySet<string>;
-  /** Addresses that the pool chose, and when its webhook was called. */
-  readonly chosen: ReadonlyMap<string, number>;
+  /** The pool has answered whether it may run. */
+  readonly isGated: boolean;
 }
 
-interface Holding extends Provenance {
+export interface Holding extends Provenance {
+  /** Kind and key of the object. */
+  readonly id: string;
   readonly sinceMs: number;
 }
 
@@ -34,20 +38,22 @@ export class Violation extends Error {
   }
 }
 
-const nameOf = ({ kind, namespace, name }: Party): string => `${kind} ${namespace}/${name}`;
+export const nameOf = ({ kind, namespace, name }: Party): string => `${kind} ${namespace}/${name}`;
 
 /**
  * Watches every write and knows from the objects alone who holds what. Throws a Violation the moment that two objects
  * hold one address without leave, or the claim of an address that is held goes away.
  */
 export class Auditor {
-  /** Set once a pool has allowed sharing what is asked for: a repeated answer has no warning any more. */
-  allowsSharing = false;
+  /** No two objects that share an address may run at once. */
+  isExclusive = false;
+  /** Names of the VMs that wait, or have waited, to receive a migration. */
+  readonly receivers = new Set<string>();
   readonly #etcd: Etcd;
   readonly #nowMs: () => number;
   readonly #provenance = new Map<string, Provenance>();
-  /** Addresses with the names that may share them: who comes again under the name of an owner gets what that one had. */
-  readonly #excused = new Set<string>();
+  /** What runs -> the addresses that it was started with. */
+  readonly #startedWith = new Map<string, readonly string[]>();
   /** Address -> object -> how it holds it. */
   readonly #holdings = new Map<string, Map<string, Holding>>();
 
@@ -59,7 +65,6 @@ export class Auditor {
 
   /** Has to be called just before an object is stored; what is not registered keeps what it had. */
   register(kind: string, key: string, provenance: Provenance): void {
-    for (const mac of provenance.excused) this.#excused.add(`${mac} ${nameOf(provenance.party)}`);
     this.#provenance.set(`${kind} ${key}`, provenance);
   }
 
@@ -87,33 +92,51 @@ export class Auditor {
     const now = type === "DELETED" ? [] : macsHeld(object);
     for (const mac of before) if (!now.includes(mac)) this.#holdings.get(mac)?.delete(id);
     const provenance = this.#provenance.get(id);
-    if (type === "DELETED") this.#provenance.delete(id);
+    if (type === "DELETED") {
+      this.#provenance.delete(id);
+      this.#startedWith.delete(id);
+    }
     if (provenance === undefined) return;
+    if (type === "ADDED" && runs(object)) this.#start(id, now, provenance);
     for (const mac of now) {
       const holders = this.#holdings.get(mac) ?? new Map<string, Holding>();
       this.#holdings.set(mac, holders);
       if (holders.has(id)) continue;
       this.#checkSharing(mac, provenance);
-      holders.set(id, { ...provenance, sinceMs: this.#nowMs() });
-      if (provenance.managed) this.#checkCovered(mac, provenance.party);
+      holders.set(id, { ...provenance, id, sinceMs: this.#nowMs() });
+      if (provenance.granted.has(mac)) this.#checkCovered(mac, provenance.party);
     }
   }
 
-  /** No two live objects hold one address unless the policy allows it. */
-  #checkSharing(mac: string, { party, managed, chosen }: Provenance): void {
-    const chosenAtMs = chosen.get(mac);
+  /** No two live objects hold one address unless the policy allows it, and whoever comes second was told. */
+  #checkSharing(mac: string, { party, granted, chosen, excused }: Provenance): void {
+    const askedMs = granted.get(mac);
+    if (askedMs === undefined || this.#holdings.get(mac)?.size === 0) return;
     for (const other of this.holdersOf(mac)) {
-      if (nameOf(other.party) === nameOf(party)) continue;
-      if (!managed || !other.managed) continue;
-      const wasThere = chosenAtMs !== undefined && other.sinceMs < chosenAtMs;
-      if (wasThere || !(this.allowsSharing || this.#mayShare(mac, party) || this.#mayShare(mac, other.party))) {
-        throw new Violation("unique", `${mac} is held by ${nameOf(other.party)} and by ${nameOf(party)}`);
-      }
+      if (!other.granted.has(mac) || nameOf(other.party) === nameOf(party)) continue;
+      const wasThere = other.sinceMs < askedMs;
+      const mayShare = excused.has(mac) || (other.excused.has(mac) && !wasThere);
+      if (mayShare && !(wasThere && chosen.has(mac))) continue;
+      throw new Violation("unique", `${mac} is held by ${nameOf(other.party)} and by ${nameOf(party)}`);
     }
   }
 
-  #mayShare(mac: string, party: Party): boolean {
-    return this.#excused.has(`${mac} ${nameOf(party)}`);
+  /** Where only one may run, whoever was let run is alone with its addresses, as far as it was started with them. */
+  #start(id: string, macs: readonly string[], { party, granted, isGated }: Provenance): void {
+    this.#startedWith.set(id, macs);
+    if (!this.isExclusive || !isGated || this.receivers.has(nameOf(party))) return;
+    for (const mac of macs) {
+      const runner = this.holdersOf(mac).find(
+        (other) =>
+          nameOf(other.party) !== nameOf(party) &&
+          other.isGated &&
+          other.granted.has(mac) &&
+          !this.receivers.has(nameOf(other.party)) &&
+          this.#startedWith.get(other.id)?.includes(mac),
+      );
+      if (runner === undefined || !granted.has(mac)) continue;
+      throw new Violation("exclusive", `${nameOf(party)} was started with ${mac} while ${runner.id} runs with it`);
+    }
   }
 
   /** What goes through the webhook has its claim before it is stored. */
@@ -126,8 +149,10 @@ export class Auditor {
 
   /** A claim stays, and names everybody who holds the address. */
   #checkClaim(claim: MACClaim, isGone: boolean): void {
-    for (const { party, managed } of this.holdersOf(claim.spec.mac)) {
-      if (managed && (isGone || !isCovered(party, claim))) {
+    const holders = this.#holdings.get(claim.spec.mac);
+    if (holders === undefined) return;
+    for (const { party, granted } of holders.values()) {
+      if (granted.has(claim.spec.mac) && (isGone || !isCovered(party, claim))) {
         const now = isGone ? "its claim was deleted" : `now ${describe(claim)}`;
         throw new Violation("kept", `${nameOf(party)} holds ${claim.spec.mac}, and ${now}`);
       }
@@ -140,6 +165,10 @@ const PLURALS: Readonly<Record<HolderKind, string>> = {
   VirtualMachineInstance: "virtualmachineinstances",
   Pod: "pods",
 };
+
+/** What is on the network by being there: instances and pods of their own. Launchers run in the name of an instance. */
+const runs = ({ kind, metadata: { ownerReferences } }: KubeObject): boolean =>
+  kind === "VirtualMachineInstance" || (kind === "Pod" && ownerReferences === undefined);
 
 const idOf = (object: KubeObject): string => `${object.kind} ${keyOf(object.metadata)}`;
 

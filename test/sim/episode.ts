@@ -32,6 +32,8 @@ export interface EpisodeResult {
 /** Everything is over by then: a request, the new leader's deadline, the rest, the longest wait for a next try. */
 const SETTLE_MS = 60_000 + PENDING_MS + 120_000;
 const LOOK_MS = 2_000;
+/** A time of trouble ends after so many steps: many short histories find more than one that goes round in circles. */
+const MAX_TROUBLE_STEPS = 60_000;
 
 /** One cluster from its beginning through times of trouble, each of which has to come to rest in bounded time. */
 export async function runEpisode(options: EpisodeOptions): Promise<EpisodeResult> {
@@ -66,20 +68,22 @@ export async function runEpisode(options: EpisodeOptions): Promise<EpisodeResult
 async function trouble(world: World, plan: Plan, first: number, without?: ReadonlySet<number>): Promise<number> {
   const { scheduler } = world;
   const endMs = scheduler.nowMs + plan.chaosMs;
+  const endSteps = scheduler.steps + MAX_TROUBLE_STEPS;
+  const isOver = (): boolean => scheduler.nowMs >= endMs || scheduler.steps >= endSteps;
   let next = first;
   const again = (): void => {
     const number = next++;
     const random = new Random(...plan.seed, 4, number);
     const waitMs = -Math.log(1 - random.next()) * plan.meanOperationMs;
     scheduler.after(waitMs, () => {
-      if (scheduler.nowMs >= endMs) return;
+      if (isOver()) return;
       if (!without?.has(number)) operate(world, random);
       again();
     });
   };
   world.chaos = true;
   again();
-  await scheduler.run(() => scheduler.nowMs >= endMs);
+  await scheduler.run(isOver);
   return next;
 }
 

@@ -23,6 +23,8 @@ export const keyOf = ({ namespace, name }: { namespace?: string | undefined; nam
 /** What the API server keeps: objects with versions, every write a compare-and-set, and the history that watches read. */
 export class Etcd {
   readonly #scheduler: Scheduler;
+  /** Kinds that the API server does not serve at the moment: their definition is missing. */
+  readonly absent = new Set<string>();
   readonly #tables = new Map<string, Table>();
   readonly #watchers = new Set<(change: Change) => void>();
   #version = 1;
@@ -124,6 +126,14 @@ export class Etcd {
     return table;
   }
 }
+
+/** The API server's answer where it does not serve a kind. */
+export const notServed = (plural: string): ApiError =>
+  new ApiError({
+    status: 404,
+    reason: "NotFound",
+    message: `${plural}: the server could not find the requested resource`,
+  });
 
 function refusal(status: number, reason: string, { plural }: Resource, key: string): ApiError {
   return new ApiError({ status, reason, message: `${plural} "${key}": ${reason}` });

@@ -36,9 +36,11 @@ export class FullnessCheck {
       if (claim.status?.phase !== "Quarantined") available.set(mac, Number.POSITIVE_INFINITY);
       else if (!Number.isFinite(available.get(mac) ?? 0)) available.set(mac, this.#world.scheduler.nowMs);
     };
+    /** Also a pool that the replica learns of: the address may have been another's. */
     const changed = (): unknown => this.#changedMs.set(replica, this.#world.scheduler.nowMs);
     replica.caches.pools.on({
       add: changed,
+      delete: changed,
       update: (pool, old) => {
         if (pool.metadata.generation !== old.metadata.generation) changed();
       },
@@ -58,18 +60,21 @@ export class FullnessCheck {
    */
   check(
     { kind, namespace }: Wanted,
+    refusal: string,
     listed: readonly string[],
     wishes: number,
     calledMs: number,
     replica: SimReplica,
   ): void {
     const available = this.#available.get(replica);
-    const segments = replica.caches.index.pool("default")?.settings.segments;
+    const pool = /every address of MACPool (\S+) is in use/.exec(refusal)?.[1];
+    if (pool === undefined) throw new Violation("full", `${kind} in ${namespace} was not told which pool is full`);
+    const segments = replica.caches.index.pool(pool)?.settings.segments;
     if (available === undefined || segments === undefined) return;
     if ((this.#changedMs.get(replica) ?? 0) >= calledMs - RESERVED_MS) return;
     const free: string[] = [];
-    for (let number = 0; number < this.#world.plan.poolSize * 2; number++) {
-      const mac = this.#world.mac(number);
+    for (let number = 0; number < this.#world.tenancy.addressCount; number++) {
+      const mac = this.#world.tenancy.mac(number);
       const parsed = parseMac(mac);
       if (parsed === undefined || !segments.has(parsed) || listed.includes(mac)) continue;
       const [sinceMs, triedMs] = [available.get(mac) ?? 0, replica.tried.get(mac) ?? 0];
@@ -78,7 +83,7 @@ export class FullnessCheck {
     if (free.length < wishes) return;
     throw new Violation(
       "full",
-      `${kind} in ${namespace} was told that the pool is full, and ${free.join(" and ")} are free`,
+      `${kind} in ${namespace} was told that the pool ${pool} is full, and ${free.join(" and ")} are free`,
     );
   }
 }

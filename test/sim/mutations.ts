@@ -63,6 +63,22 @@ export const MUTATIONS = {
       },
     }),
   },
+  /** An admitted start is not noted on the claim: of two at one moment none sees the other. */
+  "start noted": {
+    starts: (options) => ({ ...options, store: { ...options.store, update: (claim) => Promise.resolve(claim) } }),
+  },
+  /** Nobody looks whether another holder runs. */
+  "running read": {
+    starts: (options) => ({ ...options, isRunning: () => Promise.resolve(false) }),
+  },
+  /** Every namespace is served by the pool `default`. */
+  "pool selection": {
+    namespaces: ({ labelsOf }) => ({
+      async labelsOf(namespace, signal) {
+        return (await labelsOf(namespace, signal)) && {};
+      },
+    }),
+  },
 } as const satisfies Record<string, Seams>;
 
 export type Mutation = keyof typeof MUTATIONS;

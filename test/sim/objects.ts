@@ -1,4 +1,4 @@
-import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../src/api/names.ts";
+import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
 import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 
@@ -51,6 +51,20 @@ export function machine(named: Named, nics: readonly Nic[], receiver: boolean): 
   };
 }
 
+/** The same with its own opt-out label set or taken away. */
+export function optedOut<T extends KubeObject>(object: T, isOut: boolean): T {
+  const label = object.kind === "Pod" ? POD_WEBHOOK : VM_WEBHOOK;
+  const { [label]: _, ...labels } = object.metadata.labels ?? {};
+  return {
+    ...object,
+    metadata: { ...object.metadata, labels: isOut ? { ...labels, [label]: "ignore" } : labels },
+  };
+}
+
+export function isOptedOut(object: KubeObject): boolean {
+  return object.metadata.labels?.[object.kind === "Pod" ? POD_WEBHOOK : VM_WEBHOOK] === "ignore";
+}
+
 export function withNics(vm: KubeObject, nics: readonly Nic[]): KubeObject {
   const spec = vm.spec as { runStrategy: string };
   return { ...vm, spec: { ...spec, template: { spec: guestSpec(nics) } } };
@@ -77,7 +91,22 @@ export function withReported(vmi: KubeObject, nics: readonly Nic[]): KubeObject 
   return { ...vmi, status: { phase: "Running", interfaces } };
 }
 
-export function pod(named: Named, attachments: readonly Attachment[], vmi?: KubeObject): KubeObject {
+/** `net-a, net-b@eth1`: only where no address is asked for. */
+function inShort(attachments: readonly Attachment[]): string {
+  return attachments.map(({ name }, index) => (index % 2 === 0 ? name : `other/${name}@eth${index}`)).join(", ");
+}
+
+function attachmentsIn(object: KubeObject): Attachment[] {
+  const text = object.metadata.annotations?.[NETWORKS_ANNOTATION] ?? "[]";
+  return text.startsWith("[") ? (JSON.parse(text) as Attachment[]) : text.split(",").map((name) => ({ name }));
+}
+
+export function pod(
+  named: Named,
+  attachments: readonly Attachment[],
+  { vmi, short = false }: { readonly vmi?: KubeObject; readonly short?: boolean } = {},
+): KubeObject {
+  const canBeShort = short && attachments.every(({ mac }) => mac === undefined);
   const { name = "", uid = "" } = vmi?.metadata ?? {};
   const launcher = {
     labels: { "kubevirt.io": "virt-launcher" },
@@ -89,7 +118,7 @@ export function pod(named: Named, attachments: readonly Attachment[], vmi?: Kube
     metadata: {
       ...named,
       ...(vmi === undefined ? {} : launcher),
-      annotations: { [NETWORKS_ANNOTATION]: JSON.stringify(attachments) },
+      annotations: { [NETWORKS_ANNOTATION]: canBeShort ? inShort(attachments) : JSON.stringify(attachments) },
     },
     spec: {},
     status: { phase: "Pending" },
@@ -115,8 +144,7 @@ export function macsHeld(object: KubeObject): readonly string[] {
   const status = object.status as { phase?: string; interfaces?: { mac?: string }[] } | undefined;
   if (object.kind === "Pod") {
     if (status?.phase === "Succeeded" || status?.phase === "Failed") return [];
-    const attachments = JSON.parse(object.metadata.annotations?.[NETWORKS_ANNOTATION] ?? "[]") as Attachment[];
-    return distinct(attachments.map(({ mac }) => mac));
+    return distinct(attachmentsIn(object).map(({ mac }) => mac));
   }
   return distinct([
     ...nicsOf(object).map(({ macAddress }) => macAddress),
@@ -127,8 +155,7 @@ export function macsHeld(object: KubeObject): readonly string[] {
 /** How many interfaces of an object have no address yet. */
 export function wishesOf(object: KubeObject): number {
   if (object.kind !== "Pod") return nicsOf(object).filter(({ macAddress }) => macAddress === undefined).length;
-  const attachments = JSON.parse(object.metadata.annotations?.[NETWORKS_ANNOTATION] ?? "[]") as Attachment[];
-  return attachments.filter(({ mac }) => mac === undefined).length;
+  return attachmentsIn(object).filter(({ mac }) => mac === undefined).length;
 }
 
 function distinct(macs: readonly (string | undefined)[]): string[] {

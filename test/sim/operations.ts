@@ -2,11 +2,25 @@ import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { keyOf } from "./etcd.ts";
 import { CALM } from "./network.ts";
-import { type HolderKind, inPhase, instance, machine, type Nic, nic, nicsOf, pod, withNics } from "./objects.ts";
+import {
+  type HolderKind,
+  inPhase,
+  instance,
+  isOptedOut,
+  machine,
+  macsHeld,
+  type Nic,
+  nic,
+  nicsOf,
+  optedOut,
+  pod,
+  withNics,
+} from "./objects.ts";
 import type { Trouble } from "./plan.ts";
 import type { Random } from "./random.ts";
+import { MANAGED, UNMANAGED } from "./tenancy.ts";
 import { refOf } from "./virt-controller.ts";
-import { MANAGED, UNMANAGED, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** What users do, by weight; troubles stand beside. */
 const USERS = {
@@ -28,12 +42,25 @@ type Operation = keyof typeof USERS | Trouble;
 /** Few names, so that objects meet: the same is deleted and created again, and asked for the same addresses. */
 const NAMES = ["a", "b", "c", "d", "e", "f"];
 
+/** Who asks for a name that is taken gets addresses and is refused after us, which fills pools for two minutes. */
+const MOSTLY = 0.8;
+
 /** Does one thing, chosen and detailed by its own randomness alone, as far as the cluster has what it needs. */
 export function operate(world: World, random: Random): void {
   const operation = random.weighted<Operation>({ ...USERS, ...world.plan.trouble });
   world.note(`-- ${operation}`);
-  OPERATIONS[operation](world, random);
+  OPERATIONS[isCrowded(world) ? (INSTEAD[operation] ?? operation) : operation](world, random);
 }
+
+/** What is created where addresses are scarce is deleted instead, or nothing would happen any more. */
+const INSTEAD: Readonly<Partial<Record<Operation, Operation>>> = {
+  createMachine: "deleteMachine",
+  createPod: "endPod",
+  createInstance: "deleteInstance",
+};
+
+const isCrowded = ({ auditor, plan, random }: World): boolean =>
+  auditor.heldMacs().length > plan.poolSize * 0.8 && random.chance(0.7);
 
 const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
   createMachine(world, random) {
@@ -41,7 +68,10 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     const named = random.chance(0.15)
       ? { namespace, generateName: `${random.pick(NAMES)}-` }
       : { namespace, name: random.pick(NAMES) };
-    const vm = machine(named, nicsFor(world, random, namespace), random.chance(0.08));
+    const exists = world.etcd.get(KINDS.virtualMachines.plural, keyOf(named)) !== undefined;
+    if (exists && random.chance(MOSTLY)) return;
+    const bare = machine(named, nicsFor(world, random, namespace), random.chance(0.08));
+    const vm = optedOut(bare, random.chance(world.plan.optOut));
     world.submit({ kind: "VirtualMachine", namespace, build: () => vm });
     if (random.chance(0.05)) world.submit({ kind: "VirtualMachine", namespace, build: () => vm });
   },
@@ -52,11 +82,16 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     const change = random.pick(CHANGES);
     const asked = macFor(world, random);
     const detail = random.below(8);
+    const flips = random.chance(world.plan.optOut);
     world.submit({
       kind: "VirtualMachine",
       namespace,
       update: keyOf(vm.metadata),
-      build: (old) => (old === undefined ? undefined : withNics(old, change(nicsOf(old), asked, detail))),
+      build: (old) => {
+        if (old === undefined) return undefined;
+        const changed = withNics(old, change(nicsOf(old), asked, detail));
+        return flips ? optedOut(changed, !isOptedOut(old)) : changed;
+      },
     });
   },
   deleteMachine(world, random) {
@@ -69,7 +104,9 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
   },
   startMachine(world, random) {
     const vm = anyOf(world, "VirtualMachine", random);
-    if (vm !== undefined) world.virt.start(keyOf(vm.metadata));
+    if (vm === undefined) return;
+    world.virt.start(keyOf(vm.metadata));
+    if (random.chance(0.5)) for (const key of sharersOf(world, vm)) world.virt.start(key);
   },
   stopMachine(world, random) {
     const vmi = anyOf(world, "VirtualMachineInstance", random);
@@ -83,8 +120,12 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     const namespace = namespaceFor(random);
     const prefix = random.pick(NAMES);
     const named = random.chance(0.5) ? { namespace, generateName: `${prefix}-` } : { namespace, name: `pod-${prefix}` };
+    const exists = world.etcd.get(KINDS.pods.plural, keyOf(named)) !== undefined;
+    if (exists && random.chance(MOSTLY)) return;
     const attachments = nicsFor(world, random, namespace).map(({ name, macAddress }) => ({ name, mac: macAddress }));
-    world.submit({ kind: "Pod", namespace, build: () => pod(named, attachments) });
+    const short = random.chance(world.plan.shorthand);
+    const made = optedOut(pod(named, attachments, { short }), random.chance(world.plan.optOut));
+    world.submit({ kind: "Pod", namespace, build: () => made });
   },
   endPod(world, random) {
     const found = anyOf(world, "Pod", random);
@@ -151,15 +192,28 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     world.network.weather = world.network.weather === CALM ? world.plan.weather : CALM;
   },
   changeRange(world, random) {
-    world.setPool("default", 1 + random.below(world.plan.poolSize * 2));
+    const name = random.pick(Object.keys(world.plan.pools));
+    const size = 1 + random.below(name === "default" ? world.plan.poolSize * 2 : 12);
+    const first = name === "default" ? 0 : random.below(world.plan.poolSize + 4);
+    const hole = random.chance(0.2) && size > 2 ? random.below(size) : undefined;
+    world.tenancy.setPool(name, { first, size, hole });
   },
   changePolicy(world, random) {
-    world.setPool("default", world.plan.poolSize, { conflictPolicy: random.pick(["Deny", "Warn"]) });
+    const [name, pool] = random.pick(Object.entries(world.plan.pools));
+    world.tenancy.setPool(name, pool.shape, random.pick(["Deny", "Warn", "DenyRunning"]));
   },
   recreatePool(world, random) {
-    if (world.etcd.get(KINDS.pools.plural, "default") === undefined) return;
-    world.etcd.remove(KINDS.pools, { name: "default" });
-    world.scheduler.after(random.between(1, 20_000), () => world.setPool("default", world.plan.poolSize));
+    if (!world.tenancy.removePool(random.pick(Object.keys(world.plan.pools)))) return;
+    world.scheduler.after(random.between(1, 20_000), () => world.tenancy.restore());
+  },
+  changeMode(world, random) {
+    world.tenancy.flipMode(random.pick([...MANAGED, UNMANAGED]), random.pick(["VirtualMachine", "Pod"]));
+  },
+  changeTenant(world, random) {
+    world.tenancy.flipTenant(random.pick(MANAGED));
+  },
+  removeKubevirt(world, random) {
+    world.removeKubevirt(random.between(1, 30_000));
   },
 };
 
@@ -203,10 +257,17 @@ function nicsFor(world: World, random: Random, namespace: string): Nic[] {
 
 /** Mostly none; else one that somebody has, or any in or a little beyond the range. */
 function macFor(world: World, random: Random): string | undefined {
-  const [kind, held, any] = [random.next(), random.next(), random.below(world.plan.poolSize * 2)];
-  if (kind < 0.75) return undefined;
+  const [kind, held, any] = [random.next(), random.next(), random.below(world.tenancy.addressCount)];
+  if (kind < (world.plan.exclusive ? 0.6 : 0.75)) return undefined;
   const macs = world.auditor.heldMacs();
-  return kind < 0.88 && macs.length > 0 ? macs[Math.floor(held * macs.length)] : world.mac(any);
+  return kind < 0.88 && macs.length > 0 ? macs[Math.floor(held * macs.length)] : world.tenancy.mac(any);
+}
+
+/** VMs that have an address together with this one. */
+function sharersOf({ auditor }: World, vm: KubeObject): string[] {
+  const ids = macsHeld(vm).flatMap((mac) => auditor.holdersOf(mac).map(({ id }) => id));
+  const [kind, own] = ["VirtualMachine ", keyOf(vm.metadata)];
+  return [...new Set(ids)].flatMap((id) => (id.startsWith(kind) && id !== kind + own ? [id.slice(kind.length)] : []));
 }
 
 function anyOf(world: World, kind: HolderKind, random: Random): KubeObject | undefined {

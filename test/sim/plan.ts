@@ -1,6 +1,7 @@
 import type { ConflictPolicy } from "../../src/api/mac-pool.ts";
 import { CALM, type Weather } from "./network.ts";
 import { Random } from "./random.ts";
+import type { Shape } from "./tenancy.ts";
 
 /**
  * What one episode is like. Each draws its own mix of load and faults, so that rare combinations come together and no
@@ -9,9 +10,21 @@ import { Random } from "./random.ts";
 export interface Plan {
   readonly seed: readonly number[];
   readonly replicas: number;
+  /** Addresses of the pool `default`. */
   readonly poolSize: number;
-  readonly conflictPolicy: ConflictPolicy;
+  /** By name; all but `default` serve the namespaces with the tenants' label, the oldest first. */
+  readonly pools: Readonly<Record<string, { readonly shape: Shape; readonly policy: ConflictPolicy }>>;
+  /** Namespace that has the tenants' label at first. */
+  readonly tenant: "red" | "blue" | "none";
   readonly quarantineSeconds: number;
+  /** Every pool says DenyRunning all the time, so that it can be told who must not run. */
+  readonly exclusive: boolean;
+  /** Share of the objects that opt out by a label of their own. */
+  readonly optOut: number;
+  /** Share of the pods whose annotation is written in short. */
+  readonly shorthand: number;
+  /** When KubeVirt is installed. */
+  readonly kubevirtAtMs: number;
   /** Difference between the replicas' wall clocks. */
   readonly skewMs: number;
   /** Every replica takes itself for the leader. */
@@ -36,24 +49,52 @@ export type Trouble =
   | "weather"
   | "changeRange"
   | "changePolicy"
-  | "recreatePool";
+  | "recreatePool"
+  | "changeMode"
+  | "changeTenant"
+  | "removeKubevirt";
+
+const POLICIES = ["Deny", "Deny", "Deny", "Warn", "Warn", "DenyRunning"] as const;
 
 export function planOf(seed: number, episode: number, replicas: number): Plan {
   const words = [seed, episode];
   const random = new Random(...words, 0);
   const some = (probability: number, most: number): number =>
     random.chance(probability) ? random.between(0, most) : 0;
+  const poolSize = random.pick([4, 8, 16, 32, 64]);
+  const exclusive = random.chance(0.25);
+  const policy = (): ConflictPolicy => (exclusive ? "DenyRunning" : random.pick(POLICIES));
+  const meanOperationMs = random.pick([40, 150, 400, 1_500]);
+  /** Many users do not make more trouble: replicas that die every second do nothing. */
+  const trouble = (probability: number, most: number): number =>
+    some(probability, most) * Math.min(1, meanOperationMs / 400);
+  /** Not while it has to be known which policy holds for everybody. */
+  const unless = (most: number): number => (exclusive ? 0 : most);
   return {
     seed: words,
     replicas,
-    poolSize: random.pick([4, 8, 16, 32]),
-    conflictPolicy: random.pick(["Deny", "Deny", "Warn"]),
+    poolSize,
+    pools: {
+      default: { shape: { first: 0, size: poolSize, ...holeFor(poolSize, random) }, policy: policy() },
+      ...Object.fromEntries(
+        TENANT_POOLS.slice(0, random.pick([0, 1, 1, 2])).map((name) => {
+          const size = random.pick([1, 3, 6, 12]);
+          const shape = { first: random.below(poolSize + 4), size, ...holeFor(size, random) };
+          return [name, { shape, policy: policy() }];
+        }),
+      ),
+    },
+    tenant: random.pick(["red", "blue", "none"]),
     quarantineSeconds: random.pick([0, 2, 10, 60]),
-    skewMs: random.chance(0.3) ? random.between(-60_000, 60_000) : random.between(-50, 50),
+    exclusive,
+    optOut: random.pick([0, 0, 0.15]),
+    shorthand: random.pick([0, 0.3]),
+    kubevirtAtMs: random.chance(0.15) ? random.between(0, 60_000) : 0,
+    skewMs: random.chance(unless(0.3)) ? random.between(-60_000, 60_000) : random.between(-50, 50),
     splitBrain: random.chance(0.3),
     cycles: random.chance(0.2) ? 6 : 2,
     chaosMs: random.between(40_000, 240_000),
-    meanOperationMs: random.pick([40, 150, 400, 1_500]),
+    meanOperationMs,
     weather: {
       ...CALM,
       lost: some(0.4, 0.02),
@@ -64,17 +105,26 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
       cut: some(0.4, 0.01),
     },
     trouble: {
-      kill: some(0.5, 6),
-      pause: some(0.5, 6),
-      stop: some(0.3, 3),
-      partition: some(0.4, 4),
-      cutWatches: some(0.4, 3),
-      restartApi: some(0.3, 2),
-      compact: some(0.4, 3),
-      weather: 4,
-      changeRange: some(0.4, 4),
-      changePolicy: some(0.2, 2),
-      recreatePool: some(0.15, 1),
+      kill: trouble(0.5, 6),
+      pause: trouble(0.5, 6),
+      stop: trouble(0.3, 3),
+      partition: trouble(0.4, 4),
+      cutWatches: trouble(0.4, 3),
+      restartApi: trouble(0.3, 2),
+      compact: trouble(0.4, 3),
+      weather: trouble(1, 6),
+      changeRange: trouble(0.4, 4),
+      changePolicy: trouble(unless(0.2), 2),
+      recreatePool: trouble(unless(0.2), 1),
+      changeMode: trouble(unless(0.3), 2),
+      changeTenant: trouble(0.3, 2),
+      removeKubevirt: trouble(unless(0.1), 0.3),
     },
   };
+}
+
+const TENANT_POOLS = ["tenant", "another"] as const;
+
+function holeFor(size: number, random: Random): { hole?: number } {
+  return size > 2 && random.chance(0.3) ? { hole: random.below(size) } : {};
 }

@@ -1,9 +1,8 @@
-import { parseMac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
-import type { MACPool } from "../../src/api/mac-pool.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { claimKey, describe, isOwner } from "./audit.ts";
-import { nicsOf } from "./objects.ts";
+import { type HolderKind, isOptedOut, nicsOf, RESOURCE_OF } from "./objects.ts";
+import { isIn } from "./tenancy.ts";
 import type { World } from "./world.ts";
 
 /**
@@ -23,8 +22,8 @@ export function unrest(world: World): string | undefined {
   }
   for (const mac of auditor.heldMacs()) {
     const claim = etcd.get(KINDS.claims.plural, claimKey(mac)) as unknown as MACClaim | undefined;
-    for (const { party, managed } of auditor.holdersOf(mac)) {
-      if (!managed && !inPool(world, mac)) continue;
+    for (const { party, granted, id } of auditor.holdersOf(mac)) {
+      if (!granted.has(mac) && !mustBeKnown(world, mac, id)) continue;
       const named = (claim?.status?.owners ?? []).filter((owner) => isOwner(owner, party));
       if (named.length === 0)
         return `${mac} is held by ${party.kind} ${party.namespace}/${party.name}, and ${describe(claim)}`;
@@ -39,22 +38,21 @@ export function unrest(world: World): string | undefined {
   return wrongStatus(world, claims);
 }
 
-function inPool(world: World, mac: string): boolean {
-  const pool = etcdPool(world);
-  const range = pool?.spec.ranges[0];
-  const number = parseMac(mac) ?? 0;
-  return range !== undefined && number >= (parseMac(range.start) ?? 0) && number <= (parseMac(range.end) ?? 0);
+/** Of what no webhook has admitted: what is in a range, and what is managed by now. A launcher speaks for its VM. */
+function mustBeKnown({ etcd, tenancy }: World, mac: string, id: string): boolean {
+  if (tenancy.isInAnyPool(mac)) return true;
+  const [kind = "", key = ""] = id.split(" ");
+  const object = etcd.get(RESOURCE_OF[kind as HolderKind].plural, key);
+  if (object === undefined || (kind === "Pod" && object.metadata.ownerReferences !== undefined)) return false;
+  return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !isOptedOut(object);
 }
 
-function wrongStatus(world: World, claims: readonly MACClaim[]): string | undefined {
-  const pool = etcdPool(world);
-  if (pool === undefined) return "there is no pool";
-  const used = claims.filter(({ spec }) => inPool(world, spec.mac)).length;
-  const status = pool.status;
-  if (status?.used === used && status.free === (status.capacity ?? 0) - used) return undefined;
-  return `the pool's status says ${status?.used} used and ${status?.free} free, and ${used} are in use`;
-}
-
-function etcdPool(world: World): MACPool | undefined {
-  return world.etcd.get(KINDS.pools.plural, "default") as unknown as MACPool | undefined;
+function wrongStatus({ tenancy }: World, claims: readonly MACClaim[]): string | undefined {
+  for (const pool of tenancy.pools()) {
+    const used = claims.filter(({ spec }) => isIn(pool, spec.mac)).length;
+    const { status, metadata } = pool;
+    if (status?.used === used && status.free === (status.capacity ?? 0) - used) continue;
+    return `the status of pool ${metadata.name} says ${status?.used} used and ${status?.free} free, and ${used} are in use`;
+  }
+  return tenancy.pools().length === 0 ? "there is no pool" : undefined;
 }

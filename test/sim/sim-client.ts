@@ -1,7 +1,7 @@
 import { ApiError, ConnectionError } from "../../src/kube/client/api-error.ts";
 import type { KubeClient, WatchEvent, WatchOptions } from "../../src/kube/client/client.ts";
 import type { KubeObject, ObjectRef, Resource } from "../../src/kube/client/resource.ts";
-import { type Etcd, keyOf } from "./etcd.ts";
+import { type Etcd, keyOf, notServed } from "./etcd.ts";
 import type { Host } from "./host.ts";
 import type { Network } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -53,6 +53,7 @@ export class SimClient {
     options: Call & { namespace?: string; labelSelector?: string } = {},
   ): Promise<{ items: KubeObject[]; resourceVersion: string }> {
     return this.#call(options, () => {
+      if (this.#cluster.etcd.absent.has(resource.plural)) throw notServed(resource.plural);
       const items = this.#cluster.etcd.list(resource.plural, options.namespace);
       const [label, value] = (options.labelSelector ?? "").split("=");
       return {

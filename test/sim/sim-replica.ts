@@ -12,10 +12,10 @@ import { ClaimLedger } from "../../src/mac-pool/ledger/claim-ledger.ts";
 import { apiClaimStore, type ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
 import { readEvidence } from "../../src/mac-pool/ledger/live-evidence.ts";
 import { isRunning } from "../../src/mac-pool/ledger/running-owner.ts";
-import { StartGate } from "../../src/mac-pool/ledger/start-gate.ts";
+import { StartGate, type StartGateOptions } from "../../src/mac-pool/ledger/start-gate.ts";
 import type { AdmissionParts, Decision } from "../../src/mac-pool/webhooks/decision.ts";
 import { reviewGuest } from "../../src/mac-pool/webhooks/guest-review.ts";
-import { namespaceLabels } from "../../src/mac-pool/webhooks/namespace-labels.ts";
+import { type NamespaceLabels, namespaceLabels } from "../../src/mac-pool/webhooks/namespace-labels.ts";
 import { reviewPod } from "../../src/mac-pool/webhooks/pod-review.ts";
 import { Host } from "./host.ts";
 import { Random } from "./random.ts";
@@ -28,6 +28,8 @@ export interface Seams {
   readonly ledgerStore?: (store: ClaimStore) => ClaimStore;
   readonly evidence?: (live: ClaimControllerOptions["evidence"], caches: Caches) => ClaimControllerOptions["evidence"];
   readonly controllerClock?: (clock: Clock) => Clock;
+  readonly starts?: (options: StartGateOptions) => StartGateOptions;
+  readonly namespaces?: (namespaces: NamespaceLabels) => NamespaceLabels;
 }
 
 export interface ReplicaOptions {
@@ -77,9 +79,15 @@ export class SimReplica {
       log: silentLog,
       onGranted: () => {},
     });
-    const starts = new StartGate({ store, isRunning: (owner, signal) => isRunning(client, owner, signal), clock });
+    const judging: StartGateOptions = {
+      store,
+      isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
+      clock,
+    };
+    const starts = new StartGate(options.seams.starts?.(judging) ?? judging);
     const isReceiver = (namespace: string, name: string): boolean => this.caches.isReceiver(namespace, name);
-    const namespaces = namespaceLabels(client, this.caches.namespaces);
+    const labels = namespaceLabels(client, this.caches.namespaces);
+    const namespaces = options.seams.namespaces?.(labels) ?? labels;
     this.#parts = { ledger, starts, isReceiver, index, namespaces, log: silentLog };
     this.#start(client, store);
   }

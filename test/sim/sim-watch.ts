@@ -1,7 +1,7 @@
 import { ConnectionError } from "../../src/kube/client/api-error.ts";
 import type { WatchEvent, WatchOptions } from "../../src/kube/client/client.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
-import type { Change } from "./etcd.ts";
+import { type Change, notServed } from "./etcd.ts";
 import type { Host } from "./host.ts";
 import type { SimCluster } from "./sim-client.ts";
 
@@ -72,6 +72,10 @@ export class SimWatch implements AsyncIterableIterator<WatchEvent<KubeObject>> {
     const { etcd, network } = this.#cluster;
     if (!network.reaches(this.#host.name)) {
       this.cut();
+      return;
+    }
+    if (etcd.absent.has(plural)) {
+      this.#host.deliver(() => this.#finish({ error: notServed(plural) }));
       return;
     }
     const missed = etcd.since(plural, version);

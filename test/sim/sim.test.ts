@@ -5,18 +5,26 @@ import { MUTATIONS, type Mutation } from "./mutations.ts";
 
 const REPLICAS = 3;
 const SLICE_STEPS = 20_000;
-const SLICE_SEED = 2026;
+const SLICE_SEED = 3;
 /** Seconds on an idle machine; the bound is for a busy one. */
 const TIMEOUT_MS = 120_000;
 
-/** Episodes that were found to notice each mutation soon; `npm run sim -- --mutation NAME` looks for others. */
-const NOTICED_IN: Record<Mutation, { readonly seed: number; readonly episode: number }> = {
-  "create as lock": { seed: 1, episode: 0 },
-  resourceVersion: { seed: 6, episode: 0 },
-  "live read": { seed: 11, episode: 0 },
-  "deadline kept": { seed: 1, episode: 0 },
-  "deadline ends": { seed: 1, episode: 0 },
-  "owner comparison": { seed: 1, episode: 0 },
+/**
+ * Seeds whose first episodes are short and of the kind in which a guard is needed: one of them has to notice that it is
+ * missing. `npm run sim -- --mutation NAME` looks through all others.
+ */
+const ANY = [52, 96, 72, 125, 54, 245, 58, 466, 20, 86, 545, 100] as const;
+const EXCLUSIVE = [3, 21, 72, 74, 86, 116, 128, 162, 182, 302] as const;
+const NOTICED_IN: Record<Mutation, readonly number[]> = {
+  "create as lock": ANY,
+  resourceVersion: [86, ...ANY],
+  "live read": ANY,
+  "deadline kept": [72, ...ANY],
+  "deadline ends": ANY,
+  "owner comparison": ANY,
+  "start noted": EXCLUSIVE,
+  "running read": [74, ...EXCLUSIVE],
+  "pool selection": [20, 21, 54, 74, 100, 105, 116],
 };
 
 describe("the simulated cluster", { timeout: TIMEOUT_MS }, () => {
@@ -29,19 +37,24 @@ describe("the simulated cluster", { timeout: TIMEOUT_MS }, () => {
 
   it("does the same again with the same seed, and something else with another", async () => {
     const run = async (seed: number) => (await runEpisode({ seed, episode: 0, replicas: REPLICAS })).digest;
-    expect(await run(7)).toBe(await run(7));
-    expect(await run(7)).not.toBe(await run(8));
+    expect(await run(52)).toBe(await run(52));
+    expect(await run(52)).not.toBe(await run(96));
   });
 });
 
 describe("the product without one of its guards", { timeout: TIMEOUT_MS }, () => {
-  for (const [mutation, { seed, episode }] of Object.entries(NOTICED_IN)) {
+  for (const [mutation, seeds] of Object.entries(NOTICED_IN)) {
     it(`is noticed without: ${mutation}`, async () => {
       const seams = MUTATIONS[mutation as Mutation];
-      const sound = await runEpisode({ seed, episode, replicas: REPLICAS });
+      const noticed: number[] = [];
+      for (const seed of seeds) {
+        const { violation } = await runEpisode({ seed, episode: 0, replicas: REPLICAS, seams });
+        if (violation !== undefined) noticed.push(seed);
+        if (violation !== undefined) break;
+      }
+      expect(noticed).toHaveLength(1);
+      const sound = await runEpisode({ seed: noticed[0] ?? 0, episode: 0, replicas: REPLICAS });
       expect(sound.violation).toBeUndefined();
-      const { violation } = await runEpisode({ seed, episode, replicas: REPLICAS, seams });
-      expect(violation).toBeDefined();
     });
   }
 });

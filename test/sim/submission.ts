@@ -1,12 +1,10 @@
-import { formatMac, parseMac } from "../../src/api/mac.ts";
-import type { AdmissionAnswer, AdmissionRequest } from "../../src/kube/admission/admission-server.ts";
+import type { AdmissionAnswer } from "../../src/kube/admission/admission-server.ts";
 import type { JsonPatchOp } from "../../src/kube/client/json-patch.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
-import type { Decision } from "../../src/mac-pool/webhooks/decision.ts";
-import type { Party, Provenance } from "./audit.ts";
+import { nameOf, type Party, type Provenance, Violation } from "./audit.ts";
 import { keyOf } from "./etcd.ts";
-import { type HolderKind, macsHeld, nicsOf, RESOURCE_OF } from "./objects.ts";
-import type { SimReplica } from "./sim-replica.ts";
+import { type HolderKind, isOptedOut, macsHeld, nicsOf, RESOURCE_OF } from "./objects.ts";
+import { type Answer, admissionRequest, callWebhook } from "./webhook-call.ts";
 import type { World } from "./world.ts";
 
 /** What somebody asks the API server for. */
@@ -44,101 +42,72 @@ export class Submission {
   begin(): void {
     const { kind, update, build, namespace } = this.#wanted;
     const { etcd, network } = this.#world;
-    if (!network.apiIsUp) return;
+    if (!network.apiIsUp || etcd.absent.has(RESOURCE_OF[kind].plural)) return;
     const old = update === undefined ? undefined : etcd.get(RESOURCE_OF[kind].plural, update);
     if (update !== undefined && old === undefined) return;
     const object = build(old);
     if (object === undefined) return;
-    if (!this.#world.isManaged(namespace)) {
-      this.#later(old, object, NOT_CALLED);
+    if (!this.#world.tenancy.manages(kind, namespace) || (old !== undefined && !needsReview(old, object))) {
+      this.#later(old, object, NOTHING);
       return;
     }
-    if (old !== undefined && !needsReview(old, object)) {
-      this.#later(old, object, NOT_CALLED);
-      return;
-    }
-    this.#review(old, object, this.#world.random.chance(0.04) ? 2 : 1);
+    this.#review(old, object, object, this.#world.random.chance(0.05) ? 2 : 1);
   }
 
-  #review(old: KubeObject | undefined, object: KubeObject, times: number): void {
-    const { scheduler, random, endpoints } = this.#world;
-    const ready = endpoints();
-    if (ready.length === 0) {
-      this.#fail();
-      return;
-    }
-    const replica = random.pick(ready);
-    const calledMs = scheduler.nowMs;
-    let isOver = false;
-    const once = (run: () => void): void => {
-      if (isOver) return;
-      isOver = true;
-      run();
-    };
-    scheduler.after(WEBHOOK_TIMEOUT_MS, () => once(() => this.#fail()));
-    scheduler.after(random.between(0.2, 3), () => {
-      if (!replica.host.isAlive) return once(() => this.#fail());
-      replica.review(this.#requestFor(old, object), (decision) =>
-        scheduler.after(random.between(0.2, 3), () =>
-          once(() => {
-            if (times > 1) this.#review(old, object, times - 1);
-            else this.#answered(old, object, decision, calledMs, replica);
-          }),
-        ),
-      );
+  /** `asked`: as the user sent it; `object`: as it is sent to the webhook, which may have changed it before. */
+  #review(old: KubeObject | undefined, asked: KubeObject, object: KubeObject, times: number): void {
+    const { kind, dryRun = false } = this.#wanted;
+    const request = admissionRequest(kind, object, old, dryRun);
+    callWebhook(this.#world, request, WEBHOOK_TIMEOUT_MS, (answer) => {
+      if (answer === undefined) return this.#fail();
+      if (times === 1 || !answer.decision.answer.allowed) return this.#answered(old, asked, object, answer);
+      const again = this.#world.random.chance(0.5) ? applyPatch(object, answer.decision.answer.patch ?? []) : object;
+      this.#review(old, asked, again, times - 1);
     });
   }
 
-  #requestFor(old: KubeObject | undefined, object: KubeObject): AdmissionRequest {
-    const { kind, namespace, dryRun } = this.#wanted;
-    const { group, version, plural } = RESOURCE_OF[kind];
-    return {
-      uid: "request",
-      kind: { group, version, kind },
-      resource: { group, version, resource: plural },
-      operation: old === undefined ? "CREATE" : "UPDATE",
-      name: object.metadata.name ?? "",
-      namespace,
-      object,
-      oldObject: old ?? null,
-      dryRun: dryRun ?? false,
-      userInfo: {},
-    };
-  }
-
-  #answered(
-    old: KubeObject | undefined,
-    object: KubeObject,
-    { answer, refusal }: Decision,
-    calledMs: number,
-    replica: SimReplica,
-  ): void {
+  #answered(old: KubeObject | undefined, asked: KubeObject, object: KubeObject, said: Answer): void {
     const world = this.#world;
-    if (!answer.allowed) {
-      world.refused(this.#wanted, object, refusal, calledMs, replica);
+    const { namespace } = this.#wanted;
+    const { decision, replica, calledMs } = said;
+    if (!decision.answer.allowed) {
+      world.refused(this.#wanted, object, decision.refusal, calledMs, replica);
       return;
     }
-    const patched = applyPatch(object, answer.patch ?? []);
+    const patched = applyPatch(object, decision.answer.patch ?? []);
     if (this.#wanted.dryRun) return;
-    const before = new Set(macsHeld(object));
-    const chosen = new Map(macsHeld(patched).flatMap((mac) => (before.has(mac) ? [] : [[mac, calledMs]])));
+    const before = new Set(macsHeld(asked));
+    const had = new Set(old === undefined ? [] : macsHeld(old));
+    const chosen = new Set(macsHeld(patched).filter((mac) => !before.has(mac) && !had.has(mac)));
+    for (const mac of chosen) {
+      if (world.tenancy.hasServed(namespace, mac)) continue;
+      throw new Violation("served", `${mac} was chosen for namespace ${namespace}, which no pool that serves it has`);
+    }
     world.allocations += chosen.size;
-    this.#later(old, patched, { chosen, excused: excusedIn(answer, patched) });
+    const known = old !== undefined && !isOptedOut(old) ? had : new Set<string>();
+    const granted = isOptedOut(patched) ? [] : macsHeld(patched).filter((mac) => !known.has(mac));
+    this.#later(old, patched, {
+      granted: new Map(granted.map((mac) => [mac, calledMs])),
+      chosen,
+      excused: excusedIn(decision.answer, patched),
+      isGated: true,
+    });
   }
 
   /** Later webhooks, validation and quota, then the write. */
-  #later(old: KubeObject | undefined, object: KubeObject, given: Pick<Provenance, "chosen" | "excused">): void {
+  #later(old: KubeObject | undefined, object: KubeObject, given: Given): void {
     const { scheduler, random, chaos } = this.#world;
     const kind = random.next();
     const delayMs = kind < 0.02 ? random.between(1_000, 55_000) : kind < 0.1 ? random.between(5, 3_000) : random.next();
     scheduler.after(delayMs, () => {
       if (scheduler.nowMs - this.#startMs > REQUEST_MS || random.chance(chaos ? 0.12 : 0.02)) return this.#fail();
-      if (!this.#world.network.apiIsUp) return this.#fail();
+      const { network, etcd } = this.#world;
+      if (!network.apiIsUp || etcd.absent.has(RESOURCE_OF[this.#wanted.kind].plural)) return this.#fail();
       this.#store(old, object, given);
     });
   }
 
-  #store(old: KubeObject | undefined, object: KubeObject, given: Pick<Provenance, "chosen" | "excused">): void {
+  #store(old: KubeObject | undefined, object: KubeObject, given: Given): void {
     const { etcd, random, auditor } = this.#world;
     const { kind, namespace } = this.#wanted;
     const resource = RESOURCE_OF[kind];
@@ -153,8 +122,7 @@ export class Submission {
         return;
       }
       const before = auditor.provenanceOf(old);
-      const excused = new Set([...(before?.excused ?? []), ...given.excused]);
-      if (before !== undefined) auditor.register(kind, keyOf(old.metadata), { ...before, ...given, excused });
+      if (before !== undefined) auditor.register(kind, keyOf(old.metadata), merged(before, given, macsHeld(object)));
       etcd.update(resource, object);
       this.#world.stored(kind, object);
       return;
@@ -166,7 +134,8 @@ export class Submission {
       return;
     }
     const party: Party = { kind, namespace, name };
-    auditor.register(kind, keyOf({ namespace, name }), { party, managed: this.#world.isManaged(namespace), ...given });
+    if (isReceiver(object)) auditor.receivers.add(nameOf(party));
+    auditor.register(kind, keyOf({ namespace, name }), { party, ...given });
     etcd.create(resource, { ...object, metadata: { ...rest, name } });
     this.#world.stored(kind, object);
   }
@@ -176,22 +145,39 @@ export class Submission {
   }
 }
 
-const NOT_CALLED: Pick<Provenance, "chosen" | "excused"> = { chosen: new Map(), excused: new Set() };
+type Given = Omit<Provenance, "party">;
+
+const NOTHING: Given = { granted: new Map(), chosen: new Set(), excused: new Set(), isGated: false };
+
+/** What an object has after an update: what it keeps as it had it, what is new as it was given. */
+function merged(before: Provenance, given: Given, held: readonly string[]): Provenance {
+  const kept = [...before.granted].filter(([mac]) => held.includes(mac));
+  return {
+    ...before,
+    granted: new Map([...kept, ...given.granted]),
+    chosen: given.chosen,
+    excused: new Set([...[...before.excused].filter((mac) => held.includes(mac)), ...given.excused]),
+  };
+}
 
 /** The match conditions of the webhook configuration. */
 function needsReview(old: KubeObject, object: KubeObject): boolean {
   const nics = nicsOf(object);
   return (
-    JSON.stringify(nicsOf(old)) !== JSON.stringify(nics) || nics.some(({ macAddress }) => macAddress === undefined)
+    JSON.stringify(nicsOf(old)) !== JSON.stringify(nics) ||
+    isOptedOut(old) !== isOptedOut(object) ||
+    nics.some(({ macAddress, state }) => macAddress === undefined && state !== "absent")
   );
 }
 
 /** The addresses that the answer warns about; all of a VM that waits to receive a migration. */
 function excusedIn(answer: AdmissionAnswer, object: KubeObject): Set<string> {
-  const receiver = (object.spec as { runStrategy?: string }).runStrategy === "WaitAsReceiver";
   const warned = (answer.warnings ?? []).flatMap((text) => text.match(/([0-9a-f]{2}:){5}[0-9a-f]{2}/g) ?? []);
-  return new Set(receiver ? macsHeld(object) : warned);
+  return new Set(isReceiver(object) ? macsHeld(object) : warned);
 }
+
+const isReceiver = (object: KubeObject): boolean =>
+  (object.spec as { runStrategy?: string }).runStrategy === "WaitAsReceiver";
 
 /** JSON Patch as far as the pool uses it: adding or replacing a member that is an object's. */
 function applyPatch(object: KubeObject, patch: readonly JsonPatchOp[]): KubeObject {
@@ -209,9 +195,3 @@ function applyPatch(object: KubeObject, patch: readonly JsonPatchOp[]): KubeObje
   }
   return copy;
 }
-
-export const macText = (number: number): string => {
-  const mac = parseMac(number.toString(16).padStart(12, "0"));
-  if (mac === undefined) throw new Error(`no address: ${number}`);
-  return formatMac(mac);
-};

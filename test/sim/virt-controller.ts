@@ -12,9 +12,13 @@ import {
   withInstanceNics,
   withReported,
 } from "./objects.ts";
+import { admissionRequest, callWebhook } from "./webhook-call.ts";
 import type { World } from "./world.ts";
 
 const { VirtualMachine: MACHINES, VirtualMachineInstance: INSTANCES, Pod: PODS } = RESOURCE_OF;
+
+/** How long the API server lets the pool think about a start. */
+const START_TIMEOUT_MS = 2_000;
 
 /** KubeVirt's side of the simulated cluster: instances of VMs, their launchers, migrations, hot-plug, clean-up. */
 export class VirtController {
@@ -24,17 +28,44 @@ export class VirtController {
     this.#world = world;
   }
 
+  /** Asks the pool, as the API server does, whether the VM may start; goes on when nobody answers soon. */
   start(key: string): void {
-    const { etcd, auditor } = this.#world;
+    const { etcd, tenancy } = this.#world;
     const vm = etcd.get(MACHINES.plural, key);
     if (vm === undefined || etcd.get(INSTANCES.plural, key) !== undefined) return;
     const { namespace = "", name } = vm.metadata;
-    const provenance = auditor.provenanceOf(vm);
-    if (provenance === undefined) return;
     const nics = nicsOf(vm).filter(({ state }) => state !== "absent");
-    auditor.register("VirtualMachineInstance", key, derived(provenance));
-    etcd.create(INSTANCES, instance({ namespace, name }, nics, vm));
-    this.launch(key);
+    const object = instance({ namespace, name }, nics, vm);
+    if (!tenancy.manages("VirtualMachine", namespace)) {
+      this.#startLater(vm, object, false);
+      return;
+    }
+    const request = admissionRequest("VirtualMachineInstance", object, undefined, false);
+    callWebhook(this.#world, request, START_TIMEOUT_MS, (said) => {
+      if (said?.decision.answer.allowed === false) {
+        this.#world.countRefusal(said.decision.refusal, `start of ${namespace}/${name}`);
+        return;
+      }
+      const wasJudged = said !== undefined && (said.decision.answer.warnings ?? []).length === 0;
+      this.#startLater(vm, object, wasJudged);
+    });
+  }
+
+  /** What comes after the pool takes its time, or says no. */
+  #startLater(vm: KubeObject, object: KubeObject, isGated: boolean): void {
+    const { scheduler, random } = this.#world;
+    const delayMs = random.chance(0.03) ? random.between(1_000, 50_000) : random.between(0, 50);
+    scheduler.after(delayMs, () => {
+      const { etcd, auditor } = this.#world;
+      const key = keyOf(object.metadata);
+      if (random.chance(0.03) || etcd.get(INSTANCES.plural, key) !== undefined) return;
+      const current = etcd.get(MACHINES.plural, key);
+      const provenance = current && auditor.provenanceOf(current);
+      if (provenance === undefined || current?.metadata.uid !== vm.metadata.uid) return;
+      auditor.register("VirtualMachineInstance", key, { ...derived(provenance), isGated });
+      etcd.create(INSTANCES, object);
+      this.launch(key);
+    });
   }
 
   /** A launcher for the instance; a second one is a live migration. */
@@ -46,7 +77,7 @@ export class VirtController {
     const { namespace = "", name } = vmi.metadata;
     const launcher = `virt-launcher-${name}-${random.below(1e9).toString(36)}`;
     auditor.register("Pod", `${namespace}/${launcher}`, derived(provenance));
-    etcd.create(PODS, pod({ namespace, name: launcher }, attachmentsOf(nicsOf(vmi)), vmi));
+    etcd.create(PODS, pod({ namespace, name: launcher }, attachmentsOf(nicsOf(vmi)), { vmi }));
     this.#soon(3_000, () => this.#report(key));
   }
 
@@ -89,7 +120,8 @@ export class VirtController {
     const next = wanted.map((nic) => running.find(({ name }) => name === nic.name) ?? nic);
     if (JSON.stringify(next) === JSON.stringify(running)) return;
     const provenance = auditor.provenanceOf(vm);
-    if (provenance !== undefined) auditor.register("VirtualMachineInstance", key, derived(provenance));
+    const isGated = auditor.provenanceOf(vmi)?.isGated ?? false;
+    if (provenance !== undefined) auditor.register("VirtualMachineInstance", key, { ...derived(provenance), isGated });
     etcd.update(INSTANCES, withInstanceNics(vmi, next));
     this.#soon(8_000, () => {
       for (const launcher of this.#launchersOf(key)) this.#attach(launcher, key);
@@ -122,7 +154,7 @@ export class VirtController {
     const current = etcd.get(PODS.plural, keyOf(launcher.metadata));
     const vmi = etcd.get(INSTANCES.plural, key);
     if (current === undefined || vmi === undefined) return;
-    const { annotations } = pod({ namespace: "" }, attachmentsOf(nicsOf(vmi)), vmi).metadata;
+    const { annotations } = pod({ namespace: "" }, attachmentsOf(nicsOf(vmi)), { vmi }).metadata;
     etcd.update(PODS, { ...current, metadata: { ...current.metadata, annotations } });
   }
 
@@ -153,7 +185,7 @@ export class VirtController {
 
 /** What a VM or VMI passes on to what is made of it. Its own addresses were chosen before. */
 function derived(provenance: Provenance): Provenance {
-  return { ...provenance, chosen: new Map() };
+  return { ...provenance, chosen: new Set() };
 }
 
 export function refOf(key: string): { namespace: string; name: string } {

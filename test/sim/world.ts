@@ -2,7 +2,7 @@ import type { KubeObject } from "../../src/kube/client/resource.ts";
 import type { Refusal } from "../../src/mac-pool/core/refusals.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { Auditor } from "./audit.ts";
-import { Etcd } from "./etcd.ts";
+import { Etcd, keyOf } from "./etcd.ts";
 import { FullnessCheck } from "./fullness.ts";
 import { CALM, Network } from "./network.ts";
 import { type HolderKind, macsHeld, wishesOf } from "./objects.ts";
@@ -11,14 +11,9 @@ import { Random } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { SimCluster } from "./sim-client.ts";
 import { type Seams, SimReplica } from "./sim-replica.ts";
-import { macText, Submission, type Wanted } from "./submission.ts";
-import { VirtController } from "./virt-controller.ts";
-
-/** Namespaces whose objects the pool manages, and one whose objects it only observes. */
-export const MANAGED = ["red", "blue"] as const;
-export const UNMANAGED = "wild";
-
-const FIRST_MAC = 0x020000000000;
+import { Submission, type Wanted } from "./submission.ts";
+import { Tenancy } from "./tenancy.ts";
+import { refOf, VirtController } from "./virt-controller.ts";
 
 /** A simulated cluster with everything in it, and what may be done to it. */
 export class World implements SimCluster {
@@ -29,6 +24,7 @@ export class World implements SimCluster {
   readonly auditor: Auditor;
   readonly virt: VirtController;
   readonly plan: Plan;
+  readonly tenancy: Tenancy;
   readonly fullness: FullnessCheck;
   readonly replicas: SimReplica[] = [];
   /** Lines of what happened, kept when somebody wants to read them. */
@@ -51,13 +47,11 @@ export class World implements SimCluster {
     this.auditor = new Auditor(this.etcd, () => this.scheduler.nowMs);
     this.fullness = new FullnessCheck(this);
     this.virt = new VirtController(this);
+    this.auditor.isExclusive = plan.exclusive;
     if (history !== undefined) this.etcd.watch(({ type, object }) => this.#record(type, object));
-    this.#furnish();
+    this.tenancy = new Tenancy(this.etcd, plan);
+    if (plan.kubevirtAtMs > 0) this.removeKubevirt(plan.kubevirtAtMs);
     for (let slot = 0; slot < plan.replicas; slot++) this.startReplica(slot);
-  }
-
-  isManaged(namespace: string): boolean {
-    return namespace !== UNMANAGED;
   }
 
   submit(wanted: Wanted): void {
@@ -101,7 +95,8 @@ export class World implements SimCluster {
       if (replica.isStopping) replica.kill();
       this.restart(slot);
     }
-    if (this.etcd.get(KINDS.pools.plural, "default") === undefined) this.setPool("default", this.plan.poolSize);
+    this.tenancy.restore();
+    this.etcd.absent.clear();
   }
 
   restartApi(downMs: number): void {
@@ -113,9 +108,15 @@ export class World implements SimCluster {
     });
   }
 
-  /** The n-th address of the simulated cluster; pools start at the first. */
-  mac(number: number): string {
-    return macText(FIRST_MAC + number);
+  /** KubeVirt's definitions go for a while, and with them all that was made by them. */
+  removeKubevirt(forMs: number): void {
+    this.faults += 1;
+    for (const resource of [KINDS.virtualMachines, KINDS.instances]) {
+      for (const object of this.etcd.list(resource.plural)) this.etcd.remove(resource, refOf(keyOf(object.metadata)));
+      this.etcd.absent.add(resource.plural);
+    }
+    for (const replica of this.replicas) replica.cutWatches();
+    this.scheduler.after(forMs, () => this.etcd.absent.clear());
   }
 
   refused(
@@ -125,10 +126,15 @@ export class World implements SimCluster {
     calledMs: number,
     replica: SimReplica,
   ): void {
+    this.countRefusal(refusal, `${wanted.kind} in ${wanted.namespace} at ${replica.host.name}`);
+    if (refusal?.code !== "MACPOOL_FULL") return;
+    this.fullness.check(wanted, refusal.message, macsHeld(object), wishesOf(object), calledMs, replica);
+  }
+
+  countRefusal(refusal: Refusal | undefined, what: string): void {
     const code = refusal?.code ?? "unknown";
     this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1);
-    this.note(`refused ${wanted.kind} in ${wanted.namespace} at ${replica.host.name}: ${refusal?.message}`);
-    if (code === "MACPOOL_FULL") this.fullness.check(wanted, macsHeld(object), wishesOf(object), calledMs, replica);
+    this.note(`refused ${what}: ${refusal?.message}`);
   }
 
   /** A new object starts its life. */
@@ -139,27 +145,8 @@ export class World implements SimCluster {
     }
   }
 
-  setPool(name: string, capacity: number, more: object = {}): void {
-    const ranges = [{ start: this.mac(0), end: this.mac(capacity - 1) }];
-    const spec = { ranges, quarantineSeconds: this.plan.quarantineSeconds, conflictPolicy: "Deny", ...more };
-    if ((more as { conflictPolicy?: string }).conflictPolicy === "Warn") this.auditor.allowsSharing = true;
-    const old = this.etcd.get(KINDS.pools.plural, name);
-    const pool = { apiVersion: "macpool.network.kubevirt.io/v1alpha1", kind: "MACPool", metadata: { name }, spec };
-    if (old === undefined) this.etcd.create(KINDS.pools, pool);
-    else this.etcd.update(KINDS.pools, { ...old, spec: { ...(old.spec as object), ...more, ranges } });
-  }
-
   note(line: string): void {
     this.history?.push(`${(this.scheduler.nowMs / 1000).toFixed(3)} ${line}`);
-  }
-
-  #furnish(): void {
-    for (const name of [...MANAGED, UNMANAGED]) {
-      const label = name === UNMANAGED ? "ignore" : "allocate";
-      const labels = { "mutatevirtualmachines.kubemacpool.io": label, "mutatepods.kubemacpool.io": label };
-      this.etcd.create(KINDS.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
-    }
-    this.setPool("default", this.plan.poolSize, { conflictPolicy: this.plan.conflictPolicy });
   }
 
   #record(type: string, object: KubeObject): void {

@@ -94,15 +94,22 @@ interface Settled {
  */
 function settle(owners: readonly ClaimOwner[], evidence: Evidence, pending: boolean, since: string): Settled {
   const unmatched = [...evidence.holders];
+  const found: (Sighting | undefined)[] = [];
   let waiting = false;
   let seen = false;
-  const take = (index: number): Sighting | undefined => (index < 0 ? undefined : unmatched.splice(index, 1)[0]);
-  const known = owners.map((owner) =>
-    owner.uid === undefined ? undefined : take(unmatched.findIndex((holder) => sameParty(owner, holder))),
-  );
+  // The most exact first: a prefix must not take the object that another owner was admitted for by its name.
+  for (const exactness of ["uid", "name", "prefix"] as const) {
+    for (const [position, owner] of owners.entries()) {
+      if (exactness !== exactnessOf(owner)) continue;
+      const index =
+        exactness === "uid"
+          ? unmatched.findIndex((holder) => sameParty(owner, holder))
+          : firstNew(unmatched, owner, owners, pending);
+      if (index >= 0) [found[position]] = unmatched.splice(index, 1);
+    }
+  }
   const kept = owners.flatMap((owner, position) => {
-    const holder =
-      known[position] ?? (owner.uid === undefined ? take(firstNew(unmatched, owner, owners, pending)) : undefined);
+    const holder = found[position];
     if (holder !== undefined) {
       seen = true;
       return [refreshed(owner, holder)];
@@ -115,6 +122,12 @@ function settle(owners: readonly ClaimOwner[], evidence: Evidence, pending: bool
     .filter((holder) => holder.adoptable && !kept.some((owner) => sameParty(owner, holder)))
     .map((holder) => ownerOf(holder, since));
   return { owners: [...kept, ...added], waiting, seen: seen || added.length > 0 };
+}
+
+/** By what an owner is known. */
+function exactnessOf({ uid, name }: ClaimOwner): "uid" | "name" | "prefix" {
+  if (uid !== undefined) return "uid";
+  return name === undefined ? "prefix" : "name";
 }
 
 /**

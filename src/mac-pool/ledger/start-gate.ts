@@ -19,7 +19,7 @@ export interface StartRequest {
 export interface StartGateOptions {
   readonly store: ClaimStore;
   /** Live read: whether the owner runs now. */
-  readonly isRunning: (owner: Party, signal: AbortSignal) => Promise<boolean>;
+  readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
 }
 
@@ -47,7 +47,7 @@ export class StartGate {
       const claim = await store.read(mac, signal);
       const others = claim === undefined ? [] : statusOf(claim).owners.filter((owner) => !sameParty(owner, party));
       if (claim === undefined || others.length === 0) return undefined;
-      const runner = await this.#runnerAmong(others, signal);
+      const runner = await this.#runnerAmong(others, mac, signal);
       if (runner !== undefined) return alreadyRunning(mac, party, runner);
       if (dryRun) return undefined;
       try {
@@ -60,14 +60,19 @@ export class StartGate {
     return busy("a claim of this object");
   }
 
-  async #runnerAmong(owners: readonly ClaimOwner[], signal: AbortSignal): Promise<ClaimOwner | undefined> {
+  async #runnerAmong(owners: readonly ClaimOwner[], mac: Mac, signal: AbortSignal): Promise<ClaimOwner | undefined> {
     const nowMs = this.#options.clock.now();
     for (const owner of owners) {
-      if (Date.parse(owner.starting ?? "") > nowMs) return owner;
-      if (owner.name !== undefined && (await this.#options.isRunning(owner, signal))) return owner;
+      if (Date.parse(owner.starting ?? "") > nowMs || isComing(owner)) return owner;
+      if (await this.#options.isRunning(owner, mac, signal)) return owner;
     }
     return undefined;
   }
+}
+
+/** Admitted and not seen: a pod or a VMI without a VM runs as soon as it is there, which no read can show yet. */
+function isComing({ kind, uid }: ClaimOwner): boolean {
+  return kind !== "VirtualMachine" && uid === undefined;
 }
 
 function noted(claim: MACClaim, party: Party, nowMs: number): MACClaim {

@@ -100,6 +100,16 @@ describe("a pending claim", () => {
     expect(next).not.toHaveProperty("owners.0.generateName");
   });
 
+  it("binds an object to the owner of its very name, and goes on waiting for the one with its prefix", () => {
+    const { name: _, ...unnamed } = owner();
+    const both = pending({ ...unnamed, generateName: "we" }, owner());
+    expect(step(both, seen(sighting()))).toMatchObject({
+      phase: "Bound",
+      owners: [{ generateName: "we" }, { name: "web", uid: "u1" }],
+      deadline: SINCE,
+    });
+  });
+
   it("keeps an admitted update waiting while its object lives, and drops it once the object is gone", () => {
     const updated = pending(owner({ uid: "u1" }));
     expect(step(updated, { holders: [], existing: [sighting()] })).toEqual({ action: "none" });

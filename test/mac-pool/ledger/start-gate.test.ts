@@ -17,9 +17,10 @@ const owner = (name: string): ClaimOwner => ({
   since: "2026-01-01T00:00:00Z",
 });
 
-async function gate(owners: readonly string[], running: readonly string[] = []) {
+async function gate(names: readonly string[], running: readonly string[] = [], more: readonly ClaimOwner[] = []) {
   const store = new MemoryClaimStore();
-  const claim = newClaim(mac, { pool: "default", origin: "explicit" }, { phase: "Bound", owners: owners.map(owner) });
+  const owners = [...names.map(owner), ...more];
+  const claim = newClaim(mac, { pool: "default", origin: "explicit" }, { phase: "Bound", owners });
   await store.create(claim);
   let nowMs = 0;
   const clock = { ...systemClock, now: () => nowMs };
@@ -63,6 +64,20 @@ describe("a VM that starts under the policy DenyRunning", () => {
     expect(await start("twin")).toMatchObject({ code: "MACPOOL_RUNNING" });
     pass(STARTING_MS);
     expect(await start("twin")).toBeUndefined();
+  });
+
+  it("may not beside a pod or an instance that is being created: those run as soon as they are there", async () => {
+    const { name: _name, uid: _uid, ...unnamed } = { ...owner("x"), kind: "Pod" } as const;
+    for (const coming of [
+      { ...unnamed, generateName: "batch-" },
+      { ...unnamed, kind: "VirtualMachineInstance", name: "alone" } as const,
+    ]) {
+      const { start } = await gate(["web"], [], [coming]);
+      expect(await start("web")).toMatchObject({ code: "MACPOOL_RUNNING" });
+    }
+    const { uid: _, ...stopped } = owner("stopped");
+    const { start } = await gate(["web"], [], [stopped]);
+    expect(await start("web")).toBeUndefined();
   });
 
   it("leaves no trace of a dry run", async () => {

@@ -7,8 +7,10 @@ export interface FaultOptions {
   readonly replicas: readonly string[];
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Milliseconds after the start when the API server is restarted. */
-  readonly restartsAtMs: readonly number[];
+  /** Shares of the whole after which the API server is restarted. */
+  readonly restartsAt: readonly number[];
+  /** The share that is done. */
+  readonly progress: () => number;
   readonly log: (line: string) => void;
 }
 
@@ -29,13 +31,12 @@ export class Faults {
 
   /** Until the signal aborts; every replica runs again then. */
   async run(signal: AbortSignal): Promise<void> {
-    const { bed, controlPlane, replicas, random, restartsAtMs, log } = this.#options;
-    const startMs = performance.now();
-    const due = [...restartsAtMs];
+    const { bed, controlPlane, replicas, random, restartsAt, progress, log } = this.#options;
+    const due = [...restartsAt];
     while (!signal.aborted) {
       await pause(BETWEEN_MS + random() * SPREAD_MS, signal);
       if (signal.aborted) return;
-      if (due[0] !== undefined && performance.now() - startMs > due[0]) {
+      if (due[0] !== undefined && progress() > due[0]) {
         due.shift();
         this.restarts++;
         log("restarting the API server");

@@ -1,6 +1,7 @@
 /**
- * `npm run soak:mac-pool -- [--minutes N] [--seed N]`: two replicas of the MAC pool on a real API server, VMs and pods
- * that come and go as fast as it takes them, replicas killed and stopped at random, the API server restarted twice.
+ * `npm run soak:mac-pool -- [--minutes N] [--operations N] [--seed N]`: two replicas of the MAC pool on a real API
+ * server, VMs and pods that come, change and go as fast as it takes them, replicas killed and stopped at random, the API
+ * server restarted twice. The load ends after so many operations or minutes, whichever comes first.
  *
  * What counts is computed by an auditor from the API server's watches and never from the pool: objects that had one
  * address at the same time, and addresses that stay claimed after their last holder is gone. The last line of stdout is
@@ -19,9 +20,14 @@ import { Auditor } from "./auditor.ts";
 import { Faults } from "./faults.ts";
 import { Workload } from "./workload.ts";
 
-const WORKERS = 6;
+/** A call that meets a stopped replica waits for the webhook's time-out; the others go on meanwhile. */
+const WORKERS = 24;
 const PODS = "soak-pods";
-const DEFAULT_MINUTES = 10;
+const DEFAULT_MINUTES = 20;
+const DEFAULT_OPERATIONS = 10_000;
+/** Shares of the load after which the API server is restarted. */
+const RESTARTS_AT = [1 / 3, 2 / 3];
+const PROGRESS_MS = 30_000;
 const QUARANTINE_SECONDS = 2;
 /** After the last call: the deadline of what never came to be, the rest, and a look of the leader on top. */
 const SETTLE_MS = PENDING_MS + QUARANTINE_SECONDS * 1000 + 60_000;
@@ -31,9 +37,9 @@ const REPLICAS = ["one", "two"];
 async function main(): Promise<number> {
   const options = readArguments();
   if (options === undefined) return 2;
-  const { minutes, seed } = options;
+  const { minutes, operations, seed } = options;
   const log = (line: string): void => console.error(line);
-  log(`seed ${seed}, ${minutes} minutes`);
+  log(`seed ${seed}, ${operations} operations, ${minutes} minutes at most`);
   const controlPlane = await startControlPlane();
   await using bed = await PoolBed.start({ controlPlane });
   for (const [name, labels] of [[PODS, { [POD_WEBHOOK]: "allocate" }]] as const) {
@@ -51,26 +57,36 @@ async function main(): Promise<number> {
     auditor.follow(KINDS.virtualMachines, machineMacs, auditing.signal),
     auditor.follow(KINDS.pods, podMacs, auditing.signal),
   ];
-  const loadMs = minutes * 60_000;
-  const loading = AbortSignal.timeout(loadMs);
+  const loading = new AbortController();
   const workloads = Array.from({ length: WORKERS }, (_, index) => {
     const names = { machineNamespace: "default", podNamespace: PODS };
     return new Workload(`w${index}`, { client: bed.admin, random: randomFrom(seed + index + 1), ...names });
   });
-  const restartsAtMs = [loadMs / 3, (loadMs * 2) / 3];
-  const faults = new Faults({ bed, controlPlane, replicas: REPLICAS, random: randomFrom(seed), restartsAtMs, log });
-  await Promise.all([faults.run(loading), ...workloads.map((workload) => workload.run(loading))]);
+  const sum = (count: (workload: Workload) => number) => workloads.reduce((total, each) => total + count(each), 0);
+  const startMs = performance.now();
+  const progress = (): number => {
+    const byTime = (performance.now() - startMs) / (minutes * 60_000);
+    const share = Math.max(sum((each) => each.operations) / operations, byTime);
+    if (share >= 1) loading.abort();
+    return share;
+  };
+  const ticking = setInterval(progress, 100);
+  const telling = setInterval(() => log(`${sum((each) => each.operations)} operations`), PROGRESS_MS);
+  const random = randomFrom(seed);
+  const faults = new Faults({ bed, controlPlane, replicas: REPLICAS, random, restartsAt: RESTARTS_AT, progress, log });
+  await Promise.all([faults.run(loading.signal), ...workloads.map((workload) => workload.run(loading.signal))]);
+  for (const timer of [ticking, telling]) clearInterval(timer);
   log("waiting for what is left to settle");
   const leaked = await settle(bed, auditor);
   auditing.abort();
   await Promise.all(following);
 
-  const sum = (count: (workload: Workload) => number) => workloads.reduce((total, each) => total + count(each), 0);
   const duplicates = auditor.duplicates();
   const unexplained = workloads.flatMap((workload) => workload.unexplained);
   for (const line of [...duplicates, ...leaked, ...unexplained]) log(line);
   const result = {
     seed,
+    operations: sum((each) => each.operations),
     allocations: sum(({ allocations }) => allocations),
     duplicates: duplicates.length,
     leaks: leaked.length,
@@ -122,14 +138,22 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-function readArguments(): { readonly minutes: number; readonly seed: number } | undefined {
-  const usage = "usage: npm run soak:mac-pool -- [--minutes N] [--seed N]";
+interface Arguments {
+  readonly minutes: number;
+  readonly operations: number;
+  readonly seed: number;
+}
+
+function readArguments(): Arguments | undefined {
+  const usage = "usage: npm run soak:mac-pool -- [--minutes N] [--operations N] [--seed N]";
+  const text = { type: "string" } as const;
   try {
-    const { values } = parseArgs({ options: { minutes: { type: "string" }, seed: { type: "string" } } });
+    const { values } = parseArgs({ options: { minutes: text, operations: text, seed: text } });
     const minutes = Number(values.minutes ?? DEFAULT_MINUTES);
+    const operations = Number(values.operations ?? DEFAULT_OPERATIONS);
     const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
-    if (minutes > 0 && Number.isInteger(seed)) return { minutes, seed };
-    console.error(`--minutes has to be above 0 and --seed a whole number\n${usage}`);
+    if (minutes > 0 && operations > 0 && Number.isInteger(seed)) return { minutes, operations, seed };
+    console.error(`--minutes and --operations have to be above 0 and --seed a whole number\n${usage}`);
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
   }

@@ -21,12 +21,14 @@ interface Living {
 /** Addresses that many objects ask for by name, so that requests meet. */
 const CONTESTED = 16;
 /** Objects of one worker that live at the same time. */
-const MAX_LIVING = 40;
+const MAX_LIVING = 20;
 /** A call that meets a stopped replica waits for the webhook's time-out. */
 const CALL_TIMEOUT_MS = 40_000;
 
 /** Creates, changes and deletes VMs and pods, one call at a time, and counts what the API server says to it. */
 export class Workload {
+  /** Creations, changes and deletions that were carried out or refused with a reason; not those that failed. */
+  operations = 0;
   allocations = 0;
   denials = 0;
   failedCalls = 0;
@@ -46,6 +48,7 @@ export class Workload {
     while (!signal.aborted) {
       try {
         await this.#step();
+        this.operations++;
       } catch (error) {
         this.#judge(error);
       }
@@ -87,7 +90,7 @@ export class Workload {
   async #change(): Promise<void> {
     const index = Math.floor(this.#options.random() * this.#living.length);
     const chosen = this.#living[index];
-    if (chosen === undefined || chosen.resource !== KINDS.virtualMachines) return;
+    if (chosen === undefined || chosen.resource !== KINDS.virtualMachines) return this.#createMachine();
     const { name = "", namespace = "" } = chosen.object.metadata;
     const object = { ...machine(name, namespace, this.#nics()), metadata: chosen.object.metadata };
     const changed = await this.#options.client.update(chosen.resource, object, { timeoutMs: CALL_TIMEOUT_MS });
@@ -97,7 +100,7 @@ export class Workload {
   async #remove(): Promise<void> {
     const index = Math.floor(this.#options.random() * this.#living.length);
     const [chosen] = this.#living.splice(index, 1);
-    if (chosen === undefined) return;
+    if (chosen === undefined) return this.#createMachine();
     const { name = "", namespace = "" } = chosen.object.metadata;
     await this.#options.client.delete(chosen.resource, { name, namespace }, { gracePeriodSeconds: 0 });
   }
@@ -130,7 +133,10 @@ export class Workload {
     }
     const text = (error as ApiError).message;
     if (/could not be recorded|changed too often/.test(text)) this.failedCalls++;
-    else this.denials++;
+    else {
+      this.denials++;
+      this.operations++;
+    }
     if ((text.split("denied the request:")[1] ?? "").trim().length < 20) this.unexplained.push(text);
   }
 }
