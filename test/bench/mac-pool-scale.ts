@@ -13,9 +13,7 @@ const NICS = 10;
 
 /** VMs with ten interfaces each, and the bound claims of their addresses. */
 export async function fill(bed: PoolBed, claims: number, log: (line: string) => void): Promise<void> {
-  const user = `system:serviceaccount:${POOL_NAMESPACE}:${MANAGER_ACCOUNT}`;
-  const kubeconfig = await bed.controlPlane.userKubeconfig(user, ["system:masters"]);
-  await using pool = new KubeClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
+  await using pool = await poolClient(bed);
   const start = parseMac("025d1d000000") ?? (0 as Mac);
   const since = new Date().toISOString();
   let next = 0;
@@ -39,6 +37,13 @@ export async function fill(bed: PoolBed, claims: number, log: (line: string) => 
     }
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+}
+
+/** A bare client that may write claims. */
+export async function poolClient({ controlPlane }: PoolBed): Promise<KubeClient> {
+  const user = `system:serviceaccount:${POOL_NAMESPACE}:${MANAGER_ACCOUNT}`;
+  const kubeconfig = await controlPlane.userKubeconfig(user, ["system:masters"]);
+  return new KubeClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
 }
 
 /** Resident memory of a process, in MB. */

@@ -7,20 +7,19 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { type Bench, type BenchContext, type BenchRow, row } from "./bench.ts";
 import { admissionReview, Caller, percentile, virtualMachine } from "./mac-pool-calls.ts";
 import { measureCore } from "./mac-pool-core.ts";
+import { measureDurable, RATE } from "./mac-pool-durable.ts";
 import { fill, residentMb } from "./mac-pool-scale.ts";
 
 const WARM_UP = 1_000;
-const CALLS = 2_000;
-const ROUNDS = 5;
-const RATE = 100;
-/** Pending claims of one namespace are limited. */
-const NAMESPACES = 8;
+/** Short rounds in turn, so that both sides see the same machine. */
+const CALLS = 100;
+const ROUNDS = 100;
+const CONNECTIONS = 8;
 const RANGE = { start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" };
 /** Of the VMs that are there before a replica starts: nothing was drawn from it. */
 const FILLED = { start: "02:5d:1d:00:00:00", end: "02:5d:1d:ff:ff:ff" };
@@ -39,7 +38,10 @@ export const bench: Bench = {
     ];
     await using bed = await PoolBed.start();
     rows.push(...(await measureOwnShare(bed, context)));
-    rows.push(...(await measureDurable(bed, context)));
+    await bed.startReplica("one", true);
+    await bed.createPool("default", { ranges: [RANGE] });
+    rows.push(...(await durableRows(bed, context)));
+    await bed.killReplica("one");
     rows.push(...(await measureScale(bed, context)));
     return rows;
   },
@@ -75,15 +77,15 @@ async function measureOwnShare(bed: PoolBed, { log }: BenchContext): Promise<Ben
     for (const caller of [echo, ours]) for (const body of [created, same]) await sequence(caller, body, WARM_UP);
     const samples = { auto: [] as number[], autoEcho: [] as number[], same: [] as number[], sameEcho: [] as number[] };
     for (let round = 0; round < ROUNDS; round++) {
-      log(`own share, round ${round + 1} of ${ROUNDS}`);
+      if (round % 25 === 0) log(`own share, round ${round + 1} of ${ROUNDS}`);
       samples.autoEcho.push(...(await sequence(echo, created, CALLS)));
       samples.auto.push(...(await sequence(ours, created, CALLS)));
       samples.sameEcho.push(...(await sequence(echo, same, CALLS)));
       samples.same.push(...(await sequence(ours, same, CALLS)));
     }
     const startMs = performance.now();
-    await Promise.all(Array.from({ length: 8 }, () => sequence(ours, created, CALLS)));
-    const perSecond = (8 * CALLS * 1000) / (performance.now() - startMs);
+    await Promise.all(Array.from({ length: CONNECTIONS }, () => sequence(ours, created, WARM_UP)));
+    const perSecond = (CONNECTIONS * WARM_UP * 1000) / (performance.now() - startMs);
     const p50 = (name: keyof typeof samples): number => percentile(samples[name], 0.5);
     return [
       row(AUTOMATIC, "ms", p50("auto"), p50("autoEcho"), 1.5),
@@ -101,33 +103,15 @@ async function sequence(caller: Caller, body: (i: number) => string, count: numb
   return samples;
 }
 
-/** Two durable claims an admission, at a steady rate, whether or not the one before was answered. */
-async function measureDurable(bed: PoolBed, { log, env }: BenchContext): Promise<BenchRow[]> {
-  const seconds = Number(env.MAC_POOL_BENCH_SECONDS ?? 20);
-  for (let i = 0; i < NAMESPACES; i++)
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: `bench-${i}` } });
-  await bed.startReplica("one");
-  await bed.createPool("default", { ranges: [RANGE] });
-  using caller = new Caller(Number(new URL(bed.httpsUrl("one")).port));
-  log(`${RATE} automatic 2-NIC VMs a second for ${seconds} s`);
-  const create = (i: number): Promise<number> => {
-    const namespace = `bench-${i % NAMESPACES}`;
-    return caller.call(admissionReview("CREATE", namespace, `vm-${i}`, virtualMachine(`vm-${i}`, namespace)));
-  };
-  for (let i = 0; i < RATE; i++) await create(i);
-  const startMs = performance.now();
-  const calls: Promise<number>[] = [];
-  for (let i = 0; i < seconds * RATE; i++) {
-    const waitMs = startMs + (i * 1000) / RATE - performance.now();
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    calls.push(create(RATE + i));
-  }
-  const samples = await Promise.all(calls);
-  await bed.killReplica("one");
+async function durableRows(bed: PoolBed, context: BenchContext): Promise<BenchRow[]> {
+  const { admissions, creations } = await measureDurable(bed, context);
   const what = `automatic 2-NIC VM over HTTPS, two durable claims, ${RATE}/s beside the API server`;
+  const bare = "two claims created at once by a bare client, in turn with these";
   return [
-    limited(`${what}, p50`, "ms", percentile(samples, 0.5), 8),
-    limited(`${what}, p99`, "ms", percentile(samples, 0.99), 40),
+    limited(`${what}, p50`, "ms", percentile(admissions, 0.5), 8),
+    limited(`${what}, p99`, "ms", percentile(admissions, 0.99), 40),
+    row(`${what}, p50; peer: ${bare}`, "ms", percentile(admissions, 0.5), percentile(creations, 0.5), null),
+    row(`${what}, p99; peer: the same`, "ms", percentile(admissions, 0.99), percentile(creations, 0.99), null),
   ];
 }
 
@@ -138,7 +122,7 @@ async function measureScale(bed: PoolBed, { log, env }: BenchContext): Promise<B
   await bed.admin.patch(KINDS.pools, { name: "default" }, patch);
   await fill(bed, claims, log);
   const startMs = performance.now();
-  const pid = await bed.startReplica("two");
+  const pid = await bed.startReplica("two", true);
   const readyMs = performance.now() - startMs;
   await bed.leader();
   return [
