@@ -21,13 +21,13 @@ const ofIpv4 = (routes: unknown): string =>
     Array.isArray(routes) ? routes.filter(({ dst }: { dst?: unknown }) => !`${dst}`.includes(":")) : routes,
   );
 
-const withoutCarrier = (flags: unknown): string =>
-  Array.isArray(flags) ? flags.filter((flag) => !["NO-CARRIER", "LOWER_UP"].includes(flag)).join() : "";
+const CARRIER = /^(added|deleted)\.node\.links\[\d\]\.(operstate|carrier.*|port\.state)$/;
 
-/** A bridge that was just made knows nothing of its carrier yet. */
-function isCarrierOfBridge(reference: unknown, ours: unknown, one: DifferentialCase): boolean {
-  const known = key(one, "disableContainerInterface") === true ? "DOWN" : "UP";
-  return [reference, ours].includes("UNKNOWN") && [reference, ours].includes(known);
+/** After an ADD only a new bridge, or a port whose other end stays down, may not know of its carrier yet. */
+function isCarrier({ at, reference, ours }: Difference, one: DifferentialCase): boolean {
+  if (!CARRIER.test(at)) return false;
+  const isBridge = at.endsWith(".operstate") && [reference, ours].sort().join() === "UNKNOWN,UP";
+  return at.startsWith("deleted") || key(one, "disableContainerInterface") === true || isBridge;
 }
 
 export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
@@ -71,7 +71,7 @@ export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
     reason: "forwarding of the node, a bridge that is up, and the shared table of the spoof check stay after a failure",
     matches: ({ at, ours }) =>
       (/^leftBehind\.node\.sysctls/.test(at) && /forward(ing)?=1$/.test(`${ours}`)) ||
-      /^leftBehind\.node\.(links\[\d\]\.(flags|operstate|address)|routes)/.test(at) ||
+      /^leftBehind\.node\.(links\[\d\]\.(flags|carrier|operstate|address)|routes)/.test(at) ||
       (at === "leftBehind.node.nftables" && !JSON.stringify(ours).includes('"rule"')),
   },
   {
@@ -95,15 +95,12 @@ export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
   {
     reason:
       "the bridge's carrier, and the IPv6 addresses that wait for it, follow its ports a moment later on either side",
-    matches: ({ at, reference, ours }, one) =>
-      /^(added|deleted)\.node\.addresses.*\.tentative$/.test(at) ||
-      (["added.node.routes", "deleted.node.routes"].includes(at) && ofIpv4(reference) === ofIpv4(ours)) ||
-      /^deleted\.node\.links\[\d\]\.operstate$/.test(at) ||
-      (/^added\.node\.links\[\d\]\.operstate$/.test(at) && isCarrierOfBridge(reference, ours, one)) ||
-      (/^added\.node\.links\[\d\]\.flags$/.test(at) &&
-        key(one, "disableContainerInterface") === true &&
-        withoutCarrier(reference) === withoutCarrier(ours)) ||
-      (/^deleted\.node\.links\[\d\]\.flags$/.test(at) && withoutCarrier(reference) === withoutCarrier(ours)),
+    matches: (difference, one) => {
+      const { at, reference, ours } = difference;
+      if (/^(added|deleted)\.node\.addresses.*\.tentative$/.test(at)) return true;
+      const isRoutes = ["added.node.routes", "deleted.node.routes"].includes(at);
+      return (isRoutes && ofIpv4(reference) === ofIpv4(ours)) || isCarrier(difference, one);
+    },
   },
   {
     reason: "booleans and whole numbers in quotes, as some documentation shows them, are taken with a warning",

@@ -78,13 +78,18 @@ function parse(text: string | undefined): Json[] {
   return Array.isArray(parsed) ? parsed : [];
 }
 
+/** They follow an interface's other end some moments later. */
+const CARRIER_FLAGS: readonly unknown[] = ["NO-CARRIER", "LOWER_UP"];
+
 function readLink({ ifname, flags, mtu, operstate, master, address, promiscuity, linkinfo }: Json): Json {
   const info = (linkinfo ?? {}) as Json;
   const port = (info.info_slave_data ?? {}) as Json;
   const { hairpin, isolated, state } = port;
+  const list: unknown[] = Array.isArray(flags) ? flags : [];
   return {
     ifname,
-    flags,
+    flags: list.filter((flag) => !CARRIER_FLAGS.includes(flag)),
+    carrier: list.filter((flag) => CARRIER_FLAGS.includes(flag)),
     mtu,
     operstate,
     master,
