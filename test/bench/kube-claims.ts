@@ -1,6 +1,5 @@
 /** MACClaims for the benchmark: an API server full of them, and changes to them at a steady rate. */
 
-import { randomUUID } from "node:crypto";
 import { claimName, formatMac, type Mac } from "../../src/api/mac.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { defineResource, type KubeObject } from "../../src/kube/client/resource.ts";
@@ -8,7 +7,7 @@ import { defineResource, type KubeObject } from "../../src/kube/client/resource.
 export const CLAIMS = defineResource("macpool.network.kubevirt.io/v1alpha1", "MACClaim", "macclaims", false);
 
 const FIRST_MAC = 0x02_00_00_00_00_00;
-const IN_FLIGHT = 64;
+const IN_FLIGHT = 16;
 const STORED_UNDER = "/registry/macpool.network.kubevirt.io/macclaims/";
 /** etcd takes 128 operations at most in one transaction. */
 const ETCD_BATCH = 100;
@@ -52,59 +51,78 @@ export function claim(index: number): KubeObject {
 }
 
 /**
- * Creates claims 0 to `count`: the first by the API server, the others as copies of what it stored, straight into etcd.
- * An API server takes several minutes for what etcd takes in seconds; who lists and watches cannot tell.
+ * The claims in etcd. The first is created by the API server, the others are copies of what it stored, written straight
+ * into etcd, as are the changes: an API server takes minutes for what etcd takes in seconds, and on a small machine
+ * cannot make 1,000 changes a second. Who lists and watches gets everything from the API server and cannot tell.
  */
-export async function fill(client: KubeClient, etcdUrl: string, count: number): Promise<void> {
-  const first = claim(0);
-  await client.create(CLAIMS, first, { fieldManager: "mac-pool" });
-  const firstKey = `${STORED_UNDER}${first.metadata.name}`;
-  const { kvs } = await etcd(etcdUrl, "range", { key: base64(firstKey) });
-  const stored: KubeObject = JSON.parse(Buffer.from(kvs?.[0]?.value ?? "", "base64").toString());
-  const batches = Math.ceil((count - 1) / ETCD_BATCH);
-  await inParallel(batches, ETCD_IN_FLIGHT, async (batch) => {
-    const from = 1 + batch * ETCD_BATCH;
-    const indexes = Array.from({ length: Math.min(ETCD_BATCH, count - from) }, (_, offset) => from + offset);
-    const success = indexes.map((index) => {
-      const { metadata, ...content } = claim(index);
-      const object = { ...stored, ...content, metadata: { ...stored.metadata, ...metadata, uid: randomUUID() } };
-      const key = `${STORED_UNDER}${metadata.name}`;
-      return { request_put: { key: base64(key), value: base64(`${JSON.stringify(object)}\n`) } };
+export class StoredClaims {
+  readonly #etcdUrl: string;
+  readonly #first: KubeObject;
+
+  static async create(client: KubeClient, etcdUrl: string): Promise<StoredClaims> {
+    const first = claim(0);
+    await client.create(CLAIMS, first, { fieldManager: "mac-pool" });
+    const { kvs } = await etcd(etcdUrl, "range", { key: base64(storedUnder(first)) });
+    return new StoredClaims(etcdUrl, JSON.parse(Buffer.from(kvs?.[0]?.value ?? "", "base64").toString()));
+  }
+
+  private constructor(etcdUrl: string, first: KubeObject) {
+    this.#etcdUrl = etcdUrl;
+    this.#first = first;
+  }
+
+  /** Creates claims 1 to `count`. */
+  async fill(count: number): Promise<void> {
+    const batches = Math.ceil((count - 1) / ETCD_BATCH);
+    await inParallel(batches, ETCD_IN_FLIGHT, async (batch) => {
+      const from = 1 + batch * ETCD_BATCH;
+      const indexes = Array.from({ length: Math.min(ETCD_BATCH, count - from) }, (_, offset) => from + offset);
+      await etcd(this.#etcdUrl, "txn", { success: indexes.map((index) => ({ request_put: this.#put(index, {}) })) });
     });
-    await etcd(etcdUrl, "txn", { success });
-  });
+  }
+
+  /** Changes one claim after the other at `perSecond` for `seconds`; gives the number of changes and how long it took. */
+  async change(options: {
+    readonly claims: number;
+    readonly perSecond: number;
+    readonly seconds: number;
+  }): Promise<{ changes: number; ms: number }> {
+    const { claims, perSecond, seconds } = options;
+    const changes = perSecond * seconds;
+    const startedMs = performance.now();
+    await inParallel(changes, IN_FLIGHT, async (number) => {
+      const dueMs = startedMs + (number * 1000) / perSecond - performance.now();
+      if (dueMs > 1) await new Promise((resolve) => setTimeout(resolve, dueMs));
+      const index = 1 + ((number * 7919) % (claims - 1));
+      await etcd(this.#etcdUrl, "put", this.#put(index, { until: new Date(number * 1000).toISOString() }));
+    });
+    return { changes, ms: performance.now() - startedMs };
+  }
+
+  #put(index: number, status: object): { key: string; value: string } {
+    const { metadata, ...content } = claim(index);
+    const object = {
+      ...this.#first,
+      ...content,
+      status: { ...(content.status as object), ...status },
+      metadata: { ...this.#first.metadata, ...metadata, uid: uidOf(index) },
+    };
+    return { key: base64(storedUnder(object)), value: base64(`${JSON.stringify(object)}\n`) };
+  }
 }
+
+const storedUnder = ({ metadata }: KubeObject): string => `${STORED_UNDER}${metadata.name}`;
+const uidOf = (index: number): string => `00000000-0000-4000-9000-${index.toString(16).padStart(12, "0")}`;
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 async function etcd(
   url: string,
-  call: "range" | "txn",
+  call: "range" | "txn" | "put",
   body: object,
 ): Promise<{ readonly kvs?: readonly { readonly value: string }[] }> {
   const answer = await fetch(`${url}/v3/kv/${call}`, { method: "POST", body: JSON.stringify(body) });
   if (answer.status !== 200) throw new Error(`etcd refuses ${call}: ${answer.status} ${await answer.text()}`);
   return (await answer.json()) as { kvs?: { value: string }[] };
-}
-
-const base64 = (text: string): string => Buffer.from(text).toString("base64");
-
-/** Changes one claim after the other at `perSecond` for `seconds`; gives the number of changes and how long it took. */
-export async function change(
-  client: KubeClient,
-  options: { readonly claims: number; readonly perSecond: number; readonly seconds: number },
-): Promise<{ changes: number; ms: number }> {
-  const { claims, perSecond, seconds } = options;
-  const changes = perSecond * seconds;
-  const startedMs = performance.now();
-  await inParallel(changes, IN_FLIGHT, async (index) => {
-    const dueMs = startedMs + (index * 1000) / perSecond - performance.now();
-    if (dueMs > 1) await new Promise((resolve) => setTimeout(resolve, dueMs));
-    const ref = { name: claimName(claimMac((index * 7919) % claims)) };
-    await client.patch(CLAIMS, ref, {
-      type: "merge",
-      body: { status: { until: new Date(index * 1000).toISOString() } },
-    });
-  });
-  return { changes, ms: performance.now() - startedMs };
 }
 
 async function inParallel(count: number, inFlight: number, work: (index: number) => Promise<void>): Promise<void> {

@@ -13,7 +13,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { type Bench, type BenchContext, type BenchRow, row } from "./bench.ts";
 import { median } from "./cni-timer.ts";
-import { CLAIMS, change, fill } from "./kube-claims.ts";
+import { CLAIMS, StoredClaims } from "./kube-claims.ts";
 import { measureCreates } from "./kube-creates.ts";
 import type { Counts, SubjectStart, Synced } from "./kube-subject.ts";
 
@@ -59,9 +59,9 @@ export const bench: Bench = {
     const rows = [
       row(`${CREATES} creates, ${IN_FLIGHT} in flight`, "ms", median(creates.ours), median(creates.peer), 1.1),
     ];
-    await prepare(setup);
+    const stored = await prepare(setup);
     rows.push(...(await measureSync(setup)));
-    rows.push(...(await measureEvents(setup)));
+    rows.push(...(await measureEvents(setup, stored)));
     return rows;
   },
 };
@@ -71,7 +71,7 @@ async function tlsOf(credentials: Credentials): Promise<SubjectStart["tls"]> {
   return { ca: String(ca), cert: String(cert), key: String(key) };
 }
 
-async function prepare({ client, claims, context, etcdUrl }: Setup): Promise<void> {
+async function prepare({ client, claims, context, etcdUrl }: Setup): Promise<StoredClaims> {
   await client.create(RESOURCES.crds, MAC_CLAIM_CRD as never);
   const deadlineMs = performance.now() + CREATE_DEADLINE_MS;
   while ((await client.raw("GET", "/apis/macpool.network.kubevirt.io/v1alpha1/macclaims?limit=1")).status !== 200) {
@@ -79,9 +79,11 @@ async function prepare({ client, claims, context, etcdUrl }: Setup): Promise<voi
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   context.log(`creating ${claims} MACClaims`);
-  await fill(client, etcdUrl, claims);
+  const stored = await StoredClaims.create(client, etcdUrl);
+  await stored.fill(claims);
   const [first] = (await client.page(CLAIMS, { limit: 1 })).items;
   context.log(`one claim has ${JSON.stringify(first).length} bytes`);
+  return stored;
 }
 
 async function measureSync(setup: Setup): Promise<BenchRow[]> {
@@ -116,7 +118,7 @@ async function measureSync(setup: Setup): Promise<BenchRow[]> {
 }
 
 /** Both sides watch the same changes; before that both are idle for as long, and their requests are counted. */
-async function measureEvents(setup: Setup): Promise<BenchRow[]> {
+async function measureEvents(setup: Setup, stored: StoredClaims): Promise<BenchRow[]> {
   const { context, seconds, claims, client } = setup;
   const idleMs = Math.min(seconds, 30) * 1000;
   const idle = { ours: 0, peer: 0 };
@@ -134,7 +136,7 @@ async function measureEvents(setup: Setup): Promise<BenchRow[]> {
   if (!ours || !peer) throw new Error("both sides must run");
   const before = { ours: await counts(ours), peer: await counts(peer) };
   context.log(`${EVENTS_PER_SECOND} changes a second for ${seconds} s`);
-  const { changes, ms } = await change(client, { claims, perSecond: EVENTS_PER_SECOND, seconds });
+  const { changes, ms } = await stored.change({ claims, perSecond: EVENTS_PER_SECOND, seconds });
   const deadlineMs = performance.now() + CATCH_UP_DEADLINE_MS;
   const after = { ours: await counts(ours), peer: await counts(peer) };
   while (

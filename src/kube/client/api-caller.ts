@@ -110,7 +110,7 @@ export class ApiCaller {
     for (let attempt = 0; ; attempt++) {
       const response = await this.#send(call, verb, call.signal, this.#watchSilenceMs);
       if (response.status === 200) {
-        const body = verb === "WATCH" ? response.body : response.body.inPieces(PIECE_BYTES);
+        const body = verb === "WATCH" ? response.body.inBursts() : response.body.inPieces(PIECE_BYTES);
         return decompressed(body, response.headers["content-encoding"], nameOf(call));
       }
       const answer = await readAnswer(response, nameOf(call));

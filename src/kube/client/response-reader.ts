@@ -6,6 +6,18 @@ import type { ResponseBody, TransportResponse } from "./transport.ts";
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /**
+ * A busy watch is read so often and not more: each turn costs as much as decoding several events. What comes after a
+ * while of silence is given at once.
+ */
+const REST_MS = 20;
+const BUSY_MS = 40;
+/** What may come meanwhile without the socket being stopped. */
+export const SOCKET_BUFFER_BYTES = 256 * 1024;
+/** More than this in one rest: the server has so much to say that rests would hold it up, so none for a while. */
+const FLOOD_BYTES = SOCKET_BUFFER_BYTES / 2;
+const FLOOD_MS = 1_000;
+
+/**
  * Turns undici's callbacks into a promise of the headers and an async iterable of the body. A dispatch handler rather
  * than a `Readable`: one object a request, no stream machinery.
  */
@@ -21,6 +33,10 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   /** Set when the whole body is wanted: no pauses, but an end. */
   #maxBytes: number | undefined;
   #pieceBytes = 1;
+  #bursts = false;
+  #givenAtMs = Number.NEGATIVE_INFINITY;
+  #floodUntilMs = 0;
+  #rest: NodeJS.Timeout | undefined;
   #ended = false;
   #error: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
@@ -59,7 +75,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
     if (this.#unreadBytes > MAX_UNREAD_BYTES) {
       controller.pause();
     }
-    if (this.#unreadBytes >= this.#pieceBytes) {
+    if (this.#unreadBytes >= this.#pieceBytes && this.#rest === undefined) {
       this.#wake?.();
     }
   }
@@ -67,7 +83,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   onResponseEnd(): void {
     this.#ended = true;
     this.#signal?.removeEventListener("abort", this.#onAbort);
-    this.#wake?.();
+    this.#endRest();
   }
 
   onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
@@ -82,9 +98,13 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
 
   async next(): Promise<IteratorResult<Buffer, undefined>> {
     for (;;) {
-      if (this.#unreadBytes >= this.#pieceBytes || (this.#ended && this.#unreadBytes > 0)) {
+      if (
+        (this.#unreadBytes >= this.#pieceBytes && this.#rest === undefined) ||
+        (this.#ended && this.#unreadBytes > 0)
+      ) {
         const value = this.#takeUnread();
         this.#controller?.resume();
+        this.#startRest(value.length);
         return { done: false, value };
       }
       if (this.#error) {
@@ -113,6 +133,34 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   inPieces(minBytes: number): this {
     this.#pieceBytes = minBytes;
     return this;
+  }
+
+  inBursts(): this {
+    this.#bursts = true;
+    return this;
+  }
+
+  /** Until it ends neither we nor the parser look at what comes. */
+  #startRest(givenBytes: number): void {
+    if (!this.#bursts || this.#ended || this.#error) {
+      return;
+    }
+    const now = performance.now();
+    if (givenBytes > FLOOD_BYTES) {
+      this.#floodUntilMs = now + FLOOD_MS;
+    }
+    if (now - this.#givenAtMs < BUSY_MS && now > this.#floodUntilMs) {
+      this.#controller?.pause();
+      this.#rest = setTimeout(() => this.#endRest(), REST_MS);
+    }
+    this.#givenAtMs = now;
+  }
+
+  #endRest(): void {
+    clearTimeout(this.#rest);
+    this.#rest = undefined;
+    this.#controller?.resume();
+    this.#wake?.();
   }
 
   #takeUnread(): Buffer {
@@ -154,7 +202,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
     this.#error = { error };
     this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#reject(error);
-    this.#wake?.();
+    this.#endRest();
     this.#controller?.abort(asError(error));
   }
 }

@@ -2,7 +2,7 @@ import type { Dispatcher, Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import { ConnectionError } from "./api-error.ts";
 import type { Credentials, TlsMaterial } from "./credentials.ts";
-import { ResponseReader } from "./response-reader.ts";
+import { ResponseReader, SOCKET_BUFFER_BYTES } from "./response-reader.ts";
 
 /** One HTTP exchange. `path` is absolute, query included. */
 export interface TransportRequest {
@@ -27,6 +27,8 @@ export interface ResponseBody extends AsyncIterable<Buffer> {
   all(maxBytes: number): Promise<Buffer>;
   /** The same body, whose pieces have at least so many bytes but for the last. */
   inPieces(minBytes: number): AsyncIterable<Buffer>;
+  /** The same body; while much comes it is given some milliseconds later, together. */
+  inBursts(): AsyncIterable<Buffer>;
 }
 
 export const CONNECT_TIMEOUT_MS = 10_000;
@@ -90,11 +92,17 @@ export class Transport {
     if (this.#pool?.tls !== tls) {
       // Requests under way, watches included, end in their own time on the old connections.
       this.#pool?.dispatcher.close().catch(() => {});
+      const connect = {
+        ...tls,
+        timeout: CONNECT_TIMEOUT_MS,
+        keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS,
+        highWaterMark: SOCKET_BUFFER_BYTES,
+      };
       const dispatcher = new UndiciPool(this.#origin, {
         connections: null,
         pipelining: 1,
         allowH2: false,
-        connect: { ...tls, timeout: CONNECT_TIMEOUT_MS, keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS },
+        connect,
         keepAliveTimeout: KEEP_ALIVE_MS,
         keepAliveMaxTimeout: KEEP_ALIVE_MS,
       });

@@ -4,8 +4,49 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import type { Credentials } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { client, failure, get, PATH, REF, replaceClient, replaceServer, server } from "../support/client-bed.ts";
+import { eventually } from "../support/eventually.ts";
+import { settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer } from "../support/scripted-server.ts";
+
+describe("a busy watch", () => {
+  test("gives everything in order, what came right before its end too", async () => {
+    const versions: string[] = [];
+    const watching = (async () => {
+      const { signal } = new AbortController();
+      for await (const { object } of client.watch(RESOURCES.configMaps, { signal })) {
+        versions.push(object.metadata.resourceVersion ?? "");
+      }
+    })();
+    const watch = (await server.next("GET")).open();
+    const sent = Array.from({ length: 100 }, (_, index) => String(index + 1));
+    for (const version of sent) {
+      watch.event("MODIFIED", configMap("a", version));
+      await settle();
+    }
+    watch.end();
+    await watching;
+    expect(versions).toEqual(sent);
+  });
+
+  test("can be left between two readings", async () => {
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const { object } of client.watch(RESOURCES.configMaps, { signal: stop.signal })) {
+        if (object.metadata.resourceVersion === "2") {
+          stop.abort(new Error("enough"));
+        }
+      }
+    })();
+    const ended = failure(watching);
+    const watch = (await server.next("GET")).open();
+    watch.event("ADDED", configMap("a", "1"));
+    await settle();
+    watch.event("MODIFIED", configMap("a", "2")).event("MODIFIED", configMap("a", "3"));
+    expect(await ended).toMatchObject({ message: "enough" });
+    await eventually("the connection is closed", () => watch.closed);
+  });
+});
 
 describe("connections that break", () => {
   test("a read is repeated on a new connection", async () => {
