@@ -40,7 +40,7 @@ export function del(call: Call): undefined {
     }
   };
   const node = new NetlinkSocket(host);
-  for (let round = 0; round === 0 || (round < ROUNDS && hasPair(host, node, request)); round++) {
+  for (let round = 0, again = true; again && round < ROUNDS; round++) {
     const recorded = findRecord(call);
     // The kernel forgets rules while it deletes the pair, so they go first where no frame can pass without them.
     const rulesFirst = recorded !== undefined && disablePort(host, node, request);
@@ -52,6 +52,7 @@ export function del(call: Call): undefined {
     if (!rulesFirst) removeRules(call, leftovers, attempt);
     if (faults.length > 0) throw faults[0];
     call.forget();
+    again = hasPair(host, node, request) || (rulesFirst && findRecord(call) !== undefined);
   }
 }
 
