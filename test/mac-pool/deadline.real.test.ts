@@ -33,6 +33,14 @@ describe("the deadline of an address whose object never came to be", () => {
   const leaks = async (): Promise<string | undefined> =>
     /^kubevirt_macpool_leaks_total (\d+)$/m.exec(await metrics.metrics())?.[1];
 
+  /** The address of a new VM, once the controllers have bound it. */
+  const bound = async (name: string): Promise<string> => {
+    const vm = await bed.admin.create(KINDS.virtualMachines, machine(name, "default", [{ name: "a" }]));
+    const mac = macsOf(vm)[0] ?? "";
+    await eventually(`${name} is bound`, async () => (await bed.claim(mac))?.status?.phase === "Bound");
+    return mac;
+  };
+
   it("passes before the address of a VM is freed that was refused after the webhook", async () => {
     await bed.admin.create(RESOURCES.validatingAdmissionPolicies, {
       metadata: { name: "late" },
@@ -62,18 +70,16 @@ describe("the deadline of an address whose object never came to be", () => {
     expect(pending).toMatchObject([{ status: { phase: "Pending" } }]);
     const mac = pending[0]?.spec.mac ?? "";
 
+    // Claims come in order: when a later one is bound, the deadline of this one has begun.
+    await bound("later");
     clock.putForward(PENDING_MS - MARGIN_MS);
-    const other = await bed.admin.create(KINDS.virtualMachines, machine("other", "default", [{ name: "a" }]));
-    await eventually(
-      "the controllers go on",
-      async () => (await bed.claim(macsOf(other)[0] ?? ""))?.status?.phase === "Bound",
-    );
+    const other = await bound("other");
     expect((await bed.claim(mac))?.status?.phase).toBe("Pending");
 
     clock.putForward(2 * MARGIN_MS);
     await eventually("freed", async () => (await bed.claim(mac)) === undefined);
     expect(await leaks()).toBe("1");
-    expect((await bed.claim(macsOf(other)[0] ?? ""))?.status?.phase).toBe("Bound");
+    expect((await bed.claim(other))?.status?.phase).toBe("Bound");
   });
 
   it("passes for a pod that was refused after the webhook as well", async () => {
