@@ -1,46 +1,12 @@
 //! Turns the esbuild bundle of each plugin, one or more modules, into QuickJS bytecode, which the executables carry inside.
 
-use rquickjs::{
-    Context, Ctx, Module, Result, Runtime, WriteOptions,
-    loader::{ImportAttributes, Loader, Resolver},
-    module::Declared,
-};
+#[path = "src/siblings.rs"]
+mod siblings;
+
+use rquickjs::{Context, Module, Runtime, WriteOptions};
 use std::{env, fmt::Write, fs, path::Path, path::PathBuf};
 
 const PLUGINS: [&str; 3] = ["bridge", "tuning", "link-monitor"];
-
-/// The modules of one plugin, in one folder: they import each other as `./name.js`.
-struct Bundle(PathBuf);
-
-impl Bundle {
-    fn read(&self, name: &str) -> String {
-        let file = self.0.join(name);
-        fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
-    }
-}
-
-impl Resolver for Bundle {
-    fn resolve<'js>(
-        &mut self,
-        _: &Ctx<'js>,
-        _: &str,
-        name: &str,
-        _: Option<ImportAttributes<'js>>,
-    ) -> Result<String> {
-        Ok(name.trim_start_matches("./").into())
-    }
-}
-
-impl Loader for Bundle {
-    fn load<'js>(
-        &mut self,
-        ctx: &Ctx<'js>,
-        name: &str,
-        _: Option<ImportAttributes<'js>>,
-    ) -> Result<Module<'js, Declared>> {
-        Module::declare(ctx.clone(), name, self.read(name))
-    }
-}
 
 fn main() {
     let bundles = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap()).join("target/bundles");
@@ -73,12 +39,17 @@ fn compile(bundle: &Path, out: &Path) -> String {
 
 fn bytecode(bundle: &Path, name: &str) -> Vec<u8> {
     let runtime = Runtime::new().unwrap();
-    runtime.set_loader(Bundle(bundle.into()), Bundle(bundle.into()));
+    let folder = bundle.to_path_buf();
+    siblings::import_siblings(&runtime, move |ctx, name| Module::declare(ctx, name, read(&folder, name)));
     let context = Context::full(&runtime).unwrap();
     context.with(|ctx| {
-        let source = Bundle(bundle.into()).read(name);
-        let module = Module::declare(ctx.clone(), name, source);
+        let module = Module::declare(ctx.clone(), name, read(bundle, name));
         let module = module.unwrap_or_else(|error| panic!("{name}: {error} {:?}", ctx.catch()));
         module.write(WriteOptions { strip_source: true, strip_debug: true, ..Default::default() }).unwrap()
     })
+}
+
+fn read(bundle: &Path, name: &str) -> String {
+    let file = bundle.join(name);
+    fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }

@@ -7,9 +7,10 @@ mod exec;
 mod files;
 mod modules;
 mod reports;
+mod siblings;
 pub mod sys;
 
-use modules::{Linked, MAIN, Modules};
+use modules::{MAIN, Modules};
 use rquickjs::{
     CatchResultExt, CaughtError, Context, Ctx, Runtime,
     context::{Intrinsic, intrinsic},
@@ -54,7 +55,7 @@ fn start<I: Intrinsic>(modules: Modules) -> rquickjs::Result<(Runtime, Context)>
     runtime.set_memory_limit(MEMORY_LIMIT_BYTES);
     runtime.set_gc_threshold(COLLECTION_THRESHOLD_BYTES);
     runtime.set_max_stack_size(STACK_LIMIT_BYTES);
-    runtime.set_loader(Linked(modules), Linked(modules));
+    modules::link(&runtime, modules);
     let context = Context::custom::<I>(&runtime)?;
     Ok((runtime, context))
 }

@@ -1,11 +1,7 @@
 //! The bytecode modules of a plugin: `main.js`, the parts that calls load when they need them, and what these share.
 
-use crate::api::method;
-use rquickjs::{
-    Ctx, Error, Module, Object, Result,
-    loader::{ImportAttributes, Loader, Resolver},
-    module::Declared,
-};
+use crate::{api::method, siblings::import_siblings};
+use rquickjs::{Ctx, Error, Module, Object, Result, Runtime};
 
 /// Names, and bytecode that this executable's build made with the same QuickJS.
 pub type Modules = &'static [(&'static str, &'static [u8])];
@@ -25,30 +21,12 @@ fn load<'js>(ctx: Ctx<'js>, part: String) -> Result<Object<'js>> {
     evaluate(&ctx, &format!("{part}.js"))
 }
 
-pub struct Linked(pub Modules);
-
-impl Resolver for Linked {
-    fn resolve<'js>(
-        &mut self,
-        _: &Ctx<'js>,
-        _: &str,
-        name: &str,
-        _: Option<ImportAttributes<'js>>,
-    ) -> Result<String> {
-        Ok(name.trim_start_matches("./").into())
-    }
-}
-
-impl Loader for Linked {
-    fn load<'js>(
-        &mut self,
-        ctx: &Ctx<'js>,
-        name: &str,
-        _: Option<ImportAttributes<'js>>,
-    ) -> Result<Module<'js, Declared>> {
-        let found = self.0.iter().find(|(known, _)| *known == name);
+/// Lets modules import those of `modules`.
+pub fn link(runtime: &Runtime, modules: Modules) {
+    import_siblings(runtime, move |ctx, name| {
+        let found = modules.iter().find(|(known, _)| *known == name);
         let (_, bytecode) = found.ok_or_else(|| Error::new_loading(name))?;
         // SAFETY: see `Modules`.
-        unsafe { Module::load(ctx.clone(), bytecode) }
-    }
+        unsafe { Module::load(ctx, bytecode) }
+    });
 }
