@@ -122,6 +122,18 @@ describe("the operator on a real API server, with the rights of the release", ()
     expect((await cluster.find(POOLS, { name: "default" }))?.spec).toEqual(before?.spec);
   });
 
+  it("knows its own workloads without the inventory: repairs them instead of making them anew", async () => {
+    await cluster.stop();
+    const before = await cluster.find(RESOURCES.deployments, MANAGER);
+    const body = { metadata: { labels: { neighbours: "yes" } }, spec: { replicas: 5 } };
+    await cluster.admin.patch(RESOURCES.deployments, MANAGER, { type: "merge", body });
+    await cluster.admin.delete(RESOURCES.configMaps, { name: INVENTORY_CONFIG_MAP, namespace: NAMESPACE });
+    cluster.start();
+    await cluster.until(async () => (await cluster.find(RESOURCES.deployments, MANAGER))?.spec?.replicas === 2);
+    const after = await cluster.find(RESOURCES.deployments, MANAGER);
+    expect(after?.metadata).toMatchObject({ uid: before?.metadata.uid, labels: { neighbours: "yes" } });
+  });
+
   it("repairs its own fields at once and leaves those of others", async () => {
     const spec = { replicas: 7, template: { spec: { serviceAccountName: "default" } } };
     const body = { metadata: { labels: { theirs: "yes", app: "not-theirs" } }, spec };

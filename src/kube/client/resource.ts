@@ -42,7 +42,14 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly ownerReferences?: readonly OwnerReference[] | undefined;
   readonly finalizers?: readonly string[] | undefined;
-  readonly managedFields?: readonly unknown[] | undefined;
+  readonly managedFields?: readonly ManagedFieldsEntry[] | undefined;
+}
+
+/** Who wrote some fields of an object, and how. */
+export interface ManagedFieldsEntry {
+  readonly manager?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly subresource?: string | undefined;
 }
 
 export interface OwnerReference {

@@ -72,12 +72,16 @@ export class Applier {
     return live === undefined || this.#contested.get(wanted.key) !== contest(wanted, live);
   }
 
-  /** A workload that somebody else made: applied onto it, ours would keep its sidecars, arguments and volumes. */
+  /**
+   * A workload that somebody else made: applied onto it, ours would keep its sidecars, arguments and volumes. One that we
+   * have applied before is ours, whatever became of it and of the inventory since.
+   */
   async #isForeign({ object, key }: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<boolean> {
     if (!isWorkload(object) || inventory.get(key)?.fingerprint !== undefined) return false;
     try {
-      // The view shows what carries our labels only.
-      return !covers(await this.#client.get(appliedKind(object).resource, refOf(object), { signal }), object);
+      // The view shows what carries our labels only, and without its managers.
+      const live = await this.#client.get(appliedKind(object).resource, refOf(object), { signal });
+      return !isAppliedByUs(live) && !covers(live, object);
     } catch (error) {
       if (isNotFound(error)) return false;
       throw error;
@@ -163,6 +167,12 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
 
 function contest(wanted: PlannedObject, live: KubeObject): string {
   return `${wanted.fingerprint} ${live.metadata.resourceVersion}`;
+}
+
+function isAppliedByUs({ metadata }: KubeObject): boolean {
+  return (metadata.managedFields ?? []).some(
+    ({ manager, operation }) => manager === FIELD_MANAGER && operation === "Apply",
+  );
 }
 
 function isEstablished(definition: CustomResourceDefinition | undefined): boolean {
