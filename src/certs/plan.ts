@@ -59,7 +59,10 @@ export interface Plan {
   readonly waitingFor?: string;
 }
 
-/** A rotated CA signs only after API servers had time to see the new caBundle (or half its overlap, if that is less). */
+/**
+ * A rotated CA signs only after API servers had time to see the new caBundle. Half of an overlap if that is less: of the
+ * CA's, whose predecessor ends with it, and of the serving certificate's, which may be due just when the CA is made.
+ */
 export const SETTLE_MS = 10_000;
 
 /** The same where both Secrets were lost, and what replicas have in memory is served meanwhile. */
@@ -176,8 +179,8 @@ function servingRenewal(
     return unusable("the serving certificate is signed by no CA that is trusted");
   }
   const reason = "it is time to rotate the serving certificate";
-  const { certRotateMs, certOverlapMs } = intervals;
-  const signsFromMs = createdMs(signer.certificate) + Math.min(SETTLE_MS, intervals.caOverlapMs / 2);
+  const { caOverlapMs, certRotateMs, certOverlapMs } = intervals;
+  const signsFromMs = createdMs(signer.certificate) + Math.min(SETTLE_MS, caOverlapMs / 2, certOverlapMs / 2);
   const bySchedule = createdMs(certificate) + certRotateMs;
   // A certificate cut short by the end of its CA is renewed early only when that gains time, i.e. by a newer CA.
   const gains = (atMs: number): boolean =>
