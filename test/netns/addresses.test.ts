@@ -1,32 +1,11 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
-import { add, type CniCall, cni, del } from "./cni-call.ts";
-import { type Namespace, Testbed } from "./testbed.ts";
+import { add, cni, del } from "./cni-call.ts";
+import { call, container, data, freshNodeWithIpam, node, rules } from "./fresh-node.ts";
 
-const PATH = process.env.PATH ?? "";
-
-let testbed: Testbed;
-let node: Namespace;
-let container: Namespace;
-let call: CniCall;
-let data: string;
-
-beforeEach(async () => {
-  const peers = await buildPeers(process.env, () => {});
-  data = await mkdtemp(path.join(tmpdir(), "cni-ipam-"));
-  testbed = await Testbed.create();
-  node = testbed.node;
-  container = await testbed.container();
-  call = { node, container, env: { CNI_PATH: `/nowhere:${peers}`, PATH } };
-});
-
-afterEach(async () => {
-  await testbed[Symbol.asyncDispose]();
-  await rm(data, { recursive: true, force: true });
-});
+freshNodeWithIpam(async () => `/nowhere:${await buildPeers(process.env)}`);
 
 const config = (more: object = {}) => ({
   cniVersion: "1.1.0",
@@ -38,12 +17,6 @@ const config = (more: object = {}) => ({
 });
 
 const leases = async () => (await readdir(path.join(data, "l3-net"))).filter((name) => /^[0-9a-f]+[.:]/.test(name));
-
-async function rules(): Promise<string> {
-  const { code, stdout, stderr } = await node.run(["nft", "list", "ruleset"], { env: { PATH } });
-  if (code !== 0) throw new Error(`nft is needed, install the package nftables: ${stderr}`);
-  return stdout;
-}
 
 describe("an attachment with addresses", () => {
   it("reaches its gateway on the bridge in both families, passes CHECK, and gives everything back", async () => {
@@ -116,7 +89,7 @@ describe("macspoofchk", () => {
   it("makes its table and base chain anew when somebody flushed them since", async () => {
     await add(call, checked);
     await del(call, checked);
-    expect((await node.run(["nft", "flush", "ruleset"], { env: { PATH } })).code).toBe(0);
+    expect((await node.run(["nft", "flush", "ruleset"], { env: call.env ?? {} })).code).toBe(0);
     await add(call, checked);
     expect(await ours()).toHaveLength(4);
     await del(call, checked);

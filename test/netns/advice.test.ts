@@ -1,24 +1,12 @@
 /** What the plugin says on stderr about configurations that work, and do not do what somebody may think. */
 
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { add, type CniCall, cni } from "./cni-call.ts";
-import { type Namespace, Testbed } from "./testbed.ts";
+import { call, container, freshNode, node, testbed } from "./fresh-node.ts";
 
 const CONFIG = { cniVersion: "1.1.0", name: "br1-net", type: "bridge", bridge: "br1" };
 
-let testbed: Testbed;
-let node: Namespace;
-let container: Namespace;
-let call: CniCall;
-
-beforeEach(async () => {
-  testbed = await Testbed.create();
-  node = testbed.node;
-  container = await testbed.container();
-  call = { node, container };
-});
-
-afterEach(() => testbed[Symbol.asyncDispose]());
+freshNode();
 
 /** The warnings of an ADD that succeeds. */
 async function advice(config: object, one: CniCall = call): Promise<string> {

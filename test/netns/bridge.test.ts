@@ -1,23 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { add, type CniCall, cni, del } from "./cni-call.ts";
-import { type Namespace, Testbed } from "./testbed.ts";
+import { call, container, freshNode, node, testbed } from "./fresh-node.ts";
 
 const CONFIG = { cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" };
 const MAC = "02:5d:1c:00:00:a3";
 
-let testbed: Testbed;
-let node: Namespace;
-let container: Namespace;
-let call: CniCall;
-
-beforeEach(async () => {
-  testbed = await Testbed.create();
-  node = testbed.node;
-  container = await testbed.container();
-  call = { node, container };
-});
-
-afterEach(() => testbed[Symbol.asyncDispose]());
+freshNode();
 
 /** Names of the node's links. */
 async function nodeLinks(): Promise<string[]> {

@@ -1,10 +1,10 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PLUGINS } from "../../cni-plugins/bundle.ts";
-import { type CniCall, cni, pluginPath } from "./cni-call.ts";
-import { type Namespace, Testbed } from "./testbed.ts";
+import { cni, pluginPath } from "./cni-call.ts";
+import { call, container, freshNode, node } from "./fresh-node.ts";
 
 const SIZE_LIMIT_BYTES = 2.6e6;
 const PT_INTERP = 3;
@@ -37,19 +37,7 @@ describe.each(PLUGINS)("the executable %s", (plugin) => {
 });
 
 describe("the bridge plugin's executable", () => {
-  let testbed: Testbed;
-  let node: Namespace;
-  let container: Namespace;
-  let call: CniCall;
-
-  beforeEach(async () => {
-    testbed = await Testbed.create();
-    node = testbed.node;
-    container = await testbed.container();
-    call = { node, container };
-  });
-
-  afterEach(() => testbed[Symbol.asyncDispose]());
+  freshNode();
 
   it("names the versions it supports", async () => {
     const { code, json } = await cni("VERSION", { node }, "");

@@ -1,32 +1,17 @@
 /** GC removes everything of the attachments that the runtime does not list, whatever became of their namespaces. */
 
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
-import { add, type CniCall, cni } from "./cni-call.ts";
-import { type Namespace, Testbed } from "./testbed.ts";
+import { add, cni } from "./cni-call.ts";
+import { call, data, freshNodeWithIpam, node, rules } from "./fresh-node.ts";
 
-let testbed: Testbed;
-let node: Namespace;
-let call: CniCall;
-let data: string;
-
-beforeEach(async () => {
-  data = await mkdtemp(path.join(tmpdir(), "cni-gc-"));
-  testbed = await Testbed.create();
-  node = testbed.node;
-  const hostLocal = path.join(await buildPeers(process.env, () => {}), "host-local");
-  const script = `#!/bin/sh\nif [ $CNI_COMMAND = GC ]; then cat >${data}/gc; else exec ${hostLocal}; fi\n`;
-  await writeFile(path.join(data, "ipam"), script);
-  await chmod(path.join(data, "ipam"), 0o755);
-  call = { node, container: await testbed.container(), env: { CNI_PATH: data, PATH: process.env.PATH ?? "" } };
-});
-
-afterEach(async () => {
-  await testbed[Symbol.asyncDispose]();
-  await rm(data, { recursive: true, force: true });
+freshNodeWithIpam(async (folder) => {
+  const hostLocal = path.join(await buildPeers(process.env), "host-local");
+  const script = `#!/bin/sh\nif [ $CNI_COMMAND = GC ]; then cat >${folder}/gc; else exec ${hostLocal}; fi\n`;
+  await writeFile(path.join(folder, "ipam"), script, { mode: 0o755 });
+  return folder;
 });
 
 const config = (more: object = {}) => ({
@@ -50,12 +35,6 @@ const ports = async () => (await node.links()).filter(({ master }) => master ===
 const records = async () =>
   (await node.run(["sh", "-c", "ls /run/cni/cluster-network-addons/bridge"], { env: { PATH: "/usr/bin:/bin" } }))
     .stdout;
-
-async function rules(): Promise<string> {
-  const { code, stdout, stderr } = await node.run(["nft", "list", "ruleset"], { env: call.env ?? {} });
-  if (code !== 0) throw new Error(`nft is needed, install the package nftables: ${stderr}`);
-  return stdout;
-}
 
 it("removes links, spoof checks, masquerading and records of what is not listed, nothing else, and tells IPAM", async () => {
   await add({ ...call, containerId: "kept", ifname: "net1" }, config());

@@ -1,22 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type CniCall, cni } from "./cni-call.ts";
-import { type Namespace, Testbed } from "./testbed.ts";
+import { describe, expect, it } from "vitest";
+import { cni } from "./cni-call.ts";
+import { call, container, freshNode, node, testbed } from "./fresh-node.ts";
 
 const CONFIG = { cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" };
 
-let testbed: Testbed;
-let node: Namespace;
-let container: Namespace;
-let call: CniCall;
-
-beforeEach(async () => {
-  testbed = await Testbed.create();
-  node = testbed.node;
-  container = await testbed.container();
-  call = { node, container };
-});
-
-afterEach(() => testbed[Symbol.asyncDispose]());
+freshNode();
 
 describe("a refused ADD leaves the kernel as it was", () => {
   it.each<[string, object | string | Buffer, number, string]>([
