@@ -1,6 +1,7 @@
-import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode } from "./host-file.ts";
+import { namesIn } from "./host-file.ts";
+import { parseObject } from "./json-object.ts";
 
 /**
  * What a plugin wrote before it attached something, and removes when nothing of it is left: enough to call its DEL when
@@ -45,23 +46,8 @@ export async function removeHalfWritten(directory: string, beforeMs: number): Pr
 }
 
 export function parseRecord(file: string, text: string): AttachmentRecord | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const { plugin, network, containerId, ifname, netns, config } = (value ?? {}) as Record<string, unknown>;
+  const { plugin, network, containerId, ifname, netns, config } = parseObject(text) ?? {};
   const texts = [plugin, network, containerId, ifname, netns, config];
   if (!texts.every((text) => typeof text === "string" && text !== "")) return undefined;
   return { file, plugin, network, containerId, ifname, netns, config } as AttachmentRecord;
-}
-
-async function namesIn(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  }
 }

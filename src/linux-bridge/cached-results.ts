@@ -1,7 +1,8 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AttachmentRecord } from "./attachment-record.ts";
-import { errorCode } from "./host-file.ts";
+import { namesIn } from "./host-file.ts";
+import { isObject, parseObject } from "./json-object.ts";
 
 /**
  * What libcni caches of every ADD until its DEL is done: `{kind: "cniCacheV1", containerId, ifName, networkName, netns,
@@ -57,26 +58,4 @@ function netnsOf({ netns, ifName, result }: Record<string, unknown>): string | u
   const interfaces = isObject(result) && Array.isArray(result.interfaces) ? result.interfaces.filter(isObject) : [];
   const sandbox = interfaces.find(({ name, sandbox: one }) => name === ifName && one)?.sandbox;
   return typeof sandbox === "string" ? sandbox : undefined;
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-async function namesIn(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstat, readFile, readlink, stat } from "node:fs/promises";
+import { lstat, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /** What stands under a name in the host's CNI directory. */
@@ -27,6 +27,11 @@ export async function inspectFile(path: string): Promise<HostFile> {
 
 export function sha256Of(content: Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
+}
+
+/** What a directory holds; nothing when it is not there. */
+export async function namesIn(directory: string): Promise<string[]> {
+  return (await unlessAbsent(readdir(directory))) ?? [];
 }
 
 /** The system's error code (`ENOENT`, `EROFS`, ...), if it is an error of the system. */
