@@ -7,8 +7,8 @@ import { mkdir, readFile, rename } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
+import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
 import { BenchFault } from "./bench.ts";
-import { cacheDirectory } from "./peers.ts";
 
 const HARNESS = path.join(import.meta.dirname, "harness");
 const MAX_OUTPUT_BYTES = 64 << 20;

@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
-import { homedir } from "node:os";
 import path from "node:path";
+import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
 
 const SOURCE = path.join(import.meta.dirname, "peers");
 const FLAGS = ["-trimpath", "-ldflags", "-s -w"];
@@ -32,10 +32,6 @@ export async function buildPeers(env: NodeJS.ProcessEnv, log: (line: string) => 
     await rm(temporary, { recursive: true, force: true });
   }
   return directory;
-}
-
-export function cacheDirectory(env: NodeJS.ProcessEnv): string {
-  return path.join(env.XDG_CACHE_HOME || path.join(homedir(), ".cache"), "cluster-network-addons");
 }
 
 function goBuild(output: string, env: NodeJS.ProcessEnv): void {

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { cacheDirectory } from "../bench/peers.ts";
+import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
 
 const run = promisify(execFile);
 

@@ -2,7 +2,8 @@
 
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildPeers, cacheDirectory } from "../bench/peers.ts";
+import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
+import { buildPeers } from "../bench/peers.ts";
 import { add, type CniCall, type CniResult, cni, del, pluginPath } from "../netns/cni-call.ts";
 import { reasonFor } from "../netns/differential/allowed-differences.ts";
 import type { DifferentialCase } from "../netns/differential/case-generator.ts";

@@ -6,8 +6,8 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { cacheDirectory } from "../../../cni-plugins/built-plugins.ts";
 import { MissingRequirement, requireGo, requireSetpriv } from "../requirements.ts";
 import { type BuildProgress, PackageCount } from "./build-progress.ts";
 import { lockFile } from "./file-lock.ts";
@@ -45,7 +45,7 @@ const buildFlags = [
 /** Throws MissingRequirement, in one sentence, when something must be built and can't be. */
 export async function ensureBinaries(options: BinariesOptions = {}): Promise<Binaries> {
   const { env = process.env, log = () => {}, progress = () => {} } = options;
-  const directory = await cacheDirectory(env);
+  const directory = await directoryOfPrograms(env);
   const binaries = locate(directory, env);
   const missing = (): ProgramKey[] => missingOf(binaries);
   if (missing().length === 0) return binaries;
@@ -71,7 +71,7 @@ export async function ensureBinaries(options: BinariesOptions = {}): Promise<Bin
 
 /** Throws as ensureBinaries would, in one sentence, and builds nothing. */
 export async function requireBinariesOrGo(env: NodeJS.ProcessEnv = process.env): Promise<void> {
-  if (missingOf(locate(await cacheDirectory(env), env)).length > 0) await requireGo(env);
+  if (missingOf(locate(await directoryOfPrograms(env), env)).length > 0) await requireGo(env);
 }
 
 function locate(directory: string, env: NodeJS.ProcessEnv): Record<ProgramKey, string> {
@@ -136,10 +136,9 @@ function readyMade(key: ProgramKey, env: NodeJS.ProcessEnv): string | undefined 
 }
 
 /** One folder for each content of what the executables are made of. */
-async function cacheDirectory(env: NodeJS.ProcessEnv): Promise<string> {
+async function directoryOfPrograms(env: NodeJS.ProcessEnv): Promise<string> {
   const hash = createHash("sha256");
   for (const file of ["go.mod", "go.sum"]) hash.update(await readFile(join(import.meta.dirname, file)));
   hash.update(JSON.stringify([buildFlags, process.arch]));
-  const cache = env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache");
-  return join(cache, "cluster-network-addons", `control-plane-${hash.digest("hex").slice(0, 12)}`);
+  return join(cacheDirectory(env), `control-plane-${hash.digest("hex").slice(0, 12)}`);
 }

@@ -8,7 +8,8 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { buildPlugins } from "../../../cni-plugins/build.ts";
-import { buildPeers, cacheDirectory, MissingTool } from "../../bench/peers.ts";
+import { cacheDirectory } from "../../../cni-plugins/built-plugins.ts";
+import { buildPeers, MissingTool } from "../../bench/peers.ts";
 import { Guest } from "../../guest-kernel/guest.ts";
 import { type GuestParts, guestParts, MissingPackage } from "../../guest-kernel/packages.ts";
 import { THIS_MACHINE } from "../machine.ts";
