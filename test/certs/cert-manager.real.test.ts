@@ -10,8 +10,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { silentLog } from "../../src/kube/log.ts";
-import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
-import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { client as admin, controlPlane } from "../support/api-server-bed.ts";
 import { createTlsSecret, grantInCluster, grantInNamespace, hookRules, secretRules } from "./granted-user.ts";
 
 const HOUR_MS = 3_600_000;
@@ -28,8 +27,6 @@ const HOOK = "hook";
 const USER = "cert-manager";
 
 describe("the certificate manager on a real API server", () => {
-  let controlPlane: ControlPlaneAccess;
-  let admin: KubeClient;
   let client: KubeClient;
   let namespace: string;
   let stop: AbortController;
@@ -39,8 +36,6 @@ describe("the certificate manager on a real API server", () => {
   let count = 0;
 
   beforeAll(async () => {
-    controlPlane = await borrowControlPlane();
-    admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     client = new KubeClient({
       credentials: await credentialsFromKubeconfig(await controlPlane.userKubeconfig(USER)),
     });
@@ -48,8 +43,6 @@ describe("the certificate manager on a real API server", () => {
   });
   afterAll(async () => {
     await client?.[Symbol.asyncDispose]();
-    await admin?.[Symbol.asyncDispose]();
-    await controlPlane?.[Symbol.asyncDispose]();
   });
 
   beforeEach(async () => {

@@ -5,13 +5,10 @@ import { CertManager } from "../../src/certs/cert-manager.ts";
 import { parseBundle } from "../../src/certs/certificate.ts";
 import { decode } from "../../src/certs/secret-data.ts";
 import { SecretTlsSource } from "../../src/certs/tls-source.ts";
-import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { HttpServer } from "../../src/kube/http/server.ts";
 import { silentLog } from "../../src/kube/log.ts";
-import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
-import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { client } from "../support/api-server-bed.ts";
 import { createTlsSecret } from "./granted-user.ts";
 
 const NAMESPACE = "default";
@@ -22,16 +19,12 @@ const SERVING_CERTIFICATES = 4;
 const CAS = 3;
 
 describe("certificates that rotate every few seconds", () => {
-  let controlPlane: ControlPlaneAccess;
-  let client: KubeClient;
   let server: HttpServer;
   let port: number;
   const stop = new AbortController();
   let running: Promise<unknown>;
 
   beforeAll(async () => {
-    controlPlane = await borrowControlPlane();
-    client = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     for (const name of [SERVING, CA]) await createTlsSecret(client, NAMESPACE, name);
     await client.create(RESOURCES.validatingWebhookConfigurations, {
       metadata: { name: SERVING },
@@ -66,8 +59,6 @@ describe("certificates that rotate every few seconds", () => {
     stop.abort();
     await running;
     await server?.drain(0);
-    await client?.[Symbol.asyncDispose]();
-    await controlPlane?.[Symbol.asyncDispose]();
   });
 
   async function caBundle(): Promise<string> {

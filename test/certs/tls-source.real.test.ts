@@ -3,19 +3,14 @@ import type { KeyPair } from "../../src/certs/certificate.ts";
 import { issueCa } from "../../src/certs/issuer.ts";
 import { keyPairData } from "../../src/certs/secret-data.ts";
 import { SecretTlsSource } from "../../src/certs/tls-source.ts";
-import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { type Log, silentLog } from "../../src/kube/log.ts";
-import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
-import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { client } from "../support/api-server-bed.ts";
 
 const REF = { namespace: "default", name: "serving" };
 const WITHIN = { timeout: 20_000, interval: 50 };
 
 describe("a listener's certificate from a Secret", () => {
-  let controlPlane: ControlPlaneAccess;
-  let client: KubeClient;
   let source: SecretTlsSource;
   let running: Promise<void>;
   const stop = new AbortController();
@@ -23,8 +18,6 @@ describe("a listener's certificate from a Secret", () => {
   let changes = 0;
 
   beforeAll(async () => {
-    controlPlane = await borrowControlPlane();
-    client = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     const log: Log = { ...silentLog, warn: (message: unknown) => warnings.push(message) };
     source = new SecretTlsSource({ client, namespace: REF.namespace, secret: REF.name, log });
     source.onChange(() => changes++);
@@ -33,8 +26,6 @@ describe("a listener's certificate from a Secret", () => {
   afterAll(async () => {
     stop.abort();
     await running;
-    await client?.[Symbol.asyncDispose]();
-    await controlPlane?.[Symbol.asyncDispose]();
   });
 
   const pair = (): Promise<KeyPair> => issueCa({ commonName: "any", nowMs: Date.now(), lifetimeMs: 3_600_000 });

@@ -9,13 +9,10 @@ import {
 } from "../../src/api/names.ts";
 import { ApiError } from "../../src/kube/client/api-error.ts";
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
-import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { createTlsSecret, grantInCluster, grantInNamespace, hookRules, secretRules } from "../certs/granted-user.ts";
-import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
-import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { client as admin, controlPlane } from "../support/api-server-bed.ts";
 import { freePort, ProductProcess } from "../support/product-process.ts";
 
 const BR1 = "bridge.network.kubevirt.io/br1";
@@ -27,14 +24,10 @@ const HOOK = "linux-bridge-webhook";
 const SERVICE = "localhost";
 
 describe("the resource injector behind a real API server", () => {
-  let controlPlane: ControlPlaneAccess;
-  let admin: KubeClient;
   let injector: ProductProcess;
   let count = 0;
 
   beforeAll(async () => {
-    controlPlane = await borrowControlPlane();
-    admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     await admin.create(RESOURCES.namespaces, { metadata: { name: NAMESPACE } });
     await admin.create(RESOURCES.crds, nadCrd as never);
     await admin.create(RESOURCES.serviceAccounts, { metadata: { namespace: "default", name: "default" } });
@@ -63,8 +56,6 @@ describe("the resource injector behind a real API server", () => {
   });
   afterAll(async () => {
     await injector?.[Symbol.asyncDispose]();
-    await admin?.[Symbol.asyncDispose]();
-    await controlPlane?.[Symbol.asyncDispose]();
   });
 
   async function grant(): Promise<void> {

@@ -1,29 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNotFound } from "../../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
-import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
-import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+import { client, controlPlane } from "../../support/api-server-bed.ts";
 import { eventually } from "../support/eventually.ts";
-import { adminClient, installWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";
+import { installWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";
 
 const { configMaps } = RESOURCES;
 const namespace = "default";
 
-let controlPlane: ControlPlaneAccess;
-let client: KubeClient;
-
 beforeAll(async () => {
-  controlPlane = await borrowControlPlane();
-  client = await adminClient(controlPlane);
   await installWidgets(client);
-});
-
-afterAll(async () => {
-  await client?.[Symbol.asyncDispose]();
-  await controlPlane?.[Symbol.asyncDispose]();
 });
 
 async function failure(promise: Promise<unknown>): Promise<unknown> {

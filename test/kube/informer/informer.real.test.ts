@@ -1,30 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
-import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
-import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
-import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+import { client } from "../../support/api-server-bed.ts";
 import { eventually } from "../support/eventually.ts";
-import { adminClient, installWidgets, removeWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";
+import { installWidgets, removeWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";
 import { Story } from "../support/story.ts";
 
 const { configMaps } = RESOURCES;
 const namespace = "default";
 
-let controlPlane: ControlPlaneAccess;
-let client: KubeClient;
 let stop: AbortController;
-
-beforeAll(async () => {
-  controlPlane = await borrowControlPlane();
-  client = await adminClient(controlPlane);
-});
-
-afterAll(async () => {
-  await client?.[Symbol.asyncDispose]();
-  await controlPlane?.[Symbol.asyncDispose]();
-});
 
 beforeEach(() => {
   stop = new AbortController();

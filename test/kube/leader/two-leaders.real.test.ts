@@ -1,19 +1,14 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { KubeClient } from "../../../src/kube/client/client.ts";
+import { afterAll, expect, test } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
-import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+import { client, controlPlane } from "../../support/api-server-bed.ts";
 import { eventually } from "../support/eventually.ts";
-import { adminClient } from "../support/real-api-server.ts";
 
 const namespace = "default";
 const NAME = "stopped";
 const ROUNDS = Number(process.env.KUBE_STOPS ?? 3);
 
-let controlPlane: ControlPlaneAccess;
-let client: KubeClient;
 const replicas: Replica[] = [];
 
 class Replica {
@@ -32,17 +27,10 @@ class Replica {
   }
 }
 
-beforeAll(async () => {
-  controlPlane = await borrowControlPlane();
-  client = await adminClient(controlPlane);
-});
-
 afterAll(async () => {
   for (const { process } of replicas) {
     process.kill("SIGKILL");
   }
-  await client?.[Symbol.asyncDispose]();
-  await controlPlane?.[Symbol.asyncDispose]();
 });
 
 test("a leader that is stopped and goes on after another has taken over changes nothing any more", async () => {
