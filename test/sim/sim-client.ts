@@ -67,6 +67,11 @@ export class SimClient {
     return this.list(resource, options);
   }
 
+  async wholeList(resource: Resource, options: Call, transform: (object: KubeObject) => KubeObject) {
+    const { items, resourceVersion } = await this.list(resource, options);
+    return { items: items.map(transform), resourceVersion };
+  }
+
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent<KubeObject>> {
     const watch = new SimWatch(this.#cluster, this.#host, resource.plural, options);
     this.#watches.add(watch);

@@ -18,11 +18,6 @@ export interface SelectOptions extends CallOptions {
 export interface ListOptions extends SelectOptions {
   /** Objects a page; 0 asks for everything at once. */
   readonly limit?: number | undefined;
-  /**
-   * Take the answer apart while it comes: for long ones. It may then take any time, if only something comes, and it is
-   * not repeated when it is refused or breaks.
-   */
-  readonly asItComes?: boolean | undefined;
 }
 
 export interface WatchOptions extends SelectOptions {

@@ -14,14 +14,14 @@ import type {
   ListOptions,
   Page,
   Patch,
+  SelectOptions,
   WatchEvent,
   WatchOptions,
   WriteOptions,
 } from "./call-options.ts";
-import { COMPRESSED } from "./content-encoding.ts";
-import { guessContinue, readPage, readPageAsItComes } from "./list-page.ts";
-import { bodyOf, nameOf, type Query, requireName, resourcePath, withQuery } from "./paths.ts";
-import { selectQuery, watchQuery, writeQuery } from "./query.ts";
+import { guessContinue, listCall, readPage, readPageAsItComes } from "./list-page.ts";
+import { bodyOf, nameOf, type Query, refOf, requireName, resourcePath, withQuery } from "./paths.ts";
+import { watchQuery, writeQuery } from "./query.ts";
 import type { KubeObject, ObjectRef, Resource } from "./resource.ts";
 import { parseJson, WatchDecoder } from "./watch-decoder.ts";
 
@@ -38,7 +38,6 @@ export type {
 } from "./call-options.ts";
 
 export const PAGE_SIZE = 500;
-const LIST_TIMEOUT_MS = 60_000;
 
 const JSON_BODY = { "content-type": "application/json" } as const;
 const PATCH_TYPE = {
@@ -98,23 +97,28 @@ export class KubeClient {
     next?: string,
     onContinue?: (token: string) => void,
   ): Promise<Page<T>> {
-    const query = {
-      ...selectQuery(options),
-      limit: options.limit ?? PAGE_SIZE,
-      ...(next ? { continue: next } : { resourceVersion: options.resourceVersion }),
-    };
-    const path = resourcePath(resource, { namespace: options.namespace }, query);
-    const call = { method: "GET", path, headers: COMPRESSED, ...budget(options, LIST_TIMEOUT_MS) };
-    const reading = { request: nameOf(call), managedFields: options.managedFields ?? true };
-    if (options.asItComes) {
-      return readPageAsItComes(resource, await this.#caller.stream(call, "GET"), reading);
-    }
+    const limit = options.limit ?? PAGE_SIZE;
+    const from = next ? { continue: next } : { resourceVersion: options.resourceVersion };
+    const { call, reading } = listCall(resource, options, { limit, ...from });
     const { body } = await this.#answer(call);
     const token = onContinue && guessContinue(body);
     if (token) {
       onContinue(token);
     }
     return readPage(resource, body, reading);
+  }
+
+  /**
+   * The whole list in one answer that is taken apart while it comes, each object put through `transform` at once: for
+   * long ones. It may take any time, if only something comes, and it is not repeated when it is refused or breaks.
+   */
+  async wholeList<T extends KubeObject>(
+    resource: Resource<T>,
+    options: SelectOptions,
+    transform: (object: T) => T,
+  ): Promise<Page<T>> {
+    const { call, reading } = listCall(resource, options, { limit: 0, resourceVersion: options.resourceVersion });
+    return readPageAsItComes(resource, await this.#caller.stream(call, "GET"), { ...reading, transform });
   }
 
   /** Ends when the server ends it; throws when it is refused, breaks, is silent for too long, or is not JSON. */
@@ -289,12 +293,4 @@ export class KubeClient {
 
 function budget(options: CallOptions, timeoutMs?: number): Pick<Call, "signal" | "timeoutMs"> {
   return { signal: options.signal, timeoutMs: options.timeoutMs ?? timeoutMs };
-}
-
-function refOf(resource: Resource, object: KubeObject): { name: string; namespace: string | undefined } {
-  const { name, namespace } = object.metadata;
-  if (!name) {
-    throw new Error(`A ${resource.kind} to be written needs metadata.name.`);
-  }
-  return { name, namespace };
 }

@@ -1,8 +1,13 @@
-import type { Page } from "./call-options.ts";
+import type { Page, SelectOptions } from "./call-options.ts";
+import { COMPRESSED } from "./content-encoding.ts";
 import { ListDecoder } from "./list-decoder.ts";
+import { nameOf, type Query, resourcePath } from "./paths.ts";
+import { selectQuery } from "./query.ts";
 import { apiVersionOf, type KubeObject, type Resource } from "./resource.ts";
 import { parseJson } from "./watch-decoder.ts";
 import { LIST_DEPTH, withoutManagedFields } from "./without-managed-fields.ts";
+
+const LIST_TIMEOUT_MS = 60_000;
 
 /** A list on the wire. */
 export interface ListObject<T> {
@@ -16,6 +21,14 @@ interface Reading {
   readonly managedFields: boolean;
 }
 
+/** The call for a list, and how to read its answer. */
+export function listCall(resource: Resource, options: SelectOptions, query: Query) {
+  const { namespace, managedFields = true, signal, timeoutMs = LIST_TIMEOUT_MS } = options;
+  const path = resourcePath(resource, { namespace }, { ...selectQuery(options), ...query });
+  const call = { method: "GET", path, headers: COMPRESSED, signal, timeoutMs };
+  return { call, reading: { request: nameOf(call), managedFields } };
+}
+
 /** A list from the API server's whole answer. */
 export function readPage<T extends KubeObject>(
   resource: Resource<T>,
@@ -24,33 +37,41 @@ export function readPage<T extends KubeObject>(
 ): Page<T> {
   const json = managedFields ? body : withoutManagedFields(body, LIST_DEPTH);
   const { items, metadata } = parseJson<ListObject<T>>(json, request);
-  return pageOf(resource, items ?? [], metadata);
+  return pageOf(withKind(resource, items ?? []), metadata);
 }
 
 /** The same from an answer that is still coming. */
 export async function readPageAsItComes<T extends KubeObject>(
   resource: Resource<T>,
   body: AsyncIterable<Buffer>,
-  { request, managedFields }: Reading,
+  { request, managedFields, transform }: Reading & { readonly transform: (object: T) => T },
 ): Promise<Page<T>> {
   const decoder = new ListDecoder<T>(request, managedFields);
-  const batches: (readonly T[])[] = [];
-  for await (const chunk of body) {
-    const items = decoder.decode(chunk);
-    if (items.length > 0) {
-      batches.push(items);
+  const all: T[] = [];
+  const take = (items: readonly T[]) => {
+    for (const item of withKind(resource, items)) {
+      all.push(transform(item));
     }
+  };
+  for await (const chunk of body) {
+    take(decoder.decode(chunk));
   }
   const { items, metadata } = decoder.end();
-  return pageOf(resource, [...batches, items].flat(), metadata);
+  take(items);
+  return pageOf(all, metadata);
 }
 
-function pageOf<T extends KubeObject>(resource: Resource<T>, items: T[], metadata: ListObject<T>["metadata"]): Page<T> {
+/** Items of built-in kinds come without them. */
+function withKind<T extends KubeObject, Items extends readonly T[]>(resource: Resource<T>, items: Items): Items {
   const apiVersion = apiVersionOf(resource);
-  for (const item of items as { apiVersion?: string; kind?: string }[]) {
+  for (const item of items as readonly { apiVersion?: string; kind?: string }[]) {
     item.apiVersion ??= apiVersion;
     item.kind ??= resource.kind;
   }
+  return items;
+}
+
+function pageOf<T extends KubeObject>(items: T[], metadata: ListObject<T>["metadata"]): Page<T> {
   const { resourceVersion = "", continue: token } = metadata ?? {};
   return token ? { items, resourceVersion, continue: token } : { items, resourceVersion };
 }

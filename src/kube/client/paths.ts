@@ -70,6 +70,15 @@ export function requireName(resource: Resource, ref: { readonly name?: string | 
   }
 }
 
+/** Where a write of the object goes. */
+export function refOf(resource: Resource, object: KubeObject): { name: string; namespace: string | undefined } {
+  const { name, namespace } = object.metadata;
+  if (!name) {
+    throw new Error(`A ${resource.kind} to be written needs metadata.name.`);
+  }
+  return { name, namespace };
+}
+
 function segment(resource: Resource, what: string, value: string): string {
   if (value === "" || value === "." || value === ".." || value.includes("/")) {
     throw new Error(`"${value}" cannot be the ${what} of a ${resource.kind}.`);

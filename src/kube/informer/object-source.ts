@@ -36,27 +36,30 @@ export class ObjectSource<T extends KubeObject> {
 
   /** While one page is parsed the next is on its way: the server's work and ours go on side by side. */
   async page(effect: Extract<Effect, { type: "list" }>, signal: AbortSignal): Promise<Input<T>> {
-    const { metrics, pageSize } = this.#options;
-    const limit = effect.paged ? pageSize : 0;
     const ahead = this.#ahead;
     this.#ahead = undefined;
     this.#wanted = effect.next;
     const fits = ahead !== undefined && ahead.token === effect.next;
-    const page = await (fits ? ahead.page : this.#fetch(limit, effect.next, signal));
-    metrics?.listed();
+    const page = await (effect.paged ? (fits ? ahead.page : this.#fetch(effect.next, signal)) : this.#whole(signal));
+    this.#options.metrics?.listed();
     const { resourceVersion } = page;
-    const items = page.items.map(this.#transform);
+    const items = effect.paged ? page.items.map(this.#transform) : page.items;
     return page.continue
       ? { type: "page", items, resourceVersion, next: page.continue }
       : { type: "page", items, resourceVersion };
   }
 
-  async #fetch(limit: number, next: string | undefined, signal: AbortSignal): Promise<Page<T>> {
+  #whole(signal: AbortSignal): Promise<Page<T>> {
     const { client, resource } = this.#options;
-    return client.page(resource, { ...this.#what, limit, asItComes: limit === 0, signal }, next, (token) => {
+    return client.wholeList(resource, { ...this.#what, signal }, this.#transform);
+  }
+
+  async #fetch(next: string | undefined, signal: AbortSignal): Promise<Page<T>> {
+    const { client, resource, pageSize } = this.#options;
+    return client.page(resource, { ...this.#what, limit: pageSize, signal }, next, (token) => {
       // A list that was given up must not go on.
       if (this.#wanted === next && !signal.aborted) {
-        const page = this.#fetch(limit, token, signal);
+        const page = this.#fetch(token, signal);
         page.catch(() => {});
         this.#ahead = { token, page };
       }
