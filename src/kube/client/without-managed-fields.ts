@@ -19,39 +19,20 @@ const MANAGED_FIELDS = Buffer.from('"managedFields":[');
 export const OBJECT_DEPTH = 2;
 export const EVENT_DEPTH = 3;
 export const LIST_DEPTH = 4;
+const NOWHERE = 0;
 
 /** `depth` is how many brackets are open around the field. */
 export function withoutManagedFields(json: Buffer, depth: number): Buffer {
   if (!json.includes(MANAGED_FIELDS)) {
     return json;
   }
+  const cuts: number[] = [];
+  scan(json, 0, depth, cuts, depth === EVENT_DEPTH ? 1 : Number.POSITIVE_INFINITY);
   const kept: Buffer[] = [];
   let keptTo = 0;
-  let open = 0;
-  let inMetadata = false;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === QUOTE) {
-      if (inMetadata && open === depth && startsWith(json, at, MANAGED_FIELDS)) {
-        const end = endOfValue(json, at + MANAGED_FIELDS.length - 1);
-        const [from, to] = withOneComma(json, at, end);
-        kept.push(json.subarray(keptTo, from));
-        keptTo = to;
-        at = to - 1;
-        if (depth === EVENT_DEPTH) {
-          break;
-        }
-      } else {
-        at = endOfString(json, at);
-      }
-    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      open++;
-      if (open === depth) {
-        inMetadata = byte === OPEN_OBJECT && startsWith(json, at - METADATA.length, METADATA);
-      }
-    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      open--;
-    }
+  for (let index = 0; index < cuts.length; index += 2) {
+    kept.push(json.subarray(keptTo, cuts[index]));
+    keptTo = cuts[index + 1] ?? json.length;
   }
   if (keptTo === 0) {
     return json;
@@ -69,15 +50,32 @@ export interface Cut {
 
 /** The object that begins at `start`; undefined when its end is not there. With `whole` nothing is left out. */
 export function cutManagedFields(json: Buffer, start: number, depth: number, whole: boolean): Cut | undefined {
+  const cuts: number[] = [];
+  const end = scan(json, start, whole ? NOWHERE : depth, cuts, Number.POSITIVE_INFINITY);
+  if (end === undefined) {
+    return undefined;
+  }
+  const [from = end, to = end] = cuts;
+  return { from, to, end };
+}
+
+/**
+ * Position after the value that begins at `start`, or undefined when its end is not there. Where each cut begins and
+ * ends comes into `cuts`; after `enough` of them the end is not looked for.
+ */
+function scan(json: Buffer, start: number, depth: number, cuts: number[], enough: number): number | undefined {
   let open = 0;
   let inMetadata = false;
-  let hole: [number, number] | undefined;
   for (let at = start; at < json.length; at++) {
     const byte = json[at];
     if (byte === QUOTE) {
-      if (inMetadata && open === depth && !whole && startsWith(json, at, MANAGED_FIELDS)) {
-        hole = withOneComma(json, at, endOfValue(json, at + MANAGED_FIELDS.length - 1));
-        at = hole[1] - 1;
+      if (inMetadata && open === depth && startsWith(json, at, MANAGED_FIELDS)) {
+        const [from, to] = withOneComma(json, at, endOfValue(json, at + MANAGED_FIELDS.length - 1));
+        cuts.push(from, to);
+        if (cuts.length === enough * 2) {
+          return undefined;
+        }
+        at = to - 1;
       } else {
         at = endOfString(json, at);
       }
@@ -89,8 +87,7 @@ export function cutManagedFields(json: Buffer, start: number, depth: number, who
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       open--;
       if (open === 0) {
-        const [from, to] = hole ?? [at + 1, at + 1];
-        return { from, to, end: at + 1 };
+        return at + 1;
       }
     }
   }
