@@ -1,7 +1,8 @@
 import { ConnectionError } from "./api-error.ts";
+import { CLOSE_ARRAY, CLOSE_OBJECT, COMMA, endOfString, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
 import type { ListObject } from "./list-page.ts";
 import { parseJson } from "./watch-decoder.ts";
-import { cutManagedFields, endOfString, OBJECT_DEPTH } from "./without-managed-fields.ts";
+import { cutManagedFields, OBJECT_DEPTH } from "./without-managed-fields.ts";
 
 /** Parsed at once: enough to make the parser's start cheap, little enough to leave no gap in other work. */
 const BLOCK_BYTES = 256 * 1024;
@@ -9,12 +10,6 @@ const BLOCK_BYTES = 256 * 1024;
 const MAX_OBJECT_BYTES = 64 * 1024 * 1024;
 
 const SPACE = 0x20;
-const COMMA = 0x2c;
-const QUOTE = 0x22;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 const ITEMS = Buffer.from('"items":[');
 
 /**

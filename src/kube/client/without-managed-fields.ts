@@ -4,13 +4,7 @@
  * not look as expected is left as it is, for the parser to judge.
  */
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
+import { CLOSE_ARRAY, CLOSE_OBJECT, COMMA, endOfString, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
 
 const METADATA = Buffer.from('"metadata":');
 const MANAGED_FIELDS = Buffer.from('"managedFields":[');
@@ -104,15 +98,6 @@ function startsWith(json: Buffer, at: number, text: Buffer): boolean {
     }
   }
   return true;
-}
-
-/** Position of the closing quote. */
-export function endOfString(json: Buffer, at: number): number {
-  let end = at + 1;
-  while (end < json.length && json[end] !== QUOTE) {
-    end += json[end] === BACKSLASH ? 2 : 1;
-  }
-  return end;
 }
 
 /** Position after the value whose bracket opens at `at`. */
