@@ -17,6 +17,8 @@ export interface CampaignResult {
   readonly steps: number;
   readonly allocations: number;
   readonly faults: number;
+  /** Equal for equal histories. */
+  readonly digest: number;
   /** The episode that ended in a violation. */
   readonly failed: { readonly episode: number; readonly violation: Violation } | undefined;
 }
@@ -24,15 +26,16 @@ export interface CampaignResult {
 /** Runs episodes, each with a plan of its own, until enough steps were taken or an invariant is violated. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   const { seed, replicas, seams = {} } = options;
-  let [steps, allocations, faults] = [0, 0, 0];
+  let [steps, allocations, faults, digest] = [0, 0, 0, 0];
   for (let episode = options.firstEpisode ?? 0; ; episode++) {
     const result = await runEpisode({ seed, episode, replicas, seams });
     steps += result.steps;
     allocations += result.allocations;
     faults += result.faults;
+    digest = (Math.imul(digest, 31) + result.digest) >>> 0;
     const { violation } = result;
     const failed = violation === undefined ? undefined : { episode, violation };
-    if (failed !== undefined || steps >= options.steps) return { seed, steps, allocations, faults, failed };
+    if (failed !== undefined || steps >= options.steps) return { seed, steps, allocations, faults, digest, failed };
     options.onProgress?.(steps);
   }
 }

@@ -1,7 +1,8 @@
 /**
  * `npm run sim -- [--seed N] [--steps N] [--replicas N]`: the MAC pool's production code in a simulated cluster. Ends
  * with one JSON line, or with exit code 1 and a history that was made short when an invariant is violated.
- * `--mutation NAME` takes a guard away first: then a violation is what one wants to see.
+ * `--mutation NAME` takes a guard away first: then a violation is what one wants to see. `--digest` adds a number to the
+ * line that is equal for equal histories.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     steps: { type: "string", default: "1000000" },
     replicas: { type: "string", default: "3" },
     mutation: { type: "string" },
+    digest: { type: "boolean", default: false },
   },
 });
 
@@ -52,9 +54,9 @@ const result = await runCampaign({
     console.error(`seed ${seed}: ${steps} steps, ${Math.round(steps / ((toldMs - startMs) / 1000))} a second`);
   },
 });
-const { steps, allocations, faults, failed } = result;
+const { steps, allocations, faults, digest, failed } = result;
 if (failed === undefined) {
-  console.log(JSON.stringify({ seed, steps, allocations, faults }));
+  console.log(JSON.stringify({ seed, steps, allocations, faults, ...(values.digest && { digest }) }));
 } else {
   console.log(`seed ${seed}, episode ${failed.episode}, after ${steps} steps: ${failed.violation.message}`);
   const short = await shrink({ seed, episode: failed.episode, replicas, seams }, SHRINK_MS);

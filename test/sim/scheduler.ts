@@ -1,7 +1,9 @@
 /**
  * Simulated time: what is due is done one by one, in the order of its time, and before the next step every promise that
- * the last one settled has been followed to its end. So a run is a function of its seed. Imports nothing of ours.
+ * the last one settled has been followed to its end. So a run is a function of its seed, which the seal watches over.
  */
+
+import { Seal } from "./seal.ts";
 
 interface Due {
   readonly atMs: number;
@@ -33,10 +35,14 @@ export class Scheduler {
   /** Takes steps until `done` says so or nothing is due any more. Rejects with what a step throws. */
   run(done: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
+      const seal = new Seal();
       const turn = (): void => {
         try {
+          seal.close();
+          seal.check();
           const due = done() ? undefined : this.#pop();
           if (due === undefined) {
+            seal.open();
             resolve();
             return;
           }
@@ -46,13 +52,23 @@ export class Scheduler {
           this.note(due.atMs * 1000);
           due.run();
         } catch (error) {
+          seal.open();
           reject(error);
           return;
         }
-        if (this.steps % STEPS_PER_TURN === 0) setImmediate(turn);
+        if (this.steps % STEPS_PER_TURN === 0) rest();
         else queueMicrotask(() => process.nextTick(turn));
       };
-      turn();
+      /** Other code of the process runs between two turns of the event loop, and only there. */
+      const rest = (): void => {
+        queueMicrotask(() =>
+          process.nextTick(() => {
+            seal.open();
+            setImmediate(turn);
+          }),
+        );
+      };
+      setImmediate(turn);
     });
   }
 

@@ -174,15 +174,14 @@ export class SimReplica {
 
   async #lead(client: KubeClient, store: ClaimStore, signal: AbortSignal): Promise<void> {
     const { seams } = this.#options;
-    const shared = { caches: this.caches, log: silentLog };
     const { clock } = this.host;
+    const shared = { caches: this.caches, random: this.#random.next, log: silentLog };
     const live: ClaimControllerOptions["evidence"] = (mac, parties, readSignal) =>
       readEvidence(client, mac, parties, readSignal);
     const claims = new ClaimController({
       ...shared,
       store,
       clock: seams.controllerClock?.(clock) ?? clock,
-      random: this.#random.next,
       evidence: seams.evidence?.(live, this.caches) ?? live,
       onStep: () => {},
     });

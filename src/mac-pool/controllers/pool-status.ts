@@ -17,6 +17,8 @@ export interface PoolStatusOptions {
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly clock: Clock;
+  /** For the delays between tries. */
+  readonly random?: () => number;
   readonly events: EventRecorder;
   readonly log: Log;
 }
@@ -29,10 +31,12 @@ export class PoolStatusController {
 
   constructor(options: PoolStatusOptions) {
     this.#options = options;
+    const { clock, log, random } = options;
     this.#controller = new Controller({
       name: "pool-status",
-      clock: options.clock,
-      log: options.log,
+      clock,
+      log,
+      ...(random && { random }),
       reconcile: (key, context) => this.#reconcile(key, context),
     });
   }
