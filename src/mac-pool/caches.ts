@@ -4,14 +4,16 @@ import type { MACClaim, OwnerKind } from "../api/mac-claim.ts";
 import type { MACPool } from "../api/mac-pool.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { KubeObject, Resource } from "../kube/client/resource.ts";
-import type { Clock } from "../kube/clock.ts";
+import { type Clock, systemClock } from "../kube/clock.ts";
 import { Informer, type InformerOptions } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import { factsOf } from "./core/claim.ts";
 import type { RunningParty } from "./core/collision.ts";
+import { PENDING_MS } from "./core/limits.ts";
 import type { Sighting } from "./core/party.ts";
 import { PoolIndex } from "./core/pool-index.ts";
 import { readPool } from "./core/pool-settings.ts";
+import { LabelChanges } from "./label-changes.ts";
 import { compactClaim } from "./objects/compact-claim.ts";
 import {
   type FindInstance,
@@ -63,6 +65,7 @@ export class Caches {
   readonly pods: Informer<KubeObject>;
   readonly namespaces: Informer<KubeObject>;
   readonly #excludedNamespaces: readonly string[];
+  readonly #labelChanges: LabelChanges;
   readonly #problems = new Map<string, string>();
 
   constructor(options: CachesOptions) {
@@ -96,6 +99,7 @@ export class Caches {
       },
     });
     this.namespaces = informer(KINDS.namespaces, { transform: slimNamespace });
+    this.#labelChanges = new LabelChanges(this.namespaces, options.clock ?? systemClock);
     this.#feedIndex();
   }
 
@@ -128,9 +132,20 @@ export class Caches {
     return found.flatMap(({ object, listed }) =>
       listed
         .filter((entry) => entry.mac === mac)
-        .map(({ holder }) => ({ ...holder, managed: this.#isManaged(holder.kind, object) })),
+        .map(({ holder }) => ({
+          ...holder,
+          managed: this.#isManaged(holder.kind, object),
+          confirms: holder.confirms && this.wasAdmitted(holder.kind, object),
+        })),
     );
   }
+
+  /**
+   * Whether the object came into being through the webhook, as far as its labels and those of its namespace tell: they
+   * have been what they are for longer than a creation can be under way.
+   */
+  readonly wasAdmitted = (kind: OwnerKind, object: KubeObject): boolean =>
+    this.#labelChanges.areOlderThan(PENDING_MS, object.metadata.namespace ?? "") && this.#isManaged(kind, object);
 
   /** Managed objects that run with the address now. */
   running(mac: Mac): RunningParty[] {

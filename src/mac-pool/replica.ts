@@ -156,7 +156,7 @@ export class Replica {
     const claims = new ClaimController({
       ...shared,
       store: this.#store,
-      evidence: (mac, parties, readSignal) => readEvidence(client, mac, parties, readSignal),
+      evidence: (mac, parties, readSignal) => readEvidence(client, mac, parties, this.#caches.wasAdmitted, readSignal),
       onStep: (step, before) => {
         const expired = before !== undefined && statusOf(before).phase === "Pending";
         if (step.action === "delete" && expired) this.#metrics.leaked();

@@ -177,7 +177,7 @@ export class SimReplica {
     const { clock } = this.host;
     const shared = { caches: this.caches, random: this.#random.next, log: silentLog };
     const live: ClaimControllerOptions["evidence"] = (mac, parties, readSignal) =>
-      readEvidence(client, mac, parties, readSignal);
+      readEvidence(client, mac, parties, this.caches.wasAdmitted, readSignal);
     const claims = new ClaimController({
       ...shared,
       store,

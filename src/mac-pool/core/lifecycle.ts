@@ -1,6 +1,7 @@
 import type { Mac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import { isWaiting, newClaim, statusOf, withStatus } from "./claim.ts";
+import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
 import { mayBe, ownerOf, type Party, type Sighting, sameParty } from "./party.ts";
 
 /**
@@ -98,15 +99,12 @@ function settle(owners: readonly ClaimOwner[], evidence: Evidence, pending: bool
   let waiting = false;
   let seen = false;
   // The most exact first: a prefix must not take the object that another owner was admitted for by its name.
-  for (const exactness of ["uid", "name", "prefix"] as const) {
-    for (const [position, owner] of owners.entries()) {
-      if (exactness !== exactnessOf(owner)) continue;
-      const index =
-        exactness === "uid"
-          ? unmatched.findIndex((holder) => sameParty(owner, holder))
-          : firstNew(unmatched, owner, owners, pending);
-      if (index >= 0) [found[position]] = unmatched.splice(index, 1);
-    }
+  for (const [position, owner] of [...owners.entries()].sort(([, a], [, b]) => exactness(b) - exactness(a))) {
+    const index =
+      owner.uid !== undefined
+        ? unmatched.findIndex((holder) => sameParty(owner, holder))
+        : firstNew(unmatched, owner, owners, pending);
+    if (index >= 0) [found[position]] = unmatched.splice(index, 1);
   }
   const kept = owners.flatMap((owner, position) => {
     const holder = found[position];
@@ -119,20 +117,27 @@ function settle(owners: readonly ClaimOwner[], evidence: Evidence, pending: bool
     return [owner];
   });
   const added = unmatched
-    .filter((holder) => holder.adoptable && !kept.some((owner) => sameParty(owner, holder)))
+    .filter((holder) => holder.adoptable && !kept.some((owner) => isKnownAs(owner, holder)))
     .map((holder) => ownerOf(holder, since));
   return { owners: [...kept, ...added], waiting, seen: seen || added.length > 0 };
 }
 
-/** By what an owner is known. */
-function exactnessOf({ uid, name }: ClaimOwner): "uid" | "name" | "prefix" {
-  if (uid !== undefined) return "uid";
-  return name === undefined ? "prefix" : "name";
+/** By what an owner is known: its UID, else its name, else a prefix, the longer the better. */
+function exactness({ uid, name, generateName = "" }: ClaimOwner): number {
+  if (uid !== undefined) return Number.POSITIVE_INFINITY;
+  return name === undefined ? generateName.length : Number.MAX_SAFE_INTEGER;
+}
+
+/** Of an object with a UID, an owner without one says nothing: it may be another of the same name. */
+function isKnownAs(owner: ClaimOwner, holder: Sighting): boolean {
+  return sameParty(owner, holder) && (owner.uid !== undefined || holder.uid === undefined);
 }
 
 /**
- * An owner without UID was admitted to be created: only an object that the claim does not know yet can be it. What has
- * no UID either, a launcher pod whose VMI is gone, says nothing about a creation that is under way.
+ * An owner without UID was admitted to be created: only an object that the claim does not know yet can be it, and while
+ * its creation may be under way only one that came by being admitted. Where somebody else has the name for a moment, the
+ * admitted object can still follow, and its address must be there. What has no UID either, a launcher pod whose VMI is
+ * gone, says nothing about a creation that is under way.
  */
 function firstNew(
   holders: readonly Sighting[],
@@ -140,10 +145,17 @@ function firstNew(
   owners: readonly ClaimOwner[],
   pending: boolean,
 ): number {
+  if (pending && mayStandForMore(owner, owners)) return -1;
   return holders.findIndex((holder) => {
-    if (!mayBe(owner, holder)) return false;
+    if (!mayBe(owner, holder) || (pending && !holder.confirms)) return false;
     return holder.uid === undefined ? !pending : !owners.some(({ uid }) => uid === holder.uid);
   });
+}
+
+/** Creations of one name are listed up to a limit. Who stands for those that are not listed waits for all of them. */
+function mayStandForMore(owner: ClaimOwner, owners: readonly ClaimOwner[]): boolean {
+  const twins = owners.filter((other) => other.uid === undefined && sameParty(other, owner));
+  return twins.length >= MAX_CREATIONS_OF_ONE_NAME;
 }
 
 /** An update that was admitted for an object can't be stored any more once that object is gone. */

@@ -22,6 +22,11 @@ export interface Holder extends Party {
 export interface Sighting extends Holder {
   /** Whether it is made an owner where the claim does not know it; false for what only delays a release. */
   readonly adoptable: boolean;
+  /**
+   * Whether it may be what a creation was admitted for: the object itself, not something made of it, and one that was
+   * created through the webhook. Anything else may be there beside a creation of the same name that is under way.
+   */
+  readonly confirms: boolean;
 }
 
 /** The same object: UIDs decide where both are known, else the name. Two prefixes are never the same object. */

@@ -17,6 +17,9 @@ import { KINDS } from "../objects/kinds.ts";
 
 const READ_TIMEOUT_MS = 10_000;
 
+/** Whether the object came into being through the webhook, as far as its labels and those of its namespace tell. */
+export type WasAdmitted = (kind: Party["kind"], object: KubeObject) => boolean;
+
 /**
  * Asks the API server itself, by quorum reads, which of the parties still have the address. Needed before an address is
  * freed and before an object counts as seen: a cache may show what was true before the claim was made.
@@ -28,23 +31,32 @@ export async function readEvidence(
   client: KubeClient,
   mac: Mac,
   parties: readonly Party[],
+  wasAdmitted: WasAdmitted,
   signal: AbortSignal,
 ): Promise<Evidence> {
-  const reader = new EvidenceReader(client, mac, signal);
+  const reader = new EvidenceReader(client, mac, wasAdmitted, signal);
   for (const party of distinctNames(parties)) await reader.look(party);
   return reader.evidence();
 }
 
+const MACS_OF: Readonly<Record<Party["kind"], (object: KubeObject) => ListedMac[]>> = {
+  VirtualMachine: machineMacs,
+  VirtualMachineInstance: instanceMacs,
+  Pod: (pod) => podMacs(pod),
+};
+
 class EvidenceReader {
   readonly #client: KubeClient;
   readonly #mac: Mac;
+  readonly #wasAdmitted: WasAdmitted;
   readonly #signal: AbortSignal;
   readonly #sightings: Sighting[] = [];
   readonly #existing: Party[] = [];
 
-  constructor(client: KubeClient, mac: Mac, signal: AbortSignal) {
+  constructor(client: KubeClient, mac: Mac, wasAdmitted: WasAdmitted, signal: AbortSignal) {
     this.#client = client;
     this.#mac = mac;
+    this.#wasAdmitted = wasAdmitted;
     this.#signal = signal;
   }
 
@@ -57,30 +69,29 @@ class EvidenceReader {
     const named = { name: party.name, namespace: party.namespace };
     if (party.kind === "Pod") {
       const pod = await this.#get(KINDS.pods, named);
-      if (pod !== undefined) this.#note(partyOf("Pod", pod), podMacs(pod));
+      if (pod !== undefined) this.#note("Pod", pod);
       return;
     }
     if (party.kind === "VirtualMachine") {
       const machine = await this.#get(KINDS.virtualMachines, named);
-      if (machine !== undefined && this.#note(partyOf("VirtualMachine", machine), machineMacs(machine))) {
+      if (machine !== undefined && this.#note("VirtualMachine", machine)) {
         if (party.uid === undefined || party.uid === machine.metadata.uid) return;
       }
     }
     const instance = await this.#get(KINDS.instances, named);
-    if (instance !== undefined && this.#note(partyOf("VirtualMachineInstance", instance), instanceMacs(instance)))
-      return;
+    if (instance !== undefined && this.#note("VirtualMachineInstance", instance)) return;
     await this.#lookAtLaunchers(party.namespace, instance === undefined ? [] : [instance]);
   }
 
   async #lookForPrefix({ kind, namespace }: Party): Promise<void> {
     if (kind === "Pod") {
-      for (const pod of await this.#list(KINDS.pods, namespace)) this.#note(partyOf("Pod", pod), podMacs(pod));
+      for (const pod of await this.#list(KINDS.pods, namespace)) this.#note("Pod", pod);
       return;
     }
     const machines = kind === "VirtualMachine" ? await this.#list(KINDS.virtualMachines, namespace) : [];
-    for (const machine of machines) this.#note(partyOf("VirtualMachine", machine), machineMacs(machine));
+    for (const machine of machines) this.#note("VirtualMachine", machine);
     const instances = await this.#list(KINDS.instances, namespace);
-    for (const instance of instances) this.#note(partyOf("VirtualMachineInstance", instance), instanceMacs(instance));
+    for (const instance of instances) this.#note("VirtualMachineInstance", instance);
     await this.#lookAtLaunchers(namespace, instances);
   }
 
@@ -92,10 +103,12 @@ class EvidenceReader {
   }
 
   /** True when the object lists the address. */
-  #note(party: Party, listed: readonly ListedMac[]): boolean {
-    this.#existing.push(party);
-    const found = listed.filter(({ mac }) => mac === this.#mac);
-    this.#sightings.push(...found.map(({ holder }) => holder));
+  #note(kind: Party["kind"], object: KubeObject): boolean {
+    this.#existing.push(partyOf(kind, object));
+    const found = MACS_OF[kind](object).filter(({ mac }) => mac === this.#mac);
+    this.#sightings.push(
+      ...found.map(({ holder }) => ({ ...holder, confirms: holder.confirms && this.#wasAdmitted(kind, object) })),
+    );
     return found.length > 0;
   }
 

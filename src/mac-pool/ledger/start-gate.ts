@@ -4,14 +4,15 @@ import { isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { statusOf, withStatus } from "../core/claim.ts";
 import { MAX_CLAIM_TRIES, STARTING_MS } from "../core/limits.ts";
-import { type Party, sameParty } from "../core/party.ts";
+import { type Holder, ownerOf, type Party, sameParty } from "../core/party.ts";
 import { alreadyRunning, busy, type Refusal } from "../core/refusals.ts";
 import type { ClaimStore } from "./claim-store.ts";
 
 export interface StartRequest {
   /** The VM that starts. */
   readonly party: Party;
-  readonly macs: readonly Mac[];
+  /** Its interfaces that have an address. */
+  readonly interfaces: readonly { readonly mac: Mac; readonly name: string; readonly network: string | undefined }[];
   /** Everything is checked and nothing is written. */
   readonly dryRun: boolean;
 }
@@ -26,7 +27,7 @@ export interface StartGateOptions {
 /**
  * Lets one of the owners of an address run, where the policy of their pool is DenyRunning. An admitted start is noted on
  * the claim under its resourceVersion, so of two starts at the same moment the second one sees the first, whichever
- * replicas they ask. An address with one owner costs one read and no write.
+ * replicas they ask; also where nobody shared the address at the moment of the first.
  */
 export class StartGate {
   readonly #options: StartGateOptions;
@@ -37,16 +38,21 @@ export class StartGate {
 
   /** Undefined when the VM may start. Throws what the API server's refusal or a broken connection throws. */
   async refusal(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
-    const refusals = await Promise.all(request.macs.map((mac) => this.#refusalOf(mac, request, signal)));
+    const { party, interfaces, dryRun } = request;
+    const refusals = await Promise.all(
+      interfaces.map(({ mac, name, network }) =>
+        this.#refusalOf(mac, { ...party, interface: name, network }, dryRun, signal),
+      ),
+    );
     return refusals.find((refusal) => refusal !== undefined);
   }
 
-  async #refusalOf(mac: Mac, { party, dryRun }: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
+  async #refusalOf(mac: Mac, party: Holder, dryRun: boolean, signal: AbortSignal): Promise<Refusal | undefined> {
     const { store, clock } = this.#options;
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
       const claim = await store.read(mac, signal);
-      const others = claim === undefined ? [] : statusOf(claim).owners.filter((owner) => !sameParty(owner, party));
-      if (claim === undefined || others.length === 0) return undefined;
+      if (claim === undefined || statusOf(claim).owners.length === 0) return undefined;
+      const others = statusOf(claim).owners.filter((owner) => !sameParty(owner, party));
       const runner = await this.#runnerAmong(others, mac, signal);
       if (runner !== undefined) return alreadyRunning(mac, party, runner);
       if (dryRun) return undefined;
@@ -75,9 +81,12 @@ function isComing({ kind, uid }: ClaimOwner): boolean {
   return kind !== "VirtualMachine" && uid === undefined;
 }
 
-function noted(claim: MACClaim, party: Party, nowMs: number): MACClaim {
+/** Whoever starts is known by name; where the claim knows it by a prefix only, it becomes an owner beside that. */
+function noted(claim: MACClaim, party: Holder, nowMs: number): MACClaim {
   const status = statusOf(claim);
+  const isKnown = status.owners.some((owner) => sameParty(owner, party));
+  const owners = isKnown ? status.owners : [...status.owners, ownerOf(party, new Date(nowMs).toISOString())];
   const starting = new Date(nowMs + STARTING_MS).toISOString();
-  const owners = status.owners.map((owner) => (sameParty(owner, party) ? { ...owner, starting } : owner));
-  return withStatus(claim, { ...status, owners });
+  const marked = owners.map((owner) => (sameParty(owner, party) ? { ...owner, starting } : owner));
+  return withStatus(claim, { ...status, owners: marked });
 }

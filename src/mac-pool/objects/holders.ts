@@ -26,20 +26,22 @@ export const LAUNCHER_SELECTOR = `${LAUNCHER_LABEL}=${LAUNCHER}`;
 export function machineMacs(vm: KubeObject): ListedMac[] {
   const party = partyOf("VirtualMachine", vm);
   return guestInterfaces(vm, VM_TEMPLATE_SPEC).flatMap((nic) =>
-    nic.eligible ? listed(nic.mac, party, nic.name, nic.network, true) : [],
+    nic.eligible ? listed(nic.mac, party, nic.name, nic.network, THE_OBJECT_ITSELF) : [],
   );
 }
 
 export function instanceMacs(vmi: KubeObject): ListedMac[] {
   const party = instanceParty(vmi);
   const nics = guestInterfaces(vmi, INSTANCE_SPEC);
-  const fromSpec = nics.flatMap((nic) => (nic.eligible ? listed(nic.mac, party, nic.name, nic.network, true) : []));
+  const isOfMachine = party.kind === "VirtualMachine";
+  const weight = isOfMachine ? MADE_OF_IT : THE_OBJECT_ITSELF;
+  const fromSpec = nics.flatMap((nic) => (nic.eligible ? listed(nic.mac, party, nic.name, nic.network, weight) : []));
   const known = new Set(fromSpec.map(({ mac }) => mac));
   const fromStatus = listAt(vmi, "status", "interfaces").flatMap((entry) => {
     const name = textAt(entry, "name");
     const nic = nics.find((candidate) => candidate.name === name);
     if (name === "" || (nic !== undefined && !nic.eligible)) return [];
-    return listed(textAt(entry, "mac"), party, name, nic?.network, nic !== undefined);
+    return listed(textAt(entry, "mac"), party, name, nic?.network, nic === undefined ? DELAYS_ONLY : weight);
   });
   return [...fromSpec, ...fromStatus.filter(({ mac }) => !known.has(mac))];
 }
@@ -57,9 +59,9 @@ export function podMacs(pod: KubeObject, findInstance: FindInstance = () => unde
   const networks = podNetworks(pod);
   if (networks.form === "none" || networks.form === "malformed") return [];
   const parties = isLauncher(pod) ? launcherParties(pod, findInstance) : [partyOf("Pod", pod)];
-  const adoptable = !isLauncher(pod);
+  const weight = isLauncher(pod) ? DELAYS_ONLY : THE_OBJECT_ITSELF;
   return networks.elements.flatMap((element) =>
-    parties.flatMap((party) => listed(element.mac, party, element.interface, element.network, adoptable)),
+    parties.flatMap((party) => listed(element.mac, party, element.interface, element.network, weight)),
   );
 }
 
@@ -88,7 +90,15 @@ export function distinctHolders(sightings: readonly Sighting[]): Sighting[] {
   return distinct;
 }
 
-const vagueness = ({ uid, adoptable }: Sighting): number => (uid === undefined ? 2 : 0) + (adoptable ? 0 : 1);
+const vagueness = ({ uid, adoptable, confirms }: Sighting): number =>
+  (uid === undefined ? 4 : 0) + (adoptable ? 0 : 2) + (confirms ? 0 : 1);
+
+/** What a sighting says about its holder. */
+type Weight = Pick<Sighting, "adoptable" | "confirms">;
+
+const THE_OBJECT_ITSELF: Weight = { adoptable: true, confirms: true };
+const MADE_OF_IT: Weight = { adoptable: true, confirms: false };
+const DELAYS_ONLY: Weight = { adoptable: false, confirms: false };
 
 /**
  * A launcher pod holds addresses for whoever its VMI belongs to. When that VMI is gone, nobody can tell any more whether
@@ -111,9 +121,9 @@ function listed(
   party: Party,
   interfaceName: string,
   network: string | undefined,
-  adoptable: boolean,
+  weight: Weight,
 ): ListedMac[] {
   const mac = text === "" ? undefined : parseMac(text);
   if (mac === undefined) return [];
-  return [{ mac, holder: { ...party, interface: interfaceName, network, adoptable } }];
+  return [{ mac, holder: { ...party, interface: interfaceName, network, ...weight } }];
 }

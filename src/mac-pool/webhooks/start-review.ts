@@ -1,5 +1,6 @@
-import { type Mac, parseMac } from "../../api/mac.ts";
+import { parseMac } from "../../api/mac.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
+import type { StartRequest } from "../ledger/start-gate.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
 import { instanceParty } from "../objects/holders.ts";
 import { textAt } from "../objects/json-path.ts";
@@ -27,7 +28,7 @@ export async function reviewStart(
     const party = { ...instanceParty(object), namespace };
     if (textAt(object, "metadata", "annotations", MIGRATION_TARGET_ANNOTATION) === "true") return UNCHANGED;
     if (party.name === undefined || parts.isReceiver(namespace, party.name)) return UNCHANGED;
-    const refusal = await parts.starts.refusal({ party, macs: macsOf(object), dryRun }, signal);
+    const refusal = await parts.starts.refusal({ party, interfaces: interfacesOf(object), dryRun }, signal);
     return refusal === undefined ? UNCHANGED : denied(refusal);
   } catch (error) {
     parts.log.error({ err: error, namespace }, "a start was not checked");
@@ -36,9 +37,9 @@ export async function reviewStart(
   }
 }
 
-function macsOf(instance: unknown): Mac[] {
+function interfacesOf(instance: unknown): StartRequest["interfaces"] {
   return guestInterfaces(instance, INSTANCE_SPEC).flatMap((nic) => {
     const mac = nic.eligible && nic.mac !== "" ? parseMac(nic.mac) : undefined;
-    return mac === undefined ? [] : [mac];
+    return mac === undefined ? [] : [{ mac, name: nic.name, network: nic.network }];
   });
 }

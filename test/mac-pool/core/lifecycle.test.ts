@@ -3,6 +3,7 @@ import { parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner, MACClaim, MacClaimStatus } from "../../../src/api/mac-claim.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { type Evidence, isSettled, type LifecycleInput, nextStep } from "../../../src/mac-pool/core/lifecycle.ts";
+import { MAX_CREATIONS_OF_ONE_NAME } from "../../../src/mac-pool/core/limits.ts";
 import type { Sighting } from "../../../src/mac-pool/core/party.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
@@ -23,6 +24,7 @@ function sighting(more: Partial<Sighting> = {}): Sighting {
     uid: "u1",
     interface: "a",
     adoptable: true,
+    confirms: true,
     ...more,
   };
 }
@@ -108,6 +110,31 @@ describe("a pending claim", () => {
       owners: [{ generateName: "we" }, { name: "web", uid: "u1" }],
       deadline: SINCE,
     });
+  });
+
+  it("goes on waiting where an object that was not admitted has the name and the address for a moment", () => {
+    const stranger = sighting({ confirms: false });
+    const both = step(pending(owner()), seen(stranger));
+    expect(both).toMatchObject({ phase: "Bound", owners: [{ name: "web" }, { uid: "u1" }], deadline: SINCE });
+    expect(both).not.toHaveProperty("owners.0.uid");
+    const waiting = claim({ phase: "Bound", owners: [owner(), owner({ uid: "u1" })], deadline: SINCE });
+    expect(step(waiting, seen(stranger))).toEqual({ action: "none" });
+    expect(isSettled(waiting, [stranger])).toBe(true);
+    expect(step(waiting, NOTHING)).toMatchObject({ phase: "Pending", owners: [{ name: "web" }], deadline: SINCE });
+    expect(step(waiting, seen(stranger), { deadlineOver: true })).toMatchObject({ owners: [{ uid: "u1" }] });
+  });
+
+  it("gives an object to the longest prefix, which fits least others", () => {
+    const { name: _, ...unnamed } = owner();
+    const both = pending({ ...unnamed, generateName: "w" }, { ...unnamed, generateName: "web-" });
+    expect(step(both, seen(sighting({ name: "web-x7k2p" })))).toMatchObject({
+      owners: [{ generateName: "w" }, { name: "web-x7k2p", uid: "u1" }],
+    });
+  });
+
+  it("counts on more creations than it lists where it lists as many as it may", () => {
+    const all = Array.from({ length: MAX_CREATIONS_OF_ONE_NAME }, () => owner());
+    expect(step(pending(...all), seen(sighting()))).toMatchObject({ owners: [...all, { uid: "u1" }], deadline: SINCE });
   });
 
   it("keeps an admitted update waiting while its object lives, and drops it once the object is gone", () => {

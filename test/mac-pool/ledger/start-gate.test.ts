@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner } from "../../../src/api/mac-claim.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
-import { newClaim } from "../../../src/mac-pool/core/claim.ts";
+import { newClaim, withStatus } from "../../../src/mac-pool/core/claim.ts";
 import { STARTING_MS } from "../../../src/mac-pool/core/limits.ts";
 import type { Party } from "../../../src/mac-pool/core/party.ts";
 import { StartGate } from "../../../src/mac-pool/ledger/start-gate.ts";
@@ -28,16 +28,33 @@ async function gate(names: readonly string[], running: readonly string[] = [], m
   // Two replicas: they share nothing but the claims.
   const gates = [0, 1].map(() => new StartGate({ store, isRunning, clock }));
   const start = (name: string, dryRun = false, replica = 0) =>
-    gates[replica]?.refusal({ party: vm(name), macs: [mac], dryRun }, signal);
-  return { store, start, pass: (ms: number) => (nowMs += ms) };
+    gates[replica]?.refusal({ party: vm(name), interfaces: [{ mac, name: "a", network: undefined }], dryRun }, signal);
+  const join = async (...others: readonly ClaimOwner[]): Promise<void> => {
+    const read = await store.read(mac);
+    if (read?.status === undefined) throw new Error("there is no claim");
+    await store.update(withStatus(read, { ...read.status, owners: [...read.status.owners, ...others] }));
+  };
+  return { store, start, join, pass: (ms: number) => (nowMs += ms) };
 }
 
 describe("a VM that starts under the policy DenyRunning", () => {
-  it("may, without a write, where nobody else has its address", async () => {
-    const { start, store } = await gate(["web"]);
-    const before = store.writes.length;
+  it("may where nobody else has its address, and comes before those who share it later", async () => {
+    const { start, join } = await gate(["web"]);
     expect(await start("web")).toBeUndefined();
-    expect(store.writes).toHaveLength(before);
+    await join(owner("twin"));
+    expect(await start("twin")).toMatchObject({ code: "MACPOOL_RUNNING" });
+    expect(await start("web")).toBeUndefined();
+  });
+
+  it("comes before the others also while the claim knows it by the prefix of its name only", async () => {
+    const { name: _name, uid: _uid, ...unnamed } = owner("x");
+    const { start, store } = await gate(["twin"], [], [{ ...unnamed, generateName: "web-" }]);
+    expect(await start("web-1")).toBeUndefined();
+    expect(await start("twin", false, 1)).toMatchObject({ code: "MACPOOL_RUNNING" });
+    expect(await start("web-2", false, 1)).toMatchObject({ code: "MACPOOL_RUNNING" });
+    expect(await start("web-1", false, 1)).toBeUndefined();
+    const owners = (await store.read(mac))?.status?.owners.map(({ name, generateName }) => name ?? generateName);
+    expect(owners).toEqual(["twin", "web-", "web-1"]);
   });
 
   it("may not while another holder runs, and is told who and what to do", async () => {
