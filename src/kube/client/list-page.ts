@@ -5,7 +5,7 @@ import { nameOf, type Query, resourcePath } from "./paths.ts";
 import { selectQuery } from "./query.ts";
 import { apiVersionOf, type KubeObject, type Resource } from "./resource.ts";
 import { parseJson } from "./watch-decoder.ts";
-import { LIST_DEPTH, withoutManagedFields } from "./without-managed-fields.ts";
+import { withoutManagedFields } from "./without-managed-fields.ts";
 
 const LIST_TIMEOUT_MS = 60_000;
 
@@ -35,7 +35,7 @@ export function readPage<T extends KubeObject>(
   body: Buffer,
   { request, managedFields }: Reading,
 ): Page<T> {
-  const json = managedFields ? body : withoutManagedFields(body, LIST_DEPTH);
+  const json = managedFields ? body : withoutManagedFields(body);
   const { items, metadata } = parseJson<ListObject<T>>(json, request);
   return pageOf(withKind(resource, items ?? []), metadata);
 }

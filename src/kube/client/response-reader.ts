@@ -11,11 +11,13 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
  */
 const REST_MS = 20;
 const BUSY_MS = 40;
-/** What may come meanwhile without the socket being stopped. */
-export const SOCKET_BUFFER_BYTES = 256 * 1024;
-/** More than this in one rest: the server has so much to say that rests would hold it up, so none for a while. */
-const FLOOD_BYTES = SOCKET_BUFFER_BYTES / 2;
-const FLOOD_MS = 1_000;
+/**
+ * The socket stops reading as soon as it holds anything that nobody takes: while we rest events pile up in the kernel, at
+ * no cost, and then come together.
+ */
+export const SOCKET_BUFFER_BYTES = 1;
+/** Half of what comes from the kernel at once. After so much there may be more: the rest is one turn of the loop. */
+const FLOOD_BYTES = 32 * 1024;
 
 /**
  * Turns undici's callbacks into a promise of the headers and an async iterable of the body. A dispatch handler rather
@@ -35,8 +37,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   #pieceBytes = 1;
   #bursts = false;
   #givenAtMs = Number.NEGATIVE_INFINITY;
-  #floodUntilMs = 0;
-  #rest: NodeJS.Timeout | undefined;
+  #rest: NodeJS.Timeout | NodeJS.Immediate | undefined;
   #ended = false;
   #error: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
@@ -146,18 +147,22 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
       return;
     }
     const now = performance.now();
-    if (givenBytes > FLOOD_BYTES) {
-      this.#floodUntilMs = now + FLOOD_MS;
-    }
-    if (now - this.#givenAtMs < BUSY_MS && now > this.#floodUntilMs) {
+    if (now - this.#givenAtMs < BUSY_MS) {
       this.#controller?.pause();
-      this.#rest = setTimeout(() => this.#endRest(), REST_MS);
+      const flood = givenBytes > FLOOD_BYTES;
+      this.#rest = flood ? setImmediate(() => this.#restOneTurn()) : setTimeout(() => this.#endRest(), REST_MS);
     }
     this.#givenAtMs = now;
   }
 
+  /** The loop reads from sockets between two immediates. */
+  #restOneTurn(): void {
+    this.#rest = setImmediate(() => this.#endRest());
+  }
+
   #endRest(): void {
-    clearTimeout(this.#rest);
+    clearTimeout(this.#rest as NodeJS.Timeout | undefined);
+    clearImmediate(this.#rest as NodeJS.Immediate | undefined);
     this.#rest = undefined;
     this.#controller?.resume();
     this.#wake?.();

@@ -1,6 +1,7 @@
 import { ConnectionError } from "./api-error.ts";
 import type { WatchEvent } from "./call-options.ts";
-import { EVENT_DEPTH, withoutManagedFields } from "./without-managed-fields.ts";
+import { CLOSE_ARRAY, COMMA, OPEN_ARRAY } from "./json-bytes.ts";
+import { cutManagedFieldsOfEvent } from "./without-managed-fields.ts";
 
 /** etcd refuses objects above 1.5 MB by default; a watch event is one object. */
 export const MAX_EVENT_BYTES = 64 * 1024 * 1024;
@@ -28,22 +29,16 @@ export class WatchDecoder<T> {
 
   /** The events that are complete with this chunk; with an `error` those before it. */
   decode(chunk: Buffer): DecodedEvents<T> {
-    const events: WatchEvent<T>[] = [];
-    let start = 0;
+    const end = chunk.lastIndexOf(LINE_FEED);
+    const decoded = end < 0 ? { events: [] } : this.#parse(this.#complete(chunk.subarray(0, end)));
+    if (decoded.error !== undefined) {
+      return decoded;
+    }
     try {
-      for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
-        const line = this.#line(chunk.subarray(start, end));
-        start = end + 1;
-        if (line.length > 0) {
-          events.push(parseJson(this.#managedFields ? line : withoutManagedFields(line, EVENT_DEPTH), this.#request));
-        }
-      }
-      if (start < chunk.length) {
-        this.#keep(start === 0 ? chunk : chunk.subarray(start));
-      }
-      return { events };
+      this.#keep(chunk.subarray(end + 1));
+      return decoded;
     } catch (error) {
-      return { events, error };
+      return { ...decoded, error };
     }
   }
 
@@ -54,23 +49,82 @@ export class WatchDecoder<T> {
     }
   }
 
-  #line(rest: Buffer): Buffer {
+  #complete(end: Buffer): Buffer {
     if (this.#pendingBytes === 0) {
-      return rest;
+      return end;
     }
-    const line = Buffer.concat([...this.#pending, rest]);
+    const lines = Buffer.concat([...this.#pending, end]);
     this.#pending = [];
     this.#pendingBytes = 0;
-    return line;
+    return lines;
   }
 
   #keep(piece: Buffer): void {
+    if (piece.length === 0) {
+      return;
+    }
     this.#pending.push(piece);
     this.#pendingBytes += piece.length;
     if (this.#pendingBytes > MAX_EVENT_BYTES) {
       const message = `${this.#request}: an event is longer than ${MAX_EVENT_BYTES} bytes`;
       throw new ConnectionError(message, { written: true });
     }
+  }
+
+  /** All lines as one array, which is parsed in half the time of its elements; one by one where that fails. */
+  #parse(lines: Buffer): DecodedEvents<T> {
+    const array = Buffer.allocUnsafe(lines.length + 2);
+    let length = 0;
+    let count = 0;
+    for (const [from, to] of nonEmptyLines(lines)) {
+      array[length++] = count++ === 0 ? OPEN_ARRAY : COMMA;
+      length += this.#copy(lines, from, to, array, length);
+    }
+    if (count === 0) {
+      return { events: [] };
+    }
+    array[length++] = CLOSE_ARRAY;
+    try {
+      const events = parseJson<WatchEvent<T>[]>(array.subarray(0, length), this.#request);
+      if (events.length === count) {
+        return { events };
+      }
+    } catch {}
+    return this.#parseEach(lines);
+  }
+
+  #copy(lines: Buffer, from: number, to: number, target: Buffer, at: number): number {
+    if (this.#managedFields) {
+      return lines.copy(target, at, from, to);
+    }
+    const cut = cutManagedFieldsOfEvent(lines, from, to);
+    const copied = lines.copy(target, at, from, cut.from);
+    return copied + lines.copy(target, at + copied, cut.to, to);
+  }
+
+  #parseEach(lines: Buffer): DecodedEvents<T> {
+    const events: WatchEvent<T>[] = [];
+    try {
+      for (const [from, to] of nonEmptyLines(lines)) {
+        const line = Buffer.allocUnsafe(to - from);
+        const length = this.#copy(lines, from, to, line, 0);
+        events.push(parseJson(line.subarray(0, length), this.#request));
+      }
+      return { events };
+    } catch (error) {
+      return { events, error };
+    }
+  }
+}
+
+function* nonEmptyLines(lines: Buffer): Generator<[number, number]> {
+  for (let from = 0; from < lines.length; ) {
+    const at = lines.indexOf(LINE_FEED, from);
+    const to = at < 0 ? lines.length : at;
+    if (to > from) {
+      yield [from, to];
+    }
+    from = to + 1;
   }
 }
 

@@ -9,19 +9,19 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, COMMA, endOfString, OPEN_ARRAY, OPEN_OBJECT,
 const METADATA = Buffer.from('"metadata":');
 const MANAGED_FIELDS = Buffer.from('"managedFields":[');
 
-/** Depth of the fields of `metadata` in an object, of `object.metadata` in a watch event, of `items[].metadata` in a list. */
+/** Brackets open around the fields of `metadata` in an object, of `object.metadata` in a watch event, of `items[].metadata` in a list. */
 export const OBJECT_DEPTH = 2;
-export const EVENT_DEPTH = 3;
-export const LIST_DEPTH = 4;
+const EVENT_DEPTH = 3;
+const LIST_DEPTH = 4;
 const NOWHERE = 0;
 
-/** `depth` is how many brackets are open around the field. */
-export function withoutManagedFields(json: Buffer, depth: number): Buffer {
+/** A list's objects without them. */
+export function withoutManagedFields(json: Buffer): Buffer {
   if (!json.includes(MANAGED_FIELDS)) {
     return json;
   }
   const cuts: number[] = [];
-  scan(json, 0, depth, cuts, depth === EVENT_DEPTH ? 1 : Number.POSITIVE_INFINITY);
+  scan(json, 0, LIST_DEPTH, cuts);
   const kept: Buffer[] = [];
   let keptTo = 0;
   for (let index = 0; index < cuts.length; index += 2) {
@@ -35,7 +35,7 @@ export function withoutManagedFields(json: Buffer, depth: number): Buffer {
   return Buffer.concat(kept);
 }
 
-/** Where an object ends, and between `from` and `to` what to leave out of it. */
+/** Where it ends, and between `from` and `to` what to leave out of it. */
 export interface Cut {
   readonly from: number;
   readonly to: number;
@@ -45,7 +45,7 @@ export interface Cut {
 /** The object that begins at `start`; undefined when its end is not there. With `whole` nothing is left out. */
 export function cutManagedFields(json: Buffer, start: number, depth: number, whole: boolean): Cut | undefined {
   const cuts: number[] = [];
-  const end = scan(json, start, whole ? NOWHERE : depth, cuts, Number.POSITIVE_INFINITY);
+  const end = scan(json, start, whole ? NOWHERE : depth, cuts);
   if (end === undefined) {
     return undefined;
   }
@@ -53,11 +53,25 @@ export function cutManagedFields(json: Buffer, start: number, depth: number, who
   return { from, to, end };
 }
 
+/** The watch event from `start` to `end`, which has one object. */
+export function cutManagedFieldsOfEvent(json: Buffer, start: number, end: number): Cut {
+  const cuts: number[] = [];
+  scan(json, start, EVENT_DEPTH, cuts, 1);
+  const [from = end, to = end] = cuts;
+  return to > end ? { from: end, to: end, end } : { from, to, end };
+}
+
 /**
  * Position after the value that begins at `start`, or undefined when its end is not there. Where each cut begins and
  * ends comes into `cuts`; after `enough` of them the end is not looked for.
  */
-function scan(json: Buffer, start: number, depth: number, cuts: number[], enough: number): number | undefined {
+function scan(
+  json: Buffer,
+  start: number,
+  depth: number,
+  cuts: number[],
+  enough = Number.POSITIVE_INFINITY,
+): number | undefined {
   let open = 0;
   let inMetadata = false;
   for (let at = start; at < json.length; at++) {
