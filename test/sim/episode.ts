@@ -33,7 +33,7 @@ export interface EpisodeResult {
 const SETTLE_MS = 60_000 + PENDING_MS + 120_000;
 const LOOK_MS = 2_000;
 /** A time of trouble ends after so many steps: many short histories find more than one that goes round in circles. */
-const MAX_TROUBLE_STEPS = 60_000;
+const MAX_TROUBLE_STEPS = 30_000;
 
 /** One cluster from its beginning through times of trouble, each of which has to come to rest in bounded time. */
 export async function runEpisode(options: EpisodeOptions): Promise<EpisodeResult> {

@@ -63,6 +63,13 @@ export const MUTATIONS = {
       },
     }),
   },
+  /** Any object that has the name and the address is taken for the one that was admitted. */
+  "admitted object": {
+    evidence: (live) => async (mac, parties, signal) => {
+      const { holders, existing } = await live(mac, parties, signal);
+      return { holders: holders.map((holder) => ({ ...holder, confirms: true })), existing };
+    },
+  },
   /** An admitted start is not noted on the claim: of two at one moment none sees the other. */
   "start noted": {
     starts: (options) => ({ ...options, store: { ...options.store, update: (claim) => Promise.resolve(claim) } }),

@@ -1,21 +1,9 @@
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { anyOf, anySharer, macFor, NAMES, namespaceFor, nicsFor, sharersOf } from "./choices.ts";
 import { keyOf } from "./etcd.ts";
 import { CALM } from "./network.ts";
-import {
-  type HolderKind,
-  inPhase,
-  instance,
-  isOptedOut,
-  machine,
-  macsHeld,
-  type Nic,
-  nic,
-  nicsOf,
-  optedOut,
-  pod,
-  withNics,
-} from "./objects.ts";
+import { inPhase, instance, isOptedOut, machine, type Nic, nic, nicsOf, optedOut, pod, withNics } from "./objects.ts";
 import type { Trouble } from "./plan.ts";
 import type { Random } from "./random.ts";
 import { MANAGED, UNMANAGED } from "./tenancy.ts";
@@ -38,9 +26,6 @@ const USERS = {
 } as const;
 
 type Operation = keyof typeof USERS | Trouble;
-
-/** Few names, so that objects meet: the same is deleted and created again, and asked for the same addresses. */
-const NAMES = ["a", "b", "c", "d", "e", "f"];
 
 /** Who asks for a name that is taken gets addresses and is refused after us, which fills pools for two minutes. */
 const MOSTLY = 0.8;
@@ -72,8 +57,10 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     if (exists && random.chance(MOSTLY)) return;
     const bare = machine(named, nicsFor(world, random, namespace), random.chance(0.08));
     const vm = optedOut(bare, random.chance(world.plan.optOut));
-    world.submit({ kind: "VirtualMachine", namespace, build: () => vm });
+    const isOvertaken = random.chance(world.plan.optOut) && !isOptedOut(vm);
+    world.submit({ kind: "VirtualMachine", namespace, build: () => vm, isSlow: isOvertaken });
     if (random.chance(0.05)) world.submit({ kind: "VirtualMachine", namespace, build: () => vm });
+    if (isOvertaken) overtake(world, random, optedOut(bare, true));
   },
   updateMachine(world, random) {
     const vm = anyOf(world, "VirtualMachine", random);
@@ -103,14 +90,21 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     if (random.chance(0.4)) again(world, random, vm);
   },
   startMachine(world, random) {
-    const vm = anyOf(world, "VirtualMachine", random);
+    const vm = (world.plan.exclusive ? anySharer(world, random) : undefined) ?? anyOf(world, "VirtualMachine", random);
     if (vm === undefined) return;
     world.virt.start(keyOf(vm.metadata));
     if (random.chance(0.5)) for (const key of sharersOf(world, vm)) world.virt.start(key);
   },
   stopMachine(world, random) {
     const vmi = anyOf(world, "VirtualMachineInstance", random);
-    if (vmi !== undefined) world.virt.stop(keyOf(vmi.metadata));
+    if (vmi === undefined) return;
+    world.virt.stop(keyOf(vmi.metadata));
+    const vm = world.etcd.get(KINDS.virtualMachines.plural, keyOf(vmi.metadata));
+    if (!world.plan.exclusive || vm === undefined) return;
+    const waitMs = random.between(0, 15_000);
+    world.scheduler.after(waitMs, () => {
+      for (const key of [...sharersOf(world, vm), keyOf(vm.metadata)]) world.virt.start(key);
+    });
   },
   migrate(world, random) {
     const vmi = anyOf(world, "VirtualMachineInstance", random);
@@ -239,39 +233,14 @@ function again(world: World, random: Random, vm: KubeObject): void {
   world.scheduler.after(random.chance(0.7) ? random.between(0, 500) : random.between(0, 90_000), submit);
 }
 
-function namespaceFor(random: Random): string {
-  return random.chance(0.08) ? UNMANAGED : random.pick(MANAGED);
-}
-
-function nicsFor(world: World, random: Random, namespace: string): Nic[] {
-  const count = random.chance(0.6) ? 1 : 1 + random.below(3);
-  const macs = new Set<string | undefined>();
-  return Array.from({ length: count }, (_, index) => {
-    const asked = macFor(world, random);
-    const mac = namespace === UNMANAGED && random.chance(0.7) ? undefined : asked;
-    const free = mac === undefined || !macs.has(mac);
-    macs.add(mac);
-    return nic(`n${index}`, free ? mac : undefined);
+/** The same comes without the pool's knowledge, and goes, while the one that was admitted is still under way. */
+function overtake(world: World, random: Random, twin: KubeObject): void {
+  const { kind, namespace = "", name } = { kind: "VirtualMachine" as const, ...twin.metadata };
+  const [comesMs, goesMs] = [random.between(0, 5_000), random.between(5_000, 15_000)];
+  world.scheduler.after(comesMs, () => world.submit({ kind, namespace, build: () => twin }));
+  world.scheduler.after(goesMs, () => {
+    const found = world.etcd.get(KINDS.virtualMachines.plural, keyOf({ namespace, name }));
+    if (found !== undefined && isOptedOut(found))
+      world.etcd.remove(KINDS.virtualMachines, { namespace, name: name ?? "" });
   });
-}
-
-/** Mostly none; else one that somebody has, or any in or a little beyond the range. */
-function macFor(world: World, random: Random): string | undefined {
-  const [kind, held, any] = [random.next(), random.next(), random.below(world.tenancy.addressCount)];
-  if (kind < (world.plan.exclusive ? 0.6 : 0.75)) return undefined;
-  const macs = world.auditor.heldMacs();
-  return kind < 0.88 && macs.length > 0 ? macs[Math.floor(held * macs.length)] : world.tenancy.mac(any);
-}
-
-/** VMs that have an address together with this one. */
-function sharersOf({ auditor }: World, vm: KubeObject): string[] {
-  const ids = macsHeld(vm).flatMap((mac) => auditor.holdersOf(mac).map(({ id }) => id));
-  const [kind, own] = ["VirtualMachine ", keyOf(vm.metadata)];
-  return [...new Set(ids)].flatMap((id) => (id.startsWith(kind) && id !== kind + own ? [id.slice(kind.length)] : []));
-}
-
-function anyOf(world: World, kind: HolderKind, random: Random): KubeObject | undefined {
-  const plural = { VirtualMachine: KINDS.virtualMachines, VirtualMachineInstance: KINDS.instances, Pod: KINDS.pods };
-  const all = world.etcd.list(plural[kind].plural);
-  return all[random.below(Math.max(1, all.length))];
 }

@@ -12,6 +12,8 @@ export interface Wanted {
   readonly kind: HolderKind;
   readonly namespace: string;
   readonly dryRun?: boolean;
+  /** What comes after our webhook takes seconds. */
+  readonly isSlow?: boolean;
   /** A creation, or the change of an object: undefined when there is nothing to change. */
   readonly build: (old: KubeObject | undefined) => KubeObject | undefined;
   /** Key of the object to change. */
@@ -97,7 +99,7 @@ export class Submission {
   /** Later webhooks, validation and quota, then the write. */
   #later(old: KubeObject | undefined, object: KubeObject, given: Given): void {
     const { scheduler, random, chaos } = this.#world;
-    const kind = random.next();
+    const kind = this.#wanted.isSlow ? 0 : random.next();
     const delayMs = kind < 0.02 ? random.between(1_000, 55_000) : kind < 0.1 ? random.between(5, 3_000) : random.next();
     scheduler.after(delayMs, () => {
       if (scheduler.nowMs - this.#startMs > REQUEST_MS || random.chance(chaos ? 0.12 : 0.02)) return this.#fail();
