@@ -50,8 +50,9 @@ function hashedNetwork(network: string): string {
 /** FNV-1a, 32 bits, over the low byte of each character, with a final mix that spreads similar inputs. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ (text.charCodeAt(i) & 0xff), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  const { imul } = Math;
+  for (let i = 0; i < text.length; i++) hash = imul(hash ^ (text.charCodeAt(i) & 0xff), 0x01000193);
+  hash = imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 

@@ -45,10 +45,12 @@ export function eachAttribute(
   visit: (type: number, start: number, end: number) => void,
 ): void {
   for (let at = start; at + ATTRIBUTE_HEADER_BYTES <= end; ) {
-    const length = view.getUint16(at, true);
+    // In one piece, and the alignment here: this loop is much of what reading an answer costs.
+    const header = view.getUint32(at, true);
+    const length = header & 0xffff;
     if (length < ATTRIBUTE_HEADER_BYTES || at + length > end) return;
-    visit(view.getUint16(at + 2, true) & ATTRIBUTE_TYPE_MASK, at + ATTRIBUTE_HEADER_BYTES, at + length);
-    at += align(length);
+    visit((header >>> 16) & ATTRIBUTE_TYPE_MASK, at + ATTRIBUTE_HEADER_BYTES, at + length);
+    at += (length + 3) & ~3;
   }
 }
 

@@ -63,10 +63,12 @@ const INTERRUPTED_RETRIES = 20;
 /** The kernel fills dumps in pieces of at most 32 KiB. */
 const RECEIVE_BYTES = 32 * 1024;
 
+/** One for all sockets: what was received is copied out of it at once. */
+let receiveBuffer: Uint8Array | undefined;
+
 export class NetlinkSocket {
   readonly #transport: NetlinkTransport;
   readonly #fd: number;
-  readonly #buffer = new Uint8Array(RECEIVE_BYTES);
   #sequence = 1;
 
   constructor(transport: NetlinkTransport, netns = -1, groups = 0, protocol = NETLINK_ROUTE) {
@@ -137,8 +139,9 @@ export class NetlinkSocket {
   }
 
   #receive(): Message[] {
-    const length = this.#transport.netlinkReceive(this.#fd, this.#buffer);
-    return readMessages(this.#buffer.slice(0, length));
+    receiveBuffer ??= new Uint8Array(RECEIVE_BYTES);
+    const length = this.#transport.netlinkReceive(this.#fd, receiveBuffer);
+    return readMessages(receiveBuffer.slice(0, length));
   }
 }
 

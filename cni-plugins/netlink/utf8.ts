@@ -28,13 +28,8 @@ function encodeEscaped(text: string): Uint8Array {
 
 /** Bytes that are no UTF-8 become U+FFFD, one each. */
 export function decodeUtf8(bytes: Uint8Array): string {
-  let text = "";
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] ?? 0;
-    if (byte >= 0x80) return decodeEscaped(bytes);
-    text += String.fromCharCode(byte);
-  }
-  return text;
+  for (let i = 0; i < bytes.length; i++) if ((bytes[i] ?? 0) >= 0x80) return decodeEscaped(bytes);
+  return Reflect.apply(String.fromCharCode, undefined, bytes);
 }
 
 function decodeEscaped(bytes: Uint8Array): string {
