@@ -19,6 +19,9 @@ use rquickjs::{
 /// A configuration of 1 MiB needs 20 MiB at most; whoever starts us pays for the memory.
 const MEMORY_LIMIT_BYTES: usize = 40 << 20;
 
+/// What nearly every call needs at least: its pages come in one piece, not by a page fault each.
+const EXPECTED_HEAP_BYTES: usize = 192 << 10;
+
 /// Most calls end before there is this much garbage in cycles, and then never pay for looking.
 const COLLECTION_THRESHOLD_BYTES: usize = 4 << 20;
 
@@ -43,6 +46,7 @@ pub fn run_with_patterns(modules: Modules) -> ! {
 
 fn run_in<I: Intrinsic>(modules: Modules) -> ! {
     std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));
+    sys::populate_heap(EXPECTED_HEAP_BYTES);
     let detail = match start::<I>(modules) {
         Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx)),
         Err(error) => error.to_string(),

@@ -18,6 +18,8 @@ pub type Outcome<T> = Result<T, Failure>;
 
 const OWN_NETNS: &str = "/proc/thread-self/ns/net";
 
+const PAGE_BYTES: usize = 4096;
+
 /// The kernel answers a request before `send` returns; only a kernel in trouble lets a reader wait this long.
 const ANSWER_TIMEOUT_SECONDS: i64 = 10;
 
@@ -40,6 +42,19 @@ fn check(result: i32, call: &str) -> Outcome<i32> {
 pub fn exit(code: i32) -> ! {
     // SAFETY: takes no pointer and does not return.
     unsafe { libc::_exit(code) }
+}
+
+/// Has the next memory of the heap there before it is used. A kernel before 5.14 gives it page by page all the same.
+pub fn populate_heap(bytes: usize) {
+    // SAFETY: the heap is this process's from the allocated byte to its end, and what is in it stays.
+    unsafe {
+        libc::mallopt(libc::M_TOP_PAD, bytes as i32);
+        let start = (libc::malloc(1) as usize).next_multiple_of(PAGE_BYTES);
+        let end = libc::sbrk(0) as usize;
+        if start < end {
+            libc::madvise(start as *mut _, bytes.min(end - start), libc::MADV_POPULATE_WRITE);
+        }
+    }
 }
 
 pub fn close(fd: i32) {
