@@ -110,7 +110,7 @@ function resultOf(state: AddState): Result {
 }
 
 function encoderOf(host: Host, { ips, routes }: Addresses): NonNullable<Result["addresses"]> {
-  return (version) => load(host, "address-result").encodeAddresses(version, ips, routes);
+  return (version) => load(host, "container-steps").encodeAddresses(version, ips, routes);
 }
 
 function warnAboutMtu({ call, config, bridgeMtu }: AddState, bridge: Link): void {

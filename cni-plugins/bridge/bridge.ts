@@ -1,6 +1,7 @@
 /** The CNI plugin `bridge`: its verbs. */
 
-import type { Plugin } from "../protocol/plugin.ts";
+import type { Host } from "../host/host.ts";
+import { type Plugin, runPlugin } from "../protocol/plugin.ts";
 import { load } from "./parts.ts";
 
 export const bridge: Plugin = {
@@ -13,3 +14,7 @@ export const bridge: Plugin = {
     STATUS: (call) => load(call.host, "status").status(call),
   },
 };
+
+export function run(host: Host): void {
+  runPlugin(host, bridge);
+}

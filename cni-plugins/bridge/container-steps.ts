@@ -6,13 +6,15 @@ import { setLinkUp } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { addRoute } from "../netlink/route.ts";
 import { AF_INET6, RTMGRP_IPV6_IFADDR } from "../netlink/rtnetlink.ts";
-import { readAddressResult } from "../protocol/address-result.ts";
+import { encodeAddresses, readAddressResult } from "../protocol/address-result.ts";
 import { ADDRESS_UNUSABLE, CniError } from "../protocol/cni-error.ts";
 import { parseAnswer, runDelegate } from "../protocol/delegate.ts";
 import { formatIpAddress, isIpv4 } from "../protocol/ip-address.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, addressingOf, made, requireLink } from "./add-state.ts";
 import { completeAddresses, gatewayFor } from "./addresses.ts";
+
+export { encodeAddresses };
 
 const ADDRESS_TIMEOUT_MS = 5000;
 

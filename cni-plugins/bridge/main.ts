@@ -6,10 +6,10 @@
  */
 
 import type { Host } from "../host/host.ts";
-import { runPlugin } from "../protocol/plugin.ts";
-import { bridge } from "./bridge.ts";
+import { startPlugin } from "../protocol/start.ts";
+import { load } from "./parts.ts";
 
 declare const host: Host;
 declare const PRODUCT_VERSION: string;
 
-runPlugin(host, bridge, PRODUCT_VERSION);
+startPlugin(host, "bridge", PRODUCT_VERSION, () => load(host, "bridge").run(host));

@@ -7,12 +7,12 @@
 import type { Host } from "../host/host.ts";
 
 export interface Parts {
+  readonly bridge: typeof import("./bridge.ts");
   readonly add: typeof import("./add.ts");
   readonly del: typeof import("./del.ts");
   readonly check: typeof import("./check.ts");
   readonly gc: typeof import("./gc.ts");
   readonly status: typeof import("./status.ts");
-  readonly "address-result": typeof import("../protocol/address-result.ts");
   readonly delegate: typeof import("../protocol/delegate.ts");
   readonly "container-steps": typeof import("./container-steps.ts");
   readonly "gateway-steps": typeof import("./gateway-steps.ts");
@@ -27,12 +27,12 @@ export interface Parts {
 
 /** Relative to this file. */
 export const PART_FILES: Readonly<Record<keyof Parts, string>> = {
+  bridge: "./bridge.ts",
   add: "./add.ts",
   del: "./del.ts",
   check: "./check.ts",
   gc: "./gc.ts",
   status: "./status.ts",
-  "address-result": "../protocol/address-result.ts",
   delegate: "../protocol/delegate.ts",
   "container-steps": "./container-steps.ts",
   "gateway-steps": "./gateway-steps.ts",

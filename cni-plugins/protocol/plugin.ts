@@ -1,6 +1,6 @@
 /** Runs a plugin for one call: reads the request, hands it on, answers with one JSON document and the exit code. */
 
-import { type Host, STDERR, STDOUT } from "../host/host.ts";
+import { type Host, STDERR } from "../host/host.ts";
 import { describeErrno, EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM } from "../netlink/errno.ts";
 import { errnoOf, NetlinkError } from "../netlink/netlink-socket.ts";
 import { AttachmentRecord } from "./attachment-record.ts";
@@ -9,7 +9,8 @@ import type { JsonObject } from "./config-object.ts";
 import { reportOperation } from "./operation-report.ts";
 import { type Command, type Envelope, type Request, readEnvelope, readRequest, stdinFault } from "./request.ts";
 import { encodeResult, type Result } from "./result.ts";
-import { type CniVersion, CURRENT_VERSION, SUPPORTED_VERSIONS } from "./version.ts";
+import { answer } from "./start.ts";
+import { type CniVersion, CURRENT_VERSION } from "./version.ts";
 
 export interface Call {
   readonly host: Host;
@@ -36,18 +37,9 @@ const STDIN_LIMIT_BYTES = 1 << 20;
 /** Errors that go away by themselves. */
 const TRANSIENT = [EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM];
 
-export function runPlugin(host: Host, plugin: Plugin, productVersion: string): void {
+export function runPlugin(host: Host, plugin: Plugin): void {
   const env = (name: string) => host.env(name) ?? "";
   const command = env("CNI_COMMAND");
-  if (command === "") {
-    host.write(STDERR, `${aboutText(plugin.name, productVersion)}\n`);
-    host.exit(0);
-    return;
-  }
-  if (command === "VERSION") {
-    answer(host, 0, JSON.stringify({ cniVersion: CURRENT_VERSION, supportedVersions: SUPPORTED_VERSIONS }));
-    return;
-  }
   let version: string = CURRENT_VERSION;
   let request: Request | undefined;
   const warn = (text: string) => host.write(STDERR, `${plugin.name}: warning: ${text}\n`);
@@ -76,11 +68,6 @@ function encodeAnswer(version: CniVersion, result: Result | PassedOn): string {
     : encodeResult(version, result);
 }
 
-function answer(host: Host, code: number, document: string): void {
-  if (document !== "") host.write(STDOUT, `${document}\n`);
-  host.exit(code);
-}
-
 function readEnvelopeFrom(host: Host, warn: (text: string) => void): Envelope {
   let stdin: string;
   try {
@@ -104,11 +91,6 @@ function asCniError(error: unknown): CniError {
     return new CniError(code, error instanceof NetlinkError ? message : `${message} (${describeErrno(errno)})`);
   }
   return new CniError(INTERNAL, `the plugin failed: ${message}`, error instanceof Error ? (error.stack ?? "") : "");
-}
-
-/** What a person sees who starts the executable by hand. */
-export function aboutText(name: string, productVersion: string): string {
-  return `CNI ${name} plugin ${productVersion} (cluster-network-addons)\nCNI protocol versions supported: ${SUPPORTED_VERSIONS.join(", ")}`;
 }
 
 export function unsupportedCommand(command: Command, why: string): CniError {

@@ -7,9 +7,10 @@
 
 import type { Host } from "../host/host.ts";
 import { runPlugin } from "../protocol/plugin.ts";
+import { startPlugin } from "../protocol/start.ts";
 import { tuning } from "./tuning.ts";
 
 declare const host: Host;
 declare const PRODUCT_VERSION: string;
 
-runPlugin(host, tuning, PRODUCT_VERSION);
+startPlugin(host, "tuning", PRODUCT_VERSION, () => runPlugin(host, tuning));

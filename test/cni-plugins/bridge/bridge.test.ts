@@ -28,7 +28,7 @@ function call(command: string, config: object, env: Record<string, string> = {},
   const stdin = JSON.stringify({ cniVersion: "1.0.0", name: network, type: "bridge", bridge: "br1", ...config });
   const host = new MemoryHost(kernel, { ...base, ...env }, stdin);
   host.onPoll = onPoll;
-  runPlugin(host, bridge, "0.0.0");
+  runPlugin(host, bridge);
   return host;
 }
 

@@ -27,7 +27,7 @@ function call(command: string, config: object, files: Record<string, string> = {
   const stdin = { cniVersion: "1.0.0", name: "net", type: "tuning", prevResult: PREVIOUS, ...config };
   const host = new MemoryHost(kernel, env, JSON.stringify(stdin));
   Object.assign(host.files, files);
-  runPlugin(host, tuning, "0.0.0");
+  runPlugin(host, tuning);
   return host;
 }
 
