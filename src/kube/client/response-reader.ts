@@ -6,18 +6,20 @@ import type { ResponseBody, TransportResponse } from "./transport.ts";
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /**
- * A busy watch is read so often and not more: each turn costs as much as decoding several events. What comes after a
- * while of silence is given at once.
+ * A busy watch is given rests, because each turn costs as much as decoding several events: long enough for about one full
+ * read of the socket to gather, and never longer than this. What comes after a while of silence is given at once.
  */
 const REST_MS = 20;
 const BUSY_MS = 40;
+/** What a TLS socket reads at once. */
+const READ_BYTES = 16 * 1024;
+/** After most of that there may be more: the rest is one turn of the loop. */
+const FULL_READ_BYTES = 12 * 1024;
 /**
  * The socket stops reading as soon as it holds anything that nobody takes: while we rest events pile up in the kernel, at
  * no cost, and then come together.
  */
 export const SOCKET_BUFFER_BYTES = 1;
-/** Half of what comes from the kernel at once. After so much there may be more: the rest is one turn of the loop. */
-const FLOOD_BYTES = 32 * 1024;
 
 /**
  * Turns undici's callbacks into a promise of the headers and an async iterable of the body. A dispatch handler rather
@@ -37,6 +39,9 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   #pieceBytes = 1;
   #bursts = false;
   #givenAtMs = Number.NEGATIVE_INFINITY;
+  /** When the last rest of some length began, and how much was given since. */
+  #restedAtMs = Number.NEGATIVE_INFINITY;
+  #givenBytes = 0;
   #rest: NodeJS.Timeout | NodeJS.Immediate | undefined;
   #ended = false;
   #error: { readonly error: unknown } | undefined;
@@ -147,12 +152,21 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
       return;
     }
     const now = performance.now();
-    if (now - this.#givenAtMs < BUSY_MS) {
-      this.#controller?.pause();
-      const flood = givenBytes > FLOOD_BYTES;
-      this.#rest = flood ? setImmediate(() => this.#restOneTurn()) : setTimeout(() => this.#endRest(), REST_MS);
-    }
+    const busy = now - this.#givenAtMs < BUSY_MS;
     this.#givenAtMs = now;
+    this.#givenBytes += givenBytes;
+    if (!busy) {
+      return;
+    }
+    this.#controller?.pause();
+    if (givenBytes > FULL_READ_BYTES) {
+      this.#rest = setImmediate(() => this.#restOneTurn());
+      return;
+    }
+    const gatherMs = (READ_BYTES * (now - this.#restedAtMs)) / this.#givenBytes;
+    this.#rest = setTimeout(() => this.#endRest(), Math.min(REST_MS, gatherMs));
+    this.#restedAtMs = now;
+    this.#givenBytes = 0;
   }
 
   /** The loop reads from sockets between two immediates. */
