@@ -21,6 +21,9 @@ export type ClaimOrigin = (typeof CLAIM_ORIGINS)[number];
 export const OWNER_KINDS = ["VirtualMachine", "VirtualMachineInstance", "Pod"] as const;
 export type OwnerKind = (typeof OWNER_KINDS)[number];
 
+/** Owners that a claim can list: bounds its size where many objects are let share one address. */
+export const MAX_CLAIM_OWNERS = 64;
+
 const ownerSchema = z
   .object({
     kind: z.enum(OWNER_KINDS).describe("Kind of the object: VirtualMachine, VirtualMachineInstance or Pod."),
@@ -67,7 +70,10 @@ export const macClaimStatusSchema = z
       .enum(CLAIM_PHASES)
       .describe("Pending until an owner is seen, Bound while one lists the address, Quarantined after that."),
     owner: z.string().exactOptional().describe("The owners in one line, as kind/namespace/name."),
-    owners: z.array(ownerSchema).max(64).describe("Objects that have the address: one, unless the policy allows more."),
+    owners: z
+      .array(ownerSchema)
+      .max(MAX_CLAIM_OWNERS)
+      .describe("Objects that have the address: one, unless the policy allows more."),
     deadline: z.iso
       .datetime()
       .exactOptional()

@@ -180,7 +180,11 @@ export class Caches {
   };
 
   #isManaged(kind: OwnerKind, object: KubeObject): boolean {
-    return isManaged(kind, object, this.labelsOf(object.metadata.namespace ?? ""), this.#excludedNamespaces);
+    const { namespace = "", ownerReferences } = object.metadata;
+    const owner = ownerReferences?.find((reference) => reference.kind === "VirtualMachine");
+    const machine = owner && this.machines.get(`${namespace}/${owner.name}`);
+    const own = machine?.metadata.uid === owner?.uid ? machine : undefined;
+    return isManaged(kind, object, this.labelsOf(namespace), this.#excludedNamespaces, own);
   }
 
   #feedIndex(): void {

@@ -44,7 +44,9 @@ function mustBeKnown({ etcd, tenancy }: World, mac: string, id: string): boolean
   const [kind = "", key = ""] = id.split(" ");
   const object = etcd.get(RESOURCE_OF[kind as HolderKind].plural, key);
   if (object === undefined || (kind === "Pod" && object.metadata.ownerReferences !== undefined)) return false;
-  return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !isOptedOut(object);
+  const vm = kind === "VirtualMachineInstance" ? etcd.get(KINDS.virtualMachines.plural, key) : undefined;
+  const isOut = isOptedOut(object) || (vm !== undefined && isOptedOut(vm));
+  return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !isOut;
 }
 
 function wrongStatus({ tenancy }: World, claims: readonly MACClaim[]): string | undefined {

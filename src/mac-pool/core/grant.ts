@@ -4,13 +4,14 @@ import {
   distinctOwners,
   isNamesake,
   type MACClaim,
+  MAX_CLAIM_OWNERS,
   type MacClaimStatus,
 } from "../../api/mac-claim.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import { statusOf, withStatus } from "./claim.ts";
 import { MAX_CREATIONS_OF_ONE_NAME, PENDING_MS } from "./limits.ts";
 import { type Holder, ownerOf, sameParty } from "./party.ts";
-import { conflict, type MacField, type Refusal, sharedWarning } from "./refusals.ts";
+import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
 
 /** A request for one address, as admission makes it. */
 export interface GrantRequest {
@@ -62,6 +63,9 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
     return { ok: false, refusal: conflict(mac, holder.interface, others, request.field) };
   }
   const owners = withOwner(status.owners, owner, holder);
+  if (owners.length > MAX_CLAIM_OWNERS) {
+    return { ok: false, refusal: sharedTooOften(mac, holder.interface, request.field) };
+  }
   const granted = withStatus(claim, { ...pendingStatus(owners, nowMs, status.until), phase: status.phase });
   if (others.length === 0 || request.receiver) return { ok: true, claim: granted };
   const warning = sharedWarning(mac, holder.interface, others, request.policy === "DenyRunning");

@@ -1,5 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import { isWaiting, newClaim, statusOf, withStatus } from "./claim.ts";
 import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
 import { mayBe, ownerOf, type Party, type Sighting, sameParty } from "./party.ts";
@@ -40,7 +40,10 @@ const NONE: LifecycleStep = { action: "none" };
 export function nextStep(input: LifecycleInput): LifecycleStep {
   const { claim, evidence, mac, nowMs } = input;
   const since = new Date(nowMs).toISOString();
-  const adoptable = evidence.holders.filter((holder) => holder.adoptable).map((holder) => ownerOf(holder, since));
+  const adoptable = evidence.holders
+    .filter((holder) => holder.adoptable)
+    .map((holder) => ownerOf(holder, since))
+    .slice(0, MAX_CLAIM_OWNERS);
   if (claim === undefined) {
     if (input.adoptAs === undefined || adoptable.length === 0) return NONE;
     return { action: "create", claim: newClaim(mac, input.adoptAs, { phase: "Bound", owners: adoptable }) };
@@ -118,7 +121,9 @@ function settle(owners: readonly ClaimOwner[], evidence: Evidence, pending: bool
   });
   const added = unmatched
     .filter((holder) => holder.adoptable && !kept.some((owner) => isKnownAs(owner, holder)))
-    .map((holder) => ownerOf(holder, since));
+    .map((holder) => ownerOf(holder, since))
+    // Who has no room comes in when another leaves: until then the others keep the claim.
+    .slice(0, MAX_CLAIM_OWNERS - kept.length);
   return { owners: [...kept, ...added], waiting, seen: seen || added.length > 0 };
 }
 

@@ -1,5 +1,5 @@
 import { formatMac, type Mac } from "../../api/mac.ts";
-import type { ClaimOwner } from "../../api/mac-claim.ts";
+import { type ClaimOwner, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import {
   MAX_INTERFACES,
   type MAX_PENDING_PER_NAMESPACE,
@@ -15,6 +15,7 @@ import { describeParty, type Party } from "./party.ts";
 
 export type RefusalCode =
   | "MACPOOL_CONFLICT"
+  | "MACPOOL_SHARED_TOO_OFTEN"
   | "MACPOOL_RUNNING"
   | "MACPOOL_DUPLICATE"
   | "MACPOOL_INVALID_MAC"
@@ -46,6 +47,17 @@ export function conflict(mac: Mac, interfaceName: string, owners: readonly Claim
     message:
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${named}. ` +
       `Leave ${field} out to get a free one, or ${other} first.`,
+  };
+}
+
+/** The policy would allow it, but a claim has no room for one more owner. */
+export function sharedTooOften(mac: Mac, interfaceName: string, field: MacField): Refusal {
+  return {
+    code: "MACPOOL_SHARED_TOO_OFTEN",
+    message:
+      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is shared by ${MAX_CLAIM_OWNERS} objects, the most ` +
+      `that can be told apart, those that are being created included. Leave ${field} out to get a free one, or delete ` +
+      "some of the objects that have it.",
   };
 }
 

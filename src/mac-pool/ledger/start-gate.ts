@@ -1,5 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import { isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { statusOf, withStatus } from "../core/claim.ts";
@@ -84,7 +84,7 @@ function isComing({ kind, uid }: ClaimOwner): boolean {
 /** Whoever starts is known by name; where the claim knows it by a prefix only, it becomes an owner beside that. */
 function noted(claim: MACClaim, party: Holder, nowMs: number): MACClaim {
   const status = statusOf(claim);
-  const isKnown = status.owners.some((owner) => sameParty(owner, party));
+  const isKnown = status.owners.some((owner) => sameParty(owner, party)) || status.owners.length >= MAX_CLAIM_OWNERS;
   const owners = isKnown ? status.owners : [...status.owners, ownerOf(party, new Date(nowMs).toISOString())];
   const starting = new Date(nowMs + STARTING_MS).toISOString();
   const marked = owners.map((owner) => (sameParty(owner, party) ? { ...owner, starting } : owner));

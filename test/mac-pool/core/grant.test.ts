@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
-import type { ClaimOwner, MACClaim, MacClaimStatus } from "../../../src/api/mac-claim.ts";
+import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../../src/api/mac-claim.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { decideGrant, type GrantRequest } from "../../../src/mac-pool/core/grant.ts";
 
@@ -145,6 +145,23 @@ describe("a request for an address that has a claim", () => {
       owners: [{ name: "web" }, { name: "twin" }],
       warning: expect.stringContaining("also in use by"),
     });
+  });
+
+  it("is refused where as many share the address as a claim can list, but not to one of them", () => {
+    const others = Array.from({ length: MAX_CLAIM_OWNERS }, (_, index) =>
+      owner({ name: `vm-${index}`, uid: `u${index}` }),
+    );
+    const refused = decide(bound(...others), ask({ name: "one-more", interface: "nic" }, { policy: "Warn" }));
+    expect(refused).toEqual({
+      code: "MACPOOL_SHARED_TOO_OFTEN",
+      refused:
+        'MAC 02:00:00:00:00:01 of interface "nic" is shared by 64 objects, the most that can be told apart, those that ' +
+        "are being created included. Leave macAddress out to get a free one, or delete some of the objects that have it.",
+    });
+    expect(decide(bound(...others), ask({ name: "vm-7", uid: "u7" }))).toHaveProperty(
+      "owners.length",
+      MAX_CLAIM_OWNERS,
+    );
   });
 
   it("is granted to a VM, for as long as it does not run, where the policy is DenyRunning", () => {

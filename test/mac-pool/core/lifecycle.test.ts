@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
-import type { ClaimOwner, MACClaim, MacClaimStatus } from "../../../src/api/mac-claim.ts";
+import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../../src/api/mac-claim.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { type Evidence, isSettled, type LifecycleInput, nextStep } from "../../../src/mac-pool/core/lifecycle.ts";
 import { MAX_CREATIONS_OF_ONE_NAME } from "../../../src/mac-pool/core/limits.ts";
@@ -218,6 +218,18 @@ describe("a bound claim", () => {
   it("gets every object that lists the address as an owner, admitted or not", () => {
     const next = step(bound(owner({ uid: "u1" })), seen(sighting(), sighting({ name: "rogue", uid: "u3" })));
     expect(next).toMatchObject({ phase: "Bound", owners: [{ name: "web" }, { name: "rogue" }] });
+  });
+
+  it("lists no more owners than it can, and one more when there is room again", () => {
+    const named = (index: number) => ({ name: `vm-${index}`, uid: `u${index}` });
+    const holders = Array.from({ length: MAX_CLAIM_OWNERS + 1 }, (_, index) => sighting(named(index)));
+    const all = bound(
+      ...holders.slice(0, -1).map(({ name, uid }) => owner({ ...(name && { name }), ...(uid && { uid }) })),
+    );
+    expect(step(all, seen(...holders))).toEqual({ action: "none" });
+    expect(step(all, seen(...holders.slice(1)))).toMatchObject({ owners: { length: MAX_CLAIM_OWNERS } });
+    const adoptAs = { pool: "default", origin: "observed" } as const;
+    expect(step(undefined, seen(...holders), { adoptAs })).toMatchObject({ owners: { length: MAX_CLAIM_OWNERS } });
   });
 
   it("is held by a launcher pod whose VMI is gone, for whoever had that name", () => {

@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { POD_WEBHOOK, VM_WEBHOOK } from "../../../src/api/names.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { isManaged } from "../../../src/mac-pool/objects/management.ts";
+
+const object = (labels: Record<string, string> = {}, namespace = "default"): KubeObject => ({
+  metadata: { name: "web", namespace, labels },
+});
+
+describe("whether the pool manages an object", () => {
+  it("is decided by its namespace: VMs unless opted out, pods where opted in", () => {
+    expect(isManaged("VirtualMachine", object(), {}, [])).toBe(true);
+    expect(isManaged("VirtualMachine", object(), { [VM_WEBHOOK]: "ignore" }, [])).toBe(false);
+    expect(isManaged("Pod", object(), {}, [])).toBe(false);
+    expect(isManaged("Pod", object(), { [POD_WEBHOOK]: "allocate" }, [])).toBe(true);
+    expect(isManaged("VirtualMachine", object({}, "own"), {}, ["own"])).toBe(false);
+    expect(isManaged("VirtualMachine", object(), { "openshift.io/run-level": "1" }, [])).toBe(false);
+  });
+
+  it("is decided by the object itself where it has opted out", () => {
+    expect(isManaged("VirtualMachine", object({ [VM_WEBHOOK]: "ignore" }), {}, [])).toBe(false);
+    expect(isManaged("Pod", object({ [POD_WEBHOOK]: "ignore" }), { [POD_WEBHOOK]: "allocate" }, [])).toBe(false);
+  });
+
+  it("is, for the instance of a VM, decided by the VM too, whose labels it does not have", () => {
+    const vm = object({ [VM_WEBHOOK]: "ignore" });
+    expect(isManaged("VirtualMachineInstance", object(), {}, [], vm)).toBe(false);
+    expect(isManaged("VirtualMachineInstance", object(), {}, [], object())).toBe(true);
+  });
+});
