@@ -1,6 +1,6 @@
 /**
- * Nine things that the informer of client-node 2 does, each of which made a controller wrong. Each test fails with an
- * informer that does the same.
+ * Nine things that informers of client-node do or did, each of which made a controller wrong. Each test fails with an
+ * informer that does the same; `client-node-faults.test.ts` shows what the present one does.
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
@@ -101,9 +101,9 @@ test("5. bookmarks are asked for and used, so that a quiet kind need not be list
   expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("9000");
 });
 
-test("6. an error inside the stream is an error: 410 lists again, though the connection ends in order", async () => {
+test("6. an error inside the stream is an error: 410 lists again, though the connection stays open", async () => {
   informer.start(stop.signal);
-  (await listed([configMap("a", "5")], "10")).event("ERROR", statusObject(410, "Expired")).end();
+  (await listed([configMap("a", "5")], "10")).event("ERROR", statusObject(410, "Expired"));
   await listed([configMap("b", "20")], "30");
   await told("add default/b@20");
   expect(story.lines).toContain("missed-delete default/a@5");
