@@ -3,6 +3,7 @@
  * `kube.bench.ts` with `--expose-gc`, it is told by messages what to do and answers each.
  */
 
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { KubernetesListObject, KubernetesObject } from "@kubernetes/client-node";
 import type { ReflectorRules } from "../../src/kube/informer/reflector.ts";
 
@@ -23,6 +24,8 @@ export interface Synced {
   /** Before the informer was started, libraries loaded. */
   readonly heapBeforeMb: number;
   readonly peakRssMb: number;
+  /** The longest time for which nothing else could run. */
+  readonly longestTurnMs: number;
 }
 
 export interface Counts {
@@ -107,12 +110,18 @@ async function sync(start: SubjectStart): Promise<[Synced, Subject]> {
   const subject =
     start.side === "peer" ? await peer(start.kubeconfig, start.claims) : await ours(start, RULES[start.side]);
   const heapBeforeMb = await heapMb();
+  const turns = monitorEventLoopDelay({ resolution: 1 });
+  turns.enable();
   const [startedMs, startedCpuMs] = [performance.now(), cpuMs()];
   await subject.start();
   const ms = performance.now() - startedMs;
+  // The last turn is counted when the next one begins.
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  turns.disable();
   const usedCpuMs = cpuMs() - startedCpuMs;
   const peakRssMb = process.resourceUsage().maxRSS / 1e3;
-  return [{ ms, cpuMs: usedCpuMs, heapMb: await heapMb(), heapBeforeMb, peakRssMb }, subject];
+  const longestTurnMs = turns.max / 1e6;
+  return [{ ms, cpuMs: usedCpuMs, heapMb: await heapMb(), heapBeforeMb, peakRssMb, longestTurnMs }, subject];
 }
 
 let subject: Subject | undefined;

@@ -109,6 +109,8 @@ async function measureSync(setup: Setup): Promise<BenchRow[]> {
     compare("  the same by pages", "ms", "ms", null, "ours-pages"),
     compare("  the same by WatchList", "ms", "ms", null, "ours-stream"),
     compare("  CPU time of it", "ms", "cpuMs", null),
+    compare("  longest turn of the event loop", "ms", "longestTurnMs", null),
+    compare("  the same by WatchList", "ms", "longestTurnMs", null, "ours-stream"),
     compare("  heap after GC", "MB", "heapMb", 0.7),
     compare("  heap before the first request", "MB", "heapBeforeMb", null),
     compare("  largest resident set", "MB", "peakRssMb", null),
