@@ -14,6 +14,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { BuiltPlugins } from "./built-plugins.ts";
 import { PLUGINS, writeBundles } from "./bundle.ts";
+import { answerCacheQueries } from "./cache-queries.ts";
 import { replaceFile } from "./replace-file.ts";
 
 export type Arch = "amd64" | "arm64";
@@ -54,9 +55,22 @@ export async function buildPlugins(options: BuildOptions = {}): Promise<string> 
   requireTools(arch, env);
   log(`building the CNI plugins for ${arch} (about a minute the first time)`);
   await cargoBuild(arch, env);
-  await install(path.join(HOST, "target", TARGETS[arch], "release"), directory, inputs);
+  const release = path.join(HOST, "target", TARGETS[arch], "release");
+  const finished = path.join(release, "finished");
+  await mkdir(finished, { recursive: true });
+  for (const plugin of PLUGINS) await finish(arch, path.join(release, plugin), path.join(finished, plugin), env);
+  await install(finished, directory, inputs);
   await built.keep(arch, inputs, directory);
   return directory;
+}
+
+/** What is done to an executable after it was linked. Its symbols go last: they say where what is changed is. */
+async function finish(arch: Arch, linked: string, finished: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const executable = await readFile(linked);
+  if (arch === "amd64") answerCacheQueries(executable);
+  await writeFile(finished, executable, { mode: 0o755 });
+  const { code, output } = await run(binutils("strip", arch), [finished], env);
+  if (code !== 0) throw new BuildError(`strip could not take the symbols out of ${finished}:\n${output.trimEnd()}`);
 }
 
 /** The stamp comes last: without it the executables are not believed to be these inputs'. */
@@ -103,6 +117,7 @@ function requireTools(arch: Arch, env: NodeJS.ProcessEnv): void {
   const needed = [
     { tool: "cargo", install: "Rust 1.87 or later (https://rustup.rs)" },
     { tool: "cc", install: "a C compiler (gcc)" },
+    { tool: binutils("strip", arch), install: "binutils" },
     ...(isCross(arch) ? [{ tool: crossTool("gcc"), install: "gcc-aarch64-linux-gnu" }] : []),
   ];
   for (const { tool, install } of needed) {
@@ -119,6 +134,10 @@ function requireTools(arch: Arch, env: NodeJS.ProcessEnv): void {
 
 function isCross(arch: Arch): boolean {
   return arch !== machineArch();
+}
+
+function binutils(name: string, arch: Arch): string {
+  return isCross(arch) ? crossTool(name) : name;
 }
 
 function crossTool(name: string): string {
