@@ -1,16 +1,28 @@
 import { Pool } from "undici";
-import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
+import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
-import { installWidgets } from "../support/real-api-server.ts";
+import { adminClient, installWidgets } from "../support/real-api-server.ts";
 import type { Backend, BackendAnswer, BackendRequest } from "./backend.ts";
 
-/** A real API server and etcd; requests are handed on with an administrator's rights. */
+/** A borrowed API server and etcd with widgets in it. */
 export async function startRealBackend(): Promise<Backend> {
   const controlPlane = await borrowControlPlane();
-  const credentials = await credentialsFromKubeconfig(controlPlane.kubeconfig);
-  await using client = new KubeClient({ credentials });
+  await using client = await adminClient(controlPlane);
   await installWidgets(client);
+  const backend = await realBackend(controlPlane);
+  return {
+    handle: backend.handle,
+    [Symbol.asyncDispose]: async () => {
+      await backend[Symbol.asyncDispose]();
+      await controlPlane[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Requests are handed on with an administrator's rights. */
+export async function realBackend(controlPlane: ControlPlaneAccess): Promise<Backend> {
+  const credentials = await credentialsFromKubeconfig(controlPlane.kubeconfig);
   const { tls } = await credentials.current();
   const pool = new Pool(credentials.server, { connect: { ...tls }, bodyTimeout: 0 });
   return {
@@ -32,7 +44,6 @@ export async function startRealBackend(): Promise<Backend> {
     },
     [Symbol.asyncDispose]: async () => {
       await pool.destroy();
-      await controlPlane[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ApiError, ConnectionError } from "../../../src/kube/client/api-error.ts";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
-import type { KubeClient } from "../../../src/kube/client/client.ts";
+import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
+import { type Fault, Front } from "../conformance/front.ts";
+import { realBackend } from "../conformance/real-backend.ts";
 import { eventually } from "../support/eventually.ts";
 import { adminClient } from "../support/real-api-server.ts";
 import { describeObject, Story } from "../support/story.ts";
@@ -13,6 +15,8 @@ const { configMaps } = RESOURCES;
 const namespace = "default";
 /** 20 for a whole proof; each costs some seconds of starting the API server. */
 const KILLS = Number(process.env.KUBE_KILLS ?? 3);
+/** More than the connection's own buffers hold. */
+const UNREAD_BYTES = 10_000_000;
 const SELECTION = { namespace, labelSelector: "suite=kills" };
 
 let controlPlane: ControlPlane;
@@ -35,9 +39,9 @@ beforeEach(() => {
 
 afterEach(() => stop.abort());
 
-function follow(watchList: boolean) {
+function follow(watchList: boolean, through = client) {
   const rules = { watchList, backoff: { baseMs: 50, maxMs: 500 } };
-  const informer = new Informer({ client, resource: configMaps, ...SELECTION, rules });
+  const informer = new Informer({ client: through, resource: configMaps, ...SELECTION, rules });
   const story = new Story<ConfigMap>();
   informer.on(story);
   informer.start(stop.signal);
@@ -106,29 +110,54 @@ describe("a real API server", () => {
     console.log(`${KILLS} kills: ${done} writes done, ${refused} refused, ${unknown} unanswered; told ${told} changes`);
   }, 600_000);
 
-  test("compacted under a watcher that was away: it lists again and nobody is told nonsense", async () => {
-    const { informer, story } = follow(false);
-    await informer.whenSynced();
+  test("compacted under watchers that were away or slow: they list again and nobody is told nonsense", async () => {
+    const away = follow(false);
+    await away.informer.whenSynced();
     const ref = { namespace, name: "compacted" };
     await client.create(configMaps, { metadata: { ...ref, labels: { suite: "kills" } }, data: {} });
-    await eventually("the object is seen", () => informer.get("default/compacted"));
+    await eventually("the object is seen", () => away.informer.get("default/compacted"));
+    await using backend = await realBackend(controlPlane);
+    await using front = await Front.start(backend);
+    await using narrow = new KubeClient({ credentials: front.credentials });
+    const read = Promise.withResolvers<void>();
+    front.once(["watch"], unreadUntil(read.promise));
+    const slow = follow(false, narrow);
+    await eventually("the slow watcher watches", () => front.count("watch") === 1);
     // While the API server is down the informer keeps its old version; compaction makes that version unusable.
-    const slow = await stalledWatch();
+    const old = await oldWatch();
     for (let round = 0; round < 200; round++) {
-      await client.patch(configMaps, ref, { type: "merge", body: { data: { round: String(round) } } });
+      const data = { round: String(round), text: "x".repeat(UNREAD_BYTES / 200) };
+      await client.patch(configMaps, ref, { type: "merge", body: { data } });
     }
     await compact();
     await controlPlane.killApiServer();
     await controlPlane.restartApiServer();
     await client.delete(configMaps, ref);
-    await eventually("the deletion is known", () => informer.get("default/compacted") === undefined, 60_000);
-    expect(story.contradictions).toEqual([]);
-    expect((await slow()).some((line) => line.includes("410"))).toBe(true);
+    const seen = slow.informer.get("default/compacted");
+    expect([seen?.metadata.name, seen?.data?.round]).toEqual(["compacted", undefined]);
+    read.resolve();
+    for (const { informer, story } of [away, slow]) {
+      await eventually("the deletion is known", () => informer.get("default/compacted") === undefined, 60_000);
+      expect(story.contradictions).toEqual([]);
+    }
+    expect(slow.story.lines.at(-1)).toContain("missed-delete default/compacted");
+    expect(front.count("read")).toBeGreaterThan(1);
+    expect((await old()).some((line) => line.includes("410"))).toBe(true);
   }, 120_000);
 });
 
-/** A watch from now on that is opened again later from the same version; gives what it then says. */
-async function stalledWatch(): Promise<() => Promise<string[]>> {
+/** Nothing of the watch is read before the promise is fulfilled: what it says stays with the API server. */
+const unreadUntil =
+  (read: Promise<void>): Fault =>
+  async ({ response, forward }) => {
+    const { status, headers, body } = await forward();
+    response.writeHead(status, headers).flushHeaders();
+    await read;
+    for await (const chunk of body) response.write(chunk);
+  };
+
+/** A watch from the present version that is opened later; gives what it then says. */
+async function oldWatch(): Promise<() => Promise<string[]>> {
   const { resourceVersion } = await client.list(configMaps, SELECTION);
   return async () => {
     const lines: string[] = [];
