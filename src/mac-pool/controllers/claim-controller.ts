@@ -6,7 +6,7 @@
  */
 
 import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
-import type { MACClaim } from "../../api/mac-claim.ts";
+import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import { DEFAULT_QUARANTINE_SECONDS } from "../../api/mac-pool.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -23,6 +23,7 @@ import type { ClaimStore } from "../ledger/claim-store.ts";
 import { distinctHolders, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { FirstSeen } from "./first-seen.ts";
 import { onManagementChange, whileFollowing } from "./following.ts";
+import { WaitingOwners } from "./waiting-owners.ts";
 
 const CONCURRENCY = 8;
 /** Every claim is looked at again this often, whatever events were missed. */
@@ -48,13 +49,13 @@ export interface ClaimControllerOptions {
 export class ClaimController {
   readonly #options: ClaimControllerOptions;
   readonly #controller: Controller;
-  readonly #deadlines: FirstSeen;
+  readonly #waiting: WaitingOwners;
   readonly #rests: FirstSeen;
 
   constructor(options: ClaimControllerOptions) {
     this.#options = options;
     const { clock, log, random } = options;
-    this.#deadlines = new FirstSeen(clock);
+    this.#waiting = new WaitingOwners(clock);
     this.#rests = new FirstSeen(clock);
     this.#controller = new Controller({
       name: "claims",
@@ -147,8 +148,10 @@ export class ClaimController {
     if (mac === undefined) return {};
     const claim = caches.claims.get(key);
     const sightings = caches.sightings(mac);
-    const remainingMs = this.#remainingMs(key, claim, mac);
-    if (remainingMs !== 0 && isSettled(claim, distinctHolders(sightings))) return { requeueAfterMs: remainingMs };
+    const { overdue, nextMs } = this.#waits(key, claim);
+    const restMs = this.#restMs(key, claim, mac);
+    const remainingMs = restMs ?? nextMs;
+    if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), overdue)) return { requeueAfterMs: remainingMs };
     const adoptAs = this.#adoptAs(mac, sightings);
     if (claim === undefined && adoptAs === undefined) return {};
 
@@ -157,8 +160,8 @@ export class ClaimController {
       mac,
       claim,
       evidence: parties.length === 0 ? NOTHING_FOUND : await evidence(mac, parties, signal),
-      deadlineOver: remainingMs === 0,
-      restOver: remainingMs === 0,
+      overdue,
+      restOver: restMs === 0,
       nowMs: clock.now(),
       quarantineMs: this.#quarantineMs(claim, mac),
       adoptAs,
@@ -189,17 +192,25 @@ export class ClaimController {
     onStep(step, before);
   }
 
-  /**
-   * How long the claim waits for an owner to show up, or rests: undefined when it does neither, 0 when that is over.
-   * A deadline counts from when this process first saw it; a rest ends by the clock that is earlier.
-   */
-  #remainingMs(key: string, claim: MACClaim | undefined, mac: Mac): number | undefined {
+  /** Who of a claim that waits was waited for long enough, and when the next will have been. */
+  #waits(
+    key: string,
+    claim: MACClaim | undefined,
+  ): { readonly overdue: ReadonlySet<ClaimOwner>; readonly nextMs: number | undefined } {
     const status = claim === undefined ? undefined : statusOf(claim);
-    if (status !== undefined && isWaiting(status)) {
-      this.#rests.forget(key);
-      return Math.max(0, PENDING_MS - this.#deadlines.elapsedMs(key, status.deadline ?? ""));
+    if (status === undefined || !isWaiting(status)) {
+      this.#waiting.forget(key);
+      return { overdue: new Set(), nextMs: undefined };
     }
-    this.#deadlines.forget(key);
+    const elapsed = this.#waiting.elapsedMs(key, status.owners);
+    const overdue = status.owners.filter((_, position) => (elapsed[position] ?? 0) >= PENDING_MS);
+    const left = elapsed.map((ms) => PENDING_MS - ms).filter((ms) => ms > 0);
+    return { overdue: new Set(overdue), nextMs: left.length === 0 ? undefined : Math.min(...left) };
+  }
+
+  /** How long the claim rests, by the clock that is earlier: undefined when it does not, 0 when that is over. */
+  #restMs(key: string, claim: MACClaim | undefined, mac: Mac): number | undefined {
+    const status = claim === undefined ? undefined : statusOf(claim);
     if (claim === undefined || status?.phase !== "Quarantined") {
       this.#rests.forget(key);
       return undefined;

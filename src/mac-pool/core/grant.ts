@@ -52,7 +52,7 @@ export function pendingStatus(owners: readonly ClaimOwner[], nowMs: number, unti
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
   const { holder, mac } = request;
   const status = statusOf(claim);
-  const owner = ownerOf(holder, new Date(nowMs).toISOString());
+  const owner = ownerOf(holder, sinceFor(status.owners, nowMs));
   if (status.phase === "Quarantined" || status.owners.length === 0) {
     return { ok: true, claim: withStatus(claim, pendingStatus([owner], nowMs, status.until), "explicit") };
   }
@@ -77,7 +77,18 @@ function withOwner(owners: readonly ClaimOwner[], owner: ClaimOwner, holder: Hol
   const twin = owners.findLastIndex(isTwin);
   const mayBeAnother = holder.uid === undefined && owners.filter(isTwin).length < MAX_CREATIONS_OF_ONE_NAME;
   if (twin < 0 || mayBeAnother) return [...owners, owner];
-  return owners.map((known, i) => (i === twin ? { ...known, ...owner, since: known.since } : known));
+  if (holder.uid !== undefined) return owners.map((known, i) => (i === twin ? { ...known, ...owner } : known));
+  // Those that are listed stand for one more: all of them are waited for as long as for the last.
+  return owners.map((known) => (isTwin(known) ? { ...known, ...owner } : known));
+}
+
+/**
+ * The time of an admission: later than that of any other owner, whatever the clock of its replica said. The wait for an
+ * owner is counted anew when this changes.
+ */
+function sinceFor(owners: readonly ClaimOwner[], nowMs: number): string {
+  const latestMs = Math.max(...owners.map(({ since }) => Date.parse(since) || 0));
+  return new Date(Math.max(nowMs, latestMs + 1)).toISOString();
 }
 
 /** Under DenyRunning a VM may exist beside the holder, as long as it does not run; whatever runs by existing may not. */

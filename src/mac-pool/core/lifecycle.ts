@@ -1,5 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
-import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
+import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
 import { isWaiting, newClaim, statusOf, withStatus } from "./claim.ts";
 import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
 import { mayBe, ownerOf, type Party, type Sighting, sameParty } from "./party.ts";
@@ -21,8 +21,8 @@ export interface LifecycleInput {
   readonly mac: Mac;
   readonly claim: MACClaim | undefined;
   readonly evidence: Evidence;
-  /** The pending deadline is over, counted by this process from when it first saw it. */
-  readonly deadlineOver: boolean;
+  /** Owners of the claim that were waited for long enough, counted by this process from when it first saw each. */
+  readonly overdue: ReadonlySet<ClaimOwner>;
   /** The quarantine is over. */
   readonly restOver: boolean;
   readonly nowMs: number;
@@ -53,8 +53,7 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
     if (adoptable.length > 0) return bound(claim, adoptable);
     return input.restOver ? { action: "delete", claim } : NONE;
   }
-  const pending = isWaiting(status) && !input.deadlineOver;
-  const { owners, waiting, seen } = settle(status.owners, evidence, pending, since);
+  const { owners, waiting, seen } = settle(status, evidence, input.overdue, since);
   if (waiting) {
     const phase = seen ? "Bound" : "Pending";
     if (phase === status.phase && sameOwners(owners, status.owners)) return NONE;
@@ -96,7 +95,9 @@ interface Settled {
  * The owners after matching them with the objects that list the address. Objects that nobody admitted are added: the
  * claim says who has the address, not who should.
  */
-function settle(owners: readonly ClaimOwner[], evidence: Evidence, pending: boolean, since: string): Settled {
+function settle(status: MacClaimStatus, evidence: Evidence, overdue: ReadonlySet<ClaimOwner>, since: string): Settled {
+  const { owners } = status;
+  const isPending = (owner: ClaimOwner): boolean => isWaiting(status) && !overdue.has(owner);
   const unmatched = [...evidence.holders];
   const found: (Sighting | undefined)[] = [];
   let waiting = false;
@@ -106,7 +107,7 @@ function settle(owners: readonly ClaimOwner[], evidence: Evidence, pending: bool
     const index =
       owner.uid !== undefined
         ? unmatched.findIndex((holder) => sameParty(owner, holder))
-        : firstNew(unmatched, owner, owners, pending);
+        : firstNew(unmatched, owner, owners, isPending(owner));
     if (index >= 0) [found[position]] = unmatched.splice(index, 1);
   }
   const kept = owners.flatMap((owner, position) => {
@@ -115,7 +116,7 @@ function settle(owners: readonly ClaimOwner[], evidence: Evidence, pending: bool
       seen = true;
       return [refreshed(owner, holder)];
     }
-    if (!pending || isGone(owner, evidence.existing)) return [];
+    if (!isPending(owner) || isGone(owner, evidence.existing)) return [];
     waiting = true;
     return [owner];
   });
@@ -192,11 +193,18 @@ function sameOwner(a: ClaimOwner, b: ClaimOwner | undefined): boolean {
 }
 
 /** Whether the cache already agrees with the claim, so that no live read is needed. */
-export function isSettled(claim: MACClaim | undefined, cached: readonly Sighting[]): boolean {
+export function isSettled(
+  claim: MACClaim | undefined,
+  cached: readonly Sighting[],
+  overdue: ReadonlySet<ClaimOwner>,
+): boolean {
   if (claim === undefined || statusOf(claim).phase === "Quarantined") return !cached.some((holder) => holder.adoptable);
   const status = statusOf(claim);
-  if (status.phase === "Pending") return !status.owners.some((owner) => cached.some((holder) => mayBe(owner, holder)));
-  const pending = isWaiting(status);
-  const { owners, waiting, seen } = settle(status.owners, { holders: cached, existing: status.owners }, pending, "");
-  return seen && waiting === pending && sameOwners(owners, status.owners);
+  if (status.phase === "Pending") {
+    const isQuiet = (owner: ClaimOwner): boolean =>
+      !overdue.has(owner) && !cached.some((holder) => mayBe(owner, holder));
+    return status.owners.length > 0 && status.owners.every(isQuiet);
+  }
+  const { owners, waiting, seen } = settle(status, { holders: cached, existing: status.owners }, overdue, "");
+  return seen && waiting === isWaiting(status) && sameOwners(owners, status.owners);
 }

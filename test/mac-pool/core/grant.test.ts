@@ -52,7 +52,7 @@ describe("a request for an address that has a claim", () => {
   it("is a write under the version that was read also where the same object has it already", () => {
     expect(decide(bound(owner()), ask({ uid: "u1" }))).toMatchObject({
       phase: "Bound",
-      owners: [{ uid: "u1", since: SINCE }],
+      owners: [{ uid: "u1", since: "2026-01-01T00:00:00.000Z" }],
       version: "7",
     });
   });
@@ -70,7 +70,16 @@ describe("a request for an address that has a claim", () => {
       owners: [{ name: "web", since: SINCE }, { name: "web" }],
       deadline: "2026-01-01T00:02:00.000Z",
     });
-    expect(decide(waiting(unseen, unseen, unseen, unseen), ask({}))).toHaveProperty("owners.length", 4);
+    const admitted = { ...unseen, since: "2026-01-01T00:00:00.000Z" };
+    expect(decide(waiting(unseen, unseen, unseen, unseen), ask({}))).toHaveProperty("owners", Array(4).fill(admitted));
+  });
+
+  it("is later than any other, whatever the clock of its replica says", () => {
+    const { uid: _, ...unseen } = owner();
+    const ahead = { ...unseen, since: "2026-01-01T00:00:59.000Z" };
+    expect(decide(claim({ phase: "Pending", owners: [ahead] }), ask({}))).toMatchObject({
+      owners: [{ since: "2026-01-01T00:00:59.000Z" }, { since: "2026-01-01T00:00:59.001Z" }],
+    });
   });
 
   it("is refused to who creates an object of an owner's name again while another has it, as to anybody", () => {

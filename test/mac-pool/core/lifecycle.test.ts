@@ -34,12 +34,17 @@ function claim(status: MacClaimStatus): MACClaim {
   return { ...made, metadata: { ...made.metadata, resourceVersion: "7" } };
 }
 
-function step(existing: MACClaim | undefined, evidence: Evidence, more: Partial<LifecycleInput> = {}) {
+interface Asked extends Partial<LifecycleInput> {
+  /** All owners of the claim have been waited for long enough. */
+  readonly deadlineOver?: boolean;
+}
+
+function step(existing: MACClaim | undefined, evidence: Evidence, { deadlineOver = false, ...more }: Asked = {}) {
   const input: LifecycleInput = {
     mac: MAC,
     claim: existing,
     evidence,
-    deadlineOver: false,
+    overdue: new Set(deadlineOver ? existing?.status?.owners : []),
     restOver: false,
     nowMs: NOW,
     quarantineMs: QUARANTINE_MS,
@@ -53,6 +58,8 @@ function step(existing: MACClaim | undefined, evidence: Evidence, more: Partial<
 
 const pending = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Pending", owners, deadline: SINCE });
 const bound = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners });
+const settled = (existing: MACClaim | undefined, cached: readonly Sighting[], overdue: readonly ClaimOwner[] = []) =>
+  isSettled(existing, cached, new Set(overdue));
 const seen = (...holders: Sighting[]): Evidence => ({ holders, existing: holders });
 
 describe("a pending claim", () => {
@@ -71,6 +78,24 @@ describe("a pending claim", () => {
 
   it("is deleted at its deadline when nobody lists the address and nobody ever had it", () => {
     expect(step(pending(owner()), NOTHING, { deadlineOver: true })).toMatchObject({ action: "delete" });
+  });
+
+  it("drops who was waited for long enough, however often others are admitted meanwhile", () => {
+    const [first, second] = [owner(), owner({ name: "db" })];
+    const both = pending(first, second);
+    expect(settled(both, [])).toBe(true);
+    expect(settled(both, [], [first])).toBe(false);
+    expect(step(both, NOTHING, { overdue: new Set([first]) })).toMatchObject({
+      action: "update",
+      phase: "Pending",
+      owners: [second],
+      deadline: SINCE,
+    });
+    expect(step(both, seen(sighting()), { overdue: new Set([first]) })).toMatchObject({
+      phase: "Bound",
+      owners: [{ uid: "u1" }, second],
+      deadline: SINCE,
+    });
   });
 
   it("goes on resting at its deadline when it was taken over from a rest that is not over", () => {
@@ -119,7 +144,7 @@ describe("a pending claim", () => {
     expect(both).not.toHaveProperty("owners.0.uid");
     const waiting = claim({ phase: "Bound", owners: [owner(), owner({ uid: "u1" })], deadline: SINCE });
     expect(step(waiting, seen(stranger))).toEqual({ action: "none" });
-    expect(isSettled(waiting, [stranger])).toBe(true);
+    expect(settled(waiting, [stranger])).toBe(true);
     expect(step(waiting, NOTHING)).toMatchObject({ phase: "Pending", owners: [{ name: "web" }], deadline: SINCE });
     expect(step(waiting, seen(stranger), { deadlineOver: true })).toMatchObject({ owners: [{ uid: "u1" }] });
   });
@@ -178,10 +203,10 @@ describe("a claim that has an owner and waits for another", () => {
 
   it("needs no live read while the cache shows the same, and one when it does not", () => {
     const both = waiting(owner({ uid: "u1" }), unseen);
-    expect(isSettled(both, [sighting()])).toBe(true);
-    expect(isSettled(both, [])).toBe(false);
-    expect(isSettled(both, [sighting({ uid: "u2" })])).toBe(false);
-    expect(isSettled(waiting(owner({ uid: "u1" })), [sighting()])).toBe(false);
+    expect(settled(both, [sighting()])).toBe(true);
+    expect(settled(both, [])).toBe(false);
+    expect(settled(both, [sighting({ uid: "u2" })])).toBe(false);
+    expect(settled(waiting(owner({ uid: "u1" })), [sighting()])).toBe(false);
   });
 });
 
@@ -273,12 +298,12 @@ describe("an address without a claim", () => {
 
 describe("live reads", () => {
   it("are not needed where the cache agrees with the claim", () => {
-    expect(isSettled(bound(owner({ uid: "u1" })), [sighting()])).toBe(true);
-    expect(isSettled(bound(owner({ uid: "u1" })), [])).toBe(false);
-    expect(isSettled(bound(owner({ uid: "u1" })), [sighting({ uid: "u2" })])).toBe(false);
-    expect(isSettled(pending(owner()), [])).toBe(true);
-    expect(isSettled(pending(owner()), [sighting()])).toBe(false);
-    expect(isSettled(undefined, [])).toBe(true);
-    expect(isSettled(undefined, [sighting()])).toBe(false);
+    expect(settled(bound(owner({ uid: "u1" })), [sighting()])).toBe(true);
+    expect(settled(bound(owner({ uid: "u1" })), [])).toBe(false);
+    expect(settled(bound(owner({ uid: "u1" })), [sighting({ uid: "u2" })])).toBe(false);
+    expect(settled(pending(owner()), [])).toBe(true);
+    expect(settled(pending(owner()), [sighting()])).toBe(false);
+    expect(settled(undefined, [])).toBe(true);
+    expect(settled(undefined, [sighting()])).toBe(false);
   });
 });
