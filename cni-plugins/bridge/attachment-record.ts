@@ -26,8 +26,10 @@ export function saveRecord(host: Host, portName: string, attachment: Attachment,
 
 /** Undefined when there is none, or none of this attachment. */
 export function readRecord(host: Host, portName: string, attachment: Attachment): AttachmentRecord | undefined {
+  const path = recordPath(portName);
+  if (!host.exists(path)) return undefined;
   try {
-    const parsed: unknown = JSON.parse(host.readFile(OWN_NETNS, recordPath(portName)));
+    const parsed: unknown = JSON.parse(host.readFile(OWN_NETNS, path));
     if (!isJsonObject(parsed) || !sameAttachment(parsed, attachment)) return undefined;
     const { spoofRule, masqueradeRules, iptables } = parsed;
     return {

@@ -3,7 +3,7 @@
  * after a failure, and says success when there is nothing (left) to remove.
  */
 
-import { type Host, OWN_NETNS } from "../host/host.ts";
+import type { Host } from "../host/host.ts";
 import { disableBridgePort } from "../netlink/bridge.ts";
 import { ENODEV } from "../netlink/errno.ts";
 import { deleteLink, getLink, type Link, linkOf } from "../netlink/link.ts";
@@ -26,6 +26,16 @@ interface Leftovers {
   readonly ipam: string;
 }
 
+/** What there may be on the node. */
+interface Target {
+  readonly host: Host;
+  readonly node: NetlinkSocket;
+  readonly attachment: Attachment;
+  /** That the attachment's end of the pair may have. */
+  readonly names: readonly string[];
+  readonly alias: string;
+}
+
 export function del(call: Call): undefined {
   const { host, request } = call;
   const leftovers = readLeftovers(call);
@@ -40,19 +50,20 @@ export function del(call: Call): undefined {
     }
   };
   const node = new NetlinkSocket(host);
+  const target = { host, node, attachment: request, names: portNames(request), alias: hostInterfaceAlias(request) };
   for (let round = 0, again = true; again && round < ROUNDS; round++) {
-    const recorded = findRecord(call);
+    const recorded = findRecord(target);
     // The kernel forgets rules while it deletes the pair, so they go first where no frame can pass without them.
-    const rulesFirst = recorded !== undefined && disablePort(host, node, request);
+    const rulesFirst = recorded !== undefined && disablePort(target);
     if (rulesFirst) attempt(() => removeRecorded(call, openNetfilter(host), recorded));
-    attempt(() => deletePair(host, node, request));
+    attempt(() => deletePair(target));
     if (netns !== undefined) attempt(() => deleteContainerInterface(netns.socket, request.ifname));
     if (leftovers.ipam !== "")
       attempt(() => load(host, "delegate").runDelegate({ host, request, type: leftovers.ipam }, "DEL"));
-    if (!rulesFirst) removeRules(call, leftovers, attempt);
+    if (!rulesFirst) removeRules(call, target, leftovers, attempt);
     if (faults.length > 0) throw faults[0];
     call.forget();
-    again = hasPair(host, node, request) || (rulesFirst && findRecord(call) !== undefined);
+    again = findPairs(target).length > 0 || (rulesFirst && findRecord(target) !== undefined);
   }
 }
 
@@ -63,29 +74,24 @@ function deleteContainerInterface(container: NetlinkSocket, ifname: string): voi
 }
 
 /** Deleting the node's end deletes the other one, wherever it is and however it is called now. */
-function deletePair(host: Host, node: NetlinkSocket, attachment: Attachment): void {
-  for (const { index } of findPairs(host, node, attachment)) deleteIfPresent(node, index);
-}
-
-function hasPair(host: Host, node: NetlinkSocket, attachment: Attachment): boolean {
-  return findPairs(host, node, attachment).length > 0;
+function deletePair(target: Target): void {
+  for (const { index } of findPairs(target)) deleteIfPresent(target.node, index);
 }
 
 /** False when it is not known that no frame passes. */
-function disablePort(host: Host, node: NetlinkSocket, attachment: Attachment): boolean {
-  const ports = findPairs(host, node, attachment);
-  const batch = node.batch();
+function disablePort(target: Target): boolean {
+  const ports = findPairs(target);
+  const batch = target.node.batch();
   for (const { index } of ports) disableBridgePort(batch, index);
-  return ports.length > 0 && node.transact(batch).every(({ error }) => error === undefined);
+  return ports.length > 0 && target.node.transact(batch).every(({ error }) => error === undefined);
 }
 
 /** The attachment's interface on the node, if it is there. */
-function findPairs(host: Host, node: NetlinkSocket, attachment: Attachment): Link[] {
-  const names = possibleNames(host, portNames(attachment));
-  if (names.length === 0) return [];
-  const alias = hostInterfaceAlias(attachment);
+function findPairs({ host, node, names, alias }: Target): Link[] {
+  const possible = possibleNames(host, names);
+  if (possible.length === 0) return [];
   const batch = node.batch();
-  for (const name of names) getLink(batch, name);
+  for (const name of possible) getLink(batch, name);
   return node.transact(batch).flatMap((answer) => {
     const link = linkOf(answer);
     if (link?.kind !== "veth") return [];
@@ -96,14 +102,7 @@ function findPairs(host: Host, node: NetlinkSocket, attachment: Attachment): Lin
 
 /** Those that an interface has. Each request about a link waits for the kernel's one lock for links, this does not. */
 function possibleNames(host: Host, names: readonly string[]): readonly string[] {
-  const exists = (name: string): boolean => {
-    try {
-      host.readFile(OWN_NETNS, `/proc/sys/net/ipv4/conf/${name}/tag`);
-      return true;
-    } catch {
-      return false;
-    }
-  };
+  const exists = (name: string) => host.exists(`/proc/sys/net/ipv4/conf/${name}`);
   return exists("all") ? names.filter(exists) : names;
 }
 
@@ -111,23 +110,23 @@ function portNames(attachment: Attachment): string[] {
   return Array.from({ length: HOST_NAME_CANDIDATES }, (_, candidate) => hostInterfaceName(attachment, candidate));
 }
 
-function findRecord({ host, request }: Call): Recorded | undefined {
-  for (const portName of portNames(request)) {
-    const record = readRecord(host, portName, request);
-    if (record !== undefined) return { portName, record, attachment: request };
+function findRecord({ host, attachment, names }: Target): Recorded | undefined {
+  for (const portName of names) {
+    const record = readRecord(host, portName, attachment);
+    if (record !== undefined) return { portName, record, attachment };
   }
   return undefined;
 }
 
-function removeRules(call: Call, leftovers: Leftovers, attempt: (action: () => void) => void): void {
+function removeRules(call: Call, target: Target, leftovers: Leftovers, attempt: (action: () => void) => void): void {
   const { host, request } = call;
-  const recorded = findRecord(call);
+  const recorded = findRecord(target);
   if (recorded !== undefined) {
     attempt(() => removeRecorded(call, openNetfilter(host), recorded));
     return;
   }
   if (leftovers.spoofCheck || leftovers.masquerade) {
-    for (const name of portNames(request)) removeHalfWrittenRecord(host, name);
+    for (const name of target.names) removeHalfWrittenRecord(host, name);
   }
   if (leftovers.spoofCheck) {
     const { removeSpoofCheck } = load(host, "spoof-check");

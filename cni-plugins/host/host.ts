@@ -20,6 +20,8 @@ export interface Host extends NetlinkTransport, ReportHost, ProgramHost {
   exit(code: number): void;
   /** A file's text (at most 1 MiB: EFBIG) as the network namespace `netns` sees it; -1 for the own one. */
   readFile(netns: number, path: string): string;
+  /** Whether a file or folder is there and can be reached. */
+  exists(path: string): boolean;
   /** Writes a file that exists, as those under /proc/sys do, of the network namespace `netns`; -1 for the own one. */
   writeFile(netns: number, path: string, text: string): void;
   /** Puts a private file in the place of what is there, whole or not at all; makes missing folders. */

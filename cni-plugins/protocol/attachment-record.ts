@@ -50,7 +50,7 @@ export class AttachmentRecord {
   }
 
   #isThere(): boolean {
-    return this.#bestEffort(() => this.#host.readFile(-1, this.#file)) !== undefined;
+    return this.#host.exists(this.#file);
   }
 
   #write(): void {

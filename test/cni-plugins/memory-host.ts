@@ -43,7 +43,7 @@ export class MemoryHost implements Host {
     this.#stdin = stdin;
   }
 
-  /** The parts of `bridge`: no other plugin has any. */
+  /** The parts of `bridge`: no other plugin has any that its verbs load. */
   load = (part: string) => PARTS[part];
   args = () => [];
   env = (name: string) => this.#env[name];
@@ -79,6 +79,8 @@ export class MemoryHost implements Host {
     if (text === undefined) throw Object.assign(new Error(`open ${path} failed`), { errno: ENOENT });
     return text;
   }
+
+  exists = (path: string) => path in this.files;
 
   replaceFile(path: string, text: string): void {
     this.files[path] = text;

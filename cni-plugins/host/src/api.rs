@@ -48,6 +48,7 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
 
 fn install_files(host: &Object<'_>) -> Result<()> {
     method(host, "readFile", |ctx: Ctx<'_>, netns: i32, path: String| throwing(&ctx, files::read_file(netns, &path)))?;
+    method(host, "exists", |path: String| std::fs::metadata(path).is_ok())?;
     method(host, "writeFile", |ctx: Ctx<'_>, netns: i32, path: String, text: String| {
         throwing(&ctx, files::write_file(netns, &path, &text))
     })?;

@@ -10,12 +10,13 @@ use std::path::Path;
 const PRIVATE_FILE: u32 = 0o600;
 const PRIVATE_DIRECTORY: u32 = 0o700;
 const READ_LIMIT_BYTES: u64 = 1 << 20;
+const USUAL_FILE_BYTES: usize = 1024;
 
 /// More than 1 MiB is EFBIG, bytes that are no UTF-8 are EILSEQ.
 pub fn read_file(netns: i32, path: &str) -> Outcome<String> {
     let call = || format!("read {path}");
     let bytes = in_netns(netns, || {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(USUAL_FILE_BYTES);
         let read = File::open(path).and_then(|file| file.take(READ_LIMIT_BYTES + 1).read_to_end(&mut bytes));
         read.map(|_| bytes).map_err(|error| failure(call(), &error))
     })?;
