@@ -9,12 +9,20 @@ import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { PRODUCT_VERSION } from "../src/api/names.ts";
 import { PART_FILES as BRIDGE_PARTS } from "./bridge/parts.ts";
 import { replaceFile } from "./replace-file.ts";
+import { PART_FILES as TUNING_PARTS } from "./tuning/parts.ts";
 
 export const PLUGINS = ["bridge", "tuning", "link-monitor"] as const;
 export type PluginName = (typeof PLUGINS)[number];
 
 const ROOT = path.resolve(import.meta.dirname, "..");
 const BUNDLES = path.join(ROOT, "cni-plugins/host/target/bundles");
+
+/** Relative to the plugin's folder. */
+const PARTS: Readonly<Record<PluginName, Readonly<Record<string, string>>>> = {
+  bridge: BRIDGE_PARTS,
+  tuning: TUNING_PARTS,
+  "link-monitor": {},
+};
 
 /** The module of what the parts `BASE_FOR` both need. No other one has the code of a class that it has. */
 const BASE = "base";
@@ -27,15 +35,16 @@ export interface Bundle {
   readonly metafile: Metafile;
 }
 
-/** The modules of a plugin: `main.js`, its parts, and `base.js`. */
+/** The modules of a plugin: `main.js`, its parts, and what these have in common. */
 export async function bundlePlugin(plugin: PluginName): Promise<Bundle> {
   const folder = path.join(ROOT, "cni-plugins", plugin);
   const main = await bundle(plugin, { entryPoints: { main: path.join(folder, "main.ts") } });
-  if (plugin !== "bridge") return main;
   const entryPoints = Object.fromEntries(
-    Object.entries(BRIDGE_PARTS).map(([part, file]) => [part, path.join(folder, file)] as const),
+    Object.entries(PARTS[plugin]).map(([part, file]) => [part, path.join(folder, file)] as const),
   );
+  if (Object.keys(entryPoints).length === 0) return main;
   const whole = await bundle(plugin, { entryPoints });
+  if (!BASE_FOR.every((part) => part in entryPoints)) return joined([main, whole]);
   const [first = [], ...others] = BASE_FOR.map((part) => filesOf(whole.metafile, part));
   const common = first.filter((file) => others.every((files) => files.includes(file)));
   const parts = await bundle(plugin, { entryPoints, plugins: [without(common), withoutSideEffects] });

@@ -6,11 +6,10 @@
  */
 
 import type { Host } from "../host/host.ts";
-import { runPlugin } from "../protocol/plugin.ts";
 import { startPlugin } from "../protocol/start.ts";
-import { tuning } from "./tuning.ts";
+import { load } from "./parts.ts";
 
 declare const host: Host;
 declare const PRODUCT_VERSION: string;
 
-startPlugin(host, "tuning", PRODUCT_VERSION, () => runPlugin(host, tuning));
+startPlugin(host, "tuning", PRODUCT_VERSION, () => load(host, "tuning").run(host));

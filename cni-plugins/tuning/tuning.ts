@@ -1,6 +1,7 @@
 /** The CNI plugin `tuning`: its verbs. */
 
-import type { Plugin } from "../protocol/plugin.ts";
+import type { Host } from "../host/host.ts";
+import { type Plugin, runPlugin } from "../protocol/plugin.ts";
 import { add } from "./add.ts";
 import { check } from "./check.ts";
 import { readTuningConfig, warnAboutKeys } from "./config.ts";
@@ -21,3 +22,7 @@ export const tuning: Plugin = {
     },
   },
 };
+
+export function run(host: Host): void {
+  runPlugin(host, tuning);
+}

@@ -1,21 +1,27 @@
 import path from "node:path";
 import { expect, it } from "vitest";
-import { bundlePlugin, filesOf } from "../../../cni-plugins/bundle.ts";
+import { type Bundle, bundlePlugin, filesOf } from "../../../cni-plugins/bundle.ts";
 
-const { metafile, outputFiles } = await bundlePlugin("bridge");
+const bundle = await bundlePlugin("bridge");
+const { metafile } = bundle;
 
 /** The source files that a module of the bundle brings with it, itself or by what it imports. */
-function loadedBy(module: string): string[] {
+function loadedBy(module: string, { metafile, outputFiles }: Bundle = bundle): string[] {
   const text = outputFiles.find((file) => path.basename(file.path) === `${module}.js`)?.text ?? "";
   const imported = [...text.matchAll(/from"\.\/(\w+)\.js"/g)].map(([, name]) => name ?? "");
-  return [...filesOf(metafile, module).map((file) => path.basename(file)), ...imported.flatMap(loadedBy)];
+  return [...filesOf(metafile, module).map((file) => path.basename(file)), ...imported.flatMap((one) => loadedBy(one))];
 }
 
 const LAYER_3 = ["address.ts", "address-result.ts", "delegate.ts", "ip-address.ts", "route.ts", "gateway-steps.ts"];
 const RULES = ["nftables.ts", "nft-expression.ts", "spoof-check.ts", "masquerade-iptables.ts"];
 
-it("reads next to nothing to answer VERSION", () => {
-  expect(loadedBy("main").toSorted()).toEqual(["main.ts", "parts.ts", "start.ts", "version.ts"]);
+it.each(["bridge", "tuning"] as const)("reads next to nothing to answer VERSION of %s", async (plugin) => {
+  expect(loadedBy("main", await bundlePlugin(plugin)).toSorted()).toEqual([
+    "main.ts",
+    "parts.ts",
+    "start.ts",
+    "version.ts",
+  ]);
 });
 
 it("reads the verbs only when one is called", () => {
