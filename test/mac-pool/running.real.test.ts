@@ -111,6 +111,32 @@ describe("objects that run, on a real API server", () => {
     expect(await started(a)).toBe("started");
   });
 
+  it("keeps an address out of a VM that runs while another runs with it", async () => {
+    const [own, shared] = ["02:5d:1c:00:03:01", "02:5d:1c:00:03:02"];
+    const [plugged] = await twins(own, "plugged");
+    const [other] = await twins(shared, "plug-other");
+    if (plugged === undefined || other === undefined) throw new Error("no VMs");
+    await start(plugged);
+    await start(other);
+    const { spec } = machine("plugged", "shared", [
+      { name: "a", macAddress: own },
+      { name: "b", macAddress: shared },
+    ]);
+    const plugIn = (): Promise<KubeObject> =>
+      bed.admin.patch(
+        KINDS.virtualMachines,
+        { name: "plugged", namespace: "shared" },
+        { type: "merge", body: { spec } },
+      );
+    await expect(plugIn()).rejects.toThrow(
+      'VirtualMachine shared/plugged can\'t get interface "b" while it runs: VirtualMachine shared/plug-other has the ' +
+        `same MAC ${shared} and is running or starting.`,
+    );
+    expect((await bed.admin.get(KINDS.virtualMachines, { name: "plugged", namespace: "shared" })).spec).toEqual(
+      plugged.spec,
+    );
+  });
+
   it("is no conflict for a live migration: neither for its target nor for one that waits to receive", async () => {
     const mac = "02:5d:1c:00:01:02";
     const [source] = await twins(mac, "migrating");

@@ -81,12 +81,16 @@ export function sharedByHolders(mac: string, owners: readonly ClaimOwner[]): str
   return `MAC ${mac} is held by ${named}. Give all but one of them another address before they run on one network.`;
 }
 
-/** A start is refused because another holder of the address runs, or is about to. */
-export function alreadyRunning(mac: Mac, party: Party, other: Party): Refusal {
+/**
+ * A start, or an interface that is plugged into what runs, is refused because another holder of the address runs, or is
+ * about to.
+ */
+export function alreadyRunning(mac: Mac, party: Party, other: Party, pluggedIn?: string): Refusal {
+  const what = pluggedIn === undefined ? "start" : `get interface ${quote(pluggedIn)} while it runs`;
   return {
     code: "MACPOOL_RUNNING",
     message:
-      `${describeParty(party)} can't start: ${describeParty(other)} has the same MAC ${formatMac(mac)} and is running ` +
+      `${describeParty(party)} can't ${what}: ${describeParty(other)} has the same MAC ${formatMac(mac)} and is running ` +
       "or starting. Stop it first, or give one of them another address.",
   };
 }

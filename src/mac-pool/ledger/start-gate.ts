@@ -37,24 +37,46 @@ export class StartGate {
   }
 
   /** Undefined when the VM may start. Throws what the API server's refusal or a broken connection throws. */
-  async refusal(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
-    const { party, interfaces, dryRun } = request;
+  refusal(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
+    return this.#firstRefusal(request, false, signal);
+  }
+
+  /**
+   * Undefined when the interfaces may be plugged into the VM: while it does not run they are judged when it starts, while
+   * it runs it is as if it was started with them.
+   */
+  async refusalOfPlugIn(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
+    const [first] = request.interfaces;
+    if (first === undefined || !(await this.#options.isRunning(request.party, first.mac, signal))) return undefined;
+    return this.#firstRefusal(request, true, signal);
+  }
+
+  async #firstRefusal(
+    { party, interfaces, dryRun }: StartRequest,
+    isPlugIn: boolean,
+    signal: AbortSignal,
+  ): Promise<Refusal | undefined> {
     const refusals = await Promise.all(
       interfaces.map(({ mac, name, network }) =>
-        this.#refusalOf(mac, { ...party, interface: name, network }, dryRun, signal),
+        this.#refusalOf(mac, { ...party, interface: name, network }, { isPlugIn, dryRun }, signal),
       ),
     );
     return refusals.find((refusal) => refusal !== undefined);
   }
 
-  async #refusalOf(mac: Mac, party: Holder, dryRun: boolean, signal: AbortSignal): Promise<Refusal | undefined> {
+  async #refusalOf(
+    mac: Mac,
+    party: Holder,
+    { isPlugIn, dryRun }: { readonly isPlugIn: boolean; readonly dryRun: boolean },
+    signal: AbortSignal,
+  ): Promise<Refusal | undefined> {
     const { store, clock } = this.#options;
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
       const claim = await store.read(mac, signal);
       if (claim === undefined || statusOf(claim).owners.length === 0) return undefined;
       const others = statusOf(claim).owners.filter((owner) => !sameParty(owner, party));
       const runner = await this.#runnerAmong(others, mac, signal);
-      if (runner !== undefined) return alreadyRunning(mac, party, runner);
+      if (runner !== undefined) return alreadyRunning(mac, party, runner, isPlugIn ? party.interface : undefined);
       if (dryRun) return undefined;
       try {
         await store.update(noted(claim, party, clock.now()), signal);

@@ -2,13 +2,14 @@ import { formatMac, type Mac } from "../../api/mac.ts";
 import { VM_WEBHOOK } from "../../api/names.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { type JsonPatchOp, jsonPointer } from "../../kube/client/json-patch.ts";
-import { type InterfaceStep, planInterfaces } from "../core/interface-plan.ts";
+import { type InterfaceStep, planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
 import type { Party } from "../core/party.ts";
+import type { StartRequest } from "../ledger/start-gate.ts";
 import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
 import { WAIT_AS_RECEIVER } from "../objects/holders.ts";
 import { at, textAt } from "../objects/json-path.ts";
 import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
-import { reviewStart } from "./start-review.ts";
+import { refusalOfPlugIn, reviewStart } from "./start-review.ts";
 
 /**
  * /mutate-virtualmachines and /mutate-virtualmachineinstances: what has an interface without an address gets one, what
@@ -46,16 +47,30 @@ export async function reviewGuest(
   if (interfaces.length === 0) return UNCHANGED;
 
   const party = partyOfRequest(kind, request);
+  const before = request.operation === "UPDATE" ? guestInterfaces(oldObject, specPath) : [];
   const plan = planInterfaces({
     party,
     field: "macAddress",
     interfaces,
-    before: request.operation === "UPDATE" ? guestInterfaces(oldObject, specPath) : [],
+    before,
     claimedBefore: !isOptedOut(oldObject),
   });
   if (!plan.ok) return denied(plan.refusal);
   if (plan.steps.length === 0) return UNCHANGED;
-  return carryOut(plan, party, pointer, request, parts, signal);
+  const decision = await carryOut(plan, party, pointer, request, parts, signal);
+  if (!decision.answer.allowed || kind !== "VirtualMachine" || request.operation !== "UPDATE") return decision;
+  const plugged = pluggedIn(plan.steps, before);
+  if (plugged.length === 0 || isReceiver(object)) return decision;
+  const refusal = await refusalOfPlugIn({ party, interfaces: plugged, dryRun: request.dryRun }, parts, signal);
+  return refusal === undefined ? decision : denied(refusal);
+}
+
+/** New interfaces with an address that they ask for. One that changes its address gets it when its VM starts again. */
+function pluggedIn(steps: readonly InterfaceStep[], before: readonly RequestedInterface[]): StartRequest["interfaces"] {
+  return steps.flatMap((step) => {
+    if (step.action !== "claim" || before.some(({ name }) => name === step.to.name)) return [];
+    return [{ mac: step.mac, name: step.to.name, network: step.to.network }];
+  });
 }
 
 async function carryOut(
@@ -76,7 +91,7 @@ async function carryOut(
         mac: step.action === "claim" ? step.mac : undefined,
       })),
       listed,
-      receiver: textAt(request.object, "spec", "runStrategy") === WAIT_AS_RECEIVER,
+      receiver: isReceiver(request.object),
       field: "macAddress",
       dryRun: request.dryRun,
     },
@@ -98,6 +113,10 @@ async function carryOut(
     ...(warnings.length > 0 && { warnings }),
   };
   return { answer, refusal: undefined };
+}
+
+function isReceiver(object: unknown): boolean {
+  return textAt(object, "spec", "runStrategy") === WAIT_AS_RECEIVER;
 }
 
 /** The label that steers a namespace opts a single object out as well. */

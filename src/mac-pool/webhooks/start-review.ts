@@ -1,5 +1,6 @@
 import { parseMac } from "../../api/mac.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
+import { type Refusal, unavailable } from "../core/refusals.ts";
 import type { StartRequest } from "../ledger/start-gate.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
 import { instanceParty } from "../objects/holders.ts";
@@ -22,9 +23,7 @@ export async function reviewStart(
   const { namespace } = request;
   if (request.operation !== "CREATE" || object === null || namespace === undefined) return UNCHANGED;
   try {
-    const labels = await parts.namespaces.labelsOf(namespace, signal);
-    const policy = labels === undefined ? undefined : parts.index.poolFor(labels)?.settings.conflictPolicy;
-    if (policy !== "DenyRunning") return UNCHANGED;
+    if (!(await isExclusive(namespace, parts, signal))) return UNCHANGED;
     const party = { ...instanceParty(object), namespace };
     if (textAt(object, "metadata", "annotations", MIGRATION_TARGET_ANNOTATION) === "true") return UNCHANGED;
     if (party.name === undefined || parts.isReceiver(namespace, party.name)) return UNCHANGED;
@@ -35,6 +34,27 @@ export async function reviewStart(
     const warning = "the MAC pool could not check whether another holder of these MAC addresses is running.";
     return { answer: { allowed: true, warnings: [warning] }, refusal: undefined };
   }
+}
+
+/** A plug-in that can't be judged is refused, as an update is whose addresses can't be claimed. */
+export async function refusalOfPlugIn(
+  request: StartRequest,
+  parts: AdmissionParts,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> {
+  const { namespace } = request.party;
+  try {
+    if (!(await isExclusive(namespace, parts, signal))) return undefined;
+    return await parts.starts.refusalOfPlugIn(request, signal);
+  } catch (error) {
+    parts.log.error({ err: error, namespace }, "an interface to be plugged in was not checked");
+    return unavailable("the API server did not say who runs");
+  }
+}
+
+async function isExclusive(namespace: string, parts: AdmissionParts, signal: AbortSignal): Promise<boolean> {
+  const labels = await parts.namespaces.labelsOf(namespace, signal);
+  return labels !== undefined && parts.index.poolFor(labels)?.settings.conflictPolicy === "DenyRunning";
 }
 
 function interfacesOf(instance: unknown): StartRequest["interfaces"] {

@@ -15,7 +15,11 @@ import { MemoryClaimStore } from "../memory-claim-store.ts";
 
 export const { signal } = new AbortController();
 
-export function reviewParts(store = new MemoryClaimStore(), conflictPolicy: ConflictPolicy = "Deny"): AdmissionParts {
+export function reviewParts(
+  store = new MemoryClaimStore(),
+  conflictPolicy: ConflictPolicy = "Deny",
+  running: readonly string[] = [],
+): AdmissionParts {
   const index = new PoolIndex();
   const [start, end] = [parseMac("020000000000"), parseMac("0200000fffff")];
   if (start === undefined || end === undefined) throw new Error("no range");
@@ -30,7 +34,11 @@ export function reviewParts(store = new MemoryClaimStore(), conflictPolicy: Conf
   const random = () => 0;
   const ledger = new ClaimLedger({ store, index, clock: systemClock, random, log: silentLog, onGranted: () => {} });
   const namespaces = { labelsOf: async (name: string) => (name === "gone" ? undefined : {}) };
-  const starts = new StartGate({ store, isRunning: async () => false, clock: systemClock });
+  const starts = new StartGate({
+    store,
+    isRunning: async ({ name = "" }) => running.includes(name),
+    clock: systemClock,
+  });
   return { ledger, starts, isReceiver: () => false, index, namespaces, log: silentLog };
 }
 

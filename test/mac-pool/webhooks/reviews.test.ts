@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
 import type { AdmissionRequest } from "../../../src/kube/admission/admission-server.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { review, reviewParts, vm } from "./review-bed.ts";
@@ -44,6 +45,42 @@ describe("the review of a virtual machine", () => {
     const restored = await review(vm([{ name: "a" }], { uid: "u1" }), more, reviewParts(store));
     expect(restored.answer).toMatchObject({ patch: [{ value: "02:00:00:00:00:01" }] });
     expect(store.writes).toEqual([]);
+  });
+
+  it("refuses to plug an address into a VM that runs while another runs with it, under DenyRunning", async () => {
+    const [own, shared] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+    const plugIn = async (running: readonly string[], policy: ConflictPolicy = "DenyRunning") => {
+      const parts = reviewParts(new MemoryClaimStore(), policy, running);
+      const twin = vm([{ name: "a", macAddress: shared }], { name: "twin" });
+      expect((await review(twin, { name: "twin" }, parts)).answer).toEqual({ allowed: true });
+      const before = vm([{ name: "b", macAddress: own, masquerade: {} }], { uid: "u1" });
+      const after = vm(
+        [
+          { name: "b", macAddress: own, masquerade: {} },
+          { name: "a", macAddress: shared },
+        ],
+        { uid: "u1" },
+      );
+      const oldObject = before as AdmissionRequest["oldObject"];
+      return (await review(after, { operation: "UPDATE", oldObject }, parts)).answer;
+    };
+    expect(await plugIn(["web", "twin"])).toMatchObject({
+      allowed: false,
+      message:
+        'VirtualMachine default/web can\'t get interface "a" while it runs: VirtualMachine default/twin has the same MAC ' +
+        `${shared} and is running or starting. Stop it first, or give one of them another address.`,
+    });
+    for (const running of [["web"], ["twin"], []]) expect(await plugIn(running)).toMatchObject({ allowed: true });
+    expect(await plugIn(["web", "twin"], "Warn")).toMatchObject({ allowed: true });
+  });
+
+  it("leaves a changed address to the next start of the VM, which gets it only then", async () => {
+    const parts = reviewParts(new MemoryClaimStore(), "DenyRunning", ["web", "twin"]);
+    const named = (name: string, macAddress: string) => vm([{ name: "a", macAddress }], { name, uid: "u1" });
+    await review(named("twin", "02:00:00:00:00:02"), { name: "twin" }, parts);
+    const oldObject = named("web", "02:00:00:00:00:01") as AdmissionRequest["oldObject"];
+    const changed = await review(named("web", "02:00:00:00:00:02"), { operation: "UPDATE", oldObject }, parts);
+    expect(changed.answer).toMatchObject({ allowed: true, warnings: [expect.stringContaining("default/twin")] });
   });
 
   it("gives nothing to objects of a namespace that does not exist", async () => {
