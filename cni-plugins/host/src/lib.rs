@@ -20,7 +20,7 @@ use rquickjs::{
 const MEMORY_LIMIT_BYTES: usize = 40 << 20;
 
 /// What nearly every call needs at least: its pages come in one piece, not by a page fault each.
-const EXPECTED_HEAP_BYTES: usize = 192 << 10;
+const EXPECTED_HEAP_BYTES: usize = 384 << 10;
 
 /// Most calls end before there is this much garbage in cycles, and then never pay for looking.
 const COLLECTION_THRESHOLD_BYTES: usize = 4 << 20;

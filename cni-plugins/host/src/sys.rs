@@ -46,14 +46,16 @@ pub fn exit(code: i32) -> ! {
 
 /// Has the next memory of the heap there before it is used. A kernel before 5.14 gives it page by page all the same.
 pub fn populate_heap(bytes: usize) {
-    // SAFETY: the heap is this process's from the allocated byte to its end, and what is in it stays.
+    // SAFETY: the advised pages are within the block, or the advice is refused.
     unsafe {
-        libc::mallopt(libc::M_TOP_PAD, bytes as i32);
-        let start = (libc::malloc(1) as usize).next_multiple_of(PAGE_BYTES);
-        let end = libc::sbrk(0) as usize;
-        if start < end {
-            libc::madvise(start as *mut _, bytes.min(end - start), libc::MADV_POPULATE_WRITE);
-        }
+        // The block is of the heap, not a mapping of its own, and stays there when it is given back.
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 4 * bytes as i32);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
+        let block = libc::malloc(bytes);
+        let start = (block as usize).next_multiple_of(PAGE_BYTES);
+        let whole = bytes - PAGE_BYTES;
+        libc::madvise(start as *mut _, whole - whole % PAGE_BYTES, libc::MADV_POPULATE_WRITE);
+        libc::free(block);
     }
 }
 
