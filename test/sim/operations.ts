@@ -93,7 +93,7 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     const vm = (world.plan.exclusive ? anySharer(world, random) : undefined) ?? anyOf(world, "VirtualMachine", random);
     if (vm === undefined) return;
     world.virt.start(keyOf(vm.metadata));
-    if (random.chance(0.5)) for (const key of sharersOf(world, vm)) world.virt.start(key);
+    if (random.chance(world.plan.exclusive ? 0.9 : 0.5)) for (const key of sharersOf(world, vm)) world.virt.start(key);
   },
   stopMachine(world, random) {
     const vmi = anyOf(world, "VirtualMachineInstance", random);
