@@ -6,6 +6,9 @@ import { cutManagedFieldsOfEvent } from "./without-managed-fields.ts";
 /** etcd refuses objects above 1.5 MB by default; a watch event is one object. */
 export const MAX_EVENT_BYTES = 64 * 1024 * 1024;
 
+/** Kept for each watch between its parses. */
+const MAX_ROOM_BYTES = 64 * 1024;
+
 const LINE_FEED = 10;
 const MAX_QUOTED_CHARS = 80;
 
@@ -21,6 +24,7 @@ export class WatchDecoder<T> {
   readonly #managedFields: boolean;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
+  #kept: Buffer = Buffer.alloc(0);
 
   constructor(request: string, managedFields: boolean) {
     this.#request = request;
@@ -73,7 +77,7 @@ export class WatchDecoder<T> {
 
   /** All lines as one array, which is parsed in half the time of its elements; one by one where that fails. */
   #parse(lines: Buffer): DecodedEvents<T> {
-    const array = Buffer.allocUnsafe(lines.length + 2);
+    const array = this.#room(lines.length + 2);
     let length = 0;
     let count = 0;
     for (const [from, to] of nonEmptyLines(lines)) {
@@ -91,6 +95,17 @@ export class WatchDecoder<T> {
       }
     } catch {}
     return this.#parseEach(lines);
+  }
+
+  /** The same for each parse: new buffers, freed late, would make the process collect its whole heap every few seconds. */
+  #room(bytes: number): Buffer {
+    if (bytes > MAX_ROOM_BYTES) {
+      return Buffer.allocUnsafe(bytes);
+    }
+    if (bytes > this.#kept.length) {
+      this.#kept = Buffer.allocUnsafe(Math.min(bytes * 2, MAX_ROOM_BYTES));
+    }
+    return this.#kept;
   }
 
   #copy(lines: Buffer, from: number, to: number, target: Buffer, at: number): number {
