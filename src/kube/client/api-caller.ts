@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type ApiError, apiErrorFrom, ConnectionError } from "./api-error.ts";
 import { type ClientMetrics, clientMetrics, NO_METRICS } from "./client-metrics.ts";
-import { decompress, decompressed } from "./content-encoding.ts";
+import { decompress, decompressed, isPlain } from "./content-encoding.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadline } from "./deadline.ts";
 import { InFlight } from "./in-flight.ts";
@@ -110,8 +110,12 @@ export class ApiCaller {
     for (let attempt = 0; ; attempt++) {
       const response = await this.#send(call, verb, call.signal, this.#watchSilenceMs);
       if (response.status === 200) {
-        const body = verb === "WATCH" ? response.body.inBursts() : response.body.inPieces(PIECE_BYTES);
-        return decompressed(body, response.headers["content-encoding"], nameOf(call));
+        const encoding = response.headers["content-encoding"];
+        const { body } = response;
+        if (verb === "WATCH" && isPlain(encoding)) {
+          return body.inBursts();
+        }
+        return decompressed(verb === "WATCH" ? body : body.inPieces(PIECE_BYTES), encoding, nameOf(call));
       }
       const answer = await readAnswer(response, nameOf(call));
       if (answer.status !== 401 || attempt > 0) {

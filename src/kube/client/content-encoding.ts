@@ -39,7 +39,7 @@ export async function decompress(
 
 const gunzipped = promisify<Buffer, { chunkSize: number; maxOutputLength: number }, Buffer>(gunzip);
 
-const isPlain = (encoding: unknown): boolean => encoding === undefined || encoding === "identity";
+export const isPlain = (encoding: unknown): boolean => encoding === undefined || encoding === "identity";
 
 function unknown(encoding: string, request: string): ConnectionError {
   return new ConnectionError(`${request}: the answer is encoded as ${encoding}, which nobody asked for`, {

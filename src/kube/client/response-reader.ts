@@ -15,6 +15,8 @@ const BUSY_MS = 40;
 const READ_BYTES = 16 * 1024;
 /** After most of that there may be more: the rest is one turn of the loop. */
 const FULL_READ_BYTES = 12 * 1024;
+/** Kept for the bursts of a watch. */
+const MAX_ROOM_BYTES = 64 * 1024;
 /**
  * The socket stops reading as soon as it holds anything that nobody takes: while we rest events pile up in the kernel, at
  * no cost, and then come together.
@@ -38,6 +40,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   #maxBytes: number | undefined;
   #pieceBytes = 1;
   #bursts = false;
+  #room: Buffer | undefined;
   #givenAtMs = Number.NEGATIVE_INFINITY;
   /** When the last rest of some length began, and how much was given since. */
   #restedAtMs = Number.NEGATIVE_INFINITY;
@@ -185,10 +188,23 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   #takeUnread(): Buffer {
     const chunks = this.#chunks;
     const [first] = chunks;
-    const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks, this.#unreadBytes);
+    const bytes = chunks.length === 1 && first ? first : this.#joined(chunks, this.#unreadBytes);
     this.#chunks = [];
     this.#unreadBytes = 0;
     return bytes;
+  }
+
+  /** Bursts come in the same buffer: new ones, freed late, would make the process collect its whole heap more often. */
+  #joined(chunks: readonly Buffer[], bytes: number): Buffer {
+    if (!this.#bursts || bytes > MAX_ROOM_BYTES) {
+      return Buffer.concat(chunks, bytes);
+    }
+    this.#room ??= Buffer.allocUnsafeSlow(MAX_ROOM_BYTES);
+    let at = 0;
+    for (const chunk of chunks) {
+      at += chunk.copy(this.#room, at);
+    }
+    return this.#room.subarray(0, at);
   }
 
   /** The reader goes away: what is not read yet is not wanted. */

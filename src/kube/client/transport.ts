@@ -27,7 +27,7 @@ export interface ResponseBody extends AsyncIterable<Buffer> {
   all(maxBytes: number): Promise<Buffer>;
   /** The same body, whose pieces have at least so many bytes but for the last. */
   inPieces(minBytes: number): AsyncIterable<Buffer>;
-  /** The same body; while much comes it is given some milliseconds later, together. */
+  /** The same body; while much comes it is given some milliseconds later, together. A piece is good until the next. */
   inBursts(): AsyncIterable<Buffer>;
 }
 

@@ -31,7 +31,7 @@ export class WatchDecoder<T> {
     this.#managedFields = managedFields;
   }
 
-  /** The events that are complete with this chunk; with an `error` those before it. */
+  /** The events that are complete with this chunk, which is the caller's again then; with an `error` those before it. */
   decode(chunk: Buffer): DecodedEvents<T> {
     const end = chunk.lastIndexOf(LINE_FEED);
     const decoded = end < 0 ? { events: [] } : this.#parse(this.#complete(chunk.subarray(0, end)));
@@ -67,7 +67,7 @@ export class WatchDecoder<T> {
     if (piece.length === 0) {
       return;
     }
-    this.#pending.push(piece);
+    this.#pending.push(Buffer.from(piece));
     this.#pendingBytes += piece.length;
     if (this.#pendingBytes > MAX_EVENT_BYTES) {
       const message = `${this.#request}: an event is longer than ${MAX_EVENT_BYTES} bytes`;
