@@ -81,6 +81,12 @@ export class StoredClaims {
     });
   }
 
+  /** Whether the API server, which follows etcd some ten seconds behind after a fill, has come as far as this claim. */
+  async isCached(client: KubeClient, index: number): Promise<boolean> {
+    const path = `/apis/${CLAIMS.group}/${CLAIMS.version}/${CLAIMS.plural}/${claimName(claimMac(index))}`;
+    return (await client.raw("GET", path, { query: { resourceVersion: 0 } })).status === 200;
+  }
+
   /** Changes one claim after the other at `perSecond` for `seconds`; gives the number of changes and how long it took. */
   async change(options: {
     readonly claims: number;

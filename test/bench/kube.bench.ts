@@ -82,6 +82,8 @@ async function prepare({ client, claims, context, etcdUrl }: Setup): Promise<Sto
   context.log(`creating ${claims} MACClaims`);
   const stored = await StoredClaims.create(client, etcdUrl);
   await stored.fill(claims);
+  context.log("waiting until the API server has read them from etcd");
+  while (!(await stored.isCached(client, claims - 1))) await new Promise((resolve) => setTimeout(resolve, 100));
   const [first] = (await client.page(CLAIMS, { limit: 1 })).items;
   context.log(`one claim has ${JSON.stringify(first).length} bytes`);
   return stored;
