@@ -1,29 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
-import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../../src/api/mac-claim.ts";
-import { newClaim } from "../../../src/mac-pool/core/claim.ts";
+import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS } from "../../../src/api/mac-claim.ts";
 import { decideGrant, type GrantRequest } from "../../../src/mac-pool/core/grant.ts";
+import { claim, owner as knownOwner, NOW, SINCE } from "./lifecycle-bed.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
-const NOW = Date.parse("2026-01-01T00:00:00Z");
-const SINCE = "2025-12-31T00:00:00.000Z";
-
-function owner(more: Partial<ClaimOwner> = {}): ClaimOwner {
-  return {
-    kind: "VirtualMachine",
-    namespace: "default",
-    name: "web",
-    uid: "u1",
-    interface: "a",
-    since: SINCE,
-    ...more,
-  };
-}
-
-function claim(status: MacClaimStatus): MACClaim {
-  const made = newClaim(MAC, { pool: "default", origin: "automatic" }, status);
-  return { ...made, metadata: { ...made.metadata, resourceVersion: "7" } };
-}
+const owner = (more: Partial<ClaimOwner> = {}): ClaimOwner => knownOwner({ uid: "u1", ...more });
 
 function ask(more: Partial<GrantRequest["holder"]>, options: Partial<GrantRequest> = {}): GrantRequest {
   const holder = { kind: "VirtualMachine", namespace: "default", name: "web", interface: "a", ...more } as const;
