@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
-import Histogram from "prom-client/lib/histogram.js";
+import { LabelledHistogram } from "../kube/process/labelled-histogram.ts";
 import type { PoolIndex } from "./core/pool-index.ts";
 import type { RefusalCode } from "./core/refusals.ts";
 
@@ -12,7 +12,7 @@ export class PoolMetrics {
   readonly #allocations: Counter;
   readonly #denials: Counter;
   readonly #leaks: Counter;
-  readonly #admission: Histogram;
+  readonly #admission: LabelledHistogram;
   readonly #sync: Gauge;
   readonly #collisions: Gauge;
 
@@ -68,10 +68,10 @@ export class PoolMetrics {
       help: "Addresses given to objects that were never created, freed at their deadline.",
       registers,
     });
-    this.#admission = new Histogram({
+    this.#admission = new LabelledHistogram({
       name: "kubevirt_macpool_admission_duration_seconds",
       help: "Time an admission request took.",
-      labelNames: ["webhook"],
+      label: "webhook",
       buckets: SECONDS,
       registers,
     });
@@ -107,7 +107,7 @@ export class PoolMetrics {
   }
 
   admitted(webhook: string, durationMs: number): void {
-    this.#admission.observe({ webhook }, durationMs / 1000);
+    this.#admission.observe(webhook, durationMs / 1000);
   }
 
   synced(durationMs: number): void {

@@ -6,7 +6,7 @@ export interface AdmissionRequest<T extends KubeObject = KubeObject> {
   readonly uid: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
-  readonly subResource?: string;
+  readonly subResource?: string | undefined;
   readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
   /** Empty on CREATE with generateName. */
   readonly name: string;
@@ -86,7 +86,7 @@ export function decodeReview(body: string): Decoded {
       uid: request.uid,
       kind: kind as AdmissionRequest["kind"],
       resource: resource as AdmissionRequest["resource"],
-      ...(typeof subResource === "string" && { subResource }),
+      subResource: typeof subResource === "string" ? subResource : undefined,
       operation: request.operation as AdmissionRequest["operation"],
       name: typeof request.name === "string" ? request.name : "",
       namespace: typeof request.namespace === "string" && request.namespace !== "" ? request.namespace : undefined,

@@ -21,16 +21,24 @@ const JSON_HEADERS = { "content-type": "application/json" };
  * then the webhook's failurePolicy decides, as it does when nobody answers.
  */
 export function admissionHandler(review: Review): HttpHandler {
+  let latest = { search: "", timeoutMs: timeoutOf("") };
   return async (http, signal) => {
     const decoded = decodeReview((await http.body()).toString("utf8"));
     if (!decoded.ok) {
       throw new HttpError(400, decoded.reason);
     }
-    const timeoutMs = (1 - MARGIN) * (parseTimeout(http.query.get("timeout")) ?? DEFAULT_TIMEOUT_MS);
+    // The API server asks for the same time in each request.
+    if (http.search !== latest.search) latest = { search: http.search, timeoutMs: timeoutOf(http.search) };
+    const { timeoutMs } = latest;
     http.answerWithin(timeoutMs, () => new HttpError(504, `no decision within ${timeoutMs} ms`));
-    const answer = await review(decoded.request, signal);
+    const decided = review(decoded.request, signal);
+    const answer = decided instanceof Promise ? await decided : decided;
     return { status: 200, headers: JSON_HEADERS, body: encodeReview(decoded.request.uid, answer) };
   };
+}
+
+function timeoutOf(search: string): number {
+  return (1 - MARGIN) * (parseTimeout(new URLSearchParams(search).get("timeout")) ?? DEFAULT_TIMEOUT_MS);
 }
 
 /** Go durations as the API server writes them: `10s`, `1m30s`, `500ms`. */

@@ -6,11 +6,6 @@ export interface Deadline {
   cancel(): void;
 }
 
-interface Pending {
-  atMs: number;
-  onOver: () => void;
-}
-
 /**
  * The deadlines of all requests under way on one timer. Nearly every request is over long before its own, so the timer
  * is set for the earliest deadline there was and looks again when it fires: a request costs no timer.
@@ -27,21 +22,22 @@ export class Deadlines {
 
   /** Calls `onOver` once, after `limitMs`. */
   add(limitMs: number, onOver: () => void): Deadline {
-    const pending: Pending = { atMs: this.#clock.monotonicMs() + limitMs, onOver };
+    const pending = new Pending(this, this.#clock.monotonicMs() + limitMs, onOver);
     this.#pending.add(pending);
     this.#wakeBy(pending.atMs);
-    return {
-      shorten: (shorterMs, onOverThen) => {
-        const atMs = this.#clock.monotonicMs() + shorterMs;
-        if (atMs >= pending.atMs || !this.#pending.has(pending)) return;
-        pending.atMs = atMs;
-        pending.onOver = onOverThen;
-        this.#wakeBy(atMs);
-      },
-      cancel: () => {
-        this.#pending.delete(pending);
-      },
-    };
+    return pending;
+  }
+
+  shorten(pending: Pending, limitMs: number, onOver: () => void): void {
+    const atMs = this.#clock.monotonicMs() + limitMs;
+    if (atMs >= pending.atMs || !this.#pending.has(pending)) return;
+    pending.atMs = atMs;
+    pending.onOver = onOver;
+    this.#wakeBy(atMs);
+  }
+
+  cancel(pending: Pending): void {
+    this.#pending.delete(pending);
   }
 
   /** Leaves no timer behind. */
@@ -72,5 +68,25 @@ export class Deadlines {
       this.#pending.delete(pending);
       pending.onOver();
     }
+  }
+}
+
+class Pending implements Deadline {
+  readonly #deadlines: Deadlines;
+  atMs: number;
+  onOver: () => void;
+
+  constructor(deadlines: Deadlines, atMs: number, onOver: () => void) {
+    this.#deadlines = deadlines;
+    this.atMs = atMs;
+    this.onOver = onOver;
+  }
+
+  shorten(limitMs: number, onOver: () => void): void {
+    this.#deadlines.shorten(this, limitMs, onOver);
+  }
+
+  cancel(): void {
+    this.#deadlines.cancel(this);
   }
 }

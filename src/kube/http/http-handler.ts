@@ -4,6 +4,9 @@ export interface HttpRequest {
   readonly method: string;
   /** Decoded path without the query. */
   readonly path: string;
+  /** The query with its question mark, still encoded. */
+  readonly search: string;
+  /** The same, decoded. */
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   /** The whole body. Throws `HttpError` 413 above the server's limit. */

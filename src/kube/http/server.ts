@@ -9,9 +9,8 @@ import type { SecureContextOptions, SecureVersion } from "node:tls";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { Deadlines } from "./deadlines.ts";
-import { type HttpAnswer, HttpError, type HttpHandler, type HttpRequest, textAnswer } from "./http-handler.ts";
-import { readBody } from "./request-body.ts";
-import { parseTarget } from "./request-target.ts";
+import { Exchange, type ExchangeOptions } from "./exchange.ts";
+import type { HttpAnswer, HttpHandler } from "./http-handler.ts";
 import { Routes } from "./routes.ts";
 
 export interface ServerCertificate {
@@ -66,7 +65,7 @@ export class HttpServer {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #routes = new Routes();
-  readonly #deadlines: Deadlines;
+  readonly #exchange: ExchangeOptions;
   readonly #server: Server | TlsServer;
   /** Connections as accepted; under TLS the socket of a connection is another one, once it is established. */
   readonly #handshakes = new Set<Socket>();
@@ -82,12 +81,18 @@ export class HttpServer {
     this.#options = options;
     this.#log = options.log ?? silentLog;
     this.#clock = options.clock ?? systemClock;
-    this.#deadlines = new Deadlines(this.#clock);
+    this.#exchange = {
+      routes: this.#routes,
+      deadlines: new Deadlines(this.#clock),
+      timeoutMs: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+      maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+      onFailure: (error, { url }) => this.#log.error({ err: error, path: url }, "a request failed"),
+    };
     const answer = (request: IncomingMessage, response: ServerResponse) => this.#serve(request, response);
     this.#server = options.tls ? createTlsServer(this.#secureContext(), answer) : createServer(answer);
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.#server.headersTimeout = HEADERS_TIMEOUT_MS;
-    this.#server.requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    this.#server.requestTimeout = this.#exchange.timeoutMs;
     this.#server.on("connection", (socket: Socket) => remember(this.#handshakes, socket));
     this.#server.on(options.tls ? "secureConnection" : "connection", (socket: Socket) =>
       remember(this.#sockets, socket),
@@ -168,7 +173,7 @@ export class HttpServer {
       socket.destroy();
     }
     this.#unsubscribe?.();
-    this.#deadlines.stop();
+    this.#exchange.deadlines.stop();
     await closed;
     this.#server.close();
   }
@@ -193,67 +198,24 @@ export class HttpServer {
     return { cert, key, minVersion: MIN_TLS_VERSION, ...limits };
   }
 
-  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  #serve(incoming: IncomingMessage, response: ServerResponse): void {
     const { socket } = incoming;
     this.#busy.add(socket);
-    const gone = new AbortController();
-    const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
-    const deadline = this.#deadlines.add(timeoutMs, () =>
-      gone.abort(new HttpError(503, `not answered within ${timeoutMs} ms`)),
-    );
+    const exchange = new Exchange(incoming, this.#exchange, (answer) => this.#write(incoming, response, answer));
     response.on("close", () => {
-      deadline.cancel();
       this.#busy.delete(socket);
-      if (!response.writableFinished) {
-        gone.abort(new HttpError(499, "the client went away"));
-      }
+      exchange.close(response.writableFinished);
     });
-    const answerWithin: HttpRequest["answerWithin"] = (limitMs, late) =>
-      deadline.shorten(limitMs, () => gone.abort(late()));
-    this.#write(incoming, response, await this.#answer(incoming, answerWithin, gone.signal));
-  }
-
-  async #answer(
-    incoming: IncomingMessage,
-    answerWithin: HttpRequest["answerWithin"],
-    signal: AbortSignal,
-  ): Promise<HttpAnswer> {
-    try {
-      const request: HttpRequest = {
-        method: incoming.method ?? "GET",
-        ...parseTarget(incoming.url ?? "/"),
-        headers: incoming.headers,
-        body: () => readBody(incoming, this.#options.maxBodyBytes ?? MAX_BODY_BYTES),
-        answerWithin,
-      };
-      const match = this.#routes.match(request.method, request.path);
-      if (match.type === "unknown") {
-        return textAnswer(404, `nothing at ${request.path}`);
-      }
-      if (match.type === "wrong-method") {
-        const answer = textAnswer(405, `${request.method} is not possible here`);
-        return { ...answer, headers: { ...answer.headers, allow: match.allowed.join(", ") } };
-      }
-      return await untilAborted(match.handler(request, signal), signal);
-    } catch (error) {
-      if (error instanceof HttpError) {
-        return textAnswer(error.status, error.message);
-      }
-      if (error instanceof URIError) {
-        return textAnswer(400, "the path is not valid");
-      }
-      this.#log.error({ err: error, path: incoming.url }, "a request failed");
-      return textAnswer(500, "internal error");
-    }
+    void exchange.run();
   }
 
   #write(incoming: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
-    const body = answer.body ?? "";
+    const { status, headers, body = "" } = answer;
     // A body that nobody read would be taken for the next request.
     if (this.#draining || !incoming.complete) {
       response.setHeader("connection", "close");
     }
-    response.writeHead(answer.status, { ...answer.headers, "content-length": Buffer.byteLength(body) });
+    response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
     response.end(incoming.method === "HEAD" ? undefined : body);
   }
 }
@@ -261,15 +223,4 @@ export class HttpServer {
 function remember(sockets: Set<Socket>, socket: Socket): void {
   sockets.add(socket);
   socket.once("close", () => sockets.delete(socket));
-}
-
-/** The answer, or the signal's reason: a handler that ignores its signal must not hold the client. */
-function untilAborted(answer: Promise<HttpAnswer> | HttpAnswer, signal: AbortSignal): Promise<HttpAnswer> | HttpAnswer {
-  if (!(answer instanceof Promise)) {
-    return answer;
-  }
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    answer.then(resolve, reject);
-  });
 }

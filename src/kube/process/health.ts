@@ -3,8 +3,8 @@ import { type HttpAnswer, jsonAnswer } from "../http/http-handler.ts";
 import { HttpServer } from "../http/server.ts";
 import type { Log } from "../log.ts";
 
-/** True: fine. A string: what is missing. */
-export type HealthCheck = () => boolean | string;
+/** True: fine. An object: fine, and what to tell whoever asks. A string: what is missing. */
+export type HealthCheck = () => boolean | string | Readonly<Record<string, string>>;
 
 /**
  * What probes ask for. A process is ready when it has readiness checks, all of them hold, and it is not stopping: the
@@ -33,7 +33,7 @@ export class Health {
   }
 
   get isReady(): boolean {
-    return !this.#stopping && this.#ready.size > 0 && [...this.#ready.values()].every((check) => check() === true);
+    return !this.#stopping && this.#ready.size > 0 && [...this.#ready.values()].every((check) => isFine(check()));
   }
 
   answerReady(): HttpAnswer {
@@ -47,15 +47,17 @@ export class Health {
 }
 
 function report(checks: ReadonlyMap<string, HealthCheck>): HttpAnswer {
-  const results: Record<string, string> = {};
+  const results: Record<string, ReturnType<HealthCheck>> = {};
   let ok = true;
   for (const [name, check] of checks) {
     const result = check();
     results[name] = result === true ? "ok" : result || "not ok";
-    ok &&= result === true;
+    ok &&= isFine(result);
   }
   return jsonAnswer(ok ? 200 : 503, { ok, checks: results });
 }
+
+const isFine = (result: ReturnType<HealthCheck>): boolean => result === true || typeof result === "object";
 
 /** Plain HTTP: `/healthz`, `/readyz`, `/metrics`. */
 export function healthServer(options: {

@@ -1,3 +1,5 @@
+import { NumberMap } from "./number-map.ts";
+
 /**
  * Which of the numbers 0..capacity-1 are taken, with O(1) take, release and random draw of a free one at any fill level.
  *
@@ -13,9 +15,9 @@ const MIN_DISPLACED = 1024;
 export class FreeSpace {
   readonly capacity: number;
   /** position -> number, where they differ */
-  #numberAt = new Map<number, number>();
+  #numberAt = new NumberMap();
   /** number -> position, where they differ */
-  #positionOf = new Map<number, number>();
+  #positionOf = new NumberMap();
   #taken = 0;
 
   constructor(capacity: number) {
@@ -37,8 +39,10 @@ export class FreeSpace {
   /** False when the number was taken already. */
   take(number: number): boolean {
     const position = this.#position(number);
-    if (position < this.#taken) return false;
-    this.#swap(position, this.#taken);
+    const end = this.#taken;
+    if (position < end) return false;
+    if (position !== end) this.#put(position, this.#number(end));
+    this.#put(end, number);
     this.#taken += 1;
     return true;
   }
@@ -47,8 +51,10 @@ export class FreeSpace {
   release(number: number): boolean {
     const position = this.#position(number);
     if (position >= this.#taken) return false;
-    this.#taken -= 1;
-    this.#swap(position, this.#taken);
+    const end = this.#taken - 1;
+    if (position !== end) this.#put(position, this.#number(end));
+    this.#put(end, number);
+    this.#taken = end;
     this.#compact();
     return true;
   }
@@ -68,12 +74,6 @@ export class FreeSpace {
     return this.#numberAt.get(position) ?? position;
   }
 
-  #swap(left: number, right: number): void {
-    const [a, b] = [this.#number(left), this.#number(right)];
-    this.#put(left, b);
-    this.#put(right, a);
-  }
-
   #put(position: number, number: number): void {
     if (position === number) {
       this.#numberAt.delete(position);
@@ -88,8 +88,8 @@ export class FreeSpace {
   #compact(): void {
     if (this.#numberAt.size <= Math.max(MIN_DISPLACED, this.#taken * MAX_DISPLACED_PER_TAKEN)) return;
     const taken = Array.from({ length: this.#taken }, (_, position) => this.#number(position));
-    this.#numberAt = new Map();
-    this.#positionOf = new Map();
+    this.#numberAt = new NumberMap();
+    this.#positionOf = new NumberMap();
     this.#taken = 0;
     for (const number of taken) this.take(number);
   }

@@ -102,9 +102,13 @@ export class PoolIndex {
   reserve(mac: Mac, nowMs: number): void {
     const endsAtMs = nowMs + RESERVATION_MS;
     this.#reservedUntilMs = this.#reserved.size === 0 ? endsAtMs : Math.min(this.#reservedUntilMs, endsAtMs);
-    this.#reserved.delete(mac);
+    const { size } = this.#reserved;
     this.#reserved.set(mac, endsAtMs);
-    this.#mark(mac);
+    if (this.#reserved.size === size) {
+      this.#reserved.delete(mac);
+      this.#reserved.set(mac, endsAtMs);
+    }
+    for (const pool of this.#pools.values()) pool.mark(mac, true);
   }
 
   unreserve(mac: Mac): void {

@@ -38,8 +38,8 @@ test("a target is read as URL reads it, however it is written", () => {
   fc.assert(
     fc.property(target, (text) => {
       const ours = tried(() => {
-        const { path, query } = parseTarget(text);
-        return { path, query: [...query] };
+        const { path, search } = parseTarget(text);
+        return { path, query: [...new URLSearchParams(search)] };
       });
       expect(ours).toEqual(tried(() => byUrl(text)));
     }),
