@@ -184,7 +184,8 @@ export class Caches {
     const owner = ownerReferences?.find((reference) => reference.kind === "VirtualMachine");
     const machine = owner && this.machines.get(`${namespace}/${owner.name}`);
     const own = machine?.metadata.uid === owner?.uid ? machine : undefined;
-    return isManaged(kind, object, this.labelsOf(namespace), this.#excludedNamespaces, own);
+    const known = this.namespaces.get(namespace);
+    return isManaged(kind, object, known && (known.metadata.labels ?? {}), this.#excludedNamespaces, own);
   }
 
   #feedIndex(): void {

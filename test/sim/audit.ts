@@ -21,6 +21,8 @@ export interface Provenance {
   readonly excused: ReadonlySet<string>;
   /** The pool has answered whether it may run. */
   readonly isGated: boolean;
+  /** Addresses that the pool let be plugged into it while it runs. */
+  readonly plugged?: ReadonlySet<string>;
 }
 
 export interface Holding extends Provenance {
@@ -52,8 +54,8 @@ export class Auditor {
   readonly #etcd: Etcd;
   readonly #nowMs: () => number;
   readonly #provenance = new Map<string, Provenance>();
-  /** What runs -> the addresses that it was started with. */
-  readonly #startedWith = new Map<string, readonly string[]>();
+  /** What runs -> the addresses that the pool let it run with. */
+  readonly #runsWith = new Map<string, ReadonlySet<string>>();
   /** Address -> object -> how it holds it. */
   readonly #holdings = new Map<string, Map<string, Holding>>();
 
@@ -94,10 +96,15 @@ export class Auditor {
     const provenance = this.#provenance.get(id);
     if (type === "DELETED") {
       this.#provenance.delete(id);
-      this.#startedWith.delete(id);
+      this.#runsWith.delete(id);
     }
     if (provenance === undefined) return;
-    if (type === "ADDED" && runs(object)) this.#start(id, now, provenance);
+    if (runs(object))
+      this.#run(
+        id,
+        now.filter((mac) => isAdmitted(mac, type, provenance) && !before.includes(mac)),
+        provenance,
+      );
     for (const mac of now) {
       const holders = this.#holdings.get(mac) ?? new Map<string, Holding>();
       this.#holdings.set(mac, holders);
@@ -121,21 +128,21 @@ export class Auditor {
     }
   }
 
-  /** Where only one may run, whoever was let run is alone with its addresses, as far as it was started with them. */
-  #start(id: string, macs: readonly string[], { party, granted, isGated }: Provenance): void {
-    this.#startedWith.set(id, macs);
-    if (!this.isExclusive || !isGated || this.receivers.has(nameOf(party))) return;
+  /** Where only one may run, whoever was let run is alone with its addresses. */
+  #run(id: string, macs: readonly string[], { party, granted }: Provenance): void {
+    if (macs.length === 0) return;
+    this.#runsWith.set(id, new Set([...(this.#runsWith.get(id) ?? []), ...macs]));
+    if (!this.isExclusive || this.receivers.has(nameOf(party))) return;
     for (const mac of macs) {
       const runner = this.holdersOf(mac).find(
         (other) =>
           nameOf(other.party) !== nameOf(party) &&
-          other.isGated &&
           other.granted.has(mac) &&
           !this.receivers.has(nameOf(other.party)) &&
-          this.#startedWith.get(other.id)?.includes(mac),
+          this.#runsWith.get(other.id)?.has(mac),
       );
       if (runner === undefined || !granted.has(mac)) continue;
-      throw new Violation("exclusive", `${nameOf(party)} was started with ${mac} while ${runner.id} runs with it`);
+      throw new Violation("exclusive", `${nameOf(party)} was let run with ${mac} while ${runner.id} runs with it`);
     }
   }
 
@@ -169,6 +176,10 @@ const PLURALS: Readonly<Record<HolderKind, string>> = {
 /** What is on the network by being there: instances and pods of their own. Launchers run in the name of an instance. */
 const runs = ({ kind, metadata: { ownerReferences } }: KubeObject): boolean =>
   kind === "VirtualMachineInstance" || (kind === "Pod" && ownerReferences === undefined);
+
+/** Whether the pool was asked about what is there from now on. */
+const isAdmitted = (mac: string, type: Change["type"], { isGated, plugged }: Provenance): boolean =>
+  type === "ADDED" ? isGated : (plugged?.has(mac) ?? false);
 
 const idOf = (object: KubeObject): string => `${object.kind} ${keyOf(object.metadata)}`;
 

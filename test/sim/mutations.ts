@@ -78,6 +78,10 @@ export const MUTATIONS = {
   "running read": {
     starts: (options) => ({ ...options, isRunning: () => Promise.resolve(false) }),
   },
+  /** What is plugged into a running VM is judged when its VM is changed only. */
+  "plug-in judged": {
+    asks: ({ kind, operation }) => kind.kind !== "VirtualMachineInstance" || operation !== "UPDATE",
+  },
   /** Every namespace is served by the pool `default`. */
   "pool selection": {
     namespaces: ({ labelsOf }) => ({

@@ -3,7 +3,19 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { anyOf, anySharer, macFor, NAMES, namespaceFor, nicsFor, sharersOf } from "./choices.ts";
 import { keyOf } from "./etcd.ts";
 import { CALM } from "./network.ts";
-import { inPhase, instance, isOptedOut, machine, type Nic, nic, nicsOf, optedOut, pod, withNics } from "./objects.ts";
+import {
+  inPhase,
+  instance,
+  isOptedOut,
+  machine,
+  macsHeld,
+  type Nic,
+  nic,
+  nicsOf,
+  optedOut,
+  pod,
+  withNics,
+} from "./objects.ts";
 import type { Trouble } from "./plan.ts";
 import type { Random } from "./random.ts";
 import { MANAGED, UNMANAGED } from "./tenancy.ts";
@@ -63,6 +75,8 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     if (isOvertaken) overtake(world, random, optedOut(bare, true));
   },
   updateMachine(world, random) {
+    if (world.plan.exclusive && random.chance(0.4)) plugWhileItStarts(world, random);
+    if (random.chance(0.1)) takeBack(world, random);
     const vm = anyOf(world, "VirtualMachine", random);
     if (vm === undefined) return;
     const namespace = vm.metadata.namespace ?? "";
@@ -231,6 +245,37 @@ function again(world: World, random: Random, vm: KubeObject): void {
   const copy = machine({ namespace, name }, nics, false);
   const submit = (): void => world.submit({ kind: "VirtualMachine", namespace, build: () => copy });
   world.scheduler.after(random.chance(0.7) ? random.between(0, 500) : random.between(0, 90_000), submit);
+}
+
+/** A VM starts while a change is on the way that gives it an address which another runs with. */
+function plugWhileItStarts(world: World, random: Random): void {
+  const [vm, running] = [anyOf(world, "VirtualMachine", random), anyOf(world, "VirtualMachineInstance", random)];
+  if (vm === undefined || running === undefined) return;
+  const [key, [mac]] = [keyOf(vm.metadata), macsHeld(running)];
+  if (mac === undefined || macsHeld(vm).includes(mac)) return;
+  const { namespace = "" } = vm.metadata;
+  const build = (old: KubeObject | undefined): KubeObject | undefined => {
+    if (old === undefined || macsHeld(old).includes(mac)) return undefined;
+    return withNics(old, [...nicsOf(old).filter(({ name }) => name !== "plugged"), nic("plugged", mac)]);
+  };
+  world.submit({ kind: "VirtualMachine", namespace, update: key, build, isSlow: true });
+  world.scheduler.after(random.between(50, 500), () => world.virt.start(key));
+}
+
+/** A VM gives up an address and takes it back while its instance lets go of it. */
+function takeBack(world: World, random: Random): void {
+  const vmi = anyOf(world, "VirtualMachineInstance", random);
+  const vm = vmi && world.etcd.get(KINDS.virtualMachines.plural, keyOf(vmi.metadata));
+  const [mac] = vm === undefined ? [] : macsHeld(vm);
+  if (vm === undefined || mac === undefined) return;
+  const { namespace = "" } = vm.metadata;
+  const [key, kind] = [keyOf(vm.metadata), "VirtualMachine" as const];
+  const without = (old: KubeObject): readonly Nic[] => nicsOf(old).filter(({ macAddress }) => macAddress !== mac);
+  const change = (nics: (old: KubeObject) => readonly Nic[], isSlow: boolean): void =>
+    world.submit({ kind, namespace, update: key, isSlow, build: (old) => old && withNics(old, nics(old)) });
+  change(without, false);
+  world.scheduler.after(random.between(5, 500), () => change((old) => [...without(old), nic("back", mac)], true));
+  world.scheduler.after(random.between(5, 5_000), () => world.virt.stop(key));
 }
 
 /** The same comes without the pool's knowledge, and goes, while the one that was admitted is still under way. */

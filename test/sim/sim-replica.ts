@@ -13,7 +13,7 @@ import { apiClaimStore, type ClaimStore } from "../../src/mac-pool/ledger/claim-
 import { readEvidence } from "../../src/mac-pool/ledger/live-evidence.ts";
 import { isRunning } from "../../src/mac-pool/ledger/running-owner.ts";
 import { StartGate, type StartGateOptions } from "../../src/mac-pool/ledger/start-gate.ts";
-import type { AdmissionParts, Decision } from "../../src/mac-pool/webhooks/decision.ts";
+import { type AdmissionParts, type Decision, UNCHANGED } from "../../src/mac-pool/webhooks/decision.ts";
 import { reviewGuest } from "../../src/mac-pool/webhooks/guest-review.ts";
 import { type NamespaceLabels, namespaceLabels } from "../../src/mac-pool/webhooks/namespace-labels.ts";
 import { reviewPod } from "../../src/mac-pool/webhooks/pod-review.ts";
@@ -30,6 +30,8 @@ export interface Seams {
   readonly controllerClock?: (clock: Clock) => Clock;
   readonly starts?: (options: StartGateOptions) => StartGateOptions;
   readonly namespaces?: (namespaces: NamespaceLabels) => NamespaceLabels;
+  /** Which requests the webhook is called for at all. */
+  readonly asks?: (request: AdmissionRequest) => boolean;
 }
 
 export interface ReplicaOptions {
@@ -104,6 +106,7 @@ export class SimReplica {
   /** A webhook call. `answer` is called when the replica answers, if it ever does; `refusal` tells why it says no. */
   review(request: AdmissionRequest, answer: (decision: Decision) => void): void {
     this.host.deliver(() => {
+      if (this.#options.seams.asks?.(request) === false) return answer(UNCHANGED);
       const late = new AbortController();
       const cancel = this.host.clock.after(REVIEW_TIMEOUT_MS, () => late.abort(new Error("no decision in time")));
       const kind = request.kind.kind;
@@ -111,7 +114,9 @@ export class SimReplica {
         kind === "Pod"
           ? reviewPod(request, this.#parts, late.signal)
           : reviewGuest(kind as "VirtualMachine" | "VirtualMachineInstance", request, this.#parts, late.signal);
-      review.then(answer, () => {}).finally(cancel);
+      Promise.resolve(review)
+        .then(answer, () => {})
+        .finally(cancel);
     });
   }
 

@@ -19,12 +19,13 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "create as lock": [131, 32],
   resourceVersion: [129, 13],
   "live read": [131, 85],
-  "deadline kept": [26, 27],
+  "deadline kept": [7, 34],
   "deadline ends": [131, 32],
   "owner comparison": [131, 32],
   "admitted object": [115, 17],
   "start noted": [123, 78],
   "running read": [129, 9],
+  "plug-in judged": [42, 54],
   "pool selection": [36, 131],
 };
 

@@ -12,7 +12,7 @@ import {
   withInstanceNics,
   withReported,
 } from "./objects.ts";
-import { admissionRequest, callWebhook } from "./webhook-call.ts";
+import { type Answer, admissionRequest, callWebhook } from "./webhook-call.ts";
 import type { World } from "./world.ts";
 
 const { VirtualMachine: MACHINES, VirtualMachineInstance: INSTANCES, Pod: PODS } = RESOURCE_OF;
@@ -46,8 +46,7 @@ export class VirtController {
         this.#world.countRefusal(said.decision.refusal, `start of ${namespace}/${name}`);
         return;
       }
-      const wasJudged = said !== undefined && (said.decision.answer.warnings ?? []).length === 0;
-      this.#startLater(vm, object, wasJudged);
+      this.#startLater(vm, object, wasJudged(said));
     });
   }
 
@@ -110,22 +109,54 @@ export class VirtController {
     this.#soon(10_000, endInstance);
   }
 
-  /** Brings the running guest to its VM's interfaces: what was plugged in and out, addresses only by a restart. */
+  /**
+   * Brings the running guest to its VM's interfaces: what was plugged in and out, addresses only by a restart. What is
+   * plugged in is the pool's to judge.
+   */
   hotplug(key: string): void {
-    const { etcd, auditor } = this.#world;
+    const { etcd, tenancy } = this.#world;
     const [vm, vmi] = [etcd.get(MACHINES.plural, key), etcd.get(INSTANCES.plural, key)];
     if (vm === undefined || vmi === undefined) return;
     const running = nicsOf(vmi);
     const wanted = nicsOf(vm).filter(({ state }) => state !== "absent");
     const next = wanted.map((nic) => running.find(({ name }) => name === nic.name) ?? nic);
     if (JSON.stringify(next) === JSON.stringify(running)) return;
-    const provenance = auditor.provenanceOf(vm);
-    const isGated = auditor.provenanceOf(vmi)?.isGated ?? false;
-    if (provenance !== undefined) auditor.register("VirtualMachineInstance", key, { ...derived(provenance), isGated });
-    etcd.update(INSTANCES, withInstanceNics(vmi, next));
-    this.#soon(8_000, () => {
-      for (const launcher of this.#launchersOf(key)) this.#attach(launcher, key);
-      this.#report(key);
+    const object = withInstanceNics(vmi, next);
+    if (!tenancy.manages("VirtualMachine", vm.metadata.namespace ?? "")) {
+      this.#plug(vm, vmi, object, false);
+      return;
+    }
+    const request = admissionRequest("VirtualMachineInstance", object, vmi, false);
+    callWebhook(this.#world, request, START_TIMEOUT_MS, (said) => {
+      if (said?.decision.answer.allowed === false) {
+        this.#world.countRefusal(said.decision.refusal, `what is plugged into ${key}`);
+        return;
+      }
+      this.#plug(vm, vmi, object, wasJudged(said));
+    });
+  }
+
+  /** What comes after the pool takes its time, and stores the change only on top of what was read. */
+  #plug(vm: KubeObject, vmi: KubeObject, object: KubeObject, isJudged: boolean): void {
+    const { scheduler, random } = this.#world;
+    const delayMs = random.chance(0.03) ? random.between(1_000, 50_000) : random.between(0, 50);
+    scheduler.after(delayMs, () => {
+      const { etcd, auditor } = this.#world;
+      const key = keyOf(vmi.metadata);
+      const current = etcd.get(INSTANCES.plural, key);
+      if (current?.metadata.resourceVersion !== vmi.metadata.resourceVersion) return;
+      if (etcd.get(MACHINES.plural, key)?.metadata.uid !== vm.metadata.uid) return;
+      const provenance = auditor.provenanceOf(vm);
+      if (provenance !== undefined) {
+        const plugged = new Set(isJudged ? macsHeld(object) : []);
+        const isGated = auditor.provenanceOf(vmi)?.isGated ?? false;
+        auditor.register("VirtualMachineInstance", key, { ...derived(provenance), isGated, plugged });
+      }
+      etcd.update(INSTANCES, object);
+      this.#soon(8_000, () => {
+        for (const launcher of this.#launchersOf(key)) this.#attach(launcher, key);
+        this.#report(key);
+      });
     });
   }
 
@@ -181,6 +212,11 @@ export class VirtController {
   #soon(withinMs: number, run: () => void): void {
     this.#world.scheduler.after(this.#world.random.between(5, withinMs), run);
   }
+}
+
+/** Whoever gets no answer goes on, and so does whoever is warned that the question could not be answered. */
+function wasJudged(said: Answer | undefined): boolean {
+  return said !== undefined && (said.decision.answer.warnings ?? []).length === 0;
 }
 
 /** What a VM or VMI passes on to what is made of it. Its own addresses were chosen before. */

@@ -83,6 +83,7 @@ export class ClaimController {
         },
       }),
       this.#follow(caches.machines, machineMacs),
+      caches.machines.on({ delete: (machine) => this.#enqueueInstanceOf(machine) }),
       this.#follow(caches.instances, instanceMacs),
       this.#follow(caches.pods, (pod) => podMacs(pod)),
       onManagementChange(caches, (inside) => this.#enqueueListed(inside)),
@@ -110,6 +111,13 @@ export class ClaimController {
       },
       delete: (object) => enqueue(listed(object)),
     });
+  }
+
+  /** A VM that opted out spoke for its instance, which is managed by itself once it is alone. */
+  #enqueueInstanceOf({ metadata: { namespace = "", name = "" } }: KubeObject): void {
+    const instance = this.#options.caches.instances.get(`${namespace}/${name}`);
+    for (const { mac } of instance === undefined ? [] : instanceMacs(instance))
+      this.#controller.enqueue(claimName(mac));
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {

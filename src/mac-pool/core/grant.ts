@@ -9,6 +9,7 @@ import {
 } from "../../api/mac-claim.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import { statusOf, withStatus } from "./claim.ts";
+import { isoTime } from "./iso-time.ts";
 import { MAX_CREATIONS_OF_ONE_NAME, PENDING_MS } from "./limits.ts";
 import { type Holder, ownerOf, sameParty } from "./party.ts";
 import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
@@ -32,7 +33,7 @@ export function pendingStatus(owners: readonly ClaimOwner[], nowMs: number, unti
   return {
     phase: "Pending",
     owners: [...owners],
-    deadline: new Date(nowMs + PENDING_MS).toISOString(),
+    deadline: isoTime(nowMs + PENDING_MS),
     ...(until === undefined ? {} : { until }),
   };
 }

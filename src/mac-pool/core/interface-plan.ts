@@ -63,10 +63,13 @@ export function planInterfaces(input: PlanInput): PlanResult {
   const asked = readMacs(party, interfaces, field);
   if (!asked.ok) return asked;
 
-  const previous = new Map(input.before.map((before) => [before.name, parseMac(before.mac)]));
-  const had = new Set(
-    input.claimedBefore ? input.before.filter((old) => old.eligible).map((old) => parseMac(old.mac)) : [],
-  );
+  const previous = new Map<string, Mac | undefined>();
+  const had = new Set<Mac>();
+  for (const old of input.before) {
+    const mac = parseMac(old.mac);
+    previous.set(old.name, mac);
+    if (mac !== undefined && old.eligible && input.claimedBefore) had.add(mac);
+  }
   const used = new Set(asked.macs.values());
   const steps: InterfaceStep[] = [];
   for (const to of interfaces) {

@@ -112,13 +112,13 @@ function settle(status: MacClaimStatus, evidence: Evidence, overdue: ReadonlySet
   }
   const kept = owners.flatMap((owner, position) => {
     const holder = found[position];
-    if (holder !== undefined) {
-      seen = true;
-      return [refreshed(owner, holder)];
-    }
-    if (!isPending(owner) || isGone(owner, evidence.existing)) return [];
-    waiting = true;
-    return [owner];
+    const mayFollow = isPending(owner) && !isGone(owner, evidence.existing);
+    if (holder === undefined && !mayFollow) return [];
+    // What was made of the object may let go before an update of the object that was admitted is stored.
+    if (mayFollow && holder?.confirms !== true) waiting = true;
+    if (holder === undefined) return [owner];
+    seen = true;
+    return [refreshed(owner, holder)];
   });
   const added = unmatched
     .filter((holder) => holder.adoptable && !kept.some((owner) => isKnownAs(owner, holder)))

@@ -41,12 +41,16 @@ const quote = (text: string): string =>
 
 export function conflict(mac: Mac, interfaceName: string, owners: readonly ClaimOwner[], field: MacField): Refusal {
   const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
+  const isComing = owners.every(({ uid }) => uid === undefined);
   const other = owners[0]?.kind === "Pod" ? "delete the other pod" : "take the address off the other VM or delete it";
+  const more = isComing
+    ? "try again in two minutes: the address is free then if that was never created"
+    : `${other} first`;
   return {
     code: "MACPOOL_CONFLICT",
     message:
-      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${named}. ` +
-      `Leave ${field} out to get a free one, or ${other} first.`,
+      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${named}` +
+      `${isComing ? ", admitted and not seen yet" : ""}. Leave ${field} out to get a free one, or ${more}.`,
   };
 }
 
@@ -81,17 +85,32 @@ export function sharedByHolders(mac: string, owners: readonly ClaimOwner[]): str
   return `MAC ${mac} is held by ${named}. Give all but one of them another address before they run on one network.`;
 }
 
+/** Another holder of the address, and why it counts as running. */
+export interface Runner {
+  readonly owner: ClaimOwner;
+  /** `starting`: its start was admitted, and its instance was not seen. `coming`: admitted, and runs once it exists. */
+  readonly state: "running" | "starting" | "coming";
+}
+
 /**
  * A start, or an interface that is plugged into what runs, is refused because another holder of the address runs, or is
  * about to.
  */
-export function alreadyRunning(mac: Mac, party: Party, other: Party, pluggedIn?: string): Refusal {
+export function alreadyRunning(mac: Mac, party: Party, { owner, state }: Runner, pluggedIn?: string): Refusal {
   const what = pluggedIn === undefined ? "start" : `get interface ${quote(pluggedIn)} while it runs`;
+  const end = owner.kind === "VirtualMachine" ? "Stop" : "Delete";
+  const why = {
+    running: `is running. ${end} it first`,
+    coming: `is being created. ${end} it first`,
+    starting:
+      `was let start a moment ago, which counts until ${owner.starting} although it does not run now: the start may ` +
+      "still be under way. Try again then",
+  };
   return {
     code: "MACPOOL_RUNNING",
     message:
-      `${describeParty(party)} can't ${what}: ${describeParty(other)} has the same MAC ${formatMac(mac)} and is running ` +
-      "or starting. Stop it first, or give one of them another address.",
+      `${describeParty(party)} can't ${what}: ${describeParty(owner)} has the same MAC ${formatMac(mac)} and ` +
+      `${why[state]}, or give one of them another address.`,
   };
 }
 

@@ -11,6 +11,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import { newClaim, statusOf, withStatus } from "../core/claim.ts";
 import { decideGrant, pendingStatus } from "../core/grant.ts";
+import { isoTime } from "../core/iso-time.ts";
 import {
   MAX_ALLOCATION_TRIES,
   MAX_CLAIM_TRIES,
@@ -23,6 +24,7 @@ import type { Pool } from "../core/pool.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { busy, full, type MacField, noPool, pendingLimit, type Refusal } from "../core/refusals.ts";
 import type { ClaimStore } from "./claim-store.ts";
+import { plausibleMacs } from "./plausible-macs.ts";
 
 /** One interface's wish: this address, or any free one. */
 export interface Wish {
@@ -67,6 +69,12 @@ interface Refused {
 
 type Outcome = Granted | Refused;
 
+/** The API server did not say what became of the claim, or refused the write. */
+interface Failed {
+  readonly ok: false;
+  readonly error: unknown;
+}
+
 export interface LedgerOptions {
   readonly store: ClaimStore;
   readonly index: PoolIndex;
@@ -93,19 +101,16 @@ export class ClaimLedger {
   async claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimResult> {
     const limit = this.#limit(request);
     if (limit !== undefined) return { ok: false, refusal: limit };
-    const outcomes = await Promise.allSettled(
-      request.wishes.map((wish) =>
-        wish.mac === undefined
-          ? this.#allocate(request, wish, signal)
-          : this.#claimExplicit(request, wish, wish.mac, signal),
-      ),
-    );
+    const plausible = request.dryRun ? plausibleMacs(this.#options, request) : [];
+    const attempts = request.wishes.map((wish) => this.#attempt(request, wish, plausible, signal));
     const granted: Granted[] = [];
     let refused: Refused | undefined;
-    for (const outcome of outcomes) {
-      if (outcome.status !== "fulfilled") continue;
-      if (outcome.value.ok) granted.push(outcome.value);
-      else refused ??= outcome.value;
+    let failure: Failed | undefined;
+    for (const attempt of attempts) {
+      const outcome = await attempt;
+      if (outcome.ok) granted.push(outcome);
+      else if ("refusal" in outcome) refused ??= outcome;
+      else failure ??= outcome;
     }
     if (granted.length === request.wishes.length) {
       if (!request.dryRun) this.#countGrants(request);
@@ -114,7 +119,21 @@ export class ClaimLedger {
     }
     await Promise.all(granted.map((grant) => this.#giveBack(grant)));
     if (refused !== undefined) return refused;
-    throw outcomes.find((outcome) => outcome.status === "rejected")?.reason;
+    throw failure?.error;
+  }
+
+  /** Never rejects: the other wishes' claims have to be given back then. */
+  #attempt(
+    request: ClaimRequest,
+    wish: Wish,
+    plausible: Mac[],
+    signal: AbortSignal | undefined,
+  ): Promise<Outcome | Failed> {
+    const granted =
+      wish.mac === undefined
+        ? this.#allocate(request, wish, plausible, signal)
+        : this.#claimExplicit(request, wish, wish.mac, signal);
+    return granted.catch(failed);
   }
 
   #countGrants({ wishes, party }: ClaimRequest): void {
@@ -132,19 +151,28 @@ export class ClaimLedger {
     return undefined;
   }
 
-  async #allocate(request: ClaimRequest, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
+  async #allocate(
+    request: ClaimRequest,
+    wish: Wish,
+    plausible: Mac[],
+    signal: AbortSignal | undefined,
+  ): Promise<Outcome> {
     const { index, clock, random, store } = this.#options;
     const { pool } = request;
     if (pool === undefined || pool.counts.capacity === 0) return refuse(noPool(request.party.namespace));
-    if (request.dryRun) return this.#showFree(request, pool);
+    if (request.dryRun) {
+      const mac = plausible.shift();
+      return mac === undefined ? refuse(full(pool.name, pool.counts.capacity)) : { ok: true, mac };
+    }
     const passedOver: Mac[] = [];
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
-      const mac = index.draw(pool, random(), clock.now());
+      const nowMs = clock.now();
+      const mac = index.draw(pool, random(), nowMs);
       if (mac === undefined) {
         for (const other of passedOver.splice(0)) index.unreserve(other);
         return this.#reuseQuarantined(request, pool, wish, signal);
       }
-      index.reserve(mac, clock.now());
+      index.reserve(mac, nowMs);
       if (request.listed.has(mac)) {
         // Only kept back from this draw: whether the object gets it is decided by its own claim.
         passedOver.push(mac);
@@ -152,7 +180,7 @@ export class ClaimLedger {
       }
       if (passedOver.length > 0) for (const other of passedOver.splice(0)) index.unreserve(other);
       try {
-        const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic"), signal);
+        const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic", nowMs), signal);
         return { ok: true, mac, written: { claim, before: undefined } };
       } catch (error) {
         if (isAlreadyExists(error)) continue;
@@ -172,32 +200,22 @@ export class ClaimLedger {
     return refuse(isDoubtful ? busy(`MACPool ${name}`) : full(name, capacity));
   }
 
-  /** A plausible address for a dry run: the next request may get the same. */
-  #showFree(request: ClaimRequest, pool: Pool): Outcome {
-    const { index, clock, random } = this.#options;
-    const wanted = request.wishes.filter((wish) => wish.mac === undefined).length;
-    const mac = index.draw(pool, random(), clock.now()) ?? pool.oldestQuarantined();
-    const { free, quarantined } = pool.counts;
-    return mac === undefined || wanted > free + quarantined
-      ? refuse(full(pool.name, pool.counts.capacity))
-      : { ok: true, mac };
-  }
-
   /** Nothing is free: the address that has rested longest is better than none. */
   async #reuseQuarantined(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
     const { clock, index, store } = this.#options;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = pool.takeOldestQuarantined(request.listed);
       if (mac === undefined) return this.#nothingFree(pool);
-      const owner = ownerOf(holderOf(request, wish), new Date(clock.now()).toISOString());
+      const nowMs = clock.now();
       try {
         const before = await store.read(mac, signal);
         if (before === undefined) {
-          const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic"), signal);
+          const claim = await store.create(this.#pendingClaim(request, wish, mac, "automatic", nowMs), signal);
           return { ok: true, mac, written: { claim, before: undefined } };
         }
         if (statusOf(before).phase !== "Quarantined") continue;
-        const status = pendingStatus([owner], clock.now(), statusOf(before).until);
+        const owner = ownerOf(holderOf(request, wish), isoTime(nowMs));
+        const status = pendingStatus([owner], nowMs, statusOf(before).until);
         const claim = await store.update(withStatus(before, status, "automatic"), signal);
         index.reserve(mac, clock.now());
         return { ok: true, mac, written: { claim, before } };
@@ -219,7 +237,7 @@ export class ClaimLedger {
         const before = attempt > 0 || request.dryRun ? await store.read(mac, signal) : undefined;
         if (before === undefined) {
           if (request.dryRun) return { ok: true, mac };
-          const claim = await store.create(this.#pendingClaim(request, wish, mac, "explicit"), signal);
+          const claim = await store.create(this.#pendingClaim(request, wish, mac, "explicit", clock.now()), signal);
           return { ok: true, mac, written: { claim, before } };
         }
         const { receiver, field } = request;
@@ -235,9 +253,14 @@ export class ClaimLedger {
     return refuse(busy(`the claim of interface "${wish.interface}"`));
   }
 
-  #pendingClaim(request: ClaimRequest, wish: Wish, mac: Mac, origin: "automatic" | "explicit"): MACClaim {
-    const nowMs = this.#options.clock.now();
-    const owner = ownerOf(holderOf(request, wish), new Date(nowMs).toISOString());
+  #pendingClaim(
+    request: ClaimRequest,
+    wish: Wish,
+    mac: Mac,
+    origin: "automatic" | "explicit",
+    nowMs: number,
+  ): MACClaim {
+    const owner = ownerOf(holderOf(request, wish), isoTime(nowMs));
     return newClaim(mac, { pool: request.pool?.name, origin }, pendingStatus([owner], nowMs));
   }
 
@@ -263,6 +286,10 @@ function holderOf({ party }: ClaimRequest, wish: Wish): Holder {
 
 function versionOf(claim: MACClaim): { resourceVersion: string } {
   return { resourceVersion: claim.metadata.resourceVersion ?? "" };
+}
+
+function failed(error: unknown): Failed {
+  return { ok: false, error };
 }
 
 function refuse(refusal: Refusal): Refused {

@@ -132,14 +132,15 @@ class EvidenceReader {
   }
 }
 
-/** One read per name is enough, whatever UIDs are known; but a UID makes the search for a VM go on to its VMI. */
+/** One read per name is enough, whatever UIDs are known; but several make the search for a VM go on to its VMI. */
 function distinctNames(parties: readonly Party[]): Party[] {
   const byName = new Map<string, Party>();
   for (const party of parties) {
     const key = `${party.kind}/${party.namespace}/${party.name ?? ""}`;
     const known = byName.get(key);
-    if (known === undefined) byName.set(key, party);
-    else if (known.uid !== party.uid) byName.set(key, { ...party, uid: ANY_UID });
+    const uids = new Set([known?.uid, party.uid].filter((uid) => uid !== undefined));
+    const [uid] = uids;
+    byName.set(key, { ...party, uid: uids.size > 1 ? ANY_UID : uid });
   }
   return [...byName.values()];
 }

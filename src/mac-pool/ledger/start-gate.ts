@@ -5,7 +5,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { statusOf, withStatus } from "../core/claim.ts";
 import { MAX_CLAIM_TRIES, STARTING_MS } from "../core/limits.ts";
 import { type Holder, ownerOf, type Party, sameParty } from "../core/party.ts";
-import { alreadyRunning, busy, type Refusal } from "../core/refusals.ts";
+import { alreadyRunning, busy, type Refusal, type Runner } from "../core/refusals.ts";
 import type { ClaimStore } from "./claim-store.ts";
 
 export interface StartRequest {
@@ -36,9 +36,18 @@ export class StartGate {
     this.#options = options;
   }
 
-  /** Undefined when the VM may start. Throws what the API server's refusal or a broken connection throws. */
-  refusal(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
-    return this.#firstRefusal(request, false, signal);
+  /**
+   * Undefined when the VM may start, or run on with what is plugged into it. Throws what the API server's refusal or a
+   * broken connection throws.
+   */
+  async refusal(request: StartRequest, what: "start" | "plug-in", signal: AbortSignal): Promise<Refusal | undefined> {
+    const { party, interfaces, dryRun } = request;
+    const refusals = await Promise.all(
+      interfaces.map(({ mac, name, network }) =>
+        this.#refusalOf(mac, { ...party, interface: name, network }, { what, dryRun }, signal),
+      ),
+    );
+    return refusals.find((refusal) => refusal !== undefined);
   }
 
   /**
@@ -48,26 +57,13 @@ export class StartGate {
   async refusalOfPlugIn(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
     const [first] = request.interfaces;
     if (first === undefined || !(await this.#options.isRunning(request.party, first.mac, signal))) return undefined;
-    return this.#firstRefusal(request, true, signal);
-  }
-
-  async #firstRefusal(
-    { party, interfaces, dryRun }: StartRequest,
-    isPlugIn: boolean,
-    signal: AbortSignal,
-  ): Promise<Refusal | undefined> {
-    const refusals = await Promise.all(
-      interfaces.map(({ mac, name, network }) =>
-        this.#refusalOf(mac, { ...party, interface: name, network }, { isPlugIn, dryRun }, signal),
-      ),
-    );
-    return refusals.find((refusal) => refusal !== undefined);
+    return this.refusal(request, "plug-in", signal);
   }
 
   async #refusalOf(
     mac: Mac,
     party: Holder,
-    { isPlugIn, dryRun }: { readonly isPlugIn: boolean; readonly dryRun: boolean },
+    { what, dryRun }: { readonly what: "start" | "plug-in"; readonly dryRun: boolean },
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
     const { store, clock } = this.#options;
@@ -76,7 +72,8 @@ export class StartGate {
       if (claim === undefined || statusOf(claim).owners.length === 0) return undefined;
       const others = statusOf(claim).owners.filter((owner) => !sameParty(owner, party));
       const runner = await this.#runnerAmong(others, mac, signal);
-      if (runner !== undefined) return alreadyRunning(mac, party, runner, isPlugIn ? party.interface : undefined);
+      if (runner !== undefined)
+        return alreadyRunning(mac, party, runner, what === "plug-in" ? party.interface : undefined);
       if (dryRun) return undefined;
       try {
         await store.update(noted(claim, party, clock.now()), signal);
@@ -88,11 +85,14 @@ export class StartGate {
     return busy("a claim of this object");
   }
 
-  async #runnerAmong(owners: readonly ClaimOwner[], mac: Mac, signal: AbortSignal): Promise<ClaimOwner | undefined> {
+  async #runnerAmong(owners: readonly ClaimOwner[], mac: Mac, signal: AbortSignal): Promise<Runner | undefined> {
     const nowMs = this.#options.clock.now();
     for (const owner of owners) {
-      if (Date.parse(owner.starting ?? "") > nowMs || isComing(owner)) return owner;
-      if (await this.#options.isRunning(owner, mac, signal)) return owner;
+      const isStarting = Date.parse(owner.starting ?? "") > nowMs;
+      if (isComing(owner)) return { owner, state: "coming" };
+      const isRunning = this.#options.isRunning(owner, mac, signal);
+      if (await (isStarting ? isRunning.catch(() => false) : isRunning)) return { owner, state: "running" };
+      if (isStarting) return { owner, state: "starting" };
     }
     return undefined;
   }

@@ -71,7 +71,8 @@ export async function askLedger(
   if (request.wishes.length === 0) return NOTHING_TO_CLAIM;
   const { namespace } = request.party;
   try {
-    const labels = await parts.namespaces.labelsOf(namespace, signal);
+    const found = parts.namespaces.labelsOf(namespace, signal);
+    const labels = found instanceof Promise ? await found : found;
     if (labels === undefined) return { ok: false, refusal: noNamespace(namespace) };
     return await parts.ledger.claim({ ...request, pool: parts.index.poolFor(labels) }, signal);
   } catch (error) {

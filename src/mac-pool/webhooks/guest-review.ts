@@ -9,7 +9,7 @@ import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "..
 import { WAIT_AS_RECEIVER } from "../objects/holders.ts";
 import { at, textAt } from "../objects/json-path.ts";
 import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
-import { refusalOfPlugIn, reviewStart } from "./start-review.ts";
+import { refusalOfPlugIn, reviewInstance } from "./start-review.ts";
 
 /**
  * /mutate-virtualmachines and /mutate-virtualmachineinstances: what has an interface without an address gets one, what
@@ -32,16 +32,16 @@ function guest(specPath: readonly string[]): Guest {
   return { specPath, interfaces: jsonPointer(...specPath, ...INTERFACES) };
 }
 
-export async function reviewGuest(
+export function reviewGuest(
   kind: keyof typeof GUESTS,
   request: AdmissionRequest,
   parts: AdmissionParts,
   signal: AbortSignal,
-): Promise<Decision> {
+): Decision | Promise<Decision> {
   const { object, oldObject } = request;
   if (request.operation !== "CREATE" && request.operation !== "UPDATE") return UNCHANGED;
   if (isOptedOut(object) || textAt(object, "metadata", "deletionTimestamp") !== "") return UNCHANGED;
-  if (kind === "VirtualMachineInstance" && isOfMachine(object)) return reviewStart(request, parts, signal);
+  if (kind === "VirtualMachineInstance" && isOfMachine(object)) return reviewInstance(request, parts, signal);
   const { specPath, interfaces: pointer } = GUESTS[kind];
   const interfaces = guestInterfaces(object, specPath);
   if (interfaces.length === 0) return UNCHANGED;
@@ -57,11 +57,25 @@ export async function reviewGuest(
   });
   if (!plan.ok) return denied(plan.refusal);
   if (plan.steps.length === 0) return UNCHANGED;
-  const decision = await carryOut(plan, party, pointer, request, parts, signal);
-  if (!decision.answer.allowed || kind !== "VirtualMachine" || request.operation !== "UPDATE") return decision;
-  const plugged = pluggedIn(plan.steps, before);
-  if (plugged.length === 0 || isReceiver(object)) return decision;
-  const refusal = await refusalOfPlugIn({ party, interfaces: plugged, dryRun: request.dryRun }, parts, signal);
+  const claim = (): Promise<Decision> => carryOut(plan, party, pointer, request, parts, signal);
+  const mayPlugIn = kind === "VirtualMachine" && request.operation === "UPDATE" && !isReceiver(object);
+  const plugged = mayPlugIn ? pluggedIn(plan.steps, before) : [];
+  return plugged.length === 0 ? claim() : judgePlugIn(claim, { party, interfaces: plugged }, request, parts, signal);
+}
+
+/** Asked twice: before anything is claimed, which a refusal would leave behind, and once others see that it is. */
+async function judgePlugIn(
+  claim: () => Promise<Decision>,
+  plugIn: Omit<StartRequest, "dryRun">,
+  { dryRun }: AdmissionRequest,
+  parts: AdmissionParts,
+  signal: AbortSignal,
+): Promise<Decision> {
+  const early = await refusalOfPlugIn({ ...plugIn, dryRun: true }, parts, signal);
+  if (early !== undefined) return denied(early);
+  const decision = await claim();
+  if (!decision.answer.allowed || dryRun) return decision;
+  const refusal = await refusalOfPlugIn({ ...plugIn, dryRun }, parts, signal);
   return refusal === undefined ? decision : denied(refusal);
 }
 

@@ -6,24 +6,31 @@ import { KINDS } from "../objects/kinds.ts";
 
 export interface NamespaceLabels {
   /** Undefined when there is no such namespace. One that the cache does not have yet is asked for. */
-  labelsOf(namespace: string, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined>;
+  labelsOf(namespace: string, signal: AbortSignal): Labels | undefined | Promise<Labels | undefined>;
 }
+
+type Labels = Readonly<Record<string, string>>;
 
 const READ_TIMEOUT_MS = 3_000;
 
 export function namespaceLabels(client: KubeClient, informer: Informer<KubeObject>): NamespaceLabels {
   return {
-    async labelsOf(namespace, signal) {
+    labelsOf(namespace, signal) {
       const cached = informer.get(namespace);
-      if (cached !== undefined) return cached.metadata.labels ?? {};
-      if (namespace === "") return undefined;
-      try {
-        const read = await client.get(KINDS.namespaces, { name: namespace }, { signal, timeoutMs: READ_TIMEOUT_MS });
-        return read.metadata.labels ?? {};
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
+      if (cached !== undefined) return cached.metadata.labels ?? NO_LABELS;
+      return namespace === "" ? undefined : readLabels(client, namespace, signal);
     },
   };
+}
+
+const NO_LABELS: Labels = {};
+
+async function readLabels(client: KubeClient, name: string, signal: AbortSignal): Promise<Labels | undefined> {
+  try {
+    const read = await client.get(KINDS.namespaces, { name }, { signal, timeoutMs: READ_TIMEOUT_MS });
+    return read.metadata.labels ?? NO_LABELS;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }

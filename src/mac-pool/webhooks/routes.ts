@@ -1,4 +1,8 @@
-import { type AdmissionRequest, admissionHandler } from "../../kube/admission/admission-server.ts";
+import {
+  type AdmissionAnswer,
+  type AdmissionRequest,
+  admissionHandler,
+} from "../../kube/admission/admission-server.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { HttpServer } from "../../kube/http/server.ts";
 import { describeParty } from "../core/party.ts";
@@ -14,7 +18,11 @@ export const WEBHOOK_PATHS = {
   instances: "/mutate-virtualmachineinstances",
 } as const;
 
-type ReviewObject = (request: AdmissionRequest, parts: AdmissionParts, signal: AbortSignal) => Promise<Decision>;
+type ReviewObject = (
+  request: AdmissionRequest,
+  parts: AdmissionParts,
+  signal: AbortSignal,
+) => Decision | Promise<Decision>;
 
 const REVIEWS = [
   { kind: "Pod", path: WEBHOOK_PATHS.pods, review: reviewPod },
@@ -33,16 +41,22 @@ const REVIEWS = [
 /** Serves the admission webhooks, counts what they decide and logs each refusal. */
 export function routeWebhooks(server: HttpServer, parts: AdmissionParts, metrics: PoolMetrics, clock: Clock): void {
   for (const { kind, path, review } of REVIEWS) {
-    const handler = admissionHandler(async (request, signal) => {
-      const startMs = clock.monotonicMs();
-      const { answer, refusal } = await review(request, parts, signal);
-      metrics.admitted(path.slice(1), clock.monotonicMs() - startMs);
+    const webhook = path.slice(1);
+    const decided = ({ answer, refusal }: Decision, request: AdmissionRequest, startMs: number): AdmissionAnswer => {
+      metrics.admitted(webhook, clock.monotonicMs() - startMs);
       if (refusal !== undefined) {
         metrics.denied(refusal.code);
         const object = describeParty(partyOfRequest(kind, request));
         parts.log.info({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
       }
       return answer;
+    };
+    const handler = admissionHandler((request, signal) => {
+      const startMs = clock.monotonicMs();
+      const decision = review(request, parts, signal);
+      return decision instanceof Promise
+        ? decision.then((later) => decided(later, request, startMs))
+        : decided(decision, request, startMs);
     });
     server.route("POST", path, handler);
   }

@@ -11,26 +11,30 @@ import { type AdmissionParts, type Decision, denied, UNCHANGED } from "./decisio
 const MIGRATION_TARGET_ANNOTATION = "kubevirt.io/create-migration-target";
 
 /**
- * /mutate-virtualmachineinstances for a VMI of a VM, which has its addresses already: whether the VM may start. Only where
- * the policy of the pool is DenyRunning; a question that can't be answered does not keep a VM from starting.
+ * /mutate-virtualmachineinstances for a VMI of a VM, which has its addresses already: whether the VM may start, or get
+ * what is plugged into it while it runs. A VM that starts between the review of its own change and the moment it is stored
+ * is judged by the latter. Only where the policy of the pool is DenyRunning; a question that can't be answered does not
+ * keep a VM from running.
  */
-export async function reviewStart(
+export async function reviewInstance(
   request: AdmissionRequest,
   parts: AdmissionParts,
   signal: AbortSignal,
 ): Promise<Decision> {
-  const { object, dryRun } = request;
-  const { namespace } = request;
-  if (request.operation !== "CREATE" || object === null || namespace === undefined) return UNCHANGED;
+  const { object, oldObject, dryRun, namespace } = request;
+  if (object === null || namespace === undefined) return UNCHANGED;
   try {
     if (!(await isExclusive(namespace, parts, signal))) return UNCHANGED;
     const party = { ...instanceParty(object), namespace };
     if (textAt(object, "metadata", "annotations", MIGRATION_TARGET_ANNOTATION) === "true") return UNCHANGED;
     if (party.name === undefined || parts.isReceiver(namespace, party.name)) return UNCHANGED;
-    const refusal = await parts.starts.refusal({ party, interfaces: interfacesOf(object), dryRun }, signal);
+    const had = new Set(interfacesOf(oldObject).map(({ mac }) => mac));
+    const interfaces = interfacesOf(object).filter(({ mac }) => !had.has(mac));
+    const what = request.operation === "CREATE" ? "start" : "plug-in";
+    const refusal = await parts.starts.refusal({ party, interfaces, dryRun }, what, signal);
     return refusal === undefined ? UNCHANGED : denied(refusal);
   } catch (error) {
-    parts.log.error({ err: error, namespace }, "a start was not checked");
+    parts.log.error({ err: error, namespace }, "what runs was not checked");
     const warning = "the MAC pool could not check whether another holder of these MAC addresses is running.";
     return { answer: { allowed: true, warnings: [warning] }, refusal: undefined };
   }

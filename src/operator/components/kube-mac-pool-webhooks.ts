@@ -60,6 +60,11 @@ const VM_CONCERNS_US = [
     `.exists(i, i.?macAddress.orValue('') == '' && i.?state.orValue('') != 'absent' && ${IS_ELIGIBLE})`,
 ].join(" || ");
 
+/** An instance is written again and again while it runs; only what it is made of matters, and what is plugged in. */
+const VMI_CONCERNS_US =
+  "request.operation == 'CREATE' || " +
+  `(!has(object.metadata.deletionTimestamp) && ${differs("?spec.?domain.?devices.?interfaces")})`;
+
 const HAS_VM = "object.?metadata.?ownerReferences.orValue([]).exists(o, o.kind == 'VirtualMachine')";
 
 const ENTRIES: readonly Entry[] = [
@@ -104,9 +109,12 @@ const ENTRIES: readonly Entry[] = [
     path: "/mutate-virtualmachineinstances",
     group: "kubevirt.io",
     resource: "virtualmachineinstances",
-    operations: ["CREATE"],
+    operations: ["CREATE", "UPDATE"],
     namespaces: { key: VM_WEBHOOK, operator: "NotIn", values: ["ignore"] },
-    conditions: [{ name: "of-a-vm", expression: HAS_VM }],
+    conditions: [
+      { name: "of-a-vm", expression: HAS_VM },
+      { name: "starts-or-gets-interfaces", expression: VMI_CONCERNS_US },
+    ],
     bestEffortSeconds: START_TIMEOUT_SECONDS,
   },
 ];

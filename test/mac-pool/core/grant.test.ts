@@ -31,6 +31,15 @@ describe("a request for an address that has a claim", () => {
     });
   });
 
+  it("is refused with the time to wait where somebody else was given it and has not shown up", () => {
+    const { uid: _, ...unseen } = owner();
+    expect(decide(bound(unseen), ask({ name: "thief", interface: "nic" }))).toMatchObject({
+      refused:
+        'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a), admitted and not seen yet. ' +
+        "Leave macAddress out to get a free one, or try again in two minutes: the address is free then if that was never created.",
+    });
+  });
+
   it("is a write under the version that was read also where the same object has it already", () => {
     expect(decide(bound(owner()), ask({ uid: "u1" }))).toMatchObject({
       phase: "Bound",

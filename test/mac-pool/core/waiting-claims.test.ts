@@ -3,6 +3,8 @@ import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import { MAX_CREATIONS_OF_ONE_NAME } from "../../../src/mac-pool/core/limits.ts";
 import { claim, NOTHING, NOW, owner, pending, SINCE, seen, settled, sighting, step } from "./lifecycle-bed.ts";
 
+const waiting = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners, deadline: SINCE });
+
 describe("a pending claim", () => {
   it("is bound to the object that shows up, under the version that was read", () => {
     expect(step(pending(owner()), seen(sighting()))).toMatchObject({
@@ -108,11 +110,23 @@ describe("a pending claim", () => {
     expect(step(updated, { holders: [], existing: [sighting()] })).toEqual({ action: "none" });
     expect(step(updated, NOTHING)).toMatchObject({ phase: "Quarantined" });
   });
+
+  it("keeps an admitted update waiting while only what was made of its object has the address", () => {
+    const updated = waiting(owner({ uid: "u1" }));
+    const instance = seen(sighting({ confirms: false }));
+    expect(step(updated, instance)).toEqual({ action: "none" });
+    expect(settled(updated, [sighting({ confirms: false })])).toBe(true);
+    const over = step(updated, instance, { deadlineOver: true });
+    expect(over).toMatchObject({ phase: "Bound", owners: [{ uid: "u1" }] });
+    expect(over).not.toHaveProperty("deadline");
+    const orphaned = step(updated, { ...instance, existing: [] });
+    expect(orphaned).toMatchObject({ phase: "Bound", owners: [{ uid: "u1" }] });
+    expect(orphaned).not.toHaveProperty("deadline");
+  });
 });
 
 describe("a claim that has an owner and waits for another", () => {
   const { uid: _, ...unseen } = owner();
-  const waiting = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners, deadline: SINCE });
 
   it("is bound as soon as one of two creations of a name is seen, and waits for the other", () => {
     expect(step(pending(unseen, unseen), seen(sighting()))).toMatchObject({

@@ -98,6 +98,14 @@ describe("the ledger", () => {
     expect(store.writes).toEqual([]);
   });
 
+  it("shows different addresses on a dry run, and none that the object lists itself", async () => {
+    const { ledger, index } = replica(new MemoryClaimStore(), 4);
+    const wishes = [undefined, mac(1), undefined, undefined];
+    expect(macsOf(await ledger.claim(request(index, "a", wishes, true))).sort()).toEqual(
+      [mac(0), mac(1), mac(2), mac(3)].map(formatMac),
+    );
+  });
+
   it("gives back what it had when the API server stops answering in the middle", async () => {
     const store = new MemoryClaimStore();
     const { ledger, index } = replica(store, 8);

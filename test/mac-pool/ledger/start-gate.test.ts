@@ -27,8 +27,14 @@ async function gate(names: readonly string[], running: readonly string[] = [], m
   const isRunning = async ({ name = "" }: Party): Promise<boolean> => running.includes(name);
   // Two replicas: they share nothing but the claims.
   const gates = [0, 1].map(() => new StartGate({ store, isRunning, clock }));
+  const failing = (): Promise<boolean> => Promise.reject(new Error("socket hang up"));
+  gates.push(new StartGate({ store, isRunning: failing, clock }));
   const start = (name: string, dryRun = false, replica = 0) =>
-    gates[replica]?.refusal({ party: vm(name), interfaces: [{ mac, name: "a", network: undefined }], dryRun }, signal);
+    gates[replica]?.refusal(
+      { party: vm(name), interfaces: [{ mac, name: "a", network: undefined }], dryRun },
+      "start",
+      signal,
+    );
   const join = async (...others: readonly ClaimOwner[]): Promise<void> => {
     const read = await store.read(mac);
     if (read?.status === undefined) throw new Error("there is no claim");
@@ -63,9 +69,27 @@ describe("a VM that starts under the policy DenyRunning", () => {
       code: "MACPOOL_RUNNING",
       message:
         "VirtualMachine default/web can't start: VirtualMachine default/twin has the same MAC 02:00:00:00:00:aa and is " +
-        "running or starting. Stop it first, or give one of them another address.",
+        "running. Stop it first, or give one of them another address.",
     });
     expect(await start("twin")).toBeUndefined();
+  });
+
+  it("is told until when it has to wait for a start that was admitted, whether that is over or still under way", async () => {
+    const { start } = await gate(["web", "twin"]);
+    await start("twin");
+    expect(await start("web")).toMatchObject({
+      code: "MACPOOL_RUNNING",
+      message:
+        "VirtualMachine default/web can't start: VirtualMachine default/twin has the same MAC 02:00:00:00:00:aa and was " +
+        "let start a moment ago, which counts until 1970-01-01T00:01:15.000Z although it does not run now: the start may " +
+        "still be under way. Try again then, or give one of them another address.",
+    });
+  });
+
+  it("does not take a failing read for a leave to start where another start was admitted", async () => {
+    const { start } = await gate(["web", "twin"]);
+    await start("twin");
+    expect(await start("web", false, 2)).toMatchObject({ message: expect.stringContaining("was let start") });
   });
 
   it("is the only one of many that start at the same moment, whichever replica they ask", async () => {
@@ -90,7 +114,10 @@ describe("a VM that starts under the policy DenyRunning", () => {
       { ...unnamed, kind: "VirtualMachineInstance", name: "alone" } as const,
     ]) {
       const { start } = await gate(["web"], [], [coming]);
-      expect(await start("web")).toMatchObject({ code: "MACPOOL_RUNNING" });
+      expect(await start("web")).toMatchObject({
+        code: "MACPOOL_RUNNING",
+        message: expect.stringContaining("is being created. Delete it first"),
+      });
     }
     const { uid: _, ...stopped } = owner("stopped");
     const { start } = await gate(["web"], [], [stopped]);

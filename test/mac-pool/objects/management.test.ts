@@ -17,6 +17,11 @@ describe("whether the pool manages an object", () => {
     expect(isManaged("VirtualMachine", object(), { "openshift.io/run-level": "1" }, [])).toBe(false);
   });
 
+  it("is no as long as its namespace is not known: a watch of another kind may be ahead", () => {
+    expect(isManaged("VirtualMachine", object(), undefined, [])).toBe(false);
+    expect(isManaged("Pod", object(), undefined, [])).toBe(false);
+  });
+
   it("is decided by the object itself where it has opted out", () => {
     expect(isManaged("VirtualMachine", object({ [VM_WEBHOOK]: "ignore" }), {}, [])).toBe(false);
     expect(isManaged("Pod", object({ [POD_WEBHOOK]: "ignore" }), { [POD_WEBHOOK]: "allocate" }, [])).toBe(false);

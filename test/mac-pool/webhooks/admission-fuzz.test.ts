@@ -87,6 +87,7 @@ function handlers(): {
     const request: HttpRequest = {
       method: "POST",
       path,
+      search: "",
       query: new URLSearchParams(),
       headers: {},
       body: async () => Buffer.from(body),

@@ -68,7 +68,7 @@ export const vm = (interfaces: unknown, more: object = {}): object => ({
   },
 });
 
-export const review = (
+export const review = async (
   object: unknown,
   more: Partial<AdmissionRequest> = {},
   parts = reviewParts(),

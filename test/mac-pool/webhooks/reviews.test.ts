@@ -49,8 +49,10 @@ describe("the review of a virtual machine", () => {
 
   it("refuses to plug an address into a VM that runs while another runs with it, under DenyRunning", async () => {
     const [own, shared] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+    const store = new MemoryClaimStore();
     const plugIn = async (running: readonly string[], policy: ConflictPolicy = "DenyRunning") => {
-      const parts = reviewParts(new MemoryClaimStore(), policy, running);
+      store.claims.clear();
+      const parts = reviewParts(store, policy, running);
       const twin = vm([{ name: "a", macAddress: shared }], { name: "twin" });
       expect((await review(twin, { name: "twin" }, parts)).answer).toEqual({ allowed: true });
       const before = vm([{ name: "b", macAddress: own, masquerade: {} }], { uid: "u1" });
@@ -68,8 +70,10 @@ describe("the review of a virtual machine", () => {
       allowed: false,
       message:
         'VirtualMachine default/web can\'t get interface "a" while it runs: VirtualMachine default/twin has the same MAC ' +
-        `${shared} and is running or starting. Stop it first, or give one of them another address.`,
+        `${shared} and is running. Stop it first, or give one of them another address.`,
     });
+    const [claim] = [...store.claims.values()];
+    expect(claim?.status?.owners.map(({ name }) => name)).toEqual(["twin"]);
     for (const running of [["web"], ["twin"], []]) expect(await plugIn(running)).toMatchObject({ allowed: true });
     expect(await plugIn(["web", "twin"], "Warn")).toMatchObject({ allowed: true });
   });

@@ -1,0 +1,40 @@
+import type { Mac } from "../../api/mac.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Pool } from "../core/pool.ts";
+import type { PoolIndex } from "../core/pool-index.ts";
+
+interface Source {
+  readonly index: PoolIndex;
+  readonly random: () => number;
+  readonly clock: Clock;
+}
+
+interface Wanted {
+  readonly pool: Pool | undefined;
+  /** Those without an address want one. */
+  readonly wishes: readonly { readonly mac: Mac | undefined }[];
+  /** Addresses that the object lists itself. */
+  readonly listed: ReadonlySet<Mac>;
+}
+
+/**
+ * Addresses that a dry run may show, one for each that is wanted: different ones while they last, and the next request
+ * may get the same. None where the pool has too few.
+ */
+export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted): Mac[] {
+  const wanted = wishes.filter(({ mac }) => mac === undefined).length;
+  if (pool === undefined || wanted === 0) return [];
+  const { free, quarantined } = pool.counts;
+  if (wanted > free + quarantined) return [];
+  const first = Math.floor(source.random() * free);
+  const macs = new Set<Mac>();
+  for (let next = 0; next < free && macs.size < wanted; next++) {
+    const mac = source.index.draw(pool, (((first + next) % free) + 0.5) / free, source.clock.now());
+    if (mac === undefined) break;
+    if (!listed.has(mac)) macs.add(mac);
+  }
+  const resting = pool.oldestQuarantined();
+  if (macs.size < wanted && resting !== undefined) macs.add(resting);
+  const last = [...macs].at(-1);
+  return last === undefined ? [] : [...macs, ...Array<Mac>(wanted - macs.size).fill(last)];
+}
