@@ -3,7 +3,8 @@ import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
 import type { OperationReport } from "./agent-event.ts";
-import { attachedInterfaces } from "./attachments.ts";
+import { attachedInterfaces, type NodeDirectories } from "./attachments.ts";
+import { unfilteredVlans } from "./unfiltered-vlans.ts";
 
 /** From below a millisecond, which a DEL takes, to a lease on a slow disk. */
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2.5];
@@ -18,7 +19,10 @@ export interface AgentMetrics {
   reaped(outcome: "success" | "error"): void;
 }
 
-export function agentMetrics(registry: Registry, linksDirectory: string): AgentMetrics {
+export function agentMetrics(
+  registry: Registry,
+  { linksDirectory, recordDirectory }: Pick<NodeDirectories, "linksDirectory" | "recordDirectory">,
+): AgentMetrics {
   const registers = [registry];
   const durations = new Histogram({
     name: "linux_bridge_cni_operation_duration_seconds",
@@ -47,6 +51,17 @@ export function agentMetrics(registry: Registry, linksDirectory: string): AgentM
     async collect() {
       const attached = await attachedInterfaces(linksDirectory).catch(() => undefined);
       if (attached !== undefined) this.set(attached.length);
+    },
+  });
+  new Gauge({
+    name: "linux_bridge_unfiltered_vlan_attachments",
+    help: "Attachments with a VLAN on a bridge that does not filter VLANs: nothing keeps them apart.",
+    labelNames: ["bridge"] as const,
+    registers,
+    async collect() {
+      this.reset();
+      const counts = await unfilteredVlans(recordDirectory, linksDirectory).catch(() => new Map<string, number>());
+      for (const [bridge, count] of counts) this.set({ bridge }, count);
     },
   });
   return {

@@ -1,17 +1,33 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type AttachmentRecord, readRecords } from "./attachment-record.ts";
+import { readCachedResults } from "./cached-results.ts";
+import { parseObject } from "./json-object.ts";
+import { netnsPresence } from "./netns-path.ts";
 
-/** What the plugin writes before the attachment's name into the alias of its host interface. */
+/** What the plugin writes before the attachment's network, container and interface into the alias of its host interface. */
 const ALIAS_PREFIX = "cni-bridge:";
 
-/** The links of this process's network namespace; the pod has the host's. */
+/** The links of the network namespace in which it was mounted; the pod has the host's. */
 export const LINKS_DIRECTORY = "/sys/class/net";
 
-/**
- * Names of the host interfaces that the bridge plugin made and that are still there: as long as there is one, the
- * executable is needed to take it away. Those of the reference plugin carry no alias and are not seen.
- */
-export async function attachedInterfaces(directory: string): Promise<string[]> {
+/** Statistics of the links of this process's network namespace, a line each after two of headings. */
+export const LINK_STATISTICS = "/proc/self/net/dev";
+const HEADINGS = 2;
+
+export interface AttachedInterface {
+  /** Of the interface on the host. */
+  readonly name: string;
+  /** See `attachmentKey`. */
+  readonly key: string;
+}
+
+/** `CONTAINER/INTERFACE`: one on a node. */
+export const attachmentKey = ({ containerId, ifname }: Pick<AttachmentRecord, "containerId" | "ifname">): string =>
+  `${containerId}/${ifname}`;
+
+/** The host interfaces that the bridge plugin made and that are still there. Those of the reference plugin carry no alias. */
+export async function attachedInterfaces(directory: string): Promise<AttachedInterface[]> {
   const names = await readdir(directory);
   const aliases = await Promise.all(
     names.map(async (name) => ({
@@ -19,5 +35,44 @@ export async function attachedInterfaces(directory: string): Promise<string[]> {
       alias: await readFile(join(directory, name, "ifalias"), "utf8").catch(() => ""),
     })),
   );
-  return aliases.filter(({ alias }) => alias.startsWith(ALIAS_PREFIX)).map(({ name }) => name);
+  return aliases
+    .filter(({ alias }) => alias.startsWith(ALIAS_PREFIX))
+    .map(({ name, alias }) => ({ name, key: alias.trimEnd().split("/").slice(1).join("/") }));
+}
+
+/**
+ * Whether the directory shows this process's links. A runtime that mounts another namespace's must not make it look as if
+ * all interfaces were gone; nor must one that came while the two were read.
+ */
+export async function showsOwnLinks(directory: string, linkStatistics: string): Promise<boolean> {
+  const lines = (await readFile(linkStatistics, "utf8")).trimEnd().split("\n").slice(HEADINGS);
+  const shown = new Set(await readdir(directory));
+  return lines.length > 0 && lines.every((line) => shown.has(line.slice(0, line.indexOf(": ")).trim()));
+}
+
+/** Where things of the node are for this process. */
+export interface NodeDirectories {
+  /** Where plugins write a record of each attachment. */
+  readonly recordDirectory: string;
+  /** Where runtimes cache the results of ADDs. */
+  readonly resultDirectory: string;
+  /** Where the names of the node's network namespaces are. */
+  readonly netnsDirectory: string;
+  readonly linksDirectory: string;
+}
+
+/**
+ * Keys of the attachments that need one of the executables to be taken away: those that have an interface on the host,
+ * and those of any version and maker whose record or cached result names an executable and whose namespace is there.
+ */
+export async function attachmentsThatNeed(
+  executables: ReadonlySet<string>,
+  { recordDirectory, resultDirectory, netnsDirectory, linksDirectory }: NodeDirectories,
+): Promise<string[]> {
+  const keys = new Set((await attachedInterfaces(linksDirectory)).map(({ key }) => key));
+  for (const record of [...(await readRecords(recordDirectory)), ...(await readCachedResults(resultDirectory))]) {
+    if (!executables.has(String(parseObject(record.config)?.type))) continue;
+    if ((await netnsPresence(record.netns, netnsDirectory)) === "present") keys.add(attachmentKey(record));
+  }
+  return [...keys];
 }

@@ -1,28 +1,38 @@
 import { createHash } from "node:crypto";
-import { lstat, readdir, readFile, readlink, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { lstat, readdir, readFile, readlink } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
 
 /** What stands under a name in the host's CNI directory. */
 export type HostFile =
   | { readonly kind: "absent" }
   | { readonly kind: "file"; readonly sha256: string; readonly mode: number }
-  /** `target` is absolute; `dangling` when nothing is there. */
-  | { readonly kind: "link"; readonly target: string; readonly dangling: boolean }
+  /** `target` is a path on the node; `at` it there is a file, nothing, or what can't be seen from here. */
+  | { readonly kind: "link"; readonly target: string; readonly at: "present" | "absent" | "unseen" }
   /** A directory, a device: nothing that can be replaced by renaming. */
   | { readonly kind: "other" };
 
-export async function inspectFile(path: string): Promise<HostFile> {
+/** `pathOnNode`: what the file's path is outside this process's mounts, where its directory is all of the node it sees. */
+export async function inspectFile(path: string, pathOnNode = path): Promise<HostFile> {
   const found = await unlessAbsent(lstat(path));
   if (found === undefined) return { kind: "absent" };
   if (found.isSymbolicLink()) {
-    const target = resolve(dirname(path), await readlink(path));
-    return { kind: "link", target, dangling: (await unlessAbsent(stat(path))) === undefined };
+    const target = resolve(dirname(pathOnNode), await readlink(path));
+    const seen = seenPath(target, path, pathOnNode);
+    const at = seen === undefined ? "unseen" : (await unlessAbsent(lstat(seen))) === undefined ? "absent" : "present";
+    return { kind: "link", target, at };
   }
   if (!found.isFile()) return { kind: "other" };
   const content = await unlessAbsent(readFile(path));
   return content === undefined
     ? { kind: "absent" }
     : { kind: "file", sha256: sha256Of(content), mode: found.mode & 0o7777 };
+}
+
+/** Where this process sees a path of the node. */
+function seenPath(target: string, path: string, pathOnNode: string): string | undefined {
+  if (path === pathOnNode) return target;
+  const within = relative(dirname(pathOnNode), target);
+  return within.startsWith("..") ? undefined : join(dirname(path), within);
 }
 
 export function sha256Of(content: Uint8Array): string {

@@ -39,7 +39,7 @@ export function targetsOf(plugins: readonly Plugin[], replaceForeign = false): T
   ]);
 }
 
-/** `known`: the checksums that the manifest lists under this name. */
+/** `directory`: its path on the node; `known`: the checksums that the manifest lists under this name. */
 export function decide(directory: string, target: Target, found: HostFile, known: readonly string[]): Decision {
   const ours = target.claim === "ours";
   switch (found.kind) {
@@ -52,7 +52,8 @@ export function decide(directory: string, target: Target, found: HostFile, known
       return { action: "foreign", what: `a file with sha256 ${found.sha256}` };
     case "link":
       if (ours) return { action: "install", reason: `it is a link to ${found.target}` };
-      if (found.dangling) return { action: "install", reason: `it is a link to ${found.target}, which is not there` };
+      if (found.at === "absent")
+        return { action: "install", reason: `it is a link to ${found.target}, which is not there` };
       // Earlier installers of the same plugin made the plain name a link to the prefixed one.
       if (found.target === join(directory, `cnv-${target.plugin.executable}`)) {
         return { action: "install", reason: `it is a link to ${found.target}` };

@@ -24,6 +24,8 @@ export interface TargetState {
 export interface InstallerOptions {
   /** Where the host's CNI directory is seen from this process. */
   readonly directory: string;
+  /** Its path on the node, where that is another. */
+  readonly directoryOnNode?: string;
   /** Where the image has the executables. */
   readonly pluginDirectory: string;
   readonly plugins: readonly Plugin[];
@@ -38,11 +40,13 @@ const LEFTOVER_AGE_MS = 60_000;
 
 export class Installer {
   readonly #options: InstallerOptions;
+  readonly #onNode: string;
   readonly #targets: readonly Target[];
   #states: readonly TargetState[] = [];
 
   constructor(options: InstallerOptions) {
     this.#options = options;
+    this.#onNode = options.directoryOnNode ?? options.directory;
     this.#targets = targetsOf(options.plugins, options.replaceForeign);
   }
 
@@ -75,7 +79,7 @@ export class Installer {
         if (unreadable !== undefined) throw unreadable;
         manifest = await this.#repairOne(target, manifest, states);
       } catch (error) {
-        states.push(stateOf(target, "failed", explain(error, this.#options.directory)));
+        states.push(stateOf(target, "failed", explain(error, this.#onNode)));
       }
     }
     this.#report(states);
@@ -88,8 +92,8 @@ export class Installer {
   async #repairOne(target: Target, manifest: Manifest, states: TargetState[]): Promise<Manifest> {
     const { directory, log } = this.#options;
     const path = join(directory, target.name);
-    const found = await inspectFile(path);
-    const decision = decide(directory, target, found, checksumsOf(manifest, target.name));
+    const found = await inspectFile(path, join(this.#onNode, target.name));
+    const decision = decide(this.#onNode, target, found, checksumsOf(manifest, target.name));
     if (decision.action === "foreign" || decision.action === "blocked") {
       const foreign = decision.action === "foreign";
       states.push(stateOf(target, foreign ? "foreign" : "failed", foreign ? decision.what : decision.reason));
@@ -118,7 +122,7 @@ export class Installer {
     for (const state of states) {
       const before = this.#states.find(({ name }) => name === state.name);
       if (before?.state === state.state && before.detail === state.detail) continue;
-      const where = `${this.#options.directory}/${state.name}`;
+      const where = `${this.#onNode}/${state.name}`;
       if (state.state === "failed") this.#options.log.error(state, `${where} could not be installed: ${state.detail}`);
       if (state.state === "foreign") {
         this.#options.log.warn(state, `${where} is not ours (${state.detail}) and is left alone`);

@@ -16,16 +16,16 @@ import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/event-recorder.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
-import { attachedInterfaces, LINKS_DIRECTORY } from "./attachments.ts";
+import { attachmentsThatNeed } from "./attachments.ts";
 import { passOnChange } from "./directory-watch.ts";
 import { Installer, shippedPlugins } from "./installer.ts";
 import { installerMetrics } from "./installer-metrics.ts";
-import { AGENT_DIRECTORY, NETNS_DIRECTORY, RESULT_DIRECTORY, runNodeAgent } from "./node-agent.ts";
+import { NODE_DIRECTORIES, runNodeAgent } from "./node-agent.ts";
 import { removePlugins } from "./removal.ts";
 
 const EXECUTABLES = ["bridge", "tuning"] as const;
 const LIVE_READ_TIMEOUT_MS = 8000;
-const MAX_NAMED_INTERFACES = 20;
+const MAX_NAMED_ATTACHMENTS = 20;
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 const BUILT_PLUGINS = ["..", "..", "dist", "cni", ARCHITECTURES[process.arch] ?? process.arch];
@@ -37,6 +37,7 @@ await runProcess({
   main: async ({ env, log, signal, health, metrics }) => {
     health.ready("installed", () => "not installed yet");
     const directory = requireEnv(env, "CNI_BIN_DIR");
+    const directoryOnNode = env.CNI_BIN_DIR_ON_NODE || directory;
     const pluginDirectory = env.PLUGIN_DIR ?? join(import.meta.dirname, ...BUILT_PLUGINS);
     const plugins = await shippedPlugins(pluginDirectory, EXECUTABLES);
     if (plugins.length === 0) {
@@ -49,14 +50,11 @@ await runProcess({
       metrics,
     });
     const replaceForeign = env.REPLACE_FOREIGN_PLUGINS === "true";
-    const installer = new Installer({ directory, pluginDirectory, plugins, replaceForeign, log });
+    const installer = new Installer({ directory, directoryOnNode, pluginDirectory, plugins, replaceForeign, log });
     installerMetrics(metrics, PRODUCT_VERSION, () => installer.states);
-    health.ready("installed", () => installer.ready || describe(installer));
+    health.ready("installed", () => (installer.ready ? inventory(installer) : describe(installer)));
 
     const agent = {
-      directory: AGENT_DIRECTORY,
-      netnsDirectory: NETNS_DIRECTORY,
-      resultDirectory: RESULT_DIRECTORY,
       pluginDirectory,
       plugins: plugins.map(({ executable }) => executable),
       cniPath: directory,
@@ -77,10 +75,11 @@ await runProcess({
       log.info(`the CNI plugins stay: ${decision.reason}`);
       return;
     }
-    const attached = await attachedInterfaces(LINKS_DIRECTORY);
+    const ours = installer.states.filter(({ state }) => state === "installed").map(({ name }) => name);
+    const attached = await attachmentsThatNeed(new Set(ours), NODE_DIRECTORIES);
     if (attached.length > 0) {
-      const message = `the CNI plugins stay in ${directory} of node ${env.NODE_NAME}: pods there still have networks made by them, and need them to stop`;
-      log.warn({ interfaces: attached.slice(0, MAX_NAMED_INTERFACES), count: attached.length }, message);
+      const message = `the CNI plugins stay in ${directoryOnNode} of node ${env.NODE_NAME}: pods there still have networks made by them, and need them to stop`;
+      log.warn({ attachments: attached.slice(0, MAX_NAMED_ATTACHMENTS), count: attached.length }, message);
       if (live.kind === "found") await tell(client, env.NODE_NAME ?? "", live.config, message);
       return;
     }
@@ -96,6 +95,15 @@ async function tell(client: KubeClient, node: string, config: RawConfig, message
   const regarding = { ...config, apiVersion: `${group}/${version}`, kind };
   recorder.event(regarding, "Warning", "PluginsStay", message);
   await recorder.flush();
+}
+
+/** What stands under each name. */
+function inventory({ states }: Installer): Record<string, string> {
+  const entries = states.map(({ name, state, sha256, detail }) => [
+    name,
+    state === "foreign" ? `not ours: ${detail}` : `${PRODUCT_VERSION}, sha256 ${sha256}`,
+  ]);
+  return Object.fromEntries(entries);
 }
 
 function describe(installer: Installer): string {

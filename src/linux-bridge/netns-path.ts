@@ -6,13 +6,13 @@ import { errorCode } from "./host-file.ts";
 const RUNTIME_DIRECTORIES = ["/run/netns", "/var/run/netns"];
 
 /**
- * Whether the namespace's path is gone for certain. A path elsewhere (`/proc/...`) can't be judged from inside this pod
- * and counts as there, and so does every path while the directory itself can't be seen.
+ * Whether the namespace's path is there. A path elsewhere (`/proc/...`) can't be judged from inside this pod and is
+ * `unseen`, and so is every path while the directory itself can't be seen.
  */
-export async function isNetnsGone(path: string, netnsDirectory: string): Promise<boolean> {
-  if (!RUNTIME_DIRECTORIES.includes(dirname(path))) return false;
-  if (await isAbsent(netnsDirectory)) return false;
-  return isAbsent(join(netnsDirectory, basename(path)));
+export async function netnsPresence(path: string, netnsDirectory: string): Promise<"present" | "gone" | "unseen"> {
+  if (!RUNTIME_DIRECTORIES.includes(dirname(path))) return "unseen";
+  if (await isAbsent(netnsDirectory)) return "unseen";
+  return (await isAbsent(join(netnsDirectory, basename(path)))) ? "gone" : "present";
 }
 
 async function isAbsent(path: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import type { Log } from "../kube/log.ts";
 import { type LineVerdict, runLineProcess } from "../kube/process/line-process.ts";
 import { parseAgentEvent } from "./agent-event.ts";
 import { agentMetrics } from "./agent-metrics.ts";
-import { LINKS_DIRECTORY } from "./attachments.ts";
+import { LINK_STATISTICS, LINKS_DIRECTORY, type NodeDirectories } from "./attachments.ts";
 import { Reaper } from "./reaper.ts";
 
 /**
@@ -20,15 +20,20 @@ export const AGENT_DIRECTORY = "/run/cni/cluster-network-addons";
 const RECORDS = "attachments";
 const REPORT_SOCKET = "reports";
 
-export const NETNS_DIRECTORY = "/run/netns";
+const NETNS_DIRECTORY = "/run/netns";
 
 /** Where libcni, and with it every runtime and multus, keeps what ADDs answered. */
-export const RESULT_DIRECTORY = "/var/lib/cni/results";
+const RESULT_DIRECTORY = "/var/lib/cni/results";
+
+/** Where the directories of a node are inside the pod. */
+export const NODE_DIRECTORIES: NodeDirectories = {
+  recordDirectory: join(AGENT_DIRECTORY, RECORDS),
+  resultDirectory: RESULT_DIRECTORY,
+  netnsDirectory: NETNS_DIRECTORY,
+  linksDirectory: LINKS_DIRECTORY,
+};
 
 export interface NodeAgentOptions {
-  readonly directory: string;
-  readonly netnsDirectory: string;
-  readonly resultDirectory: string;
   readonly pluginDirectory: string;
   readonly plugins: readonly string[];
   readonly cniPath: string;
@@ -39,18 +44,21 @@ export interface NodeAgentOptions {
 
 /** Until the signal aborts. Gives up with a sentence in the log where its directory can't be used. */
 export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
-  const { directory, netnsDirectory, resultDirectory, pluginDirectory, plugins, cniPath, clock, log } = options;
-  const counted = agentMetrics(options.metrics, LINKS_DIRECTORY);
+  const { pluginDirectory, plugins, cniPath, clock, log } = options;
+  const { netnsDirectory } = NODE_DIRECTORIES;
+  const counted = agentMetrics(options.metrics, NODE_DIRECTORIES);
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await mkdir(AGENT_DIRECTORY, { recursive: true, mode: 0o700 });
   } catch (error) {
-    log.error({ err: error }, `${directory} can't be made: leftovers of attachments are not removed on this node`);
+    log.error(
+      { err: error },
+      `${AGENT_DIRECTORY} can't be made: leftovers of attachments are not removed on this node`,
+    );
     return;
   }
   const reaper = new Reaper({
-    recordDirectory: join(directory, RECORDS),
-    netnsDirectory,
-    resultDirectory,
+    ...NODE_DIRECTORIES,
+    linkStatistics: LINK_STATISTICS,
     pluginDirectory,
     plugins,
     cniPath,
@@ -68,7 +76,7 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   const monitor = {
     name: "the link monitor",
     command: join(pluginDirectory, "link-monitor"),
-    args: ["--report-socket", join(directory, REPORT_SOCKET)],
+    args: ["--report-socket", join(AGENT_DIRECTORY, REPORT_SOCKET)],
     onLine,
     onStart: () => reaper.changed(),
     clock,

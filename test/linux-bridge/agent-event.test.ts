@@ -29,7 +29,10 @@ describe("what the agent hears", () => {
 
   it("is counted: durations of what succeeded, codes of what failed, nothing that is made up", async () => {
     const registry = new PromRegistry();
-    const metrics = agentMetrics(registry, "/no/such/directory");
+    const metrics = agentMetrics(registry, {
+      linksDirectory: "/no/such/directory",
+      recordDirectory: "/no/such/directory",
+    });
     metrics.reported(REPORT);
     metrics.reported({ ...REPORT, command: "DEL", code: 101 });
     metrics.reported({ ...REPORT, plugin: "made-up" });

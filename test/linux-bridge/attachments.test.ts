@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { hostInterfaceAlias, hostInterfaceName } from "../../cni-plugins/bridge/attachment.ts";
-import { attachedInterfaces } from "../../src/linux-bridge/attachments.ts";
+import { attachedInterfaces, showsOwnLinks } from "../../src/linux-bridge/attachments.ts";
 
 it("finds the interfaces that the plugin made by the alias it gives them", async () => {
   const directory = await mkdtemp(join(tmpdir(), "links-"));
@@ -16,7 +16,20 @@ it("finds the interfaces that the plugin made by the alias it gives them", async
       await writeFile(join(directory, link, "ifalias"), alias);
     }
     await writeFile(join(directory, "bonding_masters"), "");
-    expect(await attachedInterfaces(directory)).toEqual([name]);
+    expect(await attachedInterfaces(directory)).toEqual([{ name, key: "0123abcd/net1" }]);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+it("knows its own links from those of another network namespace", async () => {
+  expect(await showsOwnLinks("/sys/class/net", "/proc/self/net/dev")).toBe(true);
+  const directory = await mkdtemp(join(tmpdir(), "links-"));
+  try {
+    expect(await showsOwnLinks(directory, "/proc/self/net/dev")).toBe(false);
+    const own = (await readFile("/proc/self/net/dev", "utf8")).matchAll(/^ *(\S+): /gm);
+    for (const [, name = ""] of own) await mkdir(join(directory, name));
+    expect(await showsOwnLinks(directory, "/proc/self/net/dev")).toBe(true);
   } finally {
     await rm(directory, { recursive: true });
   }

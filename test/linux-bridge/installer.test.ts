@@ -124,6 +124,23 @@ describe("the installer", () => {
     expect(states(await install())).toEqual(["cnv-bridge installed", "bridge foreign"]);
   });
 
+  it.each([
+    ["to a file elsewhere on the node, which can't be seen from here", "/usr/libexec/cni/bridge", "foreign"],
+    ["up and out of the directory", "../../libexec/cni/bridge", "foreign"],
+    ["to a file that is there", "/opt/cni/bin/bridge-1.5", "foreign"],
+    ["to nothing", "/opt/cni/bin/bridge-1.4", "installed"],
+    ["to cnv-bridge, as earlier installers made it", "/opt/cni/bin/cnv-bridge", "installed"],
+  ])("judges a link by the node's paths: %s", async (_, target, state) => {
+    await writeFile(join(host, "bridge-1.5"), "the distribution's");
+    await symlink(target, join(host, "bridge"));
+    const plugins = await shippedPlugins(image, ["bridge"]);
+    const options = { directory: host, directoryOnNode: "/opt/cni/bin", pluginDirectory: image, plugins };
+    const made = new Installer({ ...options, log: silentLog });
+    await made.repair();
+    expect(states(made)).toEqual(["cnv-bridge installed", `bridge ${state}`]);
+    expect((await lstat(join(host, "bridge"))).isSymbolicLink()).toBe(state === "foreign");
+  });
+
   it("upgrades what an earlier version of ours installed", async () => {
     await install();
     await writeFile(join(image, "bridge"), "bridge, version two");

@@ -170,6 +170,20 @@ describe("the CNI installer with real executables and a real API server", () => 
     expect(told[0]?.note).toContain(`stay in ${directory} of node node-a`);
   });
 
+  it("keeps the files while another version's attachments need them", async () => {
+    const cached = { kind: "cniCacheV1", containerId: "pod-1", ifName: "net1", networkName: "br1-net" };
+    const network = Buffer.from('{"type":"cnv-bridge","name":"br1-net"}').toString("base64");
+    await mkdir(seen("/var/lib/cni/results"), { recursive: true });
+    await writeFile(seen("/run/netns/pod-1"), "");
+    await writeFile(
+      seen("/var/lib/cni/results/br1-net-pod-1-net1"),
+      JSON.stringify({ ...cached, config: network, netns: "/run/netns/pod-1" }),
+    );
+    await config.beginDeletion();
+    expect(await installer.stop()).toBe(0);
+    expect(await names()).toEqual(INSTALLED);
+  });
+
   it("counts what plugins report, and finishes what they are never told to", async () => {
     const record = "/run/cni/cluster-network-addons/attachments/pod-1~net1~bridge.json";
     const attachment = { plugin: "bridge", network: "br1-net", containerId: "pod-1", ifname: "net1" };
@@ -196,6 +210,16 @@ describe("the CNI installer with real executables and a real API server", () => 
     await installer.stop();
     expect(await names()).toEqual(INSTALLED);
     await controlPlane.restartApiServer();
+  });
+
+  it("says in its readiness what stands under each name", async () => {
+    await writeFile(join(directory, "tuning"), "theirs");
+    await vi.waitFor(async () => {
+      const { checks } = (await (await probe("readyz")).json()) as { checks: { installed: Record<string, string> } };
+      expect(Object.keys(checks.installed).sort()).toEqual(INSTALLED);
+      expect(checks.installed["cnv-bridge"]).toMatch(/^\d+\.\d+\.\d+, sha256 [0-9a-f]{64}$/);
+      expect(checks.installed.tuning).toMatch(/^not ours: a file with sha256 [0-9a-f]{64}$/);
+    }, WITHIN);
   });
 
   it("says in its readiness what is in the way", async () => {

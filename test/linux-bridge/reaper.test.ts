@@ -9,12 +9,13 @@ import { Reaper } from "../../src/linux-bridge/reaper.ts";
 const GRACE_MS = 1000;
 const RECORD = { plugin: "bridge", network: "net", containerId: "c1", ifname: "net1", netns: "/run/netns/pod" };
 const CONFIG = '{"cniVersion":"1.0.0"}';
-const CACHED_GRACE_MS = 60_000;
+const LONG_GRACE_MS = 60_000;
 
 let root: string;
 let records: string;
 let results: string;
 let netns: string;
+let links: string;
 let plugins: string;
 let nowMs: number;
 let outcomes: string[];
@@ -23,7 +24,10 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "reaper-"));
   [records, netns, plugins] = [join(root, "records"), join(root, "netns"), join(root, "plugins")];
   results = join(root, "results");
-  for (const directory of [records, results, netns, plugins]) await mkdir(directory);
+  links = join(root, "links");
+  for (const directory of [records, results, netns, plugins, links]) await mkdir(directory);
+  await writeFile(join(root, "dev"), "Inter-| Receive\n face |bytes\n    lo: 0 0\n");
+  await mkdir(join(links, "lo"));
   await plugin('cat > "$CNI_PATH/stdin"; env > "$CNI_PATH/env"; rm -f "$CNI_PATH"/../records/c1~net1~bridge.json');
   nowMs = 0;
   outcomes = [];
@@ -37,11 +41,19 @@ const plugin = (script: string): Promise<void> =>
 const record = (more: object = {}, file = "c1~net1~bridge.json"): Promise<void> =>
   writeFile(join(records, file), JSON.stringify({ ...RECORD, config: CONFIG, ...more }));
 
+/** The interface that the record's plugin made on the host. */
+async function attach(): Promise<void> {
+  await mkdir(join(links, "veth0"));
+  await writeFile(join(links, "veth0", "ifalias"), "cni-bridge:net/c1/net1\n");
+}
+
 function reaper(): Reaper {
   return new Reaper({
     recordDirectory: records,
     netnsDirectory: netns,
     resultDirectory: results,
+    linksDirectory: links,
+    linkStatistics: join(root, "dev"),
     pluginDirectory: plugins,
     plugins: ["bridge"],
     cniPath: plugins,
@@ -49,7 +61,7 @@ function reaper(): Reaper {
     clock: { ...systemClock, monotonicMs: () => nowMs },
     log: silentLog,
     graceMs: GRACE_MS,
-    cachedGraceMs: CACHED_GRACE_MS,
+    longGraceMs: LONG_GRACE_MS,
   });
 }
 
@@ -152,11 +164,11 @@ describe("the reaper", () => {
     const one = reaper();
     await reap(one);
     expect(outcomes).toEqual([]);
-    nowMs += CACHED_GRACE_MS;
+    nowMs += LONG_GRACE_MS;
     await one.pass();
     expect(outcomes).toEqual(["success"]);
     expect(await readFile(join(plugins, "stdin"), "utf8")).toBe(config.toString());
-    nowMs += CACHED_GRACE_MS;
+    nowMs += LONG_GRACE_MS;
     await one.pass();
     expect([outcomes, await readdir(results)]).toEqual([["success"], ["net-c1-net1"]]);
   });
@@ -166,18 +178,72 @@ describe("the reaper", () => {
     const cached = { kind: "cniCacheV1", containerId: "c1", ifName: "net1", networkName: "net", config };
     await writeFile(join(results, "net-c1-net1"), JSON.stringify({ ...cached, netns: RECORD.netns }));
     await record({ netns: "/proc/1/ns/net" });
+    await attach();
     const one = reaper();
-    for (const ms of [0, CACHED_GRACE_MS, CACHED_GRACE_MS]) {
+    for (const ms of [0, LONG_GRACE_MS, LONG_GRACE_MS]) {
       nowMs += ms;
       await one.pass();
     }
     await rm(join(records, "c1~net1~bridge.json"));
     await writeFile(join(netns, "pod"), "");
-    for (const ms of [CACHED_GRACE_MS, CACHED_GRACE_MS]) {
+    for (const ms of [LONG_GRACE_MS, LONG_GRACE_MS]) {
       nowMs += ms;
       await one.pass();
     }
     expect(outcomes).toEqual([]);
+  });
+
+  describe("where the namespace is there and the interface on the host is not", () => {
+    beforeEach(async () => {
+      await record();
+      await writeFile(join(netns, "pod"), "");
+    });
+
+    async function passes(...afterMs: number[]): Promise<void> {
+      const one = reaper();
+      for (const ms of [0, ...afterMs]) {
+        nowMs += ms;
+        await one.pass();
+      }
+    }
+
+    it("reaps once that has been so for longer than an ADD takes", async () => {
+      await passes(LONG_GRACE_MS - 1);
+      expect(outcomes).toEqual([]);
+      await passes(LONG_GRACE_MS, LONG_GRACE_MS);
+      expect(outcomes).toEqual(["success"]);
+    });
+
+    it("leaves an attachment alone whose interface is there, whatever its name", async () => {
+      await attach();
+      await passes(LONG_GRACE_MS, LONG_GRACE_MS);
+      expect(outcomes).toEqual([]);
+    });
+
+    it("begins anew when the interface was there in between", async () => {
+      const one = reaper();
+      await one.pass();
+      await attach();
+      nowMs += LONG_GRACE_MS;
+      await one.pass();
+      await rm(join(links, "veth0"), { recursive: true });
+      nowMs += LONG_GRACE_MS;
+      await one.pass();
+      expect(outcomes).toEqual([]);
+    });
+
+    it("never judges by another namespace's links", async () => {
+      await rm(join(links, "lo"), { recursive: true });
+      await passes(LONG_GRACE_MS, LONG_GRACE_MS);
+      expect(outcomes).toEqual([]);
+    });
+
+    it("asks nothing of plugins that make no interface", async () => {
+      await rm(join(records, "c1~net1~bridge.json"));
+      await record({ plugin: "tuning" }, "c1~net1~tuning.json");
+      await passes(LONG_GRACE_MS, LONG_GRACE_MS);
+      expect(outcomes).toEqual([]);
+    });
   });
 
   it("has nothing to do where no plugin ever ran", async () => {

@@ -25,6 +25,7 @@ export const linuxBridge: Component = {
 };
 
 function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
+  const cniBinDir = spec.linuxBridge?.cniBinDir || DEFAULT_CNI_BIN_DIR;
   const namespace = settings.operandNamespace;
   const takeOver = spec.linuxBridge?.replaceForeignPlugins === true ? { REPLACE_FOREIGN_PLUGINS: "true" } : {};
   const labels = { name: LINUX_BRIDGE_DAEMON_SET, app: "cni-plugins" };
@@ -50,7 +51,7 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
         imagePullPolicy: spec.imagePullPolicy,
         env: [
           fieldEnv("NODE_NAME", "spec.nodeName"),
-          ...env({ CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR, HEALTH_PORT, ...takeOver }),
+          ...env({ CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR, CNI_BIN_DIR_ON_NODE: cniBinDir, HEALTH_PORT, ...takeOver }),
         ],
         ports: { health: HEALTH_PORT },
         healthPort: HEALTH_PORT,
@@ -65,7 +66,7 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
         hostDirectories: [
           {
             name: "cni-bin",
-            hostPath: spec.linuxBridge?.cniBinDir || DEFAULT_CNI_BIN_DIR,
+            hostPath: cniBinDir,
             mountPath: MOUNTED_CNI_BIN_DIR,
           },
           // Only which names there are; namespaces come and go while the pod runs.

@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { add, type CniCall, del } from "../netns/cni-call.ts";
+import { BRIDGE, PreparedNode } from "../netns/prepared-node.ts";
+
+const CONFIG = {
+  ...{ cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: BRIDGE, macspoofchk: true },
+  ipam: { type: "host-local", dataDir: "/run/leases", ranges: [[{ subnet: "10.9.0.0/24" }]] },
+};
+
+let node: PreparedNode;
+let call: CniCall;
+
+beforeEach(async () => {
+  node = await PreparedNode.create();
+  call = await node.call("bridge");
+});
+afterEach(() => node[Symbol.asyncDispose]());
+
+/** As in a pod: the testbed leaves this machine's, which shows this machine's links. */
+const mountSysfs = (): Promise<string> => node.shell("mount -t sysfs sysfs /sys");
+
+it("takes the rules and the lease of a pod whose interface somebody deleted, and leaves its neighbour's", async () => {
+  await mountSysfs();
+  await del(call, CONFIG);
+  await add({ ...call, containerId: "neighbour", ifname: "net2" }, CONFIG);
+  const before = await node.state();
+  const { interfaces } = await add(call, CONFIG);
+  const ours = interfaces.find(({ name }: { name: string }) => name.startsWith("veth"))?.name;
+  await node.shell(`ip link del ${ours}`);
+  expect(await node.state()).not.toBe(before);
+  await node.reap();
+  expect(await node.state()).toBe(before);
+});
+
+it("judges nothing where another namespace's links are shown", async () => {
+  await add(call, CONFIG);
+  const before = await node.state();
+  await node.reap();
+  expect(await node.state()).toBe(before);
+});
