@@ -113,23 +113,24 @@ async function isUpToDate(directory: string, inputs: string): Promise<boolean> {
   return (await readFile(path.join(directory, STAMP), "utf8").catch(() => "")) === inputs;
 }
 
-function requireTools(arch: Arch, env: NodeJS.ProcessEnv): void {
-  const needed = [
+/** Throws one BuildError that names all that is missing. */
+export function requireTools(arch: Arch, env: NodeJS.ProcessEnv): void {
+  const tools = [
     { tool: "cargo", install: "Rust 1.87 or later (https://rustup.rs)" },
     { tool: "cc", install: "a C compiler (gcc)" },
-    { tool: binutils("strip", arch), install: "binutils" },
-    ...(isCross(arch) ? [{ tool: crossTool("gcc"), install: "gcc-aarch64-linux-gnu" }] : []),
+    ...(isCross(arch) ? [{ tool: crossTool("gcc"), install: `a C compiler for ${arch} (${CROSS_PACKAGE})` }] : []),
+    { tool: binutils("strip", arch), install: isCross(arch) ? `binutils for ${arch} (${CROSS_PACKAGE})` : "binutils" },
   ];
-  for (const { tool, install } of needed) {
-    if (spawnSync(tool, ["--version"], { env, stdio: "ignore" }).error !== undefined) {
-      throw new BuildError(`${tool} was not found: install ${install} to build the CNI plugins`);
-    }
-  }
+  const missing = tools
+    .filter(({ tool }) => spawnSync(tool, ["--version"], { env, stdio: "ignore" }).error !== undefined)
+    .map(({ tool, install }) => `${tool} was not found: install ${install}`);
   const target = TARGETS[arch];
-  const libdir = spawnSync("rustc", ["--print", "target-libdir", "--target", target], { env, encoding: "utf8" }).stdout;
-  if (!existsSync((libdir ?? "").trim())) {
-    throw new BuildError(`Rust has no standard library for ${target}: run \`rustup target add ${target}\` first`);
+  const rustc = spawnSync("rustc", ["--print", "target-libdir", "--target", target], { env, encoding: "utf8" });
+  if (rustc.error === undefined && !existsSync((rustc.stdout ?? "").trim())) {
+    missing.push(`Rust has no standard library for ${target}: run \`rustup target add ${target}\``);
   }
+  if (missing.length > 0)
+    throw new BuildError(`the CNI plugins can't be built for ${arch}:\n  ${missing.join("\n  ")}`);
 }
 
 function isCross(arch: Arch): boolean {
@@ -139,6 +140,9 @@ function isCross(arch: Arch): boolean {
 function binutils(name: string, arch: Arch): string {
   return isCross(arch) ? crossTool(name) : name;
 }
+
+/** Debian's, with its binutils. */
+const CROSS_PACKAGE = "gcc-aarch64-linux-gnu";
 
 function crossTool(name: string): string {
   return `aarch64-linux-gnu-${name}`;

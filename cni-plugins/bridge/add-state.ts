@@ -2,6 +2,7 @@
 
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
+import type { RunningDelegate } from "../protocol/delegate.ts";
 import type { IpPrefix } from "../protocol/ip-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import type { Addresses } from "./addresses.ts";
@@ -29,10 +30,12 @@ export interface AddState {
   portName: string | undefined;
   /** The node's end of the pair as it was last read. */
   port: Link | undefined;
-  /** The IPAM plugin was asked for addresses. */
-  delegated: boolean;
+  /** The IPAM plugin, once it was asked for addresses. */
+  ipam: RunningDelegate | undefined;
   /** What it gave, completed. */
   addresses: Addresses | undefined;
+  /** Of the container's end of the pair, in its namespace. */
+  containerIndex: number | undefined;
   /** The gateway's interface in the attachment's VLAN. */
   vlanGateway: Link | undefined;
   vlanGatewayCreated: boolean;

@@ -11,7 +11,10 @@ import type { Step } from "../protocol/steps.ts";
 import { type AddState, made } from "./add-state.ts";
 import { kernelLacksFiltering } from "./vlan-config.ts";
 
-/** Finds the bridge and leaves it as it is, or makes it. Either way it is up then. */
+/**
+ * Finds the bridge and leaves it as it is, or makes it. Either way it is up then. Where the kernel's answer was lost, it is
+ * not known whose the new bridge is: it stays, without ports, for the next ADD.
+ */
 export const ensureBridge: Step<AddState> = {
   name: "ensure the bridge",
   apply(state) {
@@ -20,7 +23,10 @@ export const ensureBridge: Step<AddState> = {
     const found = findBridge(node, config.bridge);
     state.bridgeMtu = found?.mtu;
     state.bridge = found ?? newBridge(state);
-    if (!state.bridge.up) node.run(setLinkUp(node.batch(), state.bridge.index));
+    if (state.bridge.up) return;
+    // Also of one that was there: it may be what an ADD made that was killed.
+    ignoreRouterAdvertisements(state, config.bridge);
+    node.run(setLinkUp(node.batch(), state.bridge.index));
   },
   undo({ node, config, bridgeCreated }) {
     const bridge = bridgeCreated ? findBridge(node, config.bridge) : undefined;
@@ -66,7 +72,6 @@ function newBridge(state: AddState): Link {
   if (bridge === undefined) {
     throw new CniError(TRY_AGAIN_LATER, `bridge ${name} was deleted while it was being made: try again`);
   }
-  if (state.bridgeCreated) ignoreRouterAdvertisements(state, name);
   return bridge;
 }
 

@@ -8,7 +8,7 @@ import { addRoute } from "../netlink/route.ts";
 import { AF_INET6, RTMGRP_IPV6_IFADDR } from "../netlink/rtnetlink.ts";
 import { encodeAddresses, readAddressResult } from "../protocol/address-result.ts";
 import { ADDRESS_UNUSABLE, CniError } from "../protocol/cni-error.ts";
-import { parseAnswer, runDelegate } from "../protocol/delegate.ts";
+import { type Delegate, parseAnswer, RunningDelegate, runDelegate } from "../protocol/delegate.ts";
 import { formatIpAddress, isIpv4 } from "../protocol/ip-address.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, addressingOf, made, requireLink } from "./add-state.ts";
@@ -18,32 +18,36 @@ export { encodeAddresses };
 
 const ADDRESS_TIMEOUT_MS = 5000;
 
-const askIpam: Step<AddState> = {
+/**
+ * The IPAM plugin works while the steps that need no address go on. Not before the pair is made: where the name is taken,
+ * what the undo gives back would be the address of the ADD that has it.
+ */
+export const askIpam: Step<AddState> = {
   name: "ask the IPAM plugin",
   apply(state) {
-    const { host, request } = state.call;
-    const config = addressingOf(state);
-    state.delegated = true;
-    const answer = runDelegate({ host, request, type: config.ipam }, "ADD");
-    state.addresses = completeAddresses(readAddressResult(parseAnswer(config.ipam, answer), request.version), config);
+    state.ipam = new RunningDelegate(ipamOf(state), "ADD");
   },
   undo(state) {
-    const { host, request } = state.call;
-    if (state.delegated) runDelegate({ host, request, type: addressingOf(state).ipam }, "DEL");
+    if (state.ipam === undefined) return;
+    state.ipam.end();
+    runDelegate(ipamOf(state), "DEL");
   },
 };
 
+function ipamOf(state: AddState): Delegate {
+  const { host, request } = state.call;
+  return { host, request, type: addressingOf(state).ipam };
+}
+
 /** Before the interface comes up: what the kernel does with addresses, and says of them to others. */
-const tuneContainer: Step<AddState> = {
+const prepareContainer: Step<AddState> = {
   name: "prepare the container's interface for addresses",
   apply(state) {
-    const { netns, attachment } = state;
-    const { host } = state.call;
-    const { ips } = made(state.addresses, "the addresses");
-    const ipv6 = `/proc/sys/net/ipv6/conf/${attachment.ifname}`;
+    const { netns, attachment, container, call } = state;
+    const ipv6 = ipv6Settings(attachment.ifname);
     const optional = (path: string, text: string) => {
       try {
-        host.writeFile(netns, path, text);
+        call.host.writeFile(netns, path, text);
       } catch (error) {
         // Without IPv6 in the kernel, or where /proc is read-only, the address works all the same.
         if (errnoOf(error) === undefined) throw error;
@@ -53,14 +57,32 @@ const tuneContainer: Step<AddState> = {
     optional(`${ipv6}/accept_dad`, addressingOf(state).detectDuplicates ? "1" : "0");
     optional(`/proc/sys/net/ipv4/conf/${attachment.ifname}/arp_notify`, "1");
     optional(`${ipv6}/ndisc_notify`, "1");
-    if (ips.every(({ address }) => isIpv4(address.address))) return;
-    for (const ifname of ["lo", attachment.ifname]) {
-      const path = `/proc/sys/net/ipv6/conf/${ifname}/disable_ipv6`;
-      if (readIfPresent(state, path) === "1") host.writeFile(netns, path, "0");
-    }
-    host.writeFile(netns, `${ipv6}/keep_addr_on_down`, "1");
+    state.containerIndex = requireLink(container, attachment.ifname).index;
   },
 };
+
+const takeAddresses: Step<AddState> = {
+  name: "take the IPAM plugin's answer",
+  apply(state) {
+    const config = addressingOf(state);
+    const answer = parseAnswer(config.ipam, made(state.ipam, "the IPAM plugin").answer());
+    state.addresses = completeAddresses(readAddressResult(answer, state.call.request.version), config);
+  },
+};
+
+/** An interface that may have no IPv6 address can't be given one. */
+function allowIpv6(state: AddState): void {
+  const { netns, attachment, call } = state;
+  for (const ifname of ["lo", attachment.ifname]) {
+    const path = `${ipv6Settings(ifname)}/disable_ipv6`;
+    if (readIfPresent(state, path) === "1") call.host.writeFile(netns, path, "0");
+  }
+  call.host.writeFile(netns, `${ipv6Settings(attachment.ifname)}/keep_addr_on_down`, "1");
+}
+
+function ipv6Settings(ifname: string): string {
+  return `/proc/sys/net/ipv6/conf/${ifname}`;
+}
 
 function readIfPresent({ call, netns }: AddState, path: string): string {
   try {
@@ -74,13 +96,15 @@ function readIfPresent({ call, netns }: AddState, path: string): string {
 const addAddresses: Step<AddState> = {
   name: "give the container its addresses and routes",
   apply(state) {
-    const { container, attachment } = state;
+    const { container } = state;
     const { ips, routes } = made(state.addresses, "the addresses");
-    const { index } = requireLink(container, attachment.ifname);
+    const index = made(state.containerIndex, "the container's interface");
+    const withIpv6 = ips.some(({ address }) => !isIpv4(address.address));
+    if (withIpv6) allowIpv6(state);
     const batch = container.batch();
     for (const { address } of ips) addAddress(batch, index, address);
     container.run(setLinkUp(batch, index));
-    if (ips.some(({ address }) => !isIpv4(address.address))) awaitUsable(state, index);
+    if (withIpv6) awaitUsable(state, index);
     if (routes.length === 0) return;
     const routing = container.batch();
     for (const route of routes) {
@@ -132,4 +156,4 @@ function unusable(ifname: string, what: string): CniError {
   return new CniError(ADDRESS_UNUSABLE, `an IPv6 address of interface ${ifname} can't be used: ${what}`);
 }
 
-export const addressSteps: readonly Step<AddState>[] = [askIpam, tuneContainer, addAddresses];
+export const addressSteps: readonly Step<AddState>[] = [prepareContainer, takeAddresses, addAddresses];

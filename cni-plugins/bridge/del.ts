@@ -56,14 +56,28 @@ export function del(call: Call): undefined {
     // The kernel forgets rules while it deletes the pair, so they go first where no frame can pass without them.
     const rulesFirst = recorded !== undefined && disablePort(target);
     if (rulesFirst) attempt(() => removeRecorded(call, openNetfilter(host), recorded));
+    const released = releaseAddresses(call, leftovers.ipam);
     attempt(() => deletePair(target));
     if (netns !== undefined) attempt(() => deleteContainerInterface(netns.socket, request.ifname));
-    if (leftovers.ipam !== "")
-      attempt(() => load(host, "delegate").runDelegate({ host, request, type: leftovers.ipam }, "DEL"));
+    attempt(released);
     if (!rulesFirst) removeRules(call, target, leftovers, attempt);
     if (faults.length > 0) throw faults[0];
     call.forget();
     again = findPairs(target).length > 0 || (rulesFirst && findRecord(target) !== undefined);
+  }
+}
+
+/** The IPAM plugin works while the kernel deletes the pair; the result waits for its end and throws its error. */
+function releaseAddresses({ host, request }: Call, ipam: string): () => void {
+  if (ipam === "") return () => {};
+  const { RunningDelegate } = load(host, "delegate");
+  try {
+    const running = new RunningDelegate({ host, request, type: ipam }, "DEL");
+    return () => void running.answer();
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 

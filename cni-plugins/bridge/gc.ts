@@ -1,12 +1,11 @@
 /** GC: removes attachments of this network that the runtime does not know any more. */
 
-import { OWN_NETNS } from "../host/host.ts";
 import { dumpLinks, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { isJsonObject } from "../protocol/config-object.ts";
 import { runDelegate } from "../protocol/delegate.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { validAttachments } from "../protocol/request.ts";
+import { forgetUnlisted, readObjects } from "../protocol/unlisted-records.ts";
 import { type Attachment, attachmentOfAlias } from "./attachment.ts";
 import { RECORD_DIRECTORY, readRecord } from "./attachment-record.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
@@ -18,7 +17,7 @@ export function gc(call: Call): undefined {
   const { host, request } = call;
   const { network, config } = request;
   const valid = validAttachments(config).map((one): Attachment => ({ network, ...one }));
-  const isValid = (one: Attachment) =>
+  const isValid = (one: Pick<Attachment, "containerId" | "ifname">) =>
     valid.some(({ containerId, ifname }) => containerId === one.containerId && ifname === one.ifname);
   const node = new NetlinkSocket(host);
   for (const answer of node.run(dumpLinks(node.batch()))) {
@@ -40,26 +39,15 @@ export function gc(call: Call): undefined {
   }
   const ipam = config.object("ipam").string("type") ?? "";
   if (ipam !== "") runDelegate({ host, request, type: ipam }, "GC");
+  forgetUnlisted(call, "bridge", isValid);
 }
 
 /** Those of the network that have a record. */
 function recordedAttachments({ host, request }: Call): { portName: string; attachment: Attachment }[] {
-  let files: string[];
-  try {
-    files = host.listDirectory(RECORD_DIRECTORY);
-  } catch {
-    return [];
-  }
-  return files.flatMap((file) => {
-    if (!file.endsWith(".json")) return [];
-    try {
-      const parsed: unknown = JSON.parse(host.readFile(OWN_NETNS, `${RECORD_DIRECTORY}/${file}`));
-      if (!isJsonObject(parsed)) return [];
-      const { network, containerId, ifname } = parsed;
-      if (network !== request.network || typeof containerId !== "string" || typeof ifname !== "string") return [];
-      return [{ portName: file.slice(0, -".json".length), attachment: { network, containerId, ifname } }];
-    } catch {
-      return [];
-    }
+  return readObjects(host, RECORD_DIRECTORY).flatMap(({ file, content }) => {
+    const { network, containerId, ifname } = content;
+    if (network !== request.network || typeof containerId !== "string" || typeof ifname !== "string") return [];
+    const portName = file.slice(RECORD_DIRECTORY.length + 1, -".json".length);
+    return [{ portName, attachment: { network, containerId, ifname } }];
   });
 }

@@ -113,7 +113,7 @@ function run(host: Host, { program }: Family, args: readonly string[]): Finished
       `"ipMasq" with the iptables back end needs ${program} on this node: install it or set "ipMasqBackend" to "nftables"`,
     );
   }
-  return host.exec(file, [...TABLE, ...args], [], "");
+  return host.finish(host.start(file, [...TABLE, ...args], [], ""));
 }
 
 function find(host: Host, program: string): string | undefined {

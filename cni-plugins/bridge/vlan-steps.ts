@@ -48,31 +48,45 @@ export const setPortVlans: Step<AddState> = {
 export const makeVlanGateway: Step<AddState> = {
   name: "make the gateway's interface in the VLAN",
   apply(state) {
-    const { node, attachment } = state;
+    const { node } = state;
     const bridge = made(state.bridge, "the bridge");
-    const vlans = vlansOf(state);
-    const name = `${bridge.name}.${vlans.access}`;
-    state.vlanGateway = linkOf(node.transact(getLink(node.batch(), name))[0]);
-    if (state.vlanGateway !== undefined) return;
-    const hostName = hostInterfaceName({ ...attachment, containerId: "gateway", ifname: name });
-    const netns = state.call.host.openNetns("/proc/self/ns/net");
-    const pair = { hostName, master: bridge.index, peerName: name, netns, peerMac: undefined, mtu: bridge.mtu };
-    const [created] = node.transact(createVethPair(node.batch(), pair));
-    state.call.host.close(netns);
-    if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
-    state.vlanGatewayCreated = created?.error === undefined;
-    const [port, gateway] = node.run(getLink(getLink(node.batch(), hostName), name));
-    if (state.vlanGatewayCreated) {
-      ignoreRouterAdvertisements(state, hostName);
-      putIntoVlans(state, made(linkOf(port), "the gateway's port"), { ...vlans, trunk: [] });
+    const { name } = gatewayNames(state);
+    const found = linkOf(node.transact(getLink(node.batch(), name))[0]);
+    if (found === undefined) createGateway(state, bridge);
+    const gateway = found ?? requireLink(node, name);
+    state.vlanGateway = gateway;
+    // It comes up last: one that is down may be what an ADD made that was killed.
+    if (gateway.up) return;
+    const port = linkOf(node.transact(getLink(node.batch(), gateway.peer))[0]);
+    if (port?.master === bridge.index) {
+      ignoreRouterAdvertisements(state, port.name);
+      putIntoVlans(state, port, { ...vlansOf(state), trunk: [] });
+      node.run(setLinkUp(node.batch(), port.index));
     }
-    node.run(setLinkUp(setLinkUp(node.batch(), hostName), name));
-    state.vlanGateway = made(linkOf(gateway), "the gateway's interface");
+    node.run(setLinkUp(node.batch(), gateway.index));
   },
-  undo({ node, vlanGateway, vlanGatewayCreated }) {
-    if (vlanGatewayCreated && vlanGateway !== undefined) deleteIfPresent(node, vlanGateway.index);
+  undo(state) {
+    if (state.vlanGatewayCreated) deleteIfPresent(state.node, gatewayNames(state).hostName);
   },
 };
+
+/** Another ADD may make it at the same time. */
+function createGateway(state: AddState, bridge: Link): void {
+  const { node, call } = state;
+  const { hostName, name } = gatewayNames(state);
+  const netns = call.host.openNetns("/proc/self/ns/net");
+  const pair = { hostName, master: bridge.index, peerName: name, netns, peerMac: undefined, mtu: bridge.mtu };
+  const [created] = node.transact(createVethPair(node.batch(), pair));
+  call.host.close(netns);
+  if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
+  state.vlanGatewayCreated = created?.error === undefined;
+}
+
+/** Of the attachment's VLAN; the port's name is only for who makes it. */
+function gatewayNames(state: AddState): { readonly hostName: string; readonly name: string } {
+  const name = `${state.config.bridge}.${vlansOf(state).access}`;
+  return { hostName: hostInterfaceName({ ...state.attachment, containerId: "gateway", ifname: name }), name };
+}
 
 /** In the order of the reference: what comes later wins for a VLAN that is both. */
 function putIntoVlans({ node, bridge }: AddState, port: Link, vlans: VlanConfig): void {

@@ -16,6 +16,7 @@ export interface Host extends NetlinkTransport, ReportHost, ProgramHost {
   /** EFBIG for more than `limitBytes`, EILSEQ for bytes that are no UTF-8. */
   readStdin(limitBytes: number): string;
   read(fd: number, buffer: Uint8Array): number;
+  /** What stderr does not take is lost. */
   write(fd: number, text: string): void;
   exit(code: number): void;
   /** A file's text (at most 1 MiB: EFBIG) as the network namespace `netns` sees it; -1 for the own one. */

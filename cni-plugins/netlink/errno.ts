@@ -3,6 +3,7 @@
 export const EPERM = 1;
 export const ENOENT = 2;
 export const EINTR = 4;
+export const ECHILD = 10;
 export const EAGAIN = 11;
 export const ENOMEM = 12;
 export const EBUSY = 16;
@@ -23,6 +24,7 @@ const NAMES: Readonly<Record<number, string>> = {
   2: "ENOENT, no such file or directory",
   4: "EINTR, interrupted",
   5: "EIO, input/output error",
+  10: "ECHILD, no such program",
   11: "EAGAIN, try again",
   12: "ENOMEM, out of memory",
   13: "EACCES, permission denied",

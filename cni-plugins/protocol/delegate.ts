@@ -19,13 +19,39 @@ export interface Delegate {
   readonly type: string;
 }
 
-/** What the delegate printed. Throws its error as its own, with its code. */
-export function runDelegate({ host, request, type }: Delegate, command: Command): string {
-  const executable = findDelegate(host, request.path, type);
-  const { code, stdout, stderr } = execute(host, executable, command, request.stdin);
-  if (stderr !== "") host.write(STDERR, stderr);
-  if (code !== 0) throw delegateError(type, command, code, stdout, stderr);
-  return stdout;
+/** A delegate at work. */
+export class RunningDelegate {
+  readonly #delegate: Delegate;
+  readonly #command: Command;
+  readonly #program: number;
+  #finished: Finished | undefined;
+
+  constructor(delegate: Delegate, command: Command) {
+    const { host, request, type } = delegate;
+    this.#delegate = delegate;
+    this.#command = command;
+    this.#program = start(host, findDelegate(host, request.path, type), command, request.stdin);
+  }
+
+  /** Waits until it has ended, whatever it says. */
+  end(): Finished {
+    this.#finished ??= this.#delegate.host.finish(this.#program);
+    return this.#finished;
+  }
+
+  /** What it printed. Throws its error as its own, with its code. */
+  answer(): string {
+    const { host, type } = this.#delegate;
+    const { code, stdout, stderr } = this.end();
+    if (stderr !== "") host.write(STDERR, stderr);
+    if (code !== 0) throw delegateError(type, this.#command, code, stdout, stderr);
+    return stdout;
+  }
+}
+
+/** From start to end. */
+export function runDelegate(delegate: Delegate, command: Command): string {
+  return new RunningDelegate(delegate, command).answer();
 }
 
 function findDelegate(host: Host, path: string, type: string): string {
@@ -42,10 +68,10 @@ function findDelegate(host: Host, path: string, type: string): string {
   );
 }
 
-function execute(host: Host, executable: string, command: Command, stdin: string): Finished {
+function start(host: Host, executable: string, command: Command, stdin: string): number {
   for (let attempt = 0; ; attempt++) {
     try {
-      return host.exec(executable, [], [`CNI_COMMAND=${command}`], stdin);
+      return host.start(executable, [], [`CNI_COMMAND=${command}`], stdin);
     } catch (error) {
       const errno = errnoOf(error);
       if (errno === ETXTBSY && attempt < BUSY_RETRIES) host.poll([], BUSY_WAIT_MS);

@@ -53,7 +53,7 @@ export function add(call: Call): PassedOn {
 
 /** Shared with CHECK. Throws for a mistake in any key. */
 export function readConfig({ request, warn }: Call): TuningConfig {
-  const twice = duplicateKeyBelow(["sysctl"], request.stdin);
+  const twice = duplicateKeyBelow("sysctl", request.stdin);
   if (twice !== undefined) {
     throw new CniError(INVALID_CONFIG, `"sysctl" has the key "${twice}" twice: remove one of them`);
   }
@@ -80,8 +80,9 @@ const saveState: Step<AddState> = {
   name: "save what the interface was",
   apply(state) {
     const { host, request } = state.call;
-    state.savedBefore = readOriginals(host, state.file) !== undefined;
-    saveOriginals(host, state.file, state.originals, request);
+    const saved = readOriginals(host, state.file);
+    state.savedBefore = saved !== undefined;
+    saveOriginals(host, state.file, { ...state.originals, ...saved }, request);
   },
   undo({ call, file, savedBefore }) {
     if (!savedBefore) removeState(call.host, file);

@@ -56,8 +56,7 @@ export function readDataDir(config: ConfigObject): string {
 }
 
 export function warnAboutKeys(config: ConfigObject, warn: (text: string) => void): void {
-  const known = KNOWN_KEYS.map((key) => key.toLowerCase());
-  const unknown = config.keys().filter((key) => !known.includes(key.toLowerCase()));
+  const unknown = config.keys().filter((key) => !isKnown(key));
   for (const key of unknown.slice(0, UNKNOWN_KEYS_NAMED)) {
     const nearest = nearestKey(key, KNOWN_KEYS);
     const hint = nearest === undefined ? "" : `: did you mean "${nearest}"?`;
@@ -65,6 +64,10 @@ export function warnAboutKeys(config: ConfigObject, warn: (text: string) => void
   }
   const more = unknown.length - UNKNOWN_KEYS_NAMED;
   if (more > 0) warn(`${more} more unknown keys are ignored`);
+}
+
+function isKnown(key: string): boolean {
+  return KNOWN_KEYS.includes(key) || KNOWN_KEYS.some((known) => known.toLowerCase() === key.toLowerCase());
 }
 
 function readSize(config: ConfigObject, key: string, maximum: number): number | undefined {

@@ -1,7 +1,10 @@
 /** JSON.parse keeps the last of several members of one name; where that hides a mistake, the text itself is read. */
 
-/** A name that stands twice in an object below one of `names` (in any case), wherever that is; undefined for none. */
-export function duplicateKeyBelow(names: readonly string[], json: string): string | undefined {
+/**
+ * A name that stands twice in an object below `watchedName` (lower case; there in any case), wherever that is; undefined for
+ * none. The text must be JSON.
+ */
+export function duplicateKeyBelow(watchedName: string, json: string): string | undefined {
   let at = 0;
   let found: string | undefined;
 
@@ -24,7 +27,7 @@ export function duplicateKeyBelow(names: readonly string[], json: string): strin
       seen[name] = true;
       skipSpace();
       at++;
-      value(names.includes(name.toLowerCase()));
+      value(name.toLowerCase() === watchedName);
       if (json[at] === ",") at++;
     }
     at++;
@@ -51,6 +54,17 @@ export function duplicateKeyBelow(names: readonly string[], json: string): strin
     while (at < json.length && " \t\r\n".includes(json[at] ?? "")) at++;
   }
 
-  value(false);
+  const folded = json.toLowerCase();
+  if (json.includes("\\") || folded.length !== json.length) {
+    value(false);
+    return found;
+  }
+  // Without escapes, a text in quotes that a colon follows is a member's name, and nothing else needs to be read.
+  const name = `"${watchedName}"`;
+  for (let next = folded.indexOf(name); next >= 0; next = folded.indexOf(name, at)) {
+    at = next + name.length;
+    skipSpace();
+    if (json[at++] === ":") value(true);
+  }
   return found;
 }

@@ -4,7 +4,7 @@
  * is gone are recognised.
  */
 
-import type { Host } from "../host/host.ts";
+import { type Host, OWN_NETNS } from "../host/host.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { isJsonObject } from "../protocol/config-object.ts";
@@ -19,25 +19,25 @@ export interface Originals {
   readonly txQLen?: number;
 }
 
-export function stateFile(dataDir: string, { containerId, ifname }: Request): string {
+export function stateFile(dataDir: string, { containerId, ifname }: Pick<Request, "containerId" | "ifname">): string {
   return `${dataDir}/${containerId}_${ifname}.json`;
 }
 
 /** Undefined when there is no file; empty when it can't be understood. */
 export function readOriginals(host: Host, file: string): Originals | undefined {
-  let text: string;
+  // An error costs much more than this question, and most ADDs find none.
+  if (!host.exists(file)) return undefined;
   try {
-    text = host.readFile(-1, file);
+    return parseOriginals(host.readFile(OWN_NETNS, file));
   } catch (error) {
     if (errnoOf(error) === ENOENT) return undefined;
     throw error;
   }
-  return parseOriginals(text);
 }
 
-/** Of two ADDs the first one saw the originals. */
+/** Of two ADDs the first one saw the originals: what was saved goes before what is now. */
 export function saveOriginals(host: Host, file: string, originals: Originals, request: Request): void {
-  const { mac, promisc, mtu, allmulti, txQLen } = { ...originals, ...readOriginals(host, file) };
+  const { mac, promisc, mtu, allmulti, txQLen } = originals;
   const { network, netns } = request;
   host.replaceFile(file, `${JSON.stringify({ mac, promisc, mtu, allmulti, txQLen, network, netns }, null, " ")}\n`);
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { PART_FILES } from "../../cni-plugins/bridge/parts.ts";
 import { type Host, OWN_NETNS, POLLHUP, POLLIN, STDERR, STDOUT } from "../../cni-plugins/host/host.ts";
 import type { Finished } from "../../cni-plugins/host/program-host.ts";
-import { EAGAIN, ENOENT } from "../../cni-plugins/netlink/errno.ts";
+import { EAGAIN, ECHILD, ENOENT } from "../../cni-plugins/netlink/errno.ts";
 import { type MemoryKernel, NODE_NAMESPACE } from "./memory-kernel.ts";
 
 const PARTS: Record<string, unknown> = Object.fromEntries(
@@ -33,6 +33,8 @@ export class MemoryHost implements Host {
   onPoll: () => void = () => {};
   stdinEnded = false;
   #nowMs = 0;
+  /** Programs that were started; none in the place of one that was finished. */
+  readonly #finished: (Finished | undefined)[] = [];
   readonly #kernel: MemoryKernel;
   readonly #env: Readonly<Record<string, string>>;
   readonly #stdin: string;
@@ -101,10 +103,17 @@ export class MemoryHost implements Host {
   bindReports = () => -1;
   isExecutable = (path: string) => path in this.programs;
 
-  exec(path: string, args: readonly string[], assignments: readonly string[], stdin: string): Finished {
+  start(path: string, args: readonly string[], assignments: readonly string[], stdin: string): number {
     const program = this.programs[path];
     if (program === undefined) throw Object.assign(new Error(`execute ${path} failed`), { errno: ENOENT });
-    return { code: 0, stdout: "", stderr: "", ...program({ args, assignments, stdin }) };
+    return this.#finished.push({ code: 0, stdout: "", stderr: "", ...program({ args, assignments, stdin }) }) - 1;
+  }
+
+  finish(program: number): Finished {
+    const finished = this.#finished[program];
+    if (finished === undefined) throw Object.assign(new Error("finish a program failed"), { errno: ECHILD });
+    this.#finished[program] = undefined;
+    return finished;
   }
 
   /** A file of another namespace has its name before the path. */

@@ -7,8 +7,9 @@
 import type { Host } from "../../cni-plugins/host/host.ts";
 import * as errno from "../../cni-plugins/netlink/errno.ts";
 import { MessageBatch } from "../../cni-plugins/netlink/message-batch.ts";
-import { eachAttribute, type Message, readMessages, readText } from "../../cni-plugins/netlink/message-reader.ts";
+import { type Message, readMessages } from "../../cni-plugins/netlink/message-reader.ts";
 import * as nl from "../../cni-plugins/netlink/rtnetlink.ts";
+import { type Attributes, acknowledgement, readAttributes } from "./memory-messages.ts";
 
 export interface MemoryLink {
   index: number;
@@ -23,6 +24,7 @@ export interface MemoryLink {
   alias: string;
   hairpin: boolean;
   isolated: boolean;
+  filtering: boolean;
   peer: MemoryLink | undefined;
 }
 
@@ -31,13 +33,6 @@ interface Socket {
   readonly groups: number;
   readonly inbox: Uint8Array[];
   overflowed: boolean;
-}
-
-interface Attributes {
-  readonly numbers: Record<number, number>;
-  readonly texts: Record<number, string>;
-  readonly bytes: Record<number, Uint8Array>;
-  readonly nested: Record<number, Attributes>;
 }
 
 class KernelFailure extends Error {
@@ -53,6 +48,10 @@ class KernelFailure extends Error {
 
 /** The namespace that the plugin runs in. */
 export const NODE_NAMESPACE = "node";
+const OWN_NAMESPACE = "/proc/self/ns/net";
+
+/** What a bridge that filters puts new ports into. */
+const DEFAULT_VLAN = 1;
 
 export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | "netlinkReceive" | "close"> {
   readonly links: MemoryLink[] = [];
@@ -79,6 +78,7 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
       alias: "",
       hairpin: false,
       isolated: false,
+      filtering: false,
       peer: undefined,
       ...link,
     };
@@ -118,8 +118,9 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
   }
 
   openNamespace(path: string): number {
-    if (!this.namespaces.has(path)) throw new KernelFailure(`open ${path}`, errno.ENOENT);
-    this.#descriptors.set(this.#nextDescriptor, path);
+    const namespace = path === OWN_NAMESPACE ? NODE_NAMESPACE : path;
+    if (!this.namespaces.has(namespace)) throw new KernelFailure(`open ${path}`, errno.ENOENT);
+    this.#descriptors.set(this.#nextDescriptor, namespace);
     return this.#nextDescriptor++;
   }
 
@@ -182,8 +183,10 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
     for (const socket of this.#listeners(link.namespace)) socket.inbox.push(this.#describe(type, 0, link));
   }
 
+  /** Addresses, routes and the end of a port's VLAN are taken and forgotten. */
   #answer(socket: Socket, message: Message): void {
     const { view, start, type, flags, sequence } = message;
+    if (type > nl.RTM_SETLINK || (type === nl.RTM_DELLINK && view.getUint8(start) === nl.AF_BRIDGE)) return;
     const index = view.getInt32(start + 4, true);
     const attributes = readAttributes(view, start + 16, message.end);
     if (type === nl.RTM_GETLINK && (flags & nl.NLM_F_DUMP) === nl.NLM_F_DUMP) {
@@ -218,7 +221,7 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
     const master = numbers[nl.IFLA_MASTER] ?? 0;
     if (this.find(name, namespace) !== undefined) throw new KernelFailure("request", errno.EEXIST);
     if (info?.texts[nl.IFLA_INFO_KIND] === "bridge") {
-      this.addLink({ name, namespace, mtu, up: false });
+      this.addLink({ name, namespace, mtu, up: false, filtering: info.nested[nl.IFLA_INFO_DATA] !== undefined });
       return;
     }
     const peer = info?.nested[nl.IFLA_INFO_DATA]?.nested[nl.VETH_INFO_PEER];
@@ -251,6 +254,12 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
     batch.u8(nl.IFLA_OPERSTATE, this.carrier && link.up && link.peer?.up !== false ? nl.IF_OPER_UP : 2);
     batch.nested(nl.IFLA_LINKINFO, () => {
       batch.text(nl.IFLA_INFO_KIND, link.kind);
+      if (link.kind === "bridge") {
+        const filtering = link.filtering ? 1 : 0;
+        batch.nested(nl.IFLA_INFO_DATA, () =>
+          batch.u8(nl.IFLA_BR_VLAN_FILTERING, filtering).u16(nl.IFLA_BR_VLAN_DEFAULT_PVID, DEFAULT_VLAN),
+        );
+      }
       if (link.master === 0) return;
       batch.nested(nl.IFLA_INFO_SLAVE_DATA, () => {
         batch.u8(nl.IFLA_BRPORT_MODE, link.hairpin ? 1 : 0).u8(nl.IFLA_BRPORT_ISOLATED, link.isolated ? 1 : 0);
@@ -261,37 +270,4 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
     new DataView(bytes.buffer).setUint16(6, 0, true);
     return bytes;
   }
-}
-
-function acknowledgement({ sequence }: Message, code: number): Uint8Array {
-  const view = new DataView(new ArrayBuffer(36));
-  view.setUint32(0, 36, true);
-  view.setUint16(4, nl.NLMSG_ERROR, true);
-  view.setUint16(6, nl.NLM_F_CAPPED, true);
-  view.setUint32(8, sequence, true);
-  view.setInt32(16, -code, true);
-  return new Uint8Array(view.buffer);
-}
-
-const NESTED = new Set([nl.IFLA_LINKINFO, nl.IFLA_PROTINFO]);
-
-function readAttributes(view: DataView, start: number, end: number, inInfo = false): Attributes {
-  const all: Attributes = { numbers: {}, texts: {}, bytes: {}, nested: {} };
-  eachAttribute(view, start, end, (type, from, to) => {
-    all.bytes[type] = new Uint8Array(view.buffer, view.byteOffset + from, to - from);
-    all.texts[type] = readText(view, from, to);
-    if (to - from === 4) all.numbers[type] = view.getUint32(from, true);
-    if (inInfo && type === nl.IFLA_INFO_DATA) all.nested[type] = readPeer(view, from, to);
-    else if (NESTED.has(type) && !inInfo) all.nested[type] = readAttributes(view, from, to, type === nl.IFLA_LINKINFO);
-  });
-  return all;
-}
-
-/** VETH_INFO_PEER has a link header of its own before its attributes. */
-function readPeer(view: DataView, start: number, end: number): Attributes {
-  const data: Attributes = { numbers: {}, texts: {}, bytes: {}, nested: {} };
-  eachAttribute(view, start, end, (type, from, to) => {
-    data.nested[type] = readAttributes(view, from + 16, to);
-  });
-  return data;
 }

@@ -210,13 +210,24 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
     }
   });
 
-  it("lets a container reach its gateway in the VLAN", () =>
-    inTestbed(async (call) => {
-      const ipam = { ...HOST_LOCAL, dataDir: `${guest.shared}/gateway` };
+  it.each([
+    ["", []],
+    [
+      ", also where an ADD that was killed had only made it",
+      ["master", "br1", "type", "veth", "peer", "name", "br1.7"],
+    ],
+  ])("lets a container reach its gateway in the VLAN%s", (about, before) =>
+    inTestbed(async (call, node) => {
+      const ipam = { ...HOST_LOCAL, dataDir: `${guest.shared}/gateway${about.length}` };
       const withIpam = { ...call, env: { CNI_PATH: peers, PATH: guest.path } };
+      if (before.length > 0) {
+        await node.ip("link", "add", "br1", "type", "bridge", "vlan_filtering", "1");
+        await node.ip("link", "add", "gateway", ...before);
+      }
       await add(withIpam, { ...CONFIG, vlan: 7, isDefaultGateway: true, ipam });
       expect(await knock(call.container, "10.7.0.1")).toContain("refused");
-    }));
+    }),
+  );
 });
 
 /** What the shell says of a connection to a port that nobody listens at: refused by who has the address, or no route. */

@@ -71,6 +71,23 @@ describe("the bridge plugin's executable", () => {
     expect(await container.link("net1")).toBeDefined();
   });
 
+  it.each([
+    ["a closed output for warnings", `exec "$0" 2>&-`],
+    ["warnings that nobody reads", `mkfifo "$1"; exec 3<>"$1" 4>"$1" 3<&-; exec "$0" 2>&4`],
+    ["a closed output for the answer", `exec "$0" >&-`],
+  ])("attaches with %s", async (_, script) => {
+    const directory = await mkdtemp(path.join(tmpdir(), "cni-"));
+    const env = {
+      ...{ PATH: "/usr/bin:/bin", CNI_COMMAND: "ADD", CNI_CONTAINERID: "c", CNI_NETNS: container.path },
+      ...{ CNI_IFNAME: "net1", CNI_PATH: "/" },
+    };
+    const argv = ["/bin/sh", "-c", script, await pluginPath("bridge"), path.join(directory, "fifo")];
+    const { code } = await node.run(argv, { env, input: JSON.stringify({ ...CONFIG, portIsolatoin: true }) });
+    await rm(directory, { recursive: true, force: true });
+    expect(code).toBe(0);
+    expect(await container.link("net1")).toMatchObject({ operstate: "UP" });
+  });
+
   it("warns about a key it does not know and names the one that was meant", async () => {
     const { code, stderr } = await cni("ADD", call, { ...CONFIG, portIsolatoin: true });
     expect([code, stderr]).toEqual([

@@ -32,9 +32,10 @@ const gc = (more: object) => cni("GC", { ...call, container: undefined }, config
 /** host-local says nothing to GC and does nothing, so a program before it keeps what it is given. */
 const toldIpam = () => readFile(path.join(data, "gc"), "utf8");
 const ports = async () => (await node.links()).filter(({ master }) => master === "br1").length;
-const records = async () =>
-  (await node.run(["sh", "-c", "ls /run/cni/cluster-network-addons/bridge"], { env: { PATH: "/usr/bin:/bin" } }))
+const list = async (folder: string) =>
+  (await node.run(["sh", "-c", `ls /run/cni/cluster-network-addons/${folder}`], { env: { PATH: "/usr/bin:/bin" } }))
     .stdout;
+const records = () => list("bridge");
 
 it("removes links, spoof checks, masquerading and records of what is not listed, nothing else, and tells IPAM", async () => {
   await add({ ...call, containerId: "kept", ifname: "net1" }, config());
@@ -62,6 +63,18 @@ it("removes what is left of attachments whose namespaces are gone", async () => 
   expect(left).not.toContain("macspoofchk-gone");
   expect(left).not.toContain("ip saddr");
   expect([before, await records()]).toEqual([expect.stringMatching(/^veth[0-9a-f]{8}\.json\n$/), ""]);
+});
+
+it("leaves the agent nothing to reap of its network, but those with addresses, which only a DEL releases", async () => {
+  const layer2 = { ipam: undefined, isGateway: undefined, ipMasq: undefined };
+  await add({ ...call, containerId: "kept", ifname: "net1" }, config(layer2));
+  await add({ ...call, containerId: "gone", ifname: "net2" }, config(layer2));
+  await add({ ...call, containerId: "gone", ifname: "net3" }, config({ ...layer2, name: "other-net" }));
+  await add({ ...call, containerId: "gone", ifname: "net4" }, config());
+  const listed = valid({ containerID: "kept", ifname: "net1" });
+  expect(await gc({ ...layer2, ...listed })).toMatchObject({ code: 0, stdout: "" });
+  const left = ["gone~net3~bridge.json", "gone~net4~bridge.json", "kept~net1~bridge.json"];
+  expect((await list("attachments")).trim().split("\n")).toEqual(left);
 });
 
 it("is refused without the list, because then nothing is known to be in use", async () => {

@@ -158,6 +158,8 @@ describe("tuning", () => {
     const gc = { ...config({ "cni.dev/valid-attachments": listed }, "1.1.0"), prevResult: undefined };
     expect(await cni("GC", { node: testbed.node, executable: ours }, gc)).toMatchObject({ code: 0, stdout: "" });
     expect((await readdir(dataDir)).sort()).toEqual(["container_net1.json", "third_net1.json"]);
+    const records = await testbed.node.run(["ls", "/run/cni/cluster-network-addons/attachments"]);
+    expect(records.stdout).toBe("container~net1~tuning.json\nthird~net1~tuning.json\n");
   });
 
   it.each<[string, object, number, string]>([

@@ -1,21 +1,26 @@
-//! Runs another program to its end: an IPAM plugin, or the node's iptables. Shown to JavaScript as further methods of
-//! `host`; `program-host.ts` is their type.
+//! Runs other programs: IPAM plugins, which may take their time while other work goes on, and the node's iptables. Shown
+//! to JavaScript as further methods of `host`; `program-host.ts` is their type.
 
 use crate::api::{method, throwing};
 use crate::sys::{Failure, Outcome, failure};
 use rquickjs::{Ctx, IntoJs, Object, Result, Value};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::os::fd::FromRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 
 pub fn install(host: &Object<'_>) -> Result<()> {
     method(host, "isExecutable", |path: String| is_executable(&path))?;
-    method(host, "exec", |ctx: Ctx<'_>, path: String, args: Vec<String>, env: Vec<String>, stdin: String| {
-        throwing(&ctx, exec(&path, &args, &env, &stdin))
-    })
+    let programs = Rc::new(Programs::default());
+    let started = programs.clone();
+    method(host, "start", move |ctx: Ctx<'_>, path: String, args: Vec<String>, env: Vec<String>, stdin: String| {
+        throwing(&ctx, started.start(&path, &args, &env, &stdin))
+    })?;
+    method(host, "finish", move |ctx: Ctx<'_>, program: usize| throwing(&ctx, programs.finish(program)))
 }
 
 impl<'js> IntoJs<'js> for Finished {
@@ -41,20 +46,36 @@ struct Finished {
     stderr: String,
 }
 
-/// Runs the file at `path` in this process's environment with the `assignments` (NAME=value) made in it. Bytes of its
-/// output that are no UTF-8 are replaced. ETXTBSY is for the caller to try again.
-fn exec(path: &str, args: &[String], assignments: &[String], stdin: &str) -> Outcome<Finished> {
-    let mut command = Command::new(path);
-    command.args(args).stdin(text_file(stdin)?).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for (name, value) in assignments.iter().filter_map(|assignment| assignment.split_once('=')) {
-        command.env(name, value);
+/// Programs by the order in which they were started; none in the place of one that was finished.
+#[derive(Default)]
+struct Programs(RefCell<Vec<Option<Child>>>);
+
+impl Programs {
+    /// Starts the file at `path` in this process's environment with the `assignments` (NAME=value) made in it. ETXTBSY is
+    /// for the caller to try again.
+    fn start(&self, path: &str, args: &[String], assignments: &[String], stdin: &str) -> Outcome<usize> {
+        let mut command = Command::new(path);
+        command.args(args).stdin(text_file(stdin)?).stdout(Stdio::piped()).stderr(Stdio::piped());
+        for (name, value) in assignments.iter().filter_map(|assignment| assignment.split_once('=')) {
+            command.env(name, value);
+        }
+        let child = command.spawn().map_err(|error| failure(format!("execute {path}"), &error))?;
+        let mut programs = self.0.borrow_mut();
+        programs.push(Some(child));
+        Ok(programs.len() - 1)
     }
-    let output = command.output().map_err(|error| failure(format!("execute {path}"), &error))?;
-    Ok(Finished {
-        code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
+
+    /// Waits for its end. Bytes of its output that are no UTF-8 are replaced. ECHILD for one that was finished before.
+    fn finish(&self, program: usize) -> Outcome<Finished> {
+        let child = self.0.borrow_mut().get_mut(program).and_then(Option::take);
+        let child = child.ok_or(Failure { call: "finish a program".into(), errno: libc::ECHILD })?;
+        let output = child.wait_with_output().map_err(|error| failure("wait for a program", &error))?;
+        Ok(Finished {
+            code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
 }
 
 /// All of the input is there before the program starts, so neither side can wait for the other.
@@ -79,7 +100,9 @@ mod tests {
     use super::*;
 
     fn sh(script: &str, assignments: &[String], stdin: &str) -> Finished {
-        exec("/bin/sh", &["-c".into(), script.into()], assignments, stdin).unwrap()
+        let programs = Programs::default();
+        let program = programs.start("/bin/sh", &["-c".into(), script.into()], assignments, stdin).unwrap();
+        programs.finish(program).unwrap()
     }
 
     #[test]
@@ -100,6 +123,16 @@ mod tests {
     }
 
     #[test]
+    fn programs_run_beside_each_other_and_each_is_finished_once() {
+        let programs = Programs::default();
+        let cat = |text: &str| programs.start("/bin/cat", &[], &[], text).unwrap();
+        let (first, second) = (cat("1"), cat("2"));
+        assert_eq!(programs.finish(second).unwrap().stdout, "2");
+        assert_eq!(programs.finish(first).unwrap().stdout, "1");
+        assert_eq!(programs.finish(first).err().unwrap().errno, libc::ECHILD);
+    }
+
+    #[test]
     fn a_folder_is_no_executable() {
         assert!(!is_executable("/"));
         assert!(is_executable("/bin/sh"));
@@ -107,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_missing_is_named() {
-        let error = exec("/no/such/program", &[], &[], "").err().unwrap();
+        let error = Programs::default().start("/no/such/program", &[], &[], "").err().unwrap();
         assert_eq!((error.call.as_str(), error.errno), ("execute /no/such/program", libc::ENOENT));
     }
 }

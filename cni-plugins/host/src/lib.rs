@@ -34,7 +34,8 @@ type Intrinsics = (intrinsic::Json, intrinsic::Promise, intrinsic::TypedArrays);
 /// Only where a plugin matches patterns that an administrator wrote: it makes the executable larger.
 type Patterns = (intrinsic::RegExpCompiler, intrinsic::RegExp);
 
-/// Runs one plugin. A plugin ends itself through `host.exit`; whatever else ends it is answered as an internal error.
+/// Runs one plugin, as the whole of `main`: the executables are `no_main`, because most of what Rust does before a `main`
+/// of its own is for threads and for reports about the stack. A plugin ends itself through `host.exit`; whatever else ends it is answered as an internal error.
 pub fn run(modules: Modules) -> ! {
     run_in::<Intrinsics>(modules)
 }
@@ -45,6 +46,7 @@ pub fn run_with_patterns(modules: Modules) -> ! {
 }
 
 fn run_in<I: Intrinsic>(modules: Modules) -> ! {
+    sys::prepare_process();
     std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));
     sys::populate_heap(EXPECTED_HEAP_BYTES);
     let detail = match start::<I>(modules) {

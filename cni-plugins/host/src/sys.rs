@@ -38,6 +38,20 @@ fn check(result: i32, call: &str) -> Outcome<i32> {
     if result < 0 { Err(last(call)) } else { Ok(result) }
 }
 
+/// What of Rust's own start a plugin needs. A standard descriptor that is closed gets /dev/null, so that no socket takes
+/// its number; a reader that went away is an error of the write, not the end of the process.
+pub fn prepare_process() {
+    let mut standard = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
+    // SAFETY: the pointers and the length describe `standard`, and the path ends in a nul.
+    unsafe {
+        libc::poll(standard.as_mut_ptr(), standard.len() as libc::nfds_t, 0);
+        for _ in standard.iter().filter(|one| one.revents & libc::POLLNVAL != 0) {
+            libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        }
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+    }
+}
+
 /// Ends the process at once: nothing needs to be freed or flushed.
 pub fn exit(code: i32) -> ! {
     // SAFETY: takes no pointer and does not return.

@@ -68,9 +68,10 @@ export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
       ours === "version",
   },
   {
-    reason: "forwarding of the node, a bridge that is up, and the shared table of the spoof check stay after a failure",
+    reason:
+      "forwarding of the node, a bridge that is up (and deaf to router advertisements), and the shared table of the spoof check stay after a failure",
     matches: ({ at, ours }) =>
-      (/^leftBehind\.node\.sysctls/.test(at) && /forward(ing)?=1$/.test(`${ours}`)) ||
+      (/^leftBehind\.node\.sysctls/.test(at) && /(forward(ing)?=1|accept_ra=0)$/.test(`${ours}`)) ||
       /^leftBehind\.node\.(links\[\d\]\.(flags|carrier|operstate|address)|routes)/.test(at) ||
       (at === "leftBehind.node.nftables" && !JSON.stringify(ours).includes('"rule"')),
   },

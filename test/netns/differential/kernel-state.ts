@@ -67,7 +67,7 @@ export function rename(text: string, aliases: Aliases): string {
 
 /** Addresses that a configuration names stay; the others are random. */
 function keepMac(mac: string): string {
-  return /^(02:00:00:00:00:0|0a:58|00:00:00|ff:ff:ff)/.test(mac) ? mac : "MAC";
+  return /^(02:00:00:00:00:0|0a:58:0a:01:02:03|00:00:00|ff:ff:ff)/.test(mac) ? mac : "MAC";
 }
 
 // What `ip -json` and `nft -j` print is theirs to define; only some members are looked at.

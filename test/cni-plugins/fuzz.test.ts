@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import { bridge } from "../../cni-plugins/bridge/bridge.ts";
+import { EFBIG, EILSEQ } from "../../cni-plugins/netlink/errno.ts";
+import { type Plugin, runPlugin } from "../../cni-plugins/protocol/plugin.ts";
+import { tuning } from "../../cni-plugins/tuning/tuning.ts";
+import { Random } from "../netns/differential/random.ts";
+import { COMMANDS, makeDocument } from "../netns/hostile-document.ts";
+import { MemoryHost } from "./memory-host.ts";
+import { MemoryKernel } from "./memory-kernel.ts";
+
+/** FUZZ_DOCUMENTS=100000 for the long run. */
+const DOCUMENTS = Number(process.env.FUZZ_DOCUMENTS ?? 500);
+const SEED = 21;
+const NETNS = "/run/netns/pod";
+const INTERNAL = 100;
+
+/** Refuses what the executable's own stdin does. */
+class FuzzedHost extends MemoryHost {
+  readonly #document: Buffer;
+
+  constructor(kernel: MemoryKernel, env: Record<string, string>, document: string | Buffer) {
+    super(kernel, env);
+    this.#document = Buffer.from(document);
+  }
+
+  override readStdin = (limitBytes = 0): string => {
+    if (this.#document.length > limitBytes) throw refusal(EFBIG);
+    try {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(this.#document);
+    } catch {
+      throw refusal(EILSEQ);
+    }
+  };
+}
+
+function refusal(errno: number): Error {
+  return Object.assign(new Error("read stdin failed"), { errno });
+}
+
+function freshKernel(): MemoryKernel {
+  const kernel = new MemoryKernel();
+  kernel.namespaces.add(NETNS);
+  kernel.addLink({ name: "net1", namespace: NETNS, kind: "veth" });
+  return kernel;
+}
+
+function call(kernel: MemoryKernel, plugin: Plugin, command: string, document: string | Buffer): FuzzedHost {
+  const [CNI_CONTAINERID, CNI_IFNAME] = plugin.name === "tuning" ? ["pod", "net1"] : ["pod", "net2"];
+  const env = { CNI_COMMAND: command, CNI_CONTAINERID, CNI_NETNS: NETNS, CNI_IFNAME, CNI_PATH: "/bin" };
+  const host = new FuzzedHost(kernel, env, document);
+  runPlugin(host, plugin);
+  return host;
+}
+
+it("every hostile document gets one JSON answer from the plugins in this process, and nothing is left behind", {
+  timeout: 1_800_000,
+}, () => {
+  const outcomes: Record<string, number> = {};
+  for (let number = 0; number < DOCUMENTS; number++) {
+    const random = new Random(SEED * 1_000_003 + number);
+    const plugin = random.pick([bridge, tuning]);
+    const command = random.pick(COMMANDS);
+    const document = makeDocument(random);
+    const kernel = freshKernel();
+    const host = call(kernel, plugin, command, document);
+    const about = () => `document ${number}, ${plugin.name} ${command}: ${host.stdout.slice(0, 300)}`;
+    const code = host.exitCode === 0 ? 0 : host.answer().code;
+    outcomes[`${code}`] = (outcomes[`${code}`] ?? 0) + 1;
+    if (host.exitCode !== 0 && host.exitCode !== 1) expect.fail(about());
+    if (code === INTERNAL || (host.exitCode === 1 && host.stdout.trimEnd().includes("\n"))) expect.fail(about());
+    if (command === "ADD" && code === 0) expect(call(kernel, plugin, "DEL", document).exitCode, about()).toBe(0);
+    const left = kernel.links.filter(({ kind, name }) => kind === "veth" && name !== "net1");
+    if (left.length > 0) expect.fail(`${about()}: ${left.map(({ name }) => name)} stayed`);
+  }
+  expect(Object.keys(outcomes).map(Number)).toEqual(expect.arrayContaining([0, 1, 4, 5, 6, 7]));
+});
