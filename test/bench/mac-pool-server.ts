@@ -70,7 +70,7 @@ async function pool(): Promise<number> {
   const clock = systemClock;
   const ledger = new ClaimLedger({ store, index, clock, random: Math.random, log: silentLog, onGranted: () => {} });
   const starts = new StartGate({ store, isRunning: async () => false, clock });
-  const namespaces = { labelsOf: async () => ({}) };
+  const namespaces = { labelsOf: () => ({}) };
   const parts = { ledger, starts, isReceiver: () => false, index, namespaces, log: silentLog };
   const server = new HttpServer({ port: 0, host: "127.0.0.1", tls: () => pair });
   routeWebhooks(server, parts, new PoolMetrics(new Registry(), index, () => undefined), clock);
