@@ -77,6 +77,7 @@ describe("pods and instances without a VM on a real API server", () => {
       KINDS.virtualMachines,
       machine("web", "default", [{ name: "net1", macAddress: "02:00:00:00:02:01" }]),
     );
+    await eventually("bound", async () => (await bed.claim("02:00:00:00:02:01"))?.status?.phase === "Bound");
     const refused = createPod(pod("thief", '[{"name": "a", "mac": "0200.0000.0201"}]'));
     await expect(refused).rejects.toThrow(
       "is in use by VirtualMachine default/web (net1). Leave mac out to get a free one",

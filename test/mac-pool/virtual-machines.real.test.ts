@@ -55,6 +55,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
 
   it("refuses an address that another VM has, and says whose it is and what to do", async () => {
     await create(machine("first", "default", [{ name: "net1", macAddress: "02-5D-1C-00-00-A3" }]));
+    await eventually("bound", async () => (await phaseOf("02:5d:1c:00:00:a3")) === "Bound");
     expect(await refusal(machine("second", "default", [{ name: "nic", macAddress: "02:5d:1c:00:00:a3" }]))).toContain(
       'MAC 02:5d:1c:00:00:a3 of interface "nic" is in use by VirtualMachine default/first (net1). ' +
         "Leave macAddress out to get a free one, or take the address off the other VM or delete it first.",
