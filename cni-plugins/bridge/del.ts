@@ -5,8 +5,7 @@
 
 import type { Host } from "../host/host.ts";
 import { disableBridgePort } from "../netlink/bridge.ts";
-import { ENODEV } from "../netlink/errno.ts";
-import { deleteLink, getLink, type Link, linkOf } from "../netlink/link.ts";
+import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
@@ -15,6 +14,7 @@ import { deleteIfPresent } from "./bridge-steps.ts";
 import { isFeatureMissing, openNetfilter } from "./netfilter.ts";
 import { openNetnsIfPresent } from "./netns.ts";
 import { load } from "./parts.ts";
+import { deletePorts } from "./port-deletion.ts";
 
 /** An ADD beside it may make the pair after it was looked for; its rules and addresses are taken then, so all goes again. */
 const ROUNDS = 3;
@@ -83,13 +83,12 @@ function releaseAddresses({ host, request }: Call, ipam: string): () => void {
 
 /** What another implementation made, or what a guest's network setup put under the name since. */
 function deleteContainerInterface(container: NetlinkSocket, ifname: string): void {
-  const [answer] = container.transact(deleteLink(container.batch(), ifname));
-  if (answer?.error !== undefined && answer.error.errno !== ENODEV) throw answer.error;
+  if (container.mayHave(ifname)) deleteIfPresent(container, ifname);
 }
 
 /** Deleting the node's end deletes the other one, wherever it is and however it is called now. */
 function deletePair(target: Target): void {
-  for (const { index } of findPairs(target)) deleteIfPresent(target.node, index);
+  deletePorts(target.host, target.node, () => findPairs(target));
 }
 
 /** False when it is not known that no frame passes. */
@@ -101,8 +100,8 @@ function disablePort(target: Target): boolean {
 }
 
 /** The attachment's interface on the node, if it is there. */
-function findPairs({ host, node, names, alias }: Target): Link[] {
-  const possible = possibleNames(host, names);
+function findPairs({ node, names, alias }: Target): Link[] {
+  const possible = names.filter((name) => node.mayHave(name));
   if (possible.length === 0) return [];
   const batch = node.batch();
   for (const name of possible) getLink(batch, name);
@@ -112,12 +111,6 @@ function findPairs({ host, node, names, alias }: Target): Link[] {
     // An ADD that was killed at once left it unnamed, and never brought it up.
     return link.alias === alias || (link.alias === "" && !link.up) ? [link] : [];
   });
-}
-
-/** Those that an interface has. Each request about a link waits for the kernel's one lock for links, this does not. */
-function possibleNames(host: Host, names: readonly string[]): readonly string[] {
-  const exists = (name: string) => host.exists(`/proc/sys/net/ipv4/conf/${name}`);
-  return exists("all") ? names.filter(exists) : names;
 }
 
 function portNames(attachment: Attachment): string[] {

@@ -59,6 +59,18 @@ export function deleteLink(batch: MessageBatch, which: string | number): Message
   return typeof which === "string" ? batch.text(nl.IFLA_IFNAME, which) : batch;
 }
 
+/** `group` is a number > 0 that any links of the namespace can have in common. */
+export function setLinkGroup(batch: MessageBatch, index: number, group: number): MessageBatch {
+  batch.request(`put interface ${index} into group ${group}`, nl.RTM_SETLINK);
+  return batch.linkHeader(nl.AF_UNSPEC, index).u32(nl.IFLA_GROUP, group);
+}
+
+/** Deletes every link of the group. ENODEV when there is none. */
+export function deleteLinkGroup(batch: MessageBatch, group: number): MessageBatch {
+  batch.request(`delete the interfaces of group ${group}`, nl.RTM_DELLINK);
+  return batch.linkHeader(nl.AF_UNSPEC, 0).u32(nl.IFLA_GROUP, group);
+}
+
 /** Also gives it an alias, if there is one. */
 export function setLinkUp(batch: MessageBatch, which: string | number, alias?: string): MessageBatch {
   batch.request(`bring interface ${which} up`, nl.RTM_NEWLINK);

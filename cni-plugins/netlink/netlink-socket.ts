@@ -12,6 +12,11 @@ export interface NetlinkTransport {
   netlinkSend(fd: number, message: Uint8Array): void;
   /** One datagram into the buffer; its length. */
   netlinkReceive(fd: number, buffer: Uint8Array): number;
+  /**
+   * False when the socket's namespace has no interface of that name; true where the kernel doesn't tell. Unlike a request
+   * it doesn't wait for the kernel's one lock for links.
+   */
+  mayHaveInterface(fd: number, name: string): boolean;
   close(fd: number): void;
 }
 
@@ -78,6 +83,11 @@ export class NetlinkSocket {
 
   get fd(): number {
     return this.#fd;
+  }
+
+  /** As the transport's `mayHaveInterface`. */
+  mayHave(ifname: string): boolean {
+    return this.#transport.mayHaveInterface(this.#fd, ifname);
   }
 
   batch(): MessageBatch {

@@ -41,13 +41,18 @@ export const VERSION: Scenario = { what: "VERSION", command: "VERSION", rounds: 
 export const LAYER_2_ADD: Scenario = { what: "L2 ADD", command: "ADD", rounds: 150, parallel: 1, goal: 0.55 };
 export const LAYER_2_DEL: Scenario = { what: "L2 DEL", command: "DEL", rounds: 40, parallel: 1, goal: null };
 
+export const LAYER_2_DELS: Scenario = {
+  what: `${MANY} L2 DELs at once`,
+  ...{ command: "DEL", rounds: 20, parallel: MANY, goal: 0.65 },
+};
+
 export const SCENARIOS: readonly Scenario[] = [
   VERSION,
   LAYER_2_ADD,
   { what: `${MANY} L2 ADDs at once`, command: "ADD", rounds: 20, parallel: MANY, goal: 0.5 },
   { what: `${HUNDRED} L2 ADDs at once`, command: "ADD", rounds: 10, parallel: HUNDRED, goal: 0.48 },
   LAYER_2_DEL,
-  { what: `${MANY} L2 DELs at once`, command: "DEL", rounds: 10, parallel: MANY, goal: 0.65 },
+  LAYER_2_DELS,
   { what: "ADD with host-local", command: "ADD", ...ONE, goal: 0.65, keys: IPAM },
   { what: "ADD with ipMasq (nftables)", command: "ADD", ...ONE, rounds: 20, goal: 0.4, keys: MASQUERADE },
   ...spoofChecks("ADD"),

@@ -8,7 +8,16 @@ import { BuildError, buildPlugins } from "../../cni-plugins/build.ts";
 import { type Bench, type BenchContext, BenchFault, type BenchRow, limitedRow, row } from "./bench.ts";
 import { measureChain } from "./cni-chain.ts";
 import { countInstructions } from "./cni-instructions.ts";
-import { CHECKED, FLAT, LAYER_2_ADD, LAYER_2_DEL, SCENARIOS, type Scenario, VERSION } from "./cni-scenarios.ts";
+import {
+  CHECKED,
+  FLAT,
+  LAYER_2_ADD,
+  LAYER_2_DEL,
+  LAYER_2_DELS,
+  SCENARIOS,
+  type Scenario,
+  VERSION,
+} from "./cni-scenarios.ts";
 import { compile, measure, median, type Samples } from "./cni-timer.ts";
 import { buildPeers, MissingTool } from "./peers.ts";
 
@@ -49,6 +58,7 @@ async function scenarioRows(context: BenchContext, folders: Folders, directory: 
   const floors: Record<string, string> = {
     [VERSION.what]: await compile("floor", env),
     [LAYER_2_ADD.what]: await compile("netlink-floor", env),
+    [LAYER_2_DELS.what]: await compile("netlink-floor", env),
   };
   const executables = { ours: path.join(folders.ours, "bridge"), peer: path.join(folders.peer, "bridge") };
   const rows: BenchRow[] = [];

@@ -64,6 +64,7 @@ export class MemoryHost implements Host {
   netlinkOpen = (netns: number, groups: number) => this.#kernel.netlinkOpen(netns, groups);
   netlinkSend = (fd: number, message: Uint8Array) => this.#kernel.netlinkSend(fd, message);
   netlinkReceive = (fd: number, buffer: Uint8Array) => this.#kernel.netlinkReceive(fd, buffer);
+  mayHaveInterface = (fd: number, name: string) => this.#kernel.mayHaveInterface(fd, name);
   close = (fd: number) => this.#kernel.close(fd);
 
   write(fd: number, text: string): void {

@@ -4,10 +4,10 @@
  * the bytes mean to it what we think) is for `test/netns`.
  */
 
-import type { Host } from "../../cni-plugins/host/host.ts";
 import * as errno from "../../cni-plugins/netlink/errno.ts";
 import { MessageBatch } from "../../cni-plugins/netlink/message-batch.ts";
 import { type Message, readMessages } from "../../cni-plugins/netlink/message-reader.ts";
+import type { NetlinkTransport } from "../../cni-plugins/netlink/netlink-socket.ts";
 import * as nl from "../../cni-plugins/netlink/rtnetlink.ts";
 import { type Attributes, acknowledgement, readAttributes } from "./memory-messages.ts";
 
@@ -22,6 +22,7 @@ export interface MemoryLink {
   promiscuous: boolean;
   master: number;
   alias: string;
+  group: number;
   hairpin: boolean;
   isolated: boolean;
   filtering: boolean;
@@ -53,7 +54,7 @@ const OWN_NAMESPACE = "/proc/self/ns/net";
 /** What a bridge that filters puts new ports into. */
 const DEFAULT_VLAN = 1;
 
-export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | "netlinkReceive" | "close"> {
+export class MemoryKernel implements NetlinkTransport {
   readonly links: MemoryLink[] = [];
   readonly namespaces = new Set([NODE_NAMESPACE]);
   /** Count of requests so far, and the one to refuse (0 for none). */
@@ -61,6 +62,8 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
   refuseRequest = 0;
   /** Whether the ends of a pair see each other. */
   carrier = true;
+  /** Otherwise there may be any interface. */
+  tellsOfInterfaces = true;
   readonly #descriptors = new Map<number, Socket | string>();
   #nextDescriptor = 3;
   #nextIndex = 2;
@@ -76,6 +79,7 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
       promiscuous: false,
       master: 0,
       alias: "",
+      group: 0,
       hairpin: false,
       isolated: false,
       filtering: false,
@@ -164,6 +168,10 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
     return datagram.length;
   }
 
+  mayHaveInterface(fd: number, name: string): boolean {
+    return !this.tellsOfInterfaces || this.find(name, this.#socket(fd).namespace) !== undefined;
+  }
+
   close(fd: number): void {
     this.#descriptors.delete(fd);
   }
@@ -201,10 +209,21 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
       this.#create(socket.namespace, attributes);
       return;
     }
+    const group = attributes.numbers[nl.IFLA_GROUP];
+    if (type === nl.RTM_DELLINK && index === 0 && group !== undefined) {
+      this.#removeGroup(socket.namespace, group);
+      return;
+    }
     const link = this.#lookUp(socket.namespace, index, attributes.texts[nl.IFLA_IFNAME]);
     if (type === nl.RTM_GETLINK) socket.inbox.push(this.#describe(nl.RTM_NEWLINK, sequence, link));
     else if (type === nl.RTM_DELLINK) this.removeLink(link);
     else this.#change(link, view.getUint32(start + 8, true), view.getUint32(start + 12, true), attributes);
+  }
+
+  #removeGroup(namespace: string, group: number): void {
+    const links = this.links.filter((one) => one.namespace === namespace && one.group === group);
+    if (links.length === 0) throw new KernelFailure("request", errno.ENODEV);
+    for (const link of links) this.removeLink(link);
   }
 
   #lookUp(namespace: string, index: number, name: string | undefined): MemoryLink {
@@ -234,10 +253,11 @@ export class MemoryKernel implements Pick<Host, "netlinkOpen" | "netlinkSend" | 
     inside.peer = this.addLink({ name, namespace, kind: "veth", mtu, up: false, master, peer: inside });
   }
 
-  #change(link: MemoryLink, flags: number, mask: number, { texts, nested }: Attributes): void {
+  #change(link: MemoryLink, flags: number, mask: number, { texts, numbers, nested }: Attributes): void {
     if (mask & nl.IFF_UP) link.up = (flags & nl.IFF_UP) !== 0;
     if (mask & nl.IFF_PROMISC) link.promiscuous = (flags & nl.IFF_PROMISC) !== 0;
     link.alias = texts[nl.IFLA_IFALIAS] ?? link.alias;
+    link.group = numbers[nl.IFLA_GROUP] ?? link.group;
     const port = nested[nl.IFLA_PROTINFO];
     if (port?.bytes[nl.IFLA_BRPORT_MODE]?.[0] === 1) link.hairpin = true;
     if (port?.bytes[nl.IFLA_BRPORT_ISOLATED]?.[0] === 1) link.isolated = true;

@@ -38,6 +38,7 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     method(&host, "netlinkReceive", |ctx: Ctx<'_>, fd: i32, mut buffer: TypedArray<'_, u8>| {
         throwing(&ctx, sys::netlink_receive(fd, bytes_mut(&mut buffer)).map(|length| length as f64))
     })?;
+    method(&host, "mayHaveInterface", |fd: i32, name: String| sys::may_have_interface(fd, &name))?;
     method(&host, "poll", |ctx: Ctx<'_>, fds: Vec<i32>, timeout_ms: i32| throwing(&ctx, sys::poll(&fds, timeout_ms)))?;
     install_files(&host)?;
     modules::install(&host)?;

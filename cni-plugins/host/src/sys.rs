@@ -193,6 +193,16 @@ pub fn netlink_receive(fd: i32, buffer: &mut [u8]) -> Outcome<usize> {
     }
 }
 
+/// False when the network namespace of a socket has no interface of that name. Unlike a netlink request this does not wait
+/// for the kernel's one lock for links, and unlike the ioctls it never has the kernel look for a module of that name. A
+/// netlink socket that is bound to an interface works like one that is not.
+pub fn may_have_interface(fd: i32, name: &str) -> bool {
+    // SAFETY: the pointer and the length describe `name`; the kernel adds the nul.
+    let result =
+        unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, name.as_ptr().cast(), name.len() as u32) };
+    result == 0 || Error::last_os_error().raw_os_error() != Some(libc::ENODEV)
+}
+
 /// Waits until a descriptor has something to read or was hung up. The `poll` event bits, one for each descriptor.
 pub fn poll(fds: &[i32], timeout_ms: i32) -> Outcome<Vec<i32>> {
     let mut polled: Vec<_> = fds.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
@@ -276,6 +286,18 @@ mod tests {
         assert!(netlink_receive(socket, &mut answer).unwrap() > 32);
         assert_eq!(answer[4], 16);
         close(socket);
+    }
+
+    #[test]
+    fn only_a_socket_knows_that_an_interface_is_not_there() {
+        let socket = netlink_open(-1, 0, 0).unwrap();
+        assert!(may_have_interface(socket, "lo"));
+        assert!(!may_have_interface(socket, "no-such-link"));
+        assert!(may_have_interface(socket, "lo"));
+        close(socket);
+        let file = open_netns(OWN_NETNS).unwrap();
+        assert!(may_have_interface(file, "no-such-link"));
+        close(file);
     }
 
     #[test]

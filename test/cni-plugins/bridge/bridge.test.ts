@@ -176,9 +176,11 @@ describe("DEL", () => {
     expect(kernel.links.map(({ name }) => name)).toEqual(["br1"]);
   });
 
-  it("succeeds when there is nothing to remove", () => {
+  it.each([true, false])("succeeds when there is nothing to remove (the kernel tells so: %s)", (tells) => {
+    kernel.tellsOfInterfaces = tells;
     expect(call("DEL", {})).toMatchObject({ exitCode: 0, stdout: "" });
     expect(call("DEL", {}, { CNI_NETNS: "/run/netns/gone" })).toMatchObject({ exitCode: 0, stdout: "" });
+    if (tells) expect(kernel.requests).toBe(0);
   });
 
   it.each(["", "/run/netns/gone"])("removes the pair without the container's namespace (CNI_NETNS %j)", (netns) => {
