@@ -78,7 +78,7 @@ export function generateCase(seed: number, number: number, kind: Kind = "plain")
   if (random.chance(0.25)) config.runtimeConfig = { mac: random.pick(MACS) };
   if (random.chance(0.2)) config.args = { cni: { mac: random.pick(MACS) } };
   const cniArgs = random.chance(0.2) ? random.pick(["MAC=02:00:00:00:00:09", "IgnoreUnknown=1;A=b", "A=b"]) : "";
-  const spoiled = random.chance(0.18) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
+  const spoiled = random.chance(0.1) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
   if (spoiled !== undefined) config[spoiled] = random.pick(BAD_VALUES[spoiled] ?? [null]);
   return { number, config: recase(random, config), cniArgs, before: prepare(random, config, kind), spoiled };
 }
