@@ -23,6 +23,7 @@ it("takes the rules and the lease of a pod whose interface somebody deleted, and
   await mountSysfs();
   await del(call, CONFIG);
   await add({ ...call, containerId: "neighbour", ifname: "net2" }, CONFIG);
+  await expect.poll(async () => (await node.container.link("net2"))?.operstate).toBe("UP");
   const before = await node.state();
   const { interfaces } = await add(call, CONFIG);
   const ours = interfaces.find(({ name }: { name: string }) => name.startsWith("veth"))?.name;
@@ -34,6 +35,7 @@ it("takes the rules and the lease of a pod whose interface somebody deleted, and
 
 it("judges nothing where another namespace's links are shown", async () => {
   await add(call, CONFIG);
+  await expect.poll(async () => (await node.container.link("net1"))?.operstate).toBe("UP");
   const before = await node.state();
   await node.reap();
   expect(await node.state()).toBe(before);

@@ -85,7 +85,7 @@ describe("the bridge plugin's executable", () => {
     const { code } = await node.run(argv, { env, input: JSON.stringify({ ...CONFIG, portIsolatoin: true }) });
     await rm(directory, { recursive: true, force: true });
     expect(code).toBe(0);
-    expect(await container.link("net1")).toMatchObject({ operstate: "UP" });
+    await expect.poll(async () => (await container.link("net1"))?.operstate).toBe("UP");
   });
 
   it("warns about a key it does not know and names the one that was meant", async () => {
