@@ -3,6 +3,8 @@
  * so that an edit is refused where it is made. Kubernetes 1.30 has all functions used here.
  */
 
+import { wrongOrderText } from "./mac-range.ts";
+
 export interface CelRule {
   readonly rule: string;
   readonly message?: string;
@@ -72,11 +74,11 @@ export function macRangeRules(
   });
   const wellFormed = `(${given} && ${isMac(start)} && ${isMac(end)} && !${isMulticast(start)} && !${isMulticast(end)})`;
   const showEnds = `'start: ' + ${start} + ' end: ' + ${end}`;
-  const orderText = "failed to set mac address range: invalid range. Range end is lesser than or equal to its start. ";
+  const orderText = wrongOrderText(options.single);
   const order = {
     rule: `!${wellFormed} || ${macDigits(start)} ${options.single ? "<=" : "<"} ${macDigits(end)}`,
-    messageExpression: `'${orderText}' + ${showEnds}`,
-    message: orderText.trim(),
+    messageExpression: `'${orderText} ' + ${showEnds}`,
+    message: orderText,
   };
   const betweenText =
     "failed to set mac address range: invalid range. Multicast addresses lie between its ends: use one first octet for both. ";

@@ -98,7 +98,7 @@ export const MAC_POOL_CRD = crd({
   schema: macPoolSchema,
   statusSubresource: true,
   columns: [
-    text("Ranges", ".status.ranges[*]", "Ranges in force."),
+    text("Ranges", ".status.range", "Ranges in force."),
     count("Capacity", ".status.capacity", "Addresses in the ranges."),
     count("Used", ".status.used", "Addresses in use."),
     count("Free", ".status.free", "Addresses that can be given out."),

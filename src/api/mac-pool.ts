@@ -91,6 +91,7 @@ export const macPoolStatusSchema = z
       .array(z.string())
       .exactOptional()
       .describe("Ranges in force, as first-last: the last good ones when the spec holds an invalid one."),
+    range: z.string().exactOptional().describe("The ranges in one line, cut after some."),
     capacity: count("Addresses in all ranges but those excluded."),
     used: count("Addresses in the ranges that have a claim: bound, pending or quarantined."),
     free: count("Addresses that can be given out."),
@@ -115,3 +116,13 @@ export type MACPool = {
   readonly spec: MacPoolSpec;
   readonly status?: MacPoolStatus;
 };
+
+/** Ranges that status.range shows; a line of kubectl has little room, and exclusions can cut a range into hundreds. */
+const SHOWN_RANGES = 3;
+
+/** Value of status.range: `first-last, first-last`, `... +5` with five more, `-` with none. */
+export function describeRanges(ranges: readonly string[]): string {
+  const more = ranges.length - SHOWN_RANGES;
+  if (more <= 0) return ranges.join(", ") || "-";
+  return `${ranges.slice(0, SHOWN_RANGES).join(", ")} +${more}`;
+}

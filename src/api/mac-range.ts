@@ -28,11 +28,9 @@ export function parseRange(
   if (end === undefined) return refused("failed to parse rangeEnd because the mac address is invalid");
   if (isMulticast(start)) return refused(`failed to set RangeStart: ${multicastReason(start)}`);
   if (isMulticast(end)) return refused(`failed to set RangeEnd: ${multicastReason(end)}`);
-  if (end < start || (end === start && options.allowSingle === false)) {
-    return refused(
-      "failed to set mac address range: invalid range. Range end is lesser than or equal to its start. " +
-        `start: ${ends.rangeStart} end: ${ends.rangeEnd}`,
-    );
+  const allowSingle = options.allowSingle ?? true;
+  if (end < start || (end === start && !allowSingle)) {
+    return refused(`${wrongOrderText(allowSingle)} start: ${ends.rangeStart} end: ${ends.rangeEnd}`);
   }
   if (start === 0) return refused("failed to set RangeStart: invalid mac address. The all-zero address cannot be used");
   if (firstOctet(start) !== firstOctet(end)) {
@@ -42,6 +40,12 @@ export function parseRange(
     );
   }
   return { ok: true, range: { start, end } };
+}
+
+/** `lesser than or equal to` is CNAO's text; it would be wrong where a range may hold a single address. */
+export function wrongOrderText(allowSingle: boolean): string {
+  const relation = allowSingle ? "less than" : "lesser than or equal to";
+  return `failed to set mac address range: invalid range. Range end is ${relation} its start.`;
 }
 
 /** Number of addresses; both ends count. */

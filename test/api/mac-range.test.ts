@@ -25,6 +25,14 @@ describe("a MAC range", () => {
     );
   });
 
+  it("says that its end is before its start, in the words of the kind that it is in", () => {
+    const text = "failed to set mac address range: invalid range. Range end is";
+    const ends = "its start. start: 02:00:00:00:00:02 end: 02:00:00:00:00:01";
+    const reversed = ["02:00:00:00:00:02", "02:00:00:00:00:01"] as const;
+    expect(reason(...reversed)).toBe(`${text} less than ${ends}`);
+    expect(reason(...reversed, false)).toBe(`${text} lesser than or equal to ${ends}`);
+  });
+
   it("is compared as a number, not octet by octet", () => {
     expect(reason("0a:00:00:00:00:00", "02:00:00:00:00:01")).toMatch(
       /^failed to set mac address range: invalid range\. /,

@@ -1,4 +1,4 @@
-import type { MACPool, MacPoolStatus } from "../../api/mac-pool.ts";
+import { describeRanges, type MACPool, type MacPoolStatus } from "../../api/mac-pool.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { Pool } from "./pool.ts";
 
@@ -18,9 +18,11 @@ export interface PoolStatusInput {
 /** The status to write; undefined when the object has it already. */
 export function poolStatus(input: PoolStatusInput): MacPoolStatus | undefined {
   const { object, pool, now } = input;
+  const ranges = pool.settings.segments.ranges.map(formatRange);
   const status: MacPoolStatus = {
     ...(object.metadata.generation === undefined ? {} : { observedGeneration: object.metadata.generation }),
-    ranges: pool.settings.segments.ranges.map(formatRange),
+    ranges,
+    range: describeRanges(ranges),
     ...pool.counts,
     conditions: conditionsOf(input).map((next) => timed(next, object.status?.conditions ?? [], now)),
   };

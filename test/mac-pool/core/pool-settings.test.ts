@@ -48,6 +48,17 @@ describe("a MACPool", () => {
     expect(condition?.message).toContain("Addresses in force: 02:00:00:00:00:00-02:00:00:00:00:0f.");
   });
 
+  it("shows its ranges in one line, cut after some", () => {
+    const range = (octet: number) => ({ start: `02:00:00:00:0${octet}:00`, end: `02:00:00:00:0${octet}:07` });
+    const shown = (octet: number): string => `02:00:00:00:0${octet}:00-02:00:00:00:0${octet}:07`;
+    const lineOf = (count: number): string | undefined =>
+      statusOf(macPool({ ranges: Array.from({ length: count }, (_, i) => range(i + 1)) }))?.range;
+    expect(lineOf(1)).toBe(shown(1));
+    expect(lineOf(3)).toBe([1, 2, 3].map(shown).join(", "));
+    expect(lineOf(5)).toBe(`${[1, 2, 3].map(shown).join(", ")} +2`);
+    expect(lineOf(0)).toBe("-");
+  });
+
   it("gives out nothing when it never had a good range", () => {
     const { settings, problem } = readPool(macPool({ ranges: [] }), undefined);
     expect(settings.segments.size).toBe(0);
