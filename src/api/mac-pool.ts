@@ -9,6 +9,8 @@ export type ConflictPolicy = (typeof CONFLICT_POLICIES)[number];
 
 /** Filled in memory where a pool does not say. */
 export const DEFAULT_QUARANTINE_SECONDS = 60;
+/** An API server's request lifetime (60 s unless configured otherwise), the webhooks after ours, and a margin. */
+export const DEFAULT_PENDING_SECONDS = 120;
 export const DEFAULT_CONFLICT_POLICY: ConflictPolicy = "Deny";
 
 const MAX_RANGES = 32;
@@ -68,6 +70,15 @@ export const macPoolSpecSchema = z
       .max(86_400)
       .exactOptional()
       .describe("How long a released address rests before it is given out again. 60 when unset."),
+    pendingSeconds: z
+      .int32()
+      .min(DEFAULT_PENDING_SECONDS)
+      .max(3_600)
+      .exactOptional()
+      .describe(
+        "How long a claim waits for an object that was admitted, 120 when unset: the API server's --request-timeout and a " +
+          "minute more. The longest of any pool holds for all of them.",
+      ),
   })
   .describe("Ranges and policy of the pool.");
 

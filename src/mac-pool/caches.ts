@@ -9,7 +9,6 @@ import { Informer, type InformerOptions } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import { factsOf } from "./core/claim.ts";
 import type { RunningParty } from "./core/collision.ts";
-import { PENDING_MS } from "./core/limits.ts";
 import type { Sighting } from "./core/party.ts";
 import { PoolIndex } from "./core/pool-index.ts";
 import { readPool } from "./core/pool-settings.ts";
@@ -145,7 +144,8 @@ export class Caches {
    * have been what they are for longer than a creation can be under way.
    */
   readonly wasAdmitted = (kind: OwnerKind, object: KubeObject): boolean =>
-    this.#labelChanges.areOlderThan(PENDING_MS, object.metadata.namespace ?? "") && this.#isManaged(kind, object);
+    this.#labelChanges.areOlderThan(this.index.pendingMs, object.metadata.namespace ?? "") &&
+    this.#isManaged(kind, object);
 
   /** Managed objects that run with the address now. */
   running(mac: Mac): RunningParty[] {

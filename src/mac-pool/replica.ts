@@ -12,6 +12,7 @@ import { CollisionController } from "./controllers/collision-controller.ts";
 import { PoolStatusController } from "./controllers/pool-status.ts";
 import { statusOf } from "./core/claim.ts";
 import type { LifecycleStep } from "./core/lifecycle.ts";
+import { startingMs } from "./core/limits.ts";
 import { sharedByHolders } from "./core/refusals.ts";
 import { Access } from "./inspection/access.ts";
 import { Queries } from "./inspection/queries.ts";
@@ -199,6 +200,7 @@ export class Replica {
       store: this.#store,
       isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
       clock: this.#clock,
+      startingMs: () => startingMs(index.pendingMs),
     });
     const isReceiver = (namespace: string, name: string): boolean => this.#caches.isReceiver(namespace, name);
     const parts = { ledger, starts, index, namespaces, isReceiver, log };

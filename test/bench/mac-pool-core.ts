@@ -20,6 +20,7 @@ export function measureCore(): { readonly commit: number; readonly pick: number;
     namespaceSelector: undefined,
     conflictPolicy: "Deny",
     quarantineMs: 0,
+    pendingMs: 120_000,
     createdAtMs: 0,
   });
   const mac = (number: number): Mac => (start + number) as Mac;

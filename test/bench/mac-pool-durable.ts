@@ -3,6 +3,7 @@ import { parseMac } from "../../src/api/mac.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { newClaim } from "../../src/mac-pool/core/claim.ts";
 import { pendingStatus } from "../../src/mac-pool/core/grant.ts";
+import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import type { PoolBed } from "../mac-pool/pool-bed.ts";
 import type { BenchContext } from "./bench.ts";
@@ -39,7 +40,10 @@ export async function measureDurable(
     const since = new Date().toISOString();
     const made = ["a", "b"].map((nic) => {
       const named = { kind: "VirtualMachine" as const, namespace: `bench-${next % NAMESPACES}`, name: `bare-${next}` };
-      const status = pendingStatus([{ ...named, interface: nic, network: "multus br1-net", since }], Date.now());
+      const status = pendingStatus(
+        [{ ...named, interface: nic, network: "multus br1-net", since }],
+        Date.now() + PENDING_MS,
+      );
       const claim = newClaim(next, { pool: "default", origin: "automatic" }, status);
       next = (next + 1) as Mac;
       return client.create(KINDS.claims, claim);

@@ -64,12 +64,13 @@ async function pool(): Promise<number> {
     namespaceSelector: undefined,
     conflictPolicy: "Deny",
     quarantineMs: 60_000,
+    pendingMs: 120_000,
     createdAtMs: 0,
   });
   const store = memoryStore();
   const clock = systemClock;
   const ledger = new ClaimLedger({ store, index, clock, random: Math.random, log: silentLog, onGranted: () => {} });
-  const starts = new StartGate({ store, isRunning: async () => false, clock });
+  const starts = new StartGate({ store, isRunning: async () => false, clock, startingMs: () => 75_000 });
   const namespaces = { labelsOf: () => ({}) };
   const parts = { ledger, starts, isReceiver: () => false, index, namespaces, log: silentLog };
   const server = new HttpServer({ port: 0, host: "127.0.0.1", tls: () => pair });

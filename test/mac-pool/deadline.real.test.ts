@@ -101,6 +101,34 @@ describe("the deadline of an address whose object never came to be", () => {
     });
   });
 
+  it("is later where a pool says that requests live longer", async () => {
+    const setPending = (pendingSeconds: number | null): Promise<unknown> =>
+      bed.admin.patch(KINDS.pools, { name: "default" }, { type: "merge", body: { spec: { pendingSeconds } } });
+    const mac = "02:00:00:00:00:0f";
+    const refused = bed.admin.create(
+      KINDS.virtualMachines,
+      machine("late-for-long", "default", [{ name: "a", macAddress: mac }]),
+    );
+    await expect(refused).rejects.toThrow("refused after the webhooks");
+    await setPending(600);
+    await eventually("the pool's time is known", async () => {
+      const vm = machine("asks", "default", [{ name: "a", macAddress: mac }]);
+      return bed.admin.create(KINDS.virtualMachines, vm, { dryRun: true }).then(
+        () => false,
+        (error: Error) => error.message.includes("try again in 10 minutes"),
+      );
+    });
+    await bound("before-the-longer-time");
+    clock.putForward(PENDING_MS + MARGIN_MS);
+    await bound("within-the-longer-time");
+    expect((await bed.claim(mac))?.status?.phase).toBe("Pending");
+    await setPending(null);
+    await eventually("freed", async () => {
+      clock.putForward(PENDING_MS);
+      return (await bed.claim(mac)) === undefined;
+    });
+  });
+
   it("does not end an address whose object has come to be, however late the leader looks", async () => {
     const vm = await bed.admin.create(KINDS.virtualMachines, machine("slow", "default", [{ name: "a" }]));
     clock.putForward(10 * PENDING_MS);

@@ -8,6 +8,7 @@ import { silentLog } from "../../src/kube/log.ts";
 import { Caches } from "../../src/mac-pool/caches.ts";
 import { ClaimController, type ClaimControllerOptions } from "../../src/mac-pool/controllers/claim-controller.ts";
 import { PoolStatusController } from "../../src/mac-pool/controllers/pool-status.ts";
+import { startingMs } from "../../src/mac-pool/core/limits.ts";
 import { ClaimLedger } from "../../src/mac-pool/ledger/claim-ledger.ts";
 import { apiClaimStore, type ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
 import { readEvidence } from "../../src/mac-pool/ledger/live-evidence.ts";
@@ -85,6 +86,7 @@ export class SimReplica {
       store,
       isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
       clock,
+      startingMs: () => startingMs(index.pendingMs),
     };
     const starts = new StartGate(options.seams.starts?.(judging) ?? judging);
     const isReceiver = (namespace: string, name: string): boolean => this.caches.isReceiver(namespace, name);

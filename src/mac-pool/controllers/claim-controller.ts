@@ -17,7 +17,6 @@ import type { Log } from "../../kube/log.ts";
 import type { CachedSighting, Caches } from "../caches.ts";
 import { isWaiting, statusOf } from "../core/claim.ts";
 import { type Evidence, isSettled, type LifecycleStep, nextStep } from "../core/lifecycle.ts";
-import { PENDING_MS } from "../core/limits.ts";
 import type { Party } from "../core/party.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
 import { distinctHolders, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
@@ -211,8 +210,9 @@ export class ClaimController {
       return { overdue: new Set(), nextMs: undefined };
     }
     const elapsed = this.#waiting.elapsedMs(key, status.owners);
-    const overdue = status.owners.filter((_, position) => (elapsed[position] ?? 0) >= PENDING_MS);
-    const left = elapsed.map((ms) => PENDING_MS - ms).filter((ms) => ms > 0);
+    const { pendingMs } = this.#options.caches.index;
+    const overdue = status.owners.filter((_, position) => (elapsed[position] ?? 0) >= pendingMs);
+    const left = elapsed.map((ms) => pendingMs - ms).filter((ms) => ms > 0);
     return { overdue: new Set(overdue), nextMs: left.length === 0 ? undefined : Math.min(...left) };
   }
 

@@ -10,7 +10,7 @@ import {
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import { statusOf, withStatus } from "./claim.ts";
 import { isoTime } from "./iso-time.ts";
-import { MAX_CREATIONS_OF_ONE_NAME, PENDING_MS } from "./limits.ts";
+import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
 import { type Holder, ownerOf, sameParty } from "./party.ts";
 import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
 
@@ -22,6 +22,8 @@ export interface GrantRequest {
   /** A VM that waits to receive a live migration has the addresses of the VM it will be. */
   readonly receiver: boolean;
   readonly field: MacField;
+  /** How long its object is waited for. */
+  readonly pendingMs: number;
 }
 
 export type GrantDecision =
@@ -29,11 +31,11 @@ export type GrantDecision =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Status of a claim that admission writes before it answers. */
-export function pendingStatus(owners: readonly ClaimOwner[], nowMs: number, until?: string): MacClaimStatus {
+export function pendingStatus(owners: readonly ClaimOwner[], deadlineMs: number, until?: string): MacClaimStatus {
   return {
     phase: "Pending",
     owners: [...owners],
-    deadline: isoTime(nowMs + PENDING_MS),
+    deadline: isoTime(deadlineMs),
     ...(until === undefined ? {} : { until }),
   };
 }
@@ -51,23 +53,24 @@ export function pendingStatus(owners: readonly ClaimOwner[], nowMs: number, unti
  * the very object that has it, and for whoever waits for a migration. A request that is asked again is warned again.
  */
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
-  const { holder, mac } = request;
+  const { holder, mac, pendingMs } = request;
   const status = statusOf(claim);
+  const deadlineMs = nowMs + pendingMs;
   const owner = ownerOf(holder, sinceFor(status.owners, nowMs));
   if (status.phase === "Quarantined" || status.owners.length === 0) {
-    return { ok: true, claim: withStatus(claim, pendingStatus([owner], nowMs, status.until), "explicit") };
+    return { ok: true, claim: withStatus(claim, pendingStatus([owner], deadlineMs, status.until), "explicit") };
   }
   const isOwner = status.owners.some((known) => sameParty(known, holder));
   const others = distinctOwners(isOwner ? status.owners.filter((known) => !isNamesake(known, holder)) : status.owners);
   const hasIt = holder.uid !== undefined && status.owners.some(({ uid }) => uid === holder.uid);
   if (others.length > 0 && !hasIt && !request.receiver && !mayShare(request)) {
-    return { ok: false, refusal: conflict(mac, holder.interface, others, request.field) };
+    return { ok: false, refusal: conflict(mac, holder.interface, others, request) };
   }
   const owners = withOwner(status.owners, owner, holder);
   if (owners.length > MAX_CLAIM_OWNERS) {
     return { ok: false, refusal: sharedTooOften(mac, holder.interface, request.field) };
   }
-  const granted = withStatus(claim, { ...pendingStatus(owners, nowMs, status.until), phase: status.phase });
+  const granted = withStatus(claim, { ...pendingStatus(owners, deadlineMs, status.until), phase: status.phase });
   if (others.length === 0 || request.receiver) return { ok: true, claim: granted };
   const warning = sharedWarning(mac, holder.interface, others, request.policy === "DenyRunning");
   return { ok: true, claim: granted, warning };

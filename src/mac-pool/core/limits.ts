@@ -1,16 +1,18 @@
 /** Bounds of the MAC pool, with the reason for each number. */
 
-/**
- * How long a pending claim is kept for an object that has not shown up: an API server's request lifetime (60 s unless
- * configured otherwise), the webhooks that run after ours, and a margin.
- */
-export const PENDING_MS = 120_000;
+import { DEFAULT_PENDING_SECONDS } from "../../api/mac-pool.ts";
+
+/** How long a pending claim is kept for an object that has not shown up, unless a pool says that requests live longer. */
+export const PENDING_MS = DEFAULT_PENDING_SECONDS * 1000;
+
+/** Of that, what is for the webhooks that run after ours. */
+const OTHER_WEBHOOKS_MS = 45_000;
 
 /**
  * How long an admitted start counts as running although its instance was not seen: the request lifetime of an API server
  * and a margin. A start that was refused after us blocks other holders of the address no longer than this.
  */
-export const STARTING_MS = 75_000;
+export const startingMs = (pendingMs: number): number => pendingMs - OTHER_WEBHOOKS_MS;
 
 /** Webhook callers are not authenticated, so a flood of requests that never persist must end in a refusal. */
 export const MAX_PENDING_PER_NAMESPACE = 2_000;

@@ -2,7 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import { CLAIM_PHASES, type ClaimPhase } from "../../api/mac-claim.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { selectorMatches } from "./label-selector.ts";
-import { RESERVATION_MS } from "./limits.ts";
+import { PENDING_MS, RESERVATION_MS } from "./limits.ts";
 import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
 
 /**
@@ -25,6 +25,14 @@ export class PoolIndex {
 
   claimsByPhase(): [ClaimPhase, number][] {
     return CLAIM_PHASES.map((phase) => [phase, this.#byPhase[phase]]);
+  }
+
+  /**
+   * How long a claim waits for an object that was admitted. The longest that any pool asks for: how long a request lives
+   * depends on the API server, whichever pool is asked.
+   */
+  get pendingMs(): number {
+    return Math.max(PENDING_MS, ...[...this.#pools.values()].map(({ settings }) => settings.pendingMs));
   }
 
   pools(): Pool[] {

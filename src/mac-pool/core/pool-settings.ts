@@ -1,4 +1,9 @@
-import { DEFAULT_CONFLICT_POLICY, DEFAULT_QUARANTINE_SECONDS, type MACPool } from "../../api/mac-pool.ts";
+import {
+  DEFAULT_CONFLICT_POLICY,
+  DEFAULT_PENDING_SECONDS,
+  DEFAULT_QUARANTINE_SECONDS,
+  type MACPool,
+} from "../../api/mac-pool.ts";
 import type { MacRange } from "../../api/mac-range.ts";
 import { parseRange, parseRangeText } from "../../api/mac-range.ts";
 import type { PoolSettings } from "./pool.ts";
@@ -25,6 +30,7 @@ export function readPool(pool: MACPool, lastGood: Segments | undefined): ReadPoo
       namespaceSelector: pool.spec?.namespaceSelector,
       conflictPolicy: pool.spec?.conflictPolicy ?? DEFAULT_CONFLICT_POLICY,
       quarantineMs: (pool.spec?.quarantineSeconds ?? DEFAULT_QUARANTINE_SECONDS) * 1000,
+      pendingMs: (pool.spec?.pendingSeconds ?? DEFAULT_PENDING_SECONDS) * 1000,
       createdAtMs: Date.parse(pool.metadata.creationTimestamp ?? "") || 0,
     },
   };

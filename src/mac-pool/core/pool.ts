@@ -13,6 +13,7 @@ export interface PoolSettings {
   readonly namespaceSelector: LabelSelector | undefined;
   readonly conflictPolicy: ConflictPolicy;
   readonly quarantineMs: number;
+  readonly pendingMs: number;
   readonly createdAtMs: number;
 }
 

@@ -5,6 +5,7 @@ import {
   type MAX_PENDING_PER_NAMESPACE,
   type MAX_PENDING_PER_POOL,
   MAX_SHOWN_CHARS,
+  PENDING_MS,
 } from "./limits.ts";
 import { describeParty, type Party } from "./party.ts";
 
@@ -39,12 +40,21 @@ export type MacField = "macAddress" | "mac";
 const quote = (text: string): string =>
   JSON.stringify(text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}...` : text);
 
-export function conflict(mac: Mac, interfaceName: string, owners: readonly ClaimOwner[], field: MacField): Refusal {
+/** `two minutes`: how long until an object that was admitted is not waited for any more. */
+const waitOf = (pendingMs: number): string =>
+  pendingMs === PENDING_MS ? "two minutes" : `${Math.ceil(pendingMs / 60_000)} minutes`;
+
+export function conflict(
+  mac: Mac,
+  interfaceName: string,
+  owners: readonly ClaimOwner[],
+  { field, pendingMs }: { readonly field: MacField; readonly pendingMs: number },
+): Refusal {
   const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
   const isComing = owners.every(({ uid }) => uid === undefined);
   const other = owners[0]?.kind === "Pod" ? "delete the other pod" : "take the address off the other VM or delete it";
   const more = isComing
-    ? "try again in two minutes: the address is free then if that was never created"
+    ? `try again in ${waitOf(pendingMs)}: the address is free then if that was never created`
     : `${other} first`;
   return {
     code: "MACPOOL_CONFLICT",
@@ -190,12 +200,13 @@ export function noPool(namespace: string): Refusal {
 export function pendingLimit(
   where: string,
   limit: typeof MAX_PENDING_PER_NAMESPACE | typeof MAX_PENDING_PER_POOL,
+  pendingMs: number,
 ): Refusal {
   return {
     code: "MACPOOL_PENDING_LIMIT",
     message:
       `${where} has ${limit} MAC addresses that were given to objects not created yet, which is the limit. ` +
-      "Try again in two minutes; if it stays so, find out why those objects are rejected after admission.",
+      `Try again in ${waitOf(pendingMs)}; if it stays so, find out why those objects are rejected after admission.`,
   };
 }
 

@@ -12,18 +12,13 @@ import type { Log } from "../../kube/log.ts";
 import { newClaim, statusOf, withStatus } from "../core/claim.ts";
 import { decideGrant, pendingStatus } from "../core/grant.ts";
 import { isoTime } from "../core/iso-time.ts";
-import {
-  MAX_ALLOCATION_TRIES,
-  MAX_CLAIM_TRIES,
-  MAX_PENDING_PER_NAMESPACE,
-  MAX_PENDING_PER_POOL,
-  RESERVATION_MS,
-} from "../core/limits.ts";
+import { MAX_ALLOCATION_TRIES, MAX_CLAIM_TRIES, RESERVATION_MS } from "../core/limits.ts";
 import { type Holder, ownerOf, type Party } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
-import { busy, full, type MacField, noPool, pendingLimit, type Refusal } from "../core/refusals.ts";
+import { busy, full, type MacField, noPool, type Refusal } from "../core/refusals.ts";
 import type { ClaimStore } from "./claim-store.ts";
+import { pendingLimitReached } from "./pending-limit.ts";
 import { plausibleMacs } from "./plausible-macs.ts";
 
 /** One interface's wish: this address, or any free one. */
@@ -99,7 +94,7 @@ export class ClaimLedger {
    * what was claimed; what can't be given back then ends at its deadline.
    */
   async claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimResult> {
-    const limit = this.#limit(request);
+    const limit = pendingLimitReached(this.#options.index, request);
     if (limit !== undefined) return { ok: false, refusal: limit };
     const plausible = request.dryRun ? plausibleMacs(this.#options, request) : [];
     const attempts = request.wishes.map((wish) => this.#attempt(request, wish, plausible, signal));
@@ -138,17 +133,6 @@ export class ClaimLedger {
 
   #countGrants({ wishes, party }: ClaimRequest): void {
     for (const { mac } of wishes) this.#options.onGranted(party.kind, mac === undefined ? "automatic" : "explicit");
-  }
-
-  #limit({ party, pool, wishes }: ClaimRequest): Refusal | undefined {
-    const { index } = this.#options;
-    if (index.pendingIn(party.namespace) + wishes.length > MAX_PENDING_PER_NAMESPACE) {
-      return pendingLimit(`namespace ${party.namespace}`, MAX_PENDING_PER_NAMESPACE);
-    }
-    if (pool !== undefined && pool.counts.pending + wishes.length > MAX_PENDING_PER_POOL) {
-      return pendingLimit(`MACPool ${pool.name}`, MAX_PENDING_PER_POOL);
-    }
-    return undefined;
   }
 
   async #allocate(
@@ -215,7 +199,7 @@ export class ClaimLedger {
         }
         if (statusOf(before).phase !== "Quarantined") continue;
         const owner = ownerOf(holderOf(request, wish), isoTime(nowMs));
-        const status = pendingStatus([owner], nowMs, statusOf(before).until);
+        const status = pendingStatus([owner], nowMs + index.pendingMs, statusOf(before).until);
         const claim = await store.update(withStatus(before, status, "automatic"), signal);
         index.reserve(mac, clock.now());
         return { ok: true, mac, written: { claim, before } };
@@ -229,7 +213,7 @@ export class ClaimLedger {
   }
 
   async #claimExplicit(request: ClaimRequest, wish: Wish, mac: Mac, signal?: AbortSignal): Promise<Outcome> {
-    const { clock, store } = this.#options;
+    const { clock, store, index } = this.#options;
     const holder = holderOf(request, wish);
     const policy = request.pool?.settings.conflictPolicy ?? "Deny";
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
@@ -241,7 +225,11 @@ export class ClaimLedger {
           return { ok: true, mac, written: { claim, before } };
         }
         const { receiver, field } = request;
-        const decision = decideGrant(before, { mac, holder, policy, receiver, field }, clock.now());
+        const decision = decideGrant(
+          before,
+          { mac, holder, policy, receiver, field, pendingMs: index.pendingMs },
+          clock.now(),
+        );
         if (!decision.ok) return decision;
         if (request.dryRun) return { ok: true, mac, warning: decision.warning };
         const claim = await store.update(decision.claim, signal);
@@ -261,7 +249,11 @@ export class ClaimLedger {
     nowMs: number,
   ): MACClaim {
     const owner = ownerOf(holderOf(request, wish), isoTime(nowMs));
-    return newClaim(mac, { pool: request.pool?.name, origin }, pendingStatus([owner], nowMs));
+    return newClaim(
+      mac,
+      { pool: request.pool?.name, origin },
+      pendingStatus([owner], nowMs + this.#options.index.pendingMs),
+    );
   }
 
   /** Undoes one grant unless somebody has written since. Failing is harmless: the deadline does the same later. */

@@ -3,7 +3,7 @@ import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS } from "../../api/mac-
 import { isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { statusOf, withStatus } from "../core/claim.ts";
-import { MAX_CLAIM_TRIES, STARTING_MS } from "../core/limits.ts";
+import { MAX_CLAIM_TRIES } from "../core/limits.ts";
 import { type Holder, ownerOf, type Party, sameParty } from "../core/party.ts";
 import { alreadyRunning, busy, type Refusal, type Runner } from "../core/refusals.ts";
 import type { ClaimStore } from "./claim-store.ts";
@@ -22,6 +22,8 @@ export interface StartGateOptions {
   /** Live read: whether the owner runs now. */
   readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
+  /** How long an admitted start counts as running. */
+  readonly startingMs: () => number;
 }
 
 /**
@@ -66,7 +68,7 @@ export class StartGate {
     { what, dryRun }: { readonly what: "start" | "plug-in"; readonly dryRun: boolean },
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
-    const { store, clock } = this.#options;
+    const { store, clock, startingMs } = this.#options;
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
       const claim = await store.read(mac, signal);
       if (claim === undefined || statusOf(claim).owners.length === 0) return undefined;
@@ -76,7 +78,7 @@ export class StartGate {
         return alreadyRunning(mac, party, runner, what === "plug-in" ? party.interface : undefined);
       if (dryRun) return undefined;
       try {
-        await store.update(noted(claim, party, clock.now()), signal);
+        await store.update(noted(claim, party, clock.now(), startingMs()), signal);
         return undefined;
       } catch (error) {
         if (!isConflict(error) && !isNotFound(error)) throw error;
@@ -104,11 +106,11 @@ function isComing({ kind, uid }: ClaimOwner): boolean {
 }
 
 /** Whoever starts is known by name; where the claim knows it by a prefix only, it becomes an owner beside that. */
-function noted(claim: MACClaim, party: Holder, nowMs: number): MACClaim {
+function noted(claim: MACClaim, party: Holder, nowMs: number, startingMs: number): MACClaim {
   const status = statusOf(claim);
   const isKnown = status.owners.some((owner) => sameParty(owner, party)) || status.owners.length >= MAX_CLAIM_OWNERS;
   const owners = isKnown ? status.owners : [...status.owners, ownerOf(party, new Date(nowMs).toISOString())];
-  const starting = new Date(nowMs + STARTING_MS).toISOString();
+  const starting = new Date(nowMs + startingMs).toISOString();
   const marked = owners.map((owner) => (sameParty(owner, party) ? { ...owner, starting } : owner));
   return withStatus(claim, { ...status, owners: marked });
 }

@@ -9,7 +9,7 @@ const owner = (more: Partial<ClaimOwner> = {}): ClaimOwner => knownOwner({ uid: 
 
 function ask(more: Partial<GrantRequest["holder"]>, options: Partial<GrantRequest> = {}): GrantRequest {
   const holder = { kind: "VirtualMachine", namespace: "default", name: "web", interface: "a", ...more } as const;
-  return { mac: MAC, holder, policy: "Deny", receiver: false, field: "macAddress", ...options };
+  return { mac: MAC, holder, policy: "Deny", receiver: false, field: "macAddress", pendingMs: 120_000, ...options };
 }
 
 const bound = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners });
@@ -37,6 +37,15 @@ describe("a request for an address that has a claim", () => {
       refused:
         'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a), admitted and not seen yet. ' +
         "Leave macAddress out to get a free one, or try again in two minutes: the address is free then if that was never created.",
+    });
+  });
+
+  it("says how long to wait where requests live longer, and waits as long itself", () => {
+    const { uid: _, ...unseen } = owner();
+    const pendingMs = 300_000;
+    expect(decide(bound(unseen), ask({ name: "thief" }, { pendingMs })).refused).toContain("try again in 5 minutes");
+    expect(decide(bound(owner()), ask({ uid: "u1" }, { pendingMs }))).toMatchObject({
+      deadline: new Date(NOW + pendingMs).toISOString(),
     });
   });
 

@@ -15,6 +15,7 @@ function settings(name: string, from: number, to: number, more: Partial<PoolSett
     namespaceSelector: undefined,
     conflictPolicy: "Deny",
     quarantineMs: 60_000,
+    pendingMs: 120_000,
     createdAtMs: 0,
     ...more,
   };
@@ -39,6 +40,16 @@ const step = fc.oneof(
 );
 
 describe("pools and claims as one replica knows them", () => {
+  it("wait for an object as long as the pool that asks for the longest time, and never shorter than usual", () => {
+    const index = new PoolIndex();
+    expect(index.pendingMs).toBe(120_000);
+    index.setPool(settings("default", 0, 7));
+    index.setPool(settings("slow", 0, 7, { pendingMs: 300_000 }));
+    expect(index.pendingMs).toBe(300_000);
+    index.deletePool("slow");
+    expect(index.pendingMs).toBe(120_000);
+  });
+
   it("count what a full scan of the claims would count, also after ranges change", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {

@@ -24,6 +24,7 @@ function replica(store: MemoryClaimStore, size: number): { ledger: ClaimLedger; 
     namespaceSelector: undefined,
     conflictPolicy: "Deny",
     quarantineMs: 60_000,
+    pendingMs: 120_000,
     createdAtMs: 0,
   });
   const random = () => 0;

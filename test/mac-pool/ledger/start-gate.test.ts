@@ -3,7 +3,6 @@ import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner } from "../../../src/api/mac-claim.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { newClaim, withStatus } from "../../../src/mac-pool/core/claim.ts";
-import { STARTING_MS } from "../../../src/mac-pool/core/limits.ts";
 import type { Party } from "../../../src/mac-pool/core/party.ts";
 import { StartGate } from "../../../src/mac-pool/ledger/start-gate.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
@@ -17,6 +16,8 @@ const owner = (name: string): ClaimOwner => ({
   since: "2026-01-01T00:00:00Z",
 });
 
+const startingMs = (): number => 75_000;
+
 async function gate(names: readonly string[], running: readonly string[] = [], more: readonly ClaimOwner[] = []) {
   const store = new MemoryClaimStore();
   const owners = [...names.map(owner), ...more];
@@ -26,9 +27,9 @@ async function gate(names: readonly string[], running: readonly string[] = [], m
   const clock = { ...systemClock, now: () => nowMs };
   const isRunning = async ({ name = "" }: Party): Promise<boolean> => running.includes(name);
   // Two replicas: they share nothing but the claims.
-  const gates = [0, 1].map(() => new StartGate({ store, isRunning, clock }));
+  const gates = [0, 1].map(() => new StartGate({ store, isRunning, clock, startingMs }));
   const failing = (): Promise<boolean> => Promise.reject(new Error("socket hang up"));
-  gates.push(new StartGate({ store, isRunning: failing, clock }));
+  gates.push(new StartGate({ store, isRunning: failing, clock, startingMs }));
   const start = (name: string, dryRun = false, replica = 0) =>
     gates[replica]?.refusal(
       { party: vm(name), interfaces: [{ mac, name: "a", network: undefined }], dryRun },
@@ -103,7 +104,7 @@ describe("a VM that starts under the policy DenyRunning", () => {
     const { start, pass } = await gate(["web", "twin"]);
     expect(await start("web")).toBeUndefined();
     expect(await start("twin")).toMatchObject({ code: "MACPOOL_RUNNING" });
-    pass(STARTING_MS);
+    pass(startingMs());
     expect(await start("twin")).toBeUndefined();
   });
 

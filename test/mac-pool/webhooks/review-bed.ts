@@ -29,6 +29,7 @@ export function reviewParts(
     namespaceSelector: undefined,
     conflictPolicy,
     quarantineMs: 60_000,
+    pendingMs: 120_000,
     createdAtMs: 0,
   });
   const random = () => 0;
@@ -38,6 +39,7 @@ export function reviewParts(
     store,
     isRunning: async ({ name = "" }) => running.includes(name),
     clock: systemClock,
+    startingMs: () => 75_000,
   });
   return { ledger, starts, isReceiver: () => false, index, namespaces, log: silentLog };
 }
