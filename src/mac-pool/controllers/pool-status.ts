@@ -48,8 +48,9 @@ export class PoolStatusController {
     const stops = [
       caches.claims.on({ add: soon, update: soon, delete: soon }),
       caches.pools.on({
-        add: (pool) => this.#controller.enqueue(pool.metadata.name ?? ""),
-        update: (pool) => this.#controller.enqueue(pool.metadata.name ?? ""),
+        add: () => this.#enqueueAll(),
+        // A status comes back as an update: written again at once, it would be without an end while claims come.
+        update: (pool, old) => (pool.metadata.generation === old.metadata.generation ? soon() : this.#enqueueAll()),
         delete: soon,
       }),
     ];
@@ -61,8 +62,13 @@ export class PoolStatusController {
     this.#scheduled = true;
     this.#options.clock.after(INTERVAL_MS, () => {
       this.#scheduled = false;
-      for (const pool of this.#options.caches.index.pools()) this.#controller.enqueue(pool.name);
+      this.#enqueueAll();
     });
+  }
+
+  /** A change of one pool can be a change of what another one shares with it. */
+  #enqueueAll(): void {
+    for (const pool of this.#options.caches.index.pools()) this.#controller.enqueue(pool.name);
   }
 
   async #reconcile(name: string, { signal }: ReconcileContext): Promise<ReconcileResult> {
