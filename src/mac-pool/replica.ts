@@ -20,6 +20,7 @@ import { routeInspection } from "./inspection/rest.ts";
 import { ClaimLedger } from "./ledger/claim-ledger.ts";
 import { apiClaimStore, type ClaimStore } from "./ledger/claim-store.ts";
 import { readEvidence } from "./ledger/live-evidence.ts";
+import { LiveReads } from "./ledger/live-reads.ts";
 import { isRunning } from "./ledger/running-owner.ts";
 import { StartGate } from "./ledger/start-gate.ts";
 import { PoolMetrics } from "./metrics.ts";
@@ -154,10 +155,11 @@ export class Replica {
       log,
     });
     const shared = { caches: this.#caches, clock: this.#clock, log };
+    const reads = new LiveReads(client, this.#clock, signal);
     const claims = new ClaimController({
       ...shared,
       store: this.#store,
-      evidence: (mac, parties, readSignal) => readEvidence(client, mac, parties, this.#caches.wasAdmitted, readSignal),
+      evidence: (mac, parties) => readEvidence(reads, mac, parties, this.#caches.wasAdmitted),
       onStep: (step, before) => {
         const expired = before !== undefined && statusOf(before).phase === "Pending";
         if (step.action === "delete" && expired) this.#metrics.leaked();

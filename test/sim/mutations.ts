@@ -65,8 +65,8 @@ export const MUTATIONS = {
   },
   /** Any object that has the name and the address is taken for the one that was admitted. */
   "admitted object": {
-    evidence: (live) => async (mac, parties, signal) => {
-      const { holders, existing } = await live(mac, parties, signal);
+    evidence: (live) => async (mac, parties) => {
+      const { holders, existing } = await live(mac, parties);
       return { holders: holders.map((holder) => ({ ...holder, confirms: true })), existing };
     },
   },

@@ -12,6 +12,7 @@ import { startingMs } from "../../src/mac-pool/core/limits.ts";
 import { ClaimLedger } from "../../src/mac-pool/ledger/claim-ledger.ts";
 import { apiClaimStore, type ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
 import { readEvidence } from "../../src/mac-pool/ledger/live-evidence.ts";
+import { LiveReads } from "../../src/mac-pool/ledger/live-reads.ts";
 import { isRunning } from "../../src/mac-pool/ledger/running-owner.ts";
 import { StartGate, type StartGateOptions } from "../../src/mac-pool/ledger/start-gate.ts";
 import { type AdmissionParts, type Decision, UNCHANGED } from "../../src/mac-pool/webhooks/decision.ts";
@@ -183,8 +184,9 @@ export class SimReplica {
     const { seams } = this.#options;
     const { clock } = this.host;
     const shared = { caches: this.caches, random: this.#random.next, log: silentLog };
-    const live: ClaimControllerOptions["evidence"] = (mac, parties, readSignal) =>
-      readEvidence(client, mac, parties, this.caches.wasAdmitted, readSignal);
+    const reads = new LiveReads(client, clock, signal);
+    const live: ClaimControllerOptions["evidence"] = (mac, parties) =>
+      readEvidence(reads, mac, parties, this.caches.wasAdmitted);
     const claims = new ClaimController({
       ...shared,
       store,

@@ -36,7 +36,7 @@ export interface ClaimControllerOptions {
   readonly caches: Caches;
   readonly store: ClaimStore;
   /** Live reads: which of the parties have the address now. */
-  readonly evidence: (mac: Mac, parties: readonly Party[], signal: AbortSignal) => Promise<Evidence>;
+  readonly evidence: (mac: Mac, parties: readonly Party[]) => Promise<Evidence>;
   readonly clock: Clock;
   /** For the delays between tries. */
   readonly random?: () => number;
@@ -166,7 +166,7 @@ export class ClaimController {
     const step = nextStep({
       mac,
       claim,
-      evidence: parties.length === 0 ? NOTHING_FOUND : await evidence(mac, parties, signal),
+      evidence: parties.length === 0 ? NOTHING_FOUND : await evidence(mac, parties),
       overdue,
       restOver: restMs === 0,
       nowMs: clock.now(),

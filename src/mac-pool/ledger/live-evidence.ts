@@ -1,7 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
-import { isNotFound } from "../../kube/client/api-error.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import type { KubeObject, Resource } from "../../kube/client/resource.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Evidence } from "../core/lifecycle.ts";
 import type { Party, Sighting } from "../core/party.ts";
 import {
@@ -14,8 +12,7 @@ import {
   podMacs,
 } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
-
-const READ_TIMEOUT_MS = 10_000;
+import type { LiveReads } from "./live-reads.ts";
 
 /** Whether the object came into being through the webhook, as far as its labels and those of its namespace tell. */
 export type WasAdmitted = (kind: Party["kind"], object: KubeObject) => boolean;
@@ -28,13 +25,12 @@ export type WasAdmitted = (kind: Party["kind"], object: KubeObject) => boolean;
  * For a name prefix: one list of the namespace. A kind that the cluster does not have holds nothing.
  */
 export async function readEvidence(
-  client: KubeClient,
+  reads: LiveReads,
   mac: Mac,
   parties: readonly Party[],
   wasAdmitted: WasAdmitted,
-  signal: AbortSignal,
 ): Promise<Evidence> {
-  const reader = new EvidenceReader(client, mac, wasAdmitted, signal);
+  const reader = new EvidenceReader(reads, mac, wasAdmitted);
   for (const party of distinctNames(parties)) await reader.look(party);
   return reader.evidence();
 }
@@ -46,18 +42,16 @@ const MACS_OF: Readonly<Record<Party["kind"], (object: KubeObject) => ListedMac[
 };
 
 class EvidenceReader {
-  readonly #client: KubeClient;
+  readonly #reads: LiveReads;
   readonly #mac: Mac;
   readonly #wasAdmitted: WasAdmitted;
-  readonly #signal: AbortSignal;
   readonly #sightings: Sighting[] = [];
   readonly #existing: Party[] = [];
 
-  constructor(client: KubeClient, mac: Mac, wasAdmitted: WasAdmitted, signal: AbortSignal) {
-    this.#client = client;
+  constructor(reads: LiveReads, mac: Mac, wasAdmitted: WasAdmitted) {
+    this.#reads = reads;
     this.#mac = mac;
     this.#wasAdmitted = wasAdmitted;
-    this.#signal = signal;
   }
 
   evidence(): Evidence {
@@ -68,35 +62,35 @@ class EvidenceReader {
     if (party.name === undefined) return this.#lookForPrefix(party);
     const named = { name: party.name, namespace: party.namespace };
     if (party.kind === "Pod") {
-      const pod = await this.#get(KINDS.pods, named);
+      const pod = await this.#reads.get(KINDS.pods, named);
       if (pod !== undefined) this.#note("Pod", pod);
       return;
     }
     if (party.kind === "VirtualMachine") {
-      const machine = await this.#get(KINDS.virtualMachines, named);
+      const machine = await this.#reads.get(KINDS.virtualMachines, named);
       if (machine !== undefined && this.#note("VirtualMachine", machine)) {
         if (party.uid === undefined || party.uid === machine.metadata.uid) return;
       }
     }
-    const instance = await this.#get(KINDS.instances, named);
+    const instance = await this.#reads.get(KINDS.instances, named);
     if (instance !== undefined && this.#note("VirtualMachineInstance", instance)) return;
     await this.#lookAtLaunchers(party.namespace, instance === undefined ? [] : [instance]);
   }
 
   async #lookForPrefix({ kind, namespace }: Party): Promise<void> {
     if (kind === "Pod") {
-      for (const pod of await this.#list(KINDS.pods, namespace)) this.#note("Pod", pod);
+      for (const pod of await this.#reads.list(KINDS.pods, namespace)) this.#note("Pod", pod);
       return;
     }
-    const machines = kind === "VirtualMachine" ? await this.#list(KINDS.virtualMachines, namespace) : [];
+    const machines = kind === "VirtualMachine" ? await this.#reads.list(KINDS.virtualMachines, namespace) : [];
     for (const machine of machines) this.#note("VirtualMachine", machine);
-    const instances = await this.#list(KINDS.instances, namespace);
+    const instances = await this.#reads.list(KINDS.instances, namespace);
     for (const instance of instances) this.#note("VirtualMachineInstance", instance);
     await this.#lookAtLaunchers(namespace, instances);
   }
 
   async #lookAtLaunchers(namespace: string, instances: readonly KubeObject[]): Promise<void> {
-    for (const pod of await this.#list(KINDS.pods, namespace, LAUNCHER_SELECTOR)) {
+    for (const pod of await this.#reads.list(KINDS.pods, namespace, LAUNCHER_SELECTOR)) {
       const found = podMacs(pod, ({ uid }) => instances.find((instance) => instance.metadata.uid === uid));
       this.#sightings.push(...found.filter(({ mac }) => mac === this.#mac).map(({ holder }) => holder));
     }
@@ -110,25 +104,6 @@ class EvidenceReader {
       ...found.map(({ holder }) => ({ ...holder, confirms: holder.confirms && this.#wasAdmitted(kind, object) })),
     );
     return found.length > 0;
-  }
-
-  async #get(resource: Resource, ref: { name: string; namespace: string }): Promise<KubeObject | undefined> {
-    try {
-      return await this.#client.get(resource, ref, { signal: this.#signal, timeoutMs: READ_TIMEOUT_MS });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
-  async #list(resource: Resource, namespace: string, labelSelector?: string): Promise<readonly KubeObject[]> {
-    const selector = labelSelector === undefined ? {} : { labelSelector };
-    try {
-      return (await this.#client.list(resource, { namespace, signal: this.#signal, ...selector })).items;
-    } catch (error) {
-      if (isNotFound(error)) return [];
-      throw error;
-    }
   }
 }
 

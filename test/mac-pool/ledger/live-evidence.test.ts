@@ -3,8 +3,12 @@ import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import { ApiError } from "../../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { KubeObject, Resource } from "../../../src/kube/client/resource.ts";
+import { systemClock } from "../../../src/kube/clock.ts";
 import type { Party } from "../../../src/mac-pool/core/party.ts";
 import { readEvidence } from "../../../src/mac-pool/ledger/live-evidence.ts";
+import { LiveReads } from "../../../src/mac-pool/ledger/live-reads.ts";
+import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
+import { ManualClock } from "../../kube/support/manual-clock.ts";
 import { machine } from "../machines.ts";
 
 const TEXT = "02:00:00:00:00:01";
@@ -13,10 +17,9 @@ const made = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
 const vm: KubeObject = { ...made, metadata: { ...made.metadata, uid: "u1" } };
 const web: Party = { kind: "VirtualMachine", namespace: "default", name: "web" };
 
-/** What is asked for until it is known who has the address, in a cluster with one VM. */
-async function reads(...parties: readonly Party[]): Promise<string[]> {
-  const asked: string[] = [];
-  const client = {
+/** A cluster with one VM. */
+function cluster(asked: string[]): KubeClient {
+  return {
     async get({ plural }: Resource) {
       asked.push(plural);
       if (plural === "virtualmachines") return vm;
@@ -27,7 +30,13 @@ async function reads(...parties: readonly Party[]): Promise<string[]> {
       return { items: [] };
     },
   } as unknown as KubeClient;
-  await readEvidence(client, mac, parties, () => true, new AbortController().signal);
+}
+
+/** What is asked for until it is known who has the address. */
+async function reads(...parties: readonly Party[]): Promise<string[]> {
+  const asked: string[] = [];
+  const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
+  await readEvidence(live, mac, parties, () => true);
   return asked;
 }
 
@@ -40,4 +49,33 @@ it("goes on to the instance and its launchers where another VM of that name may 
   const everything = ["virtualmachines", "virtualmachineinstances", "all pods"];
   expect(await reads({ ...web, uid: "u0" })).toEqual(everything);
   expect(await reads({ ...web, uid: "u0" }, web, { ...web, uid: "u1" })).toEqual(everything);
+});
+
+it("asks once for the claims of one object that are looked at together, and again for what is looked at later", async () => {
+  const asked: string[] = [];
+  const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
+  const gone: Party = { kind: "VirtualMachine", namespace: "default", name: "web", uid: "u0" };
+  const look = () => readEvidence(live, mac, [gone], () => true);
+  const [one, other] = await Promise.all([look(), look()]);
+  expect(one).toEqual(other);
+  expect(asked).toEqual(["virtualmachines", "virtualmachineinstances", "all pods"]);
+  await look();
+  expect(asked).toHaveLength(6);
+});
+
+it("never shares a read that has begun: the claim of who asks then may be newer", async () => {
+  const begun: (() => void)[] = [];
+  const client = {
+    get: () => new Promise((resolve) => begun.push(() => resolve(vm))),
+  } as unknown as KubeClient;
+  const clock = new ManualClock();
+  const live = new LiveReads(client, clock, new AbortController().signal);
+  const answers = [live.get(KINDS.virtualMachines, { name: "web", namespace: "default" })];
+  await clock.advance(1);
+  expect(begun).toHaveLength(1);
+  answers.push(live.get(KINDS.virtualMachines, { name: "web", namespace: "default" }));
+  await clock.advance(1);
+  expect(begun).toHaveLength(2);
+  for (const answer of begun) answer();
+  expect(await Promise.all(answers)).toEqual([vm, vm]);
 });
