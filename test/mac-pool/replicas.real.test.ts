@@ -1,14 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "./eventually.ts";
+import { inFlight } from "./in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 
 const BURST = 60;
+const IN_FLIGHT = 12;
 const SMALL = 10;
+/** What a call without an answer leaves is pending for so long; then a look of the leader. */
+const SETTLED_MS = PENDING_MS + 60_000;
 
-describe("several replicas on a real API server", () => {
+const TIMEOUT_MS = 2 * SETTLED_MS;
+
+describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () => {
   let bed: PoolBed;
 
   beforeAll(async () => {
@@ -36,11 +43,10 @@ describe("several replicas on a real API server", () => {
     return all.filter((mac, index) => all.indexOf(mac) !== index);
   }
 
-  /** A claim whose object is gone before it was seen waits for its deadline, which is too long for a test. */
+  /** A claim whose object is gone before it was seen waits for its deadline, which a test need not wait for. */
   async function allSeen(): Promise<void> {
-    await eventually("no claim is pending", async () =>
-      (await bed.claims()).every((claim) => claim.status?.phase !== "Pending"),
-    );
+    const seen = async () => (await bed.claims()).every((claim) => claim.status?.phase !== "Pending");
+    await eventually("no claim is pending", seen, SETTLED_MS);
   }
 
   async function removeAll(): Promise<void> {
@@ -51,12 +57,12 @@ describe("several replicas on a real API server", () => {
   }
 
   async function allFree(): Promise<void> {
-    await eventually("every address is free again", async () => (await bed.claims()).length === 0);
+    await eventually("every address is free again", async () => (await bed.claims()).length === 0, SETTLED_MS);
   }
 
   it("never give one address to two VMs that are created at the same time", async () => {
-    const results = await Promise.all(
-      Array.from({ length: BURST }, (_, i) => create(machine(`burst-${i}`, "default", [{ name: "a" }, { name: "b" }]))),
+    const results = await inFlight(IN_FLIGHT, BURST, (i) =>
+      create(machine(`burst-${i}`, "default", [{ name: "a" }, { name: "b" }])),
     );
     expect(created(results)).toHaveLength(BURST);
     expect(await duplicates()).toEqual([]);
@@ -73,10 +79,9 @@ describe("several replicas on a real API server", () => {
   });
 
   it("admit exactly one of many VMs that ask for the same address at the same time", async () => {
-    const asking = Array.from({ length: BURST }, (_, i) =>
+    const results = await inFlight(IN_FLIGHT, BURST, (i) =>
       create(machine(`same-${i}`, "default", [{ name: "a", macAddress: "02:00:00:00:00:aa" }])),
     );
-    const results = await Promise.all(asking);
     expect(created(results)).toHaveLength(1);
     const refusals = results.filter((result) => result instanceof Error).map(({ message }) => message);
     const named = /is in use by VirtualMachine default\/same-\d+ \(a\)/;
@@ -139,27 +144,26 @@ describe("several replicas on a real API server", () => {
 
   it("go on without a duplicate or a leak when the leader is killed in the middle of creations and deletions", async () => {
     const leader = await bed.leader();
-    const first = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => create(machine(`before-${i}`, "default", [{ name: "a" }]))),
-    );
+    const first = await inFlight(IN_FLIGHT, 20, (i) => create(machine(`before-${i}`, "default", [{ name: "a" }])));
     await allSeen();
-    const during = Array.from({ length: BURST }, (_, i) =>
+    const during = inFlight(IN_FLIGHT, BURST, (i) =>
       create(machine(`during-${i}`, "default", [{ name: "a" }, { name: "b" }])),
     );
     const removals = created(first).map((vm) =>
       bed.admin.delete(KINDS.virtualMachines, { name: vm.metadata.name ?? "", namespace: "default" }),
     );
     await bed.killReplica(leader);
-    const results = await Promise.all(during);
+    const results = await during;
     await Promise.all(removals);
     expect(await duplicates()).toEqual([]);
     await bed.startReplica("three");
     expect(await create(machine("after", "default", [{ name: "a" }]))).not.toBeInstanceOf(Error);
     const alive = created(results).length * 2 + 1;
-    await eventually("the next leader binds what lives and frees what does not", async () => {
+    const settled = async () => {
       const bound = (await bed.claims()).filter((claim) => claim.status?.phase === "Bound");
       return bound.length === alive;
-    });
+    };
+    await eventually("the next leader binds what lives and frees what does not", settled, SETTLED_MS);
     expect(await duplicates()).toEqual([]);
   });
 
