@@ -46,7 +46,7 @@ describe("certificates that rotate every few seconds", () => {
       servingSecret: SERVING,
       serviceName: SERVING,
       webhookConfigurations: [{ kind: "Validating", name: SERVING }],
-      intervals: { caRotateMs: 5000, caOverlapMs: 8000, certRotateMs: 2000, certOverlapMs: 4000 },
+      intervals: { caRotateMs: 6000, caOverlapMs: 9000, certRotateMs: 2000, certOverlapMs: 9000 },
       log: silentLog,
     });
     server = new HttpServer({ port: 0, host: "127.0.0.1", tls });

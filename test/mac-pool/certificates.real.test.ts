@@ -5,6 +5,7 @@ import { NETWORK_ADDONS_CONFIGS } from "../../src/api/kinds.ts";
 import { MAC_POOL_CA_SECRET, MAC_POOL_SERVICE, MAC_POOL_WEBHOOK_CONFIGURATION } from "../../src/api/names.ts";
 import type { TlsSecurityProfile } from "../../src/api/tls-security-profile.ts";
 import { CertManager } from "../../src/certs/cert-manager.ts";
+import type { Intervals } from "../../src/certs/plan.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
@@ -17,6 +18,8 @@ import { POOL_NAMESPACE, PoolBed } from "./pool-bed.ts";
 const LOAD_SECONDS = Number(process.env.ROTATION_LOAD_SECONDS ?? 6);
 /** On a busy machine rotations take longer to be seen. */
 const MORE_MS = 60_000;
+/** Rotated every few seconds, and valid for long after: API servers take half an overlap to see the next CA. */
+const INTERVALS: Intervals = { caRotateMs: 8000, caOverlapMs: 12_000, certRotateMs: 2000, certOverlapMs: 12_000 };
 const WORKERS = 8;
 const CIPHER = "ECDHE-ECDSA-AES256-GCM-SHA384";
 
@@ -42,7 +45,7 @@ describe("the certificates of the MAC pool on a real API server", () => {
       servingSecret: MAC_POOL_SERVICE,
       serviceName: "localhost",
       webhookConfigurations: [{ kind: "Mutating", name: MAC_POOL_WEBHOOK_CONFIGURATION }],
-      intervals: { caRotateMs: 5000, caOverlapMs: 5000, certRotateMs: 2000, certOverlapMs: 2000 },
+      intervals: INTERVALS,
       log: silentLog,
     });
     managing = manager.run(stop.signal);

@@ -26,6 +26,7 @@ import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { kubeconfigAccount, mountedAccount } from "./account.ts";
 import { Balancer } from "./balancer.ts";
+import { createAny } from "./create-any.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { machine } from "./machines.ts";
@@ -85,7 +86,7 @@ export class PoolBed implements AsyncDisposable {
     });
     await admin.create(RESOURCES.secrets, {
       metadata: { name: MAC_POOL_SERVICE, namespace: POOL_NAMESPACE },
-      data: { "tls.crt": base64(serving.cert), "tls.key": base64(serving.key) },
+      data: { "tls.crt": btoa(serving.cert), "tls.key": btoa(serving.key) },
     });
     const account = { name: MANAGER_ACCOUNT, namespace: POOL_NAMESPACE };
     const request = {
@@ -108,7 +109,7 @@ export class PoolBed implements AsyncDisposable {
     const rendered = macPoolWebhooks(POOL_NAMESPACE, {}) as KubeObject & {
       readonly webhooks: readonly { readonly clientConfig: { readonly service: { readonly path: string } } }[];
     };
-    const caBundle = base64(this.controlPlane.authority.certificate);
+    const caBundle = btoa(this.controlPlane.authority.certificate);
     const webhooks = rendered.webhooks.map((webhook) => ({
       ...webhook,
       clientConfig: {
@@ -133,6 +134,17 @@ export class PoolBed implements AsyncDisposable {
       const pool = await this.admin.get(KINDS.pools, { name });
       return pool.status?.observedGeneration === pool.metadata.generation;
     });
+    const { status } = await this.admin.get(KINDS.pools, { name });
+    await this.everyReplicaKnows(name, status?.capacity ?? 0);
+  }
+
+  /** Until each replica that runs as a process has the pool with so many addresses; the leader may be the first. */
+  async everyReplicaKnows(pool: string, capacity: number): Promise<void> {
+    const line = `kubevirt_macpool_capacity{pool="${pool}"} ${capacity}\n`;
+    await eventually(`every replica knows ${capacity} addresses of pool ${pool}`, async () => {
+      const texts = await Promise.all([...this.#replicas.keys()].map((name) => this.metrics(name)));
+      return texts.every((text) => text.includes(line));
+    });
   }
 
   /** Starts a replica, waits until it is ready, resolves with its process ID. `asPod`: with its account as in a pod. */
@@ -155,7 +167,7 @@ export class PoolBed implements AsyncDisposable {
         HTTPS_PORT: String(httpsPort),
         HEALTH_PORT: String(healthPort),
         TLS_SECRET: MAC_POOL_SERVICE,
-        LOG_LEVEL: "debug",
+        LOG_LEVEL: asPod ? "info" : "debug",
       },
       onCrash: (error) => {
         if (this.#replicas.has(name)) throw error;
@@ -284,17 +296,4 @@ export class PoolBed implements AsyncDisposable {
   #kubeconfig(): string {
     return tokenKubeconfig(this.controlPlane.url, this.controlPlane.authority.certificate, this.#token);
   }
-}
-
-async function createAny(client: KubeClient, object: KubeObject): Promise<void> {
-  const resource = Object.values(RESOURCES).find(
-    ({ kind, group, version }) =>
-      kind === object.kind && (group === "" ? version : `${group}/${version}`) === object.apiVersion,
-  );
-  if (resource === undefined) throw new Error(`no resource for ${object.apiVersion} ${object.kind}`);
-  await client.create(resource as never, object as never);
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString("base64");
 }

@@ -99,10 +99,7 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
         body: { spec: { ranges: [{ start: "02:aa:00:00:00:00", end: "02:aa:00:00:00:09" }], quarantineSeconds: 300 } },
       },
     );
-    await eventually("every replica knows the new range", async () => {
-      const texts = await Promise.all(["one", "two"].map((name) => bed.metrics(name)));
-      return texts.every((text) => text.includes(`kubevirt_macpool_capacity{pool="default"} ${SMALL}\n`));
-    });
+    await bed.everyReplicaKnows("default", SMALL);
     const more = SMALL + 3;
     const vm = (i: number) => machine(`full-${i}`, "default", [{ name: "a" }]);
     const results = await Promise.all(Array.from({ length: more }, (_, i) => create(vm(i))));
@@ -138,6 +135,7 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
     await eventually("what has stayed outside is reported", async () => {
       return (await bed.admin.get(KINDS.pools, { name: "default" })).status?.outOfRange === SMALL;
     });
+    await bed.everyReplicaKnows("default", 256);
     await removeAll();
     await allFree();
   });
@@ -173,9 +171,7 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
       { name: "default" },
       { type: "merge", body: { spec: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] } } },
     );
-    await eventually("the pool is large enough for any number of creations", async () => {
-      return (await bed.admin.get(KINDS.pools, { name: "default" })).status?.capacity === 65_536;
-    });
+    await bed.everyReplicaKnows("default", 65_536);
     const leader = await bed.leader();
     let stopped = false;
     const stopping = bed.stopReplica(leader).finally(() => {
