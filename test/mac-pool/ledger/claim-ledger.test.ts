@@ -6,7 +6,7 @@ import { ConnectionError } from "../../../src/kube/client/api-error.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
-import { MAX_PENDING_PER_NAMESPACE } from "../../../src/mac-pool/core/limits.ts";
+import { MAX_PENDING_PER_NAMESPACE, MAX_PENDING_PER_POOL } from "../../../src/mac-pool/core/limits.ts";
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/core/segments.ts";
 import { ClaimLedger, type ClaimRequest, type ClaimResult } from "../../../src/mac-pool/ledger/claim-ledger.ts";
@@ -209,5 +209,26 @@ describe("the ledger", () => {
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_PENDING_LIMIT"]);
     index.deleteClaim(mac(0));
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+  });
+
+  it("refuses a pool that has too many of them, whatever namespaces they are in", async () => {
+    const { ledger, index } = replica(new MemoryClaimStore(), 2 ** 20);
+    for (let offset = 0; offset < MAX_PENDING_PER_POOL; offset++) {
+      const pendingNamespaces = [`n${offset % 64}`];
+      index.setClaim(mac(offset), { phase: "Pending", pool: "default", ownerCount: 1, pendingNamespaces, untilMs: 0 });
+    }
+    expect(await ledger.claim(request(index, "a", [undefined]))).toMatchObject({
+      refusal: { code: "MACPOOL_PENDING_LIMIT", message: expect.stringContaining("MACPool default has 20000") },
+    });
+    index.deleteClaim(mac(0));
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+  });
+
+  it("gives out nothing without a pool, and still keeps two objects from one explicit address", async () => {
+    const { ledger, index } = replica(new MemoryClaimStore(), 8);
+    index.deletePool("default");
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_NO_POOL"]);
+    expect((await ledger.claim(request(index, "b", [mac(1)]))).ok).toBe(true);
+    expect(macsOf(await ledger.claim(request(index, "c", [mac(1)])))).toEqual(["MACPOOL_CONFLICT"]);
   });
 });
