@@ -20,91 +20,108 @@ const ITEMS = Buffer.from('"items":[');
 export class ListDecoder<T> {
   readonly #request: string;
   readonly #managedFields: boolean;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  /**
+   * The same memory for each block: new buffers, freed late, would make the process collect its whole heap more often.
+   * Its first and its last byte are kept for the brackets of the array to parse.
+   */
+  #room = Buffer.allocUnsafeSlow(2 * BLOCK_BYTES);
+  /** Where the bytes end that came and are not parsed yet. */
+  #end = 1;
   #wanted = BLOCK_BYTES;
   #part: "head" | "items" | "tail" = "head";
-  /** The list without its items. */
-  #envelope: Buffer[] = [];
+  /** The list up to its items. */
+  #head: Buffer = Buffer.alloc(0);
 
   constructor(request: string, managedFields: boolean) {
     this.#request = request;
     this.#managedFields = managedFields;
   }
 
-  /** The items that are complete and worth parsing. */
+  /** The items that are complete and worth parsing. The chunk is the caller's again. */
   decode(chunk: Buffer): readonly T[] {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    return this.#bytes < this.#wanted ? [] : this.#take();
+    if (this.#end + chunk.length >= this.#room.length) {
+      const room = Buffer.allocUnsafeSlow(2 * (this.#end + chunk.length));
+      this.#room.copy(room, 0, 0, this.#end);
+      this.#room = room;
+    }
+    this.#end += chunk.copy(this.#room, this.#end);
+    return this.#end < this.#wanted ? [] : this.#take();
   }
 
   /** The last items, and what is around them. */
   end(): { readonly items: readonly T[]; readonly metadata: ListObject<T>["metadata"] } {
     const items = this.#take();
-    const around = Buffer.concat([...this.#envelope, ...this.#chunks]);
+    const around = Buffer.concat([this.#head, this.#room.subarray(1, this.#end)]);
     const { items: late, metadata } = parseJson<ListObject<T>>(around, this.#request);
     return { items: late?.length ? late : items, metadata };
   }
 
   #take(): readonly T[] {
-    const block = Buffer.concat(this.#chunks, this.#bytes);
-    let at = 0;
+    const bytes = this.#room.subarray(0, this.#end);
+    let at = 1;
     if (this.#part === "head") {
-      const start = startOfItems(block);
-      if (start === undefined) {
-        this.#keep(block);
-        return [];
+      const start = startOfItems(bytes, at);
+      if (start !== undefined) {
+        this.#head = Buffer.from(bytes.subarray(at, start));
+        this.#part = "items";
+        at = start;
       }
-      this.#envelope.push(block.subarray(0, start));
-      this.#part = "items";
-      at = start;
     }
-    if (this.#part === "tail") {
-      this.#keep(block);
-      return [];
+    if (this.#part === "items") {
+      return this.#items(bytes, at);
     }
-    return this.#items(block, at);
+    this.#wanted = 2 * this.#end;
+    return [];
   }
 
-  #items(block: Buffer, from: number): readonly T[] {
-    // Cut in place: what is kept moves to the front.
-    const text = Buffer.allocUnsafe(block.length - from + 2);
-    text[0] = OPEN_ARRAY;
+  /** Cut in place: what is parsed moves to the front, and after that what is not complete. */
+  #items(bytes: Buffer, from: number): readonly T[] {
     let length = 1;
     let at = from;
     for (;;) {
-      at = afterSpace(block, at);
-      if (block[at] === CLOSE_ARRAY) {
+      at = afterSpace(bytes, at);
+      if (bytes[at] === CLOSE_ARRAY) {
         this.#part = "tail";
         break;
       }
-      const start = block[at] === COMMA ? afterSpace(block, at + 1) : at;
-      if (start < block.length && block[start] !== OPEN_OBJECT) {
+      const start = bytes[at] === COMMA ? afterSpace(bytes, at + 1) : at;
+      if (start < bytes.length && bytes[start] !== OPEN_OBJECT) {
         throw new ConnectionError(`${this.#request}: the list's items are not JSON objects`, { written: true });
       }
-      const cut = cutManagedFields(block, start, OBJECT_DEPTH, this.#managedFields);
+      const cut = cutManagedFields(bytes, start, OBJECT_DEPTH, this.#managedFields);
       if (cut === undefined) {
         break;
       }
       if (length > 1) {
-        text[length++] = COMMA;
+        bytes[length++] = COMMA;
       }
-      length += block.copy(text, length, start, cut.from);
-      length += block.copy(text, length, cut.to, cut.end);
+      bytes.copyWithin(length, start, cut.from);
+      length += cut.from - start;
+      bytes.copyWithin(length, cut.to, cut.end);
+      length += cut.end - cut.to;
       at = cut.end;
     }
-    this.#keep(block.subarray(at));
-    text[length++] = CLOSE_ARRAY;
-    return length === 2 ? [] : parseJson<T[]>(text.subarray(0, length), this.#request);
+    const items = length === 1 ? [] : this.#parse(length);
+    this.#keep(bytes, at);
+    return items;
+  }
+
+  #parse(length: number): T[] {
+    const room = this.#room;
+    const next = room[length] ?? 0;
+    room[0] = OPEN_ARRAY;
+    room[length] = CLOSE_ARRAY;
+    const items = parseJson<T[]>(room.subarray(0, length + 1), this.#request);
+    room[length] = next;
+    return items;
   }
 
   /** For the next time, when there must be more of it. */
-  #keep(rest: Buffer): void {
-    this.#chunks = rest.length === 0 ? [] : [rest];
-    this.#bytes = rest.length;
-    this.#wanted = Math.max(BLOCK_BYTES, rest.length * 2);
-    if (this.#part === "items" && rest.length > MAX_OBJECT_BYTES) {
+  #keep(bytes: Buffer, from: number): void {
+    bytes.copyWithin(1, from);
+    this.#end = 1 + bytes.length - from;
+    this.#wanted = Math.max(BLOCK_BYTES, 2 * this.#end);
+    if (this.#part === "items" && this.#end > MAX_OBJECT_BYTES) {
       const message = `${this.#request}: an object is longer than ${MAX_OBJECT_BYTES} bytes`;
       throw new ConnectionError(message, { written: true });
     }
@@ -120,9 +137,9 @@ function afterSpace(block: Buffer, from: number): number {
 }
 
 /** Position after the bracket that opens the list's own `items`. */
-function startOfItems(block: Buffer): number | undefined {
+function startOfItems(block: Buffer, from: number): number | undefined {
   let open = 0;
-  for (let at = 0; at < block.length; at++) {
+  for (let at = from; at < block.length; at++) {
     const byte = block[at];
     if (byte === QUOTE) {
       if (open === 1 && block.subarray(at, at + ITEMS.length).equals(ITEMS)) {
