@@ -1,14 +1,16 @@
 /**
- * One side of the benchmark in a process of its own: `ours` or `peer`, an informer on all MACClaims. Started by
- * `kube.bench.ts` with `--expose-gc`, it is told by messages what to do and answers each.
+ * One side of the benchmark in a process of its own: `ours` or `peer`, an informer on all MACClaims, or `bare`, undici
+ * that reads the list and throws it away. Started by `kube-sides.ts` with `--expose-gc`, it is told by messages what to
+ * do and answers each.
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { KubernetesListObject, KubernetesObject } from "@kubernetes/client-node";
 import type { ReflectorRules } from "../../src/kube/informer/reflector.ts";
+import { countTraffic, type Traffic } from "./kube-traffic.ts";
 
 export interface SubjectStart {
-  readonly side: "ours" | "ours-pages" | "ours-stream" | "peer";
+  readonly side: "ours" | "ours-pages" | "ours-stream" | "peer" | "bare" | "bare-plain";
   readonly kubeconfig: string;
   /** The same, for a client that needs no kubeconfig: as in a pod. */
   readonly server: string;
@@ -26,18 +28,18 @@ export interface Synced {
   readonly peakRssMb: number;
   /** The longest time for which nothing else could run. */
   readonly longestTurnMs: number;
+  readonly traffic: Traffic;
 }
 
 export interface Counts {
   readonly events: number;
   readonly cpuMs: number;
-  readonly objects: number;
+  readonly traffic: Traffic;
 }
 
 interface Subject {
   /** Resolves when all claims are in the cache and every handler was told. */
   start(): Promise<void>;
-  size(): number;
 }
 
 const GROUP = "macpool.network.kubevirt.io";
@@ -45,7 +47,10 @@ const VERSION = "v1alpha1";
 const PLURAL = "macclaims";
 
 const RULES = { ours: {}, "ours-pages": { wholeList: false }, "ours-stream": { watchList: true } };
+/** Both informers ask for a compressed list. */
+const BARE_HEADERS = { bare: { "accept-encoding": "gzip" }, "bare-plain": {} };
 
+const traffic = countTraffic();
 let events = 0;
 
 async function ours({ server, tls }: SubjectStart, rules: Partial<ReflectorRules>): Promise<Subject> {
@@ -65,7 +70,6 @@ async function ours({ server, tls }: SubjectStart, rules: Partial<ReflectorRules
       informer.start(new AbortController().signal);
       await informer.whenSynced();
     },
-    size: () => informer.list().length,
   };
 }
 
@@ -89,8 +93,33 @@ async function peer(kubeconfig: string, claims: number): Promise<Subject> {
       informer.start().catch(all.reject);
       await all.promise;
     },
-    size: () => informer.list().length,
   };
+}
+
+async function bare({ server, tls }: SubjectStart, headers: Record<string, string>): Promise<Subject> {
+  const { Client } = await import("undici");
+  const client = new Client(server, { connect: { ...tls } });
+  return {
+    start: async () => {
+      const path = `/apis/${GROUP}/${VERSION}/${PLURAL}`;
+      const { statusCode, body } = await client.request({ method: "GET", path, headers });
+      if (statusCode !== 200) throw new Error(`GET ${path}: ${statusCode} ${await body.text()}`);
+      for await (const _ of body) {
+      }
+    },
+  };
+}
+
+function subjectOf(start: SubjectStart): Promise<Subject> {
+  switch (start.side) {
+    case "peer":
+      return peer(start.kubeconfig, start.claims);
+    case "bare":
+    case "bare-plain":
+      return bare(start, BARE_HEADERS[start.side]);
+    default:
+      return ours(start, RULES[start.side]);
+  }
 }
 
 const cpuMs = () => {
@@ -106,9 +135,8 @@ async function heapMb(): Promise<number> {
   return process.memoryUsage().heapUsed / 1e6;
 }
 
-async function sync(start: SubjectStart): Promise<[Synced, Subject]> {
-  const subject =
-    start.side === "peer" ? await peer(start.kubeconfig, start.claims) : await ours(start, RULES[start.side]);
+async function sync(start: SubjectStart): Promise<Synced> {
+  const subject = await subjectOf(start);
   const heapBeforeMb = await heapMb();
   const turns = monitorEventLoopDelay({ resolution: 1 });
   turns.enable();
@@ -121,19 +149,16 @@ async function sync(start: SubjectStart): Promise<[Synced, Subject]> {
   const usedCpuMs = cpuMs() - startedCpuMs;
   const peakRssMb = process.resourceUsage().maxRSS / 1e3;
   const longestTurnMs = turns.max / 1e6;
-  return [{ ms, cpuMs: usedCpuMs, heapMb: await heapMb(), heapBeforeMb, peakRssMb, longestTurnMs }, subject];
+  const used = { ms, cpuMs: usedCpuMs, heapBeforeMb, peakRssMb, longestTurnMs, traffic: traffic() };
+  return { ...used, heapMb: await heapMb() };
 }
-
-let subject: Subject | undefined;
 
 process.on("message", async (message: SubjectStart | "counts") => {
   if (message === "counts") {
-    const counts: Counts = { events, cpuMs: cpuMs(), objects: subject?.size() ?? 0 };
+    const counts: Counts = { events, cpuMs: cpuMs(), traffic: traffic() };
     process.send?.(counts);
     return;
   }
-  const [synced, started] = await sync(message);
-  subject = started;
-  process.send?.(synced);
+  process.send?.(await sync(message));
 });
 process.on("disconnect", () => process.exit(0));
