@@ -49,6 +49,12 @@ export async function serverCpuMs(client: KubeClient): Promise<number> {
   return (await metric(client, /^process_cpu_seconds_total /)) * 1000;
 }
 
+/** Else the API server would do it during every second list, which then takes twice the CPU time, whoever asked. */
+export async function collectServerGarbage(client: KubeClient): Promise<void> {
+  const { status } = await client.raw("GET", "/debug/pprof/heap", { query: { gc: 1 } });
+  if (status !== 200) throw new Error(`the API server does not collect its garbage: ${status}`);
+}
+
 /** Sum of the API server's metrics whose lines match. */
 async function metric(client: KubeClient, line: RegExp): Promise<number> {
   const { body } = await client.raw("GET", "/metrics");

@@ -3,7 +3,7 @@
 import { loadavg } from "node:os";
 import { type BenchRow, row } from "./bench.ts";
 import { median } from "./cni-timer.ts";
-import { type Setup, type Side, serverCpuMs, start } from "./kube-sides.ts";
+import { collectServerGarbage, type Setup, type Side, serverCpuMs, start } from "./kube-sides.ts";
 import type { Synced } from "./kube-subject.ts";
 
 /** Bare undici throws the list away: what is left is the API server, and the floor for both. */
@@ -56,6 +56,7 @@ export async function measureSync(setup: Setup): Promise<BenchRow[]> {
 }
 
 async function measureSide(setup: Setup, side: Side): Promise<Sample> {
+  await collectServerGarbage(setup.client);
   const beforeMs = await serverCpuMs(setup.client);
   const [child, { traffic, ...synced }] = await start(setup, side);
   child.disconnect();

@@ -31,6 +31,8 @@ export const bench: Bench = {
         "--max-mutating-requests-inflight=1000",
         // Every five minutes it reads and decodes all claims from etcd: seconds that would count as somebody's.
         "--feature-gates=DetectCacheInconsistency=false",
+        // For collectServerGarbage.
+        "--profiling=true",
       ],
     });
     const credentials = await credentialsFromKubeconfig(controlPlane.kubeconfig);
