@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { formatMac, type Mac, parseMac } from "../../src/api/mac.ts";
+import { formatMac, type Mac } from "../../src/api/mac.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { newClaim } from "../../src/mac-pool/core/claim.ts";
@@ -9,20 +9,34 @@ import { machine } from "../mac-pool/machines.ts";
 import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
 
 const IN_FLIGHT = 32;
-const NICS = 10;
+/** What users write into a VM beside its interfaces, in bytes. */
+const OTHER_BYTES = 1_500;
 
-/** VMs with ten interfaces each, and the bound claims of their addresses. */
-export async function fill(bed: PoolBed, claims: number, log: (line: string) => void): Promise<void> {
+export interface Filling {
+  readonly prefix: string;
+  readonly firstMac: Mac;
+  readonly vms: number;
+  /** Interfaces of each. */
+  readonly nics: number;
+}
+
+/** VMs of 2 kB and more, and the bound claims of their addresses. */
+export async function fill(bed: PoolBed, filling: Filling, log: (line: string) => void): Promise<void> {
+  const { prefix, firstMac, vms, nics } = filling;
   await using pool = await poolClient(bed);
-  const start = parseMac("025d1d000000") ?? (0 as Mac);
   const since = new Date().toISOString();
   let next = 0;
   const work = async (): Promise<void> => {
-    for (let vm = next++; vm < claims / NICS; vm = next++) {
-      if (vm % 1_000 === 0) log(`  ${vm * NICS} claims`);
-      const macs = Array.from({ length: NICS }, (_, nic) => (start + vm * NICS + nic) as Mac);
+    for (let vm = next++; vm < vms; vm = next++) {
+      if (vm % (vms / 10) === 0) log(`  ${vm * nics} claims`);
+      const macs = Array.from({ length: nics }, (_, nic) => (firstMac + vm * nics + nic) as Mac);
       const interfaces = macs.map((mac, nic) => ({ name: `nic${nic}`, macAddress: formatMac(mac) }));
-      const created = await bed.admin.create(KINDS.virtualMachines, machine(`vm-${vm}`, "default", interfaces));
+      const written = machine(`${prefix}-${vm}`, "default", interfaces);
+      const annotations = { "example.com/notes": "n".repeat(OTHER_BYTES) };
+      const created = await bed.admin.create(KINDS.virtualMachines, {
+        ...written,
+        metadata: { ...written.metadata, annotations },
+      });
       const { name = "", uid = "" } = created.metadata;
       for (const [nic, mac] of macs.entries()) {
         const owner = {

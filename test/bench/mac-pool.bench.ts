@@ -7,6 +7,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type Mac, parseMac } from "../../src/api/mac.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { type Bench, type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
@@ -23,6 +24,7 @@ const CONNECTIONS = 8;
 const RANGE = { start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" };
 /** Of the VMs that are there before a replica starts: nothing was drawn from it. */
 const FILLED = { start: "02:5d:1d:00:00:00", end: "02:5d:1d:ff:ff:ff" };
+const FILLED_FROM = parseMac(FILLED.start) ?? (0 as Mac);
 const AUTOMATIC = "own share, automatic 2-NIC VM, p50";
 const NOTHING = "nothing to do, p50";
 
@@ -108,16 +110,29 @@ async function durableRows(bed: PoolBed, context: BenchContext): Promise<BenchRo
 
 async function measureScale(bed: PoolBed, { log, env }: BenchContext): Promise<BenchRow[]> {
   const claims = Number(env.MAC_POOL_BENCH_CLAIMS ?? 100_000);
-  log(`creating ${claims / 10} VMs with ${claims} claims`);
+  const many = { prefix: "vm", firstMac: FILLED_FROM, vms: claims / 10, nics: 2 };
+  const firstMac = (FILLED_FROM + many.vms * many.nics) as Mac;
+  const large = { prefix: "large", firstMac, vms: claims / 50, nics: 40 };
   const patch = { type: "merge", body: { spec: { ranges: [RANGE, FILLED] } } } as const;
   await bed.admin.patch(KINDS.pools, { name: "default" }, patch);
-  await fill(bed, claims, log);
+  log(`creating ${many.vms} VMs with ${many.vms * many.nics} claims`);
+  await fill(bed, many, log);
+  const first = await startToReady(bed, "two");
+  await bed.killReplica("two");
+  log(`creating ${large.vms} VMs with ${large.vms * large.nics} claims`);
+  await fill(bed, large, log);
+  const second = await startToReady(bed, "three");
+  return [
+    limitedRow(`start to ready, ${many.vms} VMs of 2 kB`, "ms", first.readyMs, null, 5_000),
+    limitedRow(`start to ready, ${many.vms + large.vms} VMs and ${claims} claims`, "ms", second.readyMs, null, 30_000),
+    limitedRow(`resident memory, ${claims} claims`, "MB", await residentMb(second.pid), null, 300),
+  ];
+}
+
+async function startToReady(bed: PoolBed, name: string): Promise<{ readyMs: number; pid: number }> {
   const startMs = performance.now();
-  const pid = await bed.startReplica("two", true);
+  const pid = await bed.startReplica(name, true);
   const readyMs = performance.now() - startMs;
   await bed.leader();
-  return [
-    limitedRow(`start to ready, ${claims / 10} VMs and ${claims} claims`, "ms", readyMs, null, 30_000),
-    limitedRow(`resident memory, ${claims} claims`, "MB", await residentMb(pid), null, 300),
-  ];
+  return { readyMs, pid };
 }
