@@ -18,13 +18,23 @@ const maxWorkers = 3;
 
 /** What hangs is found as well after a minute; what is merely slow on a busy machine has not failed. */
 const UNIT_TIMEOUT_MS = 60_000;
+const POLL_TIMEOUT_MS = 30_000;
+
+const expect = { poll: { timeout: POLL_TIMEOUT_MS } };
 
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     projects: [
       {
-        test: { name: "unit", include: ["test/**/*.test.ts"], exclude: real, maxWorkers, testTimeout: UNIT_TIMEOUT_MS },
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: real,
+          maxWorkers,
+          testTimeout: UNIT_TIMEOUT_MS,
+          expect,
+        },
       },
       {
         test: {
@@ -33,6 +43,7 @@ export default defineConfig({
           maxWorkers,
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          expect,
           globalSetup: ["test/support/global-setup.ts"],
         },
       },

@@ -7,6 +7,7 @@ import { runLinkMonitor } from "../../src/bridge-marker/link-monitor.ts";
 import { systemClock } from "../../src/kube/clock.ts";
 import { type Log, silentLog } from "../../src/kube/log.ts";
 
+const WITHIN = { timeout: 30_000 };
 const script = join(import.meta.dirname, "scripted-monitor.mjs");
 
 let directory: string;
@@ -51,33 +52,33 @@ describe("the link monitor's keeper", () => {
     start();
     await appendFile(file, '{"event":"synced"}\n{"event":"gone","ind');
     await appendFile(file, 'ex":7}\n');
-    await vi.waitFor(() => expect(events).toEqual(["start", { event: "synced" }, { event: "gone", index: 7 }]));
+    await vi.waitFor(() => expect(events).toEqual(["start", { event: "synced" }, { event: "gone", index: 7 }]), WITHIN);
   });
 
   it("starts it again when it ends, and says with what it ended", async () => {
     await writeFile(file, '{"event":"synced"}\n!exit 3\n');
     start();
-    await vi.waitFor(() => expect(events.filter((event) => event === "start").length).toBeGreaterThan(1));
+    await vi.waitFor(() => expect(events.filter((event) => event === "start").length).toBeGreaterThan(1), WITHIN);
     expect(logged[0]).toBe("the link monitor ended (exit code 3: told to end); starting it again");
   });
 
   it("does not go on with one that prints something else", async () => {
     await writeFile(file, "Segmentation fault\n");
     start();
-    await vi.waitFor(() => expect(logged[0]).toContain('it printed "Segmentation fault"'));
+    await vi.waitFor(() => expect(logged[0]).toContain('it printed "Segmentation fault"'), WITHIN);
     expect(events.filter((event) => event !== "start")).toEqual([]);
   });
 
   it("says which executable cannot be started, and keeps trying", async () => {
     start(join(directory, "absent"));
-    await vi.waitFor(() => expect(logged.length).toBeGreaterThan(1));
+    await vi.waitFor(() => expect(logged.length).toBeGreaterThan(1), WITHIN);
     expect(logged[0]).toContain("absent ENOENT");
   });
 
   it("ends the executable when it is told to stop", async () => {
     await writeFile(file, '{"event":"synced"}\n');
     start();
-    await vi.waitFor(() => expect(events).toHaveLength(2));
+    await vi.waitFor(() => expect(events).toHaveLength(2), WITHIN);
     stop.abort();
     await running;
     expect(logged).toEqual([]);
