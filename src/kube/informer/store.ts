@@ -1,6 +1,7 @@
 import type { KubeObject } from "../client/resource.ts";
 import { objectKey } from "./object-key.ts";
 import { isOlder } from "./resource-version.ts";
+import { withUnchangedParts } from "./unchanged-parts.ts";
 
 export type Indexer<T> = (object: T) => readonly string[];
 
@@ -55,13 +56,17 @@ export class Store<T extends KubeObject> {
     return found;
   }
 
-  /** One object was added or changed. Nothing happens if it is the one we have, or older than that. */
-  put(object: T): Change<T>[] {
-    const key = objectKey(object);
+  /**
+   * One object was added or changed. Nothing happens if it is the one we have, or older than that. The object becomes the
+   * store's: parts that did not change are replaced by those of the old one.
+   */
+  put(latest: T): Change<T>[] {
+    const key = objectKey(latest);
     const old = this.#objects.get(key);
-    if (old && isOlder(object.metadata, old.metadata)) {
+    if (old && isOlder(latest.metadata, old.metadata)) {
       return [];
     }
+    const object = old === undefined || sameVersion(old, latest) ? latest : withUnchangedParts(old, latest);
     const changes = difference(old, object);
     if (changes.length > 0) {
       this.#set(key, old, object);
