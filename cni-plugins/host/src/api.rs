@@ -1,8 +1,10 @@
-//! The global object `host`: every function of `sys` as JavaScript sees it. `host.ts` is its type.
+//! The global object `host`: the system calls as JavaScript sees them. `host.ts` is its type.
 
 use crate::exec;
 use crate::files;
 use crate::modules;
+use crate::netlink;
+use crate::netns;
 use crate::reports;
 use crate::sys::{self, Failure, Outcome};
 use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value, function::IntoJsFunc};
@@ -26,21 +28,12 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     })?;
     method(&host, "sha512", |text: String| hexadecimal(&Sha512::digest(text.as_bytes())))?;
     method(&host, "monotonicMs", move || sys::monotonic_ms(start))?;
-    method(&host, "openNetns", |ctx: Ctx<'_>, path: String| throwing(&ctx, sys::open_netns(&path)))?;
-    method(&host, "isOwnNetns", |ctx: Ctx<'_>, fd: i32| throwing(&ctx, sys::is_own_netns(fd)))?;
+    method(&host, "openNetns", |ctx: Ctx<'_>, path: String| throwing(&ctx, netns::open_netns(&path)))?;
+    method(&host, "isOwnNetns", |ctx: Ctx<'_>, fd: i32| throwing(&ctx, netns::is_own_netns(fd)))?;
     method(&host, "close", sys::close)?;
-    method(&host, "netlinkOpen", |ctx: Ctx<'_>, netns: i32, groups: u32, protocol: i32| {
-        throwing(&ctx, sys::netlink_open(netns, groups, protocol))
-    })?;
-    method(&host, "netlinkSend", |ctx: Ctx<'_>, fd: i32, mut message: TypedArray<'_, u8>| {
-        throwing(&ctx, sys::netlink_send(fd, bytes_mut(&mut message)))
-    })?;
-    method(&host, "netlinkReceive", |ctx: Ctx<'_>, fd: i32, mut buffer: TypedArray<'_, u8>| {
-        throwing(&ctx, sys::netlink_receive(fd, bytes_mut(&mut buffer)).map(|length| length as f64))
-    })?;
-    method(&host, "mayHaveInterface", |fd: i32, name: String| sys::may_have_interface(fd, &name))?;
     method(&host, "poll", |ctx: Ctx<'_>, fds: Vec<i32>, timeout_ms: i32| throwing(&ctx, sys::poll(&fds, timeout_ms)))?;
     install_files(&host)?;
+    netlink::install(&host)?;
     modules::install(&host)?;
     exec::install(&host)?;
     reports::install(&host)?;
@@ -93,7 +86,7 @@ fn error_object<'js>(ctx: &Ctx<'js>, failure: &Failure) -> Result<Value<'js>> {
 }
 
 /// The bytes behind a Uint8Array; none when it was detached.
-fn bytes_mut<'a>(array: &'a mut TypedArray<'_, u8>) -> &'a mut [u8] {
+pub(crate) fn bytes_mut<'a>(array: &'a mut TypedArray<'_, u8>) -> &'a mut [u8] {
     match array.as_raw() {
         // SAFETY: QuickJS runs on this thread alone and no script runs until the native call is over.
         Some(raw) => unsafe { std::slice::from_raw_parts_mut(raw.cast::<u8>().as_ptr(), raw.len()) },

@@ -1,7 +1,8 @@
 //! Files that plugins read, tune and keep. `netns` is a descriptor of a network namespace, or negative for the own one:
 //! it decides what stands under /proc/sys/net.
 
-use crate::sys::{Failure, Outcome, failure, in_netns};
+use crate::netns::in_netns;
+use crate::sys::{Failure, Outcome, failure};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

@@ -1,11 +1,13 @@
 //! The one native seam of the CNI plugins: runs bytecode made from their TypeScript and gives it the system calls
-//! listed in `host.ts` as methods of the global object `host`. `sys` holds the calls, `api` shows them to JavaScript.
+//! listed in `host.ts` as methods of the global object `host`. `api` shows them to JavaScript, each part's own ones too.
 //! Used by the executables in `src/bin` alone.
 
 mod api;
 mod exec;
 mod files;
 mod modules;
+mod netlink;
+mod netns;
 mod reports;
 mod siblings;
 pub mod sys;
