@@ -2,7 +2,7 @@
 
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import type { RunningDelegate } from "../protocol/delegate.ts";
+import type { PreparedDelegate, RunningDelegate } from "../protocol/delegate.ts";
 import type { IpPrefix } from "../protocol/ip-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import type { Addresses } from "./addresses.ts";
@@ -30,8 +30,12 @@ export interface AddState {
   portName: string | undefined;
   /** The node's end of the pair as it was last read. */
   port: Link | undefined;
-  /** The IPAM plugin, once it was asked for addresses. */
+  /** The IPAM plugin that waits to be asked, if one is wanted. */
+  readonly preparedIpam: PreparedDelegate | undefined;
+  /** The same, once it was asked for addresses. */
   ipam: RunningDelegate | undefined;
+  /** What it printed until it was believed. */
+  ipamAnswer: string;
   /** What it gave, completed. */
   addresses: Addresses | undefined;
   /** Of the container's end of the pair, in its namespace. */

@@ -5,6 +5,7 @@ import { ENODEV } from "../netlink/errno.ts";
 import type { Link } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { CniError, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
+import type { PreparedDelegate } from "../protocol/delegate.ts";
 import { formatMacAddress, MAC_BYTES } from "../protocol/mac-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Result, requireInterfacesInResult } from "../protocol/result.ts";
@@ -40,13 +41,32 @@ export function planAdd(host: Host, config: BridgeConfig): Steps {
     ...when(addressing === undefined && !config.containerDown, () => [bringContainerUp]),
     readBack,
     ...when(!config.containerDown, () => [awaitPortUp]),
+    ...when(addressing !== undefined, () => [load(host, "container-steps").endIpam]),
   ];
 }
 
 export function add(call: Call): Result {
-  const { host, request, warn } = call;
+  const { request, warn } = call;
   const config = readBridgeConfig(request.config, request.args, warn);
   if (config.addressing === undefined) requireInterfacesInResult(request.version);
+  const ipam = prepareIpam(call, config);
+  try {
+    return connect(call, config, ipam);
+  } catch (error) {
+    ipam?.abandon();
+    throw error;
+  }
+}
+
+/** It takes a few milliseconds from here until an IPAM plugin reads its input, which a step gives it. */
+function prepareIpam({ host, request }: Call, { addressing }: BridgeConfig): PreparedDelegate | undefined {
+  if (addressing === undefined) return undefined;
+  const { PreparedDelegate } = load(host, "delegate");
+  return new PreparedDelegate({ host, request, type: addressing.ipam }, "ADD");
+}
+
+function connect(call: Call, config: BridgeConfig, preparedIpam: PreparedDelegate | undefined): Result {
+  const { host, request, warn } = call;
   const { network, containerId, ifname } = request;
   const netns = openNetns(host, request);
   const state: AddState = {
@@ -63,7 +83,9 @@ export function add(call: Call): Result {
     promiscuousSet: false,
     portName: undefined,
     port: undefined,
+    preparedIpam,
     ipam: undefined,
+    ipamAnswer: "",
     addresses: undefined,
     containerIndex: undefined,
     vlanGateway: undefined,

@@ -8,7 +8,7 @@ import { addRoute } from "../netlink/route.ts";
 import { AF_INET6, RTMGRP_IPV6_IFADDR } from "../netlink/rtnetlink.ts";
 import { encodeAddresses, readAddressResult } from "../protocol/address-result.ts";
 import { ADDRESS_UNUSABLE, CniError } from "../protocol/cni-error.ts";
-import { type Delegate, parseAnswer, RunningDelegate, runDelegate } from "../protocol/delegate.ts";
+import { type Delegate, parseAnswer, runDelegate } from "../protocol/delegate.ts";
 import { formatIpAddress, isIpv4 } from "../protocol/ip-address.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, addressingOf, made, requireLink } from "./add-state.ts";
@@ -25,7 +25,7 @@ const ADDRESS_TIMEOUT_MS = 5000;
 export const askIpam: Step<AddState> = {
   name: "ask the IPAM plugin",
   apply(state) {
-    state.ipam = new RunningDelegate(ipamOf(state), "ADD");
+    state.ipam = made(state.preparedIpam, "the IPAM plugin").ask();
   },
   undo(state) {
     if (state.ipam === undefined) return;
@@ -65,8 +65,25 @@ const takeAddresses: Step<AddState> = {
   name: "take the IPAM plugin's answer",
   apply(state) {
     const config = addressingOf(state);
-    const answer = parseAnswer(config.ipam, made(state.ipam, "the IPAM plugin").answer());
-    state.addresses = completeAddresses(readAddressResult(answer, state.call.request.version), config);
+    const ipam = made(state.ipam, "the IPAM plugin");
+    state.ipamAnswer = ipam.printed();
+    try {
+      const answer = parseAnswer(config.ipam, state.ipamAnswer);
+      state.addresses = completeAddresses(readAddressResult(answer, state.call.request.version), config);
+    } catch (error) {
+      // Of one that failed, its own error says more.
+      ipam.answer();
+      throw error;
+    }
+  },
+};
+
+/** It was believed before its end, which comes a millisecond after its answer. */
+export const endIpam: Step<AddState> = {
+  name: "see the IPAM plugin succeed",
+  apply(state) {
+    const answer = made(state.ipam, "the IPAM plugin").answer();
+    if (answer !== state.ipamAnswer) parseAnswer(addressingOf(state).ipam, answer);
   },
 };
 

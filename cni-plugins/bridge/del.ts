@@ -70,9 +70,9 @@ export function del(call: Call): undefined {
 /** The IPAM plugin works while the kernel deletes the pair; the result waits for its end and throws its error. */
 function releaseAddresses({ host, request }: Call, ipam: string): () => void {
   if (ipam === "") return () => {};
-  const { RunningDelegate } = load(host, "delegate");
+  const { PreparedDelegate } = load(host, "delegate");
   try {
-    const running = new RunningDelegate({ host, request, type: ipam }, "DEL");
+    const running = new PreparedDelegate({ host, request, type: ipam }, "DEL").ask();
     return () => void running.answer();
   } catch (error) {
     return () => {

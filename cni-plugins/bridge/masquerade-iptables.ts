@@ -113,7 +113,9 @@ function run(host: Host, { program }: Family, args: readonly string[]): Finished
       `"ipMasq" with the iptables back end needs ${program} on this node: install it or set "ipMasqBackend" to "nftables"`,
     );
   }
-  return host.finish(host.start(file, [...TABLE, ...args], [], ""));
+  const started = host.start(file, [...TABLE, ...args], []);
+  host.give(started, "");
+  return host.finish(started);
 }
 
 function find(host: Host, program: string): string | undefined {

@@ -3,10 +3,19 @@
 export interface ProgramHost {
   /** Whether the path is a regular file that somebody may execute. */
   isExecutable(path: string): boolean;
-  /** Starts a program in this environment with the assignments `NAME=value` made; its number. ETXTBSY: try again. */
-  start(path: string, args: readonly string[], assignments: readonly string[], stdin: string): number;
-  /** Waits until a program that was started has ended. Once for each: ECHILD. */
+  /**
+   * Starts a program in this environment with the assignments `NAME=value` made; its number. It waits for its input.
+   * ETXTBSY: try again.
+   */
+  start(path: string, args: readonly string[], assignments: readonly string[]): number;
+  /** All of its input; lets it work. Once for each: ECHILD. */
+  give(program: number, stdin: string): void;
+  /** Waits until a program that has its input prints more to stdout; all of it up to then. The same again: no more comes. */
+  printed(program: number): string;
+  /** Waits until a program that has its input has ended. Once for each: ECHILD. */
   finish(program: number): Finished;
+  /** Kills a program; nothing happens when it has ended. */
+  abandon(program: number): void;
 }
 
 /** A program that ended: its exit code, or 128 and its signal. */

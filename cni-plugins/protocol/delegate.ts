@@ -19,6 +19,39 @@ export interface Delegate {
   readonly type: string;
 }
 
+/** A delegate that was started for one verb. It does nothing before it is asked: it waits for its input. */
+export class PreparedDelegate {
+  readonly #delegate: Delegate;
+  readonly #command: Command;
+  #program: number | undefined;
+
+  /** Why it can't be started is for `ask` to say. */
+  constructor(delegate: Delegate, command: Command) {
+    this.#delegate = delegate;
+    this.#command = command;
+    try {
+      this.#program = start(delegate, command);
+    } catch (error) {
+      if (errnoOf(error) === undefined && !(error instanceof CniError)) throw error;
+    }
+  }
+
+  /** Has it work. Once. */
+  ask(): RunningDelegate {
+    const { host, request } = this.#delegate;
+    const program = this.#program ?? startPatiently(this.#delegate, this.#command);
+    this.#program = undefined;
+    host.give(program, request.stdin);
+    return new RunningDelegate(this.#delegate, this.#command, program);
+  }
+
+  /** For one that will not be asked. */
+  abandon(): void {
+    if (this.#program !== undefined) this.#delegate.host.abandon(this.#program);
+    this.#program = undefined;
+  }
+}
+
 /** A delegate at work. */
 export class RunningDelegate {
   readonly #delegate: Delegate;
@@ -26,11 +59,10 @@ export class RunningDelegate {
   readonly #program: number;
   #finished: Finished | undefined;
 
-  constructor(delegate: Delegate, command: Command) {
-    const { host, request, type } = delegate;
+  constructor(delegate: Delegate, command: Command, program: number) {
     this.#delegate = delegate;
     this.#command = command;
-    this.#program = start(host, findDelegate(host, request.path, type), command, request.stdin);
+    this.#program = program;
   }
 
   /** Waits until it has ended, whatever it says. */
@@ -39,7 +71,16 @@ export class RunningDelegate {
     return this.#finished;
   }
 
-  /** What it printed. Throws its error as its own, with its code. */
+  /** What it printed as soon as that is a JSON document, which may be long before its end; else all of it at its end. */
+  printed(): string {
+    for (let before: string | undefined; ; ) {
+      const text = this.#delegate.host.printed(this.#program);
+      if (text === before || isJson(text)) return text;
+      before = text;
+    }
+  }
+
+  /** What it printed, at its end. Throws its error as its own, with its code. */
   answer(): string {
     const { host, type } = this.#delegate;
     const { code, stdout, stderr } = this.end();
@@ -51,7 +92,7 @@ export class RunningDelegate {
 
 /** From start to end. */
 export function runDelegate(delegate: Delegate, command: Command): string {
-  return new RunningDelegate(delegate, command).answer();
+  return new PreparedDelegate(delegate, command).ask().answer();
 }
 
 function findDelegate(host: Host, path: string, type: string): string {
@@ -68,15 +109,23 @@ function findDelegate(host: Host, path: string, type: string): string {
   );
 }
 
-function start(host: Host, executable: string, command: Command, stdin: string): number {
+function start({ host, request, type }: Delegate, command: Command): number {
+  return host.start(findDelegate(host, request.path, type), [], [`CNI_COMMAND=${command}`]);
+}
+
+function startPatiently(delegate: Delegate, command: Command): number {
+  const { host, request, type } = delegate;
   for (let attempt = 0; ; attempt++) {
     try {
-      return host.start(executable, [], [`CNI_COMMAND=${command}`], stdin);
+      return start(delegate, command);
     } catch (error) {
       const errno = errnoOf(error);
-      if (errno === ETXTBSY && attempt < BUSY_RETRIES) host.poll([], BUSY_WAIT_MS);
-      else if (errno === undefined) throw error;
-      else throw new CniError(DELEGATE_FAILED, `cannot execute ${executable}: ${describeErrno(errno)}`);
+      if (errno === undefined) throw error;
+      if (errno !== ETXTBSY || attempt === BUSY_RETRIES) {
+        const executable = findDelegate(host, request.path, type);
+        throw new CniError(DELEGATE_FAILED, `cannot execute ${executable}: ${describeErrno(errno)}`);
+      }
+      host.poll([], BUSY_WAIT_MS);
     }
   }
 }
@@ -98,6 +147,15 @@ function parseError(stdout: string): CniError | undefined {
     return new CniError(code, msg, typeof details === "string" ? details : "");
   } catch {
     return undefined;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

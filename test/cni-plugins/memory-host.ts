@@ -33,7 +33,8 @@ export class MemoryHost implements Host {
   onPoll: () => void = () => {};
   stdinEnded = false;
   #nowMs = 0;
-  /** Programs that were started; none in the place of one that was finished. */
+  /** Programs that were started; none in the place of one that is over. */
+  readonly #started: (((stdin: string) => Finished) | undefined)[] = [];
   readonly #finished: (Finished | undefined)[] = [];
   readonly #kernel: MemoryKernel;
   readonly #env: Readonly<Record<string, string>>;
@@ -104,17 +105,31 @@ export class MemoryHost implements Host {
   bindReports = () => -1;
   isExecutable = (path: string) => path in this.programs;
 
-  start(path: string, args: readonly string[], assignments: readonly string[], stdin: string): number {
+  start(path: string, args: readonly string[], assignments: readonly string[]): number {
     const program = this.programs[path];
     if (program === undefined) throw Object.assign(new Error(`execute ${path} failed`), { errno: ENOENT });
-    return this.#finished.push({ code: 0, stdout: "", stderr: "", ...program({ args, assignments, stdin }) }) - 1;
+    const run = (stdin: string) => ({ code: 0, stdout: "", stderr: "", ...program({ args, assignments, stdin }) });
+    return this.#started.push(run) - 1;
   }
 
-  finish(program: number): Finished {
-    const finished = this.#finished[program];
-    if (finished === undefined) throw Object.assign(new Error("finish a program failed"), { errno: ECHILD });
+  give(program: number, stdin: string): void {
+    this.#finished[program] = taken(this.#started, program)(stdin);
+  }
+
+  printed(program: number): string {
+    return this.#finished[program]?.stdout ?? "";
+  }
+
+  /** Programs that were started and wait for their input. */
+  get waiting(): number {
+    return this.#started.filter((one) => one !== undefined).length;
+  }
+
+  finish = (program: number): Finished => taken(this.#finished, program);
+
+  abandon(program: number): void {
+    this.#started[program] = undefined;
     this.#finished[program] = undefined;
-    return finished;
   }
 
   /** A file of another namespace has its name before the path. */
@@ -135,4 +150,11 @@ export class MemoryHost implements Host {
     if (typeof parsed !== "object" || parsed === null) throw new Error(`no JSON object: ${this.stdout}`);
     return { ...parsed };
   }
+}
+
+function taken<T>(programs: (T | undefined)[], program: number): T {
+  const one = programs[program];
+  if (one === undefined) throw Object.assign(new Error("the program is over"), { errno: ECHILD });
+  programs[program] = undefined;
+  return one;
 }

@@ -93,7 +93,13 @@ pub fn read_stdin(limit: u64) -> Outcome<String> {
 
 /// Waits until a descriptor has something to read or was hung up. The `poll` event bits, one for each descriptor.
 pub fn poll(fds: &[i32], timeout_ms: i32) -> Outcome<Vec<i32>> {
-    let mut polled: Vec<_> = fds.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
+    let wanted: Vec<_> = fds.iter().map(|&fd| (fd, libc::POLLIN)).collect();
+    poll_for(&wanted, timeout_ms)
+}
+
+/// Waits for one of the events of a descriptor; of a negative one there are none.
+pub(crate) fn poll_for(wanted: &[(i32, i16)], timeout_ms: i32) -> Outcome<Vec<i32>> {
+    let mut polled: Vec<_> = wanted.iter().map(|&(fd, events)| libc::pollfd { fd, events, revents: 0 }).collect();
     // SAFETY: the pointer and the length describe `polled`.
     let result = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout_ms) };
     if result < 0 && Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
