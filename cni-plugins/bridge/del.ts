@@ -3,16 +3,16 @@
  * after a failure, and says success when there is nothing (left) to remove.
  */
 
-import type { Host } from "../host/host.ts";
+import { type Host, OWN_NETNS } from "../host/host.ts";
 import { disableBridgePort } from "../netlink/bridge.ts";
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { type AttachmentRecord, readRecord, removeHalfWrittenRecord, removeRecord } from "./attachment-record.ts";
-import { deleteIfPresent } from "./bridge-steps.ts";
+import { deleteEarly } from "./link-deletion.ts";
 import { isFeatureMissing, openNetfilter } from "./netfilter.ts";
-import { openNetnsIfPresent } from "./netns.ts";
+import { type Netns, openNetnsIfPresent } from "./netns.ts";
 import { load } from "./parts.ts";
 import { deletePorts } from "./port-deletion.ts";
 
@@ -55,10 +55,16 @@ export function del(call: Call): undefined {
     const recorded = findRecord(target);
     // The kernel forgets rules while it deletes the pair, so they go first where no frame can pass without them.
     const rulesFirst = recorded !== undefined && disablePort(target);
-    if (rulesFirst) attempt(() => removeRecorded(call, openNetfilter(host), recorded));
+    let netfilter: NetlinkSocket | undefined;
+    if (rulesFirst) {
+      attempt(() => {
+        netfilter = openNetfilter(host);
+        removeRecorded(call, netfilter, recorded);
+      });
+    }
     const released = releaseAddresses(call, leftovers.ipam);
-    attempt(() => deletePair(target));
-    if (netns !== undefined) attempt(() => deleteContainerInterface(netns.socket, request.ifname));
+    attempt(() => deletePair(target, netfilter));
+    if (netns !== undefined) attempt(() => deleteContainerInterface(host, netns, request.ifname));
     attempt(released);
     if (!rulesFirst) removeRules(call, target, leftovers, attempt);
     if (faults.length > 0) throw faults[0];
@@ -82,13 +88,17 @@ function releaseAddresses({ host, request }: Call, ipam: string): () => void {
 }
 
 /** What another implementation made, or what a guest's network setup put under the name since. */
-function deleteContainerInterface(container: NetlinkSocket, ifname: string): void {
-  if (container.mayHave(ifname)) deleteIfPresent(container, ifname);
+function deleteContainerInterface(host: Host, { fd, socket }: Netns, ifname: string): void {
+  if (!socket.mayHave(ifname)) return;
+  const [answer] = socket.transact(getLink(socket.batch(), ifname));
+  const link = linkOf(answer);
+  if (link !== undefined) deleteEarly({ host, netns: fd, socket }, link.index);
 }
 
 /** Deleting the node's end deletes the other one, wherever it is and however it is called now. */
-function deletePair(target: Target): void {
-  deletePorts(target.host, target.node, () => findPairs(target));
+function deletePair(target: Target, netfilter: NetlinkSocket | undefined): void {
+  const { host, node } = target;
+  deletePorts({ host, netns: OWN_NETNS, socket: node, netfilter }, () => findPairs(target));
 }
 
 /** False when it is not known that no frame passes. */
@@ -154,8 +164,8 @@ export interface Recorded {
 }
 
 /**
- * What the record says was made, and the record; also for GC. `netfilter` is best left open until the process ends: the
- * kernel closes it only when it has forgotten the rules.
+ * What the record says was made, and the record; also for GC. `netfilter` is best left open until the process ends, or
+ * to a child that deletes a link: the kernel closes it only when it has forgotten the rules.
  */
 export function removeRecorded({ host }: Call, netfilter: NetlinkSocket, recorded: Recorded): void {
   const { portName, attachment, record } = recorded;

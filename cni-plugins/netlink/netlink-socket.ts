@@ -17,6 +17,17 @@ export interface NetlinkTransport {
    * it doesn't wait for the kernel's one lock for links.
    */
   mayHaveInterface(fd: number, name: string): boolean;
+  /**
+   * A descriptor that has something to read once the kernel has taken the link of this index out of the namespace: nobody
+   * finds it there any more. Its answer to the request may come much later.
+   */
+  watchLinkDeletion(netns: number, index: number): number;
+  /**
+   * As `netlinkSend`, by a child process that may outlive this one and has only this descriptor and the kept ones. A
+   * descriptor that is hung up when the child has ended, whether it sent the message or not. Fails where nobody may wait
+   * for the end of a child that outlives its parent.
+   */
+  netlinkSendByChild(fd: number, message: Uint8Array, kept: readonly number[]): number;
   close(fd: number): void;
 }
 
@@ -107,6 +118,13 @@ export class NetlinkSocket {
       }
     }
     return answers;
+  }
+
+  /** As the transport's `netlinkSendByChild`: who asks something else here meanwhile doesn't see the answer. */
+  sendByChild(batch: MessageBatch, kept: readonly NetlinkSocket[]): number {
+    this.#sequence = batch.nextSequence;
+    const fds = kept.map(({ fd }) => fd);
+    return this.#transport.netlinkSendByChild(this.#fd, batch.encode(), fds);
   }
 
   /** As `transact`, and throws the first error. */

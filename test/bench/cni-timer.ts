@@ -17,12 +17,19 @@ const run = promisify(execFile);
 
 const measured = z.record(
   z.string(),
-  z.object({ wallMs: z.array(z.number()), cpuMs: z.array(z.number()), rssKb: z.number() }),
+  z.object({
+    wallMs: z.array(z.number()),
+    settledMs: z.array(z.number()),
+    cpuMs: z.array(z.number()),
+    rssKb: z.number(),
+  }),
 );
 
 export interface Samples {
   /** From the first spawn to the last exit. */
   readonly wallMs: readonly number[];
+  /** From the first spawn to the end of whatever they started. */
+  readonly settledMs: readonly number[];
   /** Of one process each. */
   readonly cpuMs: readonly number[];
   readonly rssKb: number;

@@ -182,6 +182,9 @@ function rowsOf({ what, goal }: Scenario, { ours, peer, floor }: Record<string, 
   if (what === LAYER_2_ADD.what) {
     rows.push(row(`CPU time of an ${what}`, "ms", median(ours.cpuMs), median(peer.cpuMs), null));
   }
+  if (what === LAYER_2_DEL.what) {
+    rows.push(row(`${what} until its last process ended`, "ms", median(ours.settledMs), median(peer.settledMs), null));
+  }
   if ([VERSION, LAYER_2_ADD, LAYER_2_DEL].some((one) => one.what === what)) {
     rows.push(limitedRow(`peak memory of ${what}`, "MB", ours.rssKb / 1e3, peer.rssKb / 1e3, MEMORY_LIMIT_MB));
   }

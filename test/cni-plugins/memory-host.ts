@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { PART_FILES } from "../../cni-plugins/bridge/parts.ts";
-import { type Host, OWN_NETNS, POLLHUP, POLLIN, STDERR, STDOUT } from "../../cni-plugins/host/host.ts";
+import { type Host, OWN_NETNS, POLLHUP, POLLIN, STDERR, STDIN, STDOUT } from "../../cni-plugins/host/host.ts";
 import type { Finished } from "../../cni-plugins/host/program-host.ts";
 import { EAGAIN, ECHILD, ENOENT } from "../../cni-plugins/netlink/errno.ts";
 import { type MemoryKernel, NODE_NAMESPACE } from "./memory-kernel.ts";
@@ -65,6 +65,8 @@ export class MemoryHost implements Host {
   netlinkOpen = (netns: number, groups: number) => this.#kernel.netlinkOpen(netns, groups);
   netlinkSend = (fd: number, message: Uint8Array) => this.#kernel.netlinkSend(fd, message);
   netlinkReceive = (fd: number, buffer: Uint8Array) => this.#kernel.netlinkReceive(fd, buffer);
+  watchLinkDeletion = (netns: number, index: number) => this.#kernel.watchLinkDeletion(netns, index);
+  netlinkSendByChild = (fd: number, message: Uint8Array) => this.#kernel.netlinkSendByChild(fd, message);
   mayHaveInterface = (fd: number, name: string) => this.#kernel.mayHaveInterface(fd, name);
   close = (fd: number) => this.#kernel.close(fd);
 
@@ -139,9 +141,12 @@ export class MemoryHost implements Host {
 
   poll(fds: readonly number[], timeoutMs: number): number[] {
     this.onPoll();
-    const readable = this.#kernel.hasEvents();
-    if (!readable && !this.stdinEnded) this.#nowMs += timeoutMs;
-    return fds.map((_, at) => (at === 0 ? (readable ? POLLIN : 0) : at === 1 && this.stdinEnded ? POLLHUP : 0));
+    const events = fds.map((fd) => {
+      if (fd === STDIN) return this.stdinEnded ? POLLHUP : 0;
+      return this.#kernel.isReadable(fd) ? POLLIN : 0;
+    });
+    if (events.every((one) => one === 0)) this.#nowMs += Math.max(0, timeoutMs);
+    return events;
   }
 
   /** Stdout as JSON. */

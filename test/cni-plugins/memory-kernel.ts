@@ -5,35 +5,19 @@
  */
 
 import * as errno from "../../cni-plugins/netlink/errno.ts";
-import { MessageBatch } from "../../cni-plugins/netlink/message-batch.ts";
 import { type Message, readMessages } from "../../cni-plugins/netlink/message-reader.ts";
 import type { NetlinkTransport } from "../../cni-plugins/netlink/netlink-socket.ts";
 import * as nl from "../../cni-plugins/netlink/rtnetlink.ts";
+import { describeLink, type MemoryLink } from "./memory-link.ts";
 import { type Attributes, acknowledgement, readAttributes } from "./memory-messages.ts";
-
-export interface MemoryLink {
-  index: number;
-  namespace: string;
-  name: string;
-  kind: string;
-  mac: Uint8Array;
-  mtu: number;
-  up: boolean;
-  promiscuous: boolean;
-  master: number;
-  alias: string;
-  group: number;
-  hairpin: boolean;
-  isolated: boolean;
-  filtering: boolean;
-  peer: MemoryLink | undefined;
-}
 
 interface Socket {
   readonly namespace: string;
   readonly groups: number;
   readonly inbox: Uint8Array[];
   overflowed: boolean;
+  /** Told of this link's deletion only; 0 for all that happens. */
+  readonly watched: number;
 }
 
 class KernelFailure extends Error {
@@ -51,9 +35,6 @@ class KernelFailure extends Error {
 export const NODE_NAMESPACE = "node";
 const OWN_NAMESPACE = "/proc/self/ns/net";
 
-/** What a bridge that filters puts new ports into. */
-const DEFAULT_VLAN = 1;
-
 export class MemoryKernel implements NetlinkTransport {
   readonly links: MemoryLink[] = [];
   readonly namespaces = new Set([NODE_NAMESPACE]);
@@ -64,6 +45,9 @@ export class MemoryKernel implements NetlinkTransport {
   carrier = true;
   /** Otherwise there may be any interface. */
   tellsOfInterfaces = true;
+  /** What becomes of a child that is to send a message: none can be made, it is killed before, or ends or lives after. */
+  child: "refused" | "killed" | "ends" | "lives" = "ends";
+  refusesDeletions = false;
   readonly #descriptors = new Map<number, Socket | string>();
   #nextDescriptor = 3;
   #nextIndex = 2;
@@ -117,8 +101,9 @@ export class MemoryKernel implements NetlinkTransport {
     }
   }
 
-  hasEvents(): boolean {
-    return this.#listeners(NODE_NAMESPACE).some((socket) => socket.inbox.length > 0 || socket.overflowed);
+  isReadable(fd: number): boolean {
+    const socket = this.#descriptors.get(fd);
+    return typeof socket === "object" && (socket.inbox.length > 0 || socket.overflowed);
   }
 
   openNamespace(path: string): number {
@@ -135,9 +120,25 @@ export class MemoryKernel implements NetlinkTransport {
   }
 
   netlinkOpen(netns: number, groups: number): number {
+    return this.#openSocket(netns, groups, 0);
+  }
+
+  watchLinkDeletion(netns: number, index: number): number {
+    return this.#openSocket(netns, nl.RTMGRP_LINK, index);
+  }
+
+  #openSocket(netns: number, groups: number, watched: number): number {
     const namespace = netns < 0 ? NODE_NAMESPACE : this.namespaceOf(netns);
-    this.#descriptors.set(this.#nextDescriptor, { namespace, groups, inbox: [], overflowed: false });
+    this.#descriptors.set(this.#nextDescriptor, { namespace, groups, inbox: [], overflowed: false, watched });
     return this.#nextDescriptor++;
+  }
+
+  netlinkSendByChild(fd: number, bytes: Uint8Array): number {
+    if (this.child === "refused") throw new KernelFailure("fork", errno.EPERM);
+    if (this.child !== "killed") this.netlinkSend(fd, bytes);
+    const ended = this.netlinkOpen(-1, 0);
+    this.#socket(ended).overflowed = this.child !== "lives";
+    return ended;
   }
 
   netlinkSend(fd: number, bytes: Uint8Array): void {
@@ -188,12 +189,17 @@ export class MemoryKernel implements NetlinkTransport {
   }
 
   #announce(type: number, link: MemoryLink): void {
-    for (const socket of this.#listeners(link.namespace)) socket.inbox.push(this.#describe(type, 0, link));
+    for (const { watched, inbox } of this.#listeners(link.namespace)) {
+      if (watched === 0 || (watched === link.index && type === nl.RTM_DELLINK)) {
+        inbox.push(describeLink(type, 0, link, this.carrier));
+      }
+    }
   }
 
   /** Addresses, routes and the end of a port's VLAN are taken and forgotten. */
   #answer(socket: Socket, message: Message): void {
     const { view, start, type, flags, sequence } = message;
+    if (type === nl.RTM_DELLINK && this.refusesDeletions) throw new KernelFailure("request", errno.EOPNOTSUPP);
     if (type > nl.RTM_SETLINK || (type === nl.RTM_DELLINK && view.getUint8(start) === nl.AF_BRIDGE)) return;
     const index = view.getInt32(start + 4, true);
     const attributes = readAttributes(view, start + 16, message.end);
@@ -202,7 +208,7 @@ export class MemoryKernel implements NetlinkTransport {
       const wanted = this.links.filter(
         (one) => one.namespace === socket.namespace && (master === 0 || one.master === master),
       );
-      for (const one of wanted) socket.inbox.push(this.#describe(nl.RTM_NEWLINK, sequence, one));
+      for (const one of wanted) socket.inbox.push(describeLink(nl.RTM_NEWLINK, sequence, one, this.carrier));
       return;
     }
     if (type === nl.RTM_NEWLINK && (flags & nl.NLM_F_CREATE) !== 0) {
@@ -215,7 +221,7 @@ export class MemoryKernel implements NetlinkTransport {
       return;
     }
     const link = this.#lookUp(socket.namespace, index, attributes.texts[nl.IFLA_IFNAME]);
-    if (type === nl.RTM_GETLINK) socket.inbox.push(this.#describe(nl.RTM_NEWLINK, sequence, link));
+    if (type === nl.RTM_GETLINK) socket.inbox.push(describeLink(nl.RTM_NEWLINK, sequence, link, this.carrier));
     else if (type === nl.RTM_DELLINK) this.removeLink(link);
     else this.#change(link, view.getUint32(start + 8, true), view.getUint32(start + 12, true), attributes);
   }
@@ -262,32 +268,5 @@ export class MemoryKernel implements NetlinkTransport {
     if (port?.bytes[nl.IFLA_BRPORT_MODE]?.[0] === 1) link.hairpin = true;
     if (port?.bytes[nl.IFLA_BRPORT_ISOLATED]?.[0] === 1) link.isolated = true;
     this.#announce(nl.RTM_NEWLINK, link);
-  }
-
-  #describe(type: number, sequence: number, link: MemoryLink): Uint8Array {
-    const batch = new MessageBatch(sequence).request("", type);
-    const flags = (link.up ? nl.IFF_UP : 0) | (link.promiscuous ? nl.IFF_PROMISC : 0);
-    batch.linkHeader(nl.AF_UNSPEC, link.index, flags).text(nl.IFLA_IFNAME, link.name).u32(nl.IFLA_MTU, link.mtu);
-    batch.bytes(nl.IFLA_ADDRESS, link.mac).u32(nl.IFLA_MASTER, link.master);
-    if (link.alias !== "") batch.text(nl.IFLA_IFALIAS, link.alias);
-    if (link.peer !== undefined) batch.u32(nl.IFLA_LINK, link.peer.index);
-    batch.u8(nl.IFLA_OPERSTATE, this.carrier && link.up && link.peer?.up !== false ? nl.IF_OPER_UP : 2);
-    batch.nested(nl.IFLA_LINKINFO, () => {
-      batch.text(nl.IFLA_INFO_KIND, link.kind);
-      if (link.kind === "bridge") {
-        const filtering = link.filtering ? 1 : 0;
-        batch.nested(nl.IFLA_INFO_DATA, () =>
-          batch.u8(nl.IFLA_BR_VLAN_FILTERING, filtering).u16(nl.IFLA_BR_VLAN_DEFAULT_PVID, DEFAULT_VLAN),
-        );
-      }
-      if (link.master === 0) return;
-      batch.nested(nl.IFLA_INFO_SLAVE_DATA, () => {
-        batch.u8(nl.IFLA_BRPORT_MODE, link.hairpin ? 1 : 0).u8(nl.IFLA_BRPORT_ISOLATED, link.isolated ? 1 : 0);
-      });
-    });
-    const bytes = batch.encode().slice();
-    // A request's flags would read as a dump that was interrupted.
-    new DataView(bytes.buffer).setUint16(6, 0, true);
-    return bytes;
   }
 }

@@ -1,5 +1,6 @@
 //! The global object `host`: the system calls as JavaScript sees them. `host.ts` is its type.
 
+use crate::child;
 use crate::exec;
 use crate::files;
 use crate::modules;
@@ -34,6 +35,7 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     method(&host, "poll", |ctx: Ctx<'_>, fds: Vec<i32>, timeout_ms: i32| throwing(&ctx, sys::poll(&fds, timeout_ms)))?;
     install_files(&host)?;
     netlink::install(&host)?;
+    child::install(&host)?;
     modules::install(&host)?;
     exec::install(&host)?;
     reports::install(&host)?;

@@ -13,6 +13,11 @@ const ANSWER_TIMEOUT_SECONDS: i64 = 10;
 /// Room for a burst of multicast events. The kernel caps it at net.core.rmem_max.
 const EVENT_BUFFER_BYTES: i32 = 4 << 20;
 
+/// Where they stand in an RTM_*LINK message: struct nlmsghdr, then struct ifinfomsg.
+const MESSAGE_TYPE: u32 = 4;
+const LINK_FAMILY: u32 = 16;
+const LINK_INDEX: u32 = 20;
+
 pub fn install(host: &Object<'_>) -> Result<()> {
     method(host, "netlinkOpen", |ctx: Ctx<'_>, netns: i32, groups: u32, protocol: i32| {
         throwing(&ctx, open(netns, groups, protocol))
@@ -22,6 +27,9 @@ pub fn install(host: &Object<'_>) -> Result<()> {
     })?;
     method(host, "netlinkReceive", |ctx: Ctx<'_>, fd: i32, mut buffer: TypedArray<'_, u8>| {
         throwing(&ctx, receive(fd, bytes_mut(&mut buffer)).map(|length| length as f64))
+    })?;
+    method(host, "watchLinkDeletion", |ctx: Ctx<'_>, netns: i32, index: i32| {
+        throwing(&ctx, watch_link_deletion(netns, index))
     })?;
     method(host, "mayHaveInterface", |fd: i32, name: String| may_have_interface(fd, &name))
 }
@@ -33,20 +41,11 @@ fn open(netns: i32, groups: u32, protocol: i32) -> Outcome<i32> {
 }
 
 fn open_socket(groups: u32, protocol: i32) -> Outcome<i32> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | if groups == 0 { 0 } else { libc::SOCK_NONBLOCK };
-    // SAFETY: takes no pointer; the new descriptor is owned from here on.
-    let socket =
-        unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_NETLINK, kind, protocol), "socket AF_NETLINK")?) };
+    let socket = new_socket(protocol, if groups == 0 { 0 } else { libc::SOCK_NONBLOCK })?;
     let fd = socket.as_raw_fd();
     if groups != 0 {
         let _ = set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, &EVENT_BUFFER_BYTES);
-        // SAFETY: all zeroes is a valid address of "any port, no group".
-        let mut address: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
-        address.nl_family = libc::AF_NETLINK as u16;
-        address.nl_groups = groups;
-        let length = size_of_val(&address) as u32;
-        // SAFETY: the pointer and the length describe `address`.
-        check(unsafe { libc::bind(fd, (&raw const address).cast(), length) }, "bind AF_NETLINK")?;
+        join(fd, groups)?;
     } else {
         let timeout = libc::timeval { tv_sec: ANSWER_TIMEOUT_SECONDS, tv_usec: 0 };
         set_option(fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &timeout)?;
@@ -56,6 +55,52 @@ fn open_socket(groups: u32, protocol: i32) -> Outcome<i32> {
         let _ = set_option(fd, libc::SOL_NETLINK, option, &1i32);
     }
     Ok(socket.into_raw_fd())
+}
+
+fn new_socket(protocol: i32, flags: i32) -> Outcome<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | flags;
+    // SAFETY: takes no pointer; the new descriptor is owned from here on.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::socket(libc::AF_NETLINK, kind, protocol), "socket AF_NETLINK")?)) }
+}
+
+fn join(fd: i32, groups: u32) -> Outcome<i32> {
+    // SAFETY: all zeroes is a valid address of "any port, no group".
+    let mut address: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
+    address.nl_family = libc::AF_NETLINK as u16;
+    address.nl_groups = groups;
+    // SAFETY: the pointer and the length describe `address`.
+    check(unsafe { libc::bind(fd, (&raw const address).cast(), size_of_val(&address) as u32) }, "bind AF_NETLINK")
+}
+
+/// A socket that has something to read once the kernel has taken the link of this index out of the network namespace. What
+/// it says of other links, or of this one as a port of its bridge, reaches nobody.
+fn watch_link_deletion(netns: i32, index: i32) -> Outcome<i32> {
+    let mut filter = [
+        statement(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, MESSAGE_TYPE),
+        unless(u32::from(libc::RTM_DELLINK.to_be()), 5),
+        statement(libc::BPF_LD | libc::BPF_B | libc::BPF_ABS, LINK_FAMILY),
+        unless(libc::AF_UNSPEC as u32, 3),
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, LINK_INDEX),
+        unless((index as u32).to_be(), 1),
+        statement(libc::BPF_RET, u32::MAX),
+        statement(libc::BPF_RET, 0),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    in_netns(netns, || {
+        let socket = new_socket(libc::NETLINK_ROUTE, libc::SOCK_NONBLOCK)?;
+        set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)?;
+        join(socket.as_raw_fd(), libc::RTMGRP_LINK as u32)?;
+        Ok(socket.into_raw_fd())
+    })
+}
+
+fn statement(code: u32, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt: 0, jf: 0, k }
+}
+
+/// Goes on with the next statement if what was loaded is `k`, else leaves some out.
+fn unless(k: u32, left_out: u8) -> libc::sock_filter {
+    libc::sock_filter { code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16, jt: 0, jf: left_out, k }
 }
 
 fn set_option<T>(fd: i32, level: i32, option: i32, value: &T) -> Outcome<i32> {

@@ -2,10 +2,11 @@
  * Times CNI executables: cni-timer ROUNDS PARALLEL COMMAND CONFIG LABEL=EXECUTABLE...
  *
  * Runs the executables in turn, each ROUNDS times (and some more first, to warm up), PARALLEL at once, in network
- * namespaces of its own. Prints one JSON object: {"LABEL": {"wallMs": [...], "cpuMs": [...], "rssKb": N}, ...}, in
- * milliseconds from the first spawn to the last exit and of CPU for one process. Between runs it takes away what an ADD
- * made (with CNI_TIMER_DEL in the environment by the executable's DEL), or makes what a DEL needs. CNI_TIMER_PATH is the
- * executables' CNI_PATH. Exits 1 with the executable's answer when one fails.
+ * namespaces of its own. Prints one JSON object: {"LABEL": {"wallMs": [...], "settledMs": [...], "cpuMs": [...],
+ * "rssKb": N}, ...}, in milliseconds from the first spawn to the last exit and of CPU for one process. Between runs it takes away what an ADD
+ * made (with CNI_TIMER_DEL in the environment by the executable's DEL), or makes what a DEL needs, and waits for what an
+ * executable left running: "settledMs" is until then. CNI_TIMER_PATH is the executables' CNI_PATH. Exits 1 with the
+ * executable's answer when one fails.
  *
  * In C because spawning from Node costs several times what is measured.
  */
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -33,6 +35,7 @@ struct variant {
   char *label;
   char *path;
   double *wall;
+  double *settled;
   double *cpu;
   int walls, cpus;
   long rss;
@@ -118,12 +121,17 @@ static double cpu_ms(const struct rusage *usage) {
   return (u.tv_sec + s.tv_sec) * 1e3 + (u.tv_usec + s.tv_usec) / 1e3;
 }
 
+struct took {
+  double wall, settled;
+};
+
 /* All at once; the answers go to one pipe, read to its end as a runtime does. */
-static double run(struct variant *v, const char *command, int record) {
+static struct took run(struct variant *v, const char *command, int record) {
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) die("pipe: %s", strerror(errno));
   double start = now_ms();
-  for (int i = 0; i < parallel; i++) launch(v->path, command, i, pipes[1]);
+  pid_t pids[MAX_PARALLEL];
+  for (int i = 0; i < parallel; i++) pids[i] = launch(v->path, command, i, pipes[1]);
   close(pipes[1]);
   char answer[ANSWER_BYTES + 1], rest[ANSWER_BYTES];
   size_t length = 0;
@@ -135,13 +143,15 @@ static double run(struct variant *v, const char *command, int record) {
   for (int i = 0; i < parallel; i++) {
     int status;
     struct rusage usage;
-    wait4(-1, &status, 0, &usage);
+    wait4(pids[i], &status, 0, &usage);
     if (status != 0) failed++;
     if (!record) continue;
     v->cpu[v->cpus++] = cpu_ms(&usage);
     if (usage.ru_maxrss > v->rss) v->rss = usage.ru_maxrss;
   }
-  double took = now_ms() - start;
+  struct took took = {.wall = now_ms() - start};
+  while (wait(NULL) > 0);
+  took.settled = now_ms() - start;
   close(pipes[0]);
   if (failed != 0) die("%s %s: %d of %d failed: %s", v->label, command, failed, parallel, answer);
   return took;
@@ -170,15 +180,20 @@ int main(int argc, char **argv) {
     v[i].path = strtok(NULL, "");
     if (v[i].label == NULL || v[i].path == NULL) die("cni-timer: expected LABEL=EXECUTABLE");
     v[i].wall = calloc(rounds, sizeof(double));
+    v[i].settled = calloc(rounds, sizeof(double));
     v[i].cpu = calloc((size_t)rounds * parallel, sizeof(double));
   }
   make_namespaces();
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) die("prctl: %s", strerror(errno));
   for (int round = -WARM_UP_ROUNDS; round < rounds; round++) {
     for (int turn = 0; turn < variants; turn++) {
       struct variant *one = &v[(turn + round + WARM_UP_ROUNDS) % variants];
       if (strcmp(command, "DEL") == 0) run(one, "ADD", 0);
-      double took = run(one, command, round >= 0);
-      if (round >= 0) one->wall[one->walls++] = took;
+      struct took took = run(one, command, round >= 0);
+      if (round >= 0) {
+        one->settled[one->walls] = took.settled;
+        one->wall[one->walls++] = took.wall;
+      }
       if (strcmp(command, "ADD") != 0) continue;
       if (getenv("CNI_TIMER_DEL") != NULL) run(one, "DEL", 0);
       else take_away();
@@ -187,6 +202,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < variants; i++) {
     printf("%s\"%s\":{", i == 0 ? "{" : ",", v[i].label);
     print_samples("wallMs", v[i].wall, v[i].walls);
+    printf(",");
+    print_samples("settledMs", v[i].settled, v[i].walls);
     printf(",");
     print_samples("cpuMs", v[i].cpu, v[i].cpus);
     printf(",\"rssKb\":%ld}", v[i].rss);

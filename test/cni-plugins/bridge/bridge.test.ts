@@ -3,7 +3,8 @@ import { hostInterfaceAlias, hostInterfaceName } from "../../../cni-plugins/brid
 import { bridge } from "../../../cni-plugins/bridge/bridge.ts";
 import { runPlugin } from "../../../cni-plugins/protocol/plugin.ts";
 import { MemoryHost } from "../memory-host.ts";
-import { MemoryKernel, type MemoryLink } from "../memory-kernel.ts";
+import { MemoryKernel } from "../memory-kernel.ts";
+import type { MemoryLink } from "../memory-link.ts";
 
 const NETNS = "/run/netns/pod";
 const ATTACHMENT = { network: "net", containerId: "pod-1", ifname: "net1" };

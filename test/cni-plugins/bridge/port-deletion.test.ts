@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { DELETED_TOGETHER, deletePorts } from "../../../cni-plugins/bridge/port-deletion.ts";
+import { OWN_NETNS } from "../../../cni-plugins/host/host.ts";
 import { NetlinkSocket } from "../../../cni-plugins/netlink/netlink-socket.ts";
 import { MemoryHost } from "../memory-host.ts";
-import { MemoryKernel, type MemoryLink } from "../memory-kernel.ts";
+import { MemoryKernel } from "../memory-kernel.ts";
+import type { MemoryLink } from "../memory-link.ts";
 
 let kernel: MemoryKernel;
 let host: MemoryHost;
@@ -14,12 +16,13 @@ beforeEach(() => {
   port = kernel.addLink({ name: "veth1", kind: "veth" });
 });
 
-const deletePort = (find = () => [port]) => deletePorts(host, new NetlinkSocket(host), find);
+const deletePort = (find = () => [port]) =>
+  deletePorts({ host, netns: OWN_NETNS, socket: new NetlinkSocket(host) }, find);
 const names = () => kernel.links.map(({ name }) => name);
 
 describe("deletion of a port", () => {
   it("deletes at once when nobody else needs the kernel", () => {
-    host.onPoll = () => expect.unreachable();
+    host.onPoll = () => expect(names()).toEqual([]);
     deletePort();
     expect(names()).toEqual([]);
   });
