@@ -57,6 +57,8 @@ export interface Page<T> {
   readonly resourceVersion: string;
   /** Ask for the next page with it; absent on the last one. */
   readonly continue?: string;
+  /** How many objects are on the pages after this one; absent where the server does not say, as with selectors. */
+  readonly remainingItemCount?: number;
 }
 
 export interface WatchEvent<T> {

@@ -11,7 +11,11 @@ const LIST_TIMEOUT_MS = 60_000;
 
 /** A list on the wire. */
 export interface ListObject<T> {
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly metadata?: {
+    readonly resourceVersion?: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
   readonly items?: T[] | null;
 }
 
@@ -72,8 +76,12 @@ function withKind<T extends KubeObject, Items extends readonly T[]>(resource: Re
 }
 
 function pageOf<T extends KubeObject>(items: T[], metadata: ListObject<T>["metadata"]): Page<T> {
-  const { resourceVersion = "", continue: token } = metadata ?? {};
-  return token ? { items, resourceVersion, continue: token } : { items, resourceVersion };
+  const { resourceVersion = "", continue: token, remainingItemCount } = metadata ?? {};
+  return {
+    ...{ items, resourceVersion },
+    ...(token && { continue: token }),
+    ...(remainingItemCount !== undefined && { remainingItemCount }),
+  };
 }
 
 /** The list's metadata come first for built-in kinds, last for custom resources. */

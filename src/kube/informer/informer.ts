@@ -13,21 +13,14 @@ import { type Log, silentLog } from "../log.ts";
 import { type Handler, HandlerSet } from "./handler-set.ts";
 import { type InformerMetrics, informerMetrics } from "./informer-metrics.ts";
 import { ObjectSource } from "./object-source.ts";
-import {
-  begin,
-  DEFAULT_RULES,
-  type Effect,
-  type Fault,
-  type Input,
-  initialState,
-  type ReflectorRules,
-  type ReflectorState,
-  step,
-} from "./reflector.ts";
+import { begin, type Effect, type Fault, type Input, initialState, type ReflectorState, step } from "./reflector.ts";
+import { DEFAULT_RULES, type ReflectorRules } from "./reflector-rules.ts";
+import type { Shards } from "./sharded-list.ts";
 import { type Indexer, Store } from "./store.ts";
 
 export type { Handler } from "./handler-set.ts";
 export { objectKey, splitKey } from "./object-key.ts";
+export type { Shards } from "./sharded-list.ts";
 
 export interface InformerOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -38,6 +31,8 @@ export interface InformerOptions<T extends KubeObject> {
   /** What to keep of each object, which comes without managedFields. It gets a fresh object and may change it. */
   readonly transform?: (object: T) => T;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
+  /** For resources with very many objects: lists come in these shards, which the API server works at side by side. */
+  readonly shards?: Shards;
   /** A resource the API does not serve (404: no such CRD) counts as synced and empty, and is picked up once it is there. */
   readonly absentIsEmpty?: boolean;
   readonly rules?: Partial<ReflectorRules>;
@@ -63,7 +58,8 @@ export class Informer<T extends KubeObject> {
 
   constructor(options: InformerOptions<T>) {
     this.resource = options.resource;
-    this.#rules = { ...DEFAULT_RULES, absentIsEmpty: options.absentIsEmpty ?? false, ...options.rules };
+    const { absentIsEmpty = false, shards } = options;
+    this.#rules = { ...DEFAULT_RULES, absentIsEmpty, sharded: shards !== undefined, ...options.rules };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#log = (options.log ?? silentLog).child({ informer: options.resource.plural });
@@ -74,6 +70,7 @@ export class Informer<T extends KubeObject> {
       resource,
       selection: { namespace, labelSelector, fieldSelector },
       transform: options.transform,
+      shards,
       initialQuietMs: this.#rules.initialQuietMs,
       pageSize: this.#rules.pageSize,
       clock: this.#clock,

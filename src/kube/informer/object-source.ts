@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { InformerMetrics } from "./informer-metrics.ts";
 import { InitialEvents, noInitialEvents } from "./initial-events.ts";
 import type { Effect, Input } from "./reflector.ts";
+import { type Shards, shardedList } from "./sharded-list.ts";
 
 export interface ObjectSourceOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -12,11 +13,14 @@ export interface ObjectSourceOptions<T extends KubeObject> {
   readonly selection: Pick<SelectOptions, "namespace" | "labelSelector" | "fieldSelector">;
   /** Gets the object as the server sent it, but for managedFields. */
   readonly transform: ((object: T) => T) | undefined;
+  readonly shards: Shards | undefined;
   readonly initialQuietMs: number;
   readonly pageSize: number;
   readonly clock: Clock;
   readonly metrics: InformerMetrics | undefined;
 }
+
+type Ahead<T> = { readonly token: string; readonly page: Promise<Page<T>> } | undefined;
 
 /** Lists and watches as the reflector wants it, and gives what comes as its inputs. Throws what the client throws. */
 export class ObjectSource<T extends KubeObject> {
@@ -24,7 +28,7 @@ export class ObjectSource<T extends KubeObject> {
   readonly #transform: (object: T) => T;
   readonly #what: SelectOptions;
   /** The page that is being fetched for when it will be asked for. */
-  #ahead: { readonly token: string; readonly page: Promise<Page<T>> } | undefined;
+  #ahead: Ahead<T>;
   /** Continue token of the page that was asked for last. */
   #wanted: string | undefined;
 
@@ -39,19 +43,24 @@ export class ObjectSource<T extends KubeObject> {
     const ahead = this.#ahead;
     this.#ahead = undefined;
     this.#wanted = effect.next;
-    const fits = ahead !== undefined && ahead.token === effect.next;
-    const page = await (effect.paged ? (fits ? ahead.page : this.#fetch(effect.next, signal)) : this.#whole(signal));
+    const page = await this.#list(effect, ahead, signal);
     this.#options.metrics?.listed();
     const { resourceVersion } = page;
-    const items = effect.paged ? page.items.map(this.#transform) : page.items;
+    const items = effect.way === "pages" ? page.items.map(this.#transform) : page.items;
     return page.continue
       ? { type: "page", items, resourceVersion, next: page.continue }
       : { type: "page", items, resourceVersion };
   }
 
-  #whole(signal: AbortSignal): Promise<Page<T>> {
-    const { client, resource } = this.#options;
-    return client.wholeList(resource, { ...this.#what, signal }, this.#transform);
+  #list({ way, next }: Extract<Effect, { type: "list" }>, ahead: Ahead<T>, signal: AbortSignal): Promise<Page<T>> {
+    const { client, resource, shards } = this.#options;
+    if (way === "pages") {
+      return ahead !== undefined && ahead.token === next ? ahead.page : this.#fetch(next, signal);
+    }
+    const what = { ...this.#what, signal };
+    return way === "shards" && shards !== undefined
+      ? shardedList(client, resource, { shards, what, transform: this.#transform })
+      : client.wholeList(resource, what, this.#transform);
   }
 
   async #fetch(next: string | undefined, signal: AbortSignal): Promise<Page<T>> {

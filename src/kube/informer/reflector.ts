@@ -3,13 +3,15 @@
  * what to do next. The loop in `informer.ts` carries them out; tests play any sequence of answers and faults against it.
  *
  *     list       -> swap the store -> watch from there -> (ended: watch again; too old: list; broken: wait, go on)
+ *     shards     -> the same, or one list in their place
  *     stream     -> swap the store when its initial events are complete -> the same stream goes on as a watch
  *
  * A stream is a watch with `sendInitialEvents` (WatchList). A server that refuses it or does not understand it is listed.
- * Imports the backoff and the order of versions only.
+ * Imports its rules, the backoff and the order of versions only.
  */
 import type { KubeObject } from "../client/resource.ts";
-import { type Backoff, backoffMs } from "../queue/backoff.ts";
+import { backoffMs } from "../queue/backoff.ts";
+import type { ReflectorRules } from "./reflector-rules.ts";
 import { isOlder } from "./resource-version.ts";
 
 export interface ReflectorState<T> {
@@ -24,6 +26,8 @@ export interface ReflectorState<T> {
   readonly paged: boolean;
   /** The last list was refused or broke: what is smaller may get through. */
   readonly listBroke: boolean;
+  /** False after a list in shards failed, until a list is complete. */
+  readonly sharded: boolean;
   /** False once the server has shown that it has no WatchList. */
   readonly streams: boolean;
 }
@@ -57,10 +61,13 @@ export type StoreWrite<T> =
   | { readonly type: "put" | "remove"; readonly object: T };
 
 export type Effect =
-  | { readonly type: "list"; readonly paged: boolean; readonly next?: string }
+  | { readonly type: "list"; readonly way: ListWay; readonly next?: string }
   | { readonly type: "watch"; readonly resourceVersion: string; readonly timeoutSeconds: number }
   | { readonly type: "stream"; readonly timeoutSeconds: number }
   | { readonly type: "wait"; readonly delayMs: number };
+
+/** In shards side by side, in one piece, or page by page. */
+export type ListWay = "shards" | "whole" | "pages";
 
 export interface Step<T> {
   readonly state: ReflectorState<T>;
@@ -69,50 +76,9 @@ export interface Step<T> {
   readonly effect?: Effect;
 }
 
-export interface ReflectorRules {
-  /** Objects a page of a list. */
-  readonly pageSize: number;
-  /** Ask for a list in one piece, which is taken apart as it comes; if that breaks go page by page. */
-  readonly wholeList: boolean;
-  /** Get the objects by a stream instead of a list where the server can. */
-  readonly watchList: boolean;
-  /** So many streams that broke before their initial events were complete: list from then on. */
-  readonly maxStreamFailures: number;
-  /** A stream that delivers nothing for so long before its initial events are complete counts as not understood. */
-  readonly initialQuietMs: number;
-  readonly backoff: Backoff;
-  /** Many informers must not renew their watches at the same time. */
-  readonly watchTimeoutSeconds: { readonly min: number; readonly max: number };
-  /** A resource that the API does not serve counts as synced and empty. */
-  readonly absentIsEmpty: boolean;
-  /** How soon to look again for an absent resource. */
-  readonly absentRetryMs: number;
-  /** A watch that ended sooner and delivered nothing counts as a failure, or we would spin. */
-  readonly shortWatchMs: number;
-  /** So many watches in a row that delivered nothing: the version itself may be the trouble, list again. */
-  readonly maxWatchFailures: number;
-  /** Longest wait the server may ask for. */
-  readonly maxRetryAfterMs: number;
-}
-
-export const DEFAULT_RULES: ReflectorRules = {
-  pageSize: 500,
-  wholeList: true,
-  watchList: false,
-  maxStreamFailures: 2,
-  initialQuietMs: 10_000,
-  backoff: { baseMs: 1_600, maxMs: 30_000 },
-  watchTimeoutSeconds: { min: 300, max: 600 },
-  absentIsEmpty: false,
-  absentRetryMs: 500,
-  shortWatchMs: 5_000,
-  maxWatchFailures: 5,
-  maxRetryAfterMs: 60_000,
-};
-
 export function initialState<T>(): ReflectorState<T> {
   const unknown = { pages: [], resourceVersion: undefined, synced: false, failures: 0 };
-  return { ...unknown, paged: true, listBroke: false, streams: true };
+  return { ...unknown, paged: true, listBroke: false, sharded: true, streams: true };
 }
 
 /** What to do first. */
@@ -171,7 +137,7 @@ function page<T>(
     return {
       state: { ...state, pages },
       writes: [],
-      effect: { type: "list", paged: true, next: input.next },
+      effect: { type: "list", way: "pages", next: input.next },
     };
   }
   const listed = complete(state, pages, input.resourceVersion);
@@ -184,7 +150,7 @@ function complete<T>(
   resourceVersion: string,
 ): Pick<Step<T>, "state" | "writes"> {
   return {
-    state: { ...state, pages: [], resourceVersion, synced: true, paged: true, listBroke: false },
+    state: { ...state, pages: [], resourceVersion, synced: true, paged: true, listBroke: false, sharded: true },
     writes: [{ type: "replace", objects: pages.flat() }],
   };
 }
@@ -195,10 +161,19 @@ function without<T extends KubeObject>(page: readonly T[], { metadata: { name, n
 
 function listFailed<T>(state: ReflectorState<T>, fault: Fault, rules: ReflectorRules, random: () => number): Step<T> {
   const failures = state.failures + 1;
-  const again = { ...state, pages: [], resourceVersion: undefined, failures, listBroke: true };
   if (fault.kind === "absent" && rules.absentIsEmpty) {
     return absent(state, rules, random);
   }
+  if (listWay(state, rules) === "shards") {
+    const again = { ...state, failures, sharded: false };
+    const atOnce = fault.kind === "gone" || fault.kind === "refused";
+    return {
+      state: again,
+      writes: [],
+      effect: atOnce ? next(again, rules, random) : wait(fault, failures, rules, random),
+    };
+  }
+  const again = { ...state, pages: [], resourceVersion: undefined, failures, listBroke: true };
   if (fault.kind === "gone" && state.pages.length > 0) {
     const whole = { ...again, paged: false };
     return { state: whole, writes: [], effect: next(whole, rules, random) };
@@ -271,13 +246,20 @@ function next<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => 
   const { resourceVersion } = state;
   const streaming = rules.watchList && state.streams;
   if (resourceVersion === undefined && !streaming) {
-    return { type: "list", paged: state.paged && (state.listBroke || !rules.wholeList) };
+    return { type: "list", way: listWay(state, rules) };
   }
   const { min, max } = rules.watchTimeoutSeconds;
   const timeoutSeconds = Math.round(min + random() * (max - min));
   return resourceVersion === undefined
     ? { type: "stream", timeoutSeconds }
     : { type: "watch", resourceVersion, timeoutSeconds };
+}
+
+function listWay<T>({ paged, listBroke, sharded }: ReflectorState<T>, rules: ReflectorRules): ListWay {
+  if (paged && (listBroke || !rules.wholeList)) {
+    return "pages";
+  }
+  return paged && sharded && rules.sharded ? "shards" : "whole";
 }
 
 function wait(fault: Fault, failures: number, rules: ReflectorRules, random: () => number): Effect {

@@ -74,11 +74,11 @@ export class Store<T extends KubeObject> {
     return changes;
   }
 
-  /** One object is gone; `object` is how it last was. */
+  /** One object is gone; `object` is how it last was. Nothing happens if the one we have was made after that. */
   remove(object: T): Change<T>[] {
     const key = objectKey(object);
     const old = this.#objects.get(key);
-    if (old === undefined) {
+    if (old === undefined || isOlder(object.metadata, old.metadata)) {
       return [];
     }
     this.#set(key, old, undefined);

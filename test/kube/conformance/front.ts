@@ -9,15 +9,15 @@ import type { Credentials, TlsMaterial } from "../../../src/kube/client/credenti
 import { Authority } from "../../cluster/control-plane/authority.ts";
 import type { Backend, BackendAnswer } from "./backend.ts";
 
-/** What a request asks for. `more`: a list's second page and later. */
-export type Kind = "list" | "more" | "watch" | "read" | "write";
+/** What a request asks for. `more`: a list's second page and later; `since`: a list that is not older than a version. */
+export type Kind = "list" | "more" | "since" | "watch" | "read" | "write";
 
 export interface Passage {
   readonly kind: Kind;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The answer of the backend, not sent yet. */
-  forward(): Promise<BackendAnswer>;
+  /** The answer of the backend, not sent yet, to the request or to one with another path. */
+  forward(path?: string): Promise<BackendAnswer>;
   /** RST on the wire, after what was written is out. */
   reset(): Promise<void>;
 }
@@ -116,10 +116,10 @@ export class Front implements AsyncDisposable {
       kind,
       request,
       response,
-      forward: () =>
+      forward: (other = path) =>
         this.#backend.handle({
           method: request.method ?? "GET",
-          path,
+          path: other,
           headers: request.headers as Record<string, string>,
           body: Buffer.concat(chunks).toString(),
           signal: gone.signal,
@@ -152,5 +152,6 @@ function kindOf(request: IncomingMessage): Kind {
   if (request.method !== "GET") return "write";
   if (url.searchParams.has("watch")) return "watch";
   if (url.searchParams.has("continue")) return "more";
-  return url.pathname.endsWith("/widgets") ? "list" : "read";
+  if (!url.pathname.endsWith("/widgets")) return "read";
+  return url.searchParams.has("resourceVersion") ? "since" : "list";
 }

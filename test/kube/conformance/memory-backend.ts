@@ -10,6 +10,8 @@ interface Entry {
 type Change = (old: Widget) => Widget;
 
 const NAME = /^\/apis\/[^/]+\/[^/]+\/(?:namespaces\/([^/]+)\/)?widgets(?:\/([^/]+))?(\/status)?$/;
+/** `a=b`, `a in (b,c)` or `a notin (b,c)`, one of several. */
+const REQUIREMENT = /([^,=() ]+)(?:=([^,]*)| (not)?in \(([^)]*)\))/g;
 const JSON_HEADERS = { "content-type": "application/json" };
 
 /** As much of the API's behaviour as a client can see: versions, conflicts, pages, watches, WatchList. Knows one kind. */
@@ -178,8 +180,12 @@ async function* pieces(text: string): AsyncGenerator<Uint8Array, void> {
 }
 
 function selector(query: URLSearchParams): (object: Widget) => boolean {
-  const [label = "", value = ""] = (query.get("labelSelector") ?? "").split("=");
-  return (object) => label === "" || object.metadata.labels?.[label] === value;
+  const text = query.get("labelSelector") ?? "";
+  const requirements = [...text.matchAll(REQUIREMENT)].map(([, label = "", equal, not, values]) => {
+    const wanted: readonly (string | undefined)[] = equal === undefined ? (values ?? "").split(",") : [equal];
+    return (object: Widget) => wanted.includes(object.metadata.labels?.[label]) === (not === undefined);
+  });
+  return (object) => requirements.every((fits) => fits(object));
 }
 
 function replaced(old: Widget, wanted: Widget, status: string | undefined): Widget {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import {
-  DEFAULT_RULES,
+  begin,
   type Effect,
   type Fault,
   type Input,
@@ -9,6 +9,7 @@ import {
   type ReflectorState,
   step,
 } from "../../../src/kube/informer/reflector.ts";
+import { DEFAULT_RULES } from "../../../src/kube/informer/reflector-rules.ts";
 
 const LASTED = DEFAULT_RULES.shortWatchMs;
 const LISTS = { ...DEFAULT_RULES, watchList: false };
@@ -57,6 +58,41 @@ describe("waiting", () => {
     ).toEqual(wait);
     const bookmark: Input<ConfigMap> = { type: "bookmark", resourceVersion: "11" };
     expect(play([listed, failedWatch("broken"), { type: "waited" }, bookmark, failedWatch("broken")])[4]).toEqual(wait);
+  });
+});
+
+describe("listing in shards", () => {
+  const SHARDED = { ...LISTS, sharded: true };
+  const ways = (inputs: readonly Input<ConfigMap>[], rules = SHARDED) =>
+    play(inputs, rules).map((effect) => (effect?.type === "list" ? effect.way : effect?.type));
+  const gone: Input<ConfigMap> = failedWatch("gone", { lastedMs: LASTED });
+  const waited: Input<ConfigMap> = { type: "waited" };
+
+  test("is how it begins, and how it goes on after a version that is too old", () => {
+    expect(begin(initialState(), SHARDED, () => 0)).toEqual({ type: "list", way: "shards" });
+    expect(begin(initialState(), { ...SHARDED, wholeList: false }, () => 0)).toEqual({ type: "list", way: "pages" });
+    expect(ways([listed, gone])).toEqual(["watch", "shards"]);
+  });
+
+  test("leads to one list when it fails, at once where the shards were the trouble, and then to pages", () => {
+    for (const kind of ["gone", "refused"] as const) {
+      expect(ways([failedList(kind), failedList("broken"), waited])).toEqual(["whole", "wait", "pages"]);
+    }
+    expect(ways([failedList("broken"), waited, failedList("broken"), waited])).toEqual([
+      "wait",
+      "whole",
+      "wait",
+      "pages",
+    ]);
+  });
+
+  test("is tried again after a list that was complete", () => {
+    expect(ways([failedList("gone"), listed, gone])).toEqual(["whole", "watch", "shards"]);
+  });
+
+  test("a kind that is not served is empty", () => {
+    const absent = { ...SHARDED, absentIsEmpty: true };
+    expect(ways([failedList("absent"), waited], absent)).toEqual(["wait", "shards"]);
   });
 });
 

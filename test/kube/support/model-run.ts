@@ -1,21 +1,24 @@
 import { expect } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
+import type { Page } from "../../../src/kube/client/client.ts";
 import { HandlerSet } from "../../../src/kube/informer/handler-set.ts";
 import {
   begin,
-  DEFAULT_RULES,
   type Effect,
   type Fault,
   type Input,
   initialState,
-  type ReflectorRules,
+  type ListWay,
   step,
 } from "../../../src/kube/informer/reflector.ts";
+import { DEFAULT_RULES, type ReflectorRules } from "../../../src/kube/informer/reflector-rules.ts";
+import { mergeShards } from "../../../src/kube/informer/sharded-list.ts";
 import { Store } from "../../../src/kube/informer/store.ts";
 import { ModelledServer } from "./modelled-server.ts";
 import { describeObject, Story } from "./story.ts";
 
 const PAGE = 2;
+const SHARDS = 2;
 
 /** What happens next: something on the server, or to what the informer has under way. */
 export type Action =
@@ -35,6 +38,7 @@ export class ModelRun {
   #state = initialState<ConfigMap>();
   #effect: Effect;
   #watchedTo = 0;
+  readonly #shards: Page<ConfigMap>[] = [];
   #listing: { readonly items: ConfigMap[]; version: number } | undefined;
 
   constructor(random: () => number, rules: Partial<ReflectorRules> = {}) {
@@ -86,7 +90,7 @@ export class ModelRun {
         this.#feed({ type: "waited" });
         return true;
       case "list":
-        this.#page(this.#effect.paged);
+        this.#list(this.#effect.way);
         return true;
       case "stream":
         this.#stream();
@@ -122,20 +126,35 @@ export class ModelRun {
     }
   }
 
-  #page(paged: boolean): void {
+  #list(way: ListWay): void {
+    if (way === "shards") {
+      this.#shard();
+      return;
+    }
     this.#listing ??= { items: this.server.objects, version: this.server.version };
     const { items, version } = this.#listing;
     if (version < this.server.compactedTo) {
       this.#fail({ kind: "gone" });
       return;
     }
-    const page = items.splice(0, paged ? PAGE : items.length);
+    const page = items.splice(0, way === "pages" ? PAGE : items.length);
     const input = { type: "page" as const, items: page, resourceVersion: String(version) };
     if (items.length > 0) {
       this.#feed({ ...input, next: "token" });
     } else {
       this.#listing = undefined;
       this.#feed(input);
+    }
+  }
+
+  /** One shard a step, each at the version that is the latest then. Any change of an object may move it. */
+  #shard(): void {
+    const { objects, version } = this.server;
+    const number = this.#shards.length;
+    const items = objects.filter(({ metadata }) => Number(metadata.resourceVersion) % SHARDS === number);
+    this.#shards.push({ items, resourceVersion: String(version) });
+    if (this.#shards.length === SHARDS) {
+      this.#feed({ type: "page", ...mergeShards(this.#shards.splice(0)) });
     }
   }
 
@@ -161,6 +180,7 @@ export class ModelRun {
   #fail(fault: Fault): void {
     if (this.#effect.type === "list") {
       this.#listing = undefined;
+      this.#shards.length = 0;
       this.#feed({ type: "list-failed", fault });
     } else if (this.#effect.type !== "wait") {
       this.#listing = undefined;
