@@ -11,6 +11,8 @@ import type { ObjectMeta } from "./object-meta.ts";
 export const CLAIM_LABEL_NAMESPACE = `${MAC_POOL_GROUP}/namespace`;
 export const CLAIM_LABEL_KIND = `${MAC_POOL_GROUP}/kind`;
 export const CLAIM_LABEL_PHASE = `${MAC_POOL_GROUP}/phase`;
+/** 0 to 3, the address modulo 4: divides the claims evenly, for lists of them in parts. */
+export const CLAIM_LABEL_SHARD = `${MAC_POOL_GROUP}/shard`;
 
 export const CLAIM_PHASES = ["Pending", "Bound", "Quarantined"] as const;
 export type ClaimPhase = (typeof CLAIM_PHASES)[number];

@@ -7,7 +7,7 @@ import type { KubeObject, Resource } from "../kube/client/resource.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { Informer, type InformerOptions } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
-import { factsOf } from "./core/claim.ts";
+import { CLAIM_SHARDS, factsOf } from "./core/claim.ts";
 import type { RunningParty } from "./core/collision.ts";
 import type { Sighting } from "./core/party.ts";
 import { PoolIndex } from "./core/pool-index.ts";
@@ -76,7 +76,7 @@ export class Caches {
       [BY_MAC]: (object: KubeObject) => [...new Set(macsOf(object).map(({ mac }) => formatMac(mac)))],
     });
     const shared = new SharedValues();
-    this.claims = informer(KINDS.claims, { transform: (claim) => compactClaim(claim, shared) });
+    this.claims = informer(KINDS.claims, { shards: CLAIM_SHARDS, transform: (claim) => compactClaim(claim, shared) });
     this.pools = informer(KINDS.pools, {});
     this.machines = informer(KINDS.virtualMachines, {
       absentIsEmpty: true,

@@ -4,6 +4,7 @@ import {
   CLAIM_LABEL_KIND,
   CLAIM_LABEL_NAMESPACE,
   CLAIM_LABEL_PHASE,
+  CLAIM_LABEL_SHARD,
   type ClaimOrigin,
   describeOwners,
   distinctOwners,
@@ -16,6 +17,10 @@ import type { ClaimFacts } from "./pool.ts";
 
 const CLAIM_API_VERSION = apiVersionOf(MAC_CLAIMS);
 const MAX_LABEL_CHARS = 63;
+const SHARDS = 4;
+
+/** Halves of all claims; those that were written before they had the label are in the second. */
+export const CLAIM_SHARDS = { label: CLAIM_LABEL_SHARD, values: [["0", "1"]] } as const;
 
 export function newClaim(
   mac: Mac,
@@ -26,7 +31,7 @@ export function newClaim(
   return {
     apiVersion: CLAIM_API_VERSION,
     kind: MAC_CLAIMS.kind,
-    metadata: { name: claimName(mac), labels: statusLabels(status) },
+    metadata: { name: claimName(mac), labels: claimLabels(formatMac(mac), status) },
     spec: pool === undefined ? { mac: formatMac(mac), origin } : { mac: formatMac(mac), pool, origin },
     status: { ...status, owner: describeOwners(status.owners) },
   };
@@ -39,7 +44,7 @@ export function withStatus(claim: MACClaim, status: Omit<MacClaimStatus, "owner"
     ...claim,
     metadata: {
       ...claim.metadata,
-      labels: { ...labels, ...statusLabels(status) },
+      labels: { ...labels, ...claimLabels(claim.spec.mac, status) },
     },
     spec: origin === undefined ? claim.spec : { ...claim.spec, origin },
     status: { ...status, owner: describeOwners(status.owners) },
@@ -86,7 +91,7 @@ function boundFacts(pool: string | undefined): ClaimFacts {
  * Listable by phase, and by namespace and kind of the first owner. A label value has 63 characters, as a namespace has.
  * By assignments: V8 takes ten times as long for computed keys of a literal.
  */
-function statusLabels({ phase, owners }: Omit<MacClaimStatus, "owner">): Record<string, string> {
+function claimLabels(mac: string, { phase, owners }: Omit<MacClaimStatus, "owner">): Record<string, string> {
   const labels: Record<string, string> = {};
   const first = owners[0];
   if (first !== undefined) {
@@ -94,5 +99,6 @@ function statusLabels({ phase, owners }: Omit<MacClaimStatus, "owner">): Record<
     labels[CLAIM_LABEL_KIND] = first.kind;
   }
   labels[CLAIM_LABEL_PHASE] = phase;
+  labels[CLAIM_LABEL_SHARD] = String(Number.parseInt(mac.slice(-1), 16) % SHARDS);
   return labels;
 }
