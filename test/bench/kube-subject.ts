@@ -6,11 +6,12 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { KubernetesListObject, KubernetesObject } from "@kubernetes/client-node";
-import type { ReflectorRules } from "../../src/kube/informer/reflector.ts";
+import type { Pool } from "undici";
+import type { ReflectorRules } from "../../src/kube/informer/reflector-rules.ts";
 import { countTraffic, type Traffic } from "./kube-traffic.ts";
 
 export interface SubjectStart {
-  readonly side: "ours" | "ours-pages" | "ours-stream" | "peer" | "bare" | "bare-plain";
+  readonly side: "ours" | "ours-whole" | "ours-pages" | "ours-stream" | "peer" | "bare" | "bare-shards" | "bare-plain";
   readonly kubeconfig: string;
   /** The same, for a client that needs no kubeconfig: as in a pod. */
   readonly server: string;
@@ -46,9 +47,14 @@ const GROUP = "macpool.network.kubevirt.io";
 const VERSION = "v1alpha1";
 const PLURAL = "macclaims";
 
-const RULES = { ours: {}, "ours-pages": { wholeList: false }, "ours-stream": { watchList: true } };
+const RULES = {
+  ours: {},
+  "ours-whole": { sharded: false },
+  "ours-pages": { wholeList: false },
+  "ours-stream": { watchList: true },
+};
 /** Both informers ask for a compressed list. */
-const BARE_HEADERS = { bare: { "accept-encoding": "gzip" }, "bare-plain": {} };
+const COMPRESSED = { "accept-encoding": "gzip" };
 
 const traffic = countTraffic();
 let events = 0;
@@ -56,11 +62,11 @@ let events = 0;
 async function ours({ server, tls }: SubjectStart, rules: Partial<ReflectorRules>): Promise<Subject> {
   const { KubeClient } = await import("../../src/kube/client/client.ts");
   const { Informer } = await import("../../src/kube/informer/informer.ts");
-  const { CLAIMS } = await import("./kube-claims.ts");
+  const { CLAIM_SHARDS, CLAIMS } = await import("./kube-claims.ts");
   const current = { tls, headers: {} };
   const credentials = { server, namespace: undefined, source: "bench", current: async () => current, refresh() {} };
   const client = new KubeClient({ credentials });
-  const informer = new Informer({ client, resource: CLAIMS, rules });
+  const informer = new Informer({ client, resource: CLAIMS, shards: CLAIM_SHARDS, rules });
   const count = () => {
     events++;
   };
@@ -97,17 +103,34 @@ async function peer(kubeconfig: string, claims: number): Promise<Subject> {
 }
 
 async function bare({ server, tls }: SubjectStart, headers: Record<string, string>): Promise<Subject> {
-  const { Client } = await import("undici");
-  const client = new Client(server, { connect: { ...tls } });
+  const { Pool } = await import("undici");
+  const pool = new Pool(server, { connect: { ...tls } });
+  return { start: () => throwAway(pool, `/apis/${GROUP}/${VERSION}/${PLURAL}`, headers) };
+}
+
+async function bareShards({ server, tls }: SubjectStart, headers: Record<string, string>): Promise<Subject> {
+  const { Pool } = await import("undici");
+  const { shardSelectors } = await import("../../src/kube/informer/sharded-list.ts");
+  const { CLAIM_SHARDS } = await import("./kube-claims.ts");
+  const pool = new Pool(server, { connect: { ...tls } });
+  const path = `/apis/${GROUP}/${VERSION}/${PLURAL}`;
   return {
     start: async () => {
-      const path = `/apis/${GROUP}/${VERSION}/${PLURAL}`;
-      const { statusCode, body } = await client.request({ method: "GET", path, headers });
-      if (statusCode !== 200) throw new Error(`GET ${path}: ${statusCode} ${await body.text()}`);
-      for await (const _ of body) {
-      }
+      const { body } = await pool.request({ method: "GET", path: `${path}?limit=1` });
+      const { metadata } = (await body.json()) as { metadata: { resourceVersion: string } };
+      const since = `resourceVersion=${metadata.resourceVersion}`;
+      const shard = (selector: string) =>
+        throwAway(pool, `${path}?${since}&labelSelector=${encodeURIComponent(selector)}`, headers);
+      await Promise.all(shardSelectors(CLAIM_SHARDS).map(shard));
     },
   };
+}
+
+async function throwAway(pool: Pool, path: string, headers: Record<string, string>): Promise<void> {
+  const { statusCode, body } = await pool.request({ method: "GET", path, headers });
+  if (statusCode !== 200) throw new Error(`GET ${path}: ${statusCode} ${await body.text()}`);
+  for await (const _ of body) {
+  }
 }
 
 function subjectOf(start: SubjectStart): Promise<Subject> {
@@ -115,8 +138,11 @@ function subjectOf(start: SubjectStart): Promise<Subject> {
     case "peer":
       return peer(start.kubeconfig, start.claims);
     case "bare":
+      return bare(start, COMPRESSED);
+    case "bare-shards":
+      return bareShards(start, COMPRESSED);
     case "bare-plain":
-      return bare(start, BARE_HEADERS[start.side]);
+      return bare(start, {});
     default:
       return ours(start, RULES[start.side]);
   }
