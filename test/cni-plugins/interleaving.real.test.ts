@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { add, type CniCall, cni, del } from "../netns/cni-call.ts";
+import { describe, expect, it } from "vitest";
+import { add, cni, del } from "../netns/cni-call.ts";
 import { type SystemCall, systemCallsOf } from "../netns/killed-call.ts";
 import type { Outcome } from "../netns/machine.ts";
-import { BRIDGE, PreparedNode } from "../netns/prepared-node.ts";
+import { BRIDGE, call, freshPreparedNode, node } from "../netns/prepared-node.ts";
 import { heldAt } from "./paused-call.ts";
 
 /** Otherwise some of them. With INTERLEAVE_AT_EVERY_CALL=1 it takes a minute or two. */
@@ -24,15 +24,7 @@ const ADDRESS_TAKEN = 999;
 
 type Added = Pick<Outcome, "code" | "stdout">;
 
-let node: PreparedNode;
-let call: CniCall;
-
-beforeEach(async () => {
-  node = await PreparedNode.create();
-  call = await node.call("bridge");
-});
-
-afterEach(() => node[Symbol.asyncDispose]());
+freshPreparedNode();
 
 async function points(command: "ADD" | "DEL", config: object): Promise<readonly SystemCall[]> {
   await add(call, config);

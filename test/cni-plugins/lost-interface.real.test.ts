@@ -1,20 +1,13 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { add, type CniCall, del } from "../netns/cni-call.ts";
-import { BRIDGE, PreparedNode } from "../netns/prepared-node.ts";
+import { expect, it } from "vitest";
+import { add, del } from "../netns/cni-call.ts";
+import { BRIDGE, call, freshPreparedNode, node } from "../netns/prepared-node.ts";
 
 const CONFIG = {
   ...{ cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: BRIDGE, macspoofchk: true },
   ipam: { type: "host-local", dataDir: "/run/leases", ranges: [[{ subnet: "10.9.0.0/24" }]] },
 };
 
-let node: PreparedNode;
-let call: CniCall;
-
-beforeEach(async () => {
-  node = await PreparedNode.create();
-  call = await node.call("bridge");
-});
-afterEach(() => node[Symbol.asyncDispose]());
+freshPreparedNode();
 
 /** As in a pod: the testbed leaves this machine's, which shows this machine's links. */
 const mountSysfs = (): Promise<string> => node.shell("mount -t sysfs sysfs /sys");

@@ -1,6 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { CniCall } from "../netns/cni-call.ts";
-import { PreparedNode } from "../netns/prepared-node.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { call, freshPreparedNode, node } from "../netns/prepared-node.ts";
 
 /** Containers at once: a few here, 100 with CNI_PARALLEL=100, which takes a minute or two. */
 const COUNT = Number(process.env.CNI_PARALLEL ?? 6);
@@ -20,16 +19,10 @@ const NETNS_UNUSABLE = 104;
 const LEFT = "ip -o link | grep -v keep; nft list ruleset | grep c0-; find /run/cni /run/leases -type f";
 const STAYS = /last_reserved_ip|\/lock$/;
 
-let node: PreparedNode;
-let call: CniCall;
-
+freshPreparedNode();
 beforeEach(async () => {
-  node = await PreparedNode.create();
-  call = await node.call("bridge");
   await node.shell(`mkdir -p /run/out; for i in $(seq ${COUNT}); do ip netns add c0-$i; done`);
 });
-
-afterEach(() => node[Symbol.asyncDispose]());
 
 interface Answer {
   readonly code: number;

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { add, type CniCall, del } from "./cni-call.ts";
 import { killedAt, type SystemCall, systemCallsOf } from "./killed-call.ts";
-import { NETNS, PreparedNode } from "./prepared-node.ts";
+import { call, freshPreparedNode, NETNS, node } from "./prepared-node.ts";
 
 /**
  * Otherwise: calls that change something outside the process, because what is between two of them leaves nothing more
@@ -27,15 +27,7 @@ const TUNING = {
   prevResult: { cniVersion: "1.0.0", interfaces: INTERFACES },
 };
 
-let node: PreparedNode;
-let call: CniCall;
-
-beforeEach(async () => {
-  node = await PreparedNode.create();
-  call = await node.call("bridge");
-});
-
-afterEach(() => node[Symbol.asyncDispose]());
+freshPreparedNode();
 
 /** Where to kill, from a run after a first one that made the folders. */
 async function killPoints(command: "ADD" | "DEL", one: CniCall, config: object): Promise<SystemCall[]> {

@@ -3,6 +3,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { afterEach, beforeEach } from "vitest";
 import { systemClock } from "../../src/kube/clock.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { Reaper } from "../../src/linux-bridge/reaper.ts";
@@ -12,6 +13,21 @@ import { type Namespace, Testbed } from "./testbed.ts";
 
 export const BRIDGE = "br1";
 export const NETNS = "/run/netns/pod";
+
+/** Live bindings, with `freshPreparedNode`: what the running test has. */
+export let node: PreparedNode;
+/** Of the bridge plugin. */
+export let call: CniCall;
+
+/** For each test of a file. */
+export function freshPreparedNode(): void {
+  beforeEach(async () => {
+    node = await PreparedNode.create();
+    call = await node.call("bridge");
+  });
+
+  afterEach(() => node[Symbol.asyncDispose]());
+}
 
 export class PreparedNode implements AsyncDisposable {
   readonly #testbed: Testbed;
