@@ -27,7 +27,7 @@ const spoofChecks = (command: "ADD" | "DEL"): readonly Scenario[] =>
   CHECKED.map((checked) => ({
     what: `${command} with macspoofchk, ${checked} attachments present`,
     command,
-    rounds: 15,
+    rounds: 40,
     parallel: 1,
     del: true,
     goal: checked === 300 ? 0.15 : null,
