@@ -17,7 +17,7 @@ export interface SystemCall {
 const CHANGING = ["sendto", "mkdir", "rename", "unlink", "write", "setns"];
 
 /** How often they are made depends on what else the machine does. */
-const WAITING = ["poll", "brk", "futex", "read", "close", "recvfrom", "mmap", "munmap"];
+const WAITING = ["poll", "brk", "futex", "read", "restart_syscall", "close", "recvfrom", "mmap", "munmap"];
 
 /** The system calls of one whole run, in order. */
 export async function systemCallsOf(command: string, call: CniCall, config: object): Promise<SystemCall[]> {
@@ -34,7 +34,8 @@ export async function systemCallsOf(command: string, call: CniCall, config: obje
 
 /**
  * Runs the call up to that system call, which does not happen any more. A run that makes fewer calls of that name, as
- * one does that waits less often, comes to its end.
+ * one does that waits less often, comes to its end. An IPAM plugin that is left at work comes to its end too: a DEL beside
+ * it might release the address before it is taken.
  */
 export async function killedAt(at: SystemCall, command: string, call: CniCall, config: object): Promise<void> {
   const inject = `inject=${at.name}:signal=KILL:when=${at.nth}`;
@@ -42,6 +43,9 @@ export async function killedAt(at: SystemCall, command: string, call: CniCall, c
   if (code !== null && code !== 137 && !(code === 0 && WAITING.includes(at.name)))
     throw new Error(`${command} was not killed at ${at.name} ${at.nth}: ${stderr}`);
 }
+
+/** Every process that the call leaves has its output as descriptor 3, so the outcome waits for all of them. */
+const HOLDING_OUTPUT = ["/bin/sh", "-c", 'exec "$@" 3>&1', "sh"];
 
 function strace(options: readonly string[], command: string, call: CniCall, config: object): Promise<Outcome> {
   const executable = call.executable ?? "";
@@ -52,7 +56,7 @@ function strace(options: readonly string[], command: string, call: CniCall, conf
     CNI_PATH: path.dirname(executable),
     ...call.env,
   };
-  return call.node.run(["strace", ...options, executable], { env, input: JSON.stringify(config) });
+  return call.node.run([...HOLDING_OUTPUT, "strace", ...options, executable], { env, input: JSON.stringify(config) });
 }
 
 function parseCalls(trace: string): SystemCall[] {
