@@ -1,6 +1,6 @@
-/** An IPAM plugin that is installed anew while containers start. */
+/** IPAM plugins that can't be started at once, or fail late. */
 
-import { copyFile, mkdtemp, open, readFile, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -23,6 +23,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+const config = () => ({
+  cniVersion: "1.1.0",
+  name: "l3-net",
+  type: "bridge",
+  bridge: "br1",
+  ipam: { type: "ipam", dataDir: folder, ranges: [[{ subnet: "10.5.0.0/24" }]] },
+});
+
 it("is tried again as long as it is being written", async () => {
   const ipam = path.join(folder, "ipam");
   await copyFile(path.join(await buildPeers(process.env), "host-local"), ipam);
@@ -34,22 +42,30 @@ it("is tried again as long as it is being written", async () => {
     CNI_NETNS: container.path,
     CNI_PATH: folder,
   };
-  const config = {
-    cniVersion: "1.1.0",
-    name: "l3-net",
-    type: "bridge",
-    bridge: "br1",
-    ipam: { type: "ipam", dataDir: folder, ranges: [[{ subnet: "10.5.0.0/24" }]] },
-  };
   const log = path.join(folder, "log");
   const traced = ["strace", "--follow-forks", "--trace=execve", `--output=${log}`, await pluginPath("bridge")];
   const writer = await open(ipam, "r+");
-  const added = testbed.node.run(traced, { env, input: JSON.stringify(config) });
+  const added = testbed.node.run(traced, { env, input: JSON.stringify(config()) });
   await expect.poll(() => readFile(log, "utf8").catch(() => ""), STARTS_WITHIN).toContain("ETXTBSY");
   await writer.close();
   const { code, stdout } = await added;
   expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ ips: [expect.anything()] })]);
   expect(await readFile(log, "utf8")).toMatch(/execve\("[^"]*\/ipam".* = 0/);
   const call = { node: testbed.node, container, containerId: "c1", env: { CNI_PATH: folder } };
-  expect(await cni("DEL", call, config)).toMatchObject({ code: 0 });
+  expect(await cni("DEL", call, config())).toMatchObject({ code: 0 });
+});
+
+it("takes back all of an ADD when it fails after its answer", async () => {
+  const answer = JSON.stringify({ cniVersion: "1.1.0", ips: [{ address: "10.5.0.2/24" }] });
+  const script = `#!/bin/sh
+    read -r config
+    echo $CNI_COMMAND >>${folder}/calls
+    [ $CNI_COMMAND = ADD ] && echo '${answer}' && exit 3`;
+  await writeFile(path.join(folder, "ipam"), script, { mode: 0o755 });
+  const container = await testbed.container();
+  const call = { node: testbed.node, container, env: { CNI_PATH: folder } };
+  expect((await cni("ADD", call, config())).json).toMatchObject({ msg: expect.stringContaining("exit code 3") });
+  expect(await readFile(path.join(folder, "calls"), "utf8")).toBe("ADD\nDEL\n");
+  const links = [...(await testbed.node.links()), ...(await container.links())];
+  expect(links.map(({ ifname }) => ifname)).toEqual(["lo", "lo"]);
 });
