@@ -14,6 +14,11 @@ import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { Replica } from "./replica.ts";
 
 const DEFAULT_HEALTH_PORT = 8081;
+/**
+ * Calls of the API server under way at once; the leader's controllers make a dozen at most. An API server that falls behind
+ * answers more of them no sooner, and each needs a connection, with a handshake just when there is no time for it.
+ */
+const MAX_IN_FLIGHT = 24;
 
 await runProcess({
   name: MAC_POOL_MANAGER,
@@ -25,6 +30,7 @@ await runProcess({
     await using client = new KubeClient({
       credentials: await loadCredentials(env),
       userAgent: `${MAC_POOL_MANAGER}/${PRODUCT_VERSION}`,
+      maxInFlight: MAX_IN_FLIGHT,
       log,
       metrics,
     });
