@@ -44,10 +44,10 @@ export interface Measurement {
   readonly cniPath?: string;
   /** An ADD is taken back by a DEL; otherwise its interface is deleted. */
   readonly del?: boolean;
-  /** nftables commands that make what is there already. */
-  readonly rulesFile?: string;
   /** Executables by label; they take turns. */
   readonly executables: Readonly<Record<string, string>>;
+  /** Nodes by name, with the file of the nftables commands that make what is there already. They take turns too. */
+  readonly nodes?: Readonly<Record<string, string>>;
 }
 
 /** The path of a C program of the harness, compiled as a static executable. */
@@ -71,26 +71,36 @@ export async function compile(name: string, env: NodeJS.ProcessEnv): Promise<str
   return binary;
 }
 
-/** Runs in a network namespace of its own, without root in a user namespace too. */
+/**
+ * Runs in a network namespace of its own, without root in a user namespace too. The answer is by the executables' labels,
+ * with nodes by `label@node`.
+ */
 export async function measure(
   timer: string,
   what: Measurement,
   env: NodeJS.ProcessEnv,
 ): Promise<Record<string, Samples>> {
   const user = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
-  const executables = Object.entries(what.executables).map(([label, file]) => `${label}=${file}`);
+  const nodes = Object.entries(what.nodes ?? {});
+  const places = nodes.length === 0 ? [""] : nodes.map(([name]) => `@${name}`);
+  const executables = Object.entries(what.executables).flatMap(([label, file]) =>
+    places.map((place) => `${label}${place}=${file}`),
+  );
   const args = [String(what.rounds), String(what.parallel), what.command, what.configFile, ...executables];
   // What plugins leave in /run ends with the measurement.
-  const rules = what.rulesFile === undefined ? "" : ' && nft -f "$RULES_FILE"';
-  const script = ["sh", "-c", `mount -t tmpfs tmpfs /run${rules} && exec "$@"`, "sh"];
+  const prepare = ["mount -t tmpfs tmpfs /run", ...nodes.map(([name, file]) => addNode(name, file)), 'exec "$@"'];
+  const script = ["sh", "-c", prepare.join(" && "), "sh"];
   const settings = {
-    ...(what.rulesFile === undefined ? {} : { RULES_FILE: what.rulesFile }),
     ...(what.cniPath === undefined ? {} : { CNI_TIMER_PATH: what.cniPath }),
     ...(what.del ? { CNI_TIMER_DEL: "1" } : {}),
   };
   const command = [...user, "--net", "--mount", ...script, timer, ...args];
   const { stdout } = await run("unshare", command, { env: { ...env, ...settings }, maxBuffer: MAX_OUTPUT_BYTES });
   return measured.parse(JSON.parse(stdout));
+}
+
+function addNode(name: string, rulesFile: string): string {
+  return `ip netns add ${name} && ip netns exec ${name} nft -f '${rulesFile}'`;
 }
 
 export function median(values: readonly number[]): number {

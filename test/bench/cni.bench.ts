@@ -16,9 +16,10 @@ import {
   LAYER_2_DELS,
   SCENARIOS,
   type Scenario,
+  SPOOF_CHECKS,
   VERSION,
 } from "./cni-scenarios.ts";
-import { compile, measure, median, type Samples } from "./cni-timer.ts";
+import { compile, type Measurement, measure, median, type Samples } from "./cni-timer.ts";
 import { buildPeers, MissingTool } from "./peers.ts";
 
 const CONFIG = { cniVersion: "1.0.0", name: "bench", type: "bridge", bridge: "br-bench" };
@@ -40,7 +41,9 @@ export const bench: Bench = {
     const folders = await prepare(context);
     const directory = await mkdtemp(path.join(tmpdir(), "cni-bench-"));
     try {
-      const rows = await scenarioRows(context, folders, directory);
+      const timer = await compile("cni-timer", context.env);
+      const rows = await scenarioRows(context, folders, { timer, directory });
+      rows.push(...(await spoofCheckRows(context, folders, { timer, directory })));
       context.log("measuring ADD of bridge and tuning");
       const chain = await measureChain(folders, roundsOf(CHAIN_ROUNDS, context), context.env);
       rows.push(row("ADD of bridge and tuning", "ms", wall(chain.ours), wall(chain.peer), CHAIN_GOAL));
@@ -52,38 +55,63 @@ export const bench: Bench = {
   },
 };
 
-async function scenarioRows(context: BenchContext, folders: Folders, directory: string): Promise<BenchRow[]> {
-  const { env, log } = context;
-  const timer = await compile("cni-timer", env);
+interface Tools {
+  readonly timer: string;
+  /** For files of this run. */
+  readonly directory: string;
+}
+
+async function scenarioRows(context: BenchContext, folders: Folders, tools: Tools): Promise<BenchRow[]> {
+  const { env } = context;
   const floors: Record<string, string> = {
     [VERSION.what]: await compile("floor", env),
     [LAYER_2_ADD.what]: await compile("netlink-floor", env),
     [LAYER_2_DELS.what]: await compile("netlink-floor", env),
   };
-  const executables = { ours: path.join(folders.ours, "bridge"), peer: path.join(folders.peer, "bridge") };
   const rows: BenchRow[] = [];
-  const costs: Record<string, number> = {};
   for (const scenario of SCENARIOS) {
-    const { what, command, checked } = scenario;
-    const rounds = roundsOf(scenario.rounds, context);
-    log(`measuring ${what}, ${rounds} rounds`);
-    const measurement = {
-      ...scenario,
-      ...{ rounds, configFile: await writeConfig(directory, scenario.keys), cniPath: folders.peer },
-      ...(checked === undefined ? {} : { rulesFile: await writeSpoofChecks(directory, checked) }),
-      executables: what in floors ? { ...executables, floor: floors[what] ?? "" } : executables,
-    };
-    const samples = await measure(timer, measurement, env);
-    rows.push(...rowsOf(scenario, samples));
-    if (checked !== undefined) costs[`${command} ${checked}`] = wall(samples.ours);
-  }
-  const [fewest, most] = [CHECKED.at(0), CHECKED.at(-1)];
-  for (const command of ["ADD", "DEL"]) {
-    const [least, greatest] = [costs[`${command} ${fewest}`], costs[`${command} ${most}`]];
-    const what = `${command} with macspoofchk, ${most} present against ${fewest}`;
-    rows.push(row(what, "ms", greatest ?? Number.NaN, least ?? null, FLAT));
+    const floor = floors[scenario.what];
+    const executables = { ...bridges(folders), ...(floor === undefined ? {} : { floor }) };
+    const measurement = await measurementOf(context, scenario, { folders, tools, executables });
+    rows.push(...rowsOf(scenario, await measure(tools.timer, measurement, env)));
   }
   return rows;
+}
+
+/** Both sides on all nodes in turn: a millisecond more or less on a busy machine is seen on each of them. */
+async function spoofCheckRows(context: BenchContext, folders: Folders, tools: Tools): Promise<BenchRow[]> {
+  requireNft();
+  const nodes: Record<string, string> = {};
+  for (const count of CHECKED) nodes[String(count)] = await writeSpoofChecks(tools.directory, count);
+  const rows: BenchRow[] = [];
+  for (const scenario of SPOOF_CHECKS) {
+    const measurement = await measurementOf(context, scenario, { folders, tools, executables: bridges(folders) });
+    const samples = await measure(tools.timer, { ...measurement, nodes }, context.env);
+    for (const count of CHECKED) {
+      const goal = count === CHECKED[1] ? scenario.goal : null;
+      const [ours, peer] = [wall(samples[`ours@${count}`]), wall(samples[`peer@${count}`])];
+      rows.push(row(`${scenario.what}, ${count} attachments present`, "ms", ours, peer, goal));
+    }
+    const [fewest, most] = [CHECKED.at(0), CHECKED.at(-1)];
+    const growth = `${scenario.what}, ${most} present against ${fewest}`;
+    rows.push(row(growth, "ms", wall(samples[`ours@${most}`]), wall(samples[`ours@${fewest}`]), FLAT));
+  }
+  return rows;
+}
+
+function bridges({ ours, peer }: Folders): Record<string, string> {
+  return { ours: path.join(ours, "bridge"), peer: path.join(peer, "bridge") };
+}
+
+async function measurementOf(
+  context: BenchContext,
+  scenario: Scenario,
+  { folders, tools, executables }: { folders: Folders; tools: Tools; executables: Record<string, string> },
+): Promise<Measurement> {
+  const rounds = roundsOf(scenario.rounds, context);
+  context.log(`measuring ${scenario.what}, ${rounds} rounds`);
+  const configFile = await writeConfig(tools.directory, scenario.keys);
+  return { ...scenario, rounds, configFile, cniPath: folders.peer, executables };
 }
 
 async function instructionRows({ env, log }: BenchContext, folder: string, directory: string): Promise<BenchRow[]> {
@@ -120,7 +148,6 @@ async function writeConfig(directory: string, keys: object = {}): Promise<string
 
 /** As either plugin would have made them for other attachments. */
 async function writeSpoofChecks(directory: string, count: number): Promise<string> {
-  requireNft();
   const lines = [
     "table bridge nat { chain PREROUTING { type filter hook prerouting priority -300; policy accept; }; }",
   ];
@@ -133,7 +160,7 @@ async function writeSpoofChecks(directory: string, count: number): Promise<strin
     lines.push(`add rule bridge nat ${chain}-mac ether saddr 02:00:00:00:00:01 return ${comment}`);
     lines.push(`add rule bridge nat ${chain}-mac drop ${comment}`);
   }
-  const file = path.join(directory, "rules.nft");
+  const file = path.join(directory, `rules-${count}.nft`);
   await writeFile(file, `${lines.join("\n")}\n`);
   return file;
 }

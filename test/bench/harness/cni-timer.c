@@ -1,8 +1,9 @@
 /*
- * Times CNI executables: cni-timer ROUNDS PARALLEL COMMAND CONFIG LABEL=EXECUTABLE...
+ * Times CNI executables: cni-timer ROUNDS PARALLEL COMMAND CONFIG LABEL[@NODE]=EXECUTABLE...
  *
- * Runs the executables in turn, each ROUNDS times (and some more first, to warm up), PARALLEL at once, in network
- * namespaces of its own. Prints one JSON object: {"LABEL": {"wallMs": [...], "settledMs": [...], "cpuMs": [...],
+ * Runs the executables in turn, each ROUNDS times (and some more first, to warm up), PARALLEL at once, for containers in
+ * network namespaces of its own, on the node that is the network namespace NODE of "ip netns", or the own one. The order is
+ * another one in each round, and the same in each run. Prints one JSON object: {"LABEL[@NODE]": {"wallMs": [...], "settledMs": [...], "cpuMs": [...],
  * "rssKb": N}, ...}, in milliseconds from the first spawn to the last exit and of CPU for one process. Between runs it takes away what an ADD
  * made (with CNI_TIMER_DEL in the environment by the executable's DEL), or makes what a DEL needs, and waits for what an
  * executable left running: "settledMs" is until then. CNI_TIMER_PATH is the executables' CNI_PATH. Exits 1 with the
@@ -34,6 +35,7 @@ static const char IFNAME[] = "bench0";
 struct variant {
   char *label;
   char *path;
+  int node;
   double *wall;
   double *settled;
   double *cpu;
@@ -125,10 +127,20 @@ struct took {
   double wall, settled;
 };
 
+/* Of "ip netns". */
+static int open_node(const char *name) {
+  char path[128];
+  snprintf(path, sizeof path, "/run/netns/%s", name);
+  int node = open(path, O_RDONLY | O_CLOEXEC);
+  if (node < 0) die("%s: %s", path, strerror(errno));
+  return node;
+}
+
 /* All at once; the answers go to one pipe, read to its end as a runtime does. */
 static struct took run(struct variant *v, const char *command, int record) {
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) die("pipe: %s", strerror(errno));
+  enter(v->node);
   double start = now_ms();
   pid_t pids[MAX_PARALLEL];
   for (int i = 0; i < parallel; i++) pids[i] = launch(v->path, command, i, pipes[1]);
@@ -152,6 +164,7 @@ static struct took run(struct variant *v, const char *command, int record) {
   struct took took = {.wall = now_ms() - start};
   while (wait(NULL) > 0);
   took.settled = now_ms() - start;
+  enter(own_netns);
   close(pipes[0]);
   if (failed != 0) die("%s %s: %d of %d failed: %s", v->label, command, failed, parallel, answer);
   return took;
@@ -161,6 +174,14 @@ static void take_away(void) {
   for (int i = 0; i < parallel; i++) delete_interface(netns[i]);
 }
 
+static void shuffle(int *order, int count, unsigned *seed) {
+  for (int last = count - 1; last > 0; last--) {
+    int other = rand_r(seed) % (last + 1), kept = order[last];
+    order[last] = order[other];
+    order[other] = kept;
+  }
+}
+
 static void print_samples(const char *name, const double *values, int count) {
   printf("\"%s\":[", name);
   for (int i = 0; i < count; i++) printf(i == 0 ? "%.4f" : ",%.4f", values[i]);
@@ -168,7 +189,7 @@ static void print_samples(const char *name, const double *values, int count) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 6) die("usage: cni-timer ROUNDS PARALLEL COMMAND CONFIG LABEL=EXECUTABLE...");
+  if (argc < 6) die("usage: cni-timer ROUNDS PARALLEL COMMAND CONFIG LABEL[@NODE]=EXECUTABLE...");
   int rounds = atoi(argv[1]), variants = argc - 5;
   parallel = atoi(argv[2]);
   const char *command = argv[3];
@@ -178,16 +199,24 @@ int main(int argc, char **argv) {
   for (int i = 0; i < variants; i++) {
     v[i].label = strtok(argv[5 + i], "=");
     v[i].path = strtok(NULL, "");
-    if (v[i].label == NULL || v[i].path == NULL) die("cni-timer: expected LABEL=EXECUTABLE");
+    if (v[i].label == NULL || v[i].path == NULL) die("cni-timer: expected LABEL[@NODE]=EXECUTABLE");
     v[i].wall = calloc(rounds, sizeof(double));
     v[i].settled = calloc(rounds, sizeof(double));
     v[i].cpu = calloc((size_t)rounds * parallel, sizeof(double));
   }
   make_namespaces();
+  int order[MAX_VARIANTS];
+  unsigned seed = 1;
+  for (int i = 0; i < variants; i++) {
+    const char *node = strchr(v[i].label, '@');
+    v[i].node = node == NULL ? own_netns : open_node(node + 1);
+    order[i] = i;
+  }
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) die("prctl: %s", strerror(errno));
   for (int round = -WARM_UP_ROUNDS; round < rounds; round++) {
+    shuffle(order, variants, &seed);
     for (int turn = 0; turn < variants; turn++) {
-      struct variant *one = &v[(turn + round + WARM_UP_ROUNDS) % variants];
+      struct variant *one = &v[order[turn]];
       if (strcmp(command, "DEL") == 0) run(one, "ADD", 0);
       struct took took = run(one, command, round >= 0);
       if (round >= 0) {
