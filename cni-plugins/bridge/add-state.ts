@@ -9,6 +9,7 @@ import type { Addresses } from "./addresses.ts";
 import type { Attachment } from "./attachment.ts";
 import type { AttachmentRecord } from "./attachment-record.ts";
 import type { AddressingConfig, BridgeConfig } from "./config.ts";
+import type { SpoofCheckUnderWay } from "./spoof-check.ts";
 
 export interface AddState {
   readonly call: Call;
@@ -47,6 +48,8 @@ export interface AddState {
   readonly gatewayChanges: { readonly index: number; readonly address: IpPrefix; readonly added: boolean }[];
   /** The netfilter socket, once one was needed. */
   netfilter: NetlinkSocket | undefined;
+  /** Rules that were begun and not taken over. */
+  spoofCheck: SpoofCheckUnderWay | undefined;
   /** What DEL can't recompute. */
   record: AttachmentRecord;
 }

@@ -25,6 +25,7 @@ export function planAdd(host: Host, config: BridgeConfig): Steps {
   const { vlans, addressing } = config;
   const when = (wanted: boolean | undefined, steps: () => Steps): Steps => (wanted ? steps() : []);
   return [
+    ...when(config.spoofCheck, () => [load(host, "spoof-check-steps").beginSpoofCheck]),
     ensureBridge,
     ...when(config.promiscuous, () => [makeBridgePromiscuous]),
     ...when(vlans !== undefined, () => [load(host, "vlan-steps").requireFiltering]),
@@ -92,6 +93,7 @@ function connect(call: Call, config: BridgeConfig, preparedIpam: PreparedDelegat
     vlanGatewayCreated: false,
     gatewayChanges: [],
     netfilter: undefined,
+    spoofCheck: undefined,
     record: {},
   };
   try {

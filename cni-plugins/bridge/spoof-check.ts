@@ -4,7 +4,8 @@
  */
 
 import { EBUSY, ENOENT } from "../netlink/errno.ts";
-import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
+import type { MessageBatch } from "../netlink/message-batch.ts";
+import { type Answer, errnoOf, type NetlinkSocket, succeeded } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
 import type { Attachment } from "./attachment.ts";
@@ -25,32 +26,89 @@ function namesOf({ containerId, ifname }: Attachment): Names {
   return { chain, macChain: `${chain}-mac`, comment: `macspoofchk-${id}` };
 }
 
+export interface CheckedPort {
+  readonly port: string;
+  readonly mac: Uint8Array;
+}
+
 /** The handle of the rule that DEL has to remove; the chains it finds by name. */
-export function addSpoofCheck(socket: NetlinkSocket, attachment: Attachment, port: string, mac: Uint8Array): number {
-  const add = (withBase: boolean) => addRules(socket, attachment, { port, mac, withBase });
+export function addSpoofCheck(socket: NetlinkSocket, attachment: Attachment, checked: CheckedPort): number {
+  const add = (withBase: boolean) => {
+    const addition = new Addition(socket, attachment, checked, withBase);
+    return addition.jump(socket.run(addition.batch));
+  };
   return nft.unlessMissing(() => add(false)) ?? add(true);
 }
 
-interface CheckedPort {
+/** Rules that the kernel adds while this call goes on. */
+export class SpoofCheckUnderWay {
   readonly port: string;
-  readonly mac: Uint8Array;
-  readonly withBase: boolean;
+  readonly #socket: NetlinkSocket;
+  readonly #addition: Addition;
+  readonly #answers: () => Answer[];
+  #finished: readonly Answer[] | undefined;
+
+  constructor(socket: NetlinkSocket, attachment: Attachment, checked: CheckedPort) {
+    this.port = checked.port;
+    this.#socket = socket;
+    this.#addition = new Addition(socket, attachment, checked, false);
+    this.#answers = socket.transactAside(this.#addition.batch);
+  }
+
+  /** As `addSpoofCheck`; undefined where there is no base chain yet. Throws what the kernel refused, the first time only. */
+  finish(): number | undefined {
+    if (this.#finished === undefined) {
+      this.#finished = [];
+      this.#finished = nft.unlessMissing(() => succeeded(this.#answers())) ?? [];
+    }
+    return this.#finished.length === 0 ? undefined : this.#addition.jump(this.#finished);
+  }
+
+  /** Whether nobody deleted them since, or put others in their place. */
+  isThere(): boolean {
+    const { macChain, comment } = namesOf(this.#addition.attachment);
+    return hasComment(this.#socket, macChain, this.#addition.pass(this.#finished ?? []), comment);
+  }
 }
 
-function addRules(socket: NetlinkSocket, attachment: Attachment, { port, mac, withBase }: CheckedPort): number {
-  const { chain, macChain, comment } = namesOf(attachment);
-  const batch = nft.beginTransaction(socket.batch());
-  if (withBase) ensureBase(batch);
-  nft.ensureChain(batch, TABLE, chain);
-  nft.ensureChain(batch, TABLE, macChain);
-  nft.deleteRules(batch, TABLE, chain);
-  nft.deleteRules(batch, TABLE, macChain);
-  const jumpAt = batch.operations.length;
-  nft.appendRule(batch, TABLE, BASE_CHAIN, [...fromInterface(port), jump(chain)], comment);
-  nft.appendRule(batch, TABLE, chain, [jump(macChain)], comment);
-  nft.appendRule(batch, TABLE, macChain, [...fromMac(mac), back], comment);
-  nft.appendRule(batch, TABLE, macChain, [drop], comment);
-  const echoed = socket.run(nft.endTransaction(batch))[jumpAt]?.messages[0];
+/** A transaction that makes the rules of an attachment. */
+class Addition {
+  readonly attachment: Attachment;
+  readonly batch: MessageBatch;
+  readonly #jumpAt: number;
+  readonly #passAt: number;
+
+  constructor(socket: NetlinkSocket, attachment: Attachment, { port, mac }: CheckedPort, withBase: boolean) {
+    this.attachment = attachment;
+    const { chain, macChain, comment } = namesOf(attachment);
+    const batch = nft.beginTransaction(socket.batch());
+    if (withBase) ensureBase(batch);
+    nft.ensureChain(batch, TABLE, chain);
+    nft.ensureChain(batch, TABLE, macChain);
+    nft.deleteRules(batch, TABLE, chain);
+    nft.deleteRules(batch, TABLE, macChain);
+    this.#jumpAt = batch.operations.length;
+    nft.appendRule(batch, TABLE, BASE_CHAIN, [...fromInterface(port), jump(chain)], comment);
+    nft.appendRule(batch, TABLE, chain, [jump(macChain)], comment);
+    this.#passAt = batch.operations.length;
+    nft.appendRule(batch, TABLE, macChain, [...fromMac(mac), back], comment);
+    nft.appendRule(batch, TABLE, macChain, [drop], comment);
+    this.batch = nft.endTransaction(batch);
+  }
+
+  /** Handle of the rule that sends the port's frames to the attachment's chains. */
+  jump(answers: readonly Answer[]): number {
+    return handleOf(answers[this.#jumpAt]);
+  }
+
+  /** Handle of the rule that lets the MAC pass. */
+  pass(answers: readonly Answer[]): number {
+    return handleOf(answers[this.#passAt]);
+  }
+}
+
+function handleOf(answer: Answer | undefined): number {
+  const echoed = answer?.messages[0];
   return echoed === undefined ? 0 : nft.readRule(echoed).handle;
 }
 
@@ -72,7 +130,7 @@ const BUSY_RETRIES = 5;
 /** `handle`: from the record; it is believed only when the rule has this attachment's comment. */
 export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, handle: number | undefined): void {
   const names = namesOf(attachment);
-  const proven = handle !== undefined && hasComment(socket, handle, names.comment);
+  const proven = handle !== undefined && hasComment(socket, BASE_CHAIN, handle, names.comment);
   let handles = proven ? [handle] : findRules(socket, names.comment);
   for (let retries = BUSY_RETRIES; ; retries--) {
     try {
@@ -86,6 +144,11 @@ export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, 
   }
 }
 
+/** Leaves the attachment's chains, which another call's rule leads to. There may be no such rule. */
+export function removeJump(socket: NetlinkSocket, handle: number): void {
+  alone(socket, (batch) => nft.deleteRules(batch, TABLE, BASE_CHAIN, handle));
+}
+
 function removeRules(socket: NetlinkSocket, { chain, macChain }: Names, handles: readonly number[]): void {
   const batch = nft.beginTransaction(socket.batch());
   for (const one of handles) nft.deleteRules(batch, TABLE, BASE_CHAIN, one);
@@ -94,7 +157,7 @@ function removeRules(socket: NetlinkSocket, { chain, macChain }: Names, handles:
   if (failed === undefined) return;
   if (failed.errno !== ENOENT) throw failed;
   // Something of it is gone already: take the rest one by one.
-  for (const one of handles) alone(socket, (rest) => nft.deleteRules(rest, TABLE, BASE_CHAIN, one));
+  for (const one of handles) removeJump(socket, one);
   for (const one of [chain, macChain]) alone(socket, (rest) => nft.deleteChain(rest, TABLE, one));
 }
 
@@ -120,8 +183,8 @@ export function spoofCheckedIds(socket: NetlinkSocket): string[] {
   return comments.filter((comment) => comment.startsWith(prefix)).map((comment) => comment.slice(prefix.length));
 }
 
-function hasComment(socket: NetlinkSocket, handle: number, comment: string): boolean {
-  const [answer] = socket.transact(nft.getRule(socket.batch(), TABLE, BASE_CHAIN, handle));
+function hasComment(socket: NetlinkSocket, chain: string, handle: number, comment: string): boolean {
+  const [answer] = socket.transact(nft.getRule(socket.batch(), TABLE, chain, handle));
   const message = answer?.messages[0];
   return message !== undefined && nft.readRule(message).comment === nft.storedComment(comment);
 }

@@ -28,6 +28,12 @@ export interface NetlinkTransport {
    * for the end of a child that outlives its parent.
    */
   netlinkSendByChild(fd: number, message: Uint8Array, kept: readonly number[]): number;
+  /**
+   * As `netlinkSend`, but this one goes on while the kernel works. What `awaitSent` takes once, which waits until the
+   * message is sent and throws what kept it from being sent.
+   */
+  netlinkSendAside(fd: number, message: Uint8Array): number;
+  awaitSent(sent: number): void;
   close(fd: number): void;
 }
 
@@ -109,6 +115,20 @@ export class NetlinkSocket {
   transact(batch: MessageBatch): Answer[] {
     this.#sequence = batch.nextSequence;
     this.#transport.netlinkSend(this.#fd, batch.encode());
+    return this.#answers(batch);
+  }
+
+  /** As `transact`, while this one goes on. Who calls what it returns, once, waits for the answers. */
+  transactAside(batch: MessageBatch): () => Answer[] {
+    this.#sequence = batch.nextSequence;
+    const sent = this.#transport.netlinkSendAside(this.#fd, batch.encode());
+    return () => {
+      this.#transport.awaitSent(sent);
+      return this.#answers(batch);
+    };
+  }
+
+  #answers(batch: MessageBatch): Answer[] {
     const answers = batch.operations.map((operation) => new OpenAnswer(operation));
     for (let open = answers.length; open > 0; ) {
       for (const message of this.#receive()) {
@@ -129,9 +149,7 @@ export class NetlinkSocket {
 
   /** As `transact`, and throws the first error. */
   run(batch: MessageBatch): Answer[] {
-    const answers = this.transact(batch);
-    for (const { error } of answers) if (error !== undefined) throw error;
-    return answers;
+    return succeeded(this.transact(batch));
   }
 
   /** The answer to a request for a list, as far as possible one that nobody changed meanwhile. */
@@ -171,6 +189,12 @@ export class NetlinkSocket {
     const length = this.#transport.netlinkReceive(this.#fd, receiveBuffer);
     return readMessages(receiveBuffer.slice(0, length));
   }
+}
+
+/** Throws the first error. */
+export function succeeded(answers: Answer[]): Answer[] {
+  for (const { error } of answers) if (error !== undefined) throw error;
+  return answers;
 }
 
 /** What belongs to no request may be an answer to the batch as a whole. */

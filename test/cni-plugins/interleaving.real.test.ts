@@ -32,8 +32,11 @@ async function points(command: "ADD" | "DEL", config: object): Promise<readonly 
   const changing = (await systemCallsOf(command, call, config)).filter(({ changes }) => changes);
   if (command === "ADD") await del(call, config);
   expect(changing.length).toBeGreaterThan(8);
-  return EVERY_CALL ? changing : changing.filter((_, at) => at % SAMPLED === SAMPLED - 1);
+  return EVERY_CALL ? changing : changing.filter((one, at) => at % SAMPLED === SAMPLED - 1 || isFirstRequest(one));
 }
+
+/** Where an ADD has rules already and no pair yet. */
+const isFirstRequest = ({ name, nth }: SystemCall) => name === "sendto" && nth === 1;
 
 const RECORDS = "/run/cni/cluster-network-addons/attachments";
 const RECORD = `${RECORDS}/container~net1~bridge.json`;
@@ -64,6 +67,32 @@ describe("beside an ADD that is held at a system call", () => {
       const about = `DEL at ${point.name} ${point.nth} of ADD`;
       const added = await heldAt(point, "ADD", call, config, () => del(call, config));
       await expectWholeOrNothing(added, config, before, about);
+      await del(call, config);
+      expect(await node.state(), about).toBe(before);
+    }
+  });
+
+  it.each(CONFIGS)("another ADD %s has all of it, or leaves all of it to the first", async (_, config) => {
+    const held = await points("ADD", config);
+    const before = await node.state();
+    for (const point of held) {
+      const about = `ADD at ${point.name} ${point.nth} of ADD`;
+      let second: Added | undefined;
+      const first = await heldAt(point, "ADD", call, config, async () => {
+        second = await cni("ADD", call, config);
+      });
+      if (first !== undefined) {
+        const both = [first, second].map((added) => JSON.parse(added?.stdout || "{}"));
+        const [winner, ...others] = both.filter(({ code }) => code === undefined);
+        expect(others, about).toEqual([]);
+        for (const { code } of both.filter((one) => one !== winner)) {
+          expect([TRY_AGAIN_LATER, INTERFACE_EXISTS, ADDRESS_TAKEN], `${about}: ${first.stdout}`).toContain(code);
+        }
+        const check = await cni("CHECK", call, { ...config, prevResult: winner });
+        expect(check.code, `${about}: ${check.stdout}`).toBe(0);
+        const { mac } = winner.interfaces.find((one: { sandbox?: string }) => one.sandbox !== undefined);
+        expect(await node.shell("nft list chain bridge nat cni-br-iface-container-net1-mac"), about).toContain(mac);
+      }
       await del(call, config);
       expect(await node.state(), about).toBe(before);
     }

@@ -64,6 +64,8 @@ export class MemoryHost implements Host {
   isOwnNetns = (fd: number) => this.#kernel.namespaceOf(fd) === NODE_NAMESPACE;
   netlinkOpen = (netns: number, groups: number) => this.#kernel.netlinkOpen(netns, groups);
   netlinkSend = (fd: number, message: Uint8Array) => this.#kernel.netlinkSend(fd, message);
+  netlinkSendAside = (fd: number, message: Uint8Array) => this.#kernel.netlinkSendAside(fd, message);
+  awaitSent = (sent: number) => this.#kernel.awaitSent(sent);
   netlinkReceive = (fd: number, buffer: Uint8Array) => this.#kernel.netlinkReceive(fd, buffer);
   watchLinkDeletion = (netns: number, index: number) => this.#kernel.watchLinkDeletion(netns, index);
   netlinkSendByChild = (fd: number, message: Uint8Array) => this.#kernel.netlinkSendByChild(fd, message);

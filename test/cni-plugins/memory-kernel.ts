@@ -157,6 +157,15 @@ export class MemoryKernel implements NetlinkTransport {
     }
   }
 
+  netlinkSendAside(fd: number, bytes: Uint8Array): number {
+    this.netlinkSend(fd, bytes);
+    return this.netlinkOpen(-1, 0);
+  }
+
+  awaitSent(sent: number): void {
+    this.close(sent);
+  }
+
   netlinkReceive(fd: number, buffer: Uint8Array): number {
     const socket = this.#socket(fd);
     if (socket.overflowed) {

@@ -1,5 +1,6 @@
 //! The global object `host`: the system calls as JavaScript sees them. `host.ts` is its type.
 
+use crate::aside;
 use crate::child;
 use crate::exec;
 use crate::files;
@@ -36,6 +37,7 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     install_files(&host)?;
     netlink::install(&host)?;
     child::install(&host)?;
+    aside::install(&host)?;
     modules::install(&host)?;
     exec::install(&host)?;
     reports::install(&host)?;

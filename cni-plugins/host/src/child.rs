@@ -4,7 +4,7 @@
 use crate::api::{bytes_mut, method, throwing};
 use crate::sys::{self, Failure, Outcome, check, failure};
 use rquickjs::{Ctx, Object, Result, TypedArray};
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, IntoRawFd};
 
 const OWN_PID_NAMESPACE: &str = "/proc/self/ns/pid";
 
@@ -22,7 +22,7 @@ pub fn install(host: &Object<'_>) -> Result<()> {
 /// for its end after this process's own.
 fn send_by_child(fd: i32, message: &[u8], kept: Vec<i32>) -> Outcome<i32> {
     require_initial_pid_namespace()?;
-    let (ended, alive) = pipe()?;
+    let (ended, alive) = sys::pipe()?;
     let mut open = kept;
     open.extend([fd, alive.as_raw_fd()]);
     open.sort_unstable();
@@ -37,16 +37,6 @@ fn require_initial_pid_namespace() -> Outcome<()> {
     let call = || format!("readlink {OWN_PID_NAMESPACE}");
     let own = std::fs::read_link(OWN_PID_NAMESPACE).map_err(|error| failure(call(), &error))?;
     if own.as_os_str() == INITIAL_PID_NAMESPACE { Ok(()) } else { Err(Failure { call: call(), errno: libc::EPERM }) }
-}
-
-/// The end to read, then the one to write.
-fn pipe() -> Outcome<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    // SAFETY: the pointer describes room for both; the new descriptors are owned from here on.
-    unsafe {
-        check(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), "pipe")?;
-        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
-    }
 }
 
 /// `open` is in order.

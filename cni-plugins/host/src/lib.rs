@@ -3,6 +3,7 @@
 //! Used by the executables in `src/bin` alone.
 
 mod api;
+mod aside;
 mod child;
 mod exec;
 mod files;

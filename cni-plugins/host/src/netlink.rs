@@ -18,6 +18,9 @@ const MESSAGE_TYPE: u32 = 4;
 const LINK_FAMILY: u32 = 16;
 const LINK_INDEX: u32 = 20;
 
+/// What a message that was not sent is called in errors.
+pub(crate) const SEND: &str = "netlink send";
+
 pub fn install(host: &Object<'_>) -> Result<()> {
     method(host, "netlinkOpen", |ctx: Ctx<'_>, netns: i32, groups: u32, protocol: i32| {
         throwing(&ctx, open(netns, groups, protocol))
@@ -112,9 +115,17 @@ fn set_option<T>(fd: i32, level: i32, option: i32, value: &T) -> Outcome<i32> {
 }
 
 fn send(fd: i32, message: &[u8]) -> Outcome<()> {
+    match send_raw(fd, message) {
+        0 => Ok(()),
+        errno => Err(Failure { call: SEND.into(), errno }),
+    }
+}
+
+/// The errno, or 0. Takes no memory of the heap.
+pub(crate) fn send_raw(fd: i32, message: &[u8]) -> i32 {
     // SAFETY: the pointer and the length describe `message`.
     let sent = unsafe { libc::send(fd, message.as_ptr().cast(), message.len(), 0) };
-    if sent < 0 { Err(last("netlink send")) } else { Ok(()) }
+    if sent < 0 { Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) } else { 0 }
 }
 
 /// One datagram; EMSGSIZE when it does not fit. A socket with multicast groups answers EAGAIN when there is none.

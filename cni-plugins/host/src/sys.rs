@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Error, Read, Write};
-use std::os::fd::FromRawFd;
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::Instant;
 
 /// A failed call: which one and on what, and the kernel's errno.
@@ -61,6 +61,16 @@ pub fn populate_heap(bytes: usize) {
         let whole = bytes - PAGE_BYTES;
         libc::madvise(start as *mut _, whole - whole % PAGE_BYTES, libc::MADV_POPULATE_WRITE);
         libc::free(block);
+    }
+}
+
+/// The end to read, then the one to write.
+pub(crate) fn pipe() -> Outcome<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: the pointer describes room for both; the new descriptors are owned from here on.
+    unsafe {
+        check(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), "pipe")?;
+        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
     }
 }
 
