@@ -14,7 +14,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { BuiltPlugins } from "./built-plugins.ts";
 import { PLUGINS, writeBundles } from "./bundle.ts";
-import { answerCacheQueries } from "./cache-queries.ts";
+import { answerProcessorQueries } from "./processor-queries.ts";
 import { replaceFile } from "./replace-file.ts";
 
 export type Arch = "amd64" | "arm64";
@@ -67,7 +67,7 @@ export async function buildPlugins(options: BuildOptions = {}): Promise<string> 
 /** What is done to an executable after it was linked. Its symbols go last: they say where what is changed is. */
 async function finish(arch: Arch, linked: string, finished: string, env: NodeJS.ProcessEnv): Promise<void> {
   const executable = await readFile(linked);
-  if (arch === "amd64") answerCacheQueries(executable);
+  if (arch === "amd64") answerProcessorQueries(executable);
   await writeFile(finished, executable, { mode: 0o755 });
   const { code, output } = await run(binutils("strip", arch), [finished], env);
   if (code !== 0) throw new BuildError(`strip could not take the symbols out of ${finished}:\n${output.trimEnd()}`);
