@@ -1,6 +1,6 @@
 /** The list of plugins that most attachments have, bridge and then tuning, against the Go reference plugins. */
 
-import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { compile, measure, type Samples } from "./cni-timer.ts";
@@ -15,32 +15,26 @@ const TUNING = {
   prevResult: { cniVersion: "1.0.0", interfaces: INTERFACES },
 };
 
-/** An ADD of the list: the time in ms from the first plugin's start to the last one's end. */
+/** An ADD of the list: the time in ms from the first plugin's start to the last one's end. `folders`: of executables. */
 export async function measureChain(
-  plugins: Readonly<Record<string, string>>,
+  folders: Readonly<Record<string, string>>,
   rounds: number,
   env: NodeJS.ProcessEnv,
 ): Promise<Record<string, Samples>> {
-  const chain = await compile("chain", env);
   const timer = await compile("cni-timer", env);
   const directory = await mkdtemp(path.join(tmpdir(), "cni-chain-"));
   try {
-    const configFile = path.join(directory, "config.json");
+    const configFile = path.join(directory, "bridge.json");
+    const thenConfigFile = path.join(directory, "tuning.json");
     await writeFile(configFile, JSON.stringify(BRIDGE));
+    await writeFile(thenConfigFile, JSON.stringify(TUNING));
     const executables: Record<string, string> = {};
-    for (const [side, source] of Object.entries(plugins)) executables[side] = await lay(directory, side, source, chain);
-    return await measure(timer, { command: "ADD", rounds, parallel: 1, configFile, executables }, env);
+    for (const [side, folder] of Object.entries(folders)) {
+      executables[side] = `${path.join(folder, "bridge")},${path.join(folder, "tuning")}`;
+    }
+    const list = { configFile, thenConfigFile, executables };
+    return await measure(timer, { command: "ADD", rounds, parallel: 1, ...list }, env);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
-}
-
-/** A folder with the program that runs the list and what it runs; the program's path. */
-async function lay(directory: string, side: string, source: string, chain: string): Promise<string> {
-  const folder = path.join(directory, side);
-  await mkdir(folder);
-  for (const plugin of ["bridge", "tuning"]) await symlink(path.join(source, plugin), path.join(folder, plugin));
-  await writeFile(path.join(folder, "tuning.json"), JSON.stringify(TUNING));
-  await copyFile(chain, path.join(folder, "chain"));
-  return path.join(folder, "chain");
 }

@@ -44,6 +44,8 @@ export interface Measurement {
   readonly cniPath?: string;
   /** An ADD is taken back by a DEL; otherwise its interface is deleted. */
   readonly del?: boolean;
+  /** The second plugin's configuration, of a list of two: each executable is both of them with a comma between. */
+  readonly thenConfigFile?: string;
   /** Executables by label; they take turns. */
   readonly executables: Readonly<Record<string, string>>;
   /** Nodes by name, with the file of the nftables commands that make what is there already. They take turns too. */
@@ -92,6 +94,7 @@ export async function measure(
   const script = ["sh", "-c", prepare.join(" && "), "sh"];
   const settings = {
     ...(what.cniPath === undefined ? {} : { CNI_TIMER_PATH: what.cniPath }),
+    ...(what.thenConfigFile === undefined ? {} : { CNI_TIMER_THEN: what.thenConfigFile }),
     ...(what.del ? { CNI_TIMER_DEL: "1" } : {}),
   };
   const command = [...user, "--net", "--mount", ...script, timer, ...args];

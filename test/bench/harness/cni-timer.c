@@ -6,14 +6,16 @@
  * another one in each round, and the same in each run. Prints one JSON object: {"LABEL[@NODE]": {"wallMs": [...], "settledMs": [...], "cpuMs": [...],
  * "rssKb": N}, ...}, in milliseconds from the first spawn to the last exit and of CPU for one process. Between runs it takes away what an ADD
  * made (with CNI_TIMER_DEL in the environment by the executable's DEL), or makes what a DEL needs, and waits for what an
- * executable left running: "settledMs" is until then. CNI_TIMER_PATH is the executables' CNI_PATH. Exits 1 with the
- * executable's answer when one fails.
+ * executable left running: "settledMs" is until then. CNI_TIMER_PATH is the executables' CNI_PATH. With CNI_TIMER_THEN, a
+ * file of the second one's configuration, EXECUTABLE is two of them with a comma between: a list as a runtime runs it, one
+ * at a time, and the second one's answer is the list's. Exits 1 with the executable's answer when one fails.
  *
  * In C because spawning from Node costs several times what is measured.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/rtnetlink.h>
 #include <sched.h>
 #include <spawn.h>
@@ -35,6 +37,7 @@ static const char IFNAME[] = "bench0";
 struct variant {
   char *label;
   char *path;
+  char *second; /* NULL without CNI_TIMER_THEN */
   int node;
   double *wall;
   double *settled;
@@ -45,7 +48,8 @@ struct variant {
 
 static int own_netns, parallel;
 static int netns[MAX_PARALLEL];
-static const char *config;
+static const char *config, *second_config;
+static int nowhere;
 
 static void die(const char *format, ...) {
   va_list args;
@@ -97,7 +101,7 @@ static void delete_interface(int fd) {
   close(s);
 }
 
-static pid_t launch(const char *path, const char *command, int index, int output) {
+static pid_t launch(const char *path, const char *command, int index, int output, const char *input) {
   char text[5][ENV_BYTES];
   snprintf(text[0], ENV_BYTES, "CNI_COMMAND=%s", command);
   snprintf(text[1], ENV_BYTES, "CNI_CONTAINERID=container%d", index);
@@ -109,7 +113,7 @@ static pid_t launch(const char *path, const char *command, int index, int output
   char *argv[] = {(char *)path, NULL};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, config, O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   pid_t pid;
   int error = posix_spawn(&pid, path, &actions, NULL, argv, env);
@@ -143,7 +147,14 @@ static struct took run(struct variant *v, const char *command, int record) {
   enter(v->node);
   double start = now_ms();
   pid_t pids[MAX_PARALLEL];
-  for (int i = 0; i < parallel; i++) pids[i] = launch(v->path, command, i, pipes[1]);
+  int failed = 0, status;
+  if (v->second != NULL) {
+    waitpid(launch(v->path, command, 0, nowhere, config), &status, 0);
+    if (status != 0) failed++;
+  }
+  for (int i = 0; i < parallel; i++) {
+    pids[i] = launch(v->second != NULL ? v->second : v->path, command, i, pipes[1], v->second != NULL ? second_config : config);
+  }
   close(pipes[1]);
   char answer[ANSWER_BYTES + 1], rest[ANSWER_BYTES];
   size_t length = 0;
@@ -151,9 +162,7 @@ static struct took run(struct variant *v, const char *command, int record) {
   while ((got = read(pipes[0], length < ANSWER_BYTES ? answer + length : rest, length < ANSWER_BYTES ? ANSWER_BYTES - length : sizeof rest)) > 0)
     if (length < ANSWER_BYTES) length += got;
   answer[length] = 0;
-  int failed = 0;
   for (int i = 0; i < parallel; i++) {
-    int status;
     struct rusage usage;
     wait4(pids[i], &status, 0, &usage);
     if (status != 0) failed++;
@@ -170,8 +179,19 @@ static struct took run(struct variant *v, const char *command, int record) {
   return took;
 }
 
+static void forget(const char *pattern) {
+  glob_t found;
+  if (glob(pattern, 0, NULL, &found) != 0) return;
+  for (size_t i = 0; i < found.gl_pathc; i++) unlink(found.gl_pathv[i]);
+  globfree(&found);
+}
+
+/* What a list's second plugin keeps is about an interface that is gone then. */
 static void take_away(void) {
   for (int i = 0; i < parallel; i++) delete_interface(netns[i]);
+  if (second_config == NULL) return;
+  forget("/run/cni/tuning/*");
+  forget("/run/cni/cluster-network-addons/attachments/*");
 }
 
 static void shuffle(int *order, int count, unsigned *seed) {
@@ -194,12 +214,17 @@ int main(int argc, char **argv) {
   parallel = atoi(argv[2]);
   const char *command = argv[3];
   config = argv[4];
+  second_config = getenv("CNI_TIMER_THEN");
+  nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (rounds < 1 || parallel < 1 || parallel > MAX_PARALLEL || variants > MAX_VARIANTS) die("cni-timer: a number is out of range");
   struct variant v[MAX_VARIANTS] = {0};
   for (int i = 0; i < variants; i++) {
     v[i].label = strtok(argv[5 + i], "=");
     v[i].path = strtok(NULL, "");
     if (v[i].label == NULL || v[i].path == NULL) die("cni-timer: expected LABEL[@NODE]=EXECUTABLE");
+    if (second_config != NULL) v[i].second = strchr(v[i].path, ',');
+    if (v[i].second != NULL) *v[i].second++ = 0;
+    if (second_config != NULL && (v[i].second == NULL || parallel != 1)) die("cni-timer: expected a list of two, one at a time");
     v[i].wall = calloc(rounds, sizeof(double));
     v[i].settled = calloc(rounds, sizeof(double));
     v[i].cpu = calloc((size_t)rounds * parallel, sizeof(double));
