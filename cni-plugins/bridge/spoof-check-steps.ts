@@ -5,7 +5,7 @@ import { type AddState, made } from "./add-state.ts";
 import { hostInterfaceName } from "./attachment.ts";
 import { withFeature } from "./netfilter.ts";
 import { forget, netfilterOf, remember } from "./rule-record.ts";
-import { addSpoofCheck, removeJump, removeSpoofCheck, SpoofCheckUnderWay } from "./spoof-check.ts";
+import { addSpoofCheck, removeBegun, removeSpoofCheck, SpoofCheckUnderWay } from "./spoof-check.ts";
 
 /**
  * The kernel goes through the rules of all attachments when one gets its own: it does while the pair is made. Not where an
@@ -20,15 +20,12 @@ export const beginSpoofCheck: Step<AddState> = {
     state.spoofCheck = new SpoofCheckUnderWay(netfilterOf(state), attachment, { port, mac });
   },
   undo(state) {
-    const { spoofCheck, node, attachment } = state;
-    const handle = spoofCheck?.finish();
-    if (spoofCheck === undefined || handle === undefined) return;
-    // Another ADD of the attachment may have made the pair meanwhile.
-    if (node.mayHave(spoofCheck.port)) removeJump(netfilterOf(state), handle);
-    else removeSpoofCheck(netfilterOf(state), attachment, handle);
+    const handle = state.spoofCheck?.finish();
+    if (handle !== undefined) removeBegun(netfilterOf(state), state.attachment, handle);
   },
 };
 
+/** A DEL may have come before the pair that it didn't find. */
 export const checkSpoofing: Step<AddState> = {
   name: "check the container's MAC",
   apply(state) {

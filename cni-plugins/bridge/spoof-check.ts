@@ -3,9 +3,9 @@
  * reference's, so each side can remove what the other made.
  */
 
-import { EBUSY, ENOENT } from "../netlink/errno.ts";
+import { EBUSY, EEXIST, ENOENT } from "../netlink/errno.ts";
 import type { MessageBatch } from "../netlink/message-batch.ts";
-import { type Answer, errnoOf, type NetlinkSocket, succeeded } from "../netlink/netlink-socket.ts";
+import { type Answer, errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
 import type { Attachment } from "./attachment.ts";
@@ -33,14 +33,17 @@ export interface CheckedPort {
 
 /** The handle of the rule that DEL has to remove; the chains it finds by name. */
 export function addSpoofCheck(socket: NetlinkSocket, attachment: Attachment, checked: CheckedPort): number {
-  const add = (withBase: boolean) => {
-    const addition = new Addition(socket, attachment, checked, withBase);
+  const add = (chains: Chains) => {
+    const addition = new Addition(socket, attachment, checked, chains);
     return addition.jump(socket.run(addition.batch));
   };
-  return nft.unlessMissing(() => add(false)) ?? add(true);
+  return nft.unlessMissing(() => add("emptied")) ?? add("emptied, with the base");
 }
 
-/** Rules that the kernel adds while this call goes on. */
+/** Errors where there is no base chain yet, or chains of the attachment are there already. */
+const NOT_BEGUN = [ENOENT, EEXIST];
+
+/** Rules that the kernel adds while this call goes on, unless there are some of the attachment's. */
 export class SpoofCheckUnderWay {
   readonly port: string;
   readonly #socket: NetlinkSocket;
@@ -51,15 +54,18 @@ export class SpoofCheckUnderWay {
   constructor(socket: NetlinkSocket, attachment: Attachment, checked: CheckedPort) {
     this.port = checked.port;
     this.#socket = socket;
-    this.#addition = new Addition(socket, attachment, checked, false);
+    this.#addition = new Addition(socket, attachment, checked, "new");
     this.#answers = socket.transactAside(this.#addition.batch);
   }
 
-  /** As `addSpoofCheck`; undefined where there is no base chain yet. Throws what the kernel refused, the first time only. */
+  /** As `addSpoofCheck`; undefined when nothing was added. Throws what the kernel refused, the first time only. */
   finish(): number | undefined {
     if (this.#finished === undefined) {
       this.#finished = [];
-      this.#finished = nft.unlessMissing(() => succeeded(this.#answers())) ?? [];
+      const answers = this.#answers();
+      const refusal = answers.find(({ error }) => error !== undefined)?.error;
+      if (refusal === undefined) this.#finished = answers;
+      else if (!NOT_BEGUN.includes(refusal.errno)) throw refusal;
     }
     return this.#finished.length === 0 ? undefined : this.#addition.jump(this.#finished);
   }
@@ -71,6 +77,9 @@ export class SpoofCheckUnderWay {
   }
 }
 
+/** How a transaction takes the attachment's chains: makes them, EEXIST when there are some, or has them and empties them. */
+type Chains = "new" | "emptied" | "emptied, with the base";
+
 /** A transaction that makes the rules of an attachment. */
 class Addition {
   readonly attachment: Attachment;
@@ -78,15 +87,14 @@ class Addition {
   readonly #jumpAt: number;
   readonly #passAt: number;
 
-  constructor(socket: NetlinkSocket, attachment: Attachment, { port, mac }: CheckedPort, withBase: boolean) {
+  constructor(socket: NetlinkSocket, attachment: Attachment, { port, mac }: CheckedPort, chains: Chains) {
     this.attachment = attachment;
     const { chain, macChain, comment } = namesOf(attachment);
     const batch = nft.beginTransaction(socket.batch());
-    if (withBase) ensureBase(batch);
-    nft.ensureChain(batch, TABLE, chain);
-    nft.ensureChain(batch, TABLE, macChain);
-    nft.deleteRules(batch, TABLE, chain);
-    nft.deleteRules(batch, TABLE, macChain);
+    if (chains === "emptied, with the base") ensureBase(batch);
+    const isNew = chains === "new";
+    for (const one of [chain, macChain]) nft.ensureChain(batch, TABLE, one, { isNew });
+    if (!isNew) for (const one of [chain, macChain]) nft.deleteRules(batch, TABLE, one);
     this.#jumpAt = batch.operations.length;
     nft.appendRule(batch, TABLE, BASE_CHAIN, [...fromInterface(port), jump(chain)], comment);
     nft.appendRule(batch, TABLE, chain, [jump(macChain)], comment);
@@ -144,8 +152,18 @@ export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, 
   }
 }
 
-/** Leaves the attachment's chains, which another call's rule leads to. There may be no such rule. */
-export function removeJump(socket: NetlinkSocket, handle: number): void {
+/** The chains too, unless another call's rule leads to them. */
+export function removeBegun(socket: NetlinkSocket, attachment: Attachment, handle: number): void {
+  try {
+    removeRules(socket, namesOf(attachment), [handle]);
+  } catch (error) {
+    if (errnoOf(error) !== EBUSY) throw error;
+    removeJump(socket, handle);
+  }
+}
+
+/** There may be no such rule. */
+function removeJump(socket: NetlinkSocket, handle: number): void {
   alone(socket, (batch) => nft.deleteRules(batch, TABLE, BASE_CHAIN, handle));
 }
 

@@ -149,7 +149,9 @@ export class NetlinkSocket {
 
   /** As `transact`, and throws the first error. */
   run(batch: MessageBatch): Answer[] {
-    return succeeded(this.transact(batch));
+    const answers = this.transact(batch);
+    for (const { error } of answers) if (error !== undefined) throw error;
+    return answers;
   }
 
   /** The answer to a request for a list, as far as possible one that nobody changed meanwhile. */
@@ -189,12 +191,6 @@ export class NetlinkSocket {
     const length = this.#transport.netlinkReceive(this.#fd, receiveBuffer);
     return readMessages(receiveBuffer.slice(0, length));
   }
-}
-
-/** Throws the first error. */
-export function succeeded(answers: Answer[]): Answer[] {
-  for (const { error } of answers) if (error !== undefined) throw error;
-  return answers;
 }
 
 /** What belongs to no request may be an answer to the batch as a whole. */

@@ -4,7 +4,7 @@ import { ENOENT } from "./errno.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import { eachAttribute, type Message, readBytes, readText } from "./message-reader.ts";
 import { errnoOf } from "./netlink-socket.ts";
-import { NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO } from "./rtnetlink.ts";
+import { NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_EXCL } from "./rtnetlink.ts";
 import { decodeUtf8, encodeUtf8 } from "./utf8.ts";
 
 export const NFPROTO_INET = 1;
@@ -88,14 +88,16 @@ export function ensureTable(batch: MessageBatch, { family, name }: NftTable, com
   return comment === undefined ? batch : batch.bytes(TABLE_USERDATA, commentBytes(comment));
 }
 
+/** `isNew`: EEXIST when there is one. */
 export function ensureChain(
   batch: MessageBatch,
   { family, name }: NftTable,
   chain: string,
-  options: { base?: BaseChain; comment?: string } = {},
+  options: { base?: BaseChain; comment?: string; isNew?: boolean } = {},
 ): MessageBatch {
-  const { base, comment } = options;
-  batch.request(`make nftables chain ${chain}`, NEWCHAIN, NLM_F_CREATE).header([family, 0, 0, 0]);
+  const { base, comment, isNew } = options;
+  const flags = isNew ? NLM_F_CREATE | NLM_F_EXCL : NLM_F_CREATE;
+  batch.request(`make nftables chain ${chain}`, NEWCHAIN, flags).header([family, 0, 0, 0]);
   batch.text(CHAIN_TABLE, name).text(CHAIN_NAME, chain);
   if (base !== undefined) {
     batch.nested(CHAIN_HOOK, () => batch.be32(HOOK_NUMBER, base.hook).be32(HOOK_PRIORITY, base.priority));
