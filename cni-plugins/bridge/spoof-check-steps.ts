@@ -9,7 +9,7 @@ import { addSpoofCheck, removeBegun, removeSpoofCheck, SpoofCheckUnderWay } from
 
 /**
  * The kernel goes through the rules of all attachments when one gets its own: it does while the pair is made. Not where an
- * interface has one of the pair's names: the rules may be in force for it (docs/decisions/022).
+ * interface has one of the pair's names: the rules would be in force for it (docs/decisions/022).
  */
 export const beginSpoofCheck: Step<AddState> = {
   name: "begin to check the container's MAC",

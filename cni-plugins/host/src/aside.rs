@@ -3,7 +3,7 @@
 
 use crate::api::{bytes_mut, method, throwing};
 use crate::netlink;
-use crate::sys::{self, Failure, Outcome};
+use crate::sys::{self, Outcome};
 use rquickjs::{Ctx, Object, Result, TypedArray};
 use std::ffi::c_void;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -72,17 +72,13 @@ fn await_sent(sent: i32) -> Outcome<()> {
     let sent = unsafe { OwnedFd::from_raw_fd(sent) };
     let mut errno = [0; size_of::<i32>()];
     sys::read(sent.as_raw_fd(), &mut errno)?;
-    match i32::from_ne_bytes(errno) {
-        0 => Ok(()),
-        errno => Err(Failure { call: netlink::SEND.into(), errno }),
-    }
+    netlink::sent(i32::from_ne_bytes(errno))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::net::UnixDatagram;
 
     /// The processors that each thread of this process may use, as the kernel lists them.
     fn processors_of_threads() -> Vec<String> {
@@ -97,11 +93,7 @@ mod tests {
 
     #[test]
     fn the_message_is_sent_by_a_thread_that_does_not_wait_for_this_one() {
-        let (ours, theirs) = UnixDatagram::pair().unwrap();
-        ours.set_nonblocking(true).unwrap();
-        while ours.send(b"full").is_ok() {}
-        // From here on the thread stays in its call.
-        ours.set_nonblocking(false).unwrap();
+        let (ours, theirs) = sys::full_datagrams();
         let before = processors_of_threads();
         let sent = send_aside(ours.as_raw_fd(), b"message").unwrap();
         assert_eq!(sys::poll(&[sent], 0).unwrap(), [0]);
@@ -117,6 +109,6 @@ mod tests {
     fn what_kept_the_message_from_being_sent_is_told() {
         let file = fs::File::open("/").unwrap();
         let failure = await_sent(send_aside(file.as_raw_fd(), b"message").unwrap()).unwrap_err();
-        assert_eq!((failure.call.as_str(), failure.errno), (netlink::SEND, libc::ENOTSOCK));
+        assert_eq!((failure.call.as_str(), failure.errno), ("netlink send", libc::ENOTSOCK));
     }
 }

@@ -66,7 +66,6 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
     use std::fs;
-    use std::os::unix::net::UnixDatagram;
 
     /// The children of this process by what they have open.
     fn descriptors_of_children() -> Vec<BTreeSet<i32>> {
@@ -80,11 +79,7 @@ mod tests {
 
     #[test]
     fn a_child_sends_the_message_and_has_nothing_open_but_what_it_needs() {
-        let (ours, theirs) = UnixDatagram::pair().unwrap();
-        ours.set_nonblocking(true).unwrap();
-        while ours.send(b"full").is_ok() {}
-        // From here on the child stays in its write.
-        ours.set_nonblocking(false).unwrap();
+        let (ours, theirs) = sys::full_datagrams();
         let kept = fs::File::open("/").unwrap();
         let sent = send_by_child(ours.as_raw_fd(), b"message", vec![kept.as_raw_fd()]);
         if require_initial_pid_namespace().is_err() {

@@ -18,9 +18,6 @@ const MESSAGE_TYPE: u32 = 4;
 const LINK_FAMILY: u32 = 16;
 const LINK_INDEX: u32 = 20;
 
-/// What a message that was not sent is called in errors.
-pub(crate) const SEND: &str = "netlink send";
-
 pub fn install(host: &Object<'_>) -> Result<()> {
     method(host, "netlinkOpen", |ctx: Ctx<'_>, netns: i32, groups: u32, protocol: i32| {
         throwing(&ctx, open(netns, groups, protocol))
@@ -115,10 +112,12 @@ fn set_option<T>(fd: i32, level: i32, option: i32, value: &T) -> Outcome<i32> {
 }
 
 fn send(fd: i32, message: &[u8]) -> Outcome<()> {
-    match send_raw(fd, message) {
-        0 => Ok(()),
-        errno => Err(Failure { call: SEND.into(), errno }),
-    }
+    sent(send_raw(fd, message))
+}
+
+/// What `send_raw` returned, as an outcome.
+pub(crate) fn sent(errno: i32) -> Outcome<()> {
+    if errno == 0 { Ok(()) } else { Err(Failure { call: "netlink send".into(), errno }) }
 }
 
 /// The errno, or 0. Takes no memory of the heap.

@@ -146,6 +146,16 @@ pub fn env(name: &str) -> Option<String> {
     (!value.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(value) }.to_string_lossy().into_owned())
 }
 
+/// Who sends to the first waits until the second was read from.
+#[cfg(test)]
+pub(crate) fn full_datagrams() -> (std::os::unix::net::UnixDatagram, std::os::unix::net::UnixDatagram) {
+    let (ours, theirs) = std::os::unix::net::UnixDatagram::pair().unwrap();
+    ours.set_nonblocking(true).unwrap();
+    while ours.send(b"full").is_ok() {}
+    ours.set_nonblocking(false).unwrap();
+    (ours, theirs)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
