@@ -45,32 +45,44 @@ export async function buildPlugins(options: BuildOptions = {}): Promise<string> 
   const directory = path.join(ROOT, "dist/cni", arch);
   const inputs = await hashInputs();
   if (await isUpToDate(directory, inputs)) return directory;
-  await writeBundles();
   const built = new BuiltPlugins(env);
   const found = reuse ? await built.find(arch, inputs) : undefined;
   if (found !== undefined) {
+    // The crate's tests read them.
+    await writeBundles();
     await install(found, directory, inputs);
     return directory;
   }
-  requireTools(arch, env);
-  log(`building the CNI plugins for ${arch} (about a minute the first time)`);
-  await cargoBuild(arch, env);
-  const release = path.join(HOST, "target", TARGETS[arch], "release");
-  const finished = path.join(release, "finished");
-  await mkdir(finished, { recursive: true });
-  for (const plugin of PLUGINS) await finish(arch, path.join(release, plugin), path.join(finished, plugin), env);
-  await install(finished, directory, inputs);
+  const unstripped = await buildUnstripped({ arch, log, env });
+  const stripped = path.join(unstripped, "stripped");
+  await mkdir(stripped, { recursive: true });
+  for (const plugin of PLUGINS) await strip(arch, path.join(unstripped, plugin), path.join(stripped, plugin), env);
+  await install(stripped, directory, inputs);
   await built.keep(arch, inputs, directory);
   return directory;
 }
 
-/** What is done to an executable after it was linked. Its symbols go last: they say where what is changed is. */
-async function finish(arch: Arch, linked: string, finished: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const executable = await readFile(linked);
-  if (arch === "amd64") answerProcessorQueries(executable);
-  await writeFile(finished, executable, { mode: 0o755 });
-  const { code, output } = await run(binutils("strip", arch), [finished], env);
-  if (code !== 0) throw new BuildError(`strip could not take the symbols out of ${finished}:\n${output.trimEnd()}`);
+/** The executables with their symbols, in a folder of the crate's; else as `buildPlugins` gives them. */
+export async function buildUnstripped(options: Omit<BuildOptions, "reuse"> = {}): Promise<string> {
+  const { arch = machineArch(), log = () => {}, env = process.env } = options;
+  requireTools(arch, env);
+  log(`building the CNI plugins for ${arch} (about a minute the first time)`);
+  await writeBundles();
+  await cargoBuild(arch, env);
+  const release = path.join(HOST, "target", TARGETS[arch], "release");
+  const unstripped = path.join(release, "unstripped");
+  await mkdir(unstripped, { recursive: true });
+  for (const plugin of PLUGINS) {
+    const executable = await readFile(path.join(release, plugin));
+    if (arch === "amd64") answerProcessorQueries(executable);
+    await writeFile(path.join(unstripped, plugin), executable, { mode: 0o755 });
+  }
+  return unstripped;
+}
+
+async function strip(arch: Arch, linked: string, stripped: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const { code, output } = await run(binutils("strip", arch), ["-o", stripped, linked], env);
+  if (code !== 0) throw new BuildError(`strip could not take the symbols out of ${linked}:\n${output.trimEnd()}`);
 }
 
 /** The stamp comes last: without it the executables are not believed to be these inputs'. */
@@ -97,7 +109,7 @@ export function machineArch(): Arch {
 }
 
 async function hashInputs(): Promise<string> {
-  const patterns = ["cni-plugins/**/*.{ts,rs,toml,lock}", "src/api/names.ts", "package-lock.json"];
+  const patterns = ["cni-plugins/**/*.{ts,rs,toml,lock,txt}", "src/api/names.ts", "package-lock.json"];
   const files: string[] = [];
   for await (const file of glob(patterns, { cwd: ROOT })) if (!file.includes("/target/")) files.push(file);
   const hash = createHash("sha256");
@@ -156,6 +168,7 @@ async function cargoBuild(arch: Arch, env: NodeJS.ProcessEnv): Promise<void> {
     "-Crelocation-model=static",
     `--remap-path-prefix=${cargoHome}=cargo`,
     `--remap-path-prefix=${ROOT}=.`,
+    ...(isCross(arch) ? [] : [`-Clinker=${await writeLinker()}`]),
   ];
   const cross = {
     CC_aarch64_unknown_linux_gnu: crossTool("gcc"),
@@ -169,6 +182,17 @@ async function cargoBuild(arch: Arch, env: NodeJS.ProcessEnv): Promise<void> {
     CARGO_ENCODED_RUSTFLAGS: flags.join("\x1f"),
   });
   if (code !== 0) throw new BuildError(`cargo could not build the CNI plugins for ${arch}:\n${output.trimEnd()}`);
+}
+
+/** A program that runs `ordered-link.ts`. By its name rustc takes it for the C compiler that it would start to link. */
+async function writeLinker(): Promise<string> {
+  const linker = path.join(HOST, "target/ordered-link/cc");
+  const program = path.join(import.meta.dirname, "ordered-link.ts");
+  await mkdir(path.dirname(linker), { recursive: true });
+  await replaceFile(linker, (temporary) =>
+    writeFile(temporary, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, { mode: 0o755 }),
+  );
+  return linker;
 }
 
 function run(

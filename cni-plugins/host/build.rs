@@ -6,12 +6,18 @@ mod siblings;
 use rquickjs::{Context, Module, Runtime, WriteOptions};
 use std::{env, fmt::Write, fs, path::Path, path::PathBuf};
 
+/// What decides where functions are in the executables.
+const LINKER: [&str; 2] = ["functions-by-use.txt", "../ordered-link.ts"];
+
 const PLUGINS: [&str; 3] = ["bridge", "tuning", "link-monitor"];
 
 fn main() {
     let bundles = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap()).join("target/bundles");
     let out = PathBuf::from(env::var("OUT_DIR").unwrap());
     println!("cargo:rerun-if-changed={}", bundles.display());
+    for file in LINKER {
+        println!("cargo:rerun-if-changed={file}");
+    }
     for plugin in PLUGINS {
         let modules = compile(&bundles.join(plugin), &out.join(plugin));
         fs::write(out.join(plugin).with_extension("rs"), modules).unwrap();

@@ -1,0 +1,81 @@
+/**
+ * `npm run profile:plugins`: writes which functions of the CNI plugins calls use, as callgrind sees them, to the list that
+ * `cni-plugins/ordered-link.ts` orders the executables by. Run it when much of the plugins, or the compiler, has changed.
+ */
+
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { buildUnstripped } from "../../cni-plugins/build.ts";
+import { FUNCTIONS_BY_USE, stableName } from "../../cni-plugins/ordered-link.ts";
+import { measureChain } from "./cni-chain.ts";
+import { compile, type Measurement, measure } from "./cni-timer.ts";
+import { buildPeers } from "./peers.ts";
+
+const HEADING = "# Functions of bridge and tuning that calls use, those of most kinds of calls first: npm run profile:plugins";
+
+const BRIDGE = { cniVersion: "1.0.0", name: "profile", type: "bridge", bridge: "br-profile" };
+
+/** Added to the configuration of a layer 2 attachment. */
+function kindsOfAttachments(dataDir: string): readonly object[] {
+  const ipam = { type: "host-local", dataDir, ranges: [[{ subnet: "10.88.0.0/16" }]] };
+  return [{}, { macspoofchk: true }, { isGateway: true, ipam }];
+}
+
+/** The functions of one call, from what `--callgrind-out-file` says: a name is written out where it stands first. */
+export function functionsUsed(profile: string): readonly string[] {
+  const names = Array.from(profile.matchAll(/^c?fn=\(\d+\) (.+)$/gm), ([, name = ""]) => name.replace(/'\d+$/, ""));
+  return [...new Set(names.map(stableName))];
+}
+
+/** What most of the sets have comes first. */
+export function byUse(kinds: readonly ReadonlySet<string>[]): readonly string[] {
+  const uses = new Map<string, number>();
+  for (const name of kinds.flatMap((kind) => [...kind])) uses.set(name, (uses.get(name) ?? 0) + 1);
+  return [...uses.keys()].sort((a, b) => (uses.get(b) ?? 0) - (uses.get(a) ?? 0) || (a < b ? -1 : 1));
+}
+
+/** Runs each kind of call under callgrind; what it wrote is in files `PLUGIN.COMMAND.PID` of `directory`. */
+async function profileCalls(directory: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const unstripped = await buildUnstripped({ env, log: console.error });
+  const cniPath = await buildPeers(env, console.error);
+  const folder = path.join(directory, "profiled");
+  await mkdir(folder);
+  for (const plugin of ["bridge", "tuning"]) {
+    const options = `--demangle=no --show-below-main=yes "--callgrind-out-file=${directory}/${plugin}.$CNI_COMMAND.%p"`;
+    const command = `valgrind --tool=callgrind ${options} --log-file=/dev/null '${path.join(unstripped, plugin)}'`;
+    await writeFile(path.join(folder, plugin), `#!/bin/sh\nexec ${command}\n`, { mode: 0o755 });
+  }
+  await measureChain({ profiled: folder }, 1, env);
+  const timer = await compile("cni-timer", env);
+  const configFile = path.join(directory, "config.json");
+  const call = { rounds: 1, parallel: 1, del: true, configFile, cniPath } as const;
+  const executables: Measurement["executables"] = { profiled: path.join(folder, "bridge") };
+  for (const keys of kindsOfAttachments(path.join(directory, "data"))) {
+    await writeFile(configFile, JSON.stringify({ ...BRIDGE, ...keys }));
+    await measure(timer, { ...call, command: "ADD", executables }, env);
+  }
+  await measure(timer, { ...call, command: "VERSION", executables }, env);
+}
+
+async function main(): Promise<void> {
+  execFileSync("valgrind", ["--version"], { stdio: "ignore" });
+  const directory = await mkdtemp(path.join(tmpdir(), "cni-function-use-"));
+  try {
+    await profileCalls(directory, process.env);
+    const kinds = new Map<string, Set<string>>();
+    for (const file of (await readdir(directory)).filter((name) => /\.\d+$/.test(name))) {
+      const kind = file.replace(/\.\d+$/, "");
+      const used = functionsUsed(await readFile(path.join(directory, file), "utf8"));
+      kinds.set(kind, new Set([...(kinds.get(kind) ?? []), ...used]));
+    }
+    const names = byUse([...kinds.values()]);
+    await writeFile(FUNCTIONS_BY_USE, `${[HEADING, ...names].join("\n")}\n`);
+    console.log(`${names.length} functions of ${[...kinds.keys()].join(", ")}`);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) await main();
