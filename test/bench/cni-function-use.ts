@@ -3,17 +3,19 @@
  * `cni-plugins/ordered-link.ts` orders the executables by. Run it when much of the plugins, or the compiler, has changed.
  */
 
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { buildUnstripped } from "../../cni-plugins/build.ts";
+import { BuildError, buildUnstripped } from "../../cni-plugins/build.ts";
 import { FUNCTIONS_BY_USE, stableName } from "../../cni-plugins/ordered-link.ts";
+import { BenchFault } from "./bench.ts";
 import { measureChain } from "./cni-chain.ts";
 import { compile, type Measurement, measure } from "./cni-timer.ts";
-import { buildPeers } from "./peers.ts";
+import { buildPeers, MissingTool } from "./peers.ts";
 
-const HEADING = "# Functions of bridge and tuning that calls use, those of most kinds of calls first: npm run profile:plugins";
+const HEADING =
+  "# Functions of bridge and tuning that calls use, those of most kinds of calls first: npm run profile:plugins";
 
 const BRIDGE = { cniVersion: "1.0.0", name: "profile", type: "bridge", bridge: "br-profile" };
 
@@ -60,7 +62,9 @@ async function profileCalls(directory: string, env: NodeJS.ProcessEnv): Promise<
 }
 
 async function main(): Promise<void> {
-  execFileSync("valgrind", ["--version"], { stdio: "ignore" });
+  if (spawnSync("valgrind", ["--version"]).error !== undefined) {
+    throw new BenchFault("valgrind was not found: install it to see which functions calls use");
+  }
   const directory = await mkdtemp(path.join(tmpdir(), "cni-function-use-"));
   try {
     await profileCalls(directory, process.env);
@@ -78,4 +82,10 @@ async function main(): Promise<void> {
   }
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) {
+  await main().catch((error: unknown) => {
+    const isSentence = [BenchFault, BuildError, MissingTool].some((kind) => error instanceof kind);
+    console.error(isSentence && error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  });
+}
