@@ -190,9 +190,13 @@ async function writeLinker(): Promise<string> {
   const program = path.join(import.meta.dirname, "ordered-link.ts");
   await mkdir(path.dirname(linker), { recursive: true });
   await replaceFile(linker, (temporary) =>
-    writeFile(temporary, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, { mode: 0o755 }),
+    writeFile(temporary, `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(program)} "$@"\n`, { mode: 0o755 }),
   );
   return linker;
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function run(

@@ -76,6 +76,13 @@ describe("macspoofchk", () => {
   const checked = { cniVersion: "1.1.0", name: "l2-net", type: "bridge", bridge: "br1", macspoofchk: true };
   const ours = async () => (await rules()).split("\n").filter((line) => line.includes("macspoofchk-container-net1"));
 
+  /** Each chain and rule of a table that was ever made has one more. */
+  async function nextHandle(chain: string): Promise<number> {
+    const args = ["nft", "--echo", "--handle", "add", "chain", "bridge", "nat", chain];
+    const { stdout } = await node.run(args, { env: call.env ?? {} });
+    return Number(/ # handle (\d+)/.exec(stdout)?.[1]);
+  }
+
   it("makes one rule in the base chain, one and two in the attachment's, and removes them", async () => {
     const prevResult = await add(call, checked);
     expect(await ours()).toHaveLength(4);
@@ -94,6 +101,15 @@ describe("macspoofchk", () => {
     expect(await ours()).toHaveLength(4);
     await del(call, checked);
     expect(await ours()).toEqual([]);
+  });
+
+  it("is not begun for an interface that is there without it", async () => {
+    await add(call, checked);
+    await del(call, checked);
+    await add(call, { ...checked, macspoofchk: false });
+    const before = await nextHandle("before");
+    expect(await cni("ADD", call, checked)).toMatchObject({ code: 1 });
+    expect(await nextHandle("after")).toBe(before + 1);
   });
 
   it("is removed by the reference, and ours removes the reference's", async () => {
