@@ -190,7 +190,8 @@ function alone(socket: NetlinkSocket, write: (batch: ReturnType<NetlinkSocket["b
 /** CHECK: the jump, the two chains' rules. */
 export function hasSpoofCheck(socket: NetlinkSocket, attachment: Attachment): boolean {
   const { chain, macChain, comment } = namesOf(attachment);
-  const count = (name: string) => rulesOf(socket, name).filter((rule) => rule.comment === comment).length;
+  const count = (name: string) =>
+    rulesOf(socket, name).filter((rule) => rule.comment === nft.storedComment(comment)).length;
   return count(BASE_CHAIN) >= 1 && count(chain) >= 1 && count(macChain) >= 2;
 }
 

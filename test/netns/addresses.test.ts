@@ -93,6 +93,12 @@ describe("macspoofchk", () => {
     expect(await rules()).not.toContain("cni-br-iface");
   });
 
+  it("is found by CHECK also where the container's id is longer than a rule's comment may be", async () => {
+    const long = { ...call, containerId: "c".repeat(120) };
+    const prevResult = await add(long, checked);
+    expect(await cni("CHECK", long, { ...checked, prevResult })).toMatchObject({ code: 0, stdout: "" });
+  });
+
   it("makes its table and base chain anew when somebody flushed them since", async () => {
     await add(call, checked);
     await del(call, checked);
