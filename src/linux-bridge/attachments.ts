@@ -54,8 +54,8 @@ export async function showsOwnLinks(directory: string, linkStatistics: string): 
 export interface NodeDirectories {
   /** Where plugins write a record of each attachment. */
   readonly recordDirectory: string;
-  /** Where runtimes cache the results of ADDs. */
-  readonly resultDirectory: string;
+  /** Where runtimes and multus cache the results of ADDs. */
+  readonly resultDirectories: readonly string[];
   /** Where the names of the node's network namespaces are. */
   readonly netnsDirectory: string;
   readonly linksDirectory: string;
@@ -67,10 +67,10 @@ export interface NodeDirectories {
  */
 export async function attachmentsThatNeed(
   executables: ReadonlySet<string>,
-  { recordDirectory, resultDirectory, netnsDirectory, linksDirectory }: NodeDirectories,
+  { recordDirectory, resultDirectories, netnsDirectory, linksDirectory }: NodeDirectories,
 ): Promise<string[]> {
   const keys = new Set((await attachedInterfaces(linksDirectory)).map(({ key }) => key));
-  for (const record of [...(await readRecords(recordDirectory)), ...(await readCachedResults(resultDirectory))]) {
+  for (const record of [...(await readRecords(recordDirectory)), ...(await readCachedResults(resultDirectories))]) {
     if (!executables.has(String(parseObject(record.config)?.type))) continue;
     if ((await netnsPresence(record.netns, netnsDirectory)) === "present") keys.add(attachmentKey(record));
   }

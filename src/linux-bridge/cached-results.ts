@@ -17,11 +17,14 @@ const EXECUTABLES: Readonly<Record<string, string>> = {
   "cnv-tuning": "tuning",
 };
 
-/** One for each plugin of ours in each network's list, in the order of a DEL. None when there is no cache. */
-export async function readCachedResults(directory: string): Promise<AttachmentRecord[]> {
+/** One for each plugin of ours in each network's list, in the order of a DEL. None where there is no cache. */
+export async function readCachedResults(directories: readonly string[]): Promise<AttachmentRecord[]> {
   const records: AttachmentRecord[] = [];
-  for (const file of await namesIn(directory)) {
-    records.push(...parseCachedResult(file, await readFile(join(directory, file), "utf8").catch(() => "")));
+  for (const directory of directories) {
+    for (const name of await namesIn(directory)) {
+      const path = join(directory, name);
+      records.push(...parseCachedResult(path, await readFile(path, "utf8").catch(() => "")));
+    }
   }
   return records;
 }

@@ -22,13 +22,16 @@ const REPORT_SOCKET = "reports";
 
 const NETNS_DIRECTORY = "/run/netns";
 
-/** Where libcni, and with it every runtime and multus, keeps what ADDs answered. */
-const RESULT_DIRECTORY = "/var/lib/cni/results";
+/**
+ * Where libcni keeps what ADDs answered: in `results` of its cache directory. Runtimes leave that at the default, multus
+ * has one of its own, which is the default of its `cniDir`.
+ */
+const RESULT_DIRECTORIES = ["/var/lib/cni/results", "/var/lib/cni/multus/results"];
 
 /** Where the directories of a node are inside the pod. */
 export const NODE_DIRECTORIES: NodeDirectories = {
   recordDirectory: join(AGENT_DIRECTORY, RECORDS),
-  resultDirectory: RESULT_DIRECTORY,
+  resultDirectories: RESULT_DIRECTORIES,
   netnsDirectory: NETNS_DIRECTORY,
   linksDirectory: LINKS_DIRECTORY,
 };

@@ -11,7 +11,7 @@ import { callDel } from "./plugin-call.ts";
  * Removes what is left of attachments whose network namespace or whose interface on the host is gone: runtimes forget
  * DELs when their own records are lost. It calls the plugin's own DEL with the ADD's configuration, so nothing here knows
  * what an attachment is made of.
- * What other plugins of these names attached has no record of ours; the runtime's cached result stands in for it.
+ * What other plugins of these names attached has no record of ours; what the runtime or multus cached stands in for it.
  */
 
 /** A runtime that takes a container down removes the namespace, too; its own DEL goes first. */
@@ -115,7 +115,7 @@ export class Reaper {
   }
 
   async #passCached(recorded: ReadonlySet<string>): Promise<void> {
-    const cached = await readCachedResults(this.#options.resultDirectory);
+    const cached = await readCachedResults(this.#options.resultDirectories);
     const keys = new Set(cached.map(keyOf));
     for (const key of this.#reaped) if (!keys.has(key)) this.#reaped.delete(key);
     const unknown = cached.filter((one) => !recorded.has(keyOf(one)) && !this.#reaped.has(keyOf(one)));

@@ -170,13 +170,16 @@ describe("the CNI installer with real executables and a real API server", () => 
     expect(told[0]?.note).toContain(`stay in ${directory} of node node-a`);
   });
 
-  it("keeps the files while another version's attachments need them", async () => {
+  it.each([
+    ["the runtime", "/var/lib/cni/results"],
+    ["multus", "/var/lib/cni/multus/results"],
+  ])("keeps the files while another version's attachments need them, as the cache of %s says", async (_, results) => {
     const cached = { kind: "cniCacheV1", containerId: "pod-1", ifName: "net1", networkName: "br1-net" };
     const network = Buffer.from('{"type":"cnv-bridge","name":"br1-net"}').toString("base64");
-    await mkdir(seen("/var/lib/cni/results"), { recursive: true });
+    await mkdir(seen(results), { recursive: true });
     await writeFile(seen("/run/netns/pod-1"), "");
     await writeFile(
-      seen("/var/lib/cni/results/br1-net-pod-1-net1"),
+      seen(`${results}/br1-net-pod-1-net1`),
       JSON.stringify({ ...cached, config: network, netns: "/run/netns/pod-1" }),
     );
     await config.beginDeletion();

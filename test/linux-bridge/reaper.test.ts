@@ -14,6 +14,7 @@ const LONG_GRACE_MS = 60_000;
 let root: string;
 let records: string;
 let results: string;
+let multusResults: string;
 let netns: string;
 let links: string;
 let plugins: string;
@@ -23,9 +24,9 @@ let outcomes: string[];
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "reaper-"));
   [records, netns, plugins] = [join(root, "records"), join(root, "netns"), join(root, "plugins")];
-  results = join(root, "results");
+  [results, multusResults] = [join(root, "results"), join(root, "multus-results")];
   links = join(root, "links");
-  for (const directory of [records, results, netns, plugins, links]) await mkdir(directory);
+  for (const directory of [records, results, multusResults, netns, plugins, links]) await mkdir(directory);
   await writeFile(join(root, "dev"), "Inter-| Receive\n face |bytes\n    lo: 0 0\n");
   await mkdir(join(links, "lo"));
   await plugin('cat > "$CNI_PATH/stdin"; env > "$CNI_PATH/env"; rm -f "$CNI_PATH"/../records/c1~net1~bridge.json');
@@ -51,7 +52,7 @@ function reaper(): Reaper {
   return new Reaper({
     recordDirectory: records,
     netnsDirectory: netns,
-    resultDirectory: results,
+    resultDirectories: [join(root, "missing"), results, multusResults],
     linksDirectory: links,
     linkStatistics: join(root, "dev"),
     pluginDirectory: plugins,
@@ -156,11 +157,15 @@ describe("the reaper", () => {
     expect(await readdir(records)).toEqual([]);
   });
 
-  it("takes the runtime's cached result for what another plugin of the name attached, after a longer while", async () => {
+  it.each([
+    ["the runtime", () => results],
+    ["multus", () => multusResults],
+  ])("takes what %s cached for what another plugin of the name attached, after a longer while", async (_, cache) => {
+    const cachedIn = cache();
     const config = Buffer.from(JSON.stringify({ ...JSON.parse(CONFIG), type: "cnv-bridge", name: "net" }));
     const result = { interfaces: [{ name: "net1", sandbox: RECORD.netns }] };
     const cached = { kind: "cniCacheV1", containerId: "c1", ifName: "net1", networkName: "net", result };
-    await writeFile(join(results, "net-c1-net1"), JSON.stringify({ ...cached, config: config.toString("base64") }));
+    await writeFile(join(cachedIn, "net-c1-net1"), JSON.stringify({ ...cached, config: config.toString("base64") }));
     const one = reaper();
     await reap(one);
     expect(outcomes).toEqual([]);
@@ -170,7 +175,7 @@ describe("the reaper", () => {
     expect(await readFile(join(plugins, "stdin"), "utf8")).toBe(config.toString());
     nowMs += LONG_GRACE_MS;
     await one.pass();
-    expect([outcomes, await readdir(results)]).toEqual([["success"], ["net-c1-net1"]]);
+    expect([outcomes, await readdir(cachedIn)]).toEqual([["success"], ["net-c1-net1"]]);
   });
 
   it("leaves a cached result alone while there is a record of the same, or its namespace", async () => {

@@ -6,6 +6,7 @@ import path from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import { systemClock } from "../../src/kube/clock.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import { NODE_DIRECTORIES } from "../../src/linux-bridge/node-agent.ts";
 import { Reaper } from "../../src/linux-bridge/reaper.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { type CniCall, pluginPath } from "./cni-call.ts";
@@ -100,12 +101,13 @@ export class PreparedNode implements AsyncDisposable {
         const script = `#!/bin/sh\nPATH=/usr/sbin:/usr/bin:/sbin:/bin\nexec ${argv}\n`;
         await writeFile(path.join(scratch, name), script, { mode: 0o755 });
       }
-      const seen = `/proc/${this.node.pid}/root/run`;
+      const root = `/proc/${this.node.pid}/root`;
+      const { recordDirectory, netnsDirectory, resultDirectories, linksDirectory } = NODE_DIRECTORIES;
       const reaper = new Reaper({
-        recordDirectory: `${seen}/cni/cluster-network-addons/attachments`,
-        netnsDirectory: `${seen}/netns`,
-        resultDirectory: `/proc/${this.node.pid}/root/var/lib/cni/results`,
-        linksDirectory: `/proc/${this.node.pid}/root/sys/class/net`,
+        recordDirectory: root + recordDirectory,
+        netnsDirectory: root + netnsDirectory,
+        resultDirectories: resultDirectories.map((directory) => root + directory),
+        linksDirectory: root + linksDirectory,
         linkStatistics: `/proc/${this.node.pid}/net/dev`,
         longGraceMs: 0,
         pluginDirectory: scratch,
