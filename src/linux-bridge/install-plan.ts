@@ -24,8 +24,8 @@ export type Decision =
   | { readonly action: "keep" }
   | { readonly action: "install"; readonly reason: string }
   | { readonly action: "chmod" }
-  /** Somebody else's: left alone. */
-  | { readonly action: "foreign"; readonly what: string }
+  /** Somebody else's: left alone. The checksum where it is a file. */
+  | { readonly action: "foreign"; readonly what: string; readonly sha256?: string }
   /** Ours by name, but nothing that a file can replace. */
   | { readonly action: "blocked"; readonly reason: string };
 
@@ -49,7 +49,7 @@ export function decide(directory: string, target: Target, found: HostFile, known
       if (found.sha256 === target.plugin.sha256) return { action: found.mode === PLUGIN_MODE ? "keep" : "chmod" };
       if (known.includes(found.sha256)) return { action: "install", reason: "it is another version of ours" };
       if (ours) return { action: "install", reason: "its content is not ours" };
-      return { action: "foreign", what: `a file with sha256 ${found.sha256}` };
+      return { action: "foreign", what: `a file with sha256 ${found.sha256}`, sha256: found.sha256 };
     case "link":
       if (ours) return { action: "install", reason: `it is a link to ${found.target}` };
       if (found.at === "absent")

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import Gauge from "prom-client/lib/gauge.js";
 import type { TargetState } from "./installer.ts";
 
-/** Which plugin stands under which name on this node, and which names somebody else's file has. */
+/** Which plugin stands under which name on this node, and which names somebody else's file has: with the checksum of either. */
 export function installerMetrics(registry: Registry, version: string, states: () => readonly TargetState[]): void {
   new Gauge({
     name: "linux_bridge_plugin_info",
@@ -11,9 +11,8 @@ export function installerMetrics(registry: Registry, version: string, states: ()
     registers: [registry],
     collect() {
       this.reset();
-      for (const { name, state, sha256 } of states()) {
-        const ours = state === "installed" ? { version, sha256 } : { version: "", sha256: "" };
-        this.set({ name, state, ...ours }, 1);
+      for (const { name, state, sha256 = "" } of states()) {
+        this.set({ name, state, version: state === "installed" ? version : "", sha256 }, 1);
       }
     },
   });

@@ -15,8 +15,8 @@ import { checksumsOf, type Manifest, readManifest, withChecksum, writeManifest }
 export interface TargetState {
   readonly name: string;
   readonly state: "installed" | "foreign" | "failed";
-  /** Of the plugin this image ships for it. */
-  readonly sha256: string;
+  /** Of the file that stands there; absent for what is no file, and where it failed. */
+  readonly sha256?: string;
   /** Why it is not installed. */
   readonly detail?: string;
 }
@@ -79,7 +79,7 @@ export class Installer {
         if (unreadable !== undefined) throw unreadable;
         manifest = await this.#repairOne(target, manifest, states);
       } catch (error) {
-        states.push(stateOf(target, "failed", explain(error, this.#onNode)));
+        states.push({ name: target.name, state: "failed", detail: explain(error, this.#onNode) });
       }
     }
     this.#report(states);
@@ -91,23 +91,28 @@ export class Installer {
 
   async #repairOne(target: Target, manifest: Manifest, states: TargetState[]): Promise<Manifest> {
     const { directory, log } = this.#options;
-    const path = join(directory, target.name);
-    const found = await inspectFile(path, join(this.#onNode, target.name));
-    const decision = decide(this.#onNode, target, found, checksumsOf(manifest, target.name));
-    if (decision.action === "foreign" || decision.action === "blocked") {
-      const foreign = decision.action === "foreign";
-      states.push(stateOf(target, foreign ? "foreign" : "failed", foreign ? decision.what : decision.reason));
+    const { name, plugin } = target;
+    const path = join(directory, name);
+    const found = await inspectFile(path, join(this.#onNode, name));
+    const decision = decide(this.#onNode, target, found, checksumsOf(manifest, name));
+    if (decision.action === "foreign") {
+      const checksum = decision.sha256 === undefined ? {} : { sha256: decision.sha256 };
+      states.push({ name, state: "foreign", detail: decision.what, ...checksum });
       return manifest;
     }
-    const listed = withChecksum(manifest, target.name, target.plugin.sha256);
+    if (decision.action === "blocked") {
+      states.push({ name, state: "failed", detail: decision.reason });
+      return manifest;
+    }
+    const { sha256 } = plugin;
+    const listed = withChecksum(manifest, name, sha256);
     if (listed !== manifest) await writeManifest(directory, listed);
     if (decision.action === "chmod") await chmod(path, PLUGIN_MODE);
     if (decision.action === "install") {
-      await replaceFile(path, await this.#contentOf(target.plugin), PLUGIN_MODE);
-      const { sha256 } = target.plugin;
-      log.info({ file: target.name, sha256, before: found }, `installed ${target.name}: ${decision.reason}`);
+      await replaceFile(path, await this.#contentOf(plugin), PLUGIN_MODE);
+      log.info({ file: name, sha256, before: found }, `installed ${name}: ${decision.reason}`);
     }
-    states.push(stateOf(target, "installed"));
+    states.push({ name, state: "installed", sha256 });
     return listed;
   }
 
@@ -140,10 +145,6 @@ export async function shippedPlugins(pluginDirectory: string, names: readonly st
     if (found.kind === "file") plugins.push({ executable, sha256: found.sha256 });
   }
   return plugins;
-}
-
-function stateOf(target: Target, state: TargetState["state"], detail?: string): TargetState {
-  return { name: target.name, state, sha256: target.plugin.sha256, ...(detail === undefined ? {} : { detail }) };
 }
 
 /** One sentence that an administrator can act on. */
