@@ -10,21 +10,16 @@ import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { type AttachmentRecord, readRecord, removeHalfWrittenRecord, removeRecord } from "./attachment-record.ts";
+import { type Ipam, type Leftovers, readLeftovers } from "./leftovers.ts";
 import { deleteEarly } from "./link-deletion.ts";
 import { isFeatureMissing, openNetfilter } from "./netfilter.ts";
 import { type Netns, openNetnsIfPresent } from "./netns.ts";
 import { load } from "./parts.ts";
 import { deletePorts } from "./port-deletion.ts";
+import { removeUnrecordedRules } from "./unrecorded-rules.ts";
 
 /** An ADD beside it may make the pair after it was looked for; its rules and addresses are taken then, so all goes again. */
 const ROUNDS = 3;
-
-/** What today's configuration says the attachment may have. */
-interface Leftovers {
-  readonly spoofCheck: boolean;
-  readonly masquerade: boolean;
-  readonly ipam: string;
-}
 
 /** What there may be on the node. */
 interface Target {
@@ -62,23 +57,22 @@ export function del(call: Call): undefined {
         removeRecorded(call, netfilter, recorded);
       });
     }
-    const released = releaseAddresses(call, leftovers.ipam);
+    const released = leftovers.ipam.map((one) => releaseAddresses(call, one));
     attempt(() => deletePair(target, netfilter));
     if (netns !== undefined) attempt(() => deleteContainerInterface(host, netns, request.ifname));
-    attempt(released);
+    for (const end of released) attempt(end);
     if (!rulesFirst) removeRules(call, target, leftovers, attempt);
     if (faults.length > 0) throw faults[0];
-    call.forget();
+    if (leftovers.record !== "another network's") call.forget();
     again = findPairs(target).length > 0 || (rulesFirst && findRecord(target) !== undefined);
   }
 }
 
 /** The IPAM plugin works while the kernel deletes the pair; the result waits for its end and throws its error. */
-function releaseAddresses({ host, request }: Call, ipam: string): () => void {
-  if (ipam === "") return () => {};
+function releaseAddresses({ host }: Call, ipam: Ipam): () => void {
   const { PreparedDelegate } = load(host, "delegate");
   try {
-    const running = new PreparedDelegate({ host, request, type: ipam }, "DEL").ask();
+    const running = new PreparedDelegate({ host, ...ipam }, "DEL").ask();
     return () => void running.answer();
   } catch (error) {
     return () => {
@@ -142,6 +136,7 @@ function removeRules(call: Call, target: Target, leftovers: Leftovers, attempt: 
     attempt(() => removeRecorded(call, openNetfilter(host), recorded));
     return;
   }
+  if (leftovers.record === "none") attempt(() => removeUnrecordedRules(call, request));
   if (leftovers.spoofCheck || leftovers.masquerade) {
     for (const name of target.names) removeHalfWrittenRecord(host, name);
   }
@@ -186,21 +181,4 @@ export function tolerant({ warn }: Call, action: () => void): void {
     if (!isFeatureMissing(errnoOf(error))) throw error;
     warn(`rules are not looked for: ${error instanceof Error ? error.message : error}`);
   }
-}
-
-/** Today's configuration may have nothing to do with the ADD's: whatever is wrong with it, the attachment goes. */
-function readLeftovers({ request: { config }, warn }: Call): Leftovers {
-  const read = <T>(fallback: T, action: () => T): T => {
-    try {
-      return action();
-    } catch (error) {
-      warn(`${error instanceof Error ? error.message : error}`);
-      return fallback;
-    }
-  };
-  return {
-    spoofCheck: read(true, () => config.boolean("macspoofchk")),
-    masquerade: read(true, () => config.boolean("ipMasq")),
-    ipam: read("", () => config.object("ipam").string("type") ?? ""),
-  };
 }

@@ -9,45 +9,73 @@ import { forgetUnlisted, readObjects } from "../protocol/unlisted-records.ts";
 import { type Attachment, attachmentOfAlias } from "./attachment.ts";
 import { RECORD_DIRECTORY, readRecord } from "./attachment-record.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
-import { removeRecorded, tolerant } from "./del.ts";
+import { type Recorded, removeRecorded, tolerant } from "./del.ts";
 import { collectNftMasquerade } from "./masquerade-nftables.ts";
 import { openNetfilter } from "./netfilter.ts";
+import { removeUnrecordedRules } from "./unrecorded-rules.ts";
 
+/** Goes on after a failure, and throws the first one at the end: what is left goes with the next call. */
 export function gc(call: Call): undefined {
   const { host, request } = call;
   const { network, config } = request;
   const valid = validAttachments(config).map((one): Attachment => ({ network, ...one }));
-  const isValid = (one: Pick<Attachment, "containerId" | "ifname">) =>
-    valid.some(({ containerId, ifname }) => containerId === one.containerId && ifname === one.ifname);
-  const node = new NetlinkSocket(host);
-  for (const answer of node.run(dumpLinks(node.batch()))) {
-    for (const message of answer.messages) {
-      const link = readLink(message);
-      const ours = link.kind === "veth" ? attachmentOfAlias(link.alias, network) : undefined;
-      if (ours !== undefined && !isValid(ours)) deleteIfPresent(node, link.index);
+  const isValid = (one: Pick<Attachment, "containerId" | "ifname">) => valid.some((other) => isSame(one, other));
+  const faults: unknown[] = [];
+  const attempt = (action: () => void) => {
+    try {
+      action();
+    } catch (error) {
+      faults.push(error);
     }
+  };
+  const recorded = recordedAttachments(call).filter(({ attachment }) => !isValid(attachment));
+  const node = new NetlinkSocket(host);
+  for (const { index, attachment } of attachedLinks(node, network)) {
+    if (isValid(attachment)) continue;
+    attempt(() => deleteIfPresent(node, index));
+    if (recorded.some((one) => isSame(one.attachment, attachment))) continue;
+    attempt(() => removeUnrecordedRules(call, attachment));
   }
   let netfilter: NetlinkSocket | undefined;
-  for (const { portName, attachment } of recordedAttachments(call)) {
-    const record = isValid(attachment) ? undefined : readRecord(host, portName, attachment);
-    if (record === undefined) continue;
-    netfilter ??= openNetfilter(host);
-    removeRecorded(call, netfilter, { portName, attachment, record });
+  for (const one of recorded) {
+    attempt(() => {
+      netfilter ??= openNetfilter(host);
+      removeRecorded(call, netfilter, one);
+    });
   }
-  if (config.boolean("ipMasq")) {
-    tolerant(call, () => collectNftMasquerade(host, openNetfilter(host), network, valid));
-  }
-  const ipam = config.object("ipam").string("type") ?? "";
-  if (ipam !== "") runDelegate({ host, request, type: ipam }, "GC");
+  attempt(() => {
+    if (config.boolean("ipMasq")) tolerant(call, () => collectNftMasquerade(host, openNetfilter(host), network, valid));
+  });
+  attempt(() => {
+    const ipam = config.object("ipam").string("type") ?? "";
+    if (ipam !== "") runDelegate({ host, request, type: ipam }, "GC");
+  });
+  if (faults.length > 0) throw faults[0];
   forgetUnlisted(call, "bridge", isValid);
 }
 
-/** Those of the network that have a record. */
-function recordedAttachments({ host, request }: Call): { portName: string; attachment: Attachment }[] {
+function isSame(one: Pick<Attachment, "containerId" | "ifname">, other: Attachment): boolean {
+  return one.containerId === other.containerId && one.ifname === other.ifname;
+}
+
+/** The network's interfaces on the node. */
+function attachedLinks(node: NetlinkSocket, network: string): { index: number; attachment: Attachment }[] {
+  const messages = node.run(dumpLinks(node.batch())).flatMap((answer) => answer.messages);
+  return messages.flatMap((message) => {
+    const link = readLink(message);
+    const attachment = link.kind === "veth" ? attachmentOfAlias(link.alias, network) : undefined;
+    return attachment === undefined ? [] : [{ index: link.index, attachment }];
+  });
+}
+
+/** Those of the network that have a record of their rules. */
+function recordedAttachments({ host, request }: Call): Recorded[] {
   return readObjects(host, RECORD_DIRECTORY).flatMap(({ file, content }) => {
     const { network, containerId, ifname } = content;
     if (network !== request.network || typeof containerId !== "string" || typeof ifname !== "string") return [];
     const portName = file.slice(RECORD_DIRECTORY.length + 1, -".json".length);
-    return [{ portName, attachment: { network, containerId, ifname } }];
+    const attachment = { network, containerId, ifname };
+    const record = readRecord(host, portName, attachment);
+    return record === undefined ? [] : [{ portName, attachment, record }];
   });
 }

@@ -1,13 +1,13 @@
 /** The kernel's packet filter: its socket, and what is said where the kernel lacks a part of it. */
 
 import { type Host, OWN_NETNS } from "../host/host.ts";
-import { EAFNOSUPPORT, ENOENT, EOPNOTSUPP } from "../netlink/errno.ts";
+import { EAFNOSUPPORT, ENOENT, EOPNOTSUPP, EPROTONOSUPPORT } from "../netlink/errno.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { NETLINK_NETFILTER } from "../netlink/rtnetlink.ts";
 import { CniError, KERNEL_FEATURE_MISSING } from "../protocol/cni-error.ts";
 
 /** Errors of a kernel that lacks a part of nftables. */
-const MISSING = [EOPNOTSUPP, EAFNOSUPPORT, ENOENT];
+const MISSING = [EOPNOTSUPP, EAFNOSUPPORT, EPROTONOSUPPORT, ENOENT];
 
 export function openNetfilter(host: Host): NetlinkSocket {
   return new NetlinkSocket(host, OWN_NETNS, 0, NETLINK_NETFILTER);

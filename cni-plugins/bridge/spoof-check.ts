@@ -152,6 +152,11 @@ export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, 
   }
 }
 
+/** As `removeSpoofCheck` where there may well be none: it costs the same however many attachments have rules. */
+export function removeNamedSpoofCheck(socket: NetlinkSocket, attachment: Attachment): void {
+  if (rulesOf(socket, namesOf(attachment).macChain).length > 0) removeSpoofCheck(socket, attachment, undefined);
+}
+
 /** The chains too, unless another call's rule leads to them. */
 export function removeBegun(socket: NetlinkSocket, attachment: Attachment, handle: number): void {
   try {

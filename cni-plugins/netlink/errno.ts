@@ -15,6 +15,7 @@ export const EFBIG = 27;
 export const EROFS = 30;
 export const EPIPE = 32;
 export const EILSEQ = 84;
+export const EPROTONOSUPPORT = 93;
 export const EOPNOTSUPP = 95;
 export const EAFNOSUPPORT = 97;
 export const ENOBUFS = 105;
@@ -44,6 +45,7 @@ const NAMES: Readonly<Record<number, string>> = {
   40: "ELOOP, would make a loop",
   84: "EILSEQ, not valid UTF-8",
   90: "EMSGSIZE, message too long",
+  93: "EPROTONOSUPPORT, not supported by this kernel",
   95: "EOPNOTSUPP, not supported by this kernel or device",
   97: "EAFNOSUPPORT, address family not supported",
   98: "EADDRINUSE, address in use",

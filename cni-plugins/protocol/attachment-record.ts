@@ -12,6 +12,10 @@ export const RECORD_DIRECTORY = "/run/cni/cluster-network-addons/attachments";
 /** More than this is no configuration that anybody wrote. */
 const CONFIG_CHARACTERS = 64 << 10;
 
+export function recordFile(plugin: string, { containerId, ifname }: Pick<Request, "containerId" | "ifname">): string {
+  return `${RECORD_DIRECTORY}/${containerId}~${ifname}~${plugin}.json`;
+}
+
 export class AttachmentRecord {
   readonly #host: Host;
   readonly #plugin: string;
@@ -22,7 +26,7 @@ export class AttachmentRecord {
     this.#host = host;
     this.#plugin = plugin;
     this.#request = request;
-    this.#file = `${RECORD_DIRECTORY}/${request.containerId}~${request.ifname}~${plugin}.json`;
+    this.#file = recordFile(plugin, request);
   }
 
   /** Does the work of the request; an ADD with the record in place as long as something may be there. */

@@ -1,0 +1,85 @@
+/**
+ * What an attachment may have besides its pair. DEL comes with today's configuration; what the ADD had is known from the record
+ * that was written for the node's agent, if it is still there.
+ */
+
+import { type Host, OWN_NETNS } from "../host/host.ts";
+import { recordFile } from "../protocol/attachment-record.ts";
+import { ConfigObject, isJsonObject } from "../protocol/config-object.ts";
+import type { Call } from "../protocol/plugin.ts";
+import type { Request } from "../protocol/request.ts";
+
+export interface Leftovers {
+  readonly spoofCheck: boolean;
+  readonly masquerade: boolean;
+  /** IPAM plugins that may have given addresses, each with the configuration that it was, or would be, called with. */
+  readonly ipam: readonly Ipam[];
+  /** Whose the record is that is there. */
+  readonly record: "none" | "this attachment's" | "another network's";
+}
+
+export interface Ipam {
+  readonly type: string;
+  readonly request: Request;
+}
+
+/** Of today's configuration and the ADD's. Today's may be wrong in anything: the attachment goes all the same. */
+export function readLeftovers(call: Call): Leftovers {
+  const { host, request, warn } = call;
+  const today = leftoversOf(request, warn);
+  const recorded = readRecorded(host, request);
+  if (recorded === undefined) return { ...today, record: "none" };
+  if (recorded.network !== request.network) return { ...today, record: "another network's" };
+  const record = "this attachment's";
+  const { stdin } = recorded;
+  const config = stdin === request.stdin ? undefined : parseConfig(stdin);
+  if (config === undefined) return { ...today, record };
+  const before = leftoversOf({ ...request, config, stdin }, () => {});
+  const isSame = JSON.stringify(config.raw("ipam")) === JSON.stringify(request.config.raw("ipam"));
+  return {
+    spoofCheck: today.spoofCheck || before.spoofCheck,
+    masquerade: today.masquerade || before.masquerade,
+    ipam: isSame ? today.ipam : [...before.ipam, ...today.ipam],
+    record,
+  };
+}
+
+function leftoversOf(request: Request, warn: (text: string) => void): Omit<Leftovers, "record"> {
+  const { config } = request;
+  const read = <T>(fallback: T, action: () => T): T => {
+    try {
+      return action();
+    } catch (error) {
+      warn(`${error instanceof Error ? error.message : error}`);
+      return fallback;
+    }
+  };
+  const type = read("", () => config.object("ipam").string("type") ?? "");
+  return {
+    spoofCheck: read(true, () => config.boolean("macspoofchk")),
+    masquerade: read(true, () => config.boolean("ipMasq")),
+    ipam: type === "" ? [] : [{ type, request }],
+  };
+}
+
+/** The network and the configuration of the last ADD for the interface; undefined when there is no whole record. */
+function readRecorded(host: Host, request: Request): { network: unknown; stdin: string } | undefined {
+  const file = recordFile("bridge", request);
+  if (!host.exists(file)) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(host.readFile(OWN_NETNS, file));
+    if (!isJsonObject(parsed) || typeof parsed.config !== "string") return undefined;
+    return { network: parsed.network, stdin: parsed.config };
+  } catch {
+    return undefined;
+  }
+}
+
+function parseConfig(text: string): ConfigObject | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isJsonObject(parsed) ? new ConfigObject(parsed) : undefined;
+  } catch {
+    return undefined;
+  }
+}
