@@ -12,10 +12,10 @@ import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { findBridge } from "./bridge-steps.ts";
 import { addressFault } from "./check-addresses.ts";
+import { spoofCheckFault } from "./check-spoof-rules.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
 import { openNetfilter } from "./netfilter.ts";
 import { openNetns } from "./netns.ts";
-import { hasSpoofCheck } from "./spoof-check.ts";
 import type { VlanConfig } from "./vlan-config.ts";
 
 export function check(call: Call): undefined {
@@ -35,11 +35,9 @@ export function check(call: Call): undefined {
   if (port === undefined) throw failed(`the node's end of ${request.ifname} not found`);
   checkPort(port, inside, bridge, config);
   if (config.vlans !== undefined) checkVlans(node, port, bridge, config.vlans);
-  if (config.spoofCheck && !hasSpoofCheck(openNetfilter(host), request)) {
-    throw failed(`the rules that check the MAC of ${request.ifname} are gone`);
-  }
-  if (config.addressing === undefined) return;
-  const fault = addressFault(call, socket, inside.index, config.addressing);
+  const fault =
+    (config.spoofCheck ? spoofCheckFault(openNetfilter(host), request, port, inside) : undefined) ??
+    (config.addressing === undefined ? undefined : addressFault(call, socket, inside.index, config.addressing));
   if (fault !== undefined) throw failed(fault);
 }
 

@@ -5,13 +5,14 @@
 
 import { EBUSY, EEXIST, ENOENT } from "../netlink/errno.ts";
 import type { MessageBatch } from "../netlink/message-batch.ts";
+import type { Message } from "../netlink/message-reader.ts";
 import { type Answer, errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
 import type { Attachment } from "./attachment.ts";
 
 const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };
-const BASE_CHAIN = "PREROUTING";
+export const BASE_CHAIN = "PREROUTING";
 const BASE: nft.BaseChain = { type: "filter", hook: 0, priority: -300 };
 
 interface Names {
@@ -20,7 +21,7 @@ interface Names {
   readonly comment: string;
 }
 
-function namesOf({ containerId, ifname }: Attachment): Names {
+export function namesOf({ containerId, ifname }: Attachment): Names {
   const id = `${containerId}-${ifname}`;
   const chain = `cni-br-iface-${id}`;
   return { chain, macChain: `${chain}-mac`, comment: `macspoofchk-${id}` };
@@ -192,14 +193,6 @@ function alone(socket: NetlinkSocket, write: (batch: ReturnType<NetlinkSocket["b
   }
 }
 
-/** CHECK: the jump, the two chains' rules. */
-export function hasSpoofCheck(socket: NetlinkSocket, attachment: Attachment): boolean {
-  const { chain, macChain, comment } = namesOf(attachment);
-  const count = (name: string) =>
-    rulesOf(socket, name).filter((rule) => rule.comment === nft.storedComment(comment)).length;
-  return count(BASE_CHAIN) >= 1 && count(chain) >= 1 && count(macChain) >= 2;
-}
-
 /** Attachments that have rules here, as `containerId-ifname`. */
 export function spoofCheckedIds(socket: NetlinkSocket): string[] {
   const prefix = "macspoofchk-";
@@ -220,7 +213,12 @@ function findRules(socket: NetlinkSocket, comment: string): number[] {
 }
 
 function rulesOf(socket: NetlinkSocket, chain: string): nft.RuleView[] {
+  return dumpChain(socket, chain).map(nft.readRule);
+}
+
+/** None of a chain that is not there. */
+export function dumpChain(socket: NetlinkSocket, chain: string): readonly Message[] {
   const { error, messages } = socket.dump((batch) => nft.dumpRules(batch, TABLE, chain));
   if (error !== undefined && error.errno !== ENOENT) throw error;
-  return messages.map(nft.readRule);
+  return messages;
 }

@@ -72,64 +72,6 @@ describe("an attachment with addresses", () => {
   });
 });
 
-describe("macspoofchk", () => {
-  const checked = { cniVersion: "1.1.0", name: "l2-net", type: "bridge", bridge: "br1", macspoofchk: true };
-  const ours = async () => (await rules()).split("\n").filter((line) => line.includes("macspoofchk-container-net1"));
-
-  /** Each chain and rule of a table that was ever made has one more. */
-  async function nextHandle(chain: string): Promise<number> {
-    const args = ["nft", "--echo", "--handle", "add", "chain", "bridge", "nat", chain];
-    const { stdout } = await node.run(args, { env: call.env ?? {} });
-    return Number(/ # handle (\d+)/.exec(stdout)?.[1]);
-  }
-
-  it("makes one rule in the base chain, one and two in the attachment's, and removes them", async () => {
-    const prevResult = await add(call, checked);
-    expect(await ours()).toHaveLength(4);
-    expect(await cni("CHECK", call, { ...checked, prevResult })).toMatchObject({ code: 0 });
-    expect(await cni("STATUS", call, checked)).toMatchObject({ code: 0 });
-    await del(call, { ...checked, macspoofchk: false });
-    expect(await ours()).toEqual([]);
-    expect(await rules()).not.toContain("cni-br-iface");
-  });
-
-  it("is found by CHECK also where the container's id is longer than a rule's comment may be", async () => {
-    const long = { ...call, containerId: "c".repeat(120) };
-    const prevResult = await add(long, checked);
-    expect(await cni("CHECK", long, { ...checked, prevResult })).toMatchObject({ code: 0, stdout: "" });
-  });
-
-  it("makes its table and base chain anew when somebody flushed them since", async () => {
-    await add(call, checked);
-    await del(call, checked);
-    expect((await node.run(["nft", "flush", "ruleset"], { env: call.env ?? {} })).code).toBe(0);
-    await add(call, checked);
-    expect(await ours()).toHaveLength(4);
-    await del(call, checked);
-    expect(await ours()).toEqual([]);
-  });
-
-  it("is not begun for an interface that is there without it", async () => {
-    await add(call, checked);
-    await del(call, checked);
-    await add(call, { ...checked, macspoofchk: false });
-    const before = await nextHandle("before");
-    expect(await cni("ADD", call, checked)).toMatchObject({ code: 1 });
-    expect(await nextHandle("after")).toBe(before + 1);
-  });
-
-  it("is removed by the reference, and ours removes the reference's", async () => {
-    const reference = path.join(await buildPeers(process.env, () => {}), "bridge");
-    await add(call, checked);
-    await del({ ...call, executable: reference }, checked);
-    expect(await ours()).toEqual([]);
-    await add({ ...call, executable: reference }, checked);
-    expect(await ours()).toHaveLength(4);
-    await del(call, checked);
-    expect(await ours()).toEqual([]);
-  });
-});
-
 it("quiet keeps the kernel from speaking IPv6 on the container's interface", async () => {
   await add(call, { cniVersion: "1.1.0", name: "quiet", type: "bridge", bridge: "br1", quiet: true });
   expect(await container.ip("-6", "address", "show", "net1")).toBe("");

@@ -1,0 +1,113 @@
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { buildPeers } from "../bench/peers.ts";
+import { add, cni, del } from "./cni-call.ts";
+import { call, freshNodeWithIpam, node, rules } from "./fresh-node.ts";
+
+freshNodeWithIpam(async () => `/nowhere:${await buildPeers(process.env)}`);
+
+describe("macspoofchk", () => {
+  const checked = { cniVersion: "1.1.0", name: "l2-net", type: "bridge", bridge: "br1", macspoofchk: true };
+  const ours = async () => (await rules()).split("\n").filter((line) => line.includes("macspoofchk-container-net1"));
+
+  /** Each chain and rule of a table that was ever made has one more. */
+  async function nextHandle(chain: string): Promise<number> {
+    const args = ["nft", "--echo", "--handle", "add", "chain", "bridge", "nat", chain];
+    const { stdout } = await node.run(args, { env: call.env ?? {} });
+    return Number(/ # handle (\d+)/.exec(stdout)?.[1]);
+  }
+
+  it("makes one rule in the base chain, one and two in the attachment's, and removes them", async () => {
+    const prevResult = await add(call, checked);
+    expect(await ours()).toHaveLength(4);
+    expect(await cni("CHECK", call, { ...checked, prevResult })).toMatchObject({ code: 0 });
+    expect(await cni("STATUS", call, checked)).toMatchObject({ code: 0 });
+    await del(call, { ...checked, macspoofchk: false });
+    expect(await ours()).toEqual([]);
+    expect(await rules()).not.toContain("cni-br-iface");
+  });
+
+  it("is found by CHECK also where the container's id is longer than a rule's comment may be", async () => {
+    const long = { ...call, containerId: "c".repeat(120) };
+    const prevResult = await add(long, checked);
+    expect(await cni("CHECK", long, { ...checked, prevResult })).toMatchObject({ code: 0, stdout: "" });
+  });
+
+  it("makes its table and base chain anew when somebody flushed them since", async () => {
+    await add(call, checked);
+    await del(call, checked);
+    expect((await node.run(["nft", "flush", "ruleset"], { env: call.env ?? {} })).code).toBe(0);
+    await add(call, checked);
+    expect(await ours()).toHaveLength(4);
+    await del(call, checked);
+    expect(await ours()).toEqual([]);
+  });
+
+  it("is not begun for an interface that is there without it", async () => {
+    await add(call, checked);
+    await del(call, checked);
+    await add(call, { ...checked, macspoofchk: false });
+    const before = await nextHandle("before");
+    expect(await cni("ADD", call, checked)).toMatchObject({ code: 1 });
+    expect(await nextHandle("after")).toBe(before + 1);
+  });
+
+  it("is removed by the reference, and ours removes the reference's", async () => {
+    const reference = path.join(await buildPeers(process.env, () => {}), "bridge");
+    await add(call, checked);
+    await del({ ...call, executable: reference }, checked);
+    expect(await ours()).toEqual([]);
+    await add({ ...call, executable: reference }, checked);
+    expect(await ours()).toHaveLength(4);
+    await del(call, checked);
+    expect(await ours()).toEqual([]);
+  });
+
+  const reference = async () => path.join(await buildPeers(process.env), "bridge");
+  const chain = "cni-br-iface-container-net1";
+  const mark = 'comment "macspoofchk-container-net1"';
+  const nft = async (...commands: string[]) => {
+    const { code, stderr } = await node.run(["nft", commands.join("; ")], { env: call.env ?? {} });
+    expect([code, stderr]).toEqual([0, ""]);
+  };
+
+  describe("CHECK", () => {
+    it("is content with the reference's rules, and with ones that count", async () => {
+      const prevResult = await add({ ...call, executable: await reference() }, checked);
+      expect(await cni("CHECK", call, { ...checked, prevResult })).toMatchObject({ code: 0, stdout: "" });
+      const [flush, pass] = [`flush chain bridge nat ${chain}-mac`, `add rule bridge nat ${chain}-mac`];
+      const { mac } = prevResult.interfaces[2] ?? {};
+      await nft(flush, `${pass} ether saddr ${mac} counter return ${mark}`, `${pass} counter drop ${mark}`);
+      expect(await cni("CHECK", call, { ...checked, prevResult })).toMatchObject({ code: 0, stdout: "" });
+    });
+
+    const passing = (verdict: string, from: string) => [
+      `flush chain bridge nat ${chain}-mac`,
+      `add rule bridge nat ${chain}-mac ether saddr ${from} return ${mark}`,
+      `add rule bridge nat ${chain}-mac ${verdict} ${mark}`,
+    ];
+    const MAC = "02:5d:1c:00:00:a3";
+    it.each<[string, string[], string]>([
+      ["rules for another MAC", passing("drop", "02:00:00:00:00:99"), `do not let ${MAC} pass and nothing else`],
+      ["rules that let every MAC pass", passing("accept", MAC), `do not let ${MAC} pass and nothing else`],
+      [
+        "a rule that lets frames pass before",
+        [`insert rule bridge nat ${chain}-mac ether saddr 02:00:00:00:00:99 accept`],
+        `do not let ${MAC} pass and nothing else`,
+      ],
+      ["a rule that leads round them", [`insert rule bridge nat ${chain} accept`], "does more than lead to"],
+      [
+        "rules for another port",
+        ["flush chain bridge nat PREROUTING", `add rule bridge nat PREROUTING iifname "veth1" jump ${chain} ${mark}`],
+        "no rule of nftables chain PREROUTING sends the frames of veth",
+      ],
+      ["rules that are gone", ["flush chain bridge nat PREROUTING"], "the rules that check the MAC of net1 are gone"],
+    ])("notices %s", async (_, commands, text) => {
+      const config = { ...checked, runtimeConfig: { mac: MAC } };
+      const prevResult = await add(call, config);
+      await nft(...commands);
+      const { code, json } = await cni("CHECK", call, { ...config, prevResult });
+      expect([code, json]).toEqual([1, expect.objectContaining({ code: 106, msg: expect.stringContaining(text) })]);
+    });
+  });
+});
