@@ -1,9 +1,21 @@
-/** All that `main.ts` does not need to answer VERSION. The verbs have too much in common to be worth parts of their own. */
+/**
+ * The parts of the plugin's bytecode: `tuning` is all that `main.ts` does not need to answer VERSION, whose verbs have too
+ * much in common to be parts of their own. Each part has its own copy of what it imports: no class may cross.
+ */
 
 import type { Host } from "../host/host.ts";
 
-export const PART_FILES = { tuning: "./tuning.ts" };
+export interface Parts {
+  readonly tuning: typeof import("./tuning.ts");
+  readonly "allow-list": typeof import("./allow-list.ts");
+}
 
-export function load(host: Host, part: keyof typeof PART_FILES): typeof import("./tuning.ts") {
-  return host.load(part) as typeof import("./tuning.ts");
+/** Relative to this file. */
+export const PART_FILES: Readonly<Record<keyof Parts, string>> = {
+  tuning: "./tuning.ts",
+  "allow-list": "./allow-list.ts",
+};
+
+export function load<P extends keyof Parts>(host: Host, part: P): Parts[P] {
+  return host.load(part) as Parts[P];
 }

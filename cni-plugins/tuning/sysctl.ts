@@ -1,9 +1,10 @@
 /** Sysctls of the container's network namespace, and which of them an administrator allows. */
 
-import type { Host } from "../host/host.ts";
+import { type Host, OWN_NETNS } from "../host/host.ts";
 import { describeErrno, ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../protocol/cni-error.ts";
+import { load } from "./parts.ts";
 
 export interface Sysctl {
   /** As the configuration spells it. */
@@ -31,40 +32,19 @@ export function sysctlOf(key: string, value: string, ifname: string): Sysctl {
 
 /** Throws for the first sysctl that no line of the allow-list matches. A missing list allows all. */
 export function requireAllowed(host: Host, sysctls: readonly Sysctl[]): void {
-  const patterns = sysctls.length === 0 ? undefined : readAllowList(host);
-  if (patterns === undefined) return;
-  for (const { key } of sysctls) {
-    if (patterns.some((pattern) => pattern.test(key))) continue;
-    const allowed = patterns.map(({ source }) => source).join(", ") || "none";
-    throw new CniError(
-      INVALID_CONFIG,
-      `sysctl "${key}" is not allowed on this node: remove it, or have the node's administrator add it to ${ALLOW_LIST}`,
-      `allowed: ${allowed}`,
-    );
-  }
+  const list = sysctls.length === 0 ? undefined : readAllowList(host);
+  if (list === undefined) return;
+  const keys = sysctls.map(({ key }) => key);
+  const refusal = load(host, "allow-list").refusalOf(keys, ALLOW_LIST, list);
+  if (refusal !== undefined) throw new CniError(INVALID_CONFIG, refusal.message, refusal.details);
 }
 
-function readAllowList(host: Host): RegExp[] | undefined {
-  let text: string;
+function readAllowList(host: Host): string | undefined {
   try {
-    text = host.readFile(-1, ALLOW_LIST);
+    return host.readFile(OWN_NETNS, ALLOW_LIST);
   } catch (error) {
     if (errnoOf(error) === ENOENT) return undefined;
     throw error;
-  }
-  const lines = text.split("\n").map((line) => line.trim());
-  return lines.filter((line) => line !== "").map(compile);
-}
-
-/** A line that can't be read allows nothing, and must not go unnoticed. */
-function compile(line: string): RegExp {
-  try {
-    return new RegExp(line);
-  } catch {
-    throw new CniError(
-      INVALID_CONFIG,
-      `${ALLOW_LIST}: "${line}" is not a regular expression: have the node's administrator correct it`,
-    );
   }
 }
 

@@ -1,20 +1,26 @@
 /** One run of an executable against a `MemoryKernel`: what it was given and what it answered. */
 
 import { createHash } from "node:crypto";
-import { PART_FILES } from "../../cni-plugins/bridge/parts.ts";
+import { PART_FILES as BRIDGE_PARTS } from "../../cni-plugins/bridge/parts.ts";
 import { type Host, OWN_NETNS, POLLHUP, POLLIN, STDERR, STDIN, STDOUT } from "../../cni-plugins/host/host.ts";
 import type { Finished } from "../../cni-plugins/host/program-host.ts";
 import { EAGAIN, ECHILD, ENOENT } from "../../cni-plugins/netlink/errno.ts";
+import { PART_FILES as TUNING_PARTS } from "../../cni-plugins/tuning/parts.ts";
 import { type MemoryKernel, NODE_NAMESPACE } from "./memory-kernel.ts";
 
+/** Of both plugins; no part of one has the name of one of the other. */
 const PARTS: Record<string, unknown> = Object.fromEntries(
-  await Promise.all(
-    Object.entries(PART_FILES).map(async ([part, file]) => [
-      part,
-      await import(new URL(file, new URL("../../cni-plugins/bridge/", import.meta.url)).href),
-    ]),
-  ),
+  await Promise.all([...partsOf("bridge", BRIDGE_PARTS), ...partsOf("tuning", TUNING_PARTS)]),
 );
+
+function partsOf(plugin: string, files: Readonly<Record<string, string>>): Promise<[string, unknown]>[] {
+  const folder = new URL(`../../cni-plugins/${plugin}/`, import.meta.url);
+  const load = async (part: string, file: string): Promise<[string, unknown]> => [
+    part,
+    await import(new URL(file, folder).href),
+  ];
+  return Object.entries(files).map(([part, file]) => load(part, file));
+}
 
 /** A program of the node, as `exec` runs it. */
 export type MemoryProgram = (call: {
@@ -46,7 +52,6 @@ export class MemoryHost implements Host {
     this.#stdin = stdin;
   }
 
-  /** The parts of `bridge`: no other plugin has any that its verbs load. */
   load = (part: string) => PARTS[part];
   args = () => [];
   env = (name: string) => this.#env[name];
