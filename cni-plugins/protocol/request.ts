@@ -1,5 +1,6 @@
 /** One call of the plugin: the environment and stdin, checked. */
 
+import { EFBIG, EILSEQ } from "../netlink/errno.ts";
 import {
   CniError,
   DECODING_FAILURE,
@@ -60,12 +61,14 @@ export function readEnvelope(stdin: string, warn: (text: string) => void = () =>
   try {
     parsed = JSON.parse(stdin);
   } catch (error) {
-    const details = error instanceof Error ? error.message : String(error);
-    throw new CniError(
-      DECODING_FAILURE,
-      "the network configuration on stdin is not valid JSON: correct its syntax",
-      details,
-    );
+    const [problem, details] =
+      error instanceof SyntaxError
+        ? ["is not valid JSON: correct its syntax", error.message]
+        : [
+            "is nested too deeply or has too many values for the plugin's memory: make it smaller",
+            `${stdin.length} characters`,
+          ];
+    throw new CniError(DECODING_FAILURE, `the network configuration on stdin ${problem}`, details);
   }
   if (!isJsonObject(parsed)) {
     throw new CniError(DECODING_FAILURE, "the network configuration on stdin must be a JSON object");
@@ -136,12 +139,12 @@ export function readRequest(command: string, env: (name: string) => string, enve
 }
 
 export function stdinFault(errno: number | undefined, limitBytes: number, cause: string): CniError {
-  const limit = `${limitBytes} bytes`;
-  return new CniError(
-    IO_FAILURE,
-    `cannot read the network configuration from stdin (at most ${limit} of UTF-8)`,
-    `${cause}, errno ${errno}`,
-  );
+  const problems: Readonly<Record<number, string>> = {
+    [EFBIG]: `has more than ${limitBytes} bytes: make it smaller`,
+    [EILSEQ]: "is not UTF-8: correct its encoding",
+  };
+  const problem = problems[errno ?? 0] ?? "can't be read: the runtime must give it";
+  return new CniError(IO_FAILURE, `the network configuration on stdin ${problem}`, `${cause}, errno ${errno}`);
 }
 
 function isCommand(text: string): text is Command {
