@@ -1,11 +1,12 @@
 /** CHECK of what an attachment with IPAM has: addresses, routes, masquerading. */
 
 import { dumpAddresses, familyOf, readAddress } from "../netlink/address.ts";
+import { getLink, linkOf } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { dumpRoutes, readRoute } from "../netlink/route.ts";
 import { AF_INET, AF_INET6 } from "../netlink/rtnetlink.ts";
 import { type AddressResult, type RouteConfig, readAddressResult } from "../protocol/address-result.ts";
-import { formatIpPrefix, networkOf, sameBytes, samePrefix } from "../protocol/ip-address.ts";
+import { formatIpPrefix, type IpPrefix, networkOf, sameBytes, samePrefix } from "../protocol/ip-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import type { AddressingConfig } from "./config.ts";
 import { hasIptables, hasIptablesMasquerade } from "./masquerade-iptables.ts";
@@ -22,15 +23,32 @@ export function addressFault(
   const { request } = call;
   const expected = readAddressResult(request.config.object("prevResult"), request.version);
   for (const { address } of expected.ips) {
-    const [answer] = container.run(dumpAddresses(container.batch(), familyOf(address.address), index));
-    const present = (answer?.messages ?? []).map(readAddress).filter((one) => one.index === index);
-    if (!present.some((one) => samePrefix(one, address))) {
+    if (!hasAddress(container, index, address)) {
       return `interface ${request.ifname} lost its address ${formatIpPrefix(address)}`;
     }
   }
   const missing = missingRoute(container, expected);
   if (missing !== undefined) return `the route to ${formatIpPrefix(missing.destination)} is gone`;
   return config.masquerade ? masqueradeFault(call, config, expected) : undefined;
+}
+
+/** Why `name` is not the gateway that the ADD's result says; undefined when it is. */
+export function gatewayFault({ request }: Call, node: NetlinkSocket, name: string): string | undefined {
+  const link = linkOf(node.transact(getLink(node.batch(), name))[0]);
+  if (link === undefined) return `the gateway's interface ${name} not found`;
+  if (!link.up) return `the gateway's interface ${name} is down`;
+  for (const { address, gateway } of readAddressResult(request.config.object("prevResult"), request.version).ips) {
+    if (gateway === undefined) continue;
+    const wanted = { address: gateway, length: address.length };
+    if (!hasAddress(node, link.index, wanted)) return `${name} lost its gateway address ${formatIpPrefix(wanted)}`;
+  }
+  return undefined;
+}
+
+function hasAddress(socket: NetlinkSocket, index: number, wanted: IpPrefix): boolean {
+  const [answer] = socket.run(dumpAddresses(socket.batch(), familyOf(wanted.address), index));
+  const present = (answer?.messages ?? []).map(readAddress).filter((one) => one.index === index);
+  return present.some((one) => samePrefix(one, wanted));
 }
 
 function missingRoute(container: NetlinkSocket, { routes }: AddressResult): RouteConfig | undefined {

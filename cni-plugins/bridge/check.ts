@@ -1,7 +1,6 @@
 /** CHECK: is the attachment still what ADD made? */
 
-import { dumpPortVlans, readPortVlans } from "../netlink/bridge-vlan.ts";
-import { getLink, type Link, linkOf, readLink } from "../netlink/link.ts";
+import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
 import { CHECK_FAILED, CniError } from "../protocol/cni-error.ts";
@@ -11,12 +10,14 @@ import { formatMacAddress, parseMacAddress } from "../protocol/mac-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { findBridge } from "./bridge-steps.ts";
-import { addressFault } from "./check-addresses.ts";
+import { addressFault, gatewayFault } from "./check-addresses.ts";
 import { spoofCheckFault } from "./check-spoof-rules.ts";
+import { vlanFault } from "./check-vlans.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
 import { openNetfilter } from "./netfilter.ts";
 import { openNetns } from "./netns.ts";
 import type { VlanConfig } from "./vlan-config.ts";
+import { gatewayName, isolatesNothing } from "./vlan-steps.ts";
 
 export function check(call: Call): undefined {
   const { host, request, warn } = call;
@@ -31,29 +32,25 @@ export function check(call: Call): undefined {
   const inside = linkOf(socket.transact(getLink(socket.batch(), request.ifname))[0]);
   if (inside === undefined) throw failed(`interface ${request.ifname} not found in ${request.netns}`);
   checkContainerInterface(inside, expected, config);
-  const port = findPort(node, request) ?? linkOf(node.transact(getLink(node.batch(), inside.peer))[0]);
+  const own = findPort(node, request);
+  const port = own ?? linkOf(node.transact(getLink(node.batch(), inside.peer))[0]);
   if (port === undefined) throw failed(`the node's end of ${request.ifname} not found`);
   checkPort(port, inside, bridge, config);
-  if (config.vlans !== undefined) checkVlans(node, port, bridge, config.vlans);
-  const fault =
-    (config.spoofCheck ? spoofCheckFault(openNetfilter(host), request, port, inside) : undefined) ??
-    (config.addressing === undefined ? undefined : addressFault(call, socket, inside.index, config.addressing));
-  if (fault !== undefined) throw failed(fault);
+  checkPortMtu(port, request.config, config);
+  const { vlans, spoofCheck, addressing } = config;
+  if (vlans !== undefined) {
+    checkFiltering(bridge, vlans, warn);
+    failIf(vlanFault(node, { port, bridge, vlans, own: own !== undefined }));
+  }
+  if (spoofCheck) failIf(spoofCheckFault(openNetfilter(host), request, port, inside));
+  if (addressing !== undefined) failIf(addressFault(call, socket, inside.index, addressing));
+  if (addressing?.gateway) failIf(gatewayFault(call, node, gatewayName(config)));
 }
 
-function checkVlans(node: NetlinkSocket, port: Link, bridge: Link, vlans: VlanConfig): void {
-  if (vlans.requireFiltering && bridge.bridgeVlans?.filtering !== true) {
-    throw failed(`bridge ${bridge.name} does not filter VLANs`);
-  }
-  const [answer] = node.run(dumpPortVlans(node.batch()));
-  const message = answer?.messages.find((one) => readLink(one).index === port.index);
-  const present = message === undefined ? [] : readPortVlans(message);
-  const isTrunk = (id: number) => vlans.accessNamed && vlans.trunk.includes(id);
-  if (!isTrunk(vlans.access) && !present.some(({ id, pvid }) => pvid && id === vlans.access)) {
-    throw failed(`${port.name} is not in VLAN ${vlans.access}`);
-  }
-  const missing = vlans.trunk.find((wanted) => !present.some(({ id }) => id === wanted));
-  if (missing !== undefined) throw failed(`${port.name} does not carry VLAN ${missing}`);
+function checkFiltering(bridge: Link, vlans: VlanConfig, warn: Call["warn"]): void {
+  if (bridge.bridgeVlans?.filtering) return;
+  if (vlans.requireFiltering || vlans.enableFiltering) throw failed(isolatesNothing(bridge.name));
+  warn(isolatesNothing(bridge.name));
 }
 
 function checkContainerInterface(link: Link, expected: ConfigObject, { mtu, containerDown }: BridgeConfig): void {
@@ -77,6 +74,14 @@ function checkPort(port: Link, inside: Link, bridge: Link, config: BridgeConfig)
     throw failed(`bridge ${bridge.name} is not promiscuous`);
 }
 
+/** Where the configuration gives none, a result in version 1.1.0 has the one of ADD. */
+function checkPortMtu(port: Link, request: ConfigObject, { mtu }: BridgeConfig): void {
+  const interfaces = request.object("prevResult").objects("interfaces");
+  const atAdd = interfaces.find((one) => one.string("name") === port.name && !one.string("sandbox"));
+  const wanted = typeof mtu === "number" ? mtu : atAdd?.wholeNumber("mtu");
+  if (wanted && port.mtu !== wanted) throw failed(`${port.name} has MTU ${port.mtu}, not ${wanted}`);
+}
+
 function findPort(node: NetlinkSocket, attachment: Attachment): Link | undefined {
   const alias = hostInterfaceAlias(attachment);
   for (let candidate = 0; candidate < HOST_NAME_CANDIDATES; candidate++) {
@@ -92,6 +97,10 @@ function interfaceOfPreviousResult(config: ConfigObject, ifname: string, netns: 
   const found = interfaces.find((one) => one.string("name") === ifname && one.string("sandbox") === netns);
   if (found !== undefined) return found;
   throw failed(`prevResult has no interface ${ifname} in ${netns}`);
+}
+
+function failIf(fault: string | undefined): void {
+  if (fault !== undefined) throw failed(fault);
 }
 
 function failed(what: string): CniError {

@@ -9,6 +9,7 @@ import type { Step } from "../protocol/steps.ts";
 import { type AddState, made, requireLink } from "./add-state.ts";
 import { hostInterfaceName } from "./attachment.ts";
 import { deleteIfPresent, ignoreRouterAdvertisements } from "./bridge-steps.ts";
+import type { BridgeConfig } from "./config.ts";
 import { kernelLacksFiltering, type VlanConfig } from "./vlan-config.ts";
 
 /** VLANs of a port isolate only on a bridge that filters. */
@@ -25,16 +26,16 @@ export const requireFiltering: Step<AddState> = {
       state.bridge = requireLink(node, bridge.index);
       return;
     }
-    const fix = `ip link set ${bridge.name} type bridge vlan_filtering 1`;
     if (vlans.requireFiltering) {
-      throw new CniError(
-        INVALID_CONFIG,
-        `bridge ${bridge.name} does not filter VLANs, so they would isolate nothing: run "${fix}" or set "enableVlanFiltering"`,
-      );
+      throw new CniError(INVALID_CONFIG, `${isolatesNothing(bridge.name)} or set "enableVlanFiltering"`);
     }
-    call.warn(`bridge ${bridge.name} does not filter VLANs, so they isolate nothing: run "${fix}"`);
+    call.warn(isolatesNothing(bridge.name));
   },
 };
+
+export function isolatesNothing(bridge: string): string {
+  return `bridge ${bridge} does not filter VLANs, so they isolate nothing: run "ip link set ${bridge} type bridge vlan_filtering 1"`;
+}
 
 export const setPortVlans: Step<AddState> = {
   name: "set the port's VLANs",
@@ -82,9 +83,14 @@ function createGateway(state: AddState, bridge: Link): void {
   state.vlanGatewayCreated = created?.error === undefined;
 }
 
+/** The interface that has the gateway's addresses. */
+export function gatewayName({ bridge, vlans }: BridgeConfig): string {
+  return vlans?.accessNamed ? `${bridge}.${vlans.access}` : bridge;
+}
+
 /** Of the attachment's VLAN; the port's name is only for who makes it. */
 function gatewayNames(state: AddState): { readonly hostName: string; readonly name: string } {
-  const name = `${state.config.bridge}.${vlansOf(state).access}`;
+  const name = gatewayName(state.config);
   return { hostName: hostInterfaceName({ ...state.attachment, containerId: "gateway", ifname: name }), name };
 }
 

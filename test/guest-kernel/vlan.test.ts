@@ -132,6 +132,15 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
         ["del", "vid", "20"],
         "does not carry VLAN 20",
       ],
+      ["a VLAN that was added", { vlan: 7 }, ["add", "vid", "8"], "carries VLAN 8, which ADD did not give it"],
+      ["VLAN 1, back on a port without it", { vlan: 7 }, ["add", "vid", "1"], "carries VLAN 1,"],
+      ["an access VLAN sent with its tag", { vlan: 7 }, ["add", "vid", "7", "pvid"], "has VLAN 7 as that of untagged"],
+      [
+        "a VLAN of the trunk sent untagged",
+        { vlan: 7, vlanTrunk: [{ id: 9 }] },
+        ["add", "vid", "9", "untagged"],
+        "has VLAN 9 as one of tagged frames, sent untagged, not as one of tagged frames, sent with its tag",
+      ],
     ])("notices %s", (_, keys, change, text) =>
       inTestbed(async (call, node) => {
         const config = { ...CONFIG, ...keys };
@@ -146,13 +155,47 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
       }),
     );
 
-    it("notices that a bridge which must filter does not any more", () =>
+    it.each(["requireVlanFiltering", "enableVlanFiltering"])(
+      "notices that a bridge which filters by %s does not any more",
+      (key) =>
+        inTestbed(async (call, node) => {
+          const config = { ...CONFIG, vlan: 7, [key]: true };
+          const prevResult = await add(call, config);
+          await node.ip("link", "set", "br1", "type", "bridge", "vlan_filtering", "0");
+          const { json } = await cni("CHECK", call, { ...config, prevResult });
+          expect(json).toMatchObject({ code: 106, msg: expect.stringContaining("does not filter VLANs") });
+        }),
+    );
+
+    it("warns as ADD does of a bridge that need not filter", () =>
       inTestbed(async (call, node) => {
-        const config = { ...CONFIG, vlan: 7, requireVlanFiltering: true };
+        await node.ip(...(PLAIN_BRIDGE[0] ?? []));
+        const config = { ...CONFIG, vlan: 7 };
         const prevResult = await add(call, config);
-        await node.ip("link", "set", "br1", "type", "bridge", "vlan_filtering", "0");
-        const { json } = await cni("CHECK", call, { ...config, prevResult });
-        expect(json?.msg).toContain("does not filter VLANs");
+        const { code, stdout, stderr } = await cni("CHECK", call, { ...config, prevResult });
+        expect([code, stdout]).toEqual([0, ""]);
+        expect(stderr).toContain("ip link set br1 type bridge vlan_filtering 1");
+      }));
+
+    it.each<[string, object]>([
+      ["an access VLAN", { vlan: 7 }],
+      ["the default VLAN kept", { vlan: 7, preserveDefaultVlan: true }],
+      ["a trunk", { vlan: 11, vlanTrunk: [{ minID: 10, maxID: 12 }] }],
+      ["a trunk without an access VLAN", { vlanTrunk: [{ id: 1 }, { id: 20 }] }],
+    ])("is content with %s that the reference gave", (_, keys) =>
+      inTestbed(async (call) => {
+        const config = { ...CONFIG, ...keys };
+        const prevResult = await add({ ...call, executable: path.join(peers, "bridge") }, config);
+        expect(await cni("CHECK", call, { ...config, prevResult })).toMatchObject({ code: 0, stdout: "" });
+      }),
+    );
+
+    it("is content with VLAN 1 on a port of the reference, whose earlier versions left it there", () =>
+      inTestbed(async (call) => {
+        const executable = path.join(peers, "bridge");
+        const prevResult = await add({ ...call, executable }, { ...CONFIG, vlan: 7, preserveDefaultVlan: true });
+        const config = { ...CONFIG, vlan: 7, prevResult };
+        expect(await cni("CHECK", call, config)).toMatchObject({ code: 0, stdout: "" });
       }));
   });
 

@@ -45,6 +45,27 @@ describe("an attachment with addresses", () => {
     expect(await leases()).toEqual([]);
   });
 
+  it.each(["10.5.0.1/24", "fd00:5::1/64"])(
+    "fails CHECK when the bridge lost its gateway address %s",
+    async (address) => {
+      const gateway = config({ isGateway: true });
+      const prevResult = await add(call, gateway);
+      await node.ip("address", "delete", address, "dev", "br1");
+      const { json } = await cni("CHECK", call, { ...gateway, prevResult });
+      expect(json).toMatchObject({
+        code: 106,
+        msg: expect.stringContaining(`br1 lost its gateway address ${address}`),
+      });
+    },
+  );
+
+  it("passes CHECK when the reference made it", async () => {
+    const executable = path.join(await buildPeers(process.env), "bridge");
+    const masqueraded = config({ isDefaultGateway: true, ipMasq: true, ipMasqBackend: "nftables", mtu: 1400 });
+    const prevResult = await add({ ...call, executable }, masqueraded);
+    expect(await cni("CHECK", call, { ...masqueraded, prevResult })).toMatchObject({ code: 0, stdout: "" });
+  });
+
   it.each(["0.1.0", "0.2.0"])("is told of in version %s by its addresses", async (cniVersion) => {
     expect(await add(call, config({ cniVersion }))).toMatchObject({
       cniVersion,

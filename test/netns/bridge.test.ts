@@ -180,6 +180,18 @@ describe("CHECK, GC and STATUS", () => {
     ]);
   });
 
+  it.each<[string, object]>([
+    ["that was configured", { mtu: 1400 }],
+    ["that its result says", { cniVersion: "1.1.0" }],
+  ])("CHECK notices that the port has not the MTU %s", async (_, keys) => {
+    const config = { ...CONFIG, ...keys };
+    const prevResult = await add(call, config);
+    expect(await cni("CHECK", call, { ...config, prevResult })).toMatchObject({ code: 0, stdout: "" });
+    await node.ip("link", "set", prevResult.interfaces[1]?.name ?? "", "mtu", "1300");
+    const { json } = await cni("CHECK", call, { ...config, prevResult });
+    expect(json).toMatchObject({ code: 106, msg: expect.stringMatching(/veth\w+ has MTU 1300, not 1[45]00/) });
+  });
+
   it("GC removes what the runtime does not list", async () => {
     await add(call, CONFIG);
     await add({ ...call, ifname: "net2" }, CONFIG);
