@@ -1,15 +1,9 @@
-/** `install-once.ts HOST IMAGE [AGE]`: one pass of the installer, as a process that tests can kill. Prints the states. */
+/** `install-once.ts HOST IMAGE`: one pass of the installer, as a process that tests can kill. Prints the states. */
 import { silentLog } from "../../src/kube/log.ts";
 import { Installer, shippedPlugins } from "../../src/linux-bridge/installer.ts";
 
-const [directory = "", pluginDirectory = "", leftoverAgeMs = "60000"] = process.argv.slice(2);
+const [directory = "", pluginDirectory = ""] = process.argv.slice(2);
 const plugins = await shippedPlugins(pluginDirectory, ["bridge", "tuning"]);
-const installer = new Installer({
-  directory,
-  pluginDirectory,
-  plugins,
-  leftoverAgeMs: Number(leftoverAgeMs),
-  log: silentLog,
-});
+const installer = new Installer({ directory, pluginDirectory, plugins, log: silentLog });
 await installer.repair();
 console.log(JSON.stringify(installer.states));

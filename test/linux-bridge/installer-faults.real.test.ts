@@ -1,50 +1,63 @@
-import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silentLog } from "../../src/kube/log.ts";
 import { Installer, shippedPlugins, type TargetState } from "../../src/linux-bridge/installer.ts";
-import { runCommand } from "../cluster/command.ts";
+import { buildPeers } from "../bench/peers.ts";
+import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { pluginPath } from "../netns/cni-call.ts";
 
 const INSTALL_ONCE = join(import.meta.dirname, "install-once.ts");
 const NAMES = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];
 const REPLACEMENTS = 4;
+const KILLED = 137;
+/** How often a pass over all names makes each at the least: for each a file and a manifest, and twice their directory. */
+const CALLS = [
+  ["fsync", 16],
+  ["rename", 8],
+  ["fchmod", 8],
+  ["write", 8],
+] as const;
 const USER = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
 const PLUGINS = { bridge: "bridge, version two", tuning: "tuning, version two" };
+const EARLIER: typeof PLUGINS = { bridge: "bridge, version one", tuning: "tuning, version one" };
+/** What the predecessor of this product installed. */
+const PREDECESSOR = "v1.5.1";
 
 let root: string;
 let host: string;
 let image: string;
+let earlierImage: string;
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "installer-faults-"));
-  [host, image] = [join(root, "host"), join(root, "image")];
-  await mkdir(host);
-  await mkdir(image);
+  [host, image, earlierImage] = [join(root, "host"), join(root, "image"), join(root, "earlier")];
+  for (const directory of [host, image, earlierImage]) await mkdir(directory);
   for (const [name, content] of Object.entries(PLUGINS)) await writeFile(join(image, name), content);
+  for (const [name, content] of Object.entries(EARLIER)) await writeFile(join(earlierImage, name), content);
 });
 
 afterEach(() => rm(root, { recursive: true }));
 
 /** One start of the installer in a process of its own, after what `prefix` does. */
-function installOnce(
-  prefix: readonly string[] = [],
-  leftoverAgeMs?: number,
-): Promise<{ code: number; stdout: string }> {
-  const [command = "", ...args] = [
-    ...prefix,
-    process.execPath,
-    INSTALL_ONCE,
-    host,
-    image,
-    ...(leftoverAgeMs === undefined ? [] : [String(leftoverAgeMs)]),
-  ];
+function installOnce(prefix: readonly string[] = [], from = image): Promise<CommandResult> {
   const env = { ...process.env, UV_THREADPOOL_SIZE: "1" };
-  return new Promise((resolve) => {
-    execFile(command, args, { env }, (error, stdout) => resolve({ code: error === null ? 0 : 1, stdout }));
+  return runCommand([...prefix, process.execPath, INSTALL_ONCE, host, from], { env });
+}
+
+/** One pass of an installer of these executables in this process, which takes everything half written for left over. */
+async function repair(from: string, names: readonly string[] = Object.keys(PLUGINS)): Promise<readonly TargetState[]> {
+  const plugins = await shippedPlugins(from, names);
+  const installer = new Installer({
+    directory: host,
+    pluginDirectory: from,
+    plugins,
+    leftoverAgeMs: 0,
+    log: silentLog,
   });
+  await installer.repair();
+  return installer.states;
 }
 
 /** With something mounted over the host's directory, which `script` then sees as `$0`. */
@@ -65,26 +78,37 @@ const contentOf = (name: string): string => PLUGINS[name.endsWith("tuning") ? "t
 const installed = Object.fromEntries(NAMES.map((name) => [name, contentOf(name)]));
 
 describe("the installer", () => {
-  it.each([
-    ["fsync", [1, 4, 9, 12]],
-    ["rename", [1, 2, 5, 8]],
-    ["fchmod", [2, 7]],
-  ])("that is killed at %s leaves whole files only, and the next one finishes", async (call, occurrences) => {
-    for (const nth of occurrences) {
-      await rm(host, { recursive: true });
-      await mkdir(host);
-      await writeFile(join(host, "cnv-bridge"), "v1.5.1");
-      const inject = `inject=${call}:signal=KILL:when=${nth}`;
-      const killed = await installOnce(["strace", "-f", "-qq", "-o", "/dev/null", "-e", inject]);
-      expect(killed.code, `${call} ${nth}`).toBe(1);
-      for (const [name, content] of Object.entries(await visible())) {
-        expect([contentOf(name), "v1.5.1"], `${name} at ${call} ${nth}`).toContain(content);
+  it.each(CALLS)(
+    "that is killed at any %s leaves whole files only, and the next one finishes",
+    async (call, atLeast) => {
+      await repair(earlierImage, ["tuning"]);
+      await writeFile(join(host, "cnv-bridge"), PREDECESSOR);
+      const before = await visible();
+      const template = join(root, "template");
+      await cp(host, template, { recursive: true });
+      const killedAt = async (nth: number): Promise<boolean> => {
+        await rm(host, { recursive: true });
+        await cp(template, host, { recursive: true });
+        const inject = ["-e", `trace=${call}`, "-e", `inject=${call}:signal=KILL:when=${nth}`];
+        const { code } = await installOnce(["strace", "-f", "-qq", "-o", "/dev/null", ...inject]);
+        expect([0, KILLED]).toContain(code);
+        return code === KILLED;
+      };
+      let nth = 1;
+      for (; await killedAt(nth); nth++) {
+        const left = await visible();
+        expect(Object.keys(left)).toEqual(expect.arrayContaining(Object.keys(before)));
+        for (const [name, content] of Object.entries(left)) {
+          expect([contentOf(name), before[name]], `${name} at ${call} ${nth}`).toContain(content);
+        }
+        const states = (await repair(image)).map(({ state }) => state);
+        expect(states, `after ${call} ${nth}`).toEqual(NAMES.map(() => "installed"));
+        expect(await visible()).toEqual(installed);
+        expect((await readdir(host)).filter((name) => name.endsWith("-tmp"))).toEqual([]);
       }
-      expect(statesOf(await installOnce([], 0)).map(({ state }) => state)).toEqual(NAMES.map(() => "installed"));
-      expect(await visible()).toEqual(installed);
-      expect((await readdir(host)).filter((name) => name.endsWith("-tmp"))).toEqual([]);
-    }
-  });
+      expect(nth).toBeGreaterThan(atLeast);
+    },
+  );
 
   it("on a full disk keeps what is there, says so, and leaves nothing half written", async () => {
     await writeFile(join(image, "bridge"), Buffer.alloc(200_000, "b"));
@@ -119,7 +143,7 @@ describe("the installer", () => {
   });
 
   it("takes over what the earlier installer left: links in either direction", async () => {
-    await writeFile(join(host, "cnv-bridge"), "v1.5.1");
+    await writeFile(join(host, "cnv-bridge"), PREDECESSOR);
     await symlink("cnv-bridge", join(host, "bridge"));
     await writeFile(join(host, "tuning"), "the distribution's");
     await symlink("tuning", join(host, "cnv-tuning"));
@@ -133,29 +157,37 @@ describe("the installer", () => {
     expect(await visible()).toEqual({ ...installed, tuning: "the distribution's" });
   });
 
-  it("never lets a plugin fail that is executed while it is replaced", async () => {
-    await copyFile(await pluginPath("bridge"), join(image, "bridge"));
-    const shipped = await readFile(join(image, "bridge"));
+  it("never lets a plugin fail that is executed while it is replaced: the predecessor's, then other versions", async () => {
+    const shipped = await readFile(await pluginPath("bridge"));
+    await cp(join(await buildPeers(process.env), "bridge"), join(host, "cnv-bridge"));
+    await symlink("cnv-bridge", join(host, "bridge"));
     const done = new AbortController();
-    const outcomes: number[] = [];
-    const execute = async (): Promise<void> => {
-      while (!done.signal.aborted) {
-        const { code } = await runCommand([join(host, "cnv-bridge")], { env: { CNI_COMMAND: "VERSION" }, stdin: "{}" });
-        outcomes.push(code ?? -1);
-      }
+    const outcomes: Record<string, number[]> = { "cnv-bridge": [], bridge: [] };
+    const execute = async (name: string): Promise<void> => {
+      const { code } = await runCommand([join(host, name)], { env: { CNI_COMMAND: "VERSION" }, stdin: "{}" });
+      outcomes[name]?.push(code);
+    };
+    const executeOn = async (name: string): Promise<void> => {
+      while (!done.signal.aborted) await execute(name);
     };
     const replace = async (version: number): Promise<void> => {
       // What stands after the program does not change what it does, but makes it another version.
       await writeFile(join(image, "bridge"), Buffer.concat([shipped, Buffer.from(`version ${version}`)]));
-      const plugins = await shippedPlugins(image, ["bridge"]);
-      await new Installer({ directory: host, pluginDirectory: image, plugins, log: silentLog }).repair();
+      const states = await repair(image, ["bridge"]);
+      expect(states.map(({ state }) => state)).toEqual(["installed", "installed"]);
     };
-    await replace(0);
-    const executing = Promise.all([execute(), execute()]);
-    for (let version = 1; version <= REPLACEMENTS; version++) await replace(version);
-    done.abort();
-    await executing;
-    expect(outcomes.length).toBeGreaterThan(REPLACEMENTS);
-    expect(outcomes.filter((code) => code !== 0)).toEqual([]);
+    const names = Object.keys(outcomes);
+    await Promise.all(names.map(execute));
+    const executing = Promise.all(names.map(executeOn));
+    try {
+      for (let version = 0; version <= REPLACEMENTS; version++) await replace(version);
+    } finally {
+      done.abort();
+      await executing;
+    }
+    for (const codes of Object.values(outcomes)) {
+      expect(codes.length).toBeGreaterThan(REPLACEMENTS);
+      expect(codes.filter((code) => code !== 0)).toEqual([]);
+    }
   });
 });
