@@ -4,9 +4,15 @@ export interface Arguments {
   readonly resyncSeconds: number;
   /** Where to listen for what plugins report; absent: nowhere. */
   readonly reportSocket: string | undefined;
+  /** Whether the addresses of links are of interest. */
+  readonly addresses: boolean;
+  /** Whether it is of interest that network namespaces went that links lead to. */
+  readonly namespaces: boolean;
 }
 
-export const USAGE = "usage: link-monitor [--resync-seconds N] [--report-socket PATH]";
+export const USAGE = "usage: link-monitor [--resync-seconds N] [--report-socket PATH] [--addresses] [--namespaces]";
+
+const FLAGS = ["--addresses", "--namespaces"];
 
 const DEFAULT_RESYNC_SECONDS = 600;
 const MAX_RESYNC_SECONDS = 86_400;
@@ -17,6 +23,7 @@ export function parseArguments(args: readonly string[]): ({ ok: true } & Argumen
   let reportSocket: string | undefined;
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
+    if (FLAGS.includes(arg)) continue;
     const [name, inline] = arg.split("=", 2);
     if (name !== "--resync-seconds" && name !== "--report-socket") {
       return { ok: false, reason: `unknown argument ${arg}` };
@@ -34,7 +41,8 @@ export function parseArguments(args: readonly string[]): ({ ok: true } & Argumen
       resyncSeconds = seconds;
     }
   }
-  return { ok: true, resyncSeconds, reportSocket };
+  const [addresses = false, namespaces = false] = FLAGS.map((flag) => args.includes(flag));
+  return { ok: true, resyncSeconds, reportSocket, addresses, namespaces };
 }
 
 function readSeconds(text: string): number | undefined {

@@ -1,17 +1,22 @@
 /**
  * Follows the links of the network namespace it runs in and prints what it sees as JSON lines: every link, then
  * `synced`, then changes as they come. `lost` and `resync` begin the whole list again, up to the next `synced`. Prints
- * too what plugins report of their operations, where it is told to listen.
+ * too what plugins report of their operations, where it is told to listen, and when asked the links' addresses, and that a
+ * network namespace went.
  */
 
 import { type Host, POLLERR, POLLHUP, POLLIN, STDIN, STDOUT } from "../host/host.ts";
+import { dumpAddresses, readAddress } from "../netlink/address.ts";
 import { EAGAIN, ENOBUFS, EPIPE } from "../netlink/errno.ts";
 import { dumpLinks, type Link, linkFamily, readLink } from "../netlink/link.ts";
+import type { MessageBatch } from "../netlink/message-batch.ts";
 import type { Message } from "../netlink/message-reader.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { AF_UNSPEC, NLM_F_DUMP_INTR, RTM_DELLINK, RTM_NEWLINK, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
+import * as nl from "../netlink/rtnetlink.ts";
 import { decodeUtf8 } from "../netlink/utf8.ts";
+import { formatIpPrefix } from "../protocol/ip-address.ts";
 import { readReport } from "../protocol/operation-report.ts";
+import type { Arguments } from "./arguments.ts";
 
 /** A longer report is none of ours. */
 const REPORT_BYTES = 4096;
@@ -22,6 +27,7 @@ const DUMP_ATTEMPTS = 20;
 export class LinkMonitor {
   readonly #host: Host;
   readonly #resyncMs: number;
+  readonly #addresses: boolean;
   readonly #events: NetlinkSocket;
   readonly #requests: NetlinkSocket;
   /** Descriptor of the socket that plugins report to; -1 for none. */
@@ -31,13 +37,22 @@ export class LinkMonitor {
   /** The last line printed for each index: the kernel also tells changes that are of no interest here. */
   #printed: Record<number, string> = {};
 
-  /** With a `reportSocket`, what plugins report there is printed too. */
-  constructor(host: Host, resyncMs: number, reportSocket?: string) {
+  constructor(host: Host, { resyncSeconds, reportSocket, addresses, namespaces }: Arguments) {
     this.#host = host;
     this.#reports = reportSocket === undefined ? -1 : host.bindReports(reportSocket);
-    this.#resyncMs = resyncMs;
+    this.#resyncMs = resyncSeconds * 1000;
+    this.#addresses = addresses;
+    const groups = [
+      nl.RTMGRP_LINK,
+      ...(addresses ? [nl.RTMGRP_IPV4_IFADDR, nl.RTMGRP_IPV6_IFADDR] : []),
+      ...(namespaces ? [nl.RTMGRP_NSID] : []),
+    ];
     // Subscribed before the first list, so that no change falls between.
-    this.#events = new NetlinkSocket(host, -1, RTMGRP_LINK);
+    this.#events = new NetlinkSocket(
+      host,
+      -1,
+      groups.reduce((all, group) => all | group),
+    );
     this.#requests = new NetlinkSocket(host);
   }
 
@@ -115,13 +130,20 @@ export class LinkMonitor {
   }
 
   #printChange(message: Message): void {
+    if (message.type === nl.RTM_DELNSID) this.#print({ event: "namespace-gone" });
+    else if (message.type === nl.RTM_NEWADDR) this.#print(describeAddress(message, "address"));
+    else if (message.type === nl.RTM_DELADDR) this.#print(describeAddress(message, "address-gone"));
+    else this.#printChangedLink(message);
+  }
+
+  #printChangedLink(message: Message): void {
     // A bridge's messages about a port have another family: its RTM_DELLINK does not mean that the link is gone.
-    if (linkFamily(message) !== AF_UNSPEC) return;
-    if (message.type === RTM_NEWLINK) {
+    if (linkFamily(message) !== nl.AF_UNSPEC) return;
+    if (message.type === nl.RTM_NEWLINK) {
       const link = readLink(message);
       const line = describeLink(link);
       if (this.#printed[link.index] !== line) this.#printLink(link, line);
-    } else if (message.type === RTM_DELLINK) {
+    } else if (message.type === nl.RTM_DELLINK) {
       const { index, name } = readLink(message);
       if (this.#printed[index] === undefined) return;
       delete this.#printed[index];
@@ -131,18 +153,22 @@ export class LinkMonitor {
 
   #printAll(): void {
     this.#printed = {};
-    for (const message of this.#dump()) {
+    for (const message of this.#dump(dumpLinks)) {
       const link = readLink(message);
       this.#printLink(link, describeLink(link));
+    }
+    if (this.#addresses) {
+      const messages = this.#dump((batch) => dumpAddresses(batch, nl.AF_UNSPEC, 0));
+      for (const message of messages) this.#print(describeAddress(message, "address"));
     }
     this.#print({ event: "synced" });
   }
 
-  #dump(): readonly Message[] {
+  #dump(request: (batch: MessageBatch) => MessageBatch): readonly Message[] {
     for (let attempt = 1; ; attempt++) {
-      const [answer] = this.#requests.run(dumpLinks(this.#requests.batch()));
+      const [answer] = this.#requests.run(request(this.#requests.batch()));
       const messages = answer?.messages ?? [];
-      const interrupted = messages.some(({ flags }) => (flags & NLM_F_DUMP_INTR) !== 0);
+      const interrupted = messages.some(({ flags }) => (flags & nl.NLM_F_DUMP_INTR) !== 0);
       if (!interrupted || attempt === DUMP_ATTEMPTS) return messages;
     }
   }
@@ -159,4 +185,9 @@ export class LinkMonitor {
 
 function describeLink({ index, name, kind, up, master, mac, mtu }: Link): string {
   return `${JSON.stringify({ event: "link", index, name, kind, up, master, mac, mtu })}\n`;
+}
+
+function describeAddress(message: Message, event: "address" | "address-gone"): object {
+  const { index, address, length } = readAddress(message);
+  return { event, index, address: formatIpPrefix({ address, length }) };
 }

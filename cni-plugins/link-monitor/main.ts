@@ -14,6 +14,6 @@ if (!args.ok) {
   host.write(STDERR, `link-monitor: ${args.reason}\n${USAGE}\n`);
   host.exit(2);
 } else {
-  new LinkMonitor(host, args.resyncSeconds * 1000, args.reportSocket).run();
+  new LinkMonitor(host, args).run();
   host.exit(0);
 }

@@ -29,13 +29,17 @@ export const RTM_SETLINK = 19;
 
 export const RTM_NEWADDR = 20;
 export const RTM_DELADDR = 21;
+export const RTM_DELNSID = 89;
 export const RTM_GETADDR = 22;
 export const RTM_NEWROUTE = 24;
 export const RTM_DELROUTE = 25;
 export const RTM_GETROUTE = 26;
 
 /** Bit of RTNLGRP_IPV6_IFADDR. */
+export const RTMGRP_IPV4_IFADDR = 0x10;
 export const RTMGRP_IPV6_IFADDR = 0x100;
+/** RTNLGRP_NSID as a bit. */
+export const RTMGRP_NSID = 0x8000000;
 /** Bit of RTNLGRP_LINK in a socket's group mask. */
 export const RTMGRP_LINK = 1;
 

@@ -2,6 +2,7 @@
 export type AgentEvent =
   | { readonly event: "report"; readonly report: OperationReport }
   | { readonly event: "gone" }
+  | { readonly event: "namespace-gone" }
   | { readonly event: "synced" }
   | { readonly event: "other" };
 
@@ -25,7 +26,7 @@ export function parseAgentEvent(line: string): AgentEvent | undefined {
     return undefined;
   }
   const { event, plugin, command, code, ms } = (value ?? {}) as Record<string, unknown>;
-  if (event === "gone" || event === "synced") return { event };
+  if (event === "gone" || event === "namespace-gone" || event === "synced") return { event };
   if (event === "report") {
     if (typeof plugin !== "string" || typeof command !== "string") return undefined;
     if (typeof code !== "number" || typeof ms !== "number") return undefined;

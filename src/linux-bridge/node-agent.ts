@@ -73,13 +73,13 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
     const event = parseAgentEvent(line);
     if (event === undefined) return "refused";
     if (event.event === "report") counted.reported(event.report);
-    if (event.event === "gone") reaper.changed();
+    if (event.event === "gone" || event.event === "namespace-gone") reaper.changed();
     return event.event === "synced" ? "settled" : "taken";
   };
   const monitor = {
     name: "the link monitor",
     command: join(pluginDirectory, "link-monitor"),
-    args: ["--report-socket", join(AGENT_DIRECTORY, REPORT_SOCKET)],
+    args: ["--namespaces", "--report-socket", join(AGENT_DIRECTORY, REPORT_SOCKET)],
     onLine,
     onStart: () => reaper.changed(),
     clock,

@@ -19,6 +19,7 @@ describe("what the agent hears", () => {
       { event: "report", report: REPORT },
     ],
     [{ event: "gone", index: 3, name: "veth1" }, { event: "gone" }],
+    [{ event: "namespace-gone" }, { event: "namespace-gone" }],
     [{ event: "synced" }, { event: "synced" }],
     [{ event: "link", index: 3 }, { event: "other" }],
     [{ event: "report", plugin: "bridge" }, undefined],

@@ -103,6 +103,29 @@ describe("the link monitor on the real kernel", () => {
     expect(lines.filter(named("link", "veth0")).at(-1)).toMatchObject({ master: 0 });
   });
 
+  it("prints addresses when asked, those there are and then changes", async () => {
+    await node.ip("link", "add", "br1", "type", "bridge");
+    await node.ip("address", "add", "192.0.2.1/24", "dev", "br1");
+    const { until } = bind(await monitor(["--addresses"]));
+    const address = (event: string, text: string) => ({ event, index: 2, address: text });
+    expect(await until(synced)).toContainEqual(address("address", "192.0.2.1/24"));
+    await node.ip("address", "add", "2001:db8::1/64", "dev", "br1");
+    const isGone = ({ event }: Line) => event === "address-gone";
+    await node.ip("address", "delete", "192.0.2.1/24", "dev", "br1");
+    const lines = await until(isGone);
+    expect(lines).toContainEqual(address("address", "2001:db8::1/64"));
+    expect(lines.at(-1)).toEqual(address("address-gone", "192.0.2.1/24"));
+  });
+
+  it("says when asked that a network namespace went that a link led to", async () => {
+    const { until } = bind(await monitor(["--namespaces"]));
+    const container = await testbed.container();
+    await node.ip("link", "add", "veth0", "type", "veth", "peer", "name", "veth1", "netns", String(container.pid));
+    await until(named("link", "veth0"));
+    await container[Symbol.asyncDispose]();
+    await until(({ event }) => event === "namespace-gone");
+  });
+
   it("prints the whole list again after the asked time", async () => {
     const { until } = bind(await monitor(["--resync-seconds", "1"]));
     await until(synced);

@@ -5,6 +5,8 @@ import { EAGAIN } from "../../../cni-plugins/netlink/errno.ts";
 import { MemoryHost } from "../memory-host.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
 
+const ARGUMENTS = { resyncSeconds: 60, reportSocket: undefined, addresses: false, namespaces: false };
+
 let kernel: MemoryKernel;
 let host: MemoryHost;
 
@@ -21,7 +23,7 @@ function run(things: readonly (() => void)[], resyncMs = 60_000): Record<string,
     if (next === undefined) host.stdinEnded = true;
     else next();
   };
-  new LinkMonitor(host, resyncMs).run();
+  new LinkMonitor(host, { ...ARGUMENTS, resyncSeconds: resyncMs / 1000 }).run();
   return host.stdout
     .trimEnd()
     .split("\n")
@@ -75,7 +77,7 @@ describe("the link monitor", () => {
       return new TextEncoder().encodeInto(next, buffer).written;
     };
     host.poll = (fds) => fds.map((fd) => (fd === 99 ? 1 : fd === 0 && datagrams.length === 0 ? 16 : 0));
-    new LinkMonitor(host, 60_000, "/run/reports").run();
+    new LinkMonitor(host, { ...ARGUMENTS, reportSocket: "/run/reports" }).run();
     expect(host.stdout.split("\n").slice(1, -1)).toEqual([JSON.stringify({ event: "report", ...report })]);
   });
 
@@ -83,17 +85,22 @@ describe("the link monitor", () => {
     host.write = () => {
       throw Object.assign(new Error("write failed"), { errno: 32 });
     };
-    new LinkMonitor(host, 1000).run();
+    new LinkMonitor(host, ARGUMENTS).run();
   });
 });
 
 describe("its command line", () => {
   it.each([
-    [[], 600],
-    [["--resync-seconds", "5"], 5],
-    [["--resync-seconds=7"], 7],
-  ])("%j asks for a list every %d seconds", (args, resyncSeconds) => {
-    expect(parseArguments(args)).toEqual({ ok: true, resyncSeconds, reportSocket: undefined });
+    [[], { resyncSeconds: 600 }],
+    [["--resync-seconds", "5"], { resyncSeconds: 5 }],
+    [["--resync-seconds=7"], { resyncSeconds: 7 }],
+    [
+      ["--addresses", "--report-socket=/run/reports"],
+      { resyncSeconds: 600, addresses: true, reportSocket: "/run/reports" },
+    ],
+    [["--namespaces", "--resync-seconds", "5"], { resyncSeconds: 5, namespaces: true }],
+  ])("%j asks for %j", (args, asked) => {
+    expect(parseArguments(args)).toEqual({ ok: true, ...ARGUMENTS, ...asked });
   });
 
   it.each([
