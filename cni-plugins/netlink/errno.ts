@@ -6,6 +6,7 @@ export const EINTR = 4;
 export const ECHILD = 10;
 export const EAGAIN = 11;
 export const ENOMEM = 12;
+export const EACCES = 13;
 export const EBUSY = 16;
 export const EEXIST = 17;
 export const ENODEV = 19;

@@ -8,6 +8,8 @@ import { AF_UNSPEC, IFLA_ADDRESS, IFLA_MTU, RTM_NEWLINK } from "./rtnetlink.ts";
 export const IFF_ALLMULTI = 0x200;
 export const IFLA_TXQLEN = 13;
 
+const IFLA_MIN_MTU = 50;
+const IFLA_MAX_MTU = 51;
 const IFINFO_BYTES = 16;
 
 export interface TunedLink extends Link {
@@ -23,6 +25,17 @@ export function readTunedLink(message: Message): TunedLink {
     if (type === IFLA_TXQLEN) txQueueLength = readU32(view, from, to);
   });
   return { ...readLink(message), txQueueLength };
+}
+
+/** Of an RTM_NEWLINK message: what the link's driver takes. A maximum of 0: it does not say. */
+export function readMtuRange({ view, start, end }: Message): { readonly minimum: number; readonly maximum: number } {
+  let minimum = 0;
+  let maximum = 0;
+  eachAttribute(view, start + IFINFO_BYTES, end, (type, from, to) => {
+    if (type === IFLA_MIN_MTU) minimum = readU32(view, from, to);
+    else if (type === IFLA_MAX_MTU) maximum = readU32(view, from, to);
+  });
+  return { minimum, maximum };
 }
 
 export function setLinkMac(batch: MessageBatch, index: number, mac: Uint8Array): MessageBatch {

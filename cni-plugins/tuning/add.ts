@@ -9,6 +9,7 @@ import { applySteps, type Step } from "../protocol/steps.ts";
 import { readTuningConfig, type TuningConfig, warnAboutKeys } from "./config.ts";
 import { duplicateKeyBelow } from "./duplicate-keys.ts";
 import { findInterface, originalsOf, requestOriginals, requestTuning } from "./interface.ts";
+import { load } from "./parts.ts";
 import { previousResult, tunedResult } from "./previous-result.ts";
 import { type Originals, readOriginals, removeState, saveOriginals, stateFile } from "./saved-state.ts";
 import { readSysctl, requireAllowed, type Sysctl, writeSysctl } from "./sysctl.ts";
@@ -105,8 +106,14 @@ function setSysctl(sysctl: Sysctl): Step<AddState> {
 
 const tuneInterface: Step<AddState> = {
   name: "tune the interface",
-  apply({ socket, link, config }) {
-    if (link !== undefined) socket.run(requestTuning(socket.batch(), link.index, config));
+  apply({ call, socket, link, config }) {
+    if (link === undefined) return;
+    const answers = socket.transact(requestTuning(socket.batch(), link.index, config));
+    const at = answers.findIndex(({ error }) => error !== undefined);
+    const error = answers[at]?.error;
+    if (error === undefined) return;
+    error.message = load(call.host, "refusal").interfaceRefusal(socket, link, config, at, error);
+    throw error;
   },
   undo({ socket, link, originals }) {
     if (link !== undefined) socket.transact(requestOriginals(socket.batch(), link.index, originals));

@@ -8,12 +8,14 @@ import type { Host } from "../host/host.ts";
 export interface Parts {
   readonly tuning: typeof import("./tuning.ts");
   readonly "allow-list": typeof import("./allow-list.ts");
+  readonly refusal: typeof import("./refusal.ts");
 }
 
 /** Relative to this file. */
 export const PART_FILES: Readonly<Record<keyof Parts, string>> = {
   tuning: "./tuning.ts",
   "allow-list": "./allow-list.ts",
+  refusal: "./refusal.ts",
 };
 
 export function load<P extends keyof Parts>(host: Host, part: P): Parts[P] {

@@ -1,7 +1,7 @@
 /** Sysctls of the container's network namespace, and which of them an administrator allows. */
 
 import { type Host, OWN_NETNS } from "../host/host.ts";
-import { describeErrno, ENOENT } from "../netlink/errno.ts";
+import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../protocol/cni-error.ts";
 import { load } from "./parts.ts";
@@ -64,8 +64,7 @@ export function writeSysctl(host: Host, netns: number, { key, path }: Sysctl, va
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
-    const problem =
-      errno === ENOENT ? "there is no such sysctl in the container's network namespace" : describeErrno(errno);
+    const problem = load(host, "refusal").sysctlRefusal(errno);
     throw new CniError(KERNEL_REFUSED, `cannot set sysctl "${key}" to "${value}": ${problem}`);
   }
 }

@@ -1,0 +1,61 @@
+/** What to do about a value that the kernel did not take. Only calls that fail by one load this. */
+
+import { describeErrno, EACCES, ENODEV, ENOENT, EPERM, EROFS } from "../netlink/errno.ts";
+import { getLink } from "../netlink/link.ts";
+import { readMtuRange, type TunedLink } from "../netlink/link-tuning.ts";
+import type { NetlinkError, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { formatMacAddress } from "../protocol/mac-address.ts";
+import type { TuningConfig } from "./config.ts";
+
+/** `at`: which request of `requestTuning` was refused. */
+export function interfaceRefusal(
+  socket: NetlinkSocket,
+  { name }: TunedLink,
+  config: TuningConfig,
+  at: number,
+  { errno, message }: NetlinkError,
+): string {
+  const [key, value] = changesOf(config)[at] ?? ["", ""];
+  const advice =
+    errno === ENODEV
+      ? "somebody deleted it meanwhile, find out who"
+      : interfaceAdvice(socket, name, key, Number(value));
+  return `"${key}": ${value} can't be set on interface ${name}: ${message}: ${advice}`;
+}
+
+export function sysctlRefusal(errno: number): string {
+  if (errno === ENOENT) {
+    return "there is no such sysctl in the container's network namespace: correct the key (IFNAME stands for the container's interface), or load the kernel module that has it on the node";
+  }
+  return `${describeErrno(errno)}: ${sysctlAdvice(errno)}`;
+}
+
+function sysctlAdvice(errno: number): string {
+  if (errno === EACCES || errno === EPERM) return "remove it, nobody can write it in a container";
+  if (errno === EROFS) return "have the runtime start its plugins where /proc/sys can be written";
+  return "write a value that the kernel has for it";
+}
+
+/** In the order of `requestTuning`. */
+function changesOf({ mac, promiscuous, mtu, allMulticast, txQueueLength }: TuningConfig): [string, unknown][] {
+  const changes: [string, unknown][] = [
+    ["mac", mac === undefined ? undefined : formatMacAddress(mac)],
+    ["promisc", promiscuous || undefined],
+    ["mtu", mtu],
+    ["allmulti", allMulticast],
+    ["txQLen", txQueueLength],
+  ];
+  return changes.filter(([, value]) => value !== undefined);
+}
+
+function interfaceAdvice(socket: NetlinkSocket, name: string, key: string, value: number): string {
+  if (key === "txQLen") return "write a smaller number, such as the kernel's own 1000";
+  if (key === "mac") return "choose another address, or have the plugin that makes the interface give it this one";
+  if (key !== "mtu") return `its driver has no such mode: remove "${key}"`;
+  const [answer] = socket.transact(getLink(socket.batch(), name));
+  const message = answer?.messages[0];
+  const { minimum, maximum } = message === undefined ? { minimum: 0, maximum: 0 } : readMtuRange(message);
+  if (maximum === 0 || (minimum <= value && value <= maximum))
+    return "write a number that the device below it takes too";
+  return `write a number from ${minimum} to ${maximum}`;
+}
