@@ -1,5 +1,8 @@
 /** STATUS: would an ADD of this configuration find what it needs on the node? */
 
+import { type Host, OWN_NETNS } from "../host/host.ts";
+import { probeVlanFiltering } from "../netlink/bridge-vlan.ts";
+import { EOPNOTSUPP } from "../netlink/errno.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { CniError, PLUGIN_NOT_AVAILABLE } from "../protocol/cni-error.ts";
 import { runDelegate } from "../protocol/delegate.ts";
@@ -36,6 +39,22 @@ function requireFeatures({ host }: Call, { bridge, vlans, spoofCheck, addressing
       throw new CniError(PLUGIN_NOT_AVAILABLE, '"ipMasqBackend": "iptables" needs iptables on this node: install it');
     }
   }
-  const found = vlans === undefined ? undefined : findBridge(new NetlinkSocket(host), bridge);
-  if (found !== undefined && found.bridgeVlans?.filtering === undefined) throw kernelLacksFiltering("");
+  if (vlans !== undefined && lacksFiltering(host, bridge)) throw kernelLacksFiltering("");
+}
+
+/** False where nothing says it: a failing STATUS may make the node NotReady. */
+function lacksFiltering(host: Host, bridge: string): boolean {
+  const node = new NetlinkSocket(host);
+  const found = findBridge(node, bridge);
+  if (found !== undefined) return found.bridgeVlans?.filtering === undefined;
+  if (!host.exists("/sys/module/bridge") || !knowsVlanRequests(host)) return false;
+  const [answer] = node.transact(probeVlanFiltering(node.batch()));
+  return answer?.error?.errno === EOPNOTSUPP;
+}
+
+/** Linux 5.6 or later. */
+function knowsVlanRequests(host: Host): boolean {
+  const release = host.readFile(OWN_NETNS, "/proc/sys/kernel/osrelease").split(".");
+  const [major = 0, minor = 0] = release.map((part) => Number.parseInt(part, 10));
+  return major > 5 || (major === 5 && minor >= 6);
 }

@@ -63,6 +63,15 @@ export function dumpPortVlans(batch: MessageBatch): MessageBatch {
   return batch.u32(nl.IFLA_EXT_MASK, nl.RTEXT_FILTER_BRVLAN_COMPRESSED);
 }
 
+/**
+ * Asks for the VLANs of what is no port, which changes nothing: EINVAL or ENODEV, EOPNOTSUPP from a kernel without VLAN
+ * filtering, from one before Linux 5.6, and while the kernel's module `bridge` is not loaded.
+ */
+export function probeVlanFiltering(batch: MessageBatch): MessageBatch {
+  batch.request("look whether bridges can filter VLANs", nl.RTM_GETVLAN, nl.NLM_F_DUMP);
+  return batch.header([nl.AF_BRIDGE, 0, 0, 0, nl.LOOPBACK_IFINDEX, 0, 0, 0]);
+}
+
 /** The VLANs of one AF_BRIDGE link message. */
 export function readPortVlans({ view, start, end }: Message): PortVlan[] {
   const vlans: PortVlan[] = [];

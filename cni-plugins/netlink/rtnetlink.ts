@@ -34,6 +34,7 @@ export const RTM_GETADDR = 22;
 export const RTM_NEWROUTE = 24;
 export const RTM_DELROUTE = 25;
 export const RTM_GETROUTE = 26;
+export const RTM_GETVLAN = 114;
 
 /** Bit of RTNLGRP_IPV6_IFADDR. */
 export const RTMGRP_IPV4_IFADDR = 0x10;
@@ -47,6 +48,8 @@ export const AF_UNSPEC = 0;
 export const AF_INET = 2;
 export const AF_BRIDGE = 7;
 export const AF_INET6 = 10;
+
+export const LOOPBACK_IFINDEX = 1;
 
 export const IFF_UP = 0x1;
 export const IFF_PROMISC = 0x100;

@@ -199,6 +199,13 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
       }));
   });
 
+  it("STATUS finds the kernel's filtering before there is a bridge, and makes nothing", () =>
+    inTestbed(async (call, node) => {
+      const config = { ...CONFIG, cniVersion: "1.1.0", vlan: 7 };
+      expect(await cni("STATUS", call, config)).toMatchObject({ code: 0, stdout: "" });
+      expect((await node.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
+    }));
+
   it("GC removes the VLAN's attachments that are not listed and keeps the gateway's interface", () =>
     inTestbed(async (call, node) => {
       const ranges = [[{ subnet: "10.7.0.0/24" }]];

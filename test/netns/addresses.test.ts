@@ -98,10 +98,14 @@ it("quiet keeps the kernel from speaking IPv6 on the container's interface", asy
   expect(await container.ip("-6", "address", "show", "net1")).toBe("");
 });
 
-it("VLANs are refused with the kernel's missing feature named, or set", async () => {
+it("VLANs are refused with the kernel's missing feature named, also by STATUS before there is a bridge, or set", async () => {
   const config = { cniVersion: "1.1.0", name: "vlan", type: "bridge", bridge: "br1", vlan: 100 };
+  const status = await cni("STATUS", call, config);
+  expect((await node.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
   const { code, json } = await cni("ADD", call, config);
+  expect(status.code).toBe(code);
   if (code === 0) return;
+  expect(status.json).toMatchObject({ code: 50, msg: json?.msg });
   expect(json).toMatchObject({ code: 109, msg: expect.stringContaining("CONFIG_BRIDGE_VLAN_FILTERING") });
   expect((await node.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
 });
