@@ -2,6 +2,7 @@ import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../kube/log.ts";
 import { removeTemporaries, replaceFile } from "./atomic-file.ts";
+import { withDirectoryLock } from "./directory-lock.ts";
 import { errorCode, inspectFile, sha256Of } from "./host-file.ts";
 import { decide, PLUGIN_MODE, type Plugin, type Target, targetsOf } from "./install-plan.ts";
 import { checksumsOf, type Manifest, readManifest, withChecksum, writeManifest } from "./manifest.ts";
@@ -65,7 +66,11 @@ export class Installer {
   }
 
   /** One pass over all names. A failure at one is its state, never thrown, and does not keep the others from being done. */
-  async repair(): Promise<void> {
+  repair(): Promise<void> {
+    return withDirectoryLock(this.#options.directory, () => this.#repairAll());
+  }
+
+  async #repairAll(): Promise<void> {
     const states: TargetState[] = [];
     let manifest: Manifest = {};
     let unreadable: unknown;

@@ -11,6 +11,7 @@ import { pluginPath } from "../netns/cni-call.ts";
 const INSTALL_ONCE = join(import.meta.dirname, "install-once.ts");
 const NAMES = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];
 const REPLACEMENTS = 4;
+const RACES = 10;
 const KILLED = 137;
 /** How often a pass over all names makes each at the least: for each a file and a manifest, and twice their directory. */
 const CALLS = [
@@ -75,6 +76,7 @@ async function visible(): Promise<Record<string, string>> {
 }
 
 const contentOf = (name: string): string => PLUGINS[name.endsWith("tuning") ? "tuning" : "bridge"];
+const earlierOf = (name: string): string => EARLIER[name.endsWith("tuning") ? "tuning" : "bridge"];
 const installed = Object.fromEntries(NAMES.map((name) => [name, contentOf(name)]));
 
 describe("the installer", () => {
@@ -141,6 +143,36 @@ describe("the installer", () => {
     }
     expect(await visible()).toEqual(installed);
   });
+
+  it("beside one of another version ends with whole files of either, and what goes on makes them its own", async () => {
+    for (let race = 0; race < RACES; race++) {
+      await rm(host, { recursive: true });
+      await mkdir(host);
+      const ended = new AbortController();
+      const looked = lookUntil(ended.signal);
+      const both = await Promise.all([installOnce(), installOnce([], earlierImage)]);
+      ended.abort();
+      for (const [name, content] of [...(await looked), ...Object.entries(await visible())]) {
+        expect([contentOf(name), earlierOf(name)], name).toContain(content);
+      }
+      expect(both.flatMap(statesOf).filter(({ state }) => state === "failed")).toEqual([]);
+      expect(Object.keys(await visible()).sort()).toEqual(NAMES);
+      expect(
+        (await repair(image)).map(({ state }) => state),
+        `race ${race}`,
+      ).toEqual(NAMES.map(() => "installed"));
+      expect(await visible()).toEqual(installed);
+    }
+  });
+
+  /** All contents that were seen under a name. */
+  async function lookUntil(signal: AbortSignal): Promise<[string, string][]> {
+    const seen = new Map<string, [string, string]>();
+    while (!signal.aborted) {
+      for (const [name, content] of Object.entries(await visible())) seen.set(`${name} ${content}`, [name, content]);
+    }
+    return [...seen.values()];
+  }
 
   it("takes over what the earlier installer left: links in either direction", async () => {
     await writeFile(join(host, "cnv-bridge"), PREDECESSOR);
