@@ -4,7 +4,7 @@ import { EFBIG, EILSEQ } from "../../cni-plugins/netlink/errno.ts";
 import { type Plugin, runPlugin } from "../../cni-plugins/protocol/plugin.ts";
 import { tuning } from "../../cni-plugins/tuning/tuning.ts";
 import { Random } from "../netns/differential/random.ts";
-import { COMMANDS, makeDocument } from "../netns/hostile-document.ts";
+import { COMMANDS, LAYER_2, makeDocument, TUNING } from "../netns/hostile-document.ts";
 import { MemoryHost } from "./memory-host.ts";
 import { MemoryKernel } from "./memory-kernel.ts";
 
@@ -60,7 +60,7 @@ it("every hostile document gets one JSON answer from the plugins in this process
     const random = new Random(SEED * 1_000_003 + number);
     const plugin = random.pick([bridge, tuning]);
     const command = random.pick(COMMANDS);
-    const document = makeDocument(random);
+    const document = makeDocument(random, plugin === bridge ? LAYER_2 : TUNING);
     const kernel = freshKernel();
     const host = call(kernel, plugin, command, document);
     const about = () => `document ${number}, ${plugin.name} ${command}: ${host.stdout.slice(0, 300)}`;
