@@ -3,8 +3,8 @@
 import type { ConfigObject } from "../protocol/config-object.ts";
 import { nearestKey } from "../protocol/nearest-key.ts";
 
-const UNKNOWN_KEYS_NAMED = 10;
-const KEY_CHARACTERS_SHOWN = 60;
+const IGNORED_NAMED = 10;
+const CHARACTERS_SHOWN = 60;
 
 const KNOWN_KEYS = [
   "cniVersion",
@@ -41,6 +41,9 @@ const KNOWN_KEYS = [
   "quiet",
 ];
 
+const DNS_KEYS = ["nameservers", "domain", "search", "options"];
+const TRUNK_KEYS = ["id", "minID", "maxID"];
+
 /** Keys that mean something only when the container gets addresses. */
 const NEED_ADDRESSES = ["isGateway", "isDefaultGateway", "forceAddress", "ipMasq", "ipMasqBackend", "enabledad"];
 
@@ -52,27 +55,58 @@ export interface KeysInUse {
 }
 
 export function warnAboutKeys(config: ConfigObject, uses: KeysInUse, warn: (text: string) => void): void {
-  let unknown = 0;
+  let ignored = 0;
+  const ignore = (text: () => string) => {
+    if (++ignored <= IGNORED_NAMED) warn(text());
+  };
+  /** Whether one of the known keys has a value. */
+  const look = (values: Readonly<Record<string, unknown>>, path: string, known: readonly string[]): boolean => {
+    let used = false;
+    for (const key of Object.keys(values)) {
+      if (knownKey(key, known) === undefined) ignore(() => unknownKey(key, path, known));
+      else used ||= values[key] !== null;
+    }
+    return used;
+  };
   for (const key of config.keys()) {
-    const known = knownKey(key);
+    const known = knownKey(key, KNOWN_KEYS);
     if (known === undefined) {
-      if (++unknown <= UNKNOWN_KEYS_NAMED) warnAboutUnknown(key, warn);
-    } else if (config.raw(known) !== undefined && config.raw(known) !== false) {
+      ignore(() => unknownKey(key, "", KNOWN_KEYS));
+      continue;
+    }
+    const value = config.raw(known);
+    if (known === "dns" && isObject(value)) look(value, "dns.", DNS_KEYS);
+    else if (known === "vlanTrunk" && Array.isArray(value)) {
+      for (const [i, entry] of value.entries()) {
+        const path = `vlanTrunk[${i}]`;
+        if (isObject(entry) && !look(entry, `${path}.`, TRUNK_KEYS)) ignore(() => namesNoVlan(path, entry));
+      }
+    } else if (value !== undefined && value !== false) {
       if (!uses.addresses && NEED_ADDRESSES.includes(known)) warn(`"${key}" has no effect without "ipam"`);
       if (!uses.vlans && NEED_VLANS.includes(known)) warn(`"${key}" has no effect without "vlan" or "vlanTrunk"`);
     }
   }
-  if (unknown > UNKNOWN_KEYS_NAMED) warn(`${unknown - UNKNOWN_KEYS_NAMED} more unknown keys are ignored`);
+  if (ignored > IGNORED_NAMED) warn(`${ignored - IGNORED_NAMED} more keys or entries are ignored`);
 }
 
-function warnAboutUnknown(key: string, warn: (text: string) => void): void {
-  const nearest = nearestKey(key, KNOWN_KEYS);
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+/** The reference takes such an entry too. */
+function namesNoVlan(path: string, entry: object): string {
+  const shown = JSON.stringify(entry).slice(0, CHARACTERS_SHOWN);
+  return `"${path}" is ${shown}, which names no VLAN: write {"id": 5} or {"minID": 10, "maxID": 20}`;
+}
+
+function unknownKey(key: string, path: string, known: readonly string[]): string {
+  const nearest = nearestKey(key, known);
   const hint = nearest === undefined ? "" : `: did you mean "${nearest}"?`;
-  warn(`unknown key "${key.slice(0, KEY_CHARACTERS_SHOWN)}" is ignored${hint}`);
+  return `unknown key "${path}${key.slice(0, CHARACTERS_SHOWN)}" is ignored${hint}`;
 }
 
-function knownKey(key: string): string | undefined {
-  if (KNOWN_KEYS.includes(key)) return key;
+function knownKey(key: string, known: readonly string[]): string | undefined {
+  if (known.includes(key)) return key;
   const folded = key.toLowerCase();
-  return KNOWN_KEYS.find((candidate) => candidate.toLowerCase() === folded);
+  return known.find((candidate) => candidate.toLowerCase() === folded);
 }

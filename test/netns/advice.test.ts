@@ -1,6 +1,8 @@
 /** What the plugin says on stderr about configurations that work, and do not do what somebody may think. */
 
+import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { buildPeers } from "../bench/peers.ts";
 import { add, type CniCall, cni } from "./cni-call.ts";
 import { call, container, freshNode, node, testbed } from "./fresh-node.ts";
 
@@ -56,4 +58,38 @@ it("values in quotes are taken and warned of", async () => {
   expect(said).toContain('"mtu" is the string "1400", taken as 1400');
   const port = (await node.links()).find(({ master }) => master === "br1");
   expect(port).toMatchObject({ mtu: 1400, linkinfo: { info_slave_data: { isolated: true } } });
+});
+
+describe("keys that do nothing inside of others are warned of", () => {
+  it("in dns", async () => {
+    const said = await advice({ ...CONFIG, dns: { nameserver: ["10.0.0.1"], Search: ["example.com"] } });
+    expect(said).toContain('unknown key "dns.nameserver" is ignored: did you mean "nameservers"?');
+    expect(said).not.toContain("earch");
+  });
+
+  it.each<[string, object, string]>([
+    ["a misspelled key", { idd: 5 }, '{"idd":5}'],
+    ["null", { id: null }, '{"id":null}'],
+    ["nothing", {}, "{}"],
+  ])("in a VLAN trunk, where an entry with %s gives no VLAN, as in the reference", async (_, entry, shown) => {
+    const config = { ...CONFIG, vlanTrunk: [entry] };
+    expect(await advice(config)).toContain(
+      `"vlanTrunk[0]" is ${shown}, which names no VLAN: write {"id": 5} or {"minID": 10, "maxID": 20}`,
+    );
+    const executable = path.join(await buildPeers(process.env), "bridge");
+    await advice(config, { ...call, executable, ifname: "net2" });
+  });
+
+  it("in a VLAN trunk, with the key that was probably meant", async () => {
+    const said = await advice({ ...CONFIG, vlanTrunk: [{ idd: 5 }, { min: 3 }] });
+    expect(said).toContain('unknown key "vlanTrunk[0].idd" is ignored: did you mean "id"?');
+    expect(said).toContain('"vlanTrunk[1]" is {"min":3}, which names no VLAN');
+  });
+
+  it("ten of them by name", async () => {
+    const said = await advice({ ...CONFIG, vlanTrunk: Array(30).fill({ x: 1 }), dns: { a: 1 } });
+    expect(said).toContain('"vlanTrunk[4].x"');
+    expect(said).not.toContain("vlanTrunk[5]");
+    expect(said).toContain("51 more keys or entries are ignored");
+  });
 });

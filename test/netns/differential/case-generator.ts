@@ -72,7 +72,8 @@ export function generateCase(seed: number, number: number, kind: Kind = "plain")
   if (kind === "vlan") addVlans(random, config);
   else {
     if (random.chance(0.1)) config.vlan = random.pick([0, 0, 100]);
-    if (random.chance(0.1)) config.vlanTrunk = random.pick<unknown[]>([[], [], [{ minID: 10, maxID: 12 }, { id: 20 }]]);
+    if (random.chance(0.1))
+      config.vlanTrunk = random.pick<unknown[]>([[], [{}, { idd: 5 }], [{ minID: 10, maxID: 12 }, { id: 20 }]]);
   }
   if (random.chance(0.25)) config.dns = { nameservers: ["10.0.0.1"], search: ["example.com"], options: ["ndots:2"] };
   if (random.chance(0.25)) config.runtimeConfig = { mac: random.pick(MACS) };
