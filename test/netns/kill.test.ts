@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { add, type CniCall, del } from "./cni-call.ts";
+import { add, type CniCall, cni, del } from "./cni-call.ts";
 import { killedAt, type SystemCall, systemCallsOf } from "./killed-call.ts";
 import { call, freshPreparedNode, NETNS, node } from "./prepared-node.ts";
 
@@ -27,17 +27,30 @@ const TUNING = {
   prevResult: { cniVersion: "1.0.0", interfaces: INTERFACES },
 };
 
+const TUNING_WITH_SYSCTLS = {
+  ...TUNING,
+  sysctl: { "net.ipv4.conf.IFNAME.arp_notify": "1", "net.ipv4.conf.IFNAME.arp_ignore": "2" },
+};
+
 freshPreparedNode();
+
+/** host-local releases nothing at GC, and gives each attachment another address. */
+async function stateOfAnyAddress(): Promise<string> {
+  return (await node.state()).replaceAll(/10\.9\.0\.\d+/g, "ADDRESS");
+}
 
 /** Where to kill, from a run after a first one that made the folders. */
 async function killPoints(command: "ADD" | "DEL", one: CniCall, config: object): Promise<SystemCall[]> {
   await add(one, config);
   if (command === "ADD") await del(one, config);
+  const points = await pointsOf(command, one, config);
+  return "ipam" in config && !EVERY_CALL ? points.filter((_, at) => at % SAMPLED === 0) : points;
+}
+
+async function pointsOf(command: string, one: CniCall, config: object): Promise<SystemCall[]> {
   const calls = await systemCallsOf(command, one, config);
   expect(calls.length).toBeGreaterThan(50);
-  if (EVERY_CALL) return calls;
-  const changing = calls.filter(({ changes }) => changes);
-  return "ipam" in config ? changing.filter((_, at) => at % SAMPLED === 0) : changing;
+  return EVERY_CALL ? calls : calls.filter(({ changes }) => changes);
 }
 
 describe("a plugin that is killed on its way into any system call", () => {
@@ -82,6 +95,23 @@ describe("a plugin that is killed on its way into any system call", () => {
     }
   });
 
+  it.each(CONFIGS)("a GC of an attachment %s is finished by the next one", async (_, config) => {
+    const gcConfig = { ...config, cniVersion: "1.1.0", "cni.dev/valid-attachments": [] };
+    await add(call, config);
+    const points = await pointsOf("GC", call, gcConfig);
+    const collected = await stateOfAnyAddress();
+    expect(collected).not.toMatch(/veth[0-9a-f]{8}|macspoofchk-/);
+    await del(call, config);
+    for (const point of points) {
+      await add(call, config);
+      await killedAt(point, "GC", call, gcConfig);
+      const where = `GC killed at ${point.name} ${point.nth}`;
+      expect(await cni("GC", call, gcConfig), where).toMatchObject({ code: 0, stdout: "" });
+      expect(await stateOfAnyAddress(), where).toBe(collected);
+      await del(call, config);
+    }
+  });
+
   it("tuning: the interface is as it was after DEL, whenever ADD or DEL ended", async () => {
     await add(call, CONFIG);
     const one = await node.call("tuning");
@@ -97,6 +127,25 @@ describe("a plugin that is killed on its way into any system call", () => {
       await killedAt(point, command, one, TUNING);
       await del(one, TUNING);
       expect(await node.state(), `${command} killed at ${point.name} ${point.nth}`).toBe(before);
+    }
+  });
+
+  it("tuning: an ADD after one that ended sets all, sysctls too, and DEL restores what was before both", async () => {
+    await add(call, CONFIG);
+    const one = await node.call("tuning");
+    const before = await node.state();
+    const points = await killPoints("ADD", one, TUNING_WITH_SYSCTLS);
+    await del(one, TUNING_WITH_SYSCTLS);
+    for (const point of points) {
+      for (const name of ["arp_notify", "arp_ignore"]) {
+        await node.container.run(["/bin/sh", "-c", `echo 0 >/proc/sys/net/ipv4/conf/net1/${name}`]);
+      }
+      await killedAt(point, "ADD", one, TUNING_WITH_SYSCTLS);
+      const where = `ADD killed at ${point.name} ${point.nth}`;
+      await add(one, TUNING_WITH_SYSCTLS);
+      expect(await cni("CHECK", one, TUNING_WITH_SYSCTLS), where).toMatchObject({ code: 0 });
+      await del(one, TUNING_WITH_SYSCTLS);
+      expect(await node.state(), where).toBe(before);
     }
   });
 });
