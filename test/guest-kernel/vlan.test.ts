@@ -81,6 +81,7 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
         config: { ...CONFIG, ...keys },
         cniArgs: "",
         before,
+        inContainer: [],
         spoiled: undefined,
       };
       const ours = await pluginPath("bridge");

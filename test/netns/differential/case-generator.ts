@@ -1,6 +1,7 @@
 /** Makes up network configurations, good ones and bad ones, and what the node looks like before. */
 
 import { Random } from "./random.ts";
+import { generateTuning } from "./tuning-case.ts";
 
 export interface DifferentialCase {
   readonly number: number;
@@ -8,12 +9,14 @@ export interface DifferentialCase {
   readonly cniArgs: string;
   /** `ip` commands that prepare the node. */
   readonly before: readonly (readonly string[])[];
+  /** `ip` commands that prepare the container. */
+  readonly inContainer: readonly (readonly string[])[];
   /** A key that was given a value it can't have. */
   readonly spoiled: string | undefined;
 }
 
-/** Which kernel a case needs: one with VLAN filtering, or any. */
-export type Kind = "plain" | "vlan";
+/** Cases of bridge, which need any kernel or one with VLAN filtering, or of tuning. */
+export type Kind = "plain" | "vlan" | "tuning";
 
 const MACS = ["02:00:00:00:00:01", "0a:58:0A:01:02:03", "02-00-00-00-00-02"] as const;
 const BAD_VALUES: Readonly<Record<string, readonly [unknown, ...unknown[]]>> = {
@@ -41,9 +44,12 @@ const BAD_VALUES: Readonly<Record<string, readonly [unknown, ...unknown[]]>> = {
   args: [{ cni: { mac: "02:00:00" } }, { cni: 5 }],
 };
 
+const SEED_OFFSETS: Readonly<Record<Kind, number>> = { plain: 0, vlan: 500_000, tuning: 700_000 };
+
 /** The same seed and number give the same case. */
 export function generateCase(seed: number, number: number, kind: Kind = "plain"): DifferentialCase {
-  const random = new Random(seed * 1_000_003 + number + (kind === "vlan" ? 500_000 : 0));
+  const random = new Random(seed * 1_000_003 + number + SEED_OFFSETS[kind]);
+  if (kind === "tuning") return generateTuning(random, number);
   const config: Record<string, unknown> = {
     cniVersion: random.pick(["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0", "1.1.0"]),
     name: random.pick(["net", "net.1", "A_b-c"]),
@@ -81,7 +87,14 @@ export function generateCase(seed: number, number: number, kind: Kind = "plain")
   const cniArgs = random.chance(0.2) ? random.pick(["MAC=02:00:00:00:00:09", "IgnoreUnknown=1;A=b", "A=b"]) : "";
   const spoiled = random.chance(0.1) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
   if (spoiled !== undefined) config[spoiled] = random.pick(BAD_VALUES[spoiled] ?? [null]);
-  return { number, config: recase(random, config), cniArgs, before: prepare(random, config, kind), spoiled };
+  return {
+    number,
+    config: recase(random, config),
+    cniArgs,
+    before: prepare(random, config, kind),
+    inContainer: [],
+    spoiled,
+  };
 }
 
 /** Keys match in any case. */

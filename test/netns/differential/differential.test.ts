@@ -23,24 +23,27 @@ function requirePrograms(): void {
   }
 }
 
-it("does what the reference does, or differs for a reason that is on the list", async () => {
-  requirePrograms();
-  const peers = await buildPeers(process.env, () => {});
-  const plan = {
-    machine: THIS_MACHINE,
-    kind: "plain" as const,
-    parallel: 2,
-    seed: SEED,
-    first: 0,
-    cases: CASES,
-    reference: path.join(peers, "bridge"),
-    cniPath: peers,
-  };
-  const found: unknown[] = [];
-  const report = emptyReport(SEED);
-  await runDifferential({ ...plan, ours: await pluginPath("bridge") }, report, (one, differences) => {
-    found.push({ one, differences });
-  });
-  expect(found).toEqual([]);
-  expect(report.totals.bothSucceeded + report.totals.bothFailed).toBeGreaterThan(CASES / 2);
-});
+it.each(["plain", "tuning"] as const)(
+  "does what the reference does, or differs for a reason that is on the list: %s",
+  async (kind) => {
+    requirePrograms();
+    const peers = await buildPeers(process.env, () => {});
+    const plan = {
+      machine: THIS_MACHINE,
+      kind,
+      parallel: 2,
+      seed: SEED,
+      first: 0,
+      cases: CASES,
+      reference: peers,
+      cniPath: peers,
+    };
+    const found: unknown[] = [];
+    const report = emptyReport(SEED);
+    await runDifferential({ ...plan, ours: path.dirname(await pluginPath("bridge")) }, report, (one, differences) => {
+      found.push({ one, differences });
+    });
+    expect(found).toEqual([]);
+    expect(report.totals.bothSucceeded + report.totals.bothFailed).toBeGreaterThan(CASES / 2);
+  },
+);

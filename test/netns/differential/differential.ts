@@ -1,5 +1,6 @@
 /** Runs cases on the reference plugin and on ours, in twin namespaces, and counts what came of it. */
 
+import path from "node:path";
 import type { Machine } from "../machine.ts";
 import { reasonFor } from "./allowed-differences.ts";
 import { type DifferentialCase, generateCase, type Kind } from "./case-generator.ts";
@@ -34,6 +35,7 @@ export interface Plan {
   readonly parallel: number;
   /** Ends the run after the cases that are under way. */
   readonly signal?: AbortSignal;
+  /** Directories of the plugins. */
   readonly reference: string;
   readonly ours: string;
   /** Directory of the IPAM plugins. */
@@ -63,9 +65,10 @@ export async function runDifferential(plan: Plan, report: Report, different: OnD
 async function runCase(plan: Plan, number: number, report: Report, different: OnDifferent): Promise<void> {
   const { totals, keys, reasons } = report;
   const one = generateCase(plan.seed, number, plan.kind);
+  const plugin = plan.kind === "tuning" ? "tuning" : "bridge";
   const [reference, ours] = await Promise.all([
-    observe(plan.machine, plan.reference, plan.cniPath, one),
-    observe(plan.machine, plan.ours, plan.cniPath, one),
+    observe(plan.machine, path.join(plan.reference, plugin), plan.cniPath, one),
+    observe(plan.machine, path.join(plan.ours, plugin), plan.cniPath, one),
   ]);
   totals.cases++;
   for (const key of new Set(keysOf(one.config))) keys[key] = (keys[key] ?? 0) + 1;
@@ -98,7 +101,8 @@ const TOP_KEYS = new Map(
     ],
     ...["mtu", "hairpinMode", "promiscMode", "vlan", "vlanTrunk", "preserveDefaultVlan", "enableVlanFiltering"],
     ...["requireVlanFiltering", "macspoofchk", "enabledad", "disableContainerInterface", "portIsolation", "quiet"],
-    ...["ipam", "dns", "runtimeConfig", "args"],
+    ...["ipam", "dns", "runtimeConfig", "args", "prevResult"],
+    ...["mac", "promisc", "allmulti", "txQLen", "sysctl", "dataDir"],
   ].map((key) => [key.toLowerCase(), key]),
 );
 

@@ -81,7 +81,7 @@ function parse(text: string | undefined): Json[] {
 /** They follow an interface's other end some moments later. */
 const CARRIER_FLAGS: readonly unknown[] = ["NO-CARRIER", "LOWER_UP"];
 
-function readLink({ ifname, flags, mtu, operstate, master, address, promiscuity, linkinfo }: Json): Json {
+function readLink({ ifname, flags, mtu, operstate, master, address, promiscuity, txqlen, linkinfo }: Json): Json {
   const info = (linkinfo ?? {}) as Json;
   const port = (info.info_slave_data ?? {}) as Json;
   const { hairpin, isolated, state } = port;
@@ -95,6 +95,7 @@ function readLink({ ifname, flags, mtu, operstate, master, address, promiscuity,
     master,
     address,
     promiscuity,
+    txqlen,
     kind: info.info_kind,
     filtering: ((info.info_data ?? {}) as Json).vlan_filtering,
     port: { hairpin, isolated, state },

@@ -1,11 +1,10 @@
 /**
- * `npm run diff:cni -- [--seed N] [--cases N] [--vlan-cases N] [--first N] [--parallel N]`: the differential test of the
- * bridge plugin against the reference. Cases with VLANs run in a guest kernel, the others under this one. Prints each case that
+ * `npm run diff:cni -- [--seed N] [--cases N] [--vlan-cases N] [--tuning-cases N] [--first N] [--parallel N]`: the differential
+ * test of the plugins against the reference. Cases with VLANs run in a guest kernel, the others under this one. Prints each case that
  * differs, with both sides, how often each key occurred, and why others may differ; the last line is one JSON object.
  * Exits 1 on a difference that is not on the list of allowed ones. An interrupt ends it early, with the report.
  */
 
-import path from "node:path";
 import { parseArgs } from "node:util";
 import { buildPlugins } from "../../../cni-plugins/build.ts";
 import { cacheDirectory } from "../../../cni-plugins/built-plugins.ts";
@@ -20,6 +19,7 @@ import { emptyReport, type Plan, type Report, runDifferential } from "./differen
 const DEFAULT_CASES = 300;
 /** Of the cases, when nothing else is said. */
 const VLAN_SHARE = 0.1;
+const TUNING_SHARE = 0.1;
 const PARALLEL = 3;
 const PROGRESS_MS = 60_000;
 
@@ -29,15 +29,19 @@ async function main(): Promise<number> {
       seed: { type: "string", default: "1" },
       cases: { type: "string", default: String(DEFAULT_CASES) },
       "vlan-cases": { type: "string" },
+      "tuning-cases": { type: "string" },
       first: { type: "string", default: "0" },
       parallel: { type: "string", default: String(PARALLEL) },
     },
   });
   const [seed = 1, cases = DEFAULT_CASES, first = 0] = [values.seed, values.cases, values.first].map(Number);
   const parallel = Number(values.parallel);
-  const vlanCases = values["vlan-cases"] === undefined ? Math.round(cases * VLAN_SHARE) : Number(values["vlan-cases"]);
-  if (![seed, cases, first, vlanCases, parallel].every(Number.isSafeInteger) || vlanCases > cases) {
-    console.error("--seed, --cases, --vlan-cases (of the cases), --first and --parallel are whole numbers");
+  const vlanCases = Number(values["vlan-cases"] ?? Math.round(cases * VLAN_SHARE));
+  const tuningCases = Number(values["tuning-cases"] ?? Math.round(cases * TUNING_SHARE));
+  const plainCases = cases - vlanCases - tuningCases;
+  if (![seed, cases, first, vlanCases, tuningCases, parallel].every(Number.isSafeInteger) || plainCases < 0) {
+    const numbers = "--seed, --cases, --vlan-cases and --tuning-cases (of the cases), --first and --parallel";
+    console.error(`${numbers} are whole numbers`);
     return 2;
   }
   const log = (line: string) => console.error(line);
@@ -48,17 +52,19 @@ async function main(): Promise<number> {
   const plan = {
     seed,
     first,
-    reference: path.join(peers, "bridge"),
-    ours: path.join(plugins, "bridge"),
+    reference: peers,
+    ours: plugins,
     cniPath: peers,
     signal: interrupt.signal,
   };
   const report = emptyReport(seed);
   setInterval(() => log(`${report.totals.cases} of ${cases} cases`), PROGRESS_MS).unref();
   const parts = vlanCases > 0 ? guestParts(cacheDirectory(process.env), log) : undefined;
-  const plain = { ...plan, machine: THIS_MACHINE, kind: "plain" as const, cases: cases - vlanCases, parallel };
+  const plain = { ...plan, machine: THIS_MACHINE, kind: "plain" as const, cases: plainCases, parallel };
+  const tuning = { ...plain, kind: "tuning" as const, cases: tuningCases, parallel: 1 };
   await Promise.all([
     runDifferential(plain, report, printDifferent),
+    runDifferential(tuning, report, printDifferent),
     ...(parts === undefined ? [] : runInGuests(parts, { ...plan, cases: vlanCases }, Math.ceil(parallel / 2), report)),
   ]);
   printReport(report);

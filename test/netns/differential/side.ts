@@ -41,6 +41,7 @@ export async function observe(
     const container = await testbed.container();
     await testbed.node.ip("link", "set", "lo", "up");
     for (const command of one.before) await testbed.node.ip(...command);
+    for (const command of one.inContainer) await container.ip(...command);
     const call: CniCall = {
       node: testbed.node,
       container,
@@ -49,13 +50,17 @@ export async function observe(
       executable,
       env: { CNI_PATH: cniPath, CNI_ARGS: one.cniArgs, PATH: machine.path },
     };
-    const config: Record<string, unknown> = JSON.parse(JSON.stringify(one.config).replaceAll("DATA", data));
+    const config: Record<string, unknown> = JSON.parse(
+      JSON.stringify(one.config).replaceAll("DATA", data).replaceAll("SANDBOX", container.path),
+    );
     const masquerades = /"ipmasq"/i.test(JSON.stringify(config));
     const state = async (aliases: Record<string, string>): Promise<State> => ({
       node: await kernelState(testbed.node, masquerades ? "masquerading node" : "node", aliases),
       container: await kernelState(container, "container", aliases),
     });
-    const before = await stateBefore(machine, one.before, () => state({}));
+    const before = await stateBefore(machine, [...one.before, ["in the container"], ...one.inContainer], () =>
+      state({}),
+    );
     const added = await cni("ADD", call, config);
     const made = (await testbed.node.links()).filter(({ ifname }) => /^veth[0-9a-f]{8}$/.test(ifname));
     const ports = made.map(({ ifname }) => ifname);
@@ -106,8 +111,8 @@ function attempt({ code, json }: CniAnswer, aliases: Record<string, string>): At
   return { ok: code === 0, errorClass, answer };
 }
 
-/** Files of host-local. */
+/** Files of host-local, and of tuning. */
 async function leases(data: string): Promise<string[]> {
   const entries = await readdir(data, { recursive: true });
-  return entries.filter((name) => /\/[0-9a-f.:]+$/.test(name)).sort();
+  return entries.filter((name) => /\/([0-9a-f.:]+|[^/]*_eth0\.json)$/.test(name)).sort();
 }

@@ -1,0 +1,88 @@
+/** Configurations of the tuning plugin, good ones and bad ones, and the interface that it finds. */
+
+import type { DifferentialCase } from "./case-generator.ts";
+import type { Random } from "./random.ts";
+
+const MACS = ["02:00:00:00:00:01", "0a:58:0A:01:02:03", "02-00-00-00-00-02"] as const;
+const VERSIONS = ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0", "1.1.0"] as const;
+
+const BAD_VALUES: Readonly<Record<string, readonly [unknown, ...unknown[]]>> = {
+  cniVersion: ["9.9.9", 1, "v1.0.0"],
+  name: ["-net", 5, "a/b"],
+  mac: ["02:00", 5, "zz:00:00:00:00:00"],
+  mtu: [1.5, [], 20],
+  promisc: [1, []],
+  allmulti: [1, "yes"],
+  txQLen: [1.5, {}],
+  sysctl: [5, { "net.ipv4.conf.eth0.arp_notify": 1 }, { "kernel.hostname": "x" }, { "net.ipv4.nowhere": "1" }],
+  dataDir: [5],
+  runtimeConfig: [{ mac: "02:00" }, { mac: 5 }],
+  args: [{ cni: { mac: "02:00:00" } }, { cni: 5 }],
+};
+
+export function generateTuning(random: Random, number: number): DifferentialCase {
+  const cniVersion = random.pick(VERSIONS);
+  const config: Record<string, unknown> = {
+    cniVersion,
+    name: random.pick(["net", "net.1", "A_b-c"]),
+    type: "tuning",
+    dataDir: "DATA/tuning",
+    ...(random.chance(0.95) ? { prevResult: previousResult(cniVersion) } : {}),
+    ...values(random, 0.4),
+  };
+  if (random.chance(0.5)) config.sysctl = sysctls(random);
+  if (random.chance(0.25)) config.runtimeConfig = { mac: random.pick(MACS) };
+  if (random.chance(0.25)) {
+    config.args = { cni: { ...values(random, 0.3), ...(random.chance(0.3) ? { sysctl: sysctls(random) } : {}) } };
+  }
+  const cniArgs = random.chance(0.2) ? random.pick(["MAC=02:00:00:00:00:09", "IgnoreUnknown=1;A=b", "A=b"]) : "";
+  const spoiled = random.chance(0.12) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
+  if (spoiled !== undefined) config[spoiled] = random.pick(BAD_VALUES[spoiled] ?? [null]);
+  return { number, config, cniArgs, before: [], inContainer: anInterface(random), spoiled };
+}
+
+function values(random: Random, probability: number): Record<string, unknown> {
+  const all = {
+    mac: random.pick(MACS),
+    mtu: random.pick([0, 1400, 1500, 1280, 9000]),
+    promisc: random.chance(0.8),
+    allmulti: random.chance(0.8),
+    txQLen: random.pick([0, 1, 500, 1000, 20_000]),
+  };
+  return Object.fromEntries(Object.entries(all).filter(() => random.chance(probability)));
+}
+
+function sysctls(random: Random): Record<string, string> {
+  const all = {
+    "net.ipv4.conf.IFNAME.arp_notify": random.pick(["0", "1"]),
+    "net/ipv6/conf/IFNAME/accept_ra": random.pick(["0", "1", "2"]),
+    "net.ipv4.ip_forward": random.pick(["0", "1"]),
+    "net.ipv6.conf.eth0.accept_dad": "0",
+  };
+  return Object.fromEntries(Object.entries(all).filter(() => random.chance(0.4)));
+}
+
+function previousResult(cniVersion: string): object {
+  const interfaces = [
+    { name: "br1", mac: "02:00:00:00:00:07" },
+    { name: "eth0", mac: "02:00:00:00:00:05", sandbox: "SANDBOX" },
+  ];
+  const ip = { ...(cniVersion.startsWith("0.") ? { version: "4" } : {}), address: "10.7.0.20/24", interface: 1 };
+  return { cniVersion, interfaces, ips: [ip], ...(cniVersion.startsWith("0.") ? { dns: {} } : {}) };
+}
+
+/** `ip` commands. */
+function anInterface(random: Random): string[][] {
+  if (random.chance(0.05)) return [];
+  const changes = [
+    ["mtu", "1450"],
+    ["promisc", "on"],
+    ["allmulticast", "on"],
+    ["txqueuelen", "700"],
+  ].filter(() => random.chance(0.15));
+  return [
+    ["link", "add", "eth0", "address", "02:00:00:00:00:05", "type", "veth", "peer", "name", "peer0"],
+    ...(random.chance(0.8) ? [["link", "set", "eth0", "up"]] : []),
+    ...changes.map((change) => ["link", "set", "eth0", ...change]),
+  ];
+}
