@@ -9,6 +9,7 @@ import { type AddressResult, type RouteConfig, readAddressResult } from "../prot
 import { formatIpPrefix, type IpPrefix, networkOf, sameBytes, samePrefix } from "../protocol/ip-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import type { AddressingConfig } from "./config.ts";
+import { conflicts } from "./gateway-steps.ts";
 import { hasIptables, hasIptablesMasquerade } from "./masquerade-iptables.ts";
 import { countNftMasquerade } from "./masquerade-nftables.ts";
 import { openNetfilter } from "./netfilter.ts";
@@ -37,12 +38,17 @@ export function gatewayFault({ request }: Call, node: NetlinkSocket, name: strin
   const link = linkOf(node.transact(getLink(node.batch(), name))[0]);
   if (link === undefined) return `the gateway's interface ${name} not found`;
   if (!link.up) return `the gateway's interface ${name} is down`;
-  for (const { address, gateway } of readAddressResult(request.config.object("prevResult"), request.version).ips) {
-    if (gateway === undefined) continue;
-    const wanted = { address: gateway, length: address.length };
-    if (!hasAddress(node, link.index, wanted)) return `${name} lost its gateway address ${formatIpPrefix(wanted)}`;
-  }
-  return undefined;
+  const { ips } = readAddressResult(request.config.object("prevResult"), request.version);
+  const wanted = ips.flatMap(({ address, gateway }) =>
+    gateway === undefined ? [] : [{ address: gateway, length: address.length }],
+  );
+  const lost = wanted.find((one, at) => !isReplaced(one, wanted.slice(at + 1)) && !hasAddress(node, link.index, one));
+  return lost === undefined ? undefined : `${name} lost its gateway address ${formatIpPrefix(lost)}`;
+}
+
+/** With `forceAddress` a gateway takes the place of those before it. */
+function isReplaced(one: IpPrefix, later: readonly IpPrefix[]): boolean {
+  return later.some((other) => !samePrefix(one, other) && conflicts(one, other));
 }
 
 function hasAddress(socket: NetlinkSocket, index: number, wanted: IpPrefix): boolean {

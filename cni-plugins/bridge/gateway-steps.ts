@@ -54,7 +54,7 @@ function pinMac({ node }: AddState, link: Link): void {
 }
 
 /** A bridge has one IPv4 address, and one IPv6 address in each network. */
-function conflicts(present: IpPrefix, wanted: IpPrefix): boolean {
+export function conflicts(present: IpPrefix, wanted: IpPrefix): boolean {
   return isIpv4(wanted.address) || contains(present, wanted.address) || contains(wanted, present.address);
 }
 

@@ -59,6 +59,15 @@ describe("an attachment with addresses", () => {
     },
   );
 
+  it("passes CHECK where one of its gateways took another's place on the bridge", async () => {
+    const addresses = ["10.5.0.2/24", "fd00:5::2/64", "10.6.0.2/24"].map((address) => ({ address }));
+    const forced = config({ isGateway: true, forceAddress: true, ipam: { type: "static", addresses } });
+    const prevResult = await add(call, forced);
+    expect(await cni("CHECK", call, { ...forced, prevResult })).toMatchObject({ code: 0, stdout: "" });
+    await node.ip("address", "delete", "10.6.0.1/24", "dev", "br1");
+    expect((await cni("CHECK", call, { ...forced, prevResult })).json).toMatchObject({ code: 106 });
+  });
+
   it("passes CHECK when the reference made it", async () => {
     const executable = path.join(await buildPeers(process.env), "bridge");
     const masqueraded = config({ isDefaultGateway: true, ipMasq: true, ipMasqBackend: "nftables", mtu: 1400 });
