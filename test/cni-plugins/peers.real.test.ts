@@ -8,8 +8,10 @@ import { BRIDGE, NETNS, PreparedNode } from "../netns/prepared-node.ts";
 import { iptablesAt } from "./debian-iptables.ts";
 import { unpackDebian } from "./debian-package.ts";
 
-/** The reference in today's version, and in Debian's, which is that of the old defaults. */
-const RELEASES = ["1.9.1", "1.1.1"] as const;
+/** The reference in today's version, in the one that clusters run, and in Debian's, which is that of the old defaults. */
+const RELEASES = ["1.9.1", "1.5.1", "1.1.1"] as const;
+/** With the runtime that made the attachments. */
+const WITH_CNITOOL = ["1.9.1", "1.5.1"] as const;
 
 const LAYER_2 = { cniVersion: "0.4.0", name: "br1-net", type: "bridge", bridge: BRIDGE };
 const HOST_LOCAL = { type: "host-local", dataDir: "/run/leases", ranges: [[{ subnet: "10.9.0.0/24" }]] };
@@ -33,6 +35,7 @@ const iptables = await iptablesAt(path.join(scratch, "bin"), process.env);
 const debian = await unpackDebian(["containernetworking-plugins"], process.env);
 const folders: Record<(typeof RELEASES)[number], string | undefined> = {
   "1.9.1": iptables === undefined ? undefined : await buildPeers(process.env),
+  "1.5.1": iptables === undefined ? undefined : await buildPeers(process.env, console.error, "1.5.1"),
   "1.1.1": debian === undefined || iptables === undefined ? undefined : path.join(debian, "usr/lib/cni"),
 };
 
@@ -144,10 +147,14 @@ describe("driven by cnitool", () => {
     },
   );
 
-  it.skipIf(folders["1.9.1"] === undefined).each([
-    ["the runtime", "/var/lib/cni/results"],
-    ["multus", "/var/lib/cni/multus/results"],
-  ])("what the reference attached for %s is reaped when its namespace is gone", async (_, results) => {
+  it
+    .skipIf(iptables === undefined)
+    .each(
+      WITH_CNITOOL.flatMap((release) => [
+        [release, "the runtime", "/var/lib/cni/results"] as const,
+        [release, "multus", "/var/lib/cni/multus/results"] as const,
+      ]),
+    )("what the reference %s attached for %s is reaped when its namespace is gone", async (release, _, results) => {
     const keys = { bridge: BRIDGE, macspoofchk: true, isGateway: true, ipMasq: true, ipam: HOST_LOCAL };
     const plugins = [
       { type: "bridge", ...keys },
@@ -157,8 +164,8 @@ describe("driven by cnitool", () => {
     await node.shell(`mount -t tmpfs tmpfs /var/lib; mkdir -p /run/conf /var/lib/cni
       printf %s '${JSON.stringify(list)}' >/run/conf/10-br1.conflist`);
     const cnitool = (verb: string): Promise<string> =>
-      node.shell(`export PATH=${iptables}:$PATH NETCONFPATH=/run/conf CNI_PATH=${folders["1.9.1"]} CNI_IFNAME=net1
-        ${folders["1.9.1"]}/cnitool ${verb} br1-net ${NETNS}`);
+      node.shell(`export PATH=${iptables}:$PATH NETCONFPATH=/run/conf CNI_PATH=${folders[release]} CNI_IFNAME=net1
+        ${folders[release]}/cnitool ${verb} br1-net ${NETNS}`);
     await cnitool("add");
     await cnitool("del");
     await node.forgetNetns();

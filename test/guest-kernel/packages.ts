@@ -43,6 +43,16 @@ export function guestParts(cache: string, log: (line: string) => void = () => {}
   return parts;
 }
 
+/** The same, or why they can't be had here. */
+export function guestPartsOrReason(cache: string, log: (line: string) => void): GuestParts | string {
+  try {
+    return guestParts(cache, log);
+  } catch (error) {
+    if (error instanceof MissingPackage) return error.message;
+    throw error;
+  }
+}
+
 function download(temporary: string, prefix: string): void {
   run("apt-get", ["download", "-q", ...PACKAGES], temporary);
   const packages = readdirSync(temporary).sort();

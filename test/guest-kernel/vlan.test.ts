@@ -11,7 +11,7 @@ import { compare } from "../netns/differential/comparison.ts";
 import { observe } from "../netns/differential/side.ts";
 import { type Namespace, Testbed } from "../netns/testbed.ts";
 import { Guest } from "./guest.ts";
-import { type GuestParts, guestParts, MissingPackage } from "./packages.ts";
+import { guestPartsOrReason } from "./packages.ts";
 
 const CONFIG = { cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" };
 const PLAIN_BRIDGE = [["link", "add", "br1", "type", "bridge"]];
@@ -24,16 +24,7 @@ interface PortVlan {
 
 const untagged = (vlan: number): PortVlan => ({ vlan, flags: ["PVID", "Egress Untagged"] });
 
-function findParts(): GuestParts | string {
-  try {
-    return guestParts(cacheDirectory(process.env), console.error);
-  } catch (error) {
-    if (error instanceof MissingPackage) return error.message;
-    throw error;
-  }
-}
-
-const parts = findParts();
+const parts = guestPartsOrReason(cacheDirectory(process.env), console.error);
 
 const HOST_LOCAL = { type: "host-local", dataDir: "DATA", ranges: [[{ subnet: "10.7.0.0/24" }]] };
 
