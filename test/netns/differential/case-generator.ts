@@ -1,5 +1,6 @@
 /** Makes up network configurations, good ones and bad ones, and what the node looks like before. */
 
+import { makeCniArgs } from "./cni-args.ts";
 import { Random } from "./random.ts";
 import { generateTuning } from "./tuning-case.ts";
 
@@ -50,13 +51,13 @@ const SEED_OFFSETS: Readonly<Record<Kind, number>> = { plain: 0, vlan: 500_000, 
 export function generateCase(seed: number, number: number, kind: Kind = "plain"): DifferentialCase {
   const random = new Random(seed * 1_000_003 + number + SEED_OFFSETS[kind]);
   if (kind === "tuning") return generateTuning(random, number);
+  const ipam = random.chance(0.65) ? makeIpam(random) : undefined;
   const config: Record<string, unknown> = {
-    cniVersion: random.pick(["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0", "1.1.0"]),
+    cniVersion: pickVersion(random, ipam !== undefined),
     name: random.pick(["net", "net.1", "A_b-c"]),
     type: "bridge",
   };
   if (random.chance(0.9)) config.bridge = random.pick(["br1", "br1", "brother"]);
-  const ipam = random.chance(0.65) ? makeIpam(random) : undefined;
   if (ipam !== undefined || random.chance(0.1)) config.ipam = ipam ?? {};
   const flags: [string, number][] = [
     ["isGateway", 0.4],
@@ -81,10 +82,13 @@ export function generateCase(seed: number, number: number, kind: Kind = "plain")
     if (random.chance(0.1))
       config.vlanTrunk = random.pick<unknown[]>([[], [{}, { idd: 5 }], [{ minID: 10, maxID: 12 }, { id: 20 }]]);
   }
-  if (random.chance(0.25)) config.dns = { nameservers: ["10.0.0.1"], search: ["example.com"], options: ["ndots:2"] };
+  if (random.chance(0.25)) {
+    const domain = random.chance(0.5) ? { domain: "pod.example" } : {};
+    config.dns = { nameservers: ["10.0.0.1"], ...domain, search: ["example.com"], options: ["ndots:2"] };
+  }
   if (random.chance(0.25)) config.runtimeConfig = { mac: random.pick(MACS) };
   if (random.chance(0.2)) config.args = { cni: { mac: random.pick(MACS) } };
-  const cniArgs = random.chance(0.2) ? random.pick(["MAC=02:00:00:00:00:09", "IgnoreUnknown=1;A=b", "A=b"]) : "";
+  const cniArgs = makeCniArgs(random);
   const spoiled = random.chance(0.1) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
   if (spoiled !== undefined) config[spoiled] = random.pick(BAD_VALUES[spoiled] ?? [null]);
   return {
@@ -95,6 +99,12 @@ export function generateCase(seed: number, number: number, kind: Kind = "plain")
     inContainer: [],
     spoiled,
   };
+}
+
+/** The first versions have no result for a network without addresses. */
+function pickVersion(random: Random, withAddresses: boolean): string {
+  if (random.chance(withAddresses ? 0.25 : 0.06)) return random.pick(["0.1.0", "0.2.0"]);
+  return random.pick(["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0", "1.1.0"]);
 }
 
 /** Keys match in any case. */
@@ -112,8 +122,8 @@ function addVlans(random: Random, config: Record<string, unknown>): void {
     config.vlanTrunk = ranges.filter(() => random.chance(0.5));
   }
   if (random.chance(0.3)) config.preserveDefaultVlan = random.chance(0.8);
-  if (random.chance(0.25)) config.enableVlanFiltering = random.chance(0.7);
-  if (random.chance(0.25)) config.requireVlanFiltering = random.chance(0.7);
+  if (random.chance(0.35)) config.enableVlanFiltering = random.chance(0.7);
+  if (random.chance(0.35)) config.requireVlanFiltering = random.chance(0.7);
 }
 
 function prepare(random: Random, { bridge }: Record<string, unknown>, kind: Kind): string[][] {

@@ -5,6 +5,7 @@ import type { Machine } from "../machine.ts";
 import { reasonFor } from "./allowed-differences.ts";
 import { type DifferentialCase, generateCase, type Kind } from "./case-generator.ts";
 import { compare, type Difference } from "./comparison.ts";
+import { keysOf } from "./coverage.ts";
 import { observe } from "./side.ts";
 
 export interface Totals {
@@ -71,7 +72,7 @@ async function runCase(plan: Plan, number: number, report: Report, different: On
     observe(plan.machine, path.join(plan.ours, plugin), plan.cniPath, one),
   ]);
   totals.cases++;
-  for (const key of new Set(keysOf(one.config))) keys[key] = (keys[key] ?? 0) + 1;
+  for (const key of keysOf(one)) keys[key] = (keys[key] ?? 0) + 1;
   if (reference.add.ok && ours.add.ok) totals.bothSucceeded++;
   if (!reference.add.ok && !ours.add.ok) totals.bothFailed++;
   const found = compare(reference, ours);
@@ -84,34 +85,4 @@ async function runCase(plan: Plan, number: number, report: Report, different: On
     const given = new Set(found.map((difference) => reasonFor(difference, one) ?? ""));
     for (const reason of given) reasons[reason] = (reasons[reason] ?? 0) + 1;
   }
-}
-
-const TOP_KEYS = new Map(
-  [
-    ...[
-      "cniVersion",
-      "name",
-      "type",
-      "bridge",
-      "isGateway",
-      "isDefaultGateway",
-      "forceAddress",
-      "ipMasq",
-      "ipMasqBackend",
-    ],
-    ...["mtu", "hairpinMode", "promiscMode", "vlan", "vlanTrunk", "preserveDefaultVlan", "enableVlanFiltering"],
-    ...["requireVlanFiltering", "macspoofchk", "enabledad", "disableContainerInterface", "portIsolation", "quiet"],
-    ...["ipam", "dns", "runtimeConfig", "args", "prevResult"],
-    ...["mac", "promisc", "allmulti", "txQLen", "sysctl", "dataDir"],
-  ].map((key) => [key.toLowerCase(), key]),
-);
-
-/** Of objects inside as well; top keys as they are usually spelled. */
-function keysOf(value: unknown, path = ""): string[] {
-  if (Array.isArray(value)) return value.flatMap((item) => keysOf(item, `${path}[]`));
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([spelled, inner]) => {
-    const key = path === "" ? (TOP_KEYS.get(spelled.toLowerCase()) ?? spelled) : `${path}.${spelled}`;
-    return [key, ...keysOf(inner, key)];
-  });
 }

@@ -1,6 +1,7 @@
 /** Configurations of the tuning plugin, good ones and bad ones, and the interface that it finds. */
 
 import type { DifferentialCase } from "./case-generator.ts";
+import { makeCniArgs } from "./cni-args.ts";
 import type { Random } from "./random.ts";
 
 const MACS = ["02:00:00:00:00:01", "0a:58:0A:01:02:03", "02-00-00-00-00-02"] as const;
@@ -28,20 +29,30 @@ export function generateTuning(random: Random, number: number): DifferentialCase
     type: "tuning",
     dataDir: "DATA/tuning",
     ...(random.chance(0.95) ? { prevResult: previousResult(cniVersion) } : {}),
-    ...values(random, 0.4),
+    ...values(random, () => random.chance(0.4)),
   };
-  if (random.chance(0.5)) config.sysctl = sysctls(random);
+  if (random.chance(0.5)) config.sysctl = sysctls(random, () => random.chance(0.4));
   if (random.chance(0.25)) config.runtimeConfig = { mac: random.pick(MACS) };
-  if (random.chance(0.25)) {
-    config.args = { cni: { ...values(random, 0.3), ...(random.chance(0.3) ? { sysctl: sysctls(random) } : {}) } };
-  }
-  const cniArgs = random.chance(0.2) ? random.pick(["MAC=02:00:00:00:00:09", "IgnoreUnknown=1;A=b", "A=b"]) : "";
+  if (number % 2 === 0 || random.chance(0.1)) config.args = { cni: cniArguments(random, number) };
+  const cniArgs = makeCniArgs(random);
   const spoiled = random.chance(0.12) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
   if (spoiled !== undefined) config[spoiled] = random.pick(BAD_VALUES[spoiled] ?? [null]);
   return { number, config, cniArgs, before: [], inContainer: anInterface(random), spoiled };
 }
 
-function values(random: Random, probability: number): Record<string, unknown> {
+/** Takes turns with its keys, so that a run of 300 cases has each of them more than 30 times. */
+function cniArguments(random: Random, number: number): object {
+  const turn = Math.floor(number / 2);
+  const sysctl = sysctls(random, (_, i) => (Math.floor(turn / 2) + i) % 2 === 0);
+  return {
+    ...values(random, (_, i) => (turn + i) % 3 === 0 || random.chance(0.1)),
+    ...(turn % 2 === 0 ? { sysctl } : {}),
+  };
+}
+
+type Chosen = (entry: unknown, index: number) => boolean;
+
+function values(random: Random, chosen: Chosen): Record<string, unknown> {
   const all = {
     mac: random.pick(MACS),
     mtu: random.pick([0, 1400, 1500, 1280, 9000]),
@@ -49,17 +60,17 @@ function values(random: Random, probability: number): Record<string, unknown> {
     allmulti: random.chance(0.8),
     txQLen: random.pick([0, 1, 500, 1000, 20_000]),
   };
-  return Object.fromEntries(Object.entries(all).filter(() => random.chance(probability)));
+  return Object.fromEntries(Object.entries(all).filter(chosen));
 }
 
-function sysctls(random: Random): Record<string, string> {
+function sysctls(random: Random, chosen: Chosen): Record<string, string> {
   const all = {
     "net.ipv4.conf.IFNAME.arp_notify": random.pick(["0", "1"]),
     "net/ipv6/conf/IFNAME/accept_ra": random.pick(["0", "1", "2"]),
     "net.ipv4.ip_forward": random.pick(["0", "1"]),
     "net.ipv6.conf.eth0.accept_dad": "0",
   };
-  return Object.fromEntries(Object.entries(all).filter(() => random.chance(0.4)));
+  return Object.fromEntries(Object.entries(all).filter(chosen));
 }
 
 function previousResult(cniVersion: string): object {
