@@ -4,7 +4,7 @@
  */
 
 import { type Host, OWN_NETNS } from "../host/host.ts";
-import { isJsonObject } from "../protocol/config-object.ts";
+import { parseObject } from "../protocol/json-object.ts";
 import type { Attachment } from "./attachment.ts";
 import { sameAttachment } from "./attachment.ts";
 
@@ -28,20 +28,16 @@ export function saveRecord(host: Host, portName: string, attachment: Attachment,
 export function readRecord(host: Host, portName: string, attachment: Attachment): AttachmentRecord | undefined {
   const path = recordPath(portName);
   if (!host.exists(path)) return undefined;
-  try {
-    const parsed: unknown = JSON.parse(host.readFile(OWN_NETNS, path));
-    if (!isJsonObject(parsed) || !sameAttachment(parsed, attachment)) return undefined;
-    const { spoofRule, masqueradeRules, iptables } = parsed;
-    return {
-      ...(typeof spoofRule === "number" ? { spoofRule } : {}),
-      ...(Array.isArray(masqueradeRules)
-        ? { masqueradeRules: masqueradeRules.filter((one) => typeof one === "number") }
-        : {}),
-      ...(iptables === true ? { iptables } : {}),
-    };
-  } catch {
-    return undefined;
-  }
+  const parsed = parseObject(() => host.readFile(OWN_NETNS, path));
+  if (parsed === undefined || !sameAttachment(parsed, attachment)) return undefined;
+  const { spoofRule, masqueradeRules, iptables } = parsed;
+  return {
+    ...(typeof spoofRule === "number" ? { spoofRule } : {}),
+    ...(Array.isArray(masqueradeRules)
+      ? { masqueradeRules: masqueradeRules.filter((one) => typeof one === "number") }
+      : {}),
+    ...(iptables === true ? { iptables } : {}),
+  };
 }
 
 /** There may be none. */

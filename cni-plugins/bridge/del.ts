@@ -6,17 +6,17 @@
 import { type Host, OWN_NETNS } from "../host/host.ts";
 import { disableBridgePort } from "../netlink/bridge.ts";
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
-import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { type AttachmentRecord, readRecord, removeHalfWrittenRecord, removeRecord } from "./attachment-record.ts";
+import { Faults } from "./faults.ts";
 import { type Ipam, type Leftovers, readLeftovers } from "./leftovers.ts";
 import { deleteEarly } from "./link-deletion.ts";
-import { isFeatureMissing, openNetfilter } from "./netfilter.ts";
+import { lazyNetfilter, openNetfilter } from "./netfilter.ts";
 import { type Netns, openNetnsIfPresent } from "./netns.ts";
 import { load } from "./parts.ts";
 import { deletePorts } from "./port-deletion.ts";
-import { removeUnrecordedRules } from "./unrecorded-rules.ts";
 
 /** An ADD beside it may make the pair after it was looked for; its rules and addresses are taken then, so all goes again. */
 const ROUNDS = 3;
@@ -33,17 +33,10 @@ interface Target {
 
 export function del(call: Call): undefined {
   const { host, request } = call;
-  const leftovers = readLeftovers(call);
   // First of all, because a namespace that is the plugin's own must leave everything untouched.
   const netns = openNetnsIfPresent(host, request);
-  const faults: unknown[] = [];
-  const attempt = (action: () => void) => {
-    try {
-      action();
-    } catch (error) {
-      faults.push(error);
-    }
-  };
+  const leftovers = readLeftovers(call);
+  const faults = new Faults();
   const node = new NetlinkSocket(host);
   const target = { host, node, attachment: request, names: portNames(request), alias: hostInterfaceAlias(request) };
   for (let round = 0, again = true; again && round < ROUNDS; round++) {
@@ -52,17 +45,17 @@ export function del(call: Call): undefined {
     const rulesFirst = recorded !== undefined && disablePort(target);
     let netfilter: NetlinkSocket | undefined;
     if (rulesFirst) {
-      attempt(() => {
+      faults.attempt(() => {
         netfilter = openNetfilter(host);
         removeRecorded(call, netfilter, recorded);
       });
     }
     const released = leftovers.ipam.map((one) => releaseAddresses(call, one));
-    attempt(() => deletePair(target, netfilter));
-    if (netns !== undefined) attempt(() => deleteContainerInterface(host, netns, request.ifname));
-    for (const end of released) attempt(end);
-    if (!rulesFirst) removeRules(call, target, leftovers, attempt);
-    if (faults.length > 0) throw faults[0];
+    faults.attempt(() => deletePair(target, netfilter));
+    if (netns !== undefined) faults.attempt(() => deleteContainerInterface(host, netns, request.ifname));
+    for (const end of released) faults.attempt(end);
+    if (!rulesFirst) removeRules(call, target, leftovers, faults);
+    faults.throwFirst();
     if (leftovers.record !== "another network's") call.forget();
     again = findPairs(target).length > 0 || (rulesFirst && findRecord(target) !== undefined);
   }
@@ -129,27 +122,19 @@ function findRecord({ host, attachment, names }: Target): Recorded | undefined {
   return undefined;
 }
 
-function removeRules(call: Call, target: Target, leftovers: Leftovers, attempt: (action: () => void) => void): void {
+function removeRules(call: Call, target: Target, leftovers: Leftovers, faults: Faults): void {
   const { host, request } = call;
   const recorded = findRecord(target);
   if (recorded !== undefined) {
-    attempt(() => removeRecorded(call, openNetfilter(host), recorded));
+    faults.attempt(() => removeRecorded(call, openNetfilter(host), recorded));
     return;
   }
-  if (leftovers.record === "none") attempt(() => removeUnrecordedRules(call, request));
-  if (leftovers.spoofCheck || leftovers.masquerade) {
-    for (const name of target.names) removeHalfWrittenRecord(host, name);
-  }
-  if (leftovers.spoofCheck) {
-    const { removeSpoofCheck } = load(host, "spoof-check");
-    attempt(() => tolerant(call, () => removeSpoofCheck(openNetfilter(host), request, undefined)));
-  }
-  if (leftovers.masquerade) {
-    const { removeIptablesMasquerade } = load(host, "masquerade-iptables");
-    const { removeNftMasquerade } = load(host, "masquerade-nftables");
-    attempt(() => tolerant(call, () => removeIptablesMasquerade(host, request)));
-    attempt(() => tolerant(call, () => removeNftMasquerade(host, openNetfilter(host), request, undefined)));
-  }
+  const { spoofCheck, masquerade, record } = leftovers;
+  const unasked = record === "none";
+  if (spoofCheck || masquerade) for (const name of target.names) removeHalfWrittenRecord(host, name);
+  if (!spoofCheck && !masquerade && !unasked) return;
+  const { removeUnrecordedRules } = load(host, "unrecorded-rules");
+  removeUnrecordedRules(call, lazyNetfilter(host), request, { spoofCheck, masquerade, unasked }, faults);
 }
 
 export interface Recorded {
@@ -171,14 +156,4 @@ export function removeRecorded({ host }: Call, netfilter: NetlinkSocket, recorde
   }
   if (iptables === true) load(host, "masquerade-iptables").removeIptablesMasquerade(host, attachment);
   removeRecord(host, portName);
-}
-
-/** A kernel without the feature has no rules of it. */
-export function tolerant({ warn }: Call, action: () => void): void {
-  try {
-    action();
-  } catch (error) {
-    if (!isFeatureMissing(errnoOf(error))) throw error;
-    warn(`rules are not looked for: ${error instanceof Error ? error.message : error}`);
-  }
 }

@@ -9,48 +9,40 @@ import { forgetUnlisted, readObjects } from "../protocol/unlisted-records.ts";
 import { type Attachment, attachmentOfAlias } from "./attachment.ts";
 import { RECORD_DIRECTORY, readRecord } from "./attachment-record.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
-import { type Recorded, removeRecorded, tolerant } from "./del.ts";
+import { type Recorded, removeRecorded } from "./del.ts";
+import { Faults } from "./faults.ts";
 import { collectNftMasquerade } from "./masquerade-nftables.ts";
-import { openNetfilter } from "./netfilter.ts";
+import { lazyNetfilter, unlessFeatureIsMissing } from "./netfilter.ts";
 import { removeUnrecordedRules } from "./unrecorded-rules.ts";
+
+const BY_NAME = { spoofCheck: false, masquerade: false, unasked: true };
 
 /** Goes on after a failure, and throws the first one at the end: what is left goes with the next call. */
 export function gc(call: Call): undefined {
-  const { host, request } = call;
+  const { host, request, warn } = call;
   const { network, config } = request;
   const valid = validAttachments(config).map((one): Attachment => ({ network, ...one }));
   const isValid = (one: Pick<Attachment, "containerId" | "ifname">) => valid.some((other) => isSame(one, other));
-  const faults: unknown[] = [];
-  const attempt = (action: () => void) => {
-    try {
-      action();
-    } catch (error) {
-      faults.push(error);
-    }
-  };
+  const faults = new Faults();
+  const netfilter = lazyNetfilter(host);
   const recorded = recordedAttachments(call).filter(({ attachment }) => !isValid(attachment));
   const node = new NetlinkSocket(host);
   for (const { index, attachment } of attachedLinks(node, network)) {
     if (isValid(attachment)) continue;
-    attempt(() => deleteIfPresent(node, index));
+    faults.attempt(() => deleteIfPresent(node, index));
     if (recorded.some((one) => isSame(one.attachment, attachment))) continue;
-    attempt(() => removeUnrecordedRules(call, attachment));
+    removeUnrecordedRules(call, netfilter, attachment, BY_NAME, faults);
   }
-  let netfilter: NetlinkSocket | undefined;
-  for (const one of recorded) {
-    attempt(() => {
-      netfilter ??= openNetfilter(host);
-      removeRecorded(call, netfilter, one);
-    });
-  }
-  attempt(() => {
-    if (config.boolean("ipMasq")) tolerant(call, () => collectNftMasquerade(host, openNetfilter(host), network, valid));
+  for (const one of recorded) faults.attempt(() => removeRecorded(call, netfilter(), one));
+  faults.attempt(() => {
+    if (!config.boolean("ipMasq")) return;
+    unlessFeatureIsMissing(() => collectNftMasquerade(host, netfilter(), network, valid), warn);
   });
-  attempt(() => {
+  faults.attempt(() => {
     const ipam = config.object("ipam").string("type") ?? "";
     if (ipam !== "") runDelegate({ host, request, type: ipam }, "GC");
   });
-  if (faults.length > 0) throw faults[0];
+  faults.throwFirst();
   forgetUnlisted(call, "bridge", isValid);
 }
 

@@ -5,7 +5,8 @@
 
 import { type Host, OWN_NETNS } from "../host/host.ts";
 import { recordFile } from "../protocol/attachment-record.ts";
-import { ConfigObject, isJsonObject } from "../protocol/config-object.ts";
+import { ConfigObject } from "../protocol/config-object.ts";
+import { parseObject } from "../protocol/json-object.ts";
 import type { Call } from "../protocol/plugin.ts";
 import type { Request } from "../protocol/request.ts";
 
@@ -32,8 +33,9 @@ export function readLeftovers(call: Call): Leftovers {
   if (recorded.network !== request.network) return { ...today, record: "another network's" };
   const record = "this attachment's";
   const { stdin } = recorded;
-  const config = stdin === request.stdin ? undefined : parseConfig(stdin);
-  if (config === undefined) return { ...today, record };
+  const values = stdin === request.stdin ? undefined : parseObject(() => stdin);
+  if (values === undefined) return { ...today, record };
+  const config = new ConfigObject(values);
   const before = leftoversOf({ ...request, config, stdin }, () => {});
   const isSame = JSON.stringify(config.raw("ipam")) === JSON.stringify(request.config.raw("ipam"));
   return {
@@ -66,20 +68,6 @@ function leftoversOf(request: Request, warn: (text: string) => void): Omit<Lefto
 function readRecorded(host: Host, request: Request): { network: unknown; stdin: string } | undefined {
   const file = recordFile("bridge", request);
   if (!host.exists(file)) return undefined;
-  try {
-    const parsed: unknown = JSON.parse(host.readFile(OWN_NETNS, file));
-    if (!isJsonObject(parsed) || typeof parsed.config !== "string") return undefined;
-    return { network: parsed.network, stdin: parsed.config };
-  } catch {
-    return undefined;
-  }
-}
-
-function parseConfig(text: string): ConfigObject | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isJsonObject(parsed) ? new ConfigObject(parsed) : undefined;
-  } catch {
-    return undefined;
-  }
+  const { network, config } = parseObject(() => host.readFile(OWN_NETNS, file)) ?? {};
+  return typeof config === "string" ? { network, stdin: config } : undefined;
 }

@@ -13,8 +13,29 @@ export function openNetfilter(host: Host): NetlinkSocket {
   return new NetlinkSocket(host, OWN_NETNS, 0, NETLINK_NETFILTER);
 }
 
-export function isFeatureMissing(errno: number | undefined): boolean {
+/** The same socket each time, opened when it is wanted first. */
+export type LazyNetfilter = () => NetlinkSocket;
+
+export function lazyNetfilter(host: Host): LazyNetfilter {
+  let socket: NetlinkSocket | undefined;
+  return () => {
+    socket ??= openNetfilter(host);
+    return socket;
+  };
+}
+
+function isFeatureMissing(errno: number | undefined): boolean {
   return errno !== undefined && MISSING.includes(errno);
+}
+
+/** Removes rules: a kernel without the feature has none of it. `warn` hears of it where a configuration asked for them. */
+export function unlessFeatureIsMissing(action: () => void, warn?: (text: string) => void): void {
+  try {
+    action();
+  } catch (error) {
+    if (!isFeatureMissing(errnoOf(error))) throw error;
+    warn?.(`rules are not looked for: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 /** Names what the kernel lacks instead of the errno. */

@@ -22,6 +22,7 @@ export interface Parts {
   readonly "masquerade-steps": typeof import("./masquerade-steps.ts");
   readonly "spoof-check": typeof import("./spoof-check.ts");
   readonly "spoof-check-steps": typeof import("./spoof-check-steps.ts");
+  readonly "unrecorded-rules": typeof import("./unrecorded-rules.ts");
   readonly "vlan-steps": typeof import("./vlan-steps.ts");
 }
 
@@ -42,6 +43,7 @@ export const PART_FILES: Readonly<Record<keyof Parts, string>> = {
   "masquerade-steps": "./masquerade-steps.ts",
   "spoof-check": "./spoof-check.ts",
   "spoof-check-steps": "./spoof-check-steps.ts",
+  "unrecorded-rules": "./unrecorded-rules.ts",
   "vlan-steps": "./vlan-steps.ts",
 };
 

@@ -6,6 +6,7 @@ import { describeErrno, ETXTBSY } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { CniError, DELEGATE_FAILED, INVALID_CONFIG } from "./cni-error.ts";
 import { ConfigObject, isJsonObject } from "./config-object.ts";
+import { parseObject } from "./json-object.ts";
 import type { Command, Request } from "./request.ts";
 
 /** An executable that is being installed can't be started; it can soon. */
@@ -139,15 +140,9 @@ function delegateError(type: string, command: Command, exitCode: number, stdout:
 }
 
 function parseError(stdout: string): CniError | undefined {
-  try {
-    const parsed: unknown = JSON.parse(stdout);
-    if (!isJsonObject(parsed)) return undefined;
-    const { code, msg, details } = parsed;
-    if (typeof code !== "number" || typeof msg !== "string") return undefined;
-    return new CniError(code, msg, typeof details === "string" ? details : "");
-  } catch {
-    return undefined;
-  }
+  const { code, msg, details } = parseObject(() => stdout) ?? {};
+  if (typeof code !== "number" || typeof msg !== "string") return undefined;
+  return new CniError(code, msg, typeof details === "string" ? details : "");
 }
 
 function isJson(text: string): boolean {

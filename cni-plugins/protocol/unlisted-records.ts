@@ -5,6 +5,7 @@ import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { RECORD_DIRECTORY } from "./attachment-record.ts";
 import { ConfigObject, isJsonObject, type JsonObject } from "./config-object.ts";
+import { parseObject } from "./json-object.ts";
 import type { Request } from "./request.ts";
 
 /** The files of a folder that hold a JSON object; none when it is not there. */
@@ -53,15 +54,5 @@ function namesIn(host: Host, folder: string): string[] {
   } catch (error) {
     if (errnoOf(error) === ENOENT) return [];
     throw error;
-  }
-}
-
-/** Undefined for a file that is gone or damaged. */
-function parseObject(read: () => string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(read());
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -7,7 +7,7 @@
 import { type Host, OWN_NETNS } from "../host/host.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
-import { isJsonObject } from "../protocol/config-object.ts";
+import { parseObject } from "../protocol/json-object.ts";
 import type { Request } from "../protocol/request.ts";
 
 /** Each present when it was changed. */
@@ -51,14 +51,7 @@ export function removeState(host: Host, file: string): void {
 }
 
 function parseOriginals(text: string): Originals {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return {};
-  }
-  if (!isJsonObject(value)) return {};
-  const { mac, promisc, mtu, allmulti, txQLen } = value;
+  const { mac, promisc, mtu, allmulti, txQLen } = parseObject(() => text) ?? {};
   return {
     ...(typeof mac === "string" && mac !== "" ? { mac } : {}),
     ...(typeof promisc === "boolean" ? { promisc } : {}),

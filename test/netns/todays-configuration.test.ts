@@ -53,6 +53,22 @@ describe("DEL removes the rules of the ADD without the keys that asked for them"
     await expectNoRules();
   });
 
+  it("that are only chains, where a key asks for the MAC check", async () => {
+    const chains = ["cni-br-iface-container-net1", "cni-br-iface-container-net1-mac"];
+    const commands = ["add table bridge nat", ...chains.map((chain) => `add chain bridge nat ${chain}`)];
+    await run(`nft '${commands.join("; ")}'`);
+    expect(await rules()).toContain(chains[1]);
+    await del(call, { ...LAYER_2, macspoofchk: true });
+    await expectNoRules();
+  });
+
+  it("with the keys that asked for them too, without any record", async () => {
+    await add(call, made());
+    await loseRecords();
+    await del(call, made());
+    await expectNoRules();
+  });
+
   it("that the reference made", async () => {
     const reference = path.join(await buildPeers(process.env), "bridge");
     await add({ ...call, executable: reference }, made());
