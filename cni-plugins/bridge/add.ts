@@ -14,7 +14,7 @@ import { type AddState, made } from "./add-state.ts";
 import type { Addresses } from "./addresses.ts";
 import { ensureBridge, makeBridgePromiscuous } from "./bridge-steps.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
-import { openNetns } from "./netns.ts";
+import { type Netns, openNetns } from "./netns.ts";
 import { load } from "./parts.ts";
 import { awaitPortUp, bringContainerUp, configurePort, createPair, keepQuiet, readBack } from "./port-steps.ts";
 
@@ -47,12 +47,14 @@ export function planAdd(host: Host, config: BridgeConfig): Steps {
 }
 
 export function add(call: Call): Result {
-  const { request, warn } = call;
+  const { host, request, warn } = call;
+  // First of all: a namespace that is the plugin's own is refused whatever else is wrong.
+  const netns = openNetns(host, request);
   const config = readBridgeConfig(request.config, request.args, warn);
   if (config.addressing === undefined) requireInterfacesInResult(request.version);
   const ipam = prepareIpam(call, config);
   try {
-    return connect(call, config, ipam);
+    return connect(call, config, netns, ipam);
   } catch (error) {
     ipam?.abandon();
     throw error;
@@ -66,10 +68,9 @@ function prepareIpam({ host, request }: Call, { addressing }: BridgeConfig): Pre
   return new PreparedDelegate({ host, request, type: addressing.ipam }, "ADD");
 }
 
-function connect(call: Call, config: BridgeConfig, preparedIpam: PreparedDelegate | undefined): Result {
+function connect(call: Call, config: BridgeConfig, netns: Netns, preparedIpam: PreparedDelegate | undefined): Result {
   const { host, request, warn } = call;
   const { network, containerId, ifname } = request;
-  const netns = openNetns(host, request);
   const state: AddState = {
     call,
     config,

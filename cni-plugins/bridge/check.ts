@@ -21,11 +21,11 @@ import { gatewayName, isolatesNothing } from "./vlan-steps.ts";
 
 export function check(call: Call): undefined {
   const { host, request, warn } = call;
+  const { socket } = openNetns(host, request);
   const config = readBridgeConfig(request.config, request.args, warn);
   const expected = interfaceOfPreviousResult(request.config, request.ifname, request.netns);
   if (config.addressing !== undefined) runDelegate({ host, request, type: config.addressing.ipam }, "CHECK");
   const node = new NetlinkSocket(host);
-  const { socket } = openNetns(host, request);
 
   const bridge = findBridge(node, config.bridge);
   if (bridge === undefined) throw failed(`bridge ${config.bridge} not found`);

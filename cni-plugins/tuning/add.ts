@@ -28,10 +28,11 @@ interface AddState {
 
 export function add(call: Call): PassedOn {
   const { host, request, warn } = call;
+  // First of all: a namespace that is the plugin's own is refused whatever else is wrong.
+  const { fd: netns, socket } = openNetns(host, request);
   const config = readConfig(call);
   const result = previousResult(request.config, request.version);
   requireAllowed(host, config.sysctls);
-  const { fd: netns, socket } = openNetns(host, request);
   const link = changesInterface(config) ? requireInterface(socket, call) : undefined;
   const state: AddState = {
     call,

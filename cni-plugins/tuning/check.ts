@@ -13,9 +13,9 @@ import { readSysctl, sameSysctlValue } from "./sysctl.ts";
 
 export function check(call: Call): undefined {
   const { host, request } = call;
+  const { fd: netns, socket } = openNetns(host, request);
   const config = readConfig(call);
   previousResult(request.config, request.version);
-  const { fd: netns, socket } = openNetns(host, request);
   for (const sysctl of config.sysctls) {
     const found = readSysctl(host, netns, sysctl);
     if (found === undefined) throw failed(`sysctl ${sysctl.key} can't be read`);
