@@ -11,6 +11,7 @@ import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { findBridge } from "./bridge-steps.ts";
 import { addressFault, gatewayFault } from "./check-addresses.ts";
+import { containerMtuFault, portMtuFault } from "./check-mtu.ts";
 import { spoofCheckFault } from "./check-spoof-rules.ts";
 import { vlanFault } from "./check-vlans.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
@@ -32,11 +33,12 @@ export function check(call: Call): undefined {
   const inside = linkOf(socket.transact(getLink(socket.batch(), request.ifname))[0]);
   if (inside === undefined) throw failed(`interface ${request.ifname} not found in ${request.netns}`);
   checkContainerInterface(inside, expected, config);
+  failIf(containerMtuFault(host, request, inside, expected, config));
   const own = findPort(node, request);
   const port = own ?? linkOf(node.transact(getLink(node.batch(), inside.peer))[0]);
   if (port === undefined) throw failed(`the node's end of ${request.ifname} not found`);
   checkPort(port, inside, bridge, config);
-  checkPortMtu(port, request.config, config);
+  failIf(portMtuFault(port, request.config, config));
   const { vlans, spoofCheck, addressing } = config;
   if (vlans !== undefined) {
     checkFiltering(bridge, vlans, warn);
@@ -53,14 +55,12 @@ function checkFiltering(bridge: Link, vlans: VlanConfig, warn: Call["warn"]): vo
   warn(isolatesNothing(bridge.name));
 }
 
-function checkContainerInterface(link: Link, expected: ConfigObject, { mtu, containerDown }: BridgeConfig): void {
+function checkContainerInterface(link: Link, expected: ConfigObject, { containerDown }: BridgeConfig): void {
   if (link.kind !== "veth") throw failed(`interface ${link.name} is not a veth`);
   const mac = parseMacAddress(expected.string("mac") ?? "");
   if (mac !== undefined && formatMacAddress(mac) !== link.mac) {
     throw failed(`interface ${link.name} has MAC ${link.mac}, ADD gave it ${formatMacAddress(mac)}`);
   }
-  if (typeof mtu === "number" && link.mtu !== mtu)
-    throw failed(`interface ${link.name} has MTU ${link.mtu}, not ${mtu}`);
   if (!containerDown && !link.up) throw failed(`interface ${link.name} is down`);
 }
 
@@ -72,14 +72,6 @@ function checkPort(port: Link, inside: Link, bridge: Link, config: BridgeConfig)
   if (config.isolated !== port.bridgePort.isolated) throw failed(`${port.name}: isolation is not ${config.isolated}`);
   if (config.promiscuous && (bridge.flags & IFF_PROMISC) === 0)
     throw failed(`bridge ${bridge.name} is not promiscuous`);
-}
-
-/** Where the configuration gives none, a result in version 1.1.0 has the one of ADD. */
-function checkPortMtu(port: Link, request: ConfigObject, { mtu }: BridgeConfig): void {
-  const interfaces = request.object("prevResult").objects("interfaces");
-  const atAdd = interfaces.find((one) => one.string("name") === port.name && !one.string("sandbox"));
-  const wanted = typeof mtu === "number" ? mtu : atAdd?.wholeNumber("mtu");
-  if (wanted && port.mtu !== wanted) throw failed(`${port.name} has MTU ${port.mtu}, not ${wanted}`);
 }
 
 function findPort(node: NetlinkSocket, attachment: Attachment): Link | undefined {

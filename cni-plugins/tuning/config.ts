@@ -6,6 +6,7 @@ import type { ConfigObject } from "../protocol/config-object.ts";
 import { isJsonObject } from "../protocol/config-object.ts";
 import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
 import { nearestKey } from "../protocol/nearest-key.ts";
+import { DEFAULT_DATA_DIR } from "./saved-state.ts";
 import { type Sysctl, sysctlOf } from "./sysctl.ts";
 
 /** Absent: left as it is. */
@@ -19,8 +20,6 @@ export interface TuningConfig {
   readonly allMulticast: boolean | undefined;
   readonly txQueueLength: number | undefined;
 }
-
-const DEFAULT_DATA_DIR = "/run/cni/tuning";
 
 const MTU_MAX = 0x7fffffff;
 const TX_QUEUE_LENGTH_MAX = 0x7fffffff;

@@ -10,6 +10,8 @@ import { errnoOf } from "../netlink/netlink-socket.ts";
 import { parseObject } from "../protocol/json-object.ts";
 import type { Request } from "../protocol/request.ts";
 
+export const DEFAULT_DATA_DIR = "/run/cni/tuning";
+
 /** Each present when it was changed. */
 export interface Originals {
   readonly mac?: string;
