@@ -11,9 +11,9 @@ import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-express
 import * as nft from "../netlink/nftables.ts";
 import type { Attachment } from "./attachment.ts";
 
-const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };
+export const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };
 export const BASE_CHAIN = "PREROUTING";
-const BASE: nft.BaseChain = { type: "filter", hook: 0, priority: -300 };
+export const BASE: nft.BaseChain = { type: "filter", hook: 0, priority: -300 };
 
 interface Names {
   readonly chain: string;

@@ -18,11 +18,15 @@ const BATCH_END = 17;
 const NEWTABLE = (SUBSYSTEM << 8) | 0;
 const NEWCHAIN = (SUBSYSTEM << 8) | 3;
 const DELCHAIN = (SUBSYSTEM << 8) | 5;
+const GETTABLE = (SUBSYSTEM << 8) | 1;
+const GETCHAIN = (SUBSYSTEM << 8) | 4;
 const NEWRULE = (SUBSYSTEM << 8) | 6;
 const GETRULE = (SUBSYSTEM << 8) | 7;
 const DELRULE = (SUBSYSTEM << 8) | 8;
 
 const TABLE_NAME = 1;
+const TABLE_FLAGS = 2;
+const TABLE_DORMANT = 1;
 const TABLE_USERDATA = 6;
 const CHAIN_TABLE = 1;
 const CHAIN_NAME = 3;
@@ -139,6 +143,42 @@ export function deleteRules(batch: MessageBatch, table: NftTable, chain: string,
 export function getRule(batch: MessageBatch, table: NftTable, chain: string, handle: number): MessageBatch {
   batch.request(`look up a rule of nftables chain ${chain}`, GETRULE).header([table.family, 0, 0, 0]);
   return batch.text(RULE_TABLE, table.name).text(RULE_CHAIN, chain).be64(RULE_HANDLE, handle);
+}
+
+/** Not for a transaction. */
+export function getTable(batch: MessageBatch, { family, name }: NftTable): MessageBatch {
+  return batch.request(`look up nftables table ${name}`, GETTABLE).header([family, 0, 0, 0]).text(TABLE_NAME, name);
+}
+
+/** A table whose chains are in force for nothing, as somebody wanted it. */
+export function isDormant({ view, start, end }: Message): boolean {
+  let flags = 0;
+  eachAttribute(view, start + NFGENMSG_BYTES, end, (type, from, to) => {
+    if (type === TABLE_FLAGS && to - from >= 4) flags = view.getUint32(from, false);
+  });
+  return (flags & TABLE_DORMANT) !== 0;
+}
+
+/** Not for a transaction. */
+export function getChain(batch: MessageBatch, { family, name }: NftTable, chain: string): MessageBatch {
+  batch.request(`look up nftables chain ${chain}`, GETCHAIN).header([family, 0, 0, 0]);
+  return batch.text(CHAIN_TABLE, name).text(CHAIN_NAME, chain);
+}
+
+/** Where the chain is hooked; undefined for one that is not. */
+export function readHook({ view, start, end }: Message): (Omit<BaseChain, "type"> & { type: string }) | undefined {
+  let isHooked = false;
+  const found = { type: "", hook: 0, priority: 0 };
+  eachAttribute(view, start + NFGENMSG_BYTES, end, (type, from, to) => {
+    if (type === CHAIN_TYPE) found.type = readText(view, from, to);
+    if (type !== CHAIN_HOOK) return;
+    isHooked = true;
+    eachAttribute(view, from, to, (key, at) => {
+      if (key === HOOK_NUMBER) found.hook = view.getInt32(at, false);
+      else if (key === HOOK_PRIORITY) found.priority = view.getInt32(at, false);
+    });
+  });
+  return isHooked ? found : undefined;
 }
 
 /** Not for a transaction. */

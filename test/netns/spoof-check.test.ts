@@ -1,5 +1,6 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { hostInterfaceName } from "../../cni-plugins/bridge/attachment.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { add, cni, del } from "./cni-call.ts";
 import { call, freshNodeWithIpam, node, rules } from "./fresh-node.ts";
@@ -87,6 +88,14 @@ describe("macspoofchk", () => {
       `add rule bridge nat ${chain}-mac ${verdict} ${mark}`,
     ];
     const MAC = "02:5d:1c:00:00:a3";
+    const port = hostInterfaceName({ network: "l2-net", containerId: "container", ifname: "net1" });
+    const checkedBy = (base: string) => [
+      `add chain bridge nat ${chain}`,
+      `add chain bridge nat ${chain}-mac`,
+      `add rule bridge nat ${base} iifname "${port}" jump ${chain} ${mark}`,
+      `add rule bridge nat ${chain} jump ${chain}-mac ${mark}`,
+      ...passing("drop", MAC).slice(1),
+    ];
     it.each<[string, string[], string]>([
       ["rules for another MAC", passing("drop", "02:00:00:00:00:99"), `do not let ${MAC} pass and nothing else`],
       ["rules that let every MAC pass", passing("accept", MAC), `do not let ${MAC} pass and nothing else`],
@@ -100,6 +109,31 @@ describe("macspoofchk", () => {
         "rules for another port",
         ["flush chain bridge nat PREROUTING", `add rule bridge nat PREROUTING iifname "veth1" jump ${chain} ${mark}`],
         "no rule of nftables chain PREROUTING sends the frames of veth",
+      ],
+      [
+        "a base chain that is not hooked",
+        [
+          "delete table bridge nat",
+          "add table bridge nat",
+          "add chain bridge nat PREROUTING",
+          ...checkedBy("PREROUTING"),
+        ],
+        'PREROUTING of table bridge nat is not hooked as "type filter hook prerouting priority -300"',
+      ],
+      [
+        "a base chain that is hooked elsewhere",
+        [
+          "delete table bridge nat",
+          "add table bridge nat",
+          "add chain bridge nat PREROUTING { type filter hook output priority -300 ; }",
+          ...checkedBy("PREROUTING"),
+        ],
+        'PREROUTING of table bridge nat is not hooked as "type filter hook prerouting priority -300"',
+      ],
+      [
+        "a table that somebody put to sleep",
+        ["add table bridge nat { flags dormant ; }"],
+        "table bridge nat is dormant",
       ],
       ["rules that are gone", ["flush chain bridge nat PREROUTING"], "the rules that check the MAC of net1 are gone"],
     ])("notices %s", async (_, commands, text) => {
