@@ -3,7 +3,7 @@
 import { openNetns } from "../bridge/netns.ts";
 import type { TunedLink } from "../netlink/link-tuning.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
+import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../protocol/cni-error.ts";
 import type { Call, PassedOn } from "../protocol/plugin.ts";
 import { applySteps, type Step } from "../protocol/steps.ts";
 import { readTuningConfig, type TuningConfig, warnAboutKeys } from "./config.ts";
@@ -113,7 +113,9 @@ const tuneInterface: Step<AddState> = {
     const at = answers.findIndex(({ error }) => error !== undefined);
     const error = answers[at]?.error;
     if (error === undefined) return;
-    error.message = load(call.host, "refusal").interfaceRefusal(socket, link, config, at, error);
+    const { message, isFinal } = load(call.host, "refusal").interfaceRefusal(socket, link, config, at, error);
+    if (isFinal) throw new CniError(KERNEL_REFUSED, message);
+    error.message = message;
     throw error;
   },
   undo({ socket, link, originals }) {

@@ -1,11 +1,20 @@
 /** What to do about a value that the kernel did not take. Only calls that fail by one load this. */
 
-import { describeErrno, EACCES, ENODEV, ENOENT, EPERM, EROFS } from "../netlink/errno.ts";
+import { describeErrno, EACCES, ENODEV, ENOENT, ENOMEM, EPERM, EROFS } from "../netlink/errno.ts";
 import { getLink } from "../netlink/link.ts";
 import { readMtuRange, type TunedLink } from "../netlink/link-tuning.ts";
 import type { NetlinkError, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { formatMacAddress } from "../protocol/mac-address.ts";
 import type { TuningConfig } from "./config.ts";
+
+/** There is memory for this many places of a queue where there is any at all. */
+const TX_QUEUE_LENGTH_USABLE = 1_000_000;
+
+export interface Refusal {
+  readonly message: string;
+  /** The value is at fault, though the errno may say that it will be taken later. */
+  readonly isFinal: boolean;
+}
 
 /** `at`: which request of `requestTuning` was refused. */
 export function interfaceRefusal(
@@ -14,13 +23,16 @@ export function interfaceRefusal(
   config: TuningConfig,
   at: number,
   { errno, message }: NetlinkError,
-): string {
+): Refusal {
   const [key, value] = changesOf(config)[at] ?? ["", ""];
   const advice =
     errno === ENODEV
       ? "somebody deleted it meanwhile, find out who"
       : interfaceAdvice(socket, name, key, Number(value));
-  return `"${key}": ${value} can't be set on interface ${name}: ${message}: ${advice}`;
+  return {
+    message: `"${key}": ${value} can't be set on interface ${name}: ${message}: ${advice}`,
+    isFinal: errno === ENOMEM && key === "txQLen" && Number(value) > TX_QUEUE_LENGTH_USABLE,
+  };
 }
 
 export function sysctlRefusal(errno: number): string {
@@ -49,7 +61,7 @@ function changesOf({ mac, promiscuous, mtu, allMulticast, txQueueLength }: Tunin
 }
 
 function interfaceAdvice(socket: NetlinkSocket, name: string, key: string, value: number): string {
-  if (key === "txQLen") return "write a smaller number, such as the kernel's own 1000";
+  if (key === "txQLen") return `write a number from 0 to ${TX_QUEUE_LENGTH_USABLE}; the kernel's own is 1000`;
   if (key === "mac") return "choose another address, or have the plugin that makes the interface give it this one";
   if (key !== "mtu") return `its driver has no such mode: remove "${key}"`;
   const [answer] = socket.transact(getLink(socket.batch(), name));
