@@ -5,6 +5,7 @@ import type { MessageBatch } from "./message-batch.ts";
 import { eachAttribute, type Message, readText, readU8, readU16, readU32 } from "./message-reader.ts";
 import type { Answer } from "./netlink-socket.ts";
 import * as nl from "./rtnetlink.ts";
+import { encodeUtf8 } from "./utf8.ts";
 
 export interface Link {
   readonly index: number;
@@ -71,12 +72,12 @@ export function deleteLinkGroup(batch: MessageBatch, group: number): MessageBatc
   return batch.linkHeader(nl.AF_UNSPEC, 0).u32(nl.IFLA_GROUP, group);
 }
 
-/** Also gives it an alias, if there is one. */
+/** Also gives it an alias, if there is one: without a closing nul, which the kernel would count among its 255 bytes. */
 export function setLinkUp(batch: MessageBatch, which: string | number, alias?: string): MessageBatch {
   batch.request(`bring interface ${which} up`, nl.RTM_NEWLINK);
   batch.linkHeader(nl.AF_UNSPEC, typeof which === "number" ? which : 0, nl.IFF_UP, nl.IFF_UP);
   if (typeof which === "string") batch.text(nl.IFLA_IFNAME, which);
-  return alias === undefined ? batch : batch.text(nl.IFLA_IFALIAS, alias);
+  return alias === undefined ? batch : batch.bytes(nl.IFLA_IFALIAS, encodeUtf8(alias));
 }
 
 export function setPromiscuous(batch: MessageBatch, index: number, on: boolean): MessageBatch {

@@ -28,6 +28,15 @@ describe("ADD", () => {
     expect(await node.link("br1")).toMatchObject({ ifindex: before?.ifindex, operstate: "UP" });
   });
 
+  it("marks the port also where network and container need all of an alias' 255 bytes", async () => {
+    const name = "n".repeat(255 - "cni-bridge:/container/net1".length);
+    await add(call, { ...CONFIG, name });
+    const aliases = (await node.links()).map(({ ifalias }) => ifalias);
+    expect(aliases).toContain(`cni-bridge:${name}/container/net1`);
+    await del(call, { ...CONFIG, name });
+    expect(await nodeLinks()).toEqual(["lo", "br1"]);
+  });
+
   it.each(["0.3.0", "0.3.1", "0.4.0", "1.0.0"])("answers in version %s", async (cniVersion) => {
     const dns = { nameservers: ["10.0.0.1"], search: ["example.com"] };
     const result = await add(call, { ...CONFIG, cniVersion, dns, args: { cni: { mac: MAC } } });

@@ -33,7 +33,7 @@ describe("requests, byte by byte", () => {
   });
 
   it("brings a link up and gives it an alias, in one request", () => {
-    const expected = `${header("30", "10", "0500")}${ifinfo("00", "01000000")}0600030061000000${"06001400"}62000000`;
+    const expected = `${header("30", "10", "0500")}${ifinfo("00", "01000000")}0600030061000000${"05001400"}62000000`;
     expect(hex(setLinkUp(new MessageBatch(), "a", "b"))).toBe(expected);
   });
 
