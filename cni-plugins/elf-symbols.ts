@@ -9,6 +9,8 @@ export interface FunctionSymbol {
 
 const SYMTAB = 2;
 const STT_FUNC = 2;
+/** Chooses, when the process starts, which of some functions the name stands for. */
+const STT_GNU_IFUNC = 10;
 const SYMBOL_BYTES = 24;
 
 interface Section {
@@ -28,7 +30,9 @@ export function* functionsOf(executable: Uint8Array): Generator<FunctionSymbol> 
     const names = sections[table.link];
     for (let at = table.offset; at < table.offset + table.size; at += SYMBOL_BYTES) {
       const section = sections[view.getUint16(at + 6, true)];
-      if ((view.getUint8(at + 4) & 0xf) !== STT_FUNC || names === undefined || section === undefined) continue;
+      const type = view.getUint8(at + 4) & 0xf;
+      if (type !== STT_FUNC && type !== STT_GNU_IFUNC) continue;
+      if (names === undefined || section === undefined) continue;
       yield {
         name: readName(executable, names.offset + view.getUint32(at, true)),
         offset: section.offset + Number(view.getBigUint64(at + 8, true)) - section.address,

@@ -96,7 +96,7 @@ export class MessageBatch {
   /** Big-endian, of a number below 2^53. */
   be64(type: number, value: number): this {
     const at = this.#attribute(type, 8);
-    this.#view.setUint32(at, Math.floor(value / 2 ** 32), false);
+    this.#view.setUint32(at, Math.floor(value / 0x1_0000_0000), false);
     this.#view.setUint32(at + 4, value >>> 0, false);
     return this;
   }

@@ -199,7 +199,7 @@ export function readRule({ view, start, end }: Message): RuleView {
   const rule = { handle: 0, comment: "", leadsTo: "" };
   eachAttribute(view, start + NFGENMSG_BYTES, end, (type, from, to) => {
     if (type === RULE_HANDLE && to - from >= 8)
-      rule.handle = view.getUint32(from, false) * 2 ** 32 + view.getUint32(from + 4, false);
+      rule.handle = view.getUint32(from, false) * 0x1_0000_0000 + view.getUint32(from + 4, false);
     else if (type === RULE_USERDATA) rule.comment = readComment(readBytes(view, from, to));
     else if (type === RULE_EXPRESSIONS) rule.leadsTo = readVerdictChain(view, from, to);
   });

@@ -22,12 +22,18 @@ const BRIDGE = { cniVersion: "1.0.0", name: "profile", type: "bridge", bridge: "
 /** Added to the configuration of a layer 2 attachment. */
 function kindsOfAttachments(dataDir: string): readonly object[] {
   const ipam = { type: "host-local", dataDir, ranges: [[{ subnet: "10.88.0.0/16" }]] };
-  return [{}, { macspoofchk: true }, { isGateway: true, ipam }];
+  const masquerade = { isDefaultGateway: true, ipMasq: true, ipMasqBackend: "nftables", ipam };
+  return [{}, { macspoofchk: true }, { isGateway: true, ipam }, masquerade];
 }
 
-/** The functions of one call, from what `--callgrind-out-file` says: a name is written out where it stands first. */
+/**
+ * The functions of one call, from what `--callgrind-out-file` says: a name is written out where it stands first,
+ * an address where there is no name.
+ */
 export function functionsUsed(profile: string): readonly string[] {
-  const names = Array.from(profile.matchAll(/^c?fn=\(\d+\) (.+)$/gm), ([, name = ""]) => name.replace(/'\d+$/, ""));
+  const names = Array.from(profile.matchAll(/^c?fn=\(\d+\) (?!0x)(.+)$/gm), ([, name = ""]) =>
+    name.replace(/'\d+$/, ""),
+  );
   return [...new Set(names.map(stableName))];
 }
 

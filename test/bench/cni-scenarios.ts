@@ -40,6 +40,12 @@ export const LAYER_2_DELS: Scenario = {
   ...{ command: "DEL", rounds: 20, parallel: MANY, goal: 0.65 },
 };
 
+/** All that one attachment without VLANs can have. */
+export const EVERYTHING = {
+  ...{ ...MASQUERADE, isDefaultGateway: true, macspoofchk: true, enabledad: true, hairpinMode: true },
+  dns: { nameservers: ["10.88.0.1"] },
+};
+
 export const SCENARIOS: readonly Scenario[] = [
   VERSION,
   LAYER_2_ADD,

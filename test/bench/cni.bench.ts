@@ -8,8 +8,10 @@ import { BuildError, buildPlugins } from "../../cni-plugins/build.ts";
 import { type Bench, type BenchContext, BenchFault, type BenchRow, limitedRow, row } from "./bench.ts";
 import { measureChain } from "./cni-chain.ts";
 import { countInstructions } from "./cni-instructions.ts";
+import { peakMemory } from "./cni-memory.ts";
 import {
   CHECKED,
+  EVERYTHING,
   FLAT,
   LAYER_2_ADD,
   LAYER_2_DEL,
@@ -47,6 +49,8 @@ export const bench: Bench = {
       context.log("measuring ADD of bridge and tuning");
       const chain = await measureChain(folders, roundsOf(CHAIN_ROUNDS, context), context.env);
       rows.push(row("ADD of bridge and tuning", "ms", wall(chain.ours), wall(chain.peer), CHAIN_GOAL));
+      rows.push(memoryRow("ADD of tuning", inMegabytes(chain.ours), inMegabytes(chain.peer)));
+      rows.push(...(await wholeMemoryRows(context, folders, { timer, directory })));
       rows.push(...(await instructionRows(context, folders.ours, directory)));
       return [...rows, ...(await sizeRows(folders))];
     } finally {
@@ -112,6 +116,19 @@ async function measurementOf(
   context.log(`measuring ${scenario.what}, ${rounds} rounds`);
   const configFile = await writeConfig(tools.directory, scenario.keys);
   return { ...scenario, rounds, configFile, cniPath: folders.peer, executables };
+}
+
+/** Of attachments that have all there is. */
+async function wholeMemoryRows({ env, log }: BenchContext, folders: Folders, tools: Tools): Promise<BenchRow[]> {
+  log("measuring memory");
+  const configFile = await writeConfig(tools.directory, EVERYTHING);
+  const rows: BenchRow[] = [];
+  for (const command of ["ADD", "DEL"] as const) {
+    const what = { command, configFile, cniPath: folders.peer };
+    const { ours = Number.NaN, peer = Number.NaN } = await peakMemory(tools.timer, what, bridges(folders), env);
+    rows.push(memoryRow(`${command} with everything`, ours, peer));
+  }
+  return rows;
 }
 
 async function instructionRows({ env, log }: BenchContext, folder: string, directory: string): Promise<BenchRow[]> {
@@ -199,6 +216,15 @@ function wall(samples: Samples | undefined): number {
   return median(samples?.wallMs ?? []);
 }
 
+/** The kernel counts in units of 1,024 bytes. */
+function inMegabytes(samples: Samples | undefined): number {
+  return ((samples?.rssKb ?? Number.NaN) * 1024) / 1e6;
+}
+
+function memoryRow(what: string, ours: number, peer: number): BenchRow {
+  return limitedRow(`peak memory of ${what}`, "MB", ours, peer, MEMORY_LIMIT_MB);
+}
+
 function rowsOf({ what, goal }: Scenario, { ours, peer, floor }: Record<string, Samples>): BenchRow[] {
   if (ours === undefined || peer === undefined) throw new Error(`${what} was not measured`);
   const rows = [row(what, "ms", wall(ours), wall(peer), goal)];
@@ -213,7 +239,7 @@ function rowsOf({ what, goal }: Scenario, { ours, peer, floor }: Record<string, 
     rows.push(row(`${what} until its last process ended`, "ms", median(ours.settledMs), median(peer.settledMs), null));
   }
   if ([VERSION, LAYER_2_ADD, LAYER_2_DEL].some((one) => one.what === what)) {
-    rows.push(limitedRow(`peak memory of ${what}`, "MB", ours.rssKb / 1e3, peer.rssKb / 1e3, MEMORY_LIMIT_MB));
+    rows.push(memoryRow(what, inMegabytes(ours), inMegabytes(peer)));
   }
   return rows;
 }

@@ -13,9 +13,11 @@ const PROGRAM = `
 int first(void) { return 1; }
 int second(void) { return 2; }
 static int private_to_the_file(void) { return 3; }
-int main(void) { return first() + second() + private_to_the_file() - 6; }
+static int (*choose(void))(void) { return private_to_the_file; }
+int chosen(void) __attribute__((ifunc("choose")));
+int main(void) { return first() + second() + private_to_the_file() + chosen() - 9; }
 `;
-const OWN = ["first", "second", "private_to_the_file", "main"];
+const OWN = ["first", "second", "private_to_the_file", "chosen", "main"];
 
 /** Where Rust keeps the lld that it has `cc` link with; undefined before 1.90. */
 function folderOfLld(): string | undefined {
@@ -62,9 +64,9 @@ it("fails as the C compiler does, once, and says why", () => {
 describe.skipIf(lld === undefined)("linked by the lld of Rust 1.90 or later", () => {
   it("has the functions that are listed first, as they are listed, and works", async () => {
     const list = path.join(directory, "list.txt");
-    await writeFile(list, "# what calls use\nprivate_to_the_file\nnot_there\nmain\n");
+    await writeFile(list, "# what calls use\nprivate_to_the_file\nnot_there\nchosen\nmain\n");
     const output = path.join(directory, "ordered");
     expect(link([object, "-static", `-B${lld}`, "-fuse-ld=lld", "-o", output], list)).toBe(0);
-    expect(await namesInOrder(output)).toEqual(["private_to_the_file", "main", "first", "second"]);
+    expect(await namesInOrder(output)).toEqual(["private_to_the_file", "chosen", "main", "first", "second"]);
   });
 });

@@ -22,7 +22,7 @@ it("orders symbols as their names are listed, all of one name together", () => {
   ]);
 });
 
-it("takes the names of functions that ran or were called from a profile, once each", () => {
+it("takes the names of functions that ran or were called from a profile, once each and without those that have none", () => {
   const profile = [
     "version: 1",
     "fl=(1) ???",
@@ -34,6 +34,8 @@ it("takes the names of functions that ran or were called from a profile, once ea
     "fn=(3) _ZN1a1f17h0000000000000000E'2",
     "fn=(2)",
     "0 7",
+    "fn=(4) 0x0000000000444a78",
+    "0 1",
   ].join("\n");
   expect(functionsUsed(profile)).toEqual(["main", "_ZN1a1fE"]);
 });
