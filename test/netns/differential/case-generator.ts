@@ -1,6 +1,7 @@
 /** Makes up network configurations, good ones and bad ones, and what the node looks like before. */
 
 import { makeCniArgs } from "./cni-args.ts";
+import { type Extra, pickExtras } from "./extra-calls.ts";
 import { Random } from "./random.ts";
 import { generateTuning } from "./tuning-case.ts";
 
@@ -12,6 +13,8 @@ export interface DifferentialCase {
   readonly before: readonly (readonly string[])[];
   /** `ip` commands that prepare the container. */
   readonly inContainer: readonly (readonly string[])[];
+  /** Calls besides ADD, CHECK and DEL. */
+  readonly extras: readonly Extra[];
   /** A key that was given a value it can't have. */
   readonly spoiled: string | undefined;
 }
@@ -97,6 +100,7 @@ export function generateCase(seed: number, number: number, kind: Kind = "plain")
     cniArgs,
     before: prepare(random, config, kind),
     inContainer: [],
+    extras: pickExtras(random, config.cniVersion),
     spoiled,
   };
 }

@@ -11,24 +11,62 @@ export interface Difference {
 }
 
 export function compare(reference: Observation, ours: Observation): Difference[] {
-  const outcome = [reference, ours].map(({ add }) => (add.ok ? "success" : add.errorClass));
-  if (!ours.add.ok) {
+  const outcome = differences("outcome", reference.add.outcome, ours.add.outcome);
+  if (ours.add.outcome !== "success") {
     return [
-      ...differences("outcome", outcome[0], outcome[1]),
+      ...outcome,
       // The reference leaves things behind; what counts is that ours does not.
       ...differences("leftBehind", ours.before, ours.added),
       ...differences("leftBehind.leases", [], ours.leases.added),
-      ...differences("del", reference.del.ok, ours.del.ok),
+      ...differences("del", reference.del.outcome, ours.del.outcome),
+      ...compareExtras(reference, ours),
     ];
   }
-  if (!reference.add.ok) return differences("outcome", outcome[0], outcome[1]);
+  if (reference.add.outcome !== "success") return outcome;
   return [
+    ...compareStatus(ours),
     ...differences("result", reference.add.answer, ours.add.answer),
     ...differences("added", reference.added, ours.added),
-    ...differences("check", reference.check?.ok, ours.check?.ok),
-    ...differences("del", reference.del.ok, ours.del.ok),
+    ...differences("check", reference.check?.outcome, ours.check?.outcome),
+    ...compareExtras(reference, ours),
+    ...differences("del", reference.del.outcome, ours.del.outcome),
     ...differences("deleted", reference.deleted, ours.deleted),
     ...differences("leases", reference.leases, ours.leases),
+  ];
+}
+
+/** A STATUS that fails, of a version that has it, announces an ADD that does. */
+function compareStatus({ add, extras }: Observation): Difference[] {
+  const status = extras.get("STATUS")?.outcome ?? "success";
+  return ["success", "version"].includes(status) || add.outcome !== "success"
+    ? []
+    : differences("STATUS before ADD", add.outcome, status);
+}
+
+/** Those that both sides came to. */
+function compareExtras(reference: Observation, ours: Observation): Difference[] {
+  return [...ours.extras].flatMap(([extra, { outcome, answer, state }]) => {
+    const theirs = reference.extras.get(extra);
+    if (theirs === undefined) return [];
+    const succeeded = outcome === "success" && theirs.outcome === "success";
+    return [
+      ...differences(`${extra}.outcome`, theirs.outcome, outcome),
+      ...(succeeded ? differences(`${extra}.result`, theirs.answer, answer) : []),
+      ...(extra === "GC" && succeeded ? compareCollected(reference, ours) : differences(extra, theirs.state, state)),
+      // An ADD that fails, and a GC that lists the attachment, leave it as it is.
+      ...(extra === "GC of others" || (extra === "second ADD" && outcome !== "success")
+        ? differences(`disturbed by ${extra}`, ours.added, state)
+        : []),
+    ];
+  });
+}
+
+/** Nothing of ours is left that DEL would remove; whether the reference removes something is compared as a whole. */
+function compareCollected(reference: Observation, ours: Observation): Difference[] {
+  const removes = ({ added, extras }: Observation) => !isDeepStrictEqual(added, extras.get("GC")?.state);
+  return [
+    ...differences("GC.removes", removes(reference), removes(ours)),
+    ...differences("left by GC", ours.deleted, ours.extras.get("GC")?.state),
   ];
 }
 

@@ -73,8 +73,9 @@ async function runCase(plan: Plan, number: number, report: Report, different: On
   ]);
   totals.cases++;
   for (const key of keysOf(one)) keys[key] = (keys[key] ?? 0) + 1;
-  if (reference.add.ok && ours.add.ok) totals.bothSucceeded++;
-  if (!reference.add.ok && !ours.add.ok) totals.bothFailed++;
+  const succeeded = [reference, ours].filter(({ add }) => add.outcome === "success").length;
+  if (succeeded === 2) totals.bothSucceeded++;
+  if (succeeded === 0) totals.bothFailed++;
   const found = compare(reference, ours);
   const unexplained = found.filter((difference) => reasonFor(difference, one) === undefined);
   if (unexplained.length > 0) {

@@ -1,4 +1,4 @@
-/** One implementation on one case: ADD, CHECK, DEL in a node and a container of its own. */
+/** One implementation on one case: ADD, CHECK, DEL, and the case's further calls, in a node and a container of its own. */
 
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import path from "node:path";
@@ -6,12 +6,12 @@ import { type CniAnswer, type CniCall, cni } from "../cni-call.ts";
 import type { Machine } from "../machine.ts";
 import { Testbed } from "../testbed.ts";
 import type { DifferentialCase } from "./case-generator.ts";
+import type { Extra } from "./extra-calls.ts";
 import { kernelState, rename, type State } from "./kernel-state.ts";
 
 export interface Attempt {
-  readonly ok: boolean;
-  /** "version", "environment", "decoding", "other"; "" when it succeeded. */
-  readonly errorClass: string;
+  /** "success", one of ERROR_CLASSES, or "other". */
+  readonly outcome: string;
   readonly answer: unknown;
 }
 
@@ -19,13 +19,28 @@ export interface Observation {
   readonly add: Attempt;
   readonly check: Attempt | undefined;
   readonly del: Attempt;
+  /** The further calls that were made, and the state after those that are to be looked at. */
+  readonly extras: ReadonlyMap<Extra, Attempt & { readonly state?: State }>;
   readonly before: State;
   readonly added: State;
   readonly deleted: State;
   readonly leases: { readonly added: readonly string[]; readonly deleted: readonly string[] };
 }
 
-const ERROR_CLASSES: Readonly<Record<number, string>> = { 1: "version", 4: "environment", 6: "decoding" };
+/** Codes of the CNI specification; a plugin's own, from 100 on, have nothing in common. */
+const ERROR_CLASSES: Readonly<Record<number, string>> = {
+  1: "version",
+  2: "unsupported field",
+  3: "unknown container",
+  4: "environment",
+  5: "input",
+  6: "decoding",
+  7: "configuration",
+  8: "own netns",
+  11: "later",
+  50: "not available",
+  51: "limited connectivity",
+};
 const CAN_CHECK = ["0.4.0", "1.0.0", "1.1.0"];
 
 /** `cniPath`: where the IPAM plugins are. */
@@ -61,23 +76,39 @@ export async function observe(
     const before = await stateBefore(machine, [...one.before, ["in the container"], ...one.inContainer], () =>
       state({}),
     );
+    const extras = new Map<Extra, Attempt & { state?: State }>();
+    const aliases: Record<string, string> = { [container.path]: "SANDBOX", [data]: "DATA" };
+    const extra = async (name: Extra, command: string, also: Partial<CniCall> = {}, keys = {}, looked = false) => {
+      if (!one.extras.includes(name)) return;
+      const made = attempt(await cni(command, { ...call, ...also }, { ...config, ...keys }), aliases);
+      extras.set(name, looked ? { ...made, state: await state(aliases) } : made);
+    };
+    await extra("STATUS", "STATUS", { container: undefined });
     const added = await cni("ADD", call, config);
     const made = (await testbed.node.links()).filter(({ ifname }) => /^veth[0-9a-f]{8}$/.test(ifname));
     const ports = made.map(({ ifname }) => ifname);
     const port = ports.find((name) => added.stdout.includes(`"${name}"`)) ?? ports[0] ?? "";
     // The node's end of a gateway in a VLAN is the only other one.
     const gatewayPort = ports.find((name) => name !== port) ?? "";
-    const aliases = { [port]: "PORT", [gatewayPort]: "GATEWAY-PORT", [container.path]: "SANDBOX", [data]: "DATA" };
+    Object.assign(aliases, { [port]: "PORT", [gatewayPort]: "GATEWAY-PORT" });
     const addedState = await state(aliases);
     const leasesAdded = await leases(data);
     const check = checkable(config, added)
       ? await cni("CHECK", call, { ...config, prevResult: added.json })
       : undefined;
+    if (added.code === 0) {
+      await extra("second ADD", "ADD", {}, {}, true);
+      await extra("GC of others", "GC", { container: undefined }, valid([{ containerID: "c1", ifname: "eth0" }]), true);
+      await extra("GC", "GC", { container: undefined }, valid([]), true);
+      await extra("DEL without netns", "DEL", { container: undefined });
+    }
     const del = await cni("DEL", call, config);
+    await extra("second DEL", "DEL");
     return {
       add: attempt(added, aliases),
       check: check && attempt(check, aliases),
       del: attempt(del, aliases),
+      extras,
       before,
       added: addedState,
       deleted: await state(aliases),
@@ -88,6 +119,8 @@ export async function observe(
     await rm(data, { recursive: true, force: true });
   }
 }
+
+const valid = (attachments: readonly object[]) => ({ "cni.dev/valid-attachments": attachments });
 
 const statesBefore = new WeakMap<Machine, Map<string, Promise<State>>>();
 
@@ -107,8 +140,7 @@ function checkable(config: Record<string, unknown>, added: CniAnswer): boolean {
 
 function attempt({ code, json }: CniAnswer, aliases: Record<string, string>): Attempt {
   const answer: unknown = JSON.parse(rename(JSON.stringify(json ?? null), aliases));
-  const errorClass = code === 0 ? "" : (ERROR_CLASSES[Number(json?.code)] ?? "other");
-  return { ok: code === 0, errorClass, answer };
+  return { outcome: code === 0 ? "success" : (ERROR_CLASSES[Number(json?.code)] ?? "other"), answer };
 }
 
 /** Files of host-local, and of tuning. */

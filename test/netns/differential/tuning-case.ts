@@ -2,6 +2,7 @@
 
 import type { DifferentialCase } from "./case-generator.ts";
 import { makeCniArgs } from "./cni-args.ts";
+import { pickExtras } from "./extra-calls.ts";
 import type { Random } from "./random.ts";
 
 const MACS = ["02:00:00:00:00:01", "0a:58:0A:01:02:03", "02-00-00-00-00-02"] as const;
@@ -37,7 +38,8 @@ export function generateTuning(random: Random, number: number): DifferentialCase
   const cniArgs = makeCniArgs(random);
   const spoiled = random.chance(0.12) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
   if (spoiled !== undefined) config[spoiled] = random.pick(BAD_VALUES[spoiled] ?? [null]);
-  return { number, config, cniArgs, before: [], inContainer: anInterface(random), spoiled };
+  const extras = pickExtras(random, cniVersion);
+  return { number, config, cniArgs, before: [], inContainer: anInterface(random), extras, spoiled };
 }
 
 /** Takes turns with its keys, so that a run of 300 cases has each of them more than 30 times. */
