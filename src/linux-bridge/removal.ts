@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { removeTemporaries, syncDirectory } from "./atomic-file.ts";
+import { withDirectoryLock } from "./directory-lock.ts";
 import { inspectFile } from "./host-file.ts";
 import { isOurs, type Target } from "./install-plan.ts";
 import { checksumsOf, MANIFEST_NAME, readManifest } from "./manifest.ts";
@@ -12,7 +13,11 @@ export interface RemovalReport {
 }
 
 /** Removes exactly what is ours from the CNI directory: names of this version and those that the manifest remembers. */
-export async function removePlugins(directory: string, targets: readonly Target[]): Promise<RemovalReport> {
+export function removePlugins(directory: string, targets: readonly Target[]): Promise<RemovalReport> {
+  return withDirectoryLock(directory, () => removeAll(directory, targets));
+}
+
+async function removeAll(directory: string, targets: readonly Target[]): Promise<RemovalReport> {
   const manifest = await readManifest(directory);
   const removed: string[] = [];
   const foreign: string[] = [];

@@ -13,8 +13,9 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Log, silentLog } from "../../src/kube/log.ts";
+import { withDirectoryLock } from "../../src/linux-bridge/directory-lock.ts";
 import { Installer, shippedPlugins } from "../../src/linux-bridge/installer.ts";
 import { MANIFEST_NAME } from "../../src/linux-bridge/manifest.ts";
 import { removePlugins } from "../../src/linux-bridge/removal.ts";
@@ -212,6 +213,13 @@ describe("the installer", () => {
   });
 });
 
+/** Those that are connected to whoever has the lock of the directory. */
+async function waitingForLock(): Promise<number> {
+  const { dev, ino } = await stat(host);
+  const sockets = (await readFile("/proc/net/unix", "utf8")).split("\n");
+  return sockets.filter((line) => line.endsWith(`/installer/${dev}:${ino}`)).length - 1;
+}
+
 describe("the removal", () => {
   it("takes exactly our own files away", async () => {
     await writeFile(join(host, "loopback"), "theirs");
@@ -235,6 +243,17 @@ describe("the removal", () => {
     const { removed } = await removePlugins(host, made.targets);
     expect([...removed].sort()).toEqual(["bridge", "cnv-bridge", "cnv-tuning", "tuning"]);
     expect(await readdir(host)).toEqual([]);
+  });
+
+  it("waits for its turn beside another installer", async () => {
+    const made = await install();
+    let removal: Promise<unknown> | undefined;
+    await withDirectoryLock(host, async () => {
+      removal = removePlugins(host, made.targets);
+      await vi.waitFor(async () => expect(await waitingForLock()).toBe(1));
+      expect(await readdir(host)).toContain("cnv-bridge");
+    });
+    expect(await removal).toMatchObject({ removed: ["cnv-bridge", "bridge"] });
   });
 
   it("is not led out of the directory by a manifest that was tampered with", async () => {
