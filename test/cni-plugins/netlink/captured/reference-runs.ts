@@ -1,0 +1,103 @@
+/** Calls of the Go reference plugins, and what each of their requests does that changes something. */
+
+import type { Group } from "./captures.ts";
+
+export interface ReferenceRun {
+  readonly plugin: "bridge" | "tuning";
+  readonly command: "ADD" | "DEL";
+  readonly config: object;
+  /** A script in the node's namespace. */
+  readonly before: string;
+  /** In their order, without those that an earlier call has too. More may follow where the kernel filters VLANs. */
+  readonly steps: readonly (readonly [Group, string] | undefined)[];
+}
+
+const LAYER_2 = { cniVersion: "1.0.0", name: "br0-net", type: "bridge", bridge: "br0" };
+
+const STATIC = {
+  type: "static",
+  addresses: [{ address: "10.9.0.7/20", gateway: "10.9.0.1" }, { address: "fd00::7/64" }],
+  routes: [
+    { dst: "10.77.0.0/16", gw: "10.9.0.9" },
+    { dst: "10.79.0.0/16", gw: "10.9.0.9", priority: 500, table: 1000 },
+    { dst: "10.78.0.0/16", gw: "10.9.0.1", scope: 0, table: 200 },
+    { dst: "fd00:77::/32", gw: "fd00::1", priority: 500 },
+  ],
+};
+
+const TUNED = { mac: "02:00:00:00:00:99", mtu: 1400, promisc: true, allmulti: true, txQLen: 500 };
+
+/** The kernel may have no VLAN filtering: the port's VLAN is asked for nevertheless, and the call ends there. */
+const PLAIN_BRIDGE = "ip link add br0 index 300 type bridge";
+
+const OF_EARLIER_CALLS = [undefined, undefined, undefined, undefined, undefined, undefined];
+
+export const askedOfReference: readonly ReferenceRun[] = [
+  {
+    plugin: "bridge",
+    command: "ADD",
+    config: { ...LAYER_2, mtu: 1400, hairpinMode: true, portIsolation: true, ipam: STATIC },
+    before: "true",
+    steps: [
+      ["link", "create the bridge with an MTU"],
+      ["link", "bring the bridge up"],
+      ["link", "create the pair with an MTU, from inside the container"],
+      ["link", "bring the port up"],
+      ["link", "make the host's end a port of the bridge"],
+      ["port", "let the port send frames back"],
+      ["port", "isolate the port"],
+      ["address", "add the IPv4 address"],
+      ["address", "add the IPv6 address"],
+      ["link", "bring the container's end up"],
+      ["address", "add a route"],
+      ["address", "add a route with priority and table"],
+      ["address", "add a route in a table with a short number"],
+      ["address", "add an IPv6 route with priority"],
+    ],
+  },
+  {
+    plugin: "bridge",
+    command: "ADD",
+    config: { ...LAYER_2, promiscMode: true },
+    before: PLAIN_BRIDGE,
+    steps: [
+      ["link", "create the bridge"],
+      ["link", "make the bridge promiscuous"],
+      undefined,
+      ["link", "create the pair, from inside the container"],
+      undefined,
+      undefined,
+      ["port", "let the port not send frames back"],
+      ["port", "let the port not be isolated"],
+      undefined,
+    ],
+  },
+  { plugin: "bridge", command: "DEL", config: LAYER_2, before: "true", steps: [["link", "delete the pair"]] },
+  {
+    plugin: "bridge",
+    command: "ADD",
+    config: { ...LAYER_2, vlan: 300 },
+    before: PLAIN_BRIDGE,
+    steps: [["link", "create the bridge that filters VLANs"], ...OF_EARLIER_CALLS, ["vlan", "add the access VLAN"]],
+  },
+  {
+    plugin: "bridge",
+    command: "ADD",
+    config: { ...LAYER_2, vlanTrunk: [{ id: 300 }] },
+    before: PLAIN_BRIDGE,
+    steps: [undefined, ...OF_EARLIER_CALLS, ["vlan", "add a VLAN of the trunk"]],
+  },
+  {
+    plugin: "tuning",
+    command: "ADD",
+    config: { cniVersion: "1.0.0", name: "br0-net", type: "tuning", ...TUNED },
+    before: "true",
+    steps: [
+      ["link", "set the MAC"],
+      ["link", "set promiscuous mode"],
+      ["link", "set the MTU"],
+      ["link", "set all-multicast mode"],
+      ["link", "set the transmit queue's length"],
+    ],
+  },
+];

@@ -1,0 +1,70 @@
+/** What a program says to the kernel over netlink sockets, and what it is answered, byte by byte as strace sees it. */
+
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { RTM_NEWLINK } from "../../../../cni-plugins/netlink/rtnetlink.ts";
+import type { Namespace } from "../../../netns/testbed.ts";
+
+export interface Traffic {
+  /** rtnetlink messages, each with its header. */
+  readonly sent: readonly Buffer[];
+  /** Datagrams. */
+  readonly received: readonly Buffer[];
+  readonly stdout: string;
+}
+
+export interface Program {
+  readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+const OPTIONS = ["-f", "-e", "trace=sendto,sendmsg,recvfrom,recvmsg", "-e", "write=all", "-e", "read=all"];
+const HEADER_BYTES = 16;
+/** Those of netfilter begin above. */
+const RTNETLINK_TYPES = 0x100;
+
+/** The program may fail: the kernel refuses what it was not built for, and was asked nevertheless. */
+export async function trafficOf(node: Namespace, { argv, env = {}, input = "" }: Program): Promise<Traffic> {
+  const directory = await mkdtemp(path.join(tmpdir(), "strace-"));
+  try {
+    const file = path.join(directory, "calls");
+    const { stdout, stderr } = await node.run(["strace", ...OPTIONS, "-o", file, ...argv], { env, input });
+    const dumps = parseDumps(await readFile(file, "utf8").catch(() => ""));
+    if (dumps.length === 0) throw new Error(`strace of ${argv.join(" ")} saw no message: ${stdout}${stderr}`);
+    const of = (name: RegExp) => dumps.filter(({ call }) => name.test(call)).map(({ bytes }) => bytes);
+    return { sent: of(/\bsend(to|msg)\b/).flatMap(rtnetlinkOf), received: of(/\brecv(from|msg)\b/), stdout };
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** After the line of each call come the bytes: ` * 16 bytes in buffer 0`, ` | 00010  07 00 ...   text |`. */
+function parseDumps(trace: string): { call: string; bytes: Buffer }[] {
+  const dumps: { readonly call: string; hex: string }[] = [];
+  let call = "";
+  let begins = true;
+  for (const line of trace.split("\n")) {
+    const hex = /^ \| [0-9a-f]{5,} {2}([0-9a-f ]{48,49}) /.exec(line)?.[1];
+    if (hex === undefined) {
+      begins = !/^ \* .* in buffer [1-9]/.test(line);
+      if (begins && !line.startsWith(" * ")) call = line;
+      continue;
+    }
+    if (begins) dumps.push({ call, hex: "" });
+    begins = false;
+    const dump = dumps.at(-1);
+    if (dump !== undefined) dump.hex += hex;
+  }
+  return dumps
+    .filter((dump) => !dump.call.includes("MSG_PEEK"))
+    .map((dump) => ({ call: dump.call, bytes: Buffer.from(dump.hex.replaceAll(" ", ""), "hex") }));
+}
+
+/** iproute2 sends the whole of its buffer with some requests, which end before. */
+function rtnetlinkOf(bytes: Buffer): Buffer[] {
+  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) > bytes.length) return [];
+  const type = bytes.readUInt16LE(4);
+  return type >= RTM_NEWLINK && type < RTNETLINK_TYPES ? [bytes.subarray(0, bytes.readUInt32LE(0))] : [];
+}
