@@ -1,7 +1,6 @@
 /** What a program says to the kernel over netlink sockets, and what it is answered, byte by byte as strace sees it. */
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { RTM_NEWLINK } from "../../../../cni-plugins/netlink/rtnetlink.ts";
 import type { Namespace } from "../../../netns/testbed.ts";
@@ -27,7 +26,7 @@ const RTNETLINK_TYPES = 0x100;
 
 /** The program may fail: the kernel refuses what it was not built for, and was asked nevertheless. */
 export async function trafficOf(node: Namespace, { argv, env = {}, input = "" }: Program): Promise<Traffic> {
-  const directory = await mkdtemp(path.join(tmpdir(), "strace-"));
+  const directory = await mkdtemp(path.join(node.machine.shared, "strace-"));
   try {
     const file = path.join(directory, "calls");
     const { stdout, stderr } = await node.run(["strace", ...OPTIONS, "-o", file, ...argv], { env, input });

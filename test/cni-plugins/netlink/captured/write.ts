@@ -1,8 +1,23 @@
-/** `npm run capture:netlink`: asks the programs anew and writes what they send into `requests.json`. */
+/** `npm run capture:netlink`: asks programs and kernels anew and writes what they say into `requests.json` and `replies.json`. */
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { cacheDirectory } from "../../../../cni-plugins/built-plugins.ts";
+import { Guest } from "../../../guest-kernel/guest.ts";
+import { guestParts } from "../../../guest-kernel/packages.ts";
+import { THIS_MACHINE } from "../../../netns/machine.ts";
 import { capture } from "./captures.ts";
+import { captureReplies } from "./replies.ts";
+import { LINKS_AND_ADDRESSES, VLANS } from "./reply-scenes.ts";
 
-const file = path.join(import.meta.dirname, "requests.json");
-writeFileSync(file, `${JSON.stringify(await capture(), null, 2)}\n`);
+const write = (name: string, content: object): void =>
+  writeFileSync(path.join(import.meta.dirname, name), `${JSON.stringify(content, null, 2)}\n`);
+
+write("requests.json", await capture());
+const guest = await Guest.boot(guestParts(cacheDirectory(process.env), console.error));
+try {
+  const linksAndAddresses = await captureReplies(THIS_MACHINE, LINKS_AND_ADDRESSES);
+  write("replies.json", { linksAndAddresses, vlans: await captureReplies(guest, VLANS) });
+} finally {
+  await guest[Symbol.asyncDispose]();
+}
