@@ -21,7 +21,7 @@ export function describeBeside(
 ): void {
   const requests = captured.requests.filter((one) => one.group === group);
 
-  describe(`requests of iproute2 ${captured.iproute2} and the reference ${captured.reference}`, () => {
+  describe(`requests of iproute2 ${captured.iproute2}, nft ${captured.nft} and the reference ${captured.reference}`, () => {
     it.each(all.map((one) => [one.asked, one] as const))("%s", (asked, { ours, but = {} }) => {
       const request = requests.find((one) => one.asked === asked)?.request;
       if (request === undefined) throw new Error(`${asked} was not captured`);

@@ -1,4 +1,4 @@
-/** What iproute2 is asked: where it belongs, the type of the message that does it, and the command line. */
+/** What iproute2 is asked. */
 
 import {
   RTM_DELADDR,
@@ -11,7 +11,7 @@ import {
   RTM_NEWROUTE,
   RTM_SETLINK,
 } from "../../../../cni-plugins/netlink/rtnetlink.ts";
-import type { Group } from "./captures.ts";
+import type { Command } from "./captures.ts";
 
 /** Numbers with two bytes, so that their order counts. */
 export const PREPARED = `ip link add br0 index 300 type bridge && ip link set br0 up &&
@@ -20,7 +20,7 @@ export const PREPARED = `ip link add br0 index 300 type bridge && ip link set br
 
 const RTM_GETVLAN = 114;
 
-export const askedOfIproute2: readonly (readonly [Group, number, string])[] = [
+export const askedOfIproute2: readonly Command[] = [
   ["link", RTM_NEWLINK, "ip link add br1 type bridge"],
   ["link", RTM_NEWLINK, "ip link add br2 mtu 1400 type bridge vlan_filtering 1"],
   ["link", RTM_NEWLINK, "ip link set br0 type bridge vlan_filtering 1"],

@@ -6,9 +6,11 @@ export interface ReferenceRun {
   readonly plugin: "bridge" | "tuning";
   readonly command: "ADD" | "DEL";
   readonly config: object;
+  /** Requests of nftables, which the reference has `nft` send, instead of those about links and addresses. */
+  readonly ofNftables?: boolean;
   /** A script in the node's namespace. */
   readonly before: string;
-  /** In their order, without those that an earlier call has too. More may follow where the kernel filters VLANs. */
+  /** In their order, without those that an earlier call has too, and one that only tries something. More may follow where the kernel filters VLANs. */
   readonly steps: readonly (readonly [Group, string] | undefined)[];
 }
 
@@ -25,6 +27,13 @@ const STATIC = {
   ],
 };
 
+const CHECKED = { ...LAYER_2, macspoofchk: true, runtimeConfig: { mac: "02:00:00:00:00:99" } };
+const MASQUERADED = {
+  ...LAYER_2,
+  ipMasq: true,
+  ipMasqBackend: "nftables",
+  ipam: { type: "static", addresses: [{ address: "10.9.0.7/20" }, { address: "fd00::7/64" }] },
+};
 const TUNED = { mac: "02:00:00:00:00:99", mtu: 1400, promisc: true, allmulti: true, txQLen: 500 };
 
 /** The kernel may have no VLAN filtering: the port's VLAN is asked for nevertheless, and the call ends there. */
@@ -98,6 +107,56 @@ export const askedOfReference: readonly ReferenceRun[] = [
       ["link", "set the MTU"],
       ["link", "set all-multicast mode"],
       ["link", "set the transmit queue's length"],
+    ],
+  },
+  {
+    plugin: "bridge",
+    command: "ADD",
+    config: CHECKED,
+    ofNftables: true,
+    before: "true",
+    steps: [
+      ["nftables", "make the table"],
+      ["nftables", "make the base chain"],
+      ["nftables", "make the port's chain"],
+      ["nftables", "make the MAC's chain"],
+      ["nftables", "empty the port's chain"],
+      ["nftables", "empty the MAC's chain"],
+      ["nftables", "send the port's frames to its chain"],
+      ["nftables", "send them on to the MAC's chain"],
+      ["nftables", "let the MAC pass"],
+      ["nftables", "drop others"],
+    ],
+  },
+  {
+    plugin: "bridge",
+    command: "DEL",
+    config: CHECKED,
+    ofNftables: true,
+    before: "true",
+    steps: [
+      ["nftables", "delete the port's rule"],
+      ["nftables", "delete the port's chain"],
+      ["nftables", "delete the MAC's chain"],
+    ],
+  },
+  {
+    plugin: "bridge",
+    command: "ADD",
+    config: MASQUERADED,
+    ofNftables: true,
+    before: "true",
+    steps: [
+      undefined,
+      ["nftables", "make the table for masquerading"],
+      ["nftables", "make the chain for addresses"],
+      ["nftables", "make the base chain for masquerading"],
+      ["nftables", "empty the base chain"],
+      ["nftables", "leave multicast alone"],
+      ["nftables", "leave IPv6 multicast alone"],
+      ["nftables", "go on to the addresses"],
+      ["nftables", "masquerade the IPv4 address"],
+      ["nftables", "masquerade the IPv6 address"],
     ],
   },
 ];

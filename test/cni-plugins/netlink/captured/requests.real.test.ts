@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { capture, iproute2Version } from "./captures.ts";
+import { capture, versions } from "./captures.ts";
 import stored from "./requests.json" with { type: "json" };
 
-const installed = await iproute2Version();
+const { iproute2, nft } = await versions();
 
 describe("requests of other programs", () => {
-  it.skipIf(installed !== stored.iproute2)("are those that are stored", async () => {
+  it.skipIf(iproute2 !== stored.iproute2 || nft !== stored.nft)("are those that are stored", async () => {
     expect(await capture()).toEqual(stored);
   });
 });

@@ -2,11 +2,12 @@
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import path from "node:path";
+import { readMessages } from "../../../../cni-plugins/netlink/message-reader.ts";
 import { RTM_NEWLINK } from "../../../../cni-plugins/netlink/rtnetlink.ts";
 import type { Namespace } from "../../../netns/testbed.ts";
 
 export interface Traffic {
-  /** rtnetlink messages, each with its header. */
+  /** Messages of rtnetlink and nftables, each with its header. */
   readonly sent: readonly Buffer[];
   /** Datagrams. */
   readonly received: readonly Buffer[];
@@ -21,8 +22,9 @@ export interface Program {
 
 const OPTIONS = ["-f", "-e", "trace=sendto,sendmsg,recvfrom,recvmsg", "-e", "write=all", "-e", "read=all"];
 const HEADER_BYTES = 16;
-/** Those of netfilter begin above. */
+/** Those of netfilter begin above, but for the two that a transaction begins and ends with. */
 const RTNETLINK_TYPES = 0x100;
+const NFNL_SUBSYS_NFTABLES = 10;
 
 /** The program may fail: the kernel refuses what it was not built for, and was asked nevertheless. */
 export async function trafficOf(node: Namespace, { argv, env = {}, input = "" }: Program): Promise<Traffic> {
@@ -33,7 +35,7 @@ export async function trafficOf(node: Namespace, { argv, env = {}, input = "" }:
     const dumps = parseDumps(await readFile(file, "utf8").catch(() => ""));
     if (dumps.length === 0) throw new Error(`strace of ${argv.join(" ")} saw no message: ${stdout}${stderr}`);
     const of = (name: RegExp) => dumps.filter(({ call }) => name.test(call)).map(({ bytes }) => bytes);
-    return { sent: of(/\bsend(to|msg)\b/).flatMap(rtnetlinkOf), received: of(/\brecv(from|msg)\b/), stdout };
+    return { sent: of(/\bsend(to|msg)\b/).flatMap(requestsOf), received: of(/\brecv(from|msg)\b/), stdout };
   } finally {
     await rm(directory, { recursive: true });
   }
@@ -61,9 +63,19 @@ function parseDumps(trace: string): { call: string; bytes: Buffer }[] {
     .map((dump) => ({ call: dump.call, bytes: Buffer.from(dump.hex.replaceAll(" ", ""), "hex") }));
 }
 
-/** iproute2 sends the whole of its buffer with some requests, which end before. */
-function rtnetlinkOf(bytes: Buffer): Buffer[] {
-  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) > bytes.length) return [];
-  const type = bytes.readUInt16LE(4);
-  return type >= RTM_NEWLINK && type < RTNETLINK_TYPES ? [bytes.subarray(0, bytes.readUInt32LE(0))] : [];
+/** iproute2 sends the whole of its buffer with some requests, which end before; nftables has several in one. */
+function requestsOf(bytes: Buffer): Buffer[] {
+  const messages = readMessages(bytes).map(({ start, end, type }) => ({
+    type,
+    bytes: bytes.subarray(start - HEADER_BYTES, end),
+  }));
+  const isTransaction = messages.some(({ type }) => isOfNftables(type));
+  const wanted = isTransaction
+    ? messages.filter(({ type }) => isOfNftables(type))
+    : messages.slice(0, 1).filter(({ type }) => isRtnetlink(type));
+  return wanted.map((message) => message.bytes);
 }
+
+const isRtnetlink = (type: number): boolean => type >= RTM_NEWLINK && type < RTNETLINK_TYPES;
+
+export const isOfNftables = (type: number): boolean => type >> 8 === NFNL_SUBSYS_NFTABLES;
