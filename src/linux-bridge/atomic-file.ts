@@ -6,6 +6,8 @@ import { sha256Of } from "./host-file.ts";
 /** Names of files on their way to their place: hidden, so that nobody takes one for a plugin. */
 const TEMPORARY = /^\.[a-z.-]+\.[0-9a-f]{8}\.cluster-network-addons-tmp$/;
 
+export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
+
 /**
  * Puts `content` in the place of whatever file or link is at `path`, so that everybody sees either the old or the whole
  * new one, also after a power failure. A running executable is not disturbed: it keeps its old file.
@@ -36,7 +38,7 @@ export async function replaceFile(path: string, content: Uint8Array, mode: numbe
 /** Removes what a killed predecessor left half written; younger files may be another one's that is at work. */
 export async function removeTemporaries(directory: string, minAgeMs: number): Promise<void> {
   for (const name of await readdir(directory)) {
-    if (!TEMPORARY.test(name)) continue;
+    if (!isTemporary(name)) continue;
     const path = join(directory, name);
     const found = await stat(path).catch(() => undefined);
     if (found !== undefined && Date.now() - found.mtimeMs >= minAgeMs) await rm(path, { force: true });

@@ -2,6 +2,8 @@ import { type FSWatcher, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Clock } from "../kube/clock.ts";
 import type { Log } from "../kube/log.ts";
+import { isTemporary } from "./atomic-file.ts";
+import { changedMount, readNodeMounts } from "./node-mounts.ts";
 
 /** Whoever writes into the directory does so in several steps; and two installers at odds must not spin. */
 const SETTLE_MS = 100;
@@ -14,20 +16,26 @@ const UNWATCHED_PASS_MS = 1000;
 
 export interface DirectoryWatchOptions {
   readonly directory: string;
+  /** Other directories of the node that this process works in. */
+  readonly otherDirectories?: readonly string[];
+  readonly mountInfo?: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
  * Calls `pass` at once, after every change in the directory, and now and then, one call at a time, until the signal
- * aborts. Throws when the directory itself was removed: a mount of it then shows a directory that nobody else can see.
+ * aborts. Throws when the directory, or one of the others, was removed or renamed on the node: its mount then shows one that
+ * nobody else looks at.
  */
 export async function passOnChange(
   options: DirectoryWatchOptions,
   pass: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { directory, clock, log } = options;
+  const { directory, otherDirectories = [], mountInfo, clock, log } = options;
+  const readMounts = () => readNodeMounts([directory, ...otherDirectories], mountInfo);
+  const mounts = await readMounts();
   let changed = Promise.withResolvers<void>();
   let watched = true;
   const unwatched = (error: unknown): void => {
@@ -41,6 +49,8 @@ export async function passOnChange(
       changed = Promise.withResolvers<void>();
       await pass();
       await assertThere(directory);
+      const changedAt = changedMount(mounts, await readMounts());
+      if (changedAt !== undefined) throw replaced(changedAt);
       const passed = new AbortController();
       const wait = AbortSignal.any([signal, passed.signal]);
       const safety = clock.sleep(watched ? SAFETY_PASS_MS : UNWATCHED_PASS_MS, wait).catch(() => undefined);
@@ -53,9 +63,13 @@ export async function passOnChange(
   }
 }
 
+/** Files on their way tell nothing: a pass that fails writes and removes them, and must not be the reason for the next. */
 function openWatch(directory: string, onChange: () => void, onError: (error: unknown) => void): FSWatcher | undefined {
   try {
-    return watch(directory, { persistent: false }, onChange).on("error", onError);
+    const onEvent = (_: string, name: string | null): void => {
+      if (name === null || !isTemporary(name)) onChange();
+    };
+    return watch(directory, { persistent: false }, onEvent).on("error", onError);
   } catch (error) {
     onError(error);
     return undefined;
@@ -64,5 +78,9 @@ function openWatch(directory: string, onChange: () => void, onError: (error: unk
 
 async function assertThere(directory: string): Promise<void> {
   const { nlink } = await stat(directory);
-  if (nlink === 0) throw new Error(`${directory} was removed on the host; start again to mount the new one`);
+  if (nlink === 0) throw replaced(directory);
+}
+
+function replaced(directory: string): Error {
+  return new Error(`${directory} was removed or renamed on the node; start again to mount the one that is there now`);
 }

@@ -20,7 +20,7 @@ import { attachmentsThatNeed } from "./attachments.ts";
 import { passOnChange } from "./directory-watch.ts";
 import { Installer, shippedPlugins } from "./installer.ts";
 import { installerMetrics } from "./installer-metrics.ts";
-import { NODE_DIRECTORIES, runNodeAgent } from "./node-agent.ts";
+import { MOUNTED_DIRECTORIES, NODE_DIRECTORIES, runNodeAgent } from "./node-agent.ts";
 import { removePlugins } from "./removal.ts";
 
 const EXECUTABLES = ["bridge", "tuning"] as const;
@@ -62,10 +62,8 @@ await runProcess({
       clock: systemClock,
       log,
     };
-    await Promise.all([
-      passOnChange({ directory, clock: systemClock, log }, () => installer.repair(), signal),
-      runNodeAgent(agent, signal),
-    ]);
+    const watched = { directory, otherDirectories: MOUNTED_DIRECTORIES, clock: systemClock, log };
+    await Promise.all([passOnChange(watched, () => installer.repair(), signal), runNodeAgent(agent, signal)]);
 
     const live = await readLiveConfig(() =>
       client.get(NETWORK_ADDONS_CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME }, { timeoutMs: LIVE_READ_TIMEOUT_MS }),

@@ -28,6 +28,9 @@ const NETNS_DIRECTORY = "/run/netns";
  */
 const RESULT_DIRECTORIES = ["/var/lib/cni/results", "/var/lib/cni/multus/results"];
 
+/** Of the node's, those that are mounted into the pod for the agent. */
+export const MOUNTED_DIRECTORIES = ["/run/cni", NETNS_DIRECTORY, "/var/lib/cni"];
+
 /** Where the directories of a node are inside the pod. */
 export const NODE_DIRECTORIES: NodeDirectories = {
   recordDirectory: join(AGENT_DIRECTORY, RECORDS),
