@@ -86,6 +86,11 @@ export class PreparedNode implements AsyncDisposable {
     return this.shell(`umount --lazy ${NETNS} && rm ${NETNS}`);
   }
 
+  /** As the runtime and the node agent see to it. */
+  pod(): { begin(): Promise<unknown>; end(): Promise<unknown>; reap(): Promise<number> } {
+    return { begin: () => this.nameNetns(), end: () => this.forgetNetns(), reap: () => this.reap() };
+  }
+
   /** All that a call could leave on the node: links, addresses, rules, and files under /run. */
   async state(): Promise<string> {
     const links = await this.#testbed.state(this.container);

@@ -23,6 +23,8 @@ export const LONGEST = [
   "test/cluster/multus/multus.test.ts",
   "test/netns/differential/differential.test.ts",
   "test/netns/kill.test.ts",
+  "test/guest-kernel/kill.test.ts",
+  "test/netns/kill-tuning.test.ts",
   "test/sim/sim.test.ts",
   "test/mac-pool/webhooks/admission-fuzz.test.ts",
 ];
