@@ -89,7 +89,7 @@ function ofPrograms(prepared: string, commands: readonly Command[]): Promise<Cap
 }
 
 /** nft takes a command as one argument. */
-const argumentsOf = (asked: string): string[] =>
+export const argumentsOf = (asked: string): string[] =>
   asked.startsWith("nft ") ? ["nft", asked.slice("nft ".length)] : asked.split(" ");
 
 /** Programs look interfaces up before and after: the list is what was asked for, or the first of the look-ups. */
@@ -113,7 +113,8 @@ function ofReference(folder: string, { plugin, command, config, before, steps, o
       env: { ...env, CNI_COMMAND: command },
       input: JSON.stringify(given),
     });
-    const changing = sent.filter((message) => !isLookup(message) && isOfNftables(typeOf(message)) === ofNftables);
+    const own = ofNftables ? sent.filter((message) => isOfNftables(typeOf(message))) : sent;
+    const changing = own.filter((message) => !isLookup(message));
     return steps.flatMap((step, at): CapturedRequest[] => {
       if (step === undefined) return [];
       const message = changing[at];

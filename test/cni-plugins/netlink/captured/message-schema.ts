@@ -114,6 +114,9 @@ const NFGENMSG: Header = [
   ["version", 1],
   ["res_id", 2],
 ];
+/** Their types are those of RTM_NEWLINK and RTM_DELLINK, which are longer. */
+const TRANSACTION_FRAME: Readonly<Record<number, string>> = { 16: "NFNL_MSG_BATCH_BEGIN", 17: "NFNL_MSG_BATCH_END" };
+const FRAME_BYTES = 20;
 const NFNL_SUBSYS_NFTABLES = 10;
 const NFT_VERBS = ["NEW", "GET", "DEL"] as const;
 const NFT_OBJECTS: readonly (readonly [string, Attributes])[] = [
@@ -130,6 +133,8 @@ const RTM_GETVLAN = 114;
 /** Its name, its header, and its attributes. */
 export function describedType(message: Buffer): [string, Header, Attributes] {
   const type = message.readUInt16LE(4);
+  const frame = message.length === FRAME_BYTES ? TRANSACTION_FRAME[type] : undefined;
+  if (frame !== undefined) return [frame, NFGENMSG, {}];
   if (type >> 8 === NFNL_SUBSYS_NFTABLES) return describedNftType(type & 0xff);
   if (type === RTM_GETVLAN) return ["RTM_GETVLAN", BR_VLAN_MSG, {}];
   const family = FAMILIES[(type - FIRST_TYPE) >> 2];

@@ -11,9 +11,15 @@ export const NFT_MSG_NEWRULE = 0xa06;
 export const NFT_MSG_GETRULE = 0xa07;
 export const NFT_MSG_DELRULE = 0xa08;
 
+/** A transaction's first and last message. */
+export const NFNL_MSG_BATCH_BEGIN = 16;
+export const NFNL_MSG_BATCH_END = 17;
+
 const command = (type: number, text: string): Command => ["nftables", type, `nft ${text}`];
 
 export const askedOfNft: readonly Command[] = [
+  command(NFNL_MSG_BATCH_BEGIN, "add table bridge begun"),
+  command(NFNL_MSG_BATCH_END, "add table bridge ended"),
   command(NFT_MSG_NEWTABLE, "add table bridge nat"),
   command(NFT_MSG_NEWTABLE, 'add table inet masq { comment "masquerading"; }'),
   command(

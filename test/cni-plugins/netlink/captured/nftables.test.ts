@@ -78,6 +78,8 @@ const filter: nft.BaseChain = { type: "filter", hook: 0, priority: -300 };
 const postrouting: nft.BaseChain = { type: "nat", hook: 4, priority: 100 };
 
 const OF_NFT: readonly Beside[] = [
+  { asked: "nft add table bridge begun", ours: nft.beginTransaction },
+  { asked: "nft add table bridge ended", ours: nft.endTransaction },
   { asked: "nft add table bridge nat", ours: (batch) => nft.ensureTable(batch, NAT), but: newTable },
   {
     asked: 'nft add table inet masq { comment "masquerading"; }',

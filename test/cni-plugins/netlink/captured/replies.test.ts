@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import stored from "./replies.json" with { type: "json" };
 import { type CapturedReplies, readReplies } from "./replies.ts";
-import { type ExpectedScene, LINKS_AND_ADDRESSES, VLANS } from "./reply-scenes.ts";
+import { type ExpectedScene, LINKS_AND_ADDRESSES, NFTABLES, VLANS } from "./reply-scenes.ts";
 
 describe.each<[string, readonly CapturedReplies[], ExpectedScene]>([
   ["a kernel without VLAN filtering", stored.linksAndAddresses, LINKS_AND_ADDRESSES],
+  ["nftables", stored.nftables, NFTABLES],
   ["a kernel with VLAN filtering", stored.vlans, VLANS],
 ])("answers of %s are read:", (_, replies, { asked, expected }) => {
   it.each(asked.map(([, command]) => command))("%s", (command) => {

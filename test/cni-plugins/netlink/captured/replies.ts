@@ -1,10 +1,12 @@
-/** What the kernel answers iproute2, captured, and what our reader finds in it. */
+/** What the kernel answers iproute2 and nft, captured, and what our reader finds in it. */
 
 import { readAddress } from "../../../../cni-plugins/netlink/address.ts";
 import { type PortVlan, readPortVlans } from "../../../../cni-plugins/netlink/bridge-vlan.ts";
 import { linkFamily, readLink } from "../../../../cni-plugins/netlink/link.ts";
 import { readMtuRange, readTunedLink } from "../../../../cni-plugins/netlink/link-tuning.ts";
 import { type Message, readAcknowledgement, readMessages } from "../../../../cni-plugins/netlink/message-reader.ts";
+import { readRuleTerms } from "../../../../cni-plugins/netlink/nft-rule-terms.ts";
+import { isDormant, readHook, readRule } from "../../../../cni-plugins/netlink/nftables.ts";
 import { readRoute } from "../../../../cni-plugins/netlink/route.ts";
 import {
   AF_BRIDGE,
@@ -16,6 +18,8 @@ import {
 import { formatIpAddress } from "../../../../cni-plugins/protocol/ip-address.ts";
 import type { Machine } from "../../../netns/machine.ts";
 import { Testbed } from "../../../netns/testbed.ts";
+import { argumentsOf } from "./captures.ts";
+import { NFT_MSG_NEWCHAIN, NFT_MSG_NEWRULE, NFT_MSG_NEWTABLE } from "./nft-commands.ts";
 import { trafficOf } from "./strace.ts";
 
 export interface CapturedReplies {
@@ -40,7 +44,7 @@ export async function captureReplies(machine: Machine, { prepared, asked }: Scen
     if (code !== 0) throw new Error(stderr);
     const replies: CapturedReplies[] = [];
     for (const [type, command] of asked) {
-      const { received } = await trafficOf(testbed.node, { argv: command.split(" "), env: { PATH } });
+      const { received } = await trafficOf(testbed.node, { argv: argumentsOf(command), env: { PATH } });
       replies.push({ asked: command, datagrams: theAnswer(received, type).map((bytes) => bytes.toString("hex")) });
     }
     return replies;
@@ -51,14 +55,16 @@ export async function captureReplies(machine: Machine, { prepared, asked }: Scen
 
 const NLM_F_MULTI = 2;
 
-/** Programs look interfaces up before and after. What belongs together has the same number, and that of its socket. */
-function theAnswer(received: readonly Buffer[], type: number): Buffer[] {
-  const messages = received.flatMap((datagram) => readMessages(datagram).map((message) => ({ datagram, message })));
-  const ofType = messages.filter(({ message }) => message.type === type);
-  const list = ofType.findLast(({ message }) => (message.flags & NLM_F_MULTI) !== 0);
-  const answer = list ?? (type === NLMSG_ERROR ? ofType.at(-1) : ofType[0]);
+/**
+ * Programs look interfaces up before and after. What belongs together has the same number, and that of its socket; the
+ * program nft gives all that it lists the same number.
+ */
+function theAnswer(received: readonly Buffer[], wanted: number): Buffer[] {
+  const ofType = received.filter((datagram) => readMessages(datagram).some(({ type }) => type === wanted));
+  const list = ofType.findLast((datagram) => readMessages(datagram).some(({ flags }) => (flags & NLM_F_MULTI) !== 0));
+  const answer = list ?? (wanted === NLMSG_ERROR ? ofType.at(-1) : ofType[0]);
   const numbers = (datagram: Buffer): string => datagram.toString("hex", 8, 16);
-  return answer === undefined ? [] : received.filter((one) => numbers(one) === numbers(answer.datagram));
+  return answer === undefined ? [] : ofType.filter((one) => numbers(one) === numbers(answer));
 }
 
 /** What is read of each message, but for the end of a list. */
@@ -77,6 +83,9 @@ function readReply(message: Message): object[] {
     const read = readAddress(message);
     return [{ ...read, address: formatIpAddress(read.address) }];
   }
+  if (message.type === NFT_MSG_NEWTABLE) return [{ dormant: isDormant(message) }];
+  if (message.type === NFT_MSG_NEWCHAIN) return [readHook(message) ?? { hook: "none" }];
+  if (message.type === NFT_MSG_NEWRULE) return [{ ...readRule(message), terms: readRuleTerms(message) }];
   if (message.type !== RTM_NEWROUTE) return [];
   const { destination, gateway, ...read } = readRoute(message);
   const shown = (bytes: Uint8Array): string => (bytes.length === 0 ? "" : formatIpAddress(bytes));

@@ -1,6 +1,7 @@
 /** What the kernel was asked for its answers in `replies.json`, and what is to be read in them. */
 
 import { NLMSG_ERROR, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE } from "../../../../cni-plugins/netlink/rtnetlink.ts";
+import { NFT_MSG_NEWCHAIN, NFT_MSG_NEWRULE, NFT_MSG_NEWTABLE } from "./nft-commands.ts";
 import type { Scene } from "./replies.ts";
 
 export interface ExpectedScene extends Scene {
@@ -114,6 +115,40 @@ export const LINKS_AND_ADDRESSES = sceneOf(
       NLMSG_ERROR,
       "ip route prepend 10.80.0.0/16 via 192.0.2.1 dev v2",
       [{ errno: 101, text: "Nexthop has invalid gateway" }],
+    ],
+  ],
+);
+
+export const NFTABLES = sceneOf(
+  `nft 'add table inet asleep { flags dormant; }
+  add table bridge nat
+  add chain bridge nat PREROUTING { type filter hook prerouting priority -300; }
+  add chain bridge nat macs
+  add rule bridge nat PREROUTING iifname veth01234567 jump macs comment "macspoofchk-c1-eth0"
+  add rule bridge nat macs counter ether saddr 02:00:00:00:00:01 return
+  add rule bridge nat macs drop comment "others"'`,
+  [
+    [NFT_MSG_NEWTABLE, "nft list tables", [{ dormant: true }, { dormant: false }]],
+    [NFT_MSG_NEWCHAIN, "nft list table bridge nat", [{ type: "filter", hook: 0, priority: -300 }, { hook: "none" }]],
+    [
+      NFT_MSG_NEWRULE,
+      "nft list chain bridge nat PREROUTING",
+      [
+        {
+          handle: 3,
+          comment: "macspoofchk-c1-eth0",
+          leadsTo: "macs",
+          terms: ["meta 6 == 76:65:74:68:30:31:32:33:34:35:36:37:00:00:00:00", "jump macs"],
+        },
+      ],
+    ],
+    [
+      NFT_MSG_NEWRULE,
+      "nft list chain bridge nat macs",
+      [
+        { handle: 4, comment: "", leadsTo: "", terms: ["payload 0 6 6 == 02:00:00:00:00:01", "return"] },
+        { handle: 5, comment: "others", leadsTo: "", terms: ["drop"] },
+      ],
     ],
   ],
 );

@@ -69,11 +69,9 @@ function requestsOf(bytes: Buffer): Buffer[] {
     type,
     bytes: bytes.subarray(start - HEADER_BYTES, end),
   }));
-  const isTransaction = messages.some(({ type }) => isOfNftables(type));
-  const wanted = isTransaction
-    ? messages.filter(({ type }) => isOfNftables(type))
-    : messages.slice(0, 1).filter(({ type }) => isRtnetlink(type));
-  return wanted.map((message) => message.bytes);
+  if (messages.some(({ type }) => isOfNftables(type))) return messages.map((message) => message.bytes);
+  const [first] = messages;
+  return first !== undefined && isRtnetlink(first.type) ? [first.bytes] : [];
 }
 
 const isRtnetlink = (type: number): boolean => type >= RTM_NEWLINK && type < RTNETLINK_TYPES;

@@ -8,7 +8,7 @@ import { guestParts } from "../../../guest-kernel/packages.ts";
 import { THIS_MACHINE } from "../../../netns/machine.ts";
 import { capture } from "./captures.ts";
 import { captureReplies } from "./replies.ts";
-import { LINKS_AND_ADDRESSES, VLANS } from "./reply-scenes.ts";
+import { LINKS_AND_ADDRESSES, NFTABLES, VLANS } from "./reply-scenes.ts";
 
 const write = (name: string, content: object): void =>
   writeFileSync(path.join(import.meta.dirname, name), `${JSON.stringify(content, null, 2)}\n`);
@@ -17,7 +17,8 @@ write("requests.json", await capture());
 const guest = await Guest.boot(guestParts(cacheDirectory(process.env), console.error));
 try {
   const linksAndAddresses = await captureReplies(THIS_MACHINE, LINKS_AND_ADDRESSES);
-  write("replies.json", { linksAndAddresses, vlans: await captureReplies(guest, VLANS) });
+  const nftables = await captureReplies(THIS_MACHINE, NFTABLES);
+  write("replies.json", { linksAndAddresses, nftables, vlans: await captureReplies(guest, VLANS) });
 } finally {
   await guest[Symbol.asyncDispose]();
 }
