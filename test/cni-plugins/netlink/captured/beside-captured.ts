@@ -19,7 +19,7 @@ export function describeBeside(
   all: readonly Beside[],
   unmatched: Readonly<Record<string, string>>,
 ): void {
-  const requests = captured.requests.filter((one) => one.group === group);
+  const requests = [...captured.requests, ...captured.inGuest].filter((one) => one.group === group);
 
   describe(`requests of iproute2 ${captured.iproute2}, nft ${captured.nft} and the reference ${captured.reference}`, () => {
     it.each(all.map((one) => [one.asked, one] as const))("%s", (asked, { ours, but = {} }) => {

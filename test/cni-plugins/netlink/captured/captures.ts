@@ -7,7 +7,7 @@ import path from "node:path";
 import { NLM_F_DUMP, RTM_GETLINK } from "../../../../cni-plugins/netlink/rtnetlink.ts";
 import { buildPeers } from "../../../bench/peers.ts";
 import { add, type CniCall } from "../../../netns/cni-call.ts";
-import { THIS_MACHINE } from "../../../netns/machine.ts";
+import { type Machine, THIS_MACHINE } from "../../../netns/machine.ts";
 import { type Namespace, Testbed } from "../../../netns/testbed.ts";
 import { askedOfIproute2, PREPARED } from "./iproute2-commands.ts";
 import {
@@ -18,7 +18,7 @@ import {
   NFT_MSG_NEWRULE,
   NFT_MSG_NEWTABLE,
 } from "./nft-commands.ts";
-import { askedOfReference, type ReferenceRun } from "./reference-runs.ts";
+import { askedInGuest, askedOfReference, type ReferenceRun } from "./reference-runs.ts";
 import { isOfNftables, trafficOf } from "./strace.ts";
 
 export type Group = "link" | "port" | "address" | "vlan" | "nftables";
@@ -44,6 +44,7 @@ export interface CapturedRequest {
 }
 
 const PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
+const REFERENCE = "1.9.1";
 const NETNS_NAME = "pod";
 
 /** What programs say of themselves: another version may ask in another way. */
@@ -55,15 +56,23 @@ export async function versions(): Promise<Pick<Capture, "iproute2" | "nft">> {
 
 /** In the order they are stored in. */
 export async function capture(): Promise<Capture> {
-  const reference = "1.9.1";
-  const folder = await buildPeers(process.env, console.error, reference);
+  const folder = await buildPeers(process.env, console.error, REFERENCE);
   const requests = [...(await ofPrograms(PREPARED, askedOfIproute2)), ...(await ofPrograms("true", askedOfNft))];
   for (const run of askedOfReference) requests.push(...(await ofReference(folder, run)));
-  return { ...(await versions()), reference, requests };
+  return { ...(await versions()), reference: REFERENCE, requests };
 }
 
-async function inTestbed<T>(work: (node: Namespace, container: Namespace) => Promise<T>): Promise<T> {
-  const testbed = await Testbed.create();
+export async function captureInGuest(guest: Machine): Promise<CapturedRequest[]> {
+  const folder = await buildPeers(process.env, console.error, REFERENCE);
+  const requests: CapturedRequest[] = [];
+  for (const run of askedInGuest) requests.push(...(await ofReference(folder, run, guest)));
+  return requests;
+}
+
+type Work<T> = (node: Namespace, container: Namespace) => Promise<T>;
+
+async function inTestbed<T>(work: Work<T>, machine: Machine = THIS_MACHINE): Promise<T> {
+  const testbed = await Testbed.create(machine);
   try {
     return await work(testbed.node, await testbed.container());
   } finally {
@@ -100,7 +109,8 @@ function theRequest(sent: readonly Buffer[], type: number): Buffer | undefined {
   return type === RTM_GETLINK ? ofType[0] : ofType.at(-1);
 }
 
-function ofReference(folder: string, { plugin, command, config, before, steps, ofNftables = false }: ReferenceRun) {
+function ofReference(folder: string, run: ReferenceRun, machine?: Machine): Promise<CapturedRequest[]> {
+  const { plugin, command, config, before, steps, ofNftables = false } = run;
   return inTestbed(async (node, container) => {
     const executable = path.join(folder, plugin);
     const call: CniCall = { node, container, executable, env: { CNI_PATH: folder, PATH } };
@@ -122,7 +132,7 @@ function ofReference(folder: string, { plugin, command, config, before, steps, o
       const [group, what] = step;
       return [{ group, asked: `${plugin} ${command}: ${what}`, request: withoutAccidents(message) }];
     });
-  });
+  }, machine);
 }
 
 function attach(call: CniCall, config: object): Promise<object> {

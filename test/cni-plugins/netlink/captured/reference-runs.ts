@@ -160,3 +160,20 @@ export const askedOfReference: readonly ReferenceRun[] = [
     ],
   },
 ];
+
+/** On a kernel that filters VLANs. */
+export const askedInGuest: readonly ReferenceRun[] = [
+  {
+    plugin: "bridge",
+    command: "ADD",
+    config: { ...LAYER_2, vlan: 300, vlanTrunk: [{ id: 20 }] },
+    before: "true",
+    steps: [
+      undefined,
+      ...OF_EARLIER_CALLS,
+      ["vlan", "remove the bridge's default VLAN"],
+      ["vlan", "add the native VLAN of a trunk"],
+      ["vlan", "add a VLAN beside the native one"],
+    ],
+  },
+];

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { capture, versions } from "./captures.ts";
-import stored from "./requests.json" with { type: "json" };
+import captured from "./requests.json" with { type: "json" };
 
+const { inGuest: _, ...stored } = captured;
 const { iproute2, nft } = await versions();
 
 describe("requests of other programs", () => {

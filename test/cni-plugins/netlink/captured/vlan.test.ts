@@ -36,6 +36,9 @@ describeBeside(
     },
     { asked: "bridge ADD: add the access VLAN", ours: (batch) => addAccessVlan(batch, 2, 300) },
     { asked: "bridge ADD: add a VLAN of the trunk", ours: (batch) => addTrunkVlans(batch, 2, [one(300)]) },
+    { asked: "bridge ADD: remove the bridge's default VLAN", ours: (batch) => deleteVlan(batch, 3, 1) },
+    { asked: "bridge ADD: add the native VLAN of a trunk", ours: (batch) => addAccessVlan(batch, 3, 300) },
+    { asked: "bridge ADD: add a VLAN beside the native one", ours: (batch) => addTrunkVlans(batch, 3, [one(20)]) },
   ],
   {},
 );

@@ -6,16 +6,16 @@ import { cacheDirectory } from "../../../../cni-plugins/built-plugins.ts";
 import { Guest } from "../../../guest-kernel/guest.ts";
 import { guestParts } from "../../../guest-kernel/packages.ts";
 import { THIS_MACHINE } from "../../../netns/machine.ts";
-import { capture } from "./captures.ts";
+import { capture, captureInGuest } from "./captures.ts";
 import { captureReplies } from "./replies.ts";
 import { LINKS_AND_ADDRESSES, NFTABLES, VLANS } from "./reply-scenes.ts";
 
 const write = (name: string, content: object): void =>
   writeFileSync(path.join(import.meta.dirname, name), `${JSON.stringify(content, null, 2)}\n`);
 
-write("requests.json", await capture());
 const guest = await Guest.boot(guestParts(cacheDirectory(process.env), console.error));
 try {
+  write("requests.json", { ...(await capture()), inGuest: await captureInGuest(guest) });
   const linksAndAddresses = await captureReplies(THIS_MACHINE, LINKS_AND_ADDRESSES);
   const nftables = await captureReplies(THIS_MACHINE, NFTABLES);
   write("replies.json", { linksAndAddresses, nftables, vlans: await captureReplies(guest, VLANS) });
