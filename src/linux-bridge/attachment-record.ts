@@ -28,11 +28,15 @@ const HALF_WRITTEN = ".json.tmp";
 export async function readRecords(directory: string): Promise<AttachmentRecord[]> {
   const records: AttachmentRecord[] = [];
   for (const file of await namesIn(directory)) {
-    if (!RECORD_FILE.test(file)) continue;
-    const record = parseRecord(file, await readFile(join(directory, file), "utf8").catch(() => ""));
+    const record = RECORD_FILE.test(file) ? await readRecord(directory, file) : undefined;
     if (record !== undefined) records.push(record);
   }
   return records;
+}
+
+/** Undefined where it is gone, or can't be understood. */
+export async function readRecord(directory: string, file: string): Promise<AttachmentRecord | undefined> {
+  return parseRecord(file, await readFile(join(directory, file), "utf8").catch(() => ""));
 }
 
 /** What plugins that were killed had begun to write before the time given (ms since the epoch): nothing was made yet. */

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type AttachmentRecord, readRecords } from "./attachment-record.ts";
 import { readCachedResults } from "./cached-results.ts";
+import { errorCode } from "./host-file.ts";
 import { parseObject } from "./json-object.ts";
 import { netnsPresence } from "./netns-path.ts";
 
@@ -14,6 +15,9 @@ export const LINKS_DIRECTORY = "/sys/class/net";
 /** Statistics of the links of this process's network namespace, a line each after two of headings. */
 export const LINK_STATISTICS = "/proc/self/net/dev";
 const HEADINGS = 2;
+
+/** What the kernel answers for a link that has just been deleted, and for files that are no links. */
+const NO_LINK = ["ENOENT", "ENODEV", "ENOTDIR"];
 
 export interface AttachedInterface {
   /** Of the interface on the host. */
@@ -28,16 +32,22 @@ export const attachmentKey = ({ containerId, ifname }: Pick<AttachmentRecord, "c
 
 /** The host interfaces that the bridge plugin made and that are still there. Those of the reference plugin carry no alias. */
 export async function attachedInterfaces(directory: string): Promise<AttachedInterface[]> {
-  const names = await readdir(directory);
-  const aliases = await Promise.all(
-    names.map(async (name) => ({
-      name,
-      alias: await readFile(join(directory, name, "ifalias"), "utf8").catch(() => ""),
-    })),
-  );
-  return aliases
-    .filter(({ alias }) => alias.startsWith(ALIAS_PREFIX))
-    .map(({ name, alias }) => ({ name, key: alias.trimEnd().split("/").slice(1).join("/") }));
+  const attached: AttachedInterface[] = [];
+  for (const name of await readdir(directory)) {
+    const alias = await readAlias(join(directory, name, "ifalias"));
+    if (alias.startsWith(ALIAS_PREFIX)) attached.push({ name, key: alias.trimEnd().split("/").slice(1).join("/") });
+  }
+  return attached;
+}
+
+/** Empty for what is no link, or none any more. Any other failure is thrown: whoever is there must not look gone. */
+async function readAlias(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (NO_LINK.includes(errorCode(error) ?? "")) return "";
+    throw error;
+  }
 }
 
 /**

@@ -71,6 +71,7 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
     onReaped: counted.reaped,
     clock,
     log,
+    signal,
   });
   const onLine = (line: string): LineVerdict => {
     const event = parseAgentEvent(line);
@@ -90,7 +91,7 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   };
   const names = watchNames(netnsDirectory, () => reaper.changed(), log);
   try {
-    await Promise.all([runLineProcess(monitor, signal), reaper.run(signal)]);
+    await Promise.all([runLineProcess(monitor, signal), reaper.run()]);
   } finally {
     names?.close();
   }

@@ -1,9 +1,6 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { AttachmentRecord } from "./attachment-record.ts";
-
-/** A DEL takes milliseconds; one that delegates to a lease on a slow disk takes longer. */
-const CALL_TIMEOUT_MS = 30_000;
 
 const MAX_OUTPUT_CHARACTERS = 4096;
 
@@ -12,10 +9,22 @@ export interface PluginCall {
   /** Where the plugin finds others that it delegates to. */
   readonly cniPath: string;
   readonly record: AttachmentRecord;
+  readonly timeoutMs: number;
+  /** Ends the call. */
+  readonly signal: AbortSignal;
 }
 
-/** Calls the plugin's own DEL, without the namespace that is gone. Undefined for success, else what it said. */
-export async function callDel({ executable, cniPath, record }: PluginCall): Promise<string | undefined> {
+/**
+ * Calls the plugin's own DEL, without the namespace that is gone. Undefined for success, else what it said. One that does
+ * not end is killed with what it called, which would otherwise keep its output open; nobody waits for what can't be killed.
+ */
+export async function callDel({
+  executable,
+  cniPath,
+  record,
+  timeoutMs,
+  signal,
+}: PluginCall): Promise<string | undefined> {
   const env = {
     CNI_COMMAND: "DEL",
     CNI_CONTAINERID: record.containerId,
@@ -23,12 +32,8 @@ export async function callDel({ executable, cniPath, record }: PluginCall): Prom
     CNI_PATH: cniPath,
     CNI_ARGS: "IgnoreUnknown=1",
   };
-  const child = spawn(executable, [], {
-    env,
-    stdio: ["pipe", "pipe", "pipe"],
-    timeout: CALL_TIMEOUT_MS,
-    killSignal: "SIGKILL",
-  });
+  // A process group of its own, to be killed whole.
+  const child = spawn(executable, [], { env, stdio: ["pipe", "pipe", "pipe"], detached: true });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -37,10 +42,25 @@ export async function callDel({ executable, cniPath, record }: PluginCall): Prom
   }
   // It may end without reading all of its input.
   child.stdin.on("error", () => undefined).end(record.config);
+  const timeout = AbortSignal.timeout(timeoutMs);
   try {
-    const [code, signal] = await once(child, "close");
-    return code === 0 ? undefined : `${output.trim() || "no answer"} (${signal ?? `exit code ${code}`})`;
+    const [code, killedBy] = await once(child, "close", { signal: AbortSignal.any([timeout, signal]) });
+    return code === 0 ? undefined : `${output.trim() || "no answer"} (${killedBy ?? `exit code ${code}`})`;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    if (!timeout.aborted && !signal.aborted) return error instanceof Error ? error.message : String(error);
+    endWhole(child);
+    return timeout.aborted
+      ? `it did not end within ${timeoutMs} ms and was killed`
+      : "it was killed: this process stops";
   }
+}
+
+function endWhole(child: ChildProcessWithoutNullStreams): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // It has just ended.
+  }
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+  child.unref();
 }

@@ -1,7 +1,8 @@
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../kube/clock.ts";
 import type { Log } from "../kube/log.ts";
-import { type AttachmentRecord, readRecords, removeHalfWritten } from "./attachment-record.ts";
+import { type AttachmentRecord, readRecord, readRecords, removeHalfWritten } from "./attachment-record.ts";
 import { attachedInterfaces, attachmentKey, type NodeDirectories, showsOwnLinks } from "./attachments.ts";
 import { readCachedResults } from "./cached-results.ts";
 import { netnsPresence } from "./netns-path.ts";
@@ -26,8 +27,15 @@ const LONG_GRACE_MS = 300_000;
 /** The plugin whose attachments have an interface on the host. */
 const BRIDGE = "bridge";
 
-/** What a plugin could not remove now, it can hardly remove in the next seconds. */
-const RETRY_MS = 60_000;
+/** What a plugin could not remove now, it can hardly remove in the next seconds; then twice as long each time, to the second. */
+const FIRST_RETRY_MS = 60_000;
+const LAST_RETRY_MS = 3_600_000;
+
+/** A DEL takes milliseconds; one that delegates to a lease on a slow disk takes longer. */
+const CALL_TIMEOUT_MS = 30_000;
+
+/** Where many attachments go, they are looked at together. */
+const SETTLE_MS = 500;
 
 /** A pass although nothing told of a change. */
 const FULL_PASS_MS = 60_000;
@@ -45,17 +53,28 @@ export interface ReaperOptions extends NodeDirectories {
   readonly log: Log;
   readonly graceMs?: number;
   readonly longGraceMs?: number;
+  readonly callTimeoutMs?: number;
+  /** Stops it, also a call that is under way: its record stays for the next one. */
+  readonly signal: AbortSignal;
 }
+
+/** A leftover that is not yet to be removed, or could not be. */
+interface Waiting {
+  readonly dueMs: number;
+  readonly failures: number;
+}
+
+type Judgement = (record: AttachmentRecord) => Promise<boolean>;
 
 export class Reaper {
   readonly #options: ReaperOptions;
   readonly #graceMs: number;
-  /** When the namespace of each record was first missed, by the record's file. */
-  #missedAtMs = new Map<string, number>();
+  /** Records whose namespace is missed, by the record's file. */
+  #missed: ReadonlyMap<string, Waiting> = new Map();
   readonly #longGraceMs: number;
   /** The same for interfaces and for cached results, which are looked at in full passes. */
-  #linkMissedAtMs = new Map<string, number>();
-  #cachedMissedAtMs = new Map<string, number>();
+  #linkMissed: ReadonlyMap<string, Waiting> = new Map();
+  #cachedMissed: ReadonlyMap<string, Waiting> = new Map();
   #fullPassAtMs = Number.NEGATIVE_INFINITY;
   /** Attachments that were reaped: their cached results are the runtime's, and stay. */
   readonly #reaped = new Set<string>();
@@ -73,17 +92,24 @@ export class Reaper {
   }
 
   /** Passes after changes, and now and then, until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options;
+  async run(): Promise<void> {
+    const { clock, log, signal } = this.#options;
     while (!signal.aborted) {
       this.#changed = Promise.withResolvers<void>();
       await this.pass().catch((error: unknown) => log.warn({ err: error }, "attachments could not be looked through"));
-      const waitMs = this.#missedAtMs.size > 0 ? this.#graceMs : FULL_PASS_MS;
       const passed = new AbortController();
-      const timer = clock.sleep(waitMs, AbortSignal.any([signal, passed.signal])).catch(() => undefined);
+      const wait = AbortSignal.any([signal, passed.signal]);
+      const timer = clock.sleep(this.#restMs(), wait).catch(() => undefined);
       await Promise.race([this.#changed.promise, timer]);
       passed.abort();
+      await clock.sleep(SETTLE_MS, signal).catch(() => undefined);
     }
+  }
+
+  /** Until the next pass, where nothing tells of a change. */
+  #restMs(): number {
+    const dueMs = Math.min(...[...this.#missed.values()].map((waiting) => waiting.dueMs));
+    return Math.min(FULL_PASS_MS, Math.max(this.#graceMs, dueMs - this.#options.clock.monotonicMs()));
   }
 
   /** Reaps what has been missed for long enough; gives the number of records that wait for that. */
@@ -91,27 +117,35 @@ export class Reaper {
     const { recordDirectory, clock } = this.#options;
     const records = await readRecords(recordDirectory);
     const gone = await this.#withoutNamespace(records);
-    this.#missedAtMs = await this.#reapMissed(gone, this.#missedAtMs, this.#graceMs);
+    this.#missed = await this.#reapMissed(gone, this.#missed, this.#graceMs, async (record) => {
+      return (await this.#isUnchanged(record)) && (await this.#lacksNamespace(record));
+    });
     await removeHalfWritten(recordDirectory, clock.now() - this.#graceMs);
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#fullPassAtMs >= Math.min(FULL_PASS_MS, this.#longGraceMs)) {
       this.#fullPassAtMs = nowMs;
-      await this.#passCached(new Set(records.map(keyOf)));
-      await this.#passInterfaces(records.filter((record) => !gone.includes(record)));
+      try {
+        await this.#passInterfaces(records.filter((record) => !gone.includes(record)));
+      } finally {
+        await this.#passCached(new Set(records.map(keyOf)));
+      }
     }
-    return this.#missedAtMs.size;
+    return this.#missed.size;
   }
 
   /** Whoever deletes the interface of a pod that goes on running leaves its rules and its lease. */
   async #passInterfaces(records: readonly AttachmentRecord[]): Promise<void> {
     const { linksDirectory, linkStatistics } = this.#options;
-    const attached = new Set((await attachedInterfaces(linksDirectory)).map(({ key }) => key));
+    const readAttached = async () => new Set((await attachedInterfaces(linksDirectory)).map(({ key }) => key));
+    const attached = await readAttached();
     if (!(await showsOwnLinks(linksDirectory, linkStatistics))) {
-      this.#linkMissedAtMs.clear();
+      this.#linkMissed = new Map();
       return;
     }
     const lost = records.filter((record) => record.plugin === BRIDGE && !attached.has(attachmentKey(record)));
-    this.#linkMissedAtMs = await this.#reapMissed(lost, this.#linkMissedAtMs, this.#longGraceMs);
+    this.#linkMissed = await this.#reapMissed(lost, this.#linkMissed, this.#longGraceMs, async (record) => {
+      return (await this.#isUnchanged(record)) && !(await readAttached()).has(attachmentKey(record));
+    });
   }
 
   async #passCached(recorded: ReadonlySet<string>): Promise<void> {
@@ -120,48 +154,73 @@ export class Reaper {
     for (const key of this.#reaped) if (!keys.has(key)) this.#reaped.delete(key);
     const unknown = cached.filter((one) => !recorded.has(keyOf(one)) && !this.#reaped.has(keyOf(one)));
     const gone = await this.#withoutNamespace(unknown);
-    this.#cachedMissedAtMs = await this.#reapMissed(gone, this.#cachedMissedAtMs, this.#longGraceMs);
+    const lacksNamespace: Judgement = (one) => this.#lacksNamespace(one);
+    this.#cachedMissed = await this.#reapMissed(gone, this.#cachedMissed, this.#longGraceMs, lacksNamespace);
   }
 
   async #withoutNamespace(records: readonly AttachmentRecord[]): Promise<AttachmentRecord[]> {
     const without: AttachmentRecord[] = [];
-    for (const record of records) {
-      if ((await netnsPresence(record.netns, this.#options.netnsDirectory)) === "gone") without.push(record);
-    }
+    for (const record of records) if (await this.#lacksNamespace(record)) without.push(record);
     return without;
   }
 
-  /** Reaps those that have been missed for long enough; gives when the others were first missed. */
+  async #lacksNamespace({ netns }: AttachmentRecord): Promise<boolean> {
+    return (await netnsPresence(netns, this.#options.netnsDirectory)) === "gone";
+  }
+
+  /** Neither deleted nor attached anew since it was read. */
+  async #isUnchanged(record: AttachmentRecord): Promise<boolean> {
+    return isDeepStrictEqual(await readRecord(this.#options.recordDirectory, record.file), record);
+  }
+
+  /**
+   * Reaps those that have been missed for long enough, if they still are: calls take their time, and the next one's
+   * attachment may be made anew meanwhile. Gives those that wait.
+   */
   async #reapMissed(
     records: readonly AttachmentRecord[],
-    before: ReadonlyMap<string, number>,
+    before: ReadonlyMap<string, Waiting>,
     graceMs: number,
-  ): Promise<Map<string, number>> {
-    const { clock } = this.#options;
-    const missed = new Map<string, number>();
+    isStillMissed: Judgement,
+  ): Promise<ReadonlyMap<string, Waiting>> {
+    const { clock, signal } = this.#options;
+    const missed = new Map<string, Waiting>();
     for (const record of records) {
-      const sinceMs = before.get(record.file) ?? clock.monotonicMs();
-      if (clock.monotonicMs() - sinceMs < graceMs) missed.set(record.file, sinceMs);
-      else if (await this.#reap(record)) this.#reaped.add(keyOf(record));
-      else missed.set(record.file, clock.monotonicMs() + RETRY_MS - graceMs);
+      const waiting = before.get(record.file) ?? { dueMs: clock.monotonicMs() + graceMs, failures: 0 };
+      if (signal.aborted || clock.monotonicMs() < waiting.dueMs) {
+        missed.set(record.file, waiting);
+      } else if (await isStillMissed(record)) {
+        if (await this.#reap(record)) this.#reaped.add(keyOf(record));
+        else missed.set(record.file, afterFailure(waiting, clock.monotonicMs()));
+      }
     }
     return missed;
   }
 
   async #reap(record: AttachmentRecord): Promise<boolean> {
-    const { plugins, pluginDirectory, cniPath, onReaped, log } = this.#options;
+    const { plugins, pluginDirectory, cniPath, callTimeoutMs = CALL_TIMEOUT_MS, onReaped, log, signal } = this.#options;
     const { plugin, network, containerId, ifname, netns } = record;
     const about = { plugin, network, containerId, ifname, netns };
     if (!plugins.includes(plugin)) {
       log.error(about, `attachment ${ifname} is left over, and this version has no plugin ${plugin} to remove it`);
       return false;
     }
-    const fault = await callDel({ executable: join(pluginDirectory, plugin), cniPath, record });
+    const executable = join(pluginDirectory, plugin);
+    const fault = await callDel({ executable, cniPath, record, timeoutMs: callTimeoutMs, signal });
+    if (fault !== undefined && signal.aborted) return false;
     onReaped(fault === undefined ? "success" : "error");
     if (fault === undefined) log.info(about, `removed what was left of ${ifname} on ${network}: its container is gone`);
-    else log.warn({ ...about, fault }, `what is left of ${ifname} on ${network} could not be removed; trying again`);
+    else
+      log.warn(
+        { ...about, fault },
+        `what is left of ${ifname} on ${network} could not be removed; trying again, at the latest in an hour`,
+      );
     return fault === undefined;
   }
+}
+
+function afterFailure({ failures }: Waiting, nowMs: number): Waiting {
+  return { dueMs: nowMs + Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS), failures: failures + 1 };
 }
 
 function keyOf(record: AttachmentRecord): string {

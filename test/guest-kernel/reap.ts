@@ -21,6 +21,7 @@ const reaper = new Reaper({
   log: silentLog,
   graceMs: 0,
   longGraceMs: 0,
+  signal: new AbortController().signal,
 });
 const left = await reaper.pass();
 console.log(JSON.stringify({ reaped, left }));

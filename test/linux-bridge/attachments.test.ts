@@ -22,6 +22,16 @@ it("finds the interfaces that the plugin made by the alias it gives them", async
   }
 });
 
+it("takes no interface for absent whose alias can't be read", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "links-"));
+  try {
+    await mkdir(join(directory, "veth1", "ifalias"), { recursive: true });
+    await expect(attachedInterfaces(directory)).rejects.toThrow("EISDIR");
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
 it("knows its own links from those of another network namespace", async () => {
   expect(await showsOwnLinks("/sys/class/net", "/proc/self/net/dev")).toBe(true);
   const directory = await mkdtemp(join(tmpdir(), "links-"));

@@ -122,6 +122,7 @@ export class PreparedNode implements AsyncDisposable {
         clock: systemClock,
         log: silentLog,
         graceMs: 0,
+        signal: new AbortController().signal,
       });
       return await reaper.pass();
     } finally {
