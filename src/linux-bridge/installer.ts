@@ -159,7 +159,7 @@ function explain(error: unknown, directory: string): string {
       return `${directory} is on a read-only file system: set linuxBridge.cniBinDir to the node's writable CNI directory`;
     case "EACCES":
     case "EPERM":
-      return `${directory} must not be written by this process: mount it writable and run as its owner`;
+      return `${directory} must not be written by this process: an attribute (chattr +i) or a security module (SELinux, AppArmor) forbids it; allow it on the node, or set linuxBridge.cniBinDir to a directory where it is allowed`;
     case "ENOSPC":
       return `the file system of ${directory} is full: free space on the node`;
     case "ENOENT":

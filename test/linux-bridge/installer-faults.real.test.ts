@@ -1,7 +1,9 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { LINUX_BRIDGE_DAEMON_SET } from "../../src/api/names.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { Installer, shippedPlugins, type TargetState } from "../../src/linux-bridge/installer.ts";
 import { buildPeers } from "../bench/peers.ts";
@@ -130,6 +132,23 @@ describe("the installer", () => {
     expect(states.map(({ state }) => state)).toEqual(NAMES.map(() => "failed"));
     expect(states[0]?.detail).toContain("read-only file system: set linuxBridge.cniBinDir");
   });
+
+  it("has the capabilities for a directory that belongs to somebody else", async () => {
+    await chmod(host, 0o555);
+    const bounding = ["-all", ...(await addedCapabilities()).map((one) => `+${one.toLowerCase()}`)].join(",");
+    const asPod = [...(USER.length === 0 ? [] : ["unshare", ...USER]), "setpriv", `--bounding-set=${bounding}`];
+    const states = statesOf(await installOnce(asPod));
+    expect(states.map(({ state, detail }) => detail ?? state)).toEqual(NAMES.map(() => "installed"));
+    await chmod(host, 0o755);
+  });
+
+  /** Those that the pod of the installer is given. */
+  async function addedCapabilities(): Promise<string[]> {
+    const rendered = await readFile(join(import.meta.dirname, "../golden/linuxBridge.yaml"), "utf8");
+    const objects = parseAllDocuments(rendered).map((document) => document.toJS());
+    const installer = objects.find(({ metadata }) => metadata.name === LINUX_BRIDGE_DAEMON_SET);
+    return installer.spec.template.spec.containers[0].securityContext.capabilities.add;
+  }
 
   it("that a security module forbids to rename says so and leaves nothing half written", async () => {
     const refused = await installOnce(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=rename:error=EPERM"]);

@@ -61,8 +61,10 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
         placement: spec.placementConfiguration.workloads,
         hostNetwork: true,
         asRoot: true,
-        // To delete interfaces of the node that nobody else does.
-        addCapabilities: ["NET_ADMIN"],
+        // To delete interfaces of the node that nobody else does; to write into a CNI directory that belongs to another user.
+        addCapabilities: ["NET_ADMIN", "DAC_OVERRIDE"],
+        // SELinux lets no ordinary container write into the node's directories.
+        seLinuxType: "spc_t",
         hostDirectories: [
           {
             name: "cni-bin",

@@ -36,9 +36,11 @@ export interface PodOptions {
   readonly priorityClass: "system-cluster-critical" | "system-node-critical";
   readonly placement: Placement;
   readonly hostNetwork?: boolean;
-  /** Root without capabilities, for files of the host that belong to root. */
+  /** Root without capabilities, but those added, for files of the host that belong to root. */
   readonly asRoot?: boolean;
   readonly addCapabilities?: readonly string[];
+  /** Instead of the one that runtimes give containers, on nodes with SELinux. */
+  readonly seLinuxType?: string;
   readonly hostDirectories?: readonly {
     readonly name: string;
     readonly hostPath: string;
@@ -168,6 +170,7 @@ function container(pod: PodOptions): Container {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
       capabilities: { drop: ["ALL"], ...(pod.addCapabilities === undefined ? {} : { add: [...pod.addCapabilities] }) },
+      ...(pod.seLinuxType === undefined ? {} : { seLinuxOptions: { type: pod.seLinuxType } }),
     },
     ...(pod.healthPort === 0 ? {} : probes(pod.healthPort)),
   };

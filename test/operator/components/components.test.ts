@@ -71,7 +71,7 @@ describe("the components", () => {
     }
   });
 
-  it("need no privilege but the host's network, and the node agent NET_ADMIN and what CNI keeps on the host", () => {
+  it("need no privilege but the host's network, and the node agent what CNI keeps on the host, whoever owns it, and NET_ADMIN", () => {
     const hostPaths = ["/opt/cni/bin", "/run/netns", "/run/cni", "/var/lib/cni"];
     for (const workload of workloads(renderEverything(DEFAULT_SETTINGS))) {
       const pod = podOf(workload);
@@ -81,7 +81,8 @@ describe("the components", () => {
         expect(container.securityContext).toEqual({
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
-          capabilities: { drop: ["ALL"], ...(isInstaller ? { add: ["NET_ADMIN"] } : {}) },
+          capabilities: { drop: ["ALL"], ...(isInstaller ? { add: ["NET_ADMIN", "DAC_OVERRIDE"] } : {}) },
+          ...(isInstaller ? { seLinuxOptions: { type: "spc_t" } } : {}),
         });
       }
       expect(pod?.securityContext?.runAsNonRoot).toBe(isInstaller ? undefined : true);
