@@ -75,6 +75,7 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
         number: 0,
         config: { ...CONFIG, ...keys },
         cniArgs: "",
+        variables: {},
         before,
         inContainer: [],
         extras: ["second ADD", "GC of others", "second DEL"],

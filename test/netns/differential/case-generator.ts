@@ -1,6 +1,6 @@
 /** Makes up network configurations, good ones and bad ones, and what the node looks like before. */
 
-import { makeCniArgs } from "./cni-args.ts";
+import { makeCniArgs, makeVariables } from "./environment.ts";
 import { type Extra, pickExtras } from "./extra-calls.ts";
 import { Random } from "./random.ts";
 import { generateTuning } from "./tuning-case.ts";
@@ -9,6 +9,8 @@ export interface DifferentialCase {
   readonly number: number;
   readonly config: Readonly<Record<string, unknown>>;
   readonly cniArgs: string;
+  /** Variables of the environment that are other than usual. */
+  readonly variables: Readonly<Record<string, string>>;
   /** `ip` commands that prepare the node. */
   readonly before: readonly (readonly string[])[];
   /** `ip` commands that prepare the container. */
@@ -101,6 +103,7 @@ export function generateCase(seed: number, number: number, kind: Kind = "plain")
     before: prepare(random, config, kind),
     inContainer: [],
     extras: pickExtras(random, config.cniVersion),
+    variables: spoiled === undefined ? makeVariables(random) : {},
     spoiled,
   };
 }

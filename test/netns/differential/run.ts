@@ -89,7 +89,8 @@ function runInGuests(
 
 function printDifferent(one: DifferentialCase, differences: readonly Difference[]): void {
   const extras = one.extras.length === 0 ? "" : `, besides ${one.extras.join(", ")}`;
-  console.log(`case ${one.number}: ${JSON.stringify({ ...one.config })} CNI_ARGS=${one.cniArgs}${extras}`);
+  const variables = JSON.stringify({ CNI_ARGS: one.cniArgs, ...one.variables });
+  console.log(`case ${one.number}: ${JSON.stringify({ ...one.config })} ${variables}${extras}`);
   if (one.before.length > 0) console.log(`  before: ${one.before.map((command) => command.join(" ")).join("; ")}`);
   for (const { at, reference, ours } of differences) {
     console.log(`  ${at}\n    reference: ${JSON.stringify(reference)}\n    ours:      ${JSON.stringify(ours)}`);

@@ -63,7 +63,7 @@ export async function observe(
       containerId: "c1",
       ifname: "eth0",
       executable,
-      env: { CNI_PATH: cniPath, CNI_ARGS: one.cniArgs, PATH: machine.path },
+      env: { CNI_PATH: cniPath, CNI_ARGS: one.cniArgs, PATH: machine.path, ...one.variables },
     };
     const config: Record<string, unknown> = JSON.parse(
       JSON.stringify(one.config).replaceAll("DATA", data).replaceAll("SANDBOX", container.path),

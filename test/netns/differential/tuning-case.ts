@@ -1,7 +1,7 @@
 /** Configurations of the tuning plugin, good ones and bad ones, and the interface that it finds. */
 
 import type { DifferentialCase } from "./case-generator.ts";
-import { makeCniArgs } from "./cni-args.ts";
+import { makeCniArgs, makeVariables } from "./environment.ts";
 import { pickExtras } from "./extra-calls.ts";
 import type { Random } from "./random.ts";
 
@@ -39,7 +39,8 @@ export function generateTuning(random: Random, number: number): DifferentialCase
   const spoiled = random.chance(0.12) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
   if (spoiled !== undefined) config[spoiled] = random.pick(BAD_VALUES[spoiled] ?? [null]);
   const extras = pickExtras(random, cniVersion);
-  return { number, config, cniArgs, before: [], inContainer: anInterface(random), extras, spoiled };
+  const variables = spoiled === undefined ? makeVariables(random) : {};
+  return { number, config, cniArgs, variables, before: [], inContainer: anInterface(random), extras, spoiled };
 }
 
 /** Takes turns with its keys, so that a run of 300 cases has each of them more than 30 times. */
