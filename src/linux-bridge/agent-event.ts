@@ -17,7 +17,7 @@ export interface OperationReport {
 
 const OTHER_EVENTS = ["link", "lost", "resync"];
 
-/** Undefined for a line that the link monitor never prints. */
+/** Undefined for a line that the link monitor never prints. What is reported to it, which may be anything, is no such line. */
 export function parseAgentEvent(line: string): AgentEvent | undefined {
   let value: unknown;
   try {
@@ -28,8 +28,8 @@ export function parseAgentEvent(line: string): AgentEvent | undefined {
   const { event, plugin, command, code, ms } = (value ?? {}) as Record<string, unknown>;
   if (event === "gone" || event === "namespace-gone" || event === "synced") return { event };
   if (event === "report") {
-    if (typeof plugin !== "string" || typeof command !== "string") return undefined;
-    if (typeof code !== "number" || typeof ms !== "number") return undefined;
+    if (typeof plugin !== "string" || typeof command !== "string") return { event: "other" };
+    if (typeof code !== "number" || typeof ms !== "number") return { event: "other" };
     return { event, report: { plugin, command, code, ms } };
   }
   return typeof event === "string" && OTHER_EVENTS.includes(event) ? { event: "other" } : undefined;

@@ -66,7 +66,7 @@ export function agentMetrics(
   });
   return {
     reported({ plugin, command, code, ms }) {
-      if (!PLUGINS.includes(plugin) || !COMMANDS.includes(command)) return;
+      if (!PLUGINS.includes(plugin) || !COMMANDS.includes(command) || ms < 0) return;
       if (code === 0) durations.observe({ plugin, command }, ms / 1000);
       else if (Number.isInteger(code) && code > 0 && code <= MAX_CODE) errors.inc({ plugin, command, code });
     },

@@ -73,7 +73,7 @@ export interface NodeDirectories {
 
 /**
  * Keys of the attachments that need one of the executables to be taken away: those that have an interface on the host,
- * and those of any version and maker whose record or cached result names an executable and whose namespace is there.
+ * and those of any version and maker whose record or cached result names an executable, unless their namespace is gone: one that can't be seen may be there.
  */
 export async function attachmentsThatNeed(
   executables: ReadonlySet<string>,
@@ -82,7 +82,7 @@ export async function attachmentsThatNeed(
   const keys = new Set((await attachedInterfaces(linksDirectory)).map(({ key }) => key));
   for (const record of [...(await readRecords(recordDirectory)), ...(await readCachedResults(resultDirectories))]) {
     if (!executables.has(String(parseObject(record.config)?.type))) continue;
-    if ((await netnsPresence(record.netns, netnsDirectory)) === "present") keys.add(attachmentKey(record));
+    if ((await netnsPresence(record.netns, netnsDirectory)) !== "gone") keys.add(attachmentKey(record));
   }
   return [...keys];
 }

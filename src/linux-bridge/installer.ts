@@ -161,7 +161,10 @@ function explain(error: unknown, directory: string): string {
     case "EPERM":
       return `${directory} must not be written by this process: an attribute (chattr +i) or a security module (SELinux, AppArmor) forbids it; allow it on the node, or set linuxBridge.cniBinDir to a directory where it is allowed`;
     case "ENOSPC":
+    case "EDQUOT":
       return `the file system of ${directory} is full: free space on the node`;
+    case "EIO":
+      return `the file system of ${directory} fails (input/output error): check the node's disk`;
     case "ENOENT":
       return `${directory} is not there: it was removed, or the host directory is not mounted`;
     default:

@@ -22,7 +22,8 @@ describe("what the agent hears", () => {
     [{ event: "namespace-gone" }, { event: "namespace-gone" }],
     [{ event: "synced" }, { event: "synced" }],
     [{ event: "link", index: 3 }, { event: "other" }],
-    [{ event: "report", plugin: "bridge" }, undefined],
+    [{ event: "report", plugin: "bridge" }, { event: "other" }],
+    [{ event: "report", ...REPORT, ms: Number.POSITIVE_INFINITY }, { event: "other" }],
     [{ event: "nonsense" }, undefined],
   ])("%j is understood as %j", (line, event) => {
     expect(parseAgentEvent(JSON.stringify(line))).toEqual(event);
@@ -38,9 +39,11 @@ describe("what the agent hears", () => {
     metrics.reported({ ...REPORT, command: "DEL", code: 101 });
     metrics.reported({ ...REPORT, plugin: "made-up" });
     metrics.reported({ ...REPORT, command: "made-up" });
+    metrics.reported({ ...REPORT, ms: -1e300 });
     metrics.reaped("success");
     const text = await registry.metrics();
     expect(text).toContain('linux_bridge_cni_operation_duration_seconds_count{plugin="bridge",command="ADD"} 1');
+    expect(text).toContain('linux_bridge_cni_operation_duration_seconds_sum{plugin="bridge",command="ADD"} 0.0015');
     expect(text).toContain('linux_bridge_cni_errors_total{plugin="bridge",command="DEL",code="101"} 1');
     expect(text).toContain('linux_bridge_leaks_reaped_total{result="success"} 1');
     expect(text).not.toContain("made-up");

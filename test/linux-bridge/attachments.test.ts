@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { hostInterfaceAlias, hostInterfaceName } from "../../cni-plugins/bridge/attachment.ts";
-import { attachedInterfaces, showsOwnLinks } from "../../src/linux-bridge/attachments.ts";
+import { attachedInterfaces, attachmentsThatNeed, showsOwnLinks } from "../../src/linux-bridge/attachments.ts";
 
 it("finds the interfaces that the plugin made by the alias it gives them", async () => {
   const directory = await mkdtemp(join(tmpdir(), "links-"));
@@ -27,6 +27,26 @@ it("takes no interface for absent whose alias can't be read", async () => {
   try {
     await mkdir(join(directory, "veth1", "ifalias"), { recursive: true });
     await expect(attachedInterfaces(directory)).rejects.toThrow("EISDIR");
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+it.each([
+  ["is there", "/run/netns/there", ["c1/net1"]],
+  ["is gone", "/run/netns/gone", []],
+  ["can't be seen, and may be there", "/proc/4711/ns/net", ["c1/net1"]],
+])("an attachment whose namespace %s needs its executable or not", async (_, netns, needed) => {
+  const directory = await mkdtemp(join(tmpdir(), "node-"));
+  try {
+    const recordDirectory = join(directory, "records");
+    const record = { plugin: "tuning", network: "net", containerId: "c1", ifname: "net1", netns };
+    await mkdir(recordDirectory);
+    await writeFile(join(directory, "there"), "");
+    const text = JSON.stringify({ ...record, config: '{"type":"tuning"}' });
+    await writeFile(join(recordDirectory, "c1~net1~tuning.json"), text);
+    const node = { recordDirectory, resultDirectories: [], netnsDirectory: directory, linksDirectory: recordDirectory };
+    expect(await attachmentsThatNeed(new Set(["tuning"]), node)).toEqual(needed);
   } finally {
     await rm(directory, { recursive: true });
   }

@@ -150,6 +150,12 @@ describe("the installer", () => {
     return installer.spec.template.spec.containers[0].securityContext.capabilities.add;
   }
 
+  it("on a failing disk says so and leaves nothing half written", async () => {
+    const failing = await installOnce(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO"]);
+    expect(statesOf(failing)[0]?.detail).toContain("check the node's disk");
+    expect(await readdir(host)).toEqual([]);
+  });
+
   it("that a security module forbids to rename says so and leaves nothing half written", async () => {
     const refused = await installOnce(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=rename:error=EPERM"]);
     expect(statesOf(refused)[0]?.detail).toContain("must not be written by this process");
