@@ -31,6 +31,9 @@ export type Decision =
 
 export const PLUGIN_MODE = 0o755;
 
+/** Where the predecessor's pod had the CNI directory, and its links led to, whatever the directory's path on the node was. */
+const PREDECESSOR_DIRECTORY = "/opt/cni/bin";
+
 /** Each plugin under its own prefixed name, which NetworkAttachmentDefinitions of KubeVirt use, and under the plain one. */
 export function targetsOf(plugins: readonly Plugin[], replaceForeign = false): Target[] {
   return plugins.flatMap((plugin): Target[] => [
@@ -54,8 +57,10 @@ export function decide(directory: string, target: Target, found: HostFile, known
       if (ours) return { action: "install", reason: `it is a link to ${found.target}` };
       if (found.at === "absent")
         return { action: "install", reason: `it is a link to ${found.target}, which is not there` };
-      // Earlier installers of the same plugin made the plain name a link to the prefixed one.
-      if (found.target === join(directory, `cnv-${target.plugin.executable}`)) {
+      // The predecessor made the plain name a link to the prefixed one.
+      if (
+        [directory, PREDECESSOR_DIRECTORY].some((one) => found.target === join(one, `cnv-${target.plugin.executable}`))
+      ) {
         return { action: "install", reason: `it is a link to ${found.target}` };
       }
       return { action: "foreign", what: `a link to ${found.target}` };

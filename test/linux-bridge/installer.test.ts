@@ -142,6 +142,19 @@ describe("the installer", () => {
     expect((await lstat(join(host, "bridge"))).isSymbolicLink()).toBe(state === "foreign");
   });
 
+  it.each(["bridge", "cnv-bridge"])(
+    "takes over %s as the earlier installer linked it, by the path in its pod",
+    async (name) => {
+      await symlink(name === "bridge" ? "/opt/cni/bin/cnv-bridge" : "/opt/cni/bin/bridge", join(host, name));
+      const plugins = await shippedPlugins(image, ["bridge"]);
+      const options = { directory: host, directoryOnNode: "/var/lib/cni/bin", pluginDirectory: image, plugins };
+      const made = new Installer({ ...options, log: silentLog });
+      await made.repair();
+      expect(states(made)).toEqual(["cnv-bridge installed", "bridge installed"]);
+      expect((await lstat(join(host, name))).isFile()).toBe(true);
+    },
+  );
+
   it("upgrades what an earlier version of ours installed", async () => {
     await install();
     await writeFile(join(image, "bridge"), "bridge, version two");
