@@ -17,6 +17,9 @@ const MAX_CODE = 999;
 export interface AgentMetrics {
   reported(report: OperationReport): void;
   reaped(outcome: "success" | "error"): void;
+  monitorStarted(): void;
+  /** From now on, where the number of leftovers comes from. */
+  countLeftovers(count: () => number): void;
 }
 
 export function agentMetrics(
@@ -44,6 +47,20 @@ export function agentMetrics(
     registers,
   });
   for (const result of ["success", "error"]) reaped.inc({ result }, 0);
+  const starts = new Counter({
+    name: "linux_bridge_link_monitor_starts_total",
+    help: "Starts of the link monitor on this node; while it does not run, no operations are counted.",
+    registers,
+  });
+  let leftovers = () => 0;
+  new Gauge({
+    name: "linux_bridge_leftovers",
+    help: "Attachments on this node that are left over and could not be removed by the last try.",
+    registers,
+    collect() {
+      this.set(leftovers());
+    },
+  });
   new Gauge({
     name: "linux_bridge_attachments",
     help: "Interfaces on this node that the bridge plugin made and that are there.",
@@ -71,5 +88,9 @@ export function agentMetrics(
       else if (Number.isInteger(code) && code > 0 && code <= MAX_CODE) errors.inc({ plugin, command, code });
     },
     reaped: (result) => reaped.inc({ result }),
+    monitorStarted: () => starts.inc(),
+    countLeftovers: (count) => {
+      leftovers = count;
+    },
   };
 }

@@ -73,6 +73,7 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
     log,
     signal,
   });
+  counted.countLeftovers(() => reaper.failing);
   const onLine = (line: string): LineVerdict => {
     const event = parseAgentEvent(line);
     if (event === undefined) return "refused";
@@ -85,7 +86,10 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
     command: join(pluginDirectory, "link-monitor"),
     args: ["--namespaces", "--report-socket", join(AGENT_DIRECTORY, REPORT_SOCKET)],
     onLine,
-    onStart: () => reaper.changed(),
+    onStart: () => {
+      counted.monitorStarted();
+      reaper.changed();
+    },
     clock,
     log,
   };

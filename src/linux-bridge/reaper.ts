@@ -86,6 +86,12 @@ export class Reaper {
     this.#longGraceMs = options.longGraceMs ?? LONG_GRACE_MS;
   }
 
+  /** How many leftovers the last try could not remove. */
+  get failing(): number {
+    const waiting = [this.#missed, this.#linkMissed, this.#cachedMissed].flatMap((missed) => [...missed.values()]);
+    return waiting.filter(({ failures }) => failures > 0).length;
+  }
+
   /** Something went away on the node: look soon. */
   changed(): void {
     this.#changed.resolve();

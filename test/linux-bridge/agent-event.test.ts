@@ -41,7 +41,12 @@ describe("what the agent hears", () => {
     metrics.reported({ ...REPORT, command: "made-up" });
     metrics.reported({ ...REPORT, ms: -1e300 });
     metrics.reaped("success");
+    metrics.monitorStarted();
+    expect(await registry.metrics()).toContain("linux_bridge_leftovers 0");
+    metrics.countLeftovers(() => 2);
     const text = await registry.metrics();
+    expect(text).toContain("linux_bridge_leftovers 2");
+    expect(text).toContain("linux_bridge_link_monitor_starts_total 1");
     expect(text).toContain('linux_bridge_cni_operation_duration_seconds_count{plugin="bridge",command="ADD"} 1');
     expect(text).toContain('linux_bridge_cni_operation_duration_seconds_sum{plugin="bridge",command="ADD"} 0.0015');
     expect(text).toContain('linux_bridge_cni_errors_total{plugin="bridge",command="DEL",code="101"} 1');

@@ -206,6 +206,7 @@ describe("the CNI installer with real executables and a real API server", () => 
       expect(await (await probe("metrics")).text()).toContain('linux_bridge_leaks_reaped_total{result="success"} 1');
     }, WITHIN);
     expect(await readdir(dirname(seen(record)))).toEqual([]);
+    expect(await (await probe("metrics")).text()).toMatch(/linux_bridge_link_monitor_starts_total 1\n/);
   });
 
   it("keeps the files when the API server can't be asked", async () => {

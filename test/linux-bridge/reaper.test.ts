@@ -87,8 +87,12 @@ describe("the reaper", () => {
     expect(await failuresAfter(1)).toBe(2);
     expect(await failuresAfter(119_999)).toBe(2);
     expect(await failuresAfter(1)).toBe(3);
+    expect(one.failing).toBe(1);
     for (let more = 0; more < 10; more++) await failuresAfter(3_600_000);
     expect(node.outcomes).toEqual(Array.from({ length: 13 }, () => "error"));
+    await rm(join(node.records, "c1~net1~bridge.json"));
+    await one.pass();
+    expect(one.failing).toBe(0);
   });
 
   it("looks for lost interfaces also where what the runtime cached can't be read", async () => {
