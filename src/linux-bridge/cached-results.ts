@@ -22,11 +22,15 @@ export async function readCachedResults(directories: readonly string[]): Promise
   const records: AttachmentRecord[] = [];
   for (const directory of directories) {
     for (const name of await namesIn(directory)) {
-      const path = join(directory, name);
-      records.push(...parseCachedResult(path, await readFile(path, "utf8").catch(() => "")));
+      records.push(...(await readCachedResult(join(directory, name))));
     }
   }
   return records;
+}
+
+/** None where it is gone, or can't be understood. */
+export async function readCachedResult(path: string): Promise<AttachmentRecord[]> {
+  return parseCachedResult(path, await readFile(path, "utf8").catch(() => ""));
 }
 
 export function parseCachedResult(file: string, text: string): AttachmentRecord[] {

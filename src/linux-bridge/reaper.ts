@@ -4,7 +4,7 @@ import type { Clock } from "../kube/clock.ts";
 import type { Log } from "../kube/log.ts";
 import { type AttachmentRecord, readRecord, readRecords, removeHalfWritten } from "./attachment-record.ts";
 import { attachedInterfaces, attachmentKey, type NodeDirectories, showsOwnLinks } from "./attachments.ts";
-import { readCachedResults } from "./cached-results.ts";
+import { readCachedResult, readCachedResults } from "./cached-results.ts";
 import { netnsPresence } from "./netns-path.ts";
 import { callDel } from "./plugin-call.ts";
 
@@ -156,12 +156,14 @@ export class Reaper {
 
   async #passCached(recorded: ReadonlySet<string>): Promise<void> {
     const cached = await readCachedResults(this.#options.resultDirectories);
-    const keys = new Set(cached.map(keyOf));
+    const keys = new Set(cached.map(reapedKeyOf));
     for (const key of this.#reaped) if (!keys.has(key)) this.#reaped.delete(key);
-    const unknown = cached.filter((one) => !recorded.has(keyOf(one)) && !this.#reaped.has(keyOf(one)));
+    const unknown = cached.filter((one) => !recorded.has(keyOf(one)) && !this.#reaped.has(reapedKeyOf(one)));
     const gone = await this.#withoutNamespace(unknown);
-    const lacksNamespace: Judgement = (one) => this.#lacksNamespace(one);
-    this.#cachedMissed = await this.#reapMissed(gone, this.#cachedMissed, this.#longGraceMs, lacksNamespace);
+    this.#cachedMissed = await this.#reapMissed(gone, this.#cachedMissed, this.#longGraceMs, async (one) => {
+      const now = await readCachedResult(one.file.slice(0, one.file.lastIndexOf("#")));
+      return now.some((found) => isDeepStrictEqual(found, one)) && (await this.#lacksNamespace(one));
+    });
   }
 
   async #withoutNamespace(records: readonly AttachmentRecord[]): Promise<AttachmentRecord[]> {
@@ -196,7 +198,7 @@ export class Reaper {
       if (signal.aborted || clock.monotonicMs() < waiting.dueMs) {
         missed.set(record.file, waiting);
       } else if (await isStillMissed(record)) {
-        if (await this.#reap(record)) this.#reaped.add(keyOf(record));
+        if (await this.#reap(record)) this.#reaped.add(reapedKeyOf(record));
         else missed.set(record.file, afterFailure(waiting, clock.monotonicMs()));
       }
     }
@@ -232,3 +234,6 @@ function afterFailure({ failures }: Waiting, nowMs: number): Waiting {
 function keyOf(record: AttachmentRecord): string {
   return `${attachmentKey(record)}/${record.plugin}`;
 }
+
+/** Of one attachment of a container: some runtimes attach it anew under the same id, in another namespace. */
+const reapedKeyOf = (record: AttachmentRecord): string => `${keyOf(record)}/${record.netns}`;

@@ -148,6 +148,26 @@ describe("the reaper", () => {
     expect([node.outcomes, await readdir(cachedIn)]).toEqual([["success"], ["net-c1-net1"]]);
   });
 
+  it("takes a cached result for what it says now: of a container that is attached anew under its ids", async () => {
+    const config = Buffer.from('{"type":"bridge"}').toString("base64");
+    const cached = { kind: "cniCacheV1", ifName: "net1", networkName: "net", config };
+    const cache = (containerId: string, netns: string): Promise<void> =>
+      writeFile(join(node.results, containerId), JSON.stringify({ ...cached, containerId, netns }));
+    for (const id of ["c1", "c2"]) await cache(id, RECORD.netns);
+    await writeFile(join(node.netns, "anew"), "");
+    await node.plugin('sed -i s/pod/anew/ "$CNI_PATH"/../results/*');
+    const one = node.reaper();
+    const passAfter = (ms: number): Promise<number> => {
+      node.nowMs += ms;
+      return one.pass();
+    };
+    for (const ms of [0, LONG_GRACE_MS, LONG_GRACE_MS]) await passAfter(ms);
+    expect(node.outcomes).toEqual(["success"]);
+    await rm(join(node.netns, "anew"));
+    for (const ms of [LONG_GRACE_MS, LONG_GRACE_MS]) await passAfter(ms);
+    expect(node.outcomes).toEqual(["success", "success", "success"]);
+  });
+
   it("leaves a cached result alone while there is a record of the same, or its namespace", async () => {
     const config = Buffer.from('{"type":"bridge"}').toString("base64");
     const cached = { kind: "cniCacheV1", containerId: "c1", ifName: "net1", networkName: "net", config };
