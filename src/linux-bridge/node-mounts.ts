@@ -27,7 +27,7 @@ export async function readNodeMounts(directories: readonly string[], mountInfo =
   return mounts;
 }
 
-/** The first directory whose mount is no more what it was. */
+/** The first directory whose mount is another one now. Kernels before 5.8 leave out lines while other mounts come and go. */
 export function changedMount(before: NodeMounts, now: NodeMounts): string | undefined {
-  return [...before].find(([directory, mounted]) => now.get(directory) !== mounted)?.[0];
+  return [...before].find(([directory, mounted]) => (now.get(directory) ?? mounted) !== mounted)?.[0];
 }

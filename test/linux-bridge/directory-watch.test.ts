@@ -90,4 +90,17 @@ describe("the watch of a directory", () => {
     await mkdir(join(directory, "other"));
     await ended;
   });
+
+  it("goes on where the list of mounts, read while mounts come and go, lacks one", async () => {
+    const mountInfo = join(root, "mountinfo");
+    const write = (text: string): Promise<void> => writeFile(mountInfo, text.replace("DIRECTORY", directory));
+    await write(MOUNTS);
+    const running = watching(async () => undefined, { mountInfo });
+    await made(1);
+    await write(MOUNTS.slice(0, MOUNTS.indexOf("\n")));
+    await mkdir(join(directory, "other"));
+    await made(2);
+    stop.abort();
+    await expect(running).resolves.toBeUndefined();
+  });
 });
