@@ -1,7 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { LINUX_BRIDGE_DAEMON_SET } from "../../src/api/names.ts";
 import { silentLog } from "../../src/kube/log.ts";
@@ -11,6 +13,7 @@ import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { pluginPath } from "../netns/cni-call.ts";
 
 const INSTALL_ONCE = join(import.meta.dirname, "install-once.ts");
+const INSTALL_ON_CHANGE = join(import.meta.dirname, "install-on-change.ts");
 const NAMES = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];
 const REPLACEMENTS = 4;
 const RACES = 10;
@@ -160,6 +163,18 @@ describe("the installer", () => {
     const refused = await installOnce(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=rename:error=EPERM"]);
     expect(statesOf(refused)[0]?.detail).toContain("must not be written by this process");
     expect(await readdir(host)).toEqual([]);
+  });
+
+  it("where the kernel gives no watch looks for itself, long before the pass that is made anyway", async () => {
+    const inject = ["-e", "trace=inotify_add_watch", "-e", "inject=inotify_add_watch:error=ENOSPC"];
+    const strace = ["-f", "-qq", "-o", "/dev/null", ...inject, process.execPath, INSTALL_ON_CHANGE, host, image];
+    const installer = spawn("strace", strace, { stdio: ["pipe", "ignore", "inherit"] });
+    const isThere = () => vi.waitFor(() => readFile(join(host, "cnv-bridge")), { timeout: 30_000 });
+    await isThere();
+    await rm(join(host, "cnv-bridge"));
+    await isThere();
+    installer.stdin.end();
+    expect(await once(installer, "exit")).toEqual([0, null]);
   });
 
   it("beside another one that starts at the same time ends with whole files", async () => {
