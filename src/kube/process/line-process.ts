@@ -9,9 +9,10 @@ import type { Log } from "../log.ts";
 /** Something that never ends a line is not the program it should be. */
 const MAX_LINE_BYTES = 64 * 1024;
 
-/** Waits before the program is started again, doubling up to the second; back to the first once it had settled. */
+/** Waits before the program is started again, doubling up to the second; back to the first once it had worked for a while. */
 const FIRST_RESTART_MS = 100;
 const LAST_RESTART_MS = 10_000;
+const WHILE_MS = 10_000;
 
 /** How long it may take to end by itself after its stdin was closed. */
 const END_GRACE_MS = 1000;
@@ -19,7 +20,7 @@ const END_GRACE_MS = 1000;
 const MAX_STDERR_BYTES = 4096;
 const SHOWN_CHARACTERS = 200;
 
-/** `settled`: the program works, its next end is no reason to wait. `refused`: the line is none that it may print. */
+/** `settled`: the program works. `refused`: the line is none that it may print. */
 export type LineVerdict = "taken" | "settled" | "refused";
 
 export interface LineProcessOptions {
@@ -39,9 +40,10 @@ export async function runLineProcess(options: LineProcessOptions, signal: AbortS
   let restartMs = FIRST_RESTART_MS;
   while (!signal.aborted) {
     options.onStart();
+    const startMs = options.clock.monotonicMs();
     const end = await runOnce(options, signal);
     if (signal.aborted) return;
-    if (end.settled) restartMs = FIRST_RESTART_MS;
+    if (end.settled && options.clock.monotonicMs() - startMs >= WHILE_MS) restartMs = FIRST_RESTART_MS;
     options.log.error(
       { command: options.command, restartMs },
       `${options.name} ended (${end.reason}); starting it again`,

@@ -57,7 +57,7 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
         ],
         ports: { health: HEALTH_PORT },
         healthPort: HEALTH_PORT,
-        memory: "48Mi",
+        memory: "96Mi",
         serviceAccount: SERVICE_ACCOUNT,
         priorityClass: "system-cluster-critical",
         placement: spec.placementConfiguration.workloads,
