@@ -2,14 +2,14 @@
 
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import type { PreparedDelegate, RunningDelegate } from "../protocol/delegate.ts";
+import type { DelegateRun } from "../protocol/delegate.ts";
 import type { IpPrefix } from "../protocol/ip-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import type { Addresses } from "./addresses.ts";
 import type { Attachment } from "./attachment.ts";
-import type { AttachmentRecord } from "./attachment-record.ts";
 import type { AddressingConfig, BridgeConfig } from "./config.ts";
-import type { SpoofCheckUnderWay } from "./spoof-check.ts";
+import type { LazyNetfilter } from "./netfilter.ts";
+import type { RuleRecord } from "./rule-record.ts";
 
 export interface AddState {
   readonly call: Call;
@@ -31,12 +31,8 @@ export interface AddState {
   portName: string | undefined;
   /** The node's end of the pair as it was last read. */
   port: Link | undefined;
-  /** The IPAM plugin that waits to be asked, if one is wanted. */
-  readonly preparedIpam: PreparedDelegate | undefined;
-  /** The same, once it was asked for addresses. */
-  ipam: RunningDelegate | undefined;
-  /** What it printed until it was believed. */
-  ipamAnswer: string;
+  /** The IPAM plugin, if the configuration names one. */
+  readonly ipam: DelegateRun | undefined;
   /** What it gave, completed. */
   addresses: Addresses | undefined;
   /** Of the container's end of the pair, in its namespace. */
@@ -46,12 +42,9 @@ export interface AddState {
   vlanGatewayCreated: boolean;
   /** Addresses of the gateway's interface, in the order of the changes. */
   readonly gatewayChanges: { readonly index: number; readonly address: IpPrefix; readonly added: boolean }[];
-  /** The netfilter socket, once one was needed. */
-  netfilter: NetlinkSocket | undefined;
-  /** Rules that were begun and not taken over. */
-  spoofCheck: SpoofCheckUnderWay | undefined;
-  /** What DEL can't recompute. */
-  record: AttachmentRecord;
+  readonly netfilter: LazyNetfilter;
+  /** The rules that this call made. */
+  rules: RuleRecord;
 }
 
 export function made<T>(value: T | undefined, what: string): T {

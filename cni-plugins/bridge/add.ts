@@ -5,8 +5,9 @@ import { ENODEV } from "../netlink/errno.ts";
 import type { Link } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { CniError, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
-import type { PreparedDelegate } from "../protocol/delegate.ts";
-import { formatMacAddress, MAC_BYTES } from "../protocol/mac-address.ts";
+import type { DelegateRun } from "../protocol/delegate.ts";
+import { formatMacAddress, randomMacAddress } from "../protocol/mac-address.ts";
+import { type Netns, openNetns } from "../protocol/netns.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Result, requireInterfacesInResult } from "../protocol/result.ts";
 import { applySteps, type Step } from "../protocol/steps.ts";
@@ -14,8 +15,8 @@ import { type AddState, made } from "./add-state.ts";
 import type { Addresses } from "./addresses.ts";
 import { ensureBridge, makeBridgePromiscuous } from "./bridge-steps.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
-import { type Netns, openNetns } from "./netns.ts";
-import { load } from "./parts.ts";
+import { lazyNetfilter } from "./netfilter.ts";
+import { loadMore } from "./parts.ts";
 import { awaitPortUp, bringContainerUp, configurePort, createPair, keepQuiet, readBack } from "./port-steps.ts";
 
 type Steps = readonly Step<AddState>[];
@@ -25,34 +26,32 @@ export function planAdd(host: Host, config: BridgeConfig): Steps {
   const { vlans, addressing } = config;
   const when = (wanted: boolean | undefined, steps: () => Steps): Steps => (wanted ? steps() : []);
   return [
-    ...when(config.spoofCheck, () => [load(host, "spoof-check-steps").beginSpoofCheck]),
     ensureBridge,
     ...when(config.promiscuous, () => [makeBridgePromiscuous]),
-    ...when(vlans !== undefined, () => [load(host, "vlan-steps").requireFiltering]),
+    ...when(vlans !== undefined, () => [loadMore(host).requireFiltering]),
     createPair,
-    ...when(addressing !== undefined, () => [load(host, "container-steps").askIpam]),
-    ...when(vlans !== undefined, () => [load(host, "vlan-steps").setPortVlans]),
-    ...when(config.spoofCheck, () => [load(host, "spoof-check-steps").checkSpoofing]),
+    ...when(addressing !== undefined, () => [loadMore(host).askIpam]),
+    ...when(vlans !== undefined, () => [loadMore(host).setPortVlans]),
+    ...when(config.spoofCheck, () => [loadMore(host).checkSpoofing]),
     configurePort,
     ...when(config.quiet, () => [keepQuiet]),
-    ...when(addressing !== undefined, () => load(host, "container-steps").addressSteps),
-    ...when(addressing?.gateway && vlans?.accessNamed, () => [load(host, "vlan-steps").makeVlanGateway]),
-    ...when(addressing?.gateway, () => load(host, "gateway-steps").gatewaySteps),
-    ...when(addressing?.masquerade, () => [load(host, "masquerade-steps").masqueradeAddresses]),
+    ...when(addressing !== undefined, () => loadMore(host).addressSteps),
+    ...when(addressing?.gateway && vlans?.accessNamed, () => [loadMore(host).makeVlanGateway]),
+    ...when(addressing?.gateway, () => loadMore(host).gatewaySteps),
+    ...when(addressing?.masquerade, () => [loadMore(host).masqueradeAddresses]),
     ...when(addressing === undefined && !config.containerDown, () => [bringContainerUp]),
     readBack,
     ...when(!config.containerDown, () => [awaitPortUp]),
-    ...when(addressing !== undefined, () => [load(host, "container-steps").endIpam]),
   ];
 }
 
 export function add(call: Call): Result {
   const { host, request, warn } = call;
-  // First of all: a namespace that is the plugin's own is refused whatever else is wrong.
+  // First, so that the plugin's own namespace is refused whatever else is wrong.
   const netns = openNetns(host, request);
   const config = readBridgeConfig(request.config, request.args, warn);
   if (config.addressing === undefined) requireInterfacesInResult(request.version);
-  const ipam = prepareIpam(call, config);
+  const ipam = startIpam(call, config);
   try {
     return connect(call, config, netns, ipam);
   } catch (error) {
@@ -61,21 +60,21 @@ export function add(call: Call): Result {
   }
 }
 
-/** It takes a few milliseconds from here until an IPAM plugin reads its input, which a step gives it. */
-function prepareIpam({ host, request }: Call, { addressing }: BridgeConfig): PreparedDelegate | undefined {
+/** An IPAM plugin takes a few milliseconds to load. A step gives it its input. */
+function startIpam({ host, request }: Call, { addressing }: BridgeConfig): DelegateRun | undefined {
   if (addressing === undefined) return undefined;
-  const { PreparedDelegate } = load(host, "delegate");
-  return new PreparedDelegate({ host, request, type: addressing.ipam }, "ADD");
+  const { DelegateRun } = loadMore(host);
+  return new DelegateRun({ host, request, type: addressing.ipam }, "ADD");
 }
 
-function connect(call: Call, config: BridgeConfig, netns: Netns, preparedIpam: PreparedDelegate | undefined): Result {
+function connect(call: Call, config: BridgeConfig, netns: Netns, ipam: DelegateRun | undefined): Result {
   const { host, request, warn } = call;
   const { network, containerId, ifname } = request;
   const state: AddState = {
     call,
     config,
     attachment: { network, containerId, ifname },
-    mac: config.mac ?? randomMac(call),
+    mac: config.mac ?? randomMacAddress(host),
     netns: netns.fd,
     node: new NetlinkSocket(host),
     container: netns.socket,
@@ -85,17 +84,14 @@ function connect(call: Call, config: BridgeConfig, netns: Netns, preparedIpam: P
     promiscuousSet: false,
     portName: undefined,
     port: undefined,
-    preparedIpam,
-    ipam: undefined,
-    ipamAnswer: "",
+    ipam,
     addresses: undefined,
     containerIndex: undefined,
     vlanGateway: undefined,
     vlanGatewayCreated: false,
     gatewayChanges: [],
-    netfilter: undefined,
-    spoofCheck: undefined,
-    record: {},
+    netfilter: lazyNetfilter(host),
+    rules: {},
   };
   try {
     applySteps(planAdd(host, config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
@@ -105,7 +101,7 @@ function connect(call: Call, config: BridgeConfig, netns: Netns, preparedIpam: P
   return resultOf(state);
 }
 
-/** Every link that a step asks for was there a step before. */
+/** Each link that a step asks for was there in an earlier step. */
 function isDeleted(error: unknown): error is Error {
   return error instanceof Error && errnoOf(error) === ENODEV;
 }
@@ -114,7 +110,7 @@ function deletedMeanwhile({ attachment, config }: AddState, { message }: Error):
   const { ifname, containerId } = attachment;
   return new CniError(
     TRY_AGAIN_LATER,
-    `bridge ${config.bridge} or interface ${ifname} of container ${containerId} was deleted while they were being connected: try again unless the container is being removed`,
+    `bridge ${config.bridge} or interface ${ifname} of container ${containerId} was deleted during the ADD: try again, unless the container is being removed`,
     message,
   );
 }
@@ -137,7 +133,7 @@ function resultOf(state: AddState): Result {
 }
 
 function encoderOf(host: Host, { ips, routes }: Addresses): NonNullable<Result["addresses"]> {
-  return (version) => load(host, "container-steps").encodeAddresses(version, ips, routes);
+  return (version) => loadMore(host).encodeAddresses(version, ips, routes);
 }
 
 function warnAboutMtu({ call, config, bridgeMtu }: AddState, bridge: Link): void {
@@ -148,19 +144,11 @@ function warnAboutMtu({ call, config, bridgeMtu }: AddState, bridge: Link): void
   }
   if (bridgeMtu !== undefined && bridge.mtu < bridgeMtu) {
     call.warn(
-      `"mtu": ${config.mtu} made bridge ${bridge.name} smaller for all of its ports (${bridgeMtu} before): set the bridge's MTU by hand`,
+      `"mtu": ${config.mtu} lowered the MTU of bridge ${bridge.name} from ${bridgeMtu} for all its ports: set the MTU of the bridge by hand`,
     );
   }
 }
 
 function isEmpty(dns: object): boolean {
   return Object.keys(dns).length === 0;
-}
-
-/** Locally administered, unicast. */
-function randomMac({ host }: Call): Uint8Array {
-  const mac = new Uint8Array(MAC_BYTES);
-  host.random(mac);
-  mac[0] = ((mac[0] ?? 0) & 0xfc) | 0x02;
-  return mac;
 }

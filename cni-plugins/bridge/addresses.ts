@@ -1,4 +1,4 @@
-/** What the IPAM plugin gave, completed as a bridge with a gateway needs it. */
+/** The IPAM plugin's addresses, completed with the gateways and default routes that the configuration asks for. */
 
 import type { AddressConfig, AddressResult, RouteConfig } from "../protocol/address-result.ts";
 import { CniError, DELEGATE_FAILED } from "../protocol/cni-error.ts";
@@ -14,7 +14,7 @@ export interface Addresses {
   readonly gateways: readonly IpPrefix[];
 }
 
-/** Place of the container's interface in the result. */
+/** Index of the container's interface in the result. */
 export const CONTAINER_INTERFACE = 2;
 
 export function completeAddresses(given: AddressResult, config: AddressingConfig): Addresses {
@@ -42,7 +42,7 @@ export function completeAddresses(given: AddressResult, config: AddressingConfig
   return { ips, routes, dns: given.dns, gateways: ordered };
 }
 
-/** A default route without a gateway of its own does not count: it gets another one beside it. */
+/** A default route without a gateway does not count: another one is added. */
 function isDefaultVia({ destination: { address, length }, gateway }: RouteConfig, ipv4: boolean): boolean {
   return length === 0 && isIpv4(address) === ipv4 && gateway !== undefined;
 }

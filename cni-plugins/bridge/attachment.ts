@@ -1,5 +1,6 @@
-/** Which veth pair belongs to which attachment: recomputed by DEL, so nothing has to be remembered. */
+/** Names of the veth pair of an attachment. DEL computes them again, so nothing has to be stored. */
 
+import { PORT_ALIAS_PREFIX } from "../../src/api/node-state.ts";
 import { IFALIAS_MAX_BYTES } from "../netlink/rtnetlink.ts";
 
 export interface Attachment {
@@ -8,7 +9,7 @@ export interface Attachment {
   readonly ifname: string;
 }
 
-/** Two attachments of one node share a 32-bit hash once in ten thousand nodes; the second one takes the next name. */
+/** On one node in ten thousand, two attachments have the same 32-bit hash; the second one takes the next name. */
 export const HOST_NAME_CANDIDATES = 4;
 
 /** `veth` and 8 hexadecimal digits, the same for the same attachment and candidate number. */
@@ -17,24 +18,37 @@ export function hostInterfaceName(attachment: Attachment, candidate = 0): string
   return `veth${fnv1a(text).toString(16).padStart(8, "0")}`;
 }
 
-const ALIAS_PREFIX = "cni-bridge:";
+const ID_CHARACTERS_KEPT = 128;
 
 /**
- * The host interface's alias: proof that it is this attachment's, readable in `ip link`. The network's name is replaced
- * by its hash when the alias would be too long for the kernel.
+ * The port's alias. It proves that the port is this attachment's, and `ip link` shows it. A network's name that makes the
+ * alias too long for the kernel is replaced by its hash; so is the end of the container's id where that is not enough.
  */
 export function hostInterfaceAlias(attachment: Attachment): string {
-  const alias = ALIAS_PREFIX + attachmentKey(attachment);
+  const alias = PORT_ALIAS_PREFIX + attachmentKey(attachment);
   if (alias.length <= IFALIAS_MAX_BYTES) return alias;
-  return ALIAS_PREFIX + attachmentKey({ ...attachment, network: hashedNetwork(attachment.network) });
+  const { containerId, ifname } = attachment;
+  const network = hashed(attachment.network);
+  const shorter = PORT_ALIAS_PREFIX + attachmentKey({ network, containerId, ifname });
+  if (shorter.length <= IFALIAS_MAX_BYTES) return shorter;
+  const id = containerId.slice(0, ID_CHARACTERS_KEPT) + hashed(containerId);
+  return PORT_ALIAS_PREFIX + attachmentKey({ network, containerId: id, ifname });
 }
 
-/** The attachment an alias names, if it is one of ours on this network. */
+/** The attachment an alias names, if it is one of ours on this network; a very long id as it stands there. */
 export function attachmentOfAlias(alias: string, network: string): Attachment | undefined {
-  if (!alias.startsWith(ALIAS_PREFIX)) return undefined;
-  const [named, containerId, ifname] = alias.slice(ALIAS_PREFIX.length).split("/");
+  if (!alias.startsWith(PORT_ALIAS_PREFIX)) return undefined;
+  const [named, containerId, ifname] = alias.slice(PORT_ALIAS_PREFIX.length).split("/");
   if (containerId === undefined || ifname === undefined) return undefined;
-  return named === network || named === hashedNetwork(network) ? { network, containerId, ifname } : undefined;
+  return named === network || named === hashed(network) ? { network, containerId, ifname } : undefined;
+}
+
+/** Whether the alias names another container or interface. The name of a network may change while attachments last. */
+export function isAliasOfAnother(alias: string, attachment: Attachment): boolean {
+  const withoutNetwork = (text: string) => text.slice(text.indexOf("/"));
+  return (
+    alias.startsWith(PORT_ALIAS_PREFIX) && withoutNetwork(alias) !== withoutNetwork(hostInterfaceAlias(attachment))
+  );
 }
 
 /** None of the three parts may contain a slash. */
@@ -42,9 +56,9 @@ function attachmentKey({ network, containerId, ifname }: Attachment): string {
   return `${network}/${containerId}/${ifname}`;
 }
 
-/** Begins with a character that no network name has. */
-function hashedNetwork(network: string): string {
-  return `~${fnv1a(network).toString(16).padStart(8, "0")}`;
+/** Begins with a character that no network's name and no container's id has. */
+function hashed(text: string): string {
+  return `~${fnv1a(text).toString(16).padStart(8, "0")}`;
 }
 
 /** FNV-1a, 32 bits, over the low byte of each character, with a final mix that spreads similar inputs. */

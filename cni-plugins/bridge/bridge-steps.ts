@@ -7,13 +7,14 @@ import { deleteLink, dumpLinks, getLink, type Link, linkOf, setLinkUp, setPromis
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
 import { CniError, NOT_A_BRIDGE, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
+import { randomMacAddress } from "../protocol/mac-address.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, made } from "./add-state.ts";
 import { kernelLacksFiltering } from "./vlan-config.ts";
 
 /**
- * Finds the bridge and leaves it as it is, or makes it. Either way it is up then. Where the kernel's answer was lost, it is
- * not known whose the new bridge is: it stays, without ports, for the next ADD.
+ * Finds the bridge or makes it, and brings it up. If the kernel's answer was lost, the bridge may be another ADD's: it
+ * stays, without ports.
  */
 export const ensureBridge: Step<AddState> = {
   name: "ensure the bridge",
@@ -24,7 +25,7 @@ export const ensureBridge: Step<AddState> = {
     state.bridgeMtu = found?.mtu;
     state.bridge = found ?? newBridge(state);
     if (state.bridge.up) return;
-    // Also of one that was there: it may be what an ADD made that was killed.
+    // Also for a bridge that was there: an ADD that was killed may have made it.
     ignoreRouterAdvertisements(state, config.bridge);
     node.run(setLinkUp(node.batch(), state.bridge.index));
   },
@@ -36,7 +37,7 @@ export const ensureBridge: Step<AddState> = {
   },
 };
 
-/** Only for a configuration that asks for it: a bridge somebody else made promiscuous stays so. */
+/** A bridge that is promiscuous already stays so after the undo. */
 export const makeBridgePromiscuous: Step<AddState> = {
   name: "make the bridge promiscuous",
   apply(state) {
@@ -62,7 +63,9 @@ function newBridge(state: AddState): Link {
   const { node, config } = state;
   const name = config.bridge;
   const mtu = config.mtu === "inherit" ? undefined : config.mtu;
-  const wanted = { name, mtu, vlanFiltering: config.vlans !== undefined };
+  // From the start, so that other ADDs at the same time give the same one in their results.
+  const mac = config.addressing?.gateway ? randomMacAddress(state.call.host) : undefined;
+  const wanted = { name, mtu, mac, vlanFiltering: config.vlans !== undefined };
   const answers = node.transact(getLink(createBridge(node.batch(), wanted), name));
   const [created, looked] = answers;
   if (created?.error?.errno === EOPNOTSUPP && wanted.vlanFiltering) throw kernelLacksFiltering(created.error.message);
@@ -80,7 +83,7 @@ export function ignoreRouterAdvertisements({ call }: AddState, ifname: string): 
   try {
     call.host.writeFile(OWN_NETNS, `/proc/sys/net/ipv6/conf/${ifname}/accept_ra`, "0");
   } catch {
-    // Without IPv6, or with /proc read-only, there is nothing to switch off or no way to do it.
+    // Without IPv6 there is nothing to switch off, and a read-only /proc gives no way to do it.
   }
 }
 

@@ -2,16 +2,18 @@
 
 import type { Host } from "../host/host.ts";
 import { type Plugin, runPlugin } from "../protocol/plugin.ts";
-import { load } from "./parts.ts";
+import { add } from "./add.ts";
+import { del } from "./del.ts";
+import { loadMore } from "./parts.ts";
 
 export const bridge: Plugin = {
   name: "bridge",
   commands: {
-    ADD: (call) => load(call.host, "add").add(call),
-    DEL: (call) => load(call.host, "del").del(call),
-    CHECK: (call) => load(call.host, "check").check(call),
-    GC: (call) => load(call.host, "gc").gc(call),
-    STATUS: (call) => load(call.host, "status").status(call),
+    ADD: add,
+    DEL: del,
+    CHECK: (call) => loadMore(call.host).check(call),
+    GC: (call) => loadMore(call.host).gc(call),
+    STATUS: (call) => loadMore(call.host).status(call),
   },
 };
 

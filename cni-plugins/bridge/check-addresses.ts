@@ -1,12 +1,13 @@
-/** CHECK of what an attachment with IPAM has: addresses, routes, masquerading. */
+/** CHECK of an attachment with IPAM: addresses, routes, gateway, masquerading. */
 
 import { dumpAddresses, familyOf, readAddress } from "../netlink/address.ts";
 import { getLink, linkOf } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { dumpRoutes, readRoute } from "../netlink/route.ts";
-import { AF_INET, AF_INET6 } from "../netlink/rtnetlink.ts";
+import { dumpRoutes, type RouteView, readRoute } from "../netlink/route.ts";
+import { AF_INET, AF_INET6, AF_UNSPEC, RT_TABLE_MAIN } from "../netlink/rtnetlink.ts";
 import { type AddressResult, type RouteConfig, readAddressResult } from "../protocol/address-result.ts";
 import { formatIpPrefix, type IpPrefix, networkOf, sameBytes, samePrefix } from "../protocol/ip-address.ts";
+import { formatMacAddress, parseMacAddress } from "../protocol/mac-address.ts";
 import type { Call } from "../protocol/plugin.ts";
 import type { AddressingConfig } from "./config.ts";
 import { conflicts } from "./gateway-steps.ts";
@@ -23,11 +24,10 @@ export function addressFault(
 ): string | undefined {
   const { request } = call;
   const expected = readAddressResult(request.config.object("prevResult"), request.version);
-  for (const { address } of expected.ips) {
-    if (!hasAddress(container, index, address)) {
-      return `interface ${request.ifname} lost its address ${formatIpPrefix(address)}`;
-    }
-  }
+  const addresses = expected.ips.map(({ address }) => formatIpPrefix(address));
+  const present = addressesOf(container, index);
+  const lost = addresses.find((one) => present[one] === undefined);
+  if (lost !== undefined) return `interface ${request.ifname} lost its address ${lost}`;
   const missing = missingRoute(container, expected);
   if (missing !== undefined) return `the route to ${formatIpPrefix(missing.destination)} is gone`;
   return config.masquerade ? masqueradeFault(call, config, expected) : undefined;
@@ -38,11 +38,19 @@ export function gatewayFault({ request }: Call, node: NetlinkSocket, name: strin
   const link = linkOf(node.transact(getLink(node.batch(), name))[0]);
   if (link === undefined) return `the gateway's interface ${name} not found`;
   if (!link.up) return `the gateway's interface ${name} is down`;
+  const interfaces = request.config.object("prevResult").objects("interfaces");
+  const atAdd = interfaces.find((one) => one.string("name") === name && !one.string("sandbox"));
+  const mac = parseMacAddress(atAdd?.string("mac") ?? "");
+  if (mac !== undefined && formatMacAddress(mac) !== link.mac) {
+    return `the gateway's interface ${name} has MAC ${link.mac}, not ${formatMacAddress(mac)}`;
+  }
   const { ips } = readAddressResult(request.config.object("prevResult"), request.version);
   const wanted = ips.flatMap(({ address, gateway }) =>
     gateway === undefined ? [] : [{ address: gateway, length: address.length }],
   );
-  const lost = wanted.find((one, at) => !isReplaced(one, wanted.slice(at + 1)) && !hasAddress(node, link.index, one));
+  const present = addressesOf(node, link.index);
+  const isLost = (one: IpPrefix) => present[formatIpPrefix(one)] === undefined;
+  const lost = wanted.find((one, at) => isLost(one) && !isReplaced(one, wanted.slice(at + 1)));
   return lost === undefined ? undefined : `${name} lost its gateway address ${formatIpPrefix(lost)}`;
 }
 
@@ -51,29 +59,43 @@ function isReplaced(one: IpPrefix, later: readonly IpPrefix[]): boolean {
   return later.some((other) => !samePrefix(one, other) && conflicts(one, other));
 }
 
-function hasAddress(socket: NetlinkSocket, index: number, wanted: IpPrefix): boolean {
-  const [answer] = socket.run(dumpAddresses(socket.batch(), familyOf(wanted.address), index));
-  const present = (answer?.messages ?? []).map(readAddress).filter((one) => one.index === index);
-  return present.some((one) => samePrefix(one, wanted));
+/** The interface's addresses, as a result has them. */
+function addressesOf(socket: NetlinkSocket, index: number): Readonly<Record<string, true>> {
+  const present: Record<string, true> = {};
+  const [answer] = socket.run(dumpAddresses(socket.batch(), AF_UNSPEC, index));
+  for (const message of answer?.messages ?? []) {
+    const one = readAddress(message);
+    if (one.index === index) present[formatIpPrefix(one)] = true;
+  }
+  return present;
 }
 
 function missingRoute(container: NetlinkSocket, { routes }: AddressResult): RouteConfig | undefined {
   if (routes.length === 0) return undefined;
-  const present = [AF_INET, AF_INET6].flatMap((family) => {
+  const present: Record<string, RouteView[]> = {};
+  for (const family of [AF_INET, AF_INET6]) {
     const [answer] = container.run(dumpRoutes(container.batch(), family));
-    return (answer?.messages ?? []).map((message) => ({ family, ...readRoute(message) }));
-  });
+    for (const message of answer?.messages ?? []) {
+      const route = readRoute(message);
+      const to = routeKey(family, route.destination, route.length);
+      present[to] = [...(present[to] ?? []), route];
+    }
+  }
   return routes.find(({ destination, gateway, table }) => {
     const network = networkOf(destination);
-    return !present.some(
+    const found = present[routeKey(familyOf(network), network, destination.length)] ?? [];
+    return !found.some(
       (route) =>
-        route.family === familyOf(network) &&
-        route.length === destination.length &&
-        (route.length === 0 || sameBytes(route.destination, network)) &&
-        (gateway === undefined || (route.gateway !== undefined && sameBytes(route.gateway, gateway))) &&
-        (table === undefined || route.table === table),
+        (gateway === undefined || route.gateways.some((one) => sameBytes(one, gateway))) &&
+        // To the kernel, table 0 of a new route is the main one.
+        (table === undefined || route.table === (table || RT_TABLE_MAIN)),
     );
   });
+}
+
+/** A default route's destination is empty, or all zeroes. */
+function routeKey(family: number, destination: Uint8Array, length: number): string {
+  return `${family} ${length === 0 ? "" : destination.join()}/${length}`;
 }
 
 function masqueradeFault(

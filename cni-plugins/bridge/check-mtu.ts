@@ -1,13 +1,13 @@
-/** CHECK of the MTU of both ends of the pair, of which the plugin `tuning` after this one may have changed the container's. */
+/** CHECK of the MTUs of the pair. The plugin `tuning` may have changed the container's end since the ADD. */
 
 import type { Host } from "../host/host.ts";
 import type { Link } from "../netlink/link.ts";
 import type { ConfigObject } from "../protocol/config-object.ts";
-import { DEFAULT_DATA_DIR, readOriginals, stateFile } from "../tuning/saved-state.ts";
+import { DEFAULT_DATA_DIR, readOriginals, stateFile } from "../protocol/tuning-state.ts";
 import type { Attachment } from "./attachment.ts";
 import type { BridgeConfig } from "./config.ts";
 
-/** Undefined when it is what the result says, or, where that says nothing, what the configuration does. */
+/** Compares with the result; if the result has no MTU, with the configuration. Undefined when they agree. */
 export function containerMtuFault(
   host: Host,
   attachment: Attachment,
@@ -19,12 +19,12 @@ export function containerMtuFault(
   const wanted = told || configured(config);
   if (!wanted || mtu === wanted) return undefined;
   const before = readOriginals(host, stateFile(DEFAULT_DATA_DIR, attachment))?.mtu;
-  // The result of a tuning that tells no MTU has none, or the one of before.
+  // Tuning changed the MTU, and its result has no MTU or the original one.
   if (before !== undefined && (!told || told === before)) return undefined;
   return `interface ${name} has MTU ${mtu}, not ${wanted}`;
 }
 
-/** Where the configuration gives none, a result in version 1.1.0 has the one of ADD. */
+/** Compares with the configuration; if that has no MTU, with the result (in version 1.1.0). */
 export function portMtuFault({ name, mtu }: Link, request: ConfigObject, config: BridgeConfig): string | undefined {
   const interfaces = request.object("prevResult").objects("interfaces");
   const atAdd = interfaces.find((one) => one.string("name") === name && !one.string("sandbox"));

@@ -1,4 +1,4 @@
-/** CHECK of what a port with `vlan` or `vlanTrunk` has. */
+/** CHECK of the VLANs of a port. */
 
 import { dumpPortVlans, type PortVlan, readPortVlans } from "../netlink/bridge-vlan.ts";
 import { type Link, readLink } from "../netlink/link.ts";

@@ -7,6 +7,7 @@ import { CHECK_FAILED, CniError } from "../protocol/cni-error.ts";
 import type { ConfigObject } from "../protocol/config-object.ts";
 import { runDelegate } from "../protocol/delegate.ts";
 import { formatMacAddress, parseMacAddress } from "../protocol/mac-address.ts";
+import { openNetns } from "../protocol/netns.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { findBridge } from "./bridge-steps.ts";
@@ -16,7 +17,6 @@ import { spoofCheckFault } from "./check-spoof-rules.ts";
 import { vlanFault } from "./check-vlans.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
 import { openNetfilter } from "./netfilter.ts";
-import { openNetns } from "./netns.ts";
 import type { VlanConfig } from "./vlan-config.ts";
 import { gatewayName, isolatesNothing } from "./vlan-steps.ts";
 

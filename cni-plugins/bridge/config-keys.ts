@@ -1,4 +1,4 @@
-/** The keys of a bridge configuration, and warnings about the ones that do nothing. */
+/** The keys of a bridge configuration, and warnings about keys without effect. */
 
 import type { ConfigObject } from "../protocol/config-object.ts";
 import { nearestKey } from "../protocol/nearest-key.ts";

@@ -7,11 +7,12 @@ import { interfaceNameFault } from "../protocol/identifier.ts";
 import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
 import { type Dns, readDns } from "../protocol/result.ts";
 import { warnAboutKeys } from "./config-keys.ts";
+import { readIpamType } from "./ipam-type.ts";
 import { readVlans, type VlanConfig } from "./vlan-config.ts";
 
 export type MasqueradeBackend = "iptables" | "nftables";
 
-/** What there is when the container gets addresses. */
+/** The keys that apply when the container gets addresses. */
 export interface AddressingConfig {
   /** Name of the IPAM plugin. */
   readonly ipam: string;
@@ -81,9 +82,9 @@ function exclusive(one: string, other: string): CniError {
   return new CniError(INVALID_CONFIG, `"${one}" and "${other}" exclude each other: set one of them only`);
 }
 
-/** Every key is checked, also when nothing comes of it. */
+/** Checks every key, also without an IPAM plugin. */
 function readAddressing(config: ConfigObject): AddressingConfig | undefined {
-  const ipam = config.object("ipam").string("type") ?? "";
+  const ipam = readIpamType(config);
   const defaultGateway = config.boolean("isDefaultGateway");
   const addressing = {
     ipam,
@@ -112,7 +113,7 @@ function readMtu(config: ConfigObject): number | "inherit" | undefined {
   return value;
 }
 
-/** runtimeConfig goes before args, args before CNI_ARGS. */
+/** runtimeConfig takes precedence over args, args over CNI_ARGS. */
 function readMac(config: ConfigObject, cniArgs: string): Uint8Array | undefined {
   const fromEnvironment = readCniArgs(cniArgs, "MAC");
   const fromArgs = config.object("args").object("cni").string("mac");

@@ -8,7 +8,7 @@ import { addRoute } from "../netlink/route.ts";
 import { AF_INET6, RTMGRP_IPV6_IFADDR } from "../netlink/rtnetlink.ts";
 import { encodeAddresses, readAddressResult } from "../protocol/address-result.ts";
 import { ADDRESS_UNUSABLE, CniError } from "../protocol/cni-error.ts";
-import { type Delegate, parseAnswer, runDelegate } from "../protocol/delegate.ts";
+import { parseAnswer, runDelegate } from "../protocol/delegate.ts";
 import { formatIpAddress, isIpv4 } from "../protocol/ip-address.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, addressingOf, made, requireLink } from "./add-state.ts";
@@ -19,27 +19,23 @@ export { encodeAddresses };
 const ADDRESS_TIMEOUT_MS = 5000;
 
 /**
- * The IPAM plugin works while the steps that need no address go on. Not before the pair is made: where the name is taken,
- * what the undo gives back would be the address of the ADD that has it.
+ * The IPAM plugin works while steps that need no address go on. It is asked only when the pair is there: if another ADD has
+ * the name, the undo would release that ADD's address.
  */
 export const askIpam: Step<AddState> = {
   name: "ask the IPAM plugin",
   apply(state) {
-    state.ipam = made(state.preparedIpam, "the IPAM plugin").ask();
+    made(state.ipam, "the IPAM plugin").ask();
   },
   undo(state) {
-    if (state.ipam === undefined) return;
+    if (!state.ipam?.wasAsked) return;
     state.ipam.end();
-    runDelegate(ipamOf(state), "DEL");
+    const { host, request } = state.call;
+    runDelegate({ host, request, type: addressingOf(state).ipam }, "DEL");
   },
 };
 
-function ipamOf(state: AddState): Delegate {
-  const { host, request } = state.call;
-  return { host, request, type: addressingOf(state).ipam };
-}
-
-/** Before the interface comes up: what the kernel does with addresses, and says of them to others. */
+/** Before the interface comes up: how the kernel checks and announces its addresses. */
 const prepareContainer: Step<AddState> = {
   name: "prepare the container's interface for addresses",
   apply(state) {
@@ -65,25 +61,8 @@ const takeAddresses: Step<AddState> = {
   name: "take the IPAM plugin's answer",
   apply(state) {
     const config = addressingOf(state);
-    const ipam = made(state.ipam, "the IPAM plugin");
-    state.ipamAnswer = ipam.printed();
-    try {
-      const answer = parseAnswer(config.ipam, state.ipamAnswer);
-      state.addresses = completeAddresses(readAddressResult(answer, state.call.request.version), config);
-    } catch (error) {
-      // Of one that failed, its own error says more.
-      ipam.answer();
-      throw error;
-    }
-  },
-};
-
-/** It was believed before its end, which comes a millisecond after its answer. */
-export const endIpam: Step<AddState> = {
-  name: "see the IPAM plugin succeed",
-  apply(state) {
-    const answer = made(state.ipam, "the IPAM plugin").answer();
-    if (answer !== state.ipamAnswer) parseAnswer(addressingOf(state).ipam, answer);
+    const answer = parseAnswer(config.ipam, made(state.ipam, "the IPAM plugin").answer());
+    state.addresses = completeAddresses(readAddressResult(answer, state.call.request.version), config);
   },
 };
 
@@ -150,7 +129,11 @@ function awaitUsable(state: AddState, index: number): void {
   try {
     while (isTentative(container, index, state.attachment.ifname)) {
       const rest = deadline - call.host.monotonicMs();
-      if (rest <= 0) throw unusable(state.attachment.ifname, `is not usable after ${ADDRESS_TIMEOUT_MS} ms`);
+      if (rest <= 0)
+        throw unusable(
+          `an IPv6 address of interface ${state.attachment.ifname}`,
+          `is still not usable after ${ADDRESS_TIMEOUT_MS / 1000} s`,
+        );
       call.host.poll([events.fd], Math.ceil(rest));
       events.dropEvents();
     }
@@ -164,13 +147,16 @@ function isTentative(container: NetlinkSocket, index: number, ifname: string): b
   const addresses = (answer?.messages ?? []).map(readAddress).filter((one) => one.index === index);
   const duplicate = addresses.find((one) => one.duplicate);
   if (duplicate !== undefined) {
-    throw unusable(ifname, `${formatIpAddress(duplicate.address)} is used by somebody else on the network (DADFAILED)`);
+    throw unusable(
+      `IPv6 address ${formatIpAddress(duplicate.address)} of interface ${ifname}`,
+      "is in use by another host on the network (DADFAILED)",
+    );
   }
   return addresses.some(({ tentative }) => tentative);
 }
 
-function unusable(ifname: string, what: string): CniError {
-  return new CniError(ADDRESS_UNUSABLE, `an IPv6 address of interface ${ifname} can't be used: ${what}`);
+function unusable(address: string, fault: string): CniError {
+  return new CniError(ADDRESS_UNUSABLE, `${address} ${fault}: look for duplicates of it on the network`);
 }
 
 export const addressSteps: readonly Step<AddState>[] = [prepareContainer, takeAddresses, addAddresses];

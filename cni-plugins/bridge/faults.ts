@@ -1,4 +1,4 @@
-/** Work that goes on after a failure: what is left goes with the next call. */
+/** Collects the failures of work that goes on after a failure. The next call removes what is left. */
 
 export class Faults {
   readonly #faults: unknown[] = [];

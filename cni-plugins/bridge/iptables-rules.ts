@@ -1,6 +1,6 @@
 /**
- * Takes back what iptables made on a node where this process finds no iptables, as in the node agent's image: today's
- * iptables writes nftables rules. Those of the older one (iptables-legacy) can't be reached without it.
+ * Removes what iptables made where this process finds no iptables, as in the node agent's image. Today's iptables writes
+ * nftables rules. The rules of iptables-legacy can't be removed without it.
  */
 
 import type { Host } from "../host/host.ts";

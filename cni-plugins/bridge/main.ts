@@ -1,15 +1,14 @@
 /**
  * The CNI plugin `bridge`: attaches containers to a Linux bridge of the node.
  *
- * Entry point of the executable `bridge`, compiled to bytecode by `build.ts`. The plugin reads its configuration
+ * Entry point of the executable `bridge`, compiled to bytecode by `build/`. The plugin reads its configuration
  * (`config.ts`), then applies ordered steps, each with an undo (`add.ts`), through the kernel interface of `netlink`.
  */
 
 import type { Host } from "../host/host.ts";
 import { startPlugin } from "../protocol/start.ts";
-import { load } from "./parts.ts";
 
 declare const host: Host;
 declare const PRODUCT_VERSION: string;
 
-startPlugin(host, "bridge", PRODUCT_VERSION, () => load(host, "bridge").run(host));
+startPlugin(host, "bridge", PRODUCT_VERSION, () => (host.load("call") as typeof import("./call.ts")).run(host));

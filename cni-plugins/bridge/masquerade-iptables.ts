@@ -6,7 +6,7 @@ import { NFPROTO_IPV4, NFPROTO_IPV6 } from "../netlink/nftables.ts";
 import { CniError, IPTABLES_FAILED } from "../protocol/cni-error.ts";
 import { formatIpAddress, formatIpPrefix, type IpPrefix, isIpv4, networkOf } from "../protocol/ip-address.ts";
 import type { Attachment } from "./attachment.ts";
-import { load } from "./parts.ts";
+import { removeIptablesChain } from "./iptables-rules.ts";
 
 const CHAIN_CHARACTERS = 28;
 /** Where programs are when the environment has no PATH. */
@@ -32,7 +32,11 @@ function chainOf(host: Host, { network, containerId }: Attachment): string {
 }
 
 function commentOf({ network, containerId }: Attachment): string[] {
-  return ["-m", "comment", "--comment", `name: "${network}" id: "${containerId}"`];
+  return ["-m", "comment", "--comment", `${commentStart(network)}${containerId}"`];
+}
+
+function commentStart(network: string): string {
+  return `name: "${network}" id: "`;
 }
 
 export function addIptablesMasquerade(host: Host, attachment: Attachment, addresses: readonly IpPrefix[]): void {
@@ -61,7 +65,7 @@ export function removeIptablesMasquerade(host: Host, attachment: Attachment): vo
   const chain = chainOf(host, attachment);
   for (const family of [IPV4, IPV6]) {
     if (find(host, family.program) === undefined) {
-      load(host, "iptables-rules").removeIptablesChain(host, family.number, chain);
+      removeIptablesChain(host, family.number, chain);
       continue;
     }
     if (run(host, family, ["-F", chain]).code !== 0) continue;
@@ -72,6 +76,28 @@ export function removeIptablesMasquerade(host: Host, attachment: Attachment): vo
     const done = run(host, family, ["-X", chain]);
     if (done.code !== 0) throw failed(family, done);
   }
+}
+
+/** GC: chains of the network whose container is not among the valid ones. */
+export function collectIptablesMasquerade(host: Host, network: string, valid: readonly Attachment[]): void {
+  for (const family of [IPV4, IPV6].filter(({ program }) => find(host, program) !== undefined)) {
+    const rules = run(host, family, ["-S"]).stdout.split("\n").map(splitRule);
+    const containers = rules.map((rule) => containerOf(host, network, rule));
+    for (const [at, containerId] of containers.entries()) {
+      if (containerId === undefined || containers.indexOf(containerId) < at) continue;
+      if (valid.some((one) => one.containerId === containerId)) continue;
+      removeIptablesMasquerade(host, { network, containerId, ifname: "" });
+    }
+  }
+}
+
+/** The container that a rule of the network masquerades: its comment names it, and the chain's name proves it. */
+function containerOf(host: Host, network: string, rule: readonly string[]): string | undefined {
+  const comment = rule[rule.indexOf("--comment") + 1] ?? "";
+  const start = commentStart(network);
+  if (!comment.startsWith(start)) return undefined;
+  const containerId = comment.slice(start.length, -1);
+  return rule.includes(chainOf(host, { network, containerId, ifname: "" })) ? containerId : undefined;
 }
 
 /** CHECK: the attachment's chain is there for each family of its addresses. */

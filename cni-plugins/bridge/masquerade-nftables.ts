@@ -100,7 +100,7 @@ export function tryNftMasquerade(socket: NetlinkSocket): void {
   socket.run(batch);
 }
 
-/** `handles`: from the record; they are believed only when the rules have this attachment's comment. */
+/** `handles`: from the rule record; used only if the rules have this attachment's comment. */
 export function removeNftMasquerade(
   host: Host,
   socket: NetlinkSocket,

@@ -2,11 +2,15 @@
 
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, addressingOf, made } from "./add-state.ts";
-import { readRecord } from "./attachment-record.ts";
 import type { MasqueradeBackend } from "./config.ts";
+import { addIptablesMasquerade, hasIptables, removeIptablesMasquerade } from "./masquerade-iptables.ts";
+import { addNftMasquerade, removeNftMasquerade } from "./masquerade-nftables.ts";
 import { withFeature } from "./netfilter.ts";
-import { load } from "./parts.ts";
-import { forget, netfilterOf, remember } from "./rule-record.ts";
+import { recordRules } from "./recorded-rules.ts";
+import { readRuleRecord, removeRuleRecord } from "./rule-record.ts";
+
+/** A transaction is sent as a whole, and answered with each of its rules. */
+const ADDRESSES_AT_ONCE = 32;
 
 export const masqueradeAddresses: Step<AddState> = {
   name: "masquerade the container's addresses",
@@ -14,39 +18,38 @@ export const masqueradeAddresses: Step<AddState> = {
     const { attachment, call } = state;
     const addresses = made(state.addresses, "the addresses").ips.map(({ address }) => address);
     if (backendOf(state) === "iptables") {
-      remember(state, { iptables: true });
-      load(call.host, "masquerade-iptables").addIptablesMasquerade(call.host, attachment, addresses);
+      recordRules(state, { iptables: true });
+      addIptablesMasquerade(call.host, attachment, addresses);
       return;
     }
-    const handles = withFeature("ipMasq", "CONFIG_NF_TABLES_INET and CONFIG_NFT_MASQ", () =>
-      load(call.host, "masquerade-nftables").addNftMasquerade(call.host, netfilterOf(state), attachment, addresses),
-    );
-    remember(state, { masqueradeRules: [...rulesBefore(state), ...handles] });
+    for (let at = 0; at < addresses.length; at += ADDRESSES_AT_ONCE) {
+      const before = state.rules.masqueradeRules ?? rulesBefore(state);
+      const portion = addresses.slice(at, at + ADDRESSES_AT_ONCE);
+      const handles = withFeature("ipMasq", "CONFIG_NF_TABLES_INET and CONFIG_NFT_MASQ", () =>
+        addNftMasquerade(call.host, state.netfilter(), attachment, portion),
+      );
+      recordRules(state, { masqueradeRules: [...before, ...handles] });
+    }
   },
   undo(state) {
-    const { masqueradeRules, iptables } = state.record;
+    const { masqueradeRules, iptables } = state.rules;
     const { host } = state.call;
-    if (iptables === true) load(host, "masquerade-iptables").removeIptablesMasquerade(host, state.attachment);
+    if (iptables === true) removeIptablesMasquerade(host, state.attachment);
     if (masqueradeRules !== undefined) {
-      load(host, "masquerade-nftables").removeNftMasquerade(
-        host,
-        netfilterOf(state),
-        state.attachment,
-        masqueradeRules,
-      );
+      removeNftMasquerade(host, state.netfilter(), state.attachment, masqueradeRules);
     }
-    forget(state);
+    if (state.portName !== undefined) removeRuleRecord(host, state.portName);
   },
 };
 
-/** Those of an ADD before that no DEL took back. */
+/** Rules of an earlier ADD without a DEL. */
 function rulesBefore({ call, portName, attachment }: AddState): readonly number[] {
-  return readRecord(call.host, made(portName, "the veth pair"), attachment)?.masqueradeRules ?? [];
+  return readRuleRecord(call.host, made(portName, "the veth pair"), attachment)?.masqueradeRules ?? [];
 }
 
 function backendOf(state: AddState): MasqueradeBackend {
   const { masqueradeBackend } = addressingOf(state);
   if (masqueradeBackend !== undefined) return masqueradeBackend;
   const { host } = state.call;
-  return load(host, "masquerade-iptables").hasIptables(host) ? "iptables" : "nftables";
+  return hasIptables(host) ? "iptables" : "nftables";
 }

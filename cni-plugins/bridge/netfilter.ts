@@ -1,4 +1,4 @@
-/** The kernel's packet filter: its socket, and what is said where the kernel lacks a part of it. */
+/** The netfilter socket, and errors that name the feature that the kernel lacks. */
 
 import { type Host, OWN_NETNS } from "../host/host.ts";
 import { EAFNOSUPPORT, ENOENT, EOPNOTSUPP, EPROTONOSUPPORT } from "../netlink/errno.ts";
@@ -28,17 +28,17 @@ function isFeatureMissing(errno: number | undefined): boolean {
   return errno !== undefined && MISSING.includes(errno);
 }
 
-/** Removes rules: a kernel without the feature has none of it. `warn` hears of it where a configuration asked for them. */
+/** For the removal of rules: a kernel without the feature has none. `warn`: the configuration asked for them. */
 export function unlessFeatureIsMissing(action: () => void, warn?: (text: string) => void): void {
   try {
     action();
   } catch (error) {
     if (!isFeatureMissing(errnoOf(error))) throw error;
-    warn?.(`rules are not looked for: ${error instanceof Error ? error.message : error}`);
+    warn?.(`could not look for rules: ${error instanceof Error ? error.message : error}`);
   }
 }
 
-/** Names what the kernel lacks instead of the errno. */
+/** Replaces the errno by the feature that the kernel lacks. */
 export function withFeature<T>(key: string, feature: string, action: () => T): T {
   try {
     return action();

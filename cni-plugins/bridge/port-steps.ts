@@ -2,18 +2,21 @@
 
 import { OWN_NETNS } from "../host/host.ts";
 import { createVethPair, setBridgePort } from "../netlink/bridge.ts";
-import { EEXIST } from "../netlink/errno.ts";
+import { EEXIST, EXFULL } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
-import { CniError, INTERFACE_EXISTS, PORT_NOT_UP, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
+import { CniError, INTERFACE_EXISTS, KERNEL_REFUSED, PORT_NOT_UP, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, made, requireLink } from "./add-state.ts";
 import { HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { deleteIfPresent, ensureBridge, ignoreRouterAdvertisements } from "./bridge-steps.ts";
 
-/** How often the bridge may be deleted under our hands before we give up. */
+/** How often the bridge may be deleted during one ADD. */
 const BRIDGE_RETRIES = 3;
+
+/** BR_MAX_PORTS of the kernel without number 0. */
+const MOST_PORTS = 1023;
 
 const PORT_UP_TIMEOUT_MS = 2500;
 
@@ -34,12 +37,17 @@ export const createPair: Step<AddState> = {
         if (existing === undefined || existing.alias === hostInterfaceAlias(state.attachment))
           throw interfaceExists(state);
         candidate++;
+      } else if (created.error.errno === EXFULL) {
+        throw bridgeFull(bridge, created.error);
       } else {
         if (++retries > BRIDGE_RETRIES || findLink(state, bridge.index) !== undefined) throw created.error;
         ensureBridge.apply(state);
       }
     }
-    throw new CniError(TRY_AGAIN_LATER, "every name for the node's end of the veth pair is taken by another interface");
+    throw new CniError(
+      TRY_AGAIN_LATER,
+      "all names for the node's end of the veth pair are taken by other interfaces: remove one of them",
+    );
   },
   undo({ node, portName }) {
     if (portName !== undefined) deleteIfPresent(node, portName);
@@ -60,6 +68,14 @@ function requestPair({ node, attachment, netns, mac, config }: AddState, hostNam
     peerMac: mac,
     mtu,
   });
+}
+
+function bridgeFull({ name }: Link, { message }: Error): CniError {
+  return new CniError(
+    KERNEL_REFUSED,
+    `bridge ${name} has ${MOST_PORTS} ports, the most that the kernel allows: use another bridge, or run the container on another node`,
+    message,
+  );
 }
 
 function interfaceExists({ attachment, call }: AddState): CniError {
@@ -148,6 +164,6 @@ function currentState(state: AddState, port: Link): number {
 function portNotUp(name: string): CniError {
   return new CniError(
     PORT_NOT_UP,
-    `bridge port ${name} did not come up within ${PORT_UP_TIMEOUT_MS} ms: see the node's kernel log`,
+    `bridge port ${name} did not come up within ${PORT_UP_TIMEOUT_MS / 1000} s: see the node's kernel log`,
   );
 }

@@ -1,28 +1,64 @@
-/** What the steps of an ADD that make rules share: the socket, and the record that DEL finds them by. */
+/**
+ * The rule record: a small file with the handles of an attachment's rules, so that DEL costs the same however many
+ * attachments have rules. It is a hint: DEL proves it before use and works without it.
+ */
 
-import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { type AddState, made } from "./add-state.ts";
-import { type AttachmentRecord, removeRecord, saveRecord } from "./attachment-record.ts";
-import { openNetfilter } from "./netfilter.ts";
+import { NODE_STATE_DIRECTORY } from "../../src/api/node-state.ts";
+import { type Host, OWN_NETNS } from "../host/host.ts";
+import { parseObject } from "../protocol/json-object.ts";
+import type { Attachment } from "./attachment.ts";
+import { sameAttachment } from "./attachment.ts";
 
-export function netfilterOf(state: AddState): NetlinkSocket {
-  state.netfilter ??= openNetfilter(state.call.host);
-  return state.netfilter;
+export interface RuleRecord {
+  /** Handle of the rule that sends the port's frames to its spoof check. */
+  readonly spoofRule?: number;
+  /** Handles of the nftables rules that masquerade. */
+  readonly masqueradeRules?: readonly number[];
+  /** The node's iptables masquerades. */
+  readonly iptables?: boolean;
 }
 
-/** DEL finds what it wants without the record too, by a search. */
-export function remember(state: AddState, found: AttachmentRecord): void {
-  state.record = { ...state.record, ...found };
+export const RULE_RECORD_DIRECTORY = `${NODE_STATE_DIRECTORY}/bridge`;
+
+/** Named by the node's end of the pair, which is one attachment's at a time. */
+export function saveRuleRecord(host: Host, portName: string, attachment: Attachment, record: RuleRecord): void {
+  host.replaceFile(recordPath(portName), JSON.stringify({ ...attachment, ...record }));
+}
+
+/** Undefined when there is none, or none of this attachment. */
+export function readRuleRecord(host: Host, portName: string, attachment: Attachment): RuleRecord | undefined {
+  const path = recordPath(portName);
+  if (!host.exists(path)) return undefined;
+  const parsed = parseObject(() => host.readFile(OWN_NETNS, path));
+  if (parsed === undefined || !sameAttachment(parsed, attachment)) return undefined;
+  const { spoofRule, masqueradeRules, iptables } = parsed;
+  return {
+    ...(typeof spoofRule === "number" ? { spoofRule } : {}),
+    ...(Array.isArray(masqueradeRules)
+      ? { masqueradeRules: masqueradeRules.filter((one) => typeof one === "number") }
+      : {}),
+    ...(iptables === true ? { iptables } : {}),
+  };
+}
+
+/** There may be none. */
+export function removeRuleRecord(host: Host, portName: string): void {
   try {
-    saveRecord(state.call.host, made(state.portName, "the veth pair"), state.attachment, state.record);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    state.call.warn(
-      `DEL will take longer, its record can't be kept: ${error instanceof Error ? error.message : error}`,
-    );
+    host.removeFile(recordPath(portName));
+  } catch {
+    // A record that stays is found to be another attachment's or stale.
   }
 }
 
-export function forget({ call, portName }: AddState): void {
-  if (portName !== undefined) removeRecord(call.host, portName);
+/** Removes a record that a killed ADD began to write. A whole record under the name is another attachment's. */
+export function removeHalfWrittenRuleRecord(host: Host, portName: string): void {
+  try {
+    host.readFile(OWN_NETNS, recordPath(portName));
+  } catch {
+    removeRuleRecord(host, portName);
+  }
+}
+
+function recordPath(portName: string): string {
+  return `${RULE_RECORD_DIRECTORY}/${portName}.json`;
 }

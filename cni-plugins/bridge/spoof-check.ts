@@ -1,19 +1,19 @@
 /**
- * `macspoofchk`: frames from the container's port pass with the container's MAC only. Tables, chains and comments are the
- * reference's, so each side can remove what the other made.
+ * `macspoofchk`: only frames with the container's MAC pass from the port. Tables, chains and comments are the reference's,
+ * so either side can remove what the other made.
  */
 
-import { EBUSY, EEXIST, ENOENT } from "../netlink/errno.ts";
-import type { MessageBatch } from "../netlink/message-batch.ts";
+import { EBUSY, ENOENT } from "../netlink/errno.ts";
 import type { Message } from "../netlink/message-reader.ts";
-import { type Answer, errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
+import { CniError, INVALID_ENVIRONMENT, RULES_NOT_IN_FORCE } from "../protocol/cni-error.ts";
 import type { Attachment } from "./attachment.ts";
 
-export const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };
+const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };
 export const BASE_CHAIN = "PREROUTING";
-export const BASE: nft.BaseChain = { type: "filter", hook: 0, priority: -300 };
+const BASE: nft.BaseChain = { type: "filter", hook: 0, priority: -300 };
 
 interface Names {
   readonly chain: string;
@@ -27,97 +27,87 @@ export function namesOf({ containerId, ifname }: Attachment): Names {
   return { chain, macChain: `${chain}-mac`, comment: `macspoofchk-${id}` };
 }
 
-export interface CheckedPort {
+/** The kernel's NFT_NAME_MAXLEN without the nul. */
+const CHAIN_NAME_CHARACTERS = 255;
+
+/** By how many characters the attachment's chains have too long a name: there is none then. */
+function chainNameExcess(attachment: Attachment): number {
+  return Math.max(0, namesOf(attachment).macChain.length - CHAIN_NAME_CHARACTERS);
+}
+
+/** Throws where no chain can have the attachment's names. */
+export function requireChainNames(attachment: Attachment): void {
+  const excess = chainNameExcess(attachment);
+  if (excess === 0) return;
+  const { length } = attachment.containerId;
+  throw new CniError(
+    INVALID_ENVIRONMENT,
+    `CNI_CONTAINERID has ${length} characters, but the nftables chains that "macspoofchk" names after it have room for ${length - excess}`,
+  );
+}
+
+/** The handle of the rule that DEL has to remove; the chains it finds by name. Refuses where no frame gets to the rules. */
+export function addSpoofCheck(socket: NetlinkSocket, attachment: Attachment, port: string, mac: Uint8Array): number {
+  const add = (withBase: boolean) => addRules(socket, attachment, { port, mac, withBase });
+  const handle = nft.unlessMissing(() => add(false)) ?? add(true);
+  const base = findBase(socket);
+  const fault = base.chain === undefined ? `nftables chain ${BASE_CHAIN} is gone` : baseFault(base);
+  if (fault === undefined) return handle;
+  removeSpoofCheck(socket, attachment, handle);
+  throw notInForce(fault);
+}
+
+/** The table and the base chain, as far as they are there. */
+interface Base {
+  readonly table: Message | undefined;
+  readonly chain: Message | undefined;
+}
+
+export function findBase(socket: NetlinkSocket): Base {
+  const requests = nft.getChain(nft.getTable(socket.batch(), TABLE), TABLE, BASE_CHAIN);
+  const [table, chain] = socket.transact(requests).map(({ messages }) => messages[0]);
+  return { table, chain };
+}
+
+/** Why no frame gets through the base chain; undefined when frames do, and where nothing keeps an ADD from making it. */
+export function baseFault({ table, chain }: Base): string | undefined {
+  const named = `table bridge ${TABLE.name}`;
+  if (table !== undefined && nft.isDormant(table)) return `nftables ${named} is dormant: run "nft add ${named}"`;
+  if (chain === undefined) return undefined;
+  const where = `nftables chain ${BASE_CHAIN} of ${named}`;
+  const remedy = `run "nft delete ${named}", then restart the pods that had rules in it`;
+  const hook = nft.readHook(chain);
+  const { type, hook: place, priority } = BASE;
+  if (hook?.type !== type || hook.hook !== place || hook.priority !== priority) {
+    return `${where} is not hooked as "type ${type} hook prerouting priority ${priority}": ${remedy}`;
+  }
+  return hook.policy === nft.POLICY_ACCEPT ? undefined : `${where} has another policy than accept: ${remedy}`;
+}
+
+function notInForce(fault: string): CniError {
+  return new CniError(RULES_NOT_IN_FORCE, `the rules of "macspoofchk" would not be in force: ${fault}`);
+}
+
+interface CheckedPort {
   readonly port: string;
   readonly mac: Uint8Array;
+  readonly withBase: boolean;
 }
 
-/** The handle of the rule that DEL has to remove; the chains it finds by name. */
-export function addSpoofCheck(socket: NetlinkSocket, attachment: Attachment, checked: CheckedPort): number {
-  const add = (chains: Chains) => {
-    const addition = new Addition(socket, attachment, checked, chains);
-    return addition.jump(socket.run(addition.batch));
-  };
-  return nft.unlessMissing(() => add("emptied")) ?? add("emptied, with the base");
-}
-
-/** Errors where there is no base chain yet, or chains of the attachment are there already. */
-const NOT_BEGUN = [ENOENT, EEXIST];
-
-/** Rules that the kernel adds while this call goes on, unless there are some of the attachment's. */
-export class SpoofCheckUnderWay {
-  readonly port: string;
-  readonly #socket: NetlinkSocket;
-  readonly #addition: Addition;
-  readonly #answers: () => Answer[];
-  #finished: readonly Answer[] | undefined;
-
-  constructor(socket: NetlinkSocket, attachment: Attachment, checked: CheckedPort) {
-    this.port = checked.port;
-    this.#socket = socket;
-    this.#addition = new Addition(socket, attachment, checked, "new");
-    this.#answers = socket.transactAside(this.#addition.batch);
-  }
-
-  /** As `addSpoofCheck`; undefined when nothing was added. Throws what the kernel refused, the first time only. */
-  finish(): number | undefined {
-    if (this.#finished === undefined) {
-      this.#finished = [];
-      const answers = this.#answers();
-      const refusal = answers.find(({ error }) => error !== undefined)?.error;
-      if (refusal === undefined) this.#finished = answers;
-      else if (!NOT_BEGUN.includes(refusal.errno)) throw refusal;
-    }
-    return this.#finished.length === 0 ? undefined : this.#addition.jump(this.#finished);
-  }
-
-  /** Whether nobody deleted them since, or put others in their place. */
-  isThere(): boolean {
-    const { macChain, comment } = namesOf(this.#addition.attachment);
-    return hasComment(this.#socket, macChain, this.#addition.pass(this.#finished ?? []), comment);
-  }
-}
-
-/** How a transaction takes the attachment's chains: makes them, EEXIST when there are some, or has them and empties them. */
-type Chains = "new" | "emptied" | "emptied, with the base";
-
-/** A transaction that makes the rules of an attachment. */
-class Addition {
-  readonly attachment: Attachment;
-  readonly batch: MessageBatch;
-  readonly #jumpAt: number;
-  readonly #passAt: number;
-
-  constructor(socket: NetlinkSocket, attachment: Attachment, { port, mac }: CheckedPort, chains: Chains) {
-    this.attachment = attachment;
-    const { chain, macChain, comment } = namesOf(attachment);
-    const batch = nft.beginTransaction(socket.batch());
-    if (chains === "emptied, with the base") ensureBase(batch);
-    const isNew = chains === "new";
-    for (const one of [chain, macChain]) nft.ensureChain(batch, TABLE, one, { isNew });
-    if (!isNew) for (const one of [chain, macChain]) nft.deleteRules(batch, TABLE, one);
-    this.#jumpAt = batch.operations.length;
-    nft.appendRule(batch, TABLE, BASE_CHAIN, [...fromInterface(port), jump(chain)], comment);
-    nft.appendRule(batch, TABLE, chain, [jump(macChain)], comment);
-    this.#passAt = batch.operations.length;
-    nft.appendRule(batch, TABLE, macChain, [...fromMac(mac), back], comment);
-    nft.appendRule(batch, TABLE, macChain, [drop], comment);
-    this.batch = nft.endTransaction(batch);
-  }
-
-  /** Handle of the rule that sends the port's frames to the attachment's chains. */
-  jump(answers: readonly Answer[]): number {
-    return handleOf(answers[this.#jumpAt]);
-  }
-
-  /** Handle of the rule that lets the MAC pass. */
-  pass(answers: readonly Answer[]): number {
-    return handleOf(answers[this.#passAt]);
-  }
-}
-
-function handleOf(answer: Answer | undefined): number {
-  const echoed = answer?.messages[0];
+function addRules(socket: NetlinkSocket, attachment: Attachment, { port, mac, withBase }: CheckedPort): number {
+  const { chain, macChain, comment } = namesOf(attachment);
+  const batch = nft.beginTransaction(socket.batch());
+  if (withBase) ensureBase(batch);
+  nft.ensureChain(batch, TABLE, chain);
+  nft.ensureChain(batch, TABLE, macChain);
+  nft.deleteRules(batch, TABLE, chain);
+  nft.deleteRules(batch, TABLE, macChain);
+  const jumpAt = batch.operations.length;
+  nft.appendRule(batch, TABLE, BASE_CHAIN, [...fromInterface(port), jump(chain)], comment);
+  nft.appendRule(batch, TABLE, chain, [jump(macChain)], comment);
+  nft.appendRule(batch, TABLE, macChain, [...fromMac(mac), back], comment);
+  nft.appendRule(batch, TABLE, macChain, [drop], comment);
+  const echoed = socket.run(nft.endTransaction(batch))[jumpAt]?.messages[0];
   return echoed === undefined ? 0 : nft.readRule(echoed).handle;
 }
 
@@ -126,20 +116,23 @@ function ensureBase(batch: ReturnType<NetlinkSocket["batch"]>): void {
   nft.ensureChain(batch, TABLE, BASE_CHAIN, { base: BASE });
 }
 
-/** Tries whether this kernel could do it, and makes nothing. */
+/** Tries whether rules could be made and would be in force, and makes nothing. */
 export function trySpoofCheck(socket: NetlinkSocket): void {
+  const fault = baseFault(findBase(socket));
+  if (fault !== undefined) throw notInForce(fault);
   const batch = nft.beginTransaction(socket.batch());
   ensureBase(batch);
   socket.run(batch);
 }
 
-/** How often an ADD beside it may make a rule after those that lead to the chains were looked for. */
+/** How often a concurrent ADD may add a rule that leads to the chains. */
 const BUSY_RETRIES = 5;
 
-/** `handle`: from the record; it is believed only when the rule has this attachment's comment. */
+/** `handle`: from the rule record; used only if the rule has this attachment's comment. */
 export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, handle: number | undefined): void {
+  if (chainNameExcess(attachment) > 0) return;
   const names = namesOf(attachment);
-  const proven = handle !== undefined && hasComment(socket, BASE_CHAIN, handle, names.comment);
+  const proven = handle !== undefined && hasComment(socket, handle, names.comment);
   let handles = proven ? [handle] : findRules(socket, names.comment);
   for (let retries = BUSY_RETRIES; ; retries--) {
     try {
@@ -147,30 +140,16 @@ export function removeSpoofCheck(socket: NetlinkSocket, attachment: Attachment, 
       return;
     } catch (error) {
       if (errnoOf(error) !== EBUSY || retries === 0) throw error;
-      // A rule that an earlier ADD left, or one beside this call made, leads there too.
+      // A rule of an earlier or a concurrent ADD leads there too.
       handles = findRules(socket, names.comment);
     }
   }
 }
 
-/** As `removeSpoofCheck` where there may well be none: it costs the same however many attachments have rules. */
+/** For attachments that mostly have no rules: costs the same however many other attachments have some. */
 export function removeNamedSpoofCheck(socket: NetlinkSocket, attachment: Attachment): void {
+  if (chainNameExcess(attachment) > 0) return;
   if (rulesOf(socket, namesOf(attachment).macChain).length > 0) removeSpoofCheck(socket, attachment, undefined);
-}
-
-/** The chains too, unless another call's rule leads to them. */
-export function removeBegun(socket: NetlinkSocket, attachment: Attachment, handle: number): void {
-  try {
-    removeRules(socket, namesOf(attachment), [handle]);
-  } catch (error) {
-    if (errnoOf(error) !== EBUSY) throw error;
-    removeJump(socket, handle);
-  }
-}
-
-/** There may be no such rule. */
-function removeJump(socket: NetlinkSocket, handle: number): void {
-  alone(socket, (batch) => nft.deleteRules(batch, TABLE, BASE_CHAIN, handle));
 }
 
 function removeRules(socket: NetlinkSocket, { chain, macChain }: Names, handles: readonly number[]): void {
@@ -181,7 +160,7 @@ function removeRules(socket: NetlinkSocket, { chain, macChain }: Names, handles:
   if (failed === undefined) return;
   if (failed.errno !== ENOENT) throw failed;
   // Something of it is gone already: take the rest one by one.
-  for (const one of handles) removeJump(socket, one);
+  for (const one of handles) alone(socket, (rest) => nft.deleteRules(rest, TABLE, BASE_CHAIN, one));
   for (const one of [chain, macChain]) alone(socket, (rest) => nft.deleteChain(rest, TABLE, one));
 }
 
@@ -200,8 +179,8 @@ export function spoofCheckedIds(socket: NetlinkSocket): string[] {
   return comments.filter((comment) => comment.startsWith(prefix)).map((comment) => comment.slice(prefix.length));
 }
 
-function hasComment(socket: NetlinkSocket, chain: string, handle: number, comment: string): boolean {
-  const [answer] = socket.transact(nft.getRule(socket.batch(), TABLE, chain, handle));
+function hasComment(socket: NetlinkSocket, handle: number, comment: string): boolean {
+  const [answer] = socket.transact(nft.getRule(socket.batch(), TABLE, BASE_CHAIN, handle));
   const message = answer?.messages[0];
   return message !== undefined && nft.readRule(message).comment === nft.storedComment(comment);
 }

@@ -42,7 +42,7 @@ function requireFeatures({ host }: Call, { bridge, vlans, spoofCheck, addressing
   if (vlans !== undefined && lacksFiltering(host, bridge)) throw kernelLacksFiltering("");
 }
 
-/** False where nothing says it: a failing STATUS may make the node NotReady. */
+/** False when in doubt: a failing STATUS may make the node NotReady. */
 function lacksFiltering(host: Host, bridge: string): boolean {
   const node = new NetlinkSocket(host);
   const found = findBridge(node, bridge);

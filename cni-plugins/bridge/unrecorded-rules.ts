@@ -1,23 +1,24 @@
-/** Rules that no record tells of: another implementation's, or those of an attachment whose records were lost. */
+/** Rules without a rule record: another implementation's, or of an attachment whose record was lost. */
 
 import type { Call } from "../protocol/plugin.ts";
 import type { Attachment } from "./attachment.ts";
 import type { Faults } from "./faults.ts";
+import { removeIptablesMasquerade } from "./masquerade-iptables.ts";
+import { removeNftMasquerade } from "./masquerade-nftables.ts";
 import { type LazyNetfilter, unlessFeatureIsMissing } from "./netfilter.ts";
-import { load } from "./parts.ts";
+import { removeNamedSpoofCheck, removeSpoofCheck } from "./spoof-check.ts";
 
-/** What is to be looked for. A key of a configuration asks by `true`. */
+/** What to look for. `true`: a key of the configuration asks for it. */
 export interface Search {
   readonly spoofCheck: boolean;
   readonly masquerade: boolean;
-  /** Also what no key asks for, where that is cheap: no configuration is known to be the ADD's. */
+  /** Also what no key asks for, if that is cheap: the configuration of the ADD is not known. */
   readonly unasked: boolean;
 }
 
 /**
- * Looks by the attachment's names. What is left of a spoof check, such as chains without rules, is found only where a key
- * asks for it: that goes through the rules of all attachments. The node's iptables too are asked only then: that takes
- * longer than all of a DEL, and most attachments have none.
+ * Looks for the attachment's names (docs/decisions/025). Two searches are expensive and only made if a key asks for them:
+ * chains of a spoof check without rules, which needs a list of all rules, and the node's iptables.
  */
 export function removeUnrecordedRules(
   { host, warn }: Call,
@@ -29,18 +30,15 @@ export function removeUnrecordedRules(
   const attempt = (isAsked: boolean, action: () => void) =>
     faults.attempt(() => unlessFeatureIsMissing(action, isAsked ? warn : undefined));
   if (spoofCheck || unasked) {
-    const { removeSpoofCheck, removeNamedSpoofCheck } = load(host, "spoof-check");
     attempt(spoofCheck, () => {
       if (spoofCheck) removeSpoofCheck(netfilter(), attachment, undefined);
       else removeNamedSpoofCheck(netfilter(), attachment);
     });
   }
   if (masquerade) {
-    attempt(true, () => load(host, "masquerade-iptables").removeIptablesMasquerade(host, attachment));
+    attempt(true, () => removeIptablesMasquerade(host, attachment));
   }
   if (masquerade || unasked) {
-    attempt(masquerade, () =>
-      load(host, "masquerade-nftables").removeNftMasquerade(host, netfilter(), attachment, undefined),
-    );
+    attempt(masquerade, () => removeNftMasquerade(host, netfilter(), attachment, undefined));
   }
 }

@@ -88,7 +88,7 @@ export function gatewayName({ bridge, vlans }: BridgeConfig): string {
   return vlans?.accessNamed ? `${bridge}.${vlans.access}` : bridge;
 }
 
-/** Of the attachment's VLAN; the port's name is only for who makes it. */
+/** Names of the two ends of the gateway's veth pair. */
 function gatewayNames(state: AddState): { readonly hostName: string; readonly name: string } {
   const name = gatewayName(state.config);
   return { hostName: hostInterfaceName({ ...state.attachment, containerId: "gateway", ifname: name }), name };

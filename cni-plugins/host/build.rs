@@ -6,20 +6,12 @@ mod siblings;
 use rquickjs::{Context, Module, Runtime, WriteOptions};
 use std::{env, fmt::Write, fs, path::Path, path::PathBuf};
 
-/// What decides where functions are in the executables.
-const LINKER: [&str; 2] = ["functions-by-use.txt", "../ordered-link.ts"];
-
-const PLUGINS: [&str; 3] = ["bridge", "tuning", "link-monitor"];
-
 fn main() {
     let bundles = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap()).join("target/bundles");
     let out = PathBuf::from(env::var("OUT_DIR").unwrap());
     println!("cargo:rerun-if-changed={}", bundles.display());
-    for file in LINKER {
-        println!("cargo:rerun-if-changed={file}");
-    }
-    for plugin in PLUGINS {
-        let modules = compile(&bundles.join(plugin), &out.join(plugin));
+    for plugin in sorted_names(&bundles) {
+        let modules = compile(&bundles.join(&plugin), &out.join(&plugin));
         fs::write(out.join(plugin).with_extension("rs"), modules).unwrap();
     }
 }
@@ -27,20 +19,22 @@ fn main() {
 /// Writes each module's bytecode and gives the expression of a table of them.
 fn compile(bundle: &Path, out: &Path) -> String {
     fs::create_dir_all(out).unwrap();
-    let mut names: Vec<String> = fs::read_dir(bundle)
-        .unwrap_or_else(|error| {
-            panic!("{}: {error}. The bundles are made by `npm run build:plugins`: run that first.", bundle.display())
-        })
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
     let mut table = String::from("&[\n");
-    for name in names {
+    for name in sorted_names(bundle) {
         let file = out.join(&name).with_extension("bytecode");
         fs::write(&file, bytecode(bundle, &name)).unwrap();
         writeln!(table, "({name:?}, include_bytes!({:?})),", file.display().to_string()).unwrap();
     }
     table + "]"
+}
+
+fn sorted_names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| {
+        panic!("{}: {error}. The bundles are made by `npm run build:plugins`: run that first.", folder.display())
+    });
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 fn bytecode(bundle: &Path, name: &str) -> Vec<u8> {

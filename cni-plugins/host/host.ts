@@ -13,7 +13,7 @@ export interface Host extends NetlinkTransport, ReportHost, ProgramHost {
   /** The command line without the program's name. */
   args(): string[];
   env(name: string): string | undefined;
-  /** EFBIG for more than `limitBytes`, EILSEQ for bytes that are no UTF-8. */
+  /** EFBIG for more than `limitBytes`, EILSEQ for invalid UTF-8. */
   readStdin(limitBytes: number): string;
   read(fd: number, buffer: Uint8Array): number;
   /** What stderr does not take is lost. */
@@ -35,6 +35,11 @@ export interface Host extends NetlinkTransport, ReportHost, ProgramHost {
   random(buffer: Uint8Array): void;
   /** Of the text's UTF-8, in lower-case hexadecimal. */
   sha512(text: string): string;
+  /**
+   * Whether a regular expression matches somewhere in a text, in time that is linear in the length of each. Throws an Error
+   * without `errno` that says why an expression can't be read.
+   */
+  matches(expression: string, text: string): boolean;
   monotonicMs(): number;
   openNetns(path: string): number;
   isOwnNetns(fd: number): boolean;

@@ -10,8 +10,6 @@ export interface ProgramHost {
   start(path: string, args: readonly string[], assignments: readonly string[]): number;
   /** All of its input; lets it work. Once for each: ECHILD. */
   give(program: number, stdin: string): void;
-  /** Waits until a program that has its input prints more to stdout; all of it up to then. The same again: no more comes. */
-  printed(program: number): string;
   /** Waits until a program that has its input has ended. Once for each: ECHILD. */
   finish(program: number): Finished;
   /** Kills a program; nothing happens when it has ended. */

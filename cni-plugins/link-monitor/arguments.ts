@@ -2,11 +2,11 @@
 
 export interface Arguments {
   readonly resyncSeconds: number;
-  /** Where to listen for what plugins report; absent: nowhere. */
+  /** The socket on which to listen for reports of plugins; absent: none. */
   readonly reportSocket: string | undefined;
-  /** Whether the addresses of links are of interest. */
+  /** Whether to print the addresses of links. */
   readonly addresses: boolean;
-  /** Whether it is of interest that network namespaces went that links lead to. */
+  /** Whether to print the end of network namespaces that links lead to. */
   readonly namespaces: boolean;
 }
 

@@ -1,8 +1,7 @@
 /**
- * Follows the links of the network namespace it runs in and prints what it sees as JSON lines: every link, then
- * `synced`, then changes as they come. `lost` and `resync` begin the whole list again, up to the next `synced`. Prints
- * too what plugins report of their operations, where it is told to listen, and when asked the links' addresses, and that a
- * network namespace went.
+ * Follows the links of its network namespace and prints JSON lines: every link, then `synced`, then each change. After
+ * `lost` or `resync` the whole list follows, up to the next `synced`. Options add the reports of the CNI plugins, the
+ * addresses of links, and the end of network namespaces that links lead to.
  */
 
 import { type Host, POLLERR, POLLHUP, POLLIN, STDIN, STDOUT } from "../host/host.ts";
@@ -18,10 +17,10 @@ import { formatIpPrefix } from "../protocol/ip-address.ts";
 import { readReport } from "../protocol/operation-report.ts";
 import type { Arguments } from "./arguments.ts";
 
-/** A longer report is none of ours. */
+/** Our reports are shorter. */
 const REPORT_BYTES = 4096;
 
-/** A list that changed while the kernel wrote it may lack links; it is read again so many times. */
+/** How often a list is read again that changed while the kernel wrote it, and so may lack links. */
 const DUMP_ATTEMPTS = 20;
 
 export class LinkMonitor {
@@ -34,7 +33,7 @@ export class LinkMonitor {
   readonly #reports: number;
   readonly #stdin = new Uint8Array(256);
   readonly #report = new Uint8Array(REPORT_BYTES);
-  /** The last line printed for each index: the kernel also tells changes that are of no interest here. */
+  /** The last line printed for each index: the kernel also announces changes that are not printed. */
   #printed: Record<number, string> = {};
 
   constructor(host: Host, { resyncSeconds, reportSocket, addresses, namespaces }: Arguments) {
@@ -56,7 +55,7 @@ export class LinkMonitor {
     this.#requests = new NetlinkSocket(host);
   }
 
-  /** Returns when whoever started it is gone: stdin ended or stdout was closed. */
+  /** Returns when its parent is gone: stdin ended or stdout was closed. */
   run(): void {
     try {
       this.#printAll();
@@ -83,7 +82,7 @@ export class LinkMonitor {
     }
   }
 
-  /** What comes on stdin does not matter, only that it is open. */
+  /** Only the end of stdin matters, not what comes on it. */
   #inputEnded(events: number): boolean {
     return (events & POLLIN) === 0 || this.#host.read(STDIN, this.#stdin) === 0;
   }
@@ -116,8 +115,8 @@ export class LinkMonitor {
   }
 
   /**
-   * What is queued when the socket overflows is older than what was lost: told after the new list, it would bring back
-   * links that are gone. And until the queue has been empty, the kernel drops further events without saying so again.
+   * Events that are queued when the socket overflows are older than the lost ones. Printed after the new list, they would
+   * bring back links that are gone. And until the queue is empty, the kernel drops further events without another error.
    */
   #discardEvents(): void {
     for (;;) {

@@ -1,6 +1,6 @@
 /**
- * The executable `link-monitor`: gives node daemons the links of the node as JSON lines, because reading netlink events
- * inside the daemon's own process can't be done safely there. Compiled to bytecode by `build.ts`.
+ * The executable `link-monitor`: prints the links of the node as JSON lines for the node's daemons, which can't read netlink
+ * events safely in their own process (docs/decisions/008). Compiled to bytecode by `build/`.
  */
 
 import { type Host, STDERR } from "../host/host.ts";

@@ -14,7 +14,7 @@ export interface AddressView extends InterfaceAddress {
   readonly index: number;
   /** Duplicate address detection is not through yet. */
   readonly tentative: boolean;
-  /** Somebody else on the link has the address. */
+  /** Another host on the link has the address. */
   readonly duplicate: boolean;
 }
 

@@ -7,15 +7,18 @@ export interface NewBridge {
   readonly name: string;
   /** Absent: the kernel's default. */
   readonly mtu?: number | undefined;
+  /** Absent: that of its ports, which changes as they come and go. */
+  readonly mac?: Uint8Array | undefined;
   /** A kernel that can't do it ignores it. */
   readonly vlanFiltering?: boolean;
 }
 
 /** A new bridge, down. EEXIST when the name is taken. */
-export function createBridge(batch: MessageBatch, { name, mtu, vlanFiltering = false }: NewBridge): MessageBatch {
+export function createBridge(batch: MessageBatch, { name, mtu, mac, vlanFiltering = false }: NewBridge): MessageBatch {
   batch.request(`create bridge ${name}`, nl.RTM_NEWLINK, nl.NLM_F_CREATE | nl.NLM_F_EXCL);
   batch.linkHeader(nl.AF_UNSPEC, 0).text(nl.IFLA_IFNAME, name);
   if (mtu !== undefined) batch.u32(nl.IFLA_MTU, mtu);
+  if (mac !== undefined) batch.bytes(nl.IFLA_ADDRESS, mac);
   return bridgeInfo(batch, vlanFiltering);
 }
 

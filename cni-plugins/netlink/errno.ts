@@ -3,6 +3,7 @@
 export const EPERM = 1;
 export const ENOENT = 2;
 export const EINTR = 4;
+export const ENXIO = 6;
 export const ECHILD = 10;
 export const EAGAIN = 11;
 export const ENOMEM = 12;
@@ -10,11 +11,15 @@ export const EACCES = 13;
 export const EBUSY = 16;
 export const EEXIST = 17;
 export const ENODEV = 19;
+export const ENOTDIR = 20;
 export const EINVAL = 22;
 export const ETXTBSY = 26;
 export const EFBIG = 27;
 export const EROFS = 30;
 export const EPIPE = 32;
+export const ENAMETOOLONG = 36;
+export const ELOOP = 40;
+export const EXFULL = 54;
 export const EILSEQ = 84;
 export const EPROTONOSUPPORT = 93;
 export const EOPNOTSUPP = 95;
@@ -26,6 +31,7 @@ const NAMES: Readonly<Record<number, string>> = {
   2: "ENOENT, no such file or directory",
   4: "EINTR, interrupted",
   5: "EIO, input/output error",
+  6: "ENXIO, no such device or address",
   10: "ECHILD, no such program",
   11: "EAGAIN, try again",
   12: "ENOMEM, out of memory",
@@ -43,7 +49,9 @@ const NAMES: Readonly<Record<number, string>> = {
   30: "EROFS, read-only file system",
   32: "EPIPE, broken pipe",
   34: "ERANGE, out of range",
+  36: "ENAMETOOLONG, name too long",
   40: "ELOOP, would make a loop",
+  54: "EXFULL, no room for more",
   84: "EILSEQ, not valid UTF-8",
   90: "EMSGSIZE, message too long",
   93: "EPROTONOSUPPORT, not supported by this kernel",

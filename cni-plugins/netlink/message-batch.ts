@@ -14,11 +14,22 @@ const NLA_F_NESTED = 0x8000;
 const INITIAL_BYTES = 1024;
 const ALIGN = 4;
 
+/** The answers to all that is sent at once wait in the socket's buffer until they are read. */
+export const REQUESTS_AT_ONCE = 32;
+
+/** What one `send` takes. */
+export interface Portion {
+  readonly bytes: Uint8Array;
+  /** How many answers come. */
+  readonly requests: number;
+}
+
 export class MessageBatch {
   #bytes = new Uint8Array(INITIAL_BYTES);
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
   #messageStart = -1;
+  #isTransaction = false;
   readonly firstSequence: number;
   /** What each request does, for the message of an error: "create the veth pair". */
   readonly operations: string[] = [];
@@ -45,6 +56,7 @@ export class MessageBatch {
   /** A message that the kernel does not answer; a failure of the batch as a whole is answered under its number, 0. */
   unanswered(type: number): this {
     this.#endMessage();
+    this.#isTransaction = true;
     this.#messageStart = this.#claim(HEADER_BYTES);
     this.#view.setUint16(this.#messageStart + 4, type, true);
     this.#view.setUint16(this.#messageStart + 6, NLM_F_REQUEST, true);
@@ -126,6 +138,23 @@ export class MessageBatch {
   encode(): Uint8Array {
     this.#endMessage();
     return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** All of it, in order. A transaction is never divided. */
+  portions(): readonly Portion[] {
+    const bytes = this.encode();
+    const { length: total } = this.operations;
+    if (this.#isTransaction || total <= REQUESTS_AT_ONCE) return [{ bytes, requests: total }];
+    const portions: Portion[] = [];
+    for (let start = 0; start < bytes.length; ) {
+      let [end, requests] = [start, 0];
+      for (; end < bytes.length && requests < REQUESTS_AT_ONCE; requests++) {
+        end = (end + this.#view.getUint32(end, true) + ALIGN - 1) & -ALIGN;
+      }
+      portions.push({ bytes: bytes.subarray(start, end), requests });
+      start = end;
+    }
+    return portions;
   }
 
   #endMessage(): void {

@@ -13,27 +13,10 @@ export interface NetlinkTransport {
   /** One datagram into the buffer; its length. */
   netlinkReceive(fd: number, buffer: Uint8Array): number;
   /**
-   * False when the socket's namespace has no interface of that name; true where the kernel doesn't tell. Unlike a request
-   * it doesn't wait for the kernel's one lock for links.
+   * False when the socket's namespace has no interface of that name; true if the kernel does not tell. Unlike a request it
+   * does not wait for the kernel's one lock for links.
    */
   mayHaveInterface(fd: number, name: string): boolean;
-  /**
-   * A descriptor that has something to read once the kernel has taken the link of this index out of the namespace: nobody
-   * finds it there any more. Its answer to the request may come much later.
-   */
-  watchLinkDeletion(netns: number, index: number): number;
-  /**
-   * As `netlinkSend`, by a child process that may outlive this one and has only this descriptor and the kept ones. A
-   * descriptor that is hung up when the child has ended, whether it sent the message or not. Fails where nobody may wait
-   * for the end of a child that outlives its parent.
-   */
-  netlinkSendByChild(fd: number, message: Uint8Array, kept: readonly number[]): number;
-  /**
-   * As `netlinkSend`, but this one goes on while the kernel works. What `awaitSent` takes once, which waits until the
-   * message is sent and throws what kept it from being sent.
-   */
-  netlinkSendAside(fd: number, message: Uint8Array): number;
-  awaitSent(sent: number): void;
   close(fd: number): void;
 }
 
@@ -52,7 +35,7 @@ export class NetlinkError extends Error {
 export interface Answer {
   readonly error: NetlinkError | undefined;
   readonly messages: readonly Message[];
-  /** Of a list: others changed it meanwhile, so it may lack what was there all the time. */
+  /** The list changed while the kernel wrote it, so it may lack entries. */
   readonly interrupted: boolean;
 }
 
@@ -79,7 +62,7 @@ class OpenAnswer implements Answer {
   }
 }
 
-/** How often a list is asked for again that others changed meanwhile. */
+/** How often a list is asked for again that changed while the kernel wrote it. */
 const INTERRUPTED_RETRIES = 20;
 
 /** The kernel fills dumps in pieces of at most 32 KiB. */
@@ -114,37 +97,23 @@ export class NetlinkSocket {
   /** One answer for each request of the batch, in order. */
   transact(batch: MessageBatch): Answer[] {
     this.#sequence = batch.nextSequence;
-    this.#transport.netlinkSend(this.#fd, batch.encode());
-    return this.#answers(batch);
-  }
-
-  /** As `transact`, while this one goes on. Who calls what it returns, once, waits for the answers. */
-  transactAside(batch: MessageBatch): () => Answer[] {
-    this.#sequence = batch.nextSequence;
-    const sent = this.#transport.netlinkSendAside(this.#fd, batch.encode());
-    return () => {
-      this.#transport.awaitSent(sent);
-      return this.#answers(batch);
-    };
-  }
-
-  #answers(batch: MessageBatch): Answer[] {
     const answers = batch.operations.map((operation) => new OpenAnswer(operation));
-    for (let open = answers.length; open > 0; ) {
+    for (const { bytes, requests } of batch.portions()) {
+      this.#transport.netlinkSend(this.#fd, bytes);
+      this.#answer(answers, batch, requests);
+    }
+    return answers;
+  }
+
+  /** Reads until so many more of the answers are complete. */
+  #answer(answers: readonly OpenAnswer[], batch: MessageBatch, requests: number): void {
+    for (let open = requests; open > 0; ) {
       for (const message of this.#receive()) {
         const answer = answers[message.sequence - batch.firstSequence];
         if (answer === undefined) throwBatchFailure(message);
         else if (answer.accept(message)) open--;
       }
     }
-    return answers;
-  }
-
-  /** As the transport's `netlinkSendByChild`: who asks something else here meanwhile doesn't see the answer. */
-  sendByChild(batch: MessageBatch, kept: readonly NetlinkSocket[]): number {
-    this.#sequence = batch.nextSequence;
-    const fds = kept.map(({ fd }) => fd);
-    return this.#transport.netlinkSendByChild(this.#fd, batch.encode(), fds);
   }
 
   /** As `transact`, and throws the first error. */
@@ -154,7 +123,7 @@ export class NetlinkSocket {
     return answers;
   }
 
-  /** The answer to a request for a list, as far as possible one that nobody changed meanwhile. */
+  /** The answer to a request for a list. Asks again while the list changes. */
   dump(request: (batch: MessageBatch) => MessageBatch): Answer {
     for (let retries = INTERRUPTED_RETRIES; ; retries--) {
       const [answer] = this.transact(request(this.batch()));
@@ -173,7 +142,7 @@ export class NetlinkSocket {
     }
   }
 
-  /** For who wants to know only that something changed. */
+  /** For a caller that only needs to know that something changed. */
   dropEvents(): void {
     try {
       while (this.receiveEvents().length > 0);

@@ -1,4 +1,4 @@
-/** What nftables rules are made of. Each one writes itself into a rule; registers and order are those that `nft` uses. */
+/** Expressions of nftables rules. Each one writes itself into a rule, with the registers and the order that `nft` uses. */
 
 import { familyOf } from "./address.ts";
 import type { MessageBatch } from "./message-batch.ts";

@@ -1,4 +1,4 @@
-/** What a rule does, as texts that are the same whoever made the rule and whichever registers it uses. */
+/** What a rule does, as texts that do not depend on its maker or its registers. */
 
 import { eachAttribute, type Message, readBytes, readText } from "./message-reader.ts";
 

@@ -4,7 +4,7 @@ import { ENOENT } from "./errno.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import { eachAttribute, type Message, readBytes, readText } from "./message-reader.ts";
 import { errnoOf } from "./netlink-socket.ts";
-import { NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_EXCL } from "./rtnetlink.ts";
+import { NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO } from "./rtnetlink.ts";
 import { decodeUtf8, encodeUtf8 } from "./utf8.ts";
 
 export const NFPROTO_INET = 1;
@@ -50,7 +50,7 @@ const VERDICT_CHAIN = 2;
 
 const NFGENMSG_BYTES = 4;
 const COMMENT_MAX_BYTES = 128;
-const POLICY_ACCEPT = 1;
+export const POLICY_ACCEPT = 1;
 
 export interface NftTable {
   readonly family: number;
@@ -63,7 +63,7 @@ export interface BaseChain {
   readonly priority: number;
 }
 
-/** Everything from here to `endTransaction` happens or nothing of it. */
+/** All requests from here to `endTransaction` are applied, or none. */
 export function beginTransaction(batch: MessageBatch): MessageBatch {
   return batch.unanswered(BATCH_BEGIN).header([0, 0, 0, SUBSYSTEM]);
 }
@@ -74,8 +74,8 @@ export function endTransaction(batch: MessageBatch): MessageBatch {
 }
 
 /**
- * What the transaction gives; undefined when something it is about is not there. To ensure what is there already costs: the
- * kernel waits for all readers of what was changed, ten milliseconds and more, when the socket closes.
+ * What the transaction returns; undefined when something that it names is missing. It is tried before the tables are ensured,
+ * because to ensure what exists costs ten milliseconds and more: the kernel waits for all readers when the socket closes.
  */
 export function unlessMissing<T>(transaction: () => T): T | undefined {
   try {
@@ -92,16 +92,14 @@ export function ensureTable(batch: MessageBatch, { family, name }: NftTable, com
   return comment === undefined ? batch : batch.bytes(TABLE_USERDATA, commentBytes(comment));
 }
 
-/** `isNew`: EEXIST when there is one. */
 export function ensureChain(
   batch: MessageBatch,
   { family, name }: NftTable,
   chain: string,
-  options: { base?: BaseChain; comment?: string; isNew?: boolean } = {},
+  options: { base?: BaseChain; comment?: string } = {},
 ): MessageBatch {
-  const { base, comment, isNew } = options;
-  const flags = isNew ? NLM_F_CREATE | NLM_F_EXCL : NLM_F_CREATE;
-  batch.request(`make nftables chain ${chain}`, NEWCHAIN, flags).header([family, 0, 0, 0]);
+  const { base, comment } = options;
+  batch.request(`make nftables chain ${chain}`, NEWCHAIN, NLM_F_CREATE).header([family, 0, 0, 0]);
   batch.text(CHAIN_TABLE, name).text(CHAIN_NAME, chain);
   if (base !== undefined) {
     batch.nested(CHAIN_HOOK, () => batch.be32(HOOK_NUMBER, base.hook).be32(HOOK_PRIORITY, base.priority));
@@ -150,7 +148,7 @@ export function getTable(batch: MessageBatch, { family, name }: NftTable): Messa
   return batch.request(`look up nftables table ${name}`, GETTABLE).header([family, 0, 0, 0]).text(TABLE_NAME, name);
 }
 
-/** A table whose chains are in force for nothing, as somebody wanted it. */
+/** The table is switched off: none of its chains is in force. */
 export function isDormant({ view, start, end }: Message): boolean {
   let flags = 0;
   eachAttribute(view, start + NFGENMSG_BYTES, end, (type, from, to) => {
@@ -165,12 +163,20 @@ export function getChain(batch: MessageBatch, { family, name }: NftTable, chain:
   return batch.text(CHAIN_TABLE, name).text(CHAIN_NAME, chain);
 }
 
+export interface HookView {
+  readonly type: string;
+  readonly hook: number;
+  readonly priority: number;
+  readonly policy: number;
+}
+
 /** Where the chain is hooked; undefined for one that is not. */
-export function readHook({ view, start, end }: Message): (Omit<BaseChain, "type"> & { type: string }) | undefined {
+export function readHook({ view, start, end }: Message): HookView | undefined {
   let isHooked = false;
-  const found = { type: "", hook: 0, priority: 0 };
+  const found = { type: "", hook: 0, priority: 0, policy: POLICY_ACCEPT };
   eachAttribute(view, start + NFGENMSG_BYTES, end, (type, from, to) => {
     if (type === CHAIN_TYPE) found.type = readText(view, from, to);
+    if (type === CHAIN_POLICY && to - from >= 4) found.policy = view.getUint32(from, false);
     if (type !== CHAIN_HOOK) return;
     isHooked = true;
     eachAttribute(view, from, to, (key, at) => {

@@ -2,7 +2,7 @@
 
 import { familyOf } from "./address.ts";
 import type { MessageBatch } from "./message-batch.ts";
-import { eachAttribute, type Message, readBytes, readU8, readU32 } from "./message-reader.ts";
+import { eachAttribute, type Message, readBytes, readU8, readU16, readU32 } from "./message-reader.ts";
 import * as nl from "./rtnetlink.ts";
 
 export interface Route {
@@ -20,6 +20,7 @@ export interface Route {
 }
 
 const RTMSG_BYTES = 12;
+const RTNEXTHOP_BYTES = 8;
 /** Larger table numbers do not fit into the header. */
 const LARGEST_SHORT_TABLE = 255;
 
@@ -61,21 +62,35 @@ function routeHeader(
   return batch.header([family, length, 0, 0, table, protocol, scope, type, 0, 0, 0, 0]);
 }
 
+export interface RouteView extends Pick<Route, "destination" | "length" | "table"> {
+  /** One for each next hop that has a gateway. */
+  readonly gateways: readonly Uint8Array[];
+}
+
 /** Of an RTM_NEWROUTE message. The destination of a default route is empty. */
-export function readRoute({
-  view,
-  start,
-  end,
-}: Message): Pick<Route, "destination" | "length" | "gateway" | "index" | "table"> {
+export function readRoute({ view, start, end }: Message): RouteView {
   let destination: Uint8Array = new Uint8Array(0);
-  let gateway: Uint8Array | undefined;
-  let index = 0;
+  const gateways: Uint8Array[] = [];
   let table = readU8(view, start + 4, end);
   eachAttribute(view, start + RTMSG_BYTES, end, (type, from, to) => {
     if (type === nl.RTA_DST) destination = readBytes(view, from, to);
-    else if (type === nl.RTA_GATEWAY) gateway = readBytes(view, from, to);
-    else if (type === nl.RTA_OIF) index = readU32(view, from, to);
+    else if (type === nl.RTA_GATEWAY) gateways.push(readBytes(view, from, to));
+    else if (type === nl.RTA_MULTIPATH) gateways.push(...readNextHops(view, from, to));
     else if (type === nl.RTA_TABLE) table = readU32(view, from, to);
   });
-  return { destination, length: readU8(view, start + 1, end), gateway, index, table };
+  return { destination, length: readU8(view, start + 1, end), gateways, table };
+}
+
+/** The gateways of the next hops: each is a struct rtnexthop and its attributes. */
+function readNextHops(view: DataView, start: number, end: number): Uint8Array[] {
+  const gateways: Uint8Array[] = [];
+  for (let at = start; at + RTNEXTHOP_BYTES <= end; ) {
+    const length = readU16(view, at, end);
+    if (length < RTNEXTHOP_BYTES || at + length > end) break;
+    eachAttribute(view, at + RTNEXTHOP_BYTES, at + length, (type, from, to) => {
+      if (type === nl.RTA_GATEWAY) gateways.push(readBytes(view, from, to));
+    });
+    at += (length + 3) & ~3;
+  }
+  return gateways;
 }

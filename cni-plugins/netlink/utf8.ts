@@ -26,7 +26,7 @@ function encodeEscaped(text: string): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-/** Bytes that are no UTF-8 become U+FFFD, one each. */
+/** Replaces each invalid byte by U+FFFD. */
 export function decodeUtf8(bytes: Uint8Array): string {
   for (let i = 0; i < bytes.length; i++) if ((bytes[i] ?? 0) >= 0x80) return decodeEscaped(bytes);
   return Reflect.apply(String.fromCharCode, undefined, bytes);

@@ -40,7 +40,7 @@ export interface AddressResult {
 
 const U32_MAX = 0xffffffff;
 
-/** `version` is what an answer without one is read as. */
+/** `version`: for an answer that names none. */
 export function readAddressResult(answer: ConfigObject, version: CniVersion): AddressResult {
   const spoken = parseVersion(answer.string("cniVersion") || version);
   const dns = readDns(answer);

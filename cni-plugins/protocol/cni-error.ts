@@ -38,6 +38,8 @@ export const KERNEL_FEATURE_MISSING = 109;
 export const IPTABLES_FAILED = 110;
 /** An IPv6 address is in use already, or did not become usable in time. */
 export const ADDRESS_UNUSABLE = 111;
+/** The nftables chain that macspoofchk needs is there, but no frame goes through it. */
+export const RULES_NOT_IN_FORCE = 112;
 
 /** What the plugin answers instead of a result. `message` says what, where and what to do. */
 export class CniError extends Error {

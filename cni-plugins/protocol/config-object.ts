@@ -26,6 +26,11 @@ export class ConfigObject {
     return Object.keys(this.#values);
   }
 
+  /** Also where it is null. */
+  has(key: string): boolean {
+    return this.#keys[key.toLowerCase()] !== undefined;
+  }
+
   raw(key: string): unknown {
     const spelled = this.#keys[key.toLowerCase()];
     return spelled === undefined ? undefined : (this.#values[spelled] ?? undefined);

@@ -9,7 +9,7 @@ import { ConfigObject, isJsonObject } from "./config-object.ts";
 import { parseObject } from "./json-object.ts";
 import type { Command, Request } from "./request.ts";
 
-/** An executable that is being installed can't be started; it can soon. */
+/** An executable that is being installed can't be started yet. */
 const BUSY_RETRIES = 50;
 const BUSY_WAIT_MS = 100;
 
@@ -20,13 +20,18 @@ export interface Delegate {
   readonly type: string;
 }
 
-/** A delegate that was started for one verb. It does nothing before it is asked: it waits for its input. */
-export class PreparedDelegate {
+/**
+ * One call of a delegate. Its program starts at once, so that it loads while other work goes on; it waits for its input,
+ * which `ask` gives it.
+ */
+export class DelegateRun {
   readonly #delegate: Delegate;
   readonly #command: Command;
   #program: number | undefined;
+  #wasAsked = false;
+  #finished: Finished | undefined;
 
-  /** Why it can't be started is for `ask` to say. */
+  /** If it can't be started, `ask` tries again and throws the reason. */
   constructor(delegate: Delegate, command: Command) {
     this.#delegate = delegate;
     this.#command = command;
@@ -37,51 +42,31 @@ export class PreparedDelegate {
     }
   }
 
-  /** Has it work. Once. */
-  ask(): RunningDelegate {
+  get wasAsked(): boolean {
+    return this.#wasAsked;
+  }
+
+  /** Gives it its input. Once. */
+  ask(): void {
     const { host, request } = this.#delegate;
-    const program = this.#program ?? startPatiently(this.#delegate, this.#command);
-    this.#program = undefined;
-    host.give(program, request.stdin);
-    return new RunningDelegate(this.#delegate, this.#command, program);
+    this.#program ??= startPatiently(this.#delegate, this.#command);
+    host.give(this.#program, request.stdin);
+    this.#wasAsked = true;
   }
 
-  /** For one that will not be asked. */
+  /** Kills it, unless it was asked. */
   abandon(): void {
-    if (this.#program !== undefined) this.#delegate.host.abandon(this.#program);
-    this.#program = undefined;
-  }
-}
-
-/** A delegate at work. */
-export class RunningDelegate {
-  readonly #delegate: Delegate;
-  readonly #command: Command;
-  readonly #program: number;
-  #finished: Finished | undefined;
-
-  constructor(delegate: Delegate, command: Command, program: number) {
-    this.#delegate = delegate;
-    this.#command = command;
-    this.#program = program;
+    if (this.#program !== undefined && !this.#wasAsked) this.#delegate.host.abandon(this.#program);
   }
 
-  /** Waits until it has ended, whatever it says. */
+  /** Waits until it has ended, with or without success. */
   end(): Finished {
+    if (this.#program === undefined) throw new Error("a delegate has not started");
     this.#finished ??= this.#delegate.host.finish(this.#program);
     return this.#finished;
   }
 
-  /** What it printed as soon as that is a JSON document, which may be long before its end; else all of it at its end. */
-  printed(): string {
-    for (let before: string | undefined; ; ) {
-      const text = this.#delegate.host.printed(this.#program);
-      if (text === before || isJson(text)) return text;
-      before = text;
-    }
-  }
-
-  /** What it printed, at its end. Throws its error as its own, with its code. */
+  /** Waits until it has ended. Returns what it printed; throws its error as its own, with its code. */
   answer(): string {
     const { host, type } = this.#delegate;
     const { code, stdout, stderr } = this.end();
@@ -93,7 +78,9 @@ export class RunningDelegate {
 
 /** From start to end. */
 export function runDelegate(delegate: Delegate, command: Command): string {
-  return new PreparedDelegate(delegate, command).ask().answer();
+  const run = new DelegateRun(delegate, command);
+  run.ask();
+  return run.answer();
 }
 
 function findDelegate(host: Host, path: string, type: string): string {
@@ -143,15 +130,6 @@ function parseError(stdout: string): CniError | undefined {
   const { code, msg, details } = parseObject(() => stdout) ?? {};
   if (typeof code !== "number" || typeof msg !== "string") return undefined;
   return new CniError(code, msg, typeof details === "string" ? details : "");
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** What a delegate printed, as an object. */

@@ -1,5 +1,8 @@
-/** JSON that may be missing or damaged: what somebody wrote down earlier. */
+/** JSON that may be missing or damaged: what an earlier call wrote. */
 
+import { type Host, OWN_NETNS } from "../host/host.ts";
+import { ENOENT, ENOTDIR } from "../netlink/errno.ts";
+import { errnoOf } from "../netlink/netlink-socket.ts";
 import { isJsonObject, type JsonObject } from "./config-object.ts";
 
 /** Undefined for what can't be read, is no JSON or no object. */
@@ -9,5 +12,23 @@ export function parseObject(read: () => string): JsonObject | undefined {
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** The files of a folder that hold a JSON object; none when the folder is not there. */
+export function readObjects(host: Host, folder: string): { readonly file: string; readonly content: JsonObject }[] {
+  return namesIn(host, folder).flatMap((name) => {
+    const file = `${folder}/${name}`;
+    const content = name.endsWith(".json") ? parseObject(() => host.readFile(OWN_NETNS, file)) : undefined;
+    return content === undefined ? [] : [{ file, content }];
+  });
+}
+
+function namesIn(host: Host, folder: string): string[] {
+  try {
+    return host.listDirectory(folder);
+  } catch (error) {
+    if ([ENOENT, ENOTDIR].includes(errnoOf(error) ?? 0)) return [];
+    throw error;
   }
 }

@@ -1,6 +1,8 @@
 /** MAC addresses as the plugins take and give them. */
 
-export const MAC_BYTES = 6;
+import type { Host } from "../host/host.ts";
+
+const MAC_BYTES = 6;
 
 /** Six octets, in any of `02:00:..`, `02-00-..`, `0200.0000.0001`; undefined when it is none. */
 export function parseMacAddress(text: string): Uint8Array | undefined {
@@ -19,6 +21,14 @@ export function parseMacAddress(text: string): Uint8Array | undefined {
     }
   }
   return bytes;
+}
+
+/** Locally administered, unicast. */
+export function randomMacAddress(host: Pick<Host, "random">): Uint8Array {
+  const mac = new Uint8Array(MAC_BYTES);
+  host.random(mac);
+  mac[0] = ((mac[0] ?? 0) & 0xfc) | 0x02;
+  return mac;
 }
 
 /** Lower case with colons. */

@@ -1,4 +1,4 @@
-/** Finds what somebody probably meant who wrote an unknown key. */
+/** Finds the known key that an unknown one was probably meant to be. */
 
 /** More differences than this are another word. */
 const MAX_DISTANCE = 3;

@@ -1,12 +1,10 @@
-/** Tells the node's agent what was done, for its metrics. It is told by one datagram, and need not be there. */
+/** Reports each call to the node's agent by one datagram, for its metrics. The agent need not be there. */
 
+import { type OperationReport, REPORT_SOCKET } from "../../src/api/node-state.ts";
 import type { Host } from "../host/host.ts";
 import type { CniError } from "./cni-error.ts";
 import { isJsonObject } from "./config-object.ts";
 import type { Request } from "./request.ts";
-
-/** The socket of the agent, if there is one. */
-export const REPORT_SOCKET = "/run/cni/cluster-network-addons/reports";
 
 const TEXT_CHARACTERS = 128;
 
@@ -19,17 +17,8 @@ export interface Operation {
   readonly fault: CniError | undefined;
 }
 
-export interface Report {
-  readonly plugin: string;
-  readonly command: string;
-  readonly network: string;
-  /** Of the error; 0 for success. */
-  readonly code: number;
-  readonly ms: number;
-}
-
 export function reportOperation(host: Host, { plugin, command, request, startMs, fault }: Operation): void {
-  const report: Report = {
+  const report: OperationReport = {
     plugin,
     command: command.slice(0, TEXT_CHARACTERS),
     network: (request?.network ?? "").slice(0, TEXT_CHARACTERS),
@@ -40,7 +29,7 @@ export function reportOperation(host: Host, { plugin, command, request, startMs,
 }
 
 /** Undefined for a datagram that is no report. */
-export function readReport(text: string): Report | undefined {
+export function readReport(text: string): OperationReport | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);

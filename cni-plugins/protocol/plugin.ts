@@ -3,8 +3,8 @@
 import { type Host, STDERR } from "../host/host.ts";
 import { describeErrno, EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM } from "../netlink/errno.ts";
 import { errnoOf, NetlinkError } from "../netlink/netlink-socket.ts";
-import { AttachmentRecord } from "./attachment-record.ts";
-import { CniError, INTERNAL, INVALID_ENVIRONMENT, KERNEL_REFUSED, TRY_AGAIN_LATER } from "./cni-error.ts";
+import { AttachmentRecordFile } from "./attachment-record-file.ts";
+import { CniError, INTERNAL, KERNEL_REFUSED, TRY_AGAIN_LATER } from "./cni-error.ts";
 import type { JsonObject } from "./config-object.ts";
 import { reportOperation } from "./operation-report.ts";
 import { type Command, type Envelope, type Request, readEnvelope, readRequest, stdinFault } from "./request.ts";
@@ -17,7 +17,7 @@ export interface Call {
   readonly request: Request;
   /** A sentence for the person who reads the runtime's log. */
   warn(text: string): void;
-  /** For DEL, once nothing is left: nobody needs to call it again. */
+  /** For DEL, once nothing is left: removes the attachment record. */
   forget(): void;
 }
 
@@ -52,7 +52,7 @@ export function runPlugin(host: Host, plugin: Plugin): void {
     const envelope = readEnvelopeFrom(host, warn);
     version = envelope.version;
     request = readRequest(command, env, envelope);
-    const record = new AttachmentRecord(host, plugin.name, request);
+    const record = new AttachmentRecordFile(host, plugin.name, request);
     const call = { host, request, warn, forget: () => record.remove() };
     const result = record.during(() => plugin.commands[call.request.command](call));
     finish(0, result === undefined ? "" : encodeAnswer(request.version, result));
@@ -91,8 +91,4 @@ function asCniError(error: unknown): CniError {
     return new CniError(code, error instanceof NetlinkError ? message : `${message} (${describeErrno(errno)})`);
   }
   return new CniError(INTERNAL, `the plugin failed: ${message}`, error instanceof Error ? (error.stack ?? "") : "");
-}
-
-export function unsupportedCommand(command: Command, why: string): CniError {
-  return new CniError(INVALID_ENVIRONMENT, `${command} is not supported: ${why}`);
 }

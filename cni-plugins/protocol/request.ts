@@ -1,14 +1,7 @@
 /** One call of the plugin: the environment and stdin, checked. */
 
 import { EFBIG, EILSEQ } from "../netlink/errno.ts";
-import {
-  CniError,
-  DECODING_FAILURE,
-  INCOMPATIBLE_VERSION,
-  INVALID_CONFIG,
-  INVALID_ENVIRONMENT,
-  IO_FAILURE,
-} from "./cni-error.ts";
+import { CniError, DECODING_FAILURE, INCOMPATIBLE_VERSION, INVALID_ENVIRONMENT, IO_FAILURE } from "./cni-error.ts";
 import { ConfigObject, isJsonObject } from "./config-object.ts";
 import { interfaceNameFault, isIdentifier } from "./identifier.ts";
 import { atLeast, type CniVersion, DEFAULT_VERSION, parseVersion } from "./version.ts";
@@ -151,14 +144,18 @@ function isCommand(text: string): text is Command {
   return Object.hasOwn(COMMANDS, text);
 }
 
-/** `cni.dev/valid-attachments` of a GC. */
-export function validAttachments(config: ConfigObject): readonly { containerId: string; ifname: string }[] {
+/** Of a GC; undefined, with a warning, where the runtime lists nothing: then nothing is known to be unused. */
+export function validAttachments(
+  config: ConfigObject,
+  warn: (text: string) => void,
+): readonly { containerId: string; ifname: string }[] | undefined {
   const key = "cni.dev/valid-attachments";
-  if (config.raw(key) === undefined)
-    throw new CniError(
-      INVALID_CONFIG,
-      `GC needs "${key}" in the network configuration: without it nothing is known to be in use`,
+  if (!config.has(key)) {
+    warn(
+      `GC removes nothing: the network configuration has no "${key}", so the plugin can't know which attachments are in use`,
     );
+    return undefined;
+  }
   return config.objects(key).map((attachment) => ({
     containerId: attachment.string("containerID") ?? "",
     ifname: attachment.string("ifname") ?? "",

@@ -23,7 +23,7 @@ export function answer(host: Host, code: number, document: string): void {
   host.exit(code);
 }
 
-/** What a person sees who starts the executable by hand. */
+/** Printed when a person starts the executable by hand. */
 function aboutText(name: string, productVersion: string): string {
   return `CNI ${name} plugin ${productVersion} (cluster-network-addons)\nCNI protocol versions supported: ${SUPPORTED_VERSIONS.join(", ")}`;
 }

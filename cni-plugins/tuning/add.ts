@@ -1,17 +1,24 @@
-/** ADD: saves what the interface is, then sets what the configuration says. All of it or nothing. */
+/** ADD: saves the interface's values, then sets those of the configuration. All or nothing. */
 
-import { openNetns } from "../bridge/netns.ts";
 import type { TunedLink } from "../netlink/link-tuning.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../protocol/cni-error.ts";
+import { openNetns } from "../protocol/netns.ts";
 import type { Call, PassedOn } from "../protocol/plugin.ts";
 import { applySteps, type Step } from "../protocol/steps.ts";
+import {
+  type Originals,
+  readOriginals,
+  removeState,
+  requireStateFile,
+  saveOriginals,
+  stateFile,
+} from "../protocol/tuning-state.ts";
 import { readTuningConfig, type TuningConfig, warnAboutKeys } from "./config.ts";
 import { duplicateKeyBelow } from "./duplicate-keys.ts";
 import { findInterface, originalsOf, requestOriginals, requestTuning } from "./interface.ts";
-import { load } from "./parts.ts";
 import { previousResult, tunedResult } from "./previous-result.ts";
-import { type Originals, readOriginals, removeState, saveOriginals, stateFile } from "./saved-state.ts";
+import { interfaceRefusal } from "./refusal.ts";
 import { readSysctl, requireAllowed, type Sysctl, writeSysctl } from "./sysctl.ts";
 
 interface AddState {
@@ -22,18 +29,19 @@ interface AddState {
   readonly link: TunedLink | undefined;
   readonly originals: Originals;
   readonly file: string;
-  /** An earlier ADD's file is there: it stays, whatever becomes of this one. */
+  /** The file is an earlier ADD's: it stays if this ADD fails. */
   savedBefore: boolean;
 }
 
 export function add(call: Call): PassedOn {
   const { host, request, warn } = call;
-  // First of all: a namespace that is the plugin's own is refused whatever else is wrong.
+  // First, so that the plugin's own namespace is refused whatever else is wrong.
   const { fd: netns, socket } = openNetns(host, request);
   const config = readConfig(call);
   const result = previousResult(request.config, request.version);
   requireAllowed(host, config.sysctls);
   const link = changesInterface(config) ? requireInterface(socket, call) : undefined;
+  if (link !== undefined) requireStateFile(request);
   const state: AddState = {
     call,
     config,
@@ -107,13 +115,13 @@ function setSysctl(sysctl: Sysctl): Step<AddState> {
 
 const tuneInterface: Step<AddState> = {
   name: "tune the interface",
-  apply({ call, socket, link, config }) {
+  apply({ socket, link, config }) {
     if (link === undefined) return;
     const answers = socket.transact(requestTuning(socket.batch(), link.index, config));
     const at = answers.findIndex(({ error }) => error !== undefined);
     const error = answers[at]?.error;
     if (error === undefined) return;
-    const { message, isFinal } = load(call.host, "refusal").interfaceRefusal(socket, link, config, at, error);
+    const { message, isFinal } = interfaceRefusal(socket, link, config, at, error);
     if (isFinal) throw new CniError(KERNEL_REFUSED, message);
     error.message = message;
     throw error;

@@ -1,7 +1,6 @@
-/** The sysctls that a node's administrator allows: a regular expression a line, as the Go reference plugin reads them. */
+/** The sysctls that a node's administrator allows: a regular expression a line, as for the Go reference plugin. */
 
-import { goRegexp } from "./go-regexp.ts";
-import { RegexpFault } from "./regexp-characters.ts";
+import type { Host } from "../host/host.ts";
 
 export interface Refusal {
   readonly message: string;
@@ -9,31 +8,25 @@ export interface Refusal {
 }
 
 /** Of the first key that no line of the file's text matches; undefined when all are allowed. */
-export function refusalOf(keys: readonly string[], file: string, text: string): Refusal | undefined {
+export function refusalOf(host: Host, keys: readonly string[], file: string, text: string): Refusal | undefined {
   const lines = text.split("\n").map((line) => line.trim());
   const given = lines.filter((line) => line !== "");
-  const compiled: ((key: string) => boolean)[] = [];
-  /** A line that no key comes to is not looked at, as in the reference: what it is does not matter. */
-  const matches = (key: string, line: string, index: number) => {
-    compiled[index] ??= goRegexp(line);
-    return compiled[index](key);
-  };
   for (const key of keys) {
-    for (let index = 0; ; index++) {
-      const line = given[index];
-      if (line === undefined) return notAllowed(key, file, given);
-      try {
-        if (matches(key, line, index)) break;
-      } catch (error) {
-        if (error instanceof RegexpFault) return unreadable(line, file, error.message);
-        throw error;
-      }
-    }
+    const refusal = refusalOfKey(host, key, file, given);
+    if (refusal !== undefined) return refusal;
   }
   return undefined;
 }
 
-function notAllowed(key: string, file: string, lines: readonly string[]): Refusal {
+/** A line that no key comes to is not looked at, as in the reference: what it is does not matter. */
+function refusalOfKey(host: Host, key: string, file: string, lines: readonly string[]): Refusal | undefined {
+  for (const line of lines) {
+    try {
+      if (host.matches(line, key)) return undefined;
+    } catch (error) {
+      return unreadable(line, file, error instanceof Error ? error.message : String(error));
+    }
+  }
   return {
     message: `sysctl "${key}" is not allowed on this node: remove it, or have the node's administrator add it to ${file}`,
     details: `allowed: ${lines.join(", ") || "none"}`,
@@ -42,7 +35,7 @@ function notAllowed(key: string, file: string, lines: readonly string[]): Refusa
 
 function unreadable(line: string, file: string, fault: string): Refusal {
   return {
-    message: `${file}: "${line}" is not a regular expression of Go: have the node's administrator correct it`,
+    message: `${file}: "${line}" is not a regular expression: have the node's administrator correct it`,
     details: fault,
   };
 }

@@ -1,9 +1,9 @@
 /** CHECK: is the interface as ADD left it, as far as the configuration says? */
 
-import { openNetns } from "../bridge/netns.ts";
 import type { TunedLink } from "../netlink/link-tuning.ts";
 import { CHECK_FAILED, CniError } from "../protocol/cni-error.ts";
 import { formatMacAddress } from "../protocol/mac-address.ts";
+import { openNetns } from "../protocol/netns.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { readConfig, requireInterface } from "./add.ts";
 import type { TuningConfig } from "./config.ts";

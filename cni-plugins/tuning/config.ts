@@ -6,7 +6,7 @@ import type { ConfigObject } from "../protocol/config-object.ts";
 import { isJsonObject } from "../protocol/config-object.ts";
 import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
 import { nearestKey } from "../protocol/nearest-key.ts";
-import { DEFAULT_DATA_DIR } from "./saved-state.ts";
+import { DEFAULT_DATA_DIR } from "../protocol/tuning-state.ts";
 import { type Sysctl, sysctlOf } from "./sysctl.ts";
 
 /** Absent: left as it is. */
@@ -32,7 +32,7 @@ const KNOWN_KEYS = [
   ...["sysctl", "mac", "mtu", "promisc", "allmulti", "txQLen", "dataDir"],
 ];
 
-/** Reads and checks every key. args.cni goes before runtimeConfig, that before CNI_ARGS, that before the plugin's own. */
+/** Reads and checks every key. args.cni takes precedence over runtimeConfig, that over CNI_ARGS, that over the own key. */
 export function readTuningConfig(config: ConfigObject, cniArgs: string, ifname: string): TuningConfig {
   const args = config.object("args").object("cni");
   const mtu = readSize(args, "mtu", MTU_MAX) ?? readSize(config, "mtu", MTU_MAX);
@@ -50,8 +50,12 @@ export function readTuningConfig(config: ConfigObject, cniArgs: string, ifname: 
 /** Where the state file is; DEL reads nothing else. */
 export function readDataDir(config: ConfigObject): string {
   const directory = config.string("dataDir") || DEFAULT_DATA_DIR;
-  if (directory.startsWith("/")) return directory.replace(/\/+$/, "");
+  if (directory.startsWith("/")) return withoutSlashAtEnd(directory);
   throw config.fault("dataDir", "an absolute path");
+}
+
+function withoutSlashAtEnd(directory: string): string {
+  return directory.endsWith("/") ? withoutSlashAtEnd(directory.slice(0, -1)) : directory;
 }
 
 export function warnAboutKeys(config: ConfigObject, warn: (text: string) => void): void {
@@ -77,7 +81,7 @@ function readFlag(config: ConfigObject, key: string): boolean | undefined {
   return config.raw(key) === undefined ? undefined : config.boolean(key);
 }
 
-/** An args.cni.mac of "" takes every other one away. */
+/** With an args.cni.mac of "" the interface keeps its MAC. */
 function readMac(config: ConfigObject, args: ConfigObject, cniArgs: string): Uint8Array | undefined {
   const fromEnvironment = readCniArgs(cniArgs, "MAC");
   const fromRuntime = config.object("runtimeConfig").string("mac");

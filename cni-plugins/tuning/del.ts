@@ -1,13 +1,13 @@
 /**
- * DEL: makes the interface what it was and forgets that. Success also when there is nothing to restore any more;
- * sysctls end with the container's network namespace.
+ * DEL: restores the interface and removes its state. It succeeds when nothing is left to restore. Sysctls end with the
+ * container's network namespace.
  */
 
-import { openNetnsIfPresent } from "../bridge/netns.ts";
+import { openNetnsIfPresent } from "../protocol/netns.ts";
 import type { Call } from "../protocol/plugin.ts";
+import { type Originals, readOriginals, removeState, stateFile } from "../protocol/tuning-state.ts";
 import { readDataDir } from "./config.ts";
 import { findInterface, requestOriginals } from "./interface.ts";
-import { type Originals, readOriginals, removeState, stateFile } from "./saved-state.ts";
 
 export function del(call: Call): undefined {
   const { host, request } = call;

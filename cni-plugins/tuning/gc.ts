@@ -1,13 +1,15 @@
-/** GC: forgets the state of this network's attachments that the runtime does not list. */
+/** GC: removes the state of this network's attachments that the runtime does not list. */
 
+import { readObjects } from "../protocol/json-object.ts";
 import type { Call } from "../protocol/plugin.ts";
 import { validAttachments } from "../protocol/request.ts";
-import { forgetUnlisted, readObjects } from "../protocol/unlisted-records.ts";
+import { removeState, stateFile } from "../protocol/tuning-state.ts";
+import { forgetUnlisted } from "../protocol/unlisted-attachments.ts";
 import { readDataDir } from "./config.ts";
-import { removeState, stateFile } from "./saved-state.ts";
 
-export function gc({ host, request }: Call): undefined {
-  const valid = validAttachments(request.config);
+export function gc({ host, request, warn }: Call): undefined {
+  const valid = validAttachments(request.config, warn);
+  if (valid === undefined) return;
   const dataDir = readDataDir(request.config);
   const kept = valid.map((one) => stateFile(dataDir, one));
   for (const { file, content } of readObjects(host, dataDir)) {

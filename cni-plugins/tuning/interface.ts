@@ -15,8 +15,8 @@ import type { MessageBatch } from "../netlink/message-batch.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
 import { parseMacAddress } from "../protocol/mac-address.ts";
+import type { Originals } from "../protocol/tuning-state.ts";
 import type { TuningConfig } from "./config.ts";
-import type { Originals } from "./saved-state.ts";
 
 export function findInterface(socket: NetlinkSocket, name: string): TunedLink | undefined {
   const [answer] = socket.transact(getLink(socket.batch(), name));

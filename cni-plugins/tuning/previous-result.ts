@@ -1,4 +1,4 @@
-/** The result of the plugin before this one in the chain, which is given on with what was changed. */
+/** The result of the plugin before this one in the chain. ADD passes it on with its changes. */
 
 import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
 import { type ConfigObject, isJsonObject, type JsonObject } from "../protocol/config-object.ts";

@@ -1,4 +1,4 @@
-/** What to do about a value that the kernel did not take. Only calls that fail by one load this. */
+/** What to do about a value that the kernel refused. Loaded only by calls that fail with one. */
 
 import { describeErrno, EACCES, ENODEV, ENOENT, ENOMEM, EPERM, EROFS } from "../netlink/errno.ts";
 import { getLink } from "../netlink/link.ts";
@@ -7,12 +7,12 @@ import type { NetlinkError, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { formatMacAddress } from "../protocol/mac-address.ts";
 import type { TuningConfig } from "./config.ts";
 
-/** There is memory for this many places of a queue where there is any at all. */
+/** Every node has memory for a queue of this length. */
 const TX_QUEUE_LENGTH_USABLE = 1_000_000;
 
 export interface Refusal {
   readonly message: string;
-  /** The value is at fault, though the errno may say that it will be taken later. */
+  /** The value is wrong, although the errno is one that usually goes away. */
   readonly isFinal: boolean;
 }
 
@@ -25,10 +25,7 @@ export function interfaceRefusal(
   { errno, message }: NetlinkError,
 ): Refusal {
   const [key, value] = changesOf(config)[at] ?? ["", ""];
-  const advice =
-    errno === ENODEV
-      ? "somebody deleted it meanwhile, find out who"
-      : interfaceAdvice(socket, name, key, Number(value));
+  const advice = errno === ENODEV ? "it was deleted during the ADD" : interfaceAdvice(socket, name, key, Number(value));
   return {
     message: `"${key}": ${value} can't be set on interface ${name}: ${message}: ${advice}`,
     isFinal: errno === ENOMEM && key === "txQLen" && Number(value) > TX_QUEUE_LENGTH_USABLE,
@@ -43,9 +40,9 @@ export function sysctlRefusal(errno: number): string {
 }
 
 function sysctlAdvice(errno: number): string {
-  if (errno === EACCES || errno === EPERM) return "remove it, nobody can write it in a container";
-  if (errno === EROFS) return "have the runtime start its plugins where /proc/sys can be written";
-  return "write a value that the kernel has for it";
+  if (errno === EACCES || errno === EPERM) return "remove it: it can't be written in a container";
+  if (errno === EROFS) return "the runtime must start its plugins where /proc/sys is writable";
+  return "write a value that this sysctl accepts";
 }
 
 /** In the order of `requestTuning`. */
@@ -61,13 +58,13 @@ function changesOf({ mac, promiscuous, mtu, allMulticast, txQueueLength }: Tunin
 }
 
 function interfaceAdvice(socket: NetlinkSocket, name: string, key: string, value: number): string {
-  if (key === "txQLen") return `write a number from 0 to ${TX_QUEUE_LENGTH_USABLE}; the kernel's own is 1000`;
-  if (key === "mac") return "choose another address, or have the plugin that makes the interface give it this one";
+  if (key === "txQLen") return `write a number from 0 to ${TX_QUEUE_LENGTH_USABLE}; the kernel's default is 1000`;
+  if (key === "mac") return "choose another address, or set it in the plugin that makes the interface";
   if (key !== "mtu") return `its driver has no such mode: remove "${key}"`;
   const [answer] = socket.transact(getLink(socket.batch(), name));
   const message = answer?.messages[0];
   const { minimum, maximum } = message === undefined ? { minimum: 0, maximum: 0 } : readMtuRange(message);
   if (maximum === 0 || (minimum <= value && value <= maximum))
-    return "write a number that the device below it takes too";
+    return "write a number that the device below it accepts too";
   return `write a number from ${minimum} to ${maximum}`;
 }

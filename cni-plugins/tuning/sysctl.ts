@@ -1,10 +1,11 @@
-/** Sysctls of the container's network namespace, and which of them an administrator allows. */
+/** Sysctls of the container's network namespace, and the administrator's allow-list. */
 
 import { type Host, OWN_NETNS } from "../host/host.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../protocol/cni-error.ts";
-import { load } from "./parts.ts";
+import { refusalOf } from "./allow-list.ts";
+import { sysctlRefusal } from "./refusal.ts";
 
 export interface Sysctl {
   /** As the configuration spells it. */
@@ -35,7 +36,7 @@ export function requireAllowed(host: Host, sysctls: readonly Sysctl[]): void {
   const list = sysctls.length === 0 ? undefined : readAllowList(host);
   if (list === undefined) return;
   const keys = sysctls.map(({ key }) => key);
-  const refusal = load(host, "allow-list").refusalOf(keys, ALLOW_LIST, list);
+  const refusal = refusalOf(host, keys, ALLOW_LIST, list);
   if (refusal !== undefined) throw new CniError(INVALID_CONFIG, refusal.message, refusal.details);
 }
 
@@ -64,7 +65,7 @@ export function writeSysctl(host: Host, netns: number, { key, path }: Sysctl, va
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
-    const problem = load(host, "refusal").sysctlRefusal(errno);
+    const problem = sysctlRefusal(errno);
     throw new CniError(KERNEL_REFUSED, `cannot set sysctl "${key}" to "${value}": ${problem}`);
   }
 }
@@ -76,7 +77,9 @@ export function sameSysctlValue(a: string, b: string): boolean {
 
 function words(text: string): string {
   return text
-    .split(/\s+/)
+    .replaceAll("\t", " ")
+    .replaceAll("\n", " ")
+    .split(" ")
     .filter((word) => word !== "")
     .join(" ");
 }

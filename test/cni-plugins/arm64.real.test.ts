@@ -1,12 +1,12 @@
-import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BuildError, buildPlugins } from "../../cni-plugins/build.ts";
-import { PLUGINS } from "../../cni-plugins/bundle.ts";
+import { buildPlugins } from "../../cni-plugins/build/build.ts";
+import { PLUGINS } from "../../cni-plugins/build/bundle.ts";
+import { BuildError } from "../../cni-plugins/build/toolchain.ts";
 import { add, type CniCall, cni, del } from "../netns/cni-call.ts";
 import { BRIDGE, NETNS, PreparedNode } from "../netns/prepared-node.ts";
-import { unpackDebian } from "./debian-package.ts";
+import { findArm64Emulator } from "./arm64-emulator.ts";
 
 const BUILD_TIMEOUT_MS = 600_000;
 const SIZE_LIMIT_BYTES = 2.6e6;
@@ -14,15 +14,8 @@ const ELF_MACHINE_AT = 18;
 const EM_AARCH64 = 183;
 const CONFIG = { cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: BRIDGE, portIsolation: true, mtu: 1400 };
 
-const emulator = process.arch === "arm64" ? [] : await findEmulator();
+const emulator = await findArm64Emulator();
 const built = await build();
-
-async function findEmulator(): Promise<string[] | undefined> {
-  const name = "qemu-aarch64-static";
-  if (spawnSync(name, ["--version"]).error === undefined) return [name];
-  const root = await unpackDebian(["qemu-user-static"], process.env);
-  return root === undefined ? undefined : [path.join(root, "usr/bin", name)];
-}
 
 /** The folder, or why there is none. */
 async function build(): Promise<{ folder?: string; reason?: string }> {

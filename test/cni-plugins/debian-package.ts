@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
+import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 
 const run = promisify(execFile);
 
@@ -13,16 +13,28 @@ const run = promisify(execFile);
 const ARCHIVE = "bookworm";
 
 /** The folder in which the packages are unpacked; undefined where they can't be had. Cached outside the tree. */
-export async function unpackDebian(packages: readonly string[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  const directory = path.join(cacheDirectory(env), `debian-${ARCHIVE}-${packages.join("-")}`);
+export function unpackDebian(packages: readonly string[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const wanted = packages.map((name) => `${name}/${ARCHIVE}`);
+  return unpackOnce(`debian-${ARCHIVE}-${packages.join("-")}`, env, async (directory) => {
+    await run("apt-get", ["download", ...wanted], { cwd: directory, env });
+  });
+}
+
+/** The same for packages that `download` puts into the directory it is given. The cache keeps them under `name`. */
+export async function unpackOnce(
+  name: string,
+  env: NodeJS.ProcessEnv,
+  download: (directory: string) => Promise<void>,
+): Promise<string | undefined> {
+  const directory = path.join(cacheDirectory(env), name);
   if (existsSync(directory)) return directory;
   await mkdir(path.dirname(directory), { recursive: true });
   const temporary = await mkdtemp(`${directory}.`);
   try {
-    const wanted = packages.map((name) => `${name}/${ARCHIVE}`);
-    await run("apt-get", ["download", ...wanted], { cwd: temporary, env });
+    await download(temporary);
+    const packages = (await readdir(temporary)).filter((file) => file.endsWith(".deb"));
     const root = path.join(temporary, "root");
-    for (const file of await readdir(temporary)) await run("dpkg", ["-x", path.join(temporary, file), root]);
+    for (const file of packages) await run("dpkg", ["-x", path.join(temporary, file), root]);
     // Somebody else may have been faster; theirs is the same.
     await rename(root, directory).catch((error: unknown) => {
       if (!existsSync(directory)) throw error;

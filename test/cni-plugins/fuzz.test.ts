@@ -3,8 +3,8 @@ import { bridge } from "../../cni-plugins/bridge/bridge.ts";
 import { EFBIG, EILSEQ } from "../../cni-plugins/netlink/errno.ts";
 import { type Plugin, runPlugin } from "../../cni-plugins/protocol/plugin.ts";
 import { tuning } from "../../cni-plugins/tuning/tuning.ts";
-import { Random } from "../netns/differential/random.ts";
 import { COMMANDS, LAYER_2, makeDocument, TUNING } from "../netns/hostile-document.ts";
+import { Random } from "../support/random.ts";
 import { MemoryHost } from "./memory-host.ts";
 import { MemoryKernel } from "./memory-kernel.ts";
 

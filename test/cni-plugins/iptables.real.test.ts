@@ -33,6 +33,7 @@ afterEach(() => node[Symbol.asyncDispose]());
 afterAll(() => rm(scratch, { recursive: true }));
 
 const rules = (): Promise<string> => node.shell("nft list ruleset");
+const chains = (ruleset: string) => ruleset.match(/(?<=chain )CNI-\S+/g)?.sort();
 
 describe.skipIf(programs === undefined)("masquerading with the node's iptables", () => {
   it("is checked, and removed by a DEL that finds iptables", async () => {
@@ -59,6 +60,23 @@ describe.skipIf(programs === undefined)("masquerading with the node's iptables",
     await node.shell("rm -r /run/cni/cluster-network-addons/bridge");
     await del(without, CONFIG);
     expect(await rules()).not.toContain("CNI-");
+  });
+
+  it("is removed by a GC after the node's records were lost, and what is listed or of another network stays", async () => {
+    const [newest, other] = [
+      { ...CONFIG, cniVersion: "1.1.0" },
+      { ...CONFIG, name: "other-net" },
+    ];
+    await add({ ...withIptables, ifname: "kept", containerId: "kept" }, newest);
+    await add({ ...withIptables, ifname: "other", containerId: "gone" }, other);
+    const kept = chains(await rules());
+    await add({ ...withIptables, containerId: "gone" }, newest);
+    expect(chains(await rules())).toHaveLength(3);
+    await node.shell("rm -r /run/cni");
+    await node.forgetNetns();
+    const listed = { "cni.dev/valid-attachments": [{ containerID: "kept", ifname: "kept" }] };
+    expect(await cni("GC", withIptables, { ...newest, ...listed })).toMatchObject({ code: 0, stdout: "" });
+    expect(chains(await rules())).toEqual(kept);
   });
 
   it("is removed by the reaper", async () => {

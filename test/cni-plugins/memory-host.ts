@@ -1,26 +1,11 @@
 /** One run of an executable against a `MemoryKernel`: what it was given and what it answered. */
 
 import { createHash } from "node:crypto";
-import { PART_FILES as BRIDGE_PARTS } from "../../cni-plugins/bridge/parts.ts";
+import * as more from "../../cni-plugins/bridge/more.ts";
 import { type Host, OWN_NETNS, POLLHUP, POLLIN, STDERR, STDIN, STDOUT } from "../../cni-plugins/host/host.ts";
 import type { Finished } from "../../cni-plugins/host/program-host.ts";
 import { EAGAIN, ECHILD, ENOENT } from "../../cni-plugins/netlink/errno.ts";
-import { PART_FILES as TUNING_PARTS } from "../../cni-plugins/tuning/parts.ts";
 import { type MemoryKernel, NODE_NAMESPACE } from "./memory-kernel.ts";
-
-/** Of both plugins; no part of one has the name of one of the other. */
-const PARTS: Record<string, unknown> = Object.fromEntries(
-  await Promise.all([...partsOf("bridge", BRIDGE_PARTS), ...partsOf("tuning", TUNING_PARTS)]),
-);
-
-function partsOf(plugin: string, files: Readonly<Record<string, string>>): Promise<[string, unknown]>[] {
-  const folder = new URL(`../../cni-plugins/${plugin}/`, import.meta.url);
-  const load = async (part: string, file: string): Promise<[string, unknown]> => [
-    part,
-    await import(new URL(file, folder).href),
-  ];
-  return Object.entries(files).map(([part, file]) => load(part, file));
-}
 
 /** A program of the node, as `exec` runs it. */
 export type MemoryProgram = (call: {
@@ -52,7 +37,7 @@ export class MemoryHost implements Host {
     this.#stdin = stdin;
   }
 
-  load = (part: string) => PARTS[part];
+  load = (part: string) => (part === "more" ? more : undefined);
   args = () => [];
   env = (name: string) => this.#env[name];
   readStdin = () => this.#stdin;
@@ -64,16 +49,13 @@ export class MemoryHost implements Host {
     crypto.getRandomValues(buffer);
   };
   sha512 = (text: string) => createHash("sha512").update(text).digest("hex");
+  matches = (expression: string, text: string) => new RegExp(expression, "u").test(text);
   monotonicMs = () => this.#nowMs;
   openNetns = (path: string) => this.#kernel.openNamespace(path);
   isOwnNetns = (fd: number) => this.#kernel.namespaceOf(fd) === NODE_NAMESPACE;
   netlinkOpen = (netns: number, groups: number) => this.#kernel.netlinkOpen(netns, groups);
   netlinkSend = (fd: number, message: Uint8Array) => this.#kernel.netlinkSend(fd, message);
-  netlinkSendAside = (fd: number, message: Uint8Array) => this.#kernel.netlinkSendAside(fd, message);
-  awaitSent = (sent: number) => this.#kernel.awaitSent(sent);
   netlinkReceive = (fd: number, buffer: Uint8Array) => this.#kernel.netlinkReceive(fd, buffer);
-  watchLinkDeletion = (netns: number, index: number) => this.#kernel.watchLinkDeletion(netns, index);
-  netlinkSendByChild = (fd: number, message: Uint8Array) => this.#kernel.netlinkSendByChild(fd, message);
   mayHaveInterface = (fd: number, name: string) => this.#kernel.mayHaveInterface(fd, name);
   close = (fd: number) => this.#kernel.close(fd);
 
@@ -123,10 +105,6 @@ export class MemoryHost implements Host {
 
   give(program: number, stdin: string): void {
     this.#finished[program] = taken(this.#started, program)(stdin);
-  }
-
-  printed(program: number): string {
-    return this.#finished[program]?.stdout ?? "";
   }
 
   /** Programs that were started and wait for their input. */

@@ -16,8 +16,6 @@ interface Socket {
   readonly groups: number;
   readonly inbox: Uint8Array[];
   overflowed: boolean;
-  /** Told of this link's deletion only; 0 for all that happens. */
-  readonly watched: number;
 }
 
 class KernelFailure extends Error {
@@ -45,9 +43,6 @@ export class MemoryKernel implements NetlinkTransport {
   carrier = true;
   /** Otherwise there may be any interface. */
   tellsOfInterfaces = true;
-  /** What becomes of a child that is to send a message: none can be made, it is killed before, or ends or lives after. */
-  child: "refused" | "killed" | "ends" | "lives" = "ends";
-  refusesDeletions = false;
   readonly #descriptors = new Map<number, Socket | string>();
   #nextDescriptor = 3;
   #nextIndex = 2;
@@ -60,12 +55,9 @@ export class MemoryKernel implements NetlinkTransport {
       mac: new Uint8Array([2, 0, 0, 0, 0, this.#nextIndex]),
       mtu: 1500,
       up: true,
-      promiscuous: false,
       master: 0,
       alias: "",
       group: 0,
-      hairpin: false,
-      isolated: false,
       filtering: false,
       peer: undefined,
       ...link,
@@ -120,25 +112,9 @@ export class MemoryKernel implements NetlinkTransport {
   }
 
   netlinkOpen(netns: number, groups: number): number {
-    return this.#openSocket(netns, groups, 0);
-  }
-
-  watchLinkDeletion(netns: number, index: number): number {
-    return this.#openSocket(netns, nl.RTMGRP_LINK, index);
-  }
-
-  #openSocket(netns: number, groups: number, watched: number): number {
     const namespace = netns < 0 ? NODE_NAMESPACE : this.namespaceOf(netns);
-    this.#descriptors.set(this.#nextDescriptor, { namespace, groups, inbox: [], overflowed: false, watched });
+    this.#descriptors.set(this.#nextDescriptor, { namespace, groups, inbox: [], overflowed: false });
     return this.#nextDescriptor++;
-  }
-
-  netlinkSendByChild(fd: number, bytes: Uint8Array): number {
-    if (this.child === "refused") throw new KernelFailure("fork", errno.EPERM);
-    if (this.child !== "killed") this.netlinkSend(fd, bytes);
-    const ended = this.netlinkOpen(-1, 0);
-    this.#socket(ended).overflowed = this.child !== "lives";
-    return ended;
   }
 
   netlinkSend(fd: number, bytes: Uint8Array): void {
@@ -155,15 +131,6 @@ export class MemoryKernel implements NetlinkTransport {
       }
       socket.inbox.push(acknowledgement(message, code));
     }
-  }
-
-  netlinkSendAside(fd: number, bytes: Uint8Array): number {
-    this.netlinkSend(fd, bytes);
-    return this.netlinkOpen(-1, 0);
-  }
-
-  awaitSent(sent: number): void {
-    this.close(sent);
   }
 
   netlinkReceive(fd: number, buffer: Uint8Array): number {
@@ -198,17 +165,12 @@ export class MemoryKernel implements NetlinkTransport {
   }
 
   #announce(type: number, link: MemoryLink): void {
-    for (const { watched, inbox } of this.#listeners(link.namespace)) {
-      if (watched === 0 || (watched === link.index && type === nl.RTM_DELLINK)) {
-        inbox.push(describeLink(type, 0, link, this.carrier));
-      }
-    }
+    for (const { inbox } of this.#listeners(link.namespace)) inbox.push(describeLink(type, 0, link, this.carrier));
   }
 
   /** Addresses, routes and the end of a port's VLAN are taken and forgotten. */
   #answer(socket: Socket, message: Message): void {
     const { view, start, type, flags, sequence } = message;
-    if (type === nl.RTM_DELLINK && this.refusesDeletions) throw new KernelFailure("request", errno.EOPNOTSUPP);
     if (type > nl.RTM_SETLINK || (type === nl.RTM_DELLINK && view.getUint8(start) === nl.AF_BRIDGE)) return;
     const index = view.getInt32(start + 4, true);
     const attributes = readAttributes(view, start + 16, message.end);
@@ -268,14 +230,10 @@ export class MemoryKernel implements NetlinkTransport {
     inside.peer = this.addLink({ name, namespace, kind: "veth", mtu, up: false, master, peer: inside });
   }
 
-  #change(link: MemoryLink, flags: number, mask: number, { texts, numbers, nested }: Attributes): void {
+  #change(link: MemoryLink, flags: number, mask: number, { texts, numbers }: Attributes): void {
     if (mask & nl.IFF_UP) link.up = (flags & nl.IFF_UP) !== 0;
-    if (mask & nl.IFF_PROMISC) link.promiscuous = (flags & nl.IFF_PROMISC) !== 0;
     link.alias = texts[nl.IFLA_IFALIAS] ?? link.alias;
     link.group = numbers[nl.IFLA_GROUP] ?? link.group;
-    const port = nested[nl.IFLA_PROTINFO];
-    if (port?.bytes[nl.IFLA_BRPORT_MODE]?.[0] === 1) link.hairpin = true;
-    if (port?.bytes[nl.IFLA_BRPORT_ISOLATED]?.[0] === 1) link.isolated = true;
     this.#announce(nl.RTM_NEWLINK, link);
   }
 }

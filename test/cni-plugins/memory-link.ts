@@ -11,12 +11,9 @@ export interface MemoryLink {
   mac: Uint8Array;
   mtu: number;
   up: boolean;
-  promiscuous: boolean;
   master: number;
   alias: string;
   group: number;
-  hairpin: boolean;
-  isolated: boolean;
   filtering: boolean;
   peer: MemoryLink | undefined;
 }
@@ -27,8 +24,10 @@ const DEFAULT_VLAN = 1;
 /** An RTM_*LINK message as the kernel writes it. `carrier`: whether the ends of a pair see each other. */
 export function describeLink(type: number, sequence: number, link: MemoryLink, carrier: boolean): Uint8Array {
   const batch = new MessageBatch(sequence).request("", type);
-  const flags = (link.up ? nl.IFF_UP : 0) | (link.promiscuous ? nl.IFF_PROMISC : 0);
-  batch.linkHeader(nl.AF_UNSPEC, link.index, flags).text(nl.IFLA_IFNAME, link.name).u32(nl.IFLA_MTU, link.mtu);
+  batch
+    .linkHeader(nl.AF_UNSPEC, link.index, link.up ? nl.IFF_UP : 0)
+    .text(nl.IFLA_IFNAME, link.name)
+    .u32(nl.IFLA_MTU, link.mtu);
   batch.bytes(nl.IFLA_ADDRESS, link.mac).u32(nl.IFLA_MASTER, link.master);
   if (link.alias !== "") batch.text(nl.IFLA_IFALIAS, link.alias);
   if (link.peer !== undefined) batch.u32(nl.IFLA_LINK, link.peer.index);
@@ -41,10 +40,6 @@ export function describeLink(type: number, sequence: number, link: MemoryLink, c
         batch.u8(nl.IFLA_BR_VLAN_FILTERING, filtering).u16(nl.IFLA_BR_VLAN_DEFAULT_PVID, DEFAULT_VLAN),
       );
     }
-    if (link.master === 0) return;
-    batch.nested(nl.IFLA_INFO_SLAVE_DATA, () => {
-      batch.u8(nl.IFLA_BRPORT_MODE, link.hairpin ? 1 : 0).u8(nl.IFLA_BRPORT_ISOLATED, link.isolated ? 1 : 0);
-    });
   });
   const bytes = batch.encode().slice();
   // A request's flags would read as a dump that was interrupted.

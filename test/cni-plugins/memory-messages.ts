@@ -20,8 +20,6 @@ export function acknowledgement({ sequence }: Message, code: number): Uint8Array
   return new Uint8Array(view.buffer);
 }
 
-const NESTED = new Set([nl.IFLA_LINKINFO, nl.IFLA_PROTINFO]);
-
 export function readAttributes(view: DataView, start: number, end: number, inInfo = false): Attributes {
   const all: Attributes = { numbers: {}, texts: {}, bytes: {}, nested: {} };
   eachAttribute(view, start, end, (type, from, to) => {
@@ -29,7 +27,7 @@ export function readAttributes(view: DataView, start: number, end: number, inInf
     all.texts[type] = readText(view, from, to);
     if (to - from === 4) all.numbers[type] = view.getUint32(from, true);
     if (inInfo && type === nl.IFLA_INFO_DATA) all.nested[type] = readPeer(view, from, to);
-    else if (NESTED.has(type) && !inInfo) all.nested[type] = readAttributes(view, from, to, type === nl.IFLA_LINKINFO);
+    else if (type === nl.IFLA_LINKINFO && !inInfo) all.nested[type] = readAttributes(view, from, to, true);
   });
   return all;
 }

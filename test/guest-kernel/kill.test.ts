@@ -1,7 +1,7 @@
 /** Calls with VLANs that are killed at their system calls, on a kernel that has VLANs. */
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from "vitest";
-import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
+import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { type CniCall, pluginPath } from "../netns/cni-call.ts";
 import { EVERY_CALL, expectAddRemovable, expectDelFinishable } from "../netns/kills.ts";

@@ -2,15 +2,15 @@
 
 import { systemClock } from "../../src/kube/clock.ts";
 import { silentLog } from "../../src/kube/log.ts";
-import { LINK_STATISTICS } from "../../src/linux-bridge/attachments.ts";
-import { NODE_DIRECTORIES } from "../../src/linux-bridge/node-agent.ts";
-import { Reaper } from "../../src/linux-bridge/reaper.ts";
+import { listLinks } from "../../src/linux-bridge/agent/host-links.ts";
+import { NODE_DIRECTORIES } from "../../src/linux-bridge/agent/node-agent.ts";
+import { Reaper } from "../../src/linux-bridge/agent/reaper.ts";
 
 const [, , pluginDirectory = "", cniPath = ""] = process.argv;
 let reaped = 0;
 const reaper = new Reaper({
   ...NODE_DIRECTORIES,
-  linkStatistics: LINK_STATISTICS,
+  listLinks,
   pluginDirectory,
   plugins: ["bridge", "tuning"],
   cniPath,

@@ -2,7 +2,7 @@
 
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
+import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { add, type CniCall, type CniResult, cni, del, pluginPath } from "../netns/cni-call.ts";
 import { type Namespace, Testbed } from "../netns/testbed.ts";

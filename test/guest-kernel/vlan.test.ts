@@ -2,7 +2,7 @@
 
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
+import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { captureInGuest } from "../cni-plugins/netlink/captured/captures.ts";
 import { captureReplies, readReplies } from "../cni-plugins/netlink/captured/replies.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
 import { add, cni, del } from "./cni-call.ts";
-import { call, container, data, freshNodeWithIpam, node, rules } from "./fresh-node.ts";
+import { call, container, data, freshNodeWithIpam, node, rules, testbed } from "./fresh-node.ts";
 
 freshNodeWithIpam(async () => `/nowhere:${await buildPeers(process.env)}`);
 
@@ -43,6 +43,62 @@ describe("an attachment with addresses", () => {
     expect(await leases()).toHaveLength(2);
     await del(call, gateway);
     expect(await leases()).toEqual([]);
+  });
+
+  it("passes CHECK beside another network's, whose default route the kernel puts into one with its own", async () => {
+    const first = config({ isDefaultGateway: true });
+    const ranges = [[{ subnet: "10.6.0.0/24" }], [{ subnet: "fd00:6::/64" }]];
+    const ipam = { type: "host-local", dataDir: data, ranges };
+    const second = config({ name: "l3-other", bridge: "br2", isDefaultGateway: true, ipam });
+    const [call1, call2] = [call, { ...call, ifname: "net2" }];
+    const prevResult = await add(call1, first);
+    const prevResult2 = await add(call2, second);
+    expect(await container.ip("-6", "route", "show", "default")).toMatch(
+      /nexthop via fd00:5::1 .*\n.*nexthop via fd00:6::1/,
+    );
+    expect(await cni("CHECK", call1, { ...first, prevResult })).toMatchObject({ code: 0, stdout: "" });
+    expect(await cni("CHECK", call2, { ...second, prevResult: prevResult2 })).toMatchObject({ code: 0, stdout: "" });
+    await container.ip("-6", "route", "delete", "default", "via", "fd00:5::1", "dev", "net1");
+    expect((await cni("CHECK", call1, { ...first, prevResult })).json).toMatchObject({
+      code: 106,
+      msg: expect.stringContaining("the route to ::/0 is gone"),
+    });
+    expect(await cni("CHECK", call2, { ...second, prevResult: prevResult2 })).toMatchObject({ code: 0, stdout: "" });
+  });
+
+  it("passes CHECK with a route of table 0, by which the kernel means the main one", async () => {
+    const routes = [{ dst: "192.0.2.0/24", gw: "10.5.0.1", table: 0 }];
+    const routed = config({ ipam: { type: "static", addresses: [{ address: "10.5.0.2/24" }], routes } });
+    const prevResult = await add(call, routed);
+    expect(await cni("CHECK", call, { ...routed, prevResult })).toMatchObject({ code: 0, stdout: "" });
+    await container.ip("route", "delete", "192.0.2.0/24");
+    await container.ip("route", "add", "192.0.2.0/24", "via", "10.5.0.1", "table", "77");
+    expect((await cni("CHECK", call, { ...routed, prevResult })).json).toMatchObject({ code: 106 });
+  });
+
+  it("fails CHECK when the bridge has another MAC than the one that its containers know", async () => {
+    const gateway = config({ isGateway: true });
+    const prevResult = await add(call, gateway);
+    expect(await cni("CHECK", call, { ...gateway, prevResult })).toMatchObject({ code: 0, stdout: "" });
+    await node.ip("link", "set", "br1", "address", "02:00:00:00:00:99");
+    expect((await cni("CHECK", call, { ...gateway, prevResult })).json).toMatchObject({
+      code: 106,
+      msg: expect.stringContaining(`br1 has MAC 02:00:00:00:00:99, not ${prevResult.interfaces[0]?.mac}`),
+    });
+  });
+
+  it("agrees with others that begin at once on a bridge that none of them finds what its MAC is", async () => {
+    const gateway = config({ isGateway: true });
+    const calls = await Promise.all(
+      Array.from({ length: 40 }, async (_, i) => ({
+        ...call,
+        container: await testbed.container(),
+        containerId: `c${i}`,
+      })),
+    );
+    const results = await Promise.all(calls.map((one) => add(one, gateway)));
+    const mac = (await node.link("br1"))?.address;
+    expect(results.map(({ interfaces }) => interfaces[0]?.mac)).toEqual(calls.map(() => mac));
   });
 
   it.each(["10.5.0.1/24", "fd00:5::1/64"])(

@@ -22,7 +22,7 @@ describe("mtu", () => {
     const other = await testbed.container();
     await add({ ...call, container: other, containerId: "other" }, CONFIG);
     expect(await advice({ ...CONFIG, mtu: 1300 })).toContain(
-      '"mtu": 1300 made bridge br1 smaller for all of its ports (1500 before)',
+      '"mtu": 1300 lowered the MTU of bridge br1 from 1500 for all its ports',
     );
     expect((await node.link("br1"))?.mtu).toBe(1300);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { hostInterfaceName } from "../../cni-plugins/bridge/attachment.ts";
 import { DELETED_TOGETHER } from "../../cni-plugins/bridge/port-deletion.ts";
 import { add, type CniCall, cni, del } from "./cni-call.ts";
 import { call, container, freshNode, node, testbed } from "./fresh-node.ts";
@@ -93,6 +94,34 @@ describe("ADD", () => {
     expect((await container.link("net1"))?.flags).not.toContain("UP");
   });
 
+  const acceptRa = async () => {
+    const { stdout } = await node.run(["/bin/cat", "/proc/sys/net/ipv6/conf/br1/accept_ra"]);
+    return stdout.trim();
+  };
+
+  it.each<[string, string[], string]>([
+    ["makes the bridge, deaf to router advertisements,", [], "0"],
+    ["brings a bridge that is down up, deaf to router advertisements,", ["down"], "0"],
+    ["leaves a bridge that is up as it is", ["up"], "1"],
+  ])("%s", async (_, existing, expected) => {
+    const [state] = existing;
+    if (state !== undefined) await node.ip("link", "add", "br1", "mtu", "1450", state, "type", "bridge");
+    await add(call, { ...CONFIG, mtu: 1450 });
+    expect(await node.link("br1")).toMatchObject({ mtu: 1450, operstate: "UP" });
+    expect(await acceptRa()).toBe(expected);
+  });
+
+  it("takes another name for its end when somebody else has the first one, which DEL leaves alone", async () => {
+    const attachment = { network: CONFIG.name, containerId: "container", ifname: "net1" };
+    const [first, second] = [0, 1].map((candidate) => hostInterfaceName(attachment, candidate));
+    await node.ip("link", "add", first ?? "", "type", "veth", "peer", "name", "other");
+    await node.ip("link", "set", first ?? "", "alias", "somebody else's");
+    const { interfaces } = await add(call, CONFIG);
+    expect(interfaces[1]?.name).toBe(second);
+    await del(call, CONFIG);
+    expect(await nodeLinks()).toEqual(["lo", "other", first, "br1"]);
+  });
+
   it("refuses a second interface of the same name and leaves the first undisturbed", async () => {
     await add(call, CONFIG);
     const before = await testbed.state(container);
@@ -116,13 +145,17 @@ describe("ADD", () => {
     expect((await serving).code).toBe(0);
   });
 
-  it("succeeds fifty times at once on a bridge that none of them finds, and so do the DELs", async () => {
+  it("succeeds fifty times at once on a bridge that none of them finds, and so do the DELs, each with its pair gone", async () => {
     const containers = await Promise.all(Array.from({ length: 50 }, () => testbed.container()));
     const calls = containers.map((one, i): CniCall => ({ node, container: one, containerId: `c${i}` }));
     const results = await Promise.all(calls.map((one) => add(one, CONFIG)));
     expect(new Set(results.map(({ interfaces }) => interfaces[1]?.name)).size).toBe(50);
     expect((await node.links()).filter(({ master }) => master === "br1")).toHaveLength(50);
-    await Promise.all(calls.map((one) => del(one, CONFIG)));
+    const delAndLook = async (one: CniCall) => {
+      await del(one, CONFIG);
+      expect(await one.container?.link("net1")).toBeUndefined();
+    };
+    await Promise.all(calls.map(delAndLook));
     expect(await nodeLinks()).toEqual(["lo", "br1"]);
   });
 });
@@ -166,6 +199,15 @@ describe("DEL", () => {
     expect(await nodeLinks()).toEqual(["lo", "kept0", "br1", third]);
   });
 
+  it("leaves the interface of a new container that has the old one's namespace by now", async () => {
+    await add(call, CONFIG);
+    const before = await testbed.state(container);
+    await del({ ...call, containerId: "old" }, CONFIG);
+    expect(await testbed.state(container)).toBe(before);
+    await del(call, { ...CONFIG, name: "renamed-net" });
+    expect(await container.link("net1")).toBeUndefined();
+  });
+
   it("removes only its own attachment", async () => {
     await add(call, CONFIG);
     await add({ ...call, ifname: "net2" }, CONFIG);
@@ -177,16 +219,36 @@ describe("DEL", () => {
 });
 
 describe("CHECK, GC and STATUS", () => {
-  it("CHECK is content until somebody changes the attachment", async () => {
-    const prevResult = await add(call, CONFIG);
-    const config = { ...CONFIG, prevResult };
-    expect(await cni("CHECK", call, config)).toMatchObject({ code: 0, stdout: "" });
-    await node.ip("link", "set", prevResult.interfaces[1]?.name ?? "", "nomaster");
-    const { code, json } = await cni("CHECK", call, config);
-    expect([code, json]).toEqual([
-      1,
-      expect.objectContaining({ code: 106, msg: expect.stringContaining("not a port of bridge br1") }),
-    ]);
+  const inside = (...change: string[]) => container.ip("link", "set", "net1", ...change);
+  it.each<[string, (port: string) => Promise<unknown>, string]>([
+    ["the port left the bridge", (port) => node.ip("link", "set", port, "nomaster"), "not a port of bridge br1"],
+    ["the port is down", (port) => node.ip("link", "set", port, "down"), "is down"],
+    [
+      "the port lost its hairpin mode",
+      (port) => node.ip("link", "set", port, "type", "bridge_slave", "hairpin", "off"),
+      "hairpin mode is not true",
+    ],
+    [
+      "the port was isolated",
+      (port) => node.ip("link", "set", port, "type", "bridge_slave", "isolated", "on"),
+      "isolation is not false",
+    ],
+    ["the pair is gone", (port) => node.ip("link", "delete", port), "net1 not found"],
+    ["the container's end is down", () => inside("down"), "net1 is down"],
+    ["the container's end has another MAC", () => inside("address", "02:00:00:00:00:99"), "has MAC 02:00:00:00:00:99"],
+  ])("CHECK is content until %s", async (_, change, message) => {
+    const config = { ...CONFIG, hairpinMode: true };
+    const prevResult = await add(call, config);
+    expect(await cni("CHECK", call, { ...config, prevResult })).toMatchObject({ code: 0, stdout: "" });
+    await change(prevResult.interfaces[1]?.name ?? "");
+    const { code, json } = await cni("CHECK", call, { ...config, prevResult });
+    expect([code, json]).toEqual([1, expect.objectContaining({ code: 106, msg: expect.stringContaining(message) })]);
+  });
+
+  it("CHECK needs the result of the ADD", async () => {
+    await add(call, CONFIG);
+    const { json } = await cni("CHECK", call, CONFIG);
+    expect(json).toMatchObject({ code: 7, msg: expect.stringContaining('"prevResult"') });
   });
 
   it.each<[string, object]>([
@@ -210,7 +272,9 @@ describe("CHECK, GC and STATUS", () => {
     expect((await container.links()).map(({ ifname }) => ifname)).toEqual(["lo", "net2"]);
   });
 
-  it("STATUS is silent when a container could be attached", async () => {
-    expect(await cni("STATUS", { node }, { ...CONFIG, cniVersion: "1.1.0" })).toMatchObject({ code: 0, stdout: "" });
+  it("STATUS is silent when a container could be attached, and refuses a wrong configuration", async () => {
+    const config = { ...CONFIG, cniVersion: "1.1.0" };
+    expect(await cni("STATUS", { node }, config)).toMatchObject({ code: 0, stdout: "" });
+    expect((await cni("STATUS", { node }, { ...config, mtu: 5 })).json).toMatchObject({ code: 7 });
   });
 });

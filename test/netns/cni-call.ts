@@ -1,7 +1,7 @@
 /** Calls a CNI executable as a runtime does. */
 
 import path from "node:path";
-import { buildPlugins } from "../../cni-plugins/build.ts";
+import { buildPlugins } from "../../cni-plugins/build/build.ts";
 import type { Outcome } from "./machine.ts";
 import type { Namespace } from "./testbed.ts";
 

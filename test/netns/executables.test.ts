@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { PLUGINS } from "../../cni-plugins/bundle.ts";
+import { PLUGINS } from "../../cni-plugins/build/bundle.ts";
 import { cni, pluginPath } from "./cni-call.ts";
 import { call, container, freshNode, node } from "./fresh-node.ts";
 

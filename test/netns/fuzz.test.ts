@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { Random } from "../support/random.ts";
 import { type CniCall, cni } from "./cni-call.ts";
-import { Random } from "./differential/random.ts";
 import { BRIDGE, COMMANDS, makeDocument, TUNING } from "./hostile-document.ts";
 import { call, freshPreparedNode, node, BRIDGE as PREPARED_BRIDGE } from "./prepared-node.ts";
 

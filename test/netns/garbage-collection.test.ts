@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
-import { add, cni } from "./cni-call.ts";
+import { add, cni, pluginPath } from "./cni-call.ts";
 import { call, data, freshNodeWithIpam, node, rules } from "./fresh-node.ts";
 
 freshNodeWithIpam(async (folder) => {
@@ -77,12 +77,33 @@ it("leaves the agent nothing to reap of its network, but those with addresses, w
   expect((await list("attachments")).trim().split("\n")).toEqual(left);
 });
 
-it("is refused without the list, because then nothing is known to be in use", async () => {
+it("removes nothing without the list, because then nothing is known to be unused, and tells IPAM all the same", async () => {
   await add({ ...call, containerId: "kept", ifname: "net1" }, config());
-  const { code, json } = await gc({});
-  expect([code, json?.code]).toEqual([1, 7]);
-  expect(json?.msg).toContain("cni.dev/valid-attachments");
+  const before = [await rules(), await records(), await list("attachments")];
+  const { code, stdout, stderr } = await gc({});
+  expect([code, stdout]).toEqual([0, ""]);
+  expect(stderr).toContain('has no "cni.dev/valid-attachments"');
+  expect(await toldIpam()).toBe(JSON.stringify(config()));
+  expect([await rules(), await records(), await list("attachments")]).toEqual(before);
   expect(await ports()).toBe(1);
+});
+
+it("takes a list that is null for an empty one", async () => {
+  await add({ ...call, containerId: "gone", ifname: "net1" }, config());
+  expect(await gc({ "cni.dev/valid-attachments": null })).toMatchObject({ code: 0, stdout: "", stderr: "" });
+  expect(await ports()).toBe(0);
+});
+
+it("of tuning restores and forgets nothing without the list", async () => {
+  const executable = await pluginPath("tuning");
+  const tuning = { cniVersion: "1.1.0", name: "l3-net", type: "tuning", mtu: 1400 };
+  const prevResult = await add(call, config());
+  await add({ ...call, executable }, { ...tuning, prevResult });
+  expect(await cni("GC", { node, executable }, tuning)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("GC removes nothing"),
+  });
+  expect(await list("../tuning")).toBe("container_net1.json\n");
 });
 
 it("may be called when there is nothing", async () => {

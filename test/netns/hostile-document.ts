@@ -1,6 +1,6 @@
 /** Configurations as nobody writes them, for a plugin's stdin. */
 
-import type { Random } from "./differential/random.ts";
+import type { Random } from "../support/random.ts";
 
 type Choices<T> = readonly [T, ...T[]];
 

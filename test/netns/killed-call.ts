@@ -16,44 +16,16 @@ export interface SystemCall {
 const CHANGING = ["sendto", "mkdir", "rename", "unlink", "write", "setns"];
 
 /** How often they are made depends on what else the machine does. */
-const WAITING = ["poll", "brk", "futex", "read", "restart_syscall", "close", "recvfrom", "mmap", "munmap"];
+const WAITING = ["ppoll", "brk", "futex", "read", "restart_syscall", "close", "recvfrom", "mmap", "munmap"];
 
-/** The system calls of one whole run, in order. `options`: more of strace, such as a call that fails. */
-export async function systemCallsOf(
-  command: string,
-  call: CniCall,
-  config: object,
-  options: readonly string[] = [],
-): Promise<SystemCall[]> {
-  return parseCalls(await trace(command, call, config, options)).map(({ task: _, ...one }) => one);
-}
-
-/**
- * Of the threads and processes that the executable starts, other than IPAM plugins, those that can be killed at: strace counts
- * for each task, and kills the first that comes to the number.
- */
-export async function systemCallsOfOthers(command: string, call: CniCall, config: object): Promise<SystemCall[]> {
-  const lines = await trace(command, call, config, ["-f"]);
-  const calls = parseCalls(lines);
-  const [main] = calls;
-  const plugins = new Set(lines.split("\n").flatMap((line) => /^(\d+) +execve\(/.exec(line)?.[1] ?? []));
-  const first = new Map<string, string>();
-  for (const { name, nth, task } of calls) {
-    const key = `${name} ${nth}`;
-    if (!first.has(key)) first.set(key, task);
-  }
-  return calls
-    .filter(({ name, nth, task }) => task !== main?.task && !plugins.has(task) && first.get(`${name} ${nth}`) === task)
-    .map(({ task: _, ...one }) => one);
-}
-
-async function trace(command: string, call: CniCall, config: object, options: readonly string[]): Promise<string> {
+/** The system calls of one whole run, in order. */
+export async function systemCallsOf(command: string, call: CniCall, config: object): Promise<SystemCall[]> {
   const directory = await mkdtemp(path.join(call.node.machine.shared, "strace-"));
   try {
     const file = path.join(directory, "calls");
-    const { code, stdout, stderr } = await strace(["-o", file, ...options], command, call, config);
+    const { code, stdout, stderr } = await strace(["-o", file], command, call, config);
     if (code !== 0) throw new Error(`${command} under strace failed: ${stdout}${stderr}`);
-    return await readFile(file, "utf8");
+    return parseCalls(await readFile(file, "utf8"));
   } finally {
     await rm(directory, { recursive: true });
   }
@@ -64,24 +36,12 @@ async function trace(command: string, call: CniCall, config: object, options: re
  * one does that waits less often, comes to its end. An IPAM plugin that is left at work comes to its end too: a DEL beside
  * it might release the address before it is taken.
  */
-export async function killedAt(
-  at: SystemCall,
-  command: string,
-  call: CniCall,
-  config: object,
-  options: readonly string[] = [],
-): Promise<void> {
-  const { code, stderr } = await strace(["-o", "/dev/null", ...killing(at), ...options], command, call, config);
+export async function killedAt(at: SystemCall, command: string, call: CniCall, config: object): Promise<void> {
+  const killing = `inject=${at.name}:signal=KILL:when=${at.nth}`;
+  const { code, stderr } = await strace(["-o", "/dev/null", "-e", killing], command, call, config);
   if (code !== null && code !== 137 && !(code === 0 && WAITING.includes(at.name)))
     throw new Error(`${command} was not killed at ${at.name} ${at.nth}: ${stderr}`);
 }
-
-/** As `killedAt`, for one of `systemCallsOfOthers`: the executable itself may end as it likes. */
-export function withTaskKilledAt(at: SystemCall, command: string, call: CniCall, config: object): Promise<Outcome> {
-  return strace(["-o", "/dev/null", "-f", ...killing(at)], command, call, config);
-}
-
-const killing = ({ name, nth }: SystemCall): string[] => ["-e", `inject=${name}:signal=KILL:when=${nth}`];
 
 /** Every process that the call leaves has its output as descriptor 3, so the outcome waits for all of them. */
 const HOLDING_OUTPUT = ["/bin/sh", "-c", 'exec "$@" 3>&1', "sh"];
@@ -98,15 +58,14 @@ function strace(options: readonly string[], command: string, call: CniCall, conf
   return call.node.run([...HOLDING_OUTPUT, "strace", ...options, executable], { env, input: JSON.stringify(config) });
 }
 
-/** Lines begin with the task where there are several. */
-function parseCalls(trace: string): (SystemCall & { readonly task: string })[] {
+function parseCalls(trace: string): SystemCall[] {
   const counts = new Map<string, number>();
   return trace.split("\n").flatMap((line) => {
-    const [, task = "", name] = /^(?:(\d+) +)?(\w+)\(/.exec(line) ?? [];
+    const [, name] = /^(\w+)\(/.exec(line) ?? [];
     if (name === undefined || name === "execve") return [];
-    const nth = (counts.get(`${task} ${name}`) ?? 0) + 1;
-    counts.set(`${task} ${name}`, nth);
+    const nth = (counts.get(name) ?? 0) + 1;
+    counts.set(name, nth);
     const changes = CHANGING.includes(name) || (name === "openat" && line.includes("O_CREAT"));
-    return [{ name, nth, changes, task }];
+    return [{ name, nth, changes }];
   });
 }

@@ -18,16 +18,10 @@ export interface Killable {
   readonly config: object;
   /** All that a call could leave. */
   state(): Promise<string>;
-  /** System calls that fail, by options of strace; the plugin is not killed at them. */
-  readonly failing?: { readonly names: readonly string[]; readonly options: readonly string[] };
 }
 
-export async function pointsOf(
-  command: string,
-  { call, config, failing }: Omit<Killable, "state">,
-): Promise<SystemCall[]> {
-  const all = await systemCallsOf(command, call, config, failing?.options);
-  const calls = all.filter(({ name }) => !failing?.names.includes(name));
+export async function pointsOf(command: string, { call, config }: Omit<Killable, "state">): Promise<SystemCall[]> {
+  const calls = await systemCallsOf(command, call, config);
   expect(calls.length).toBeGreaterThan(FEWEST_CALLS);
   if (EVERY_CALL) return calls;
   const changing = calls.filter(({ changes }) => changes);
@@ -47,23 +41,23 @@ export async function killPoints(command: "ADD" | "DEL", killable: Omit<Killable
 const where = (command: string, { name, nth }: SystemCall): string => `${command} killed at ${name} ${nth}`;
 
 export async function expectAddRemovable(killable: Killable): Promise<void> {
-  const { call, config, failing } = killable;
+  const { call, config } = killable;
   const points = await killPoints("ADD", killable);
   const before = await killable.state();
   for (const point of points) {
-    await killedAt(point, "ADD", call, config, failing?.options);
+    await killedAt(point, "ADD", call, config);
     await del(call, config);
     expect(await killable.state(), where("ADD", point)).toBe(before);
   }
 }
 
 export async function expectDelFinishable(killable: Killable): Promise<void> {
-  const { call, config, failing } = killable;
+  const { call, config } = killable;
   const points = await killPoints("DEL", killable);
   const before = await killable.state();
   for (const point of points) {
     await add(call, config);
-    await killedAt(point, "DEL", call, config, failing?.options);
+    await killedAt(point, "DEL", call, config);
     await del(call, config);
     expect(await killable.state(), where("DEL", point)).toBe(before);
   }

@@ -6,8 +6,9 @@ import path from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import { systemClock } from "../../src/kube/clock.ts";
 import { silentLog } from "../../src/kube/log.ts";
-import { NODE_DIRECTORIES } from "../../src/linux-bridge/node-agent.ts";
-import { Reaper } from "../../src/linux-bridge/reaper.ts";
+import type { HostLink } from "../../src/linux-bridge/agent/host-links.ts";
+import { NODE_DIRECTORIES } from "../../src/linux-bridge/agent/node-agent.ts";
+import { Reaper } from "../../src/linux-bridge/agent/reaper.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { type CniCall, pluginPath } from "./cni-call.ts";
 import { type Namespace, Testbed } from "./testbed.ts";
@@ -107,13 +108,12 @@ export class PreparedNode implements AsyncDisposable {
         await writeFile(path.join(scratch, name), script, { mode: 0o755 });
       }
       const root = `/proc/${this.node.pid}/root`;
-      const { recordDirectory, netnsDirectory, resultDirectories, linksDirectory } = NODE_DIRECTORIES;
+      const { recordDirectory, netnsDirectory, resultDirectories } = NODE_DIRECTORIES;
       const reaper = new Reaper({
         recordDirectory: root + recordDirectory,
         netnsDirectory: root + netnsDirectory,
         resultDirectories: resultDirectories.map((directory) => root + directory),
-        linksDirectory: root + linksDirectory,
-        linkStatistics: `/proc/${this.node.pid}/net/dev`,
+        listLinks: () => this.links(),
         longGraceMs: 0,
         pluginDirectory: scratch,
         plugins: ["bridge", "tuning"],
@@ -128,6 +128,12 @@ export class PreparedNode implements AsyncDisposable {
     } finally {
       await rm(scratch, { recursive: true });
     }
+  }
+
+  /** The links of the node, which this process is not in. */
+  private async links(): Promise<HostLink[]> {
+    const links: { ifname: string; ifalias?: string }[] = JSON.parse(await this.shell("ip -json link show"));
+    return links.map(({ ifname, ifalias = "" }) => ({ name: ifname, alias: ifalias, filtersVlans: undefined }));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -27,6 +27,7 @@ describe("a refused ADD leaves the kernel as it was", () => {
       107,
       'failed to find plugin "nowhere"',
     ],
+    ["the plugin itself as IPAM plugin", { ...CONFIG, ipam: { type: "bridge" } }, 7, "is this plugin itself"],
     ["an IPAM plugin with a path", { ...CONFIG, ipam: { type: "../host-local" } }, 7, '"ipam.type"'],
     ["a VLAN beyond all VLANs", { ...CONFIG, vlan: 4095 }, 7, '"vlan" must be'],
     ["an unknown back end", { ...CONFIG, ipMasqBackend: "pf" }, 7, '"ipMasqBackend"'],
@@ -54,6 +55,18 @@ describe("a refused ADD leaves the kernel as it was", () => {
     expect(await testbed.state(container)).toBe(before);
   });
 
+  it("for a bridge that has as many ports as the kernel allows", async () => {
+    const ports = Array.from({ length: 1023 }, (_, i) => `link add p${i} master br1 type veth peer name q${i}\n`);
+    const input = `link add br1 up type bridge\n${ports.join("")}`;
+    expect(await node.run(["ip", "-batch", "-"], { env: { PATH: process.env.PATH ?? "" }, input })).toMatchObject({
+      code: 0,
+    });
+    const { json } = await cni("ADD", call, CONFIG);
+    expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("bridge br1 has 1023 ports, the most that") });
+    expect(await container.link("net1")).toBeUndefined();
+    expect(await node.links()).toHaveLength(2048);
+  });
+
   it("for a path that is no namespace", async () => {
     await node.ip("link", "add", "br1", "type", "bridge");
     const before = await testbed.state(container);
@@ -62,10 +75,32 @@ describe("a refused ADD leaves the kernel as it was", () => {
     expect(await testbed.state(container)).toBe(before);
   });
 
+  it.each([
+    ["a FIFO", "rm -f /run/pod && mkfifo /run/pod", "/run/pod"],
+    ["a folder", "true", "/run"],
+    ["a device", "true", "/dev/null"],
+    ["a file's child", "touch /run/pod", "/run/pod/net"],
+  ])("for %s in the place of the namespace, which CHECK refuses and DEL takes for gone", async (_, make, netns) => {
+    expect(await node.run(["/bin/sh", "-c", make], { env: { PATH: "/usr/bin:/bin" } })).toMatchObject({ code: 0 });
+    const inPlace = { ...call, env: { CNI_NETNS: netns } };
+    for (const verb of ["ADD", "CHECK"]) {
+      const { json } = await cni(verb, inPlace, CONFIG);
+      expect(json).toMatchObject({ code: 104, msg: expect.stringMatching(/is not a network namespace|not found/) });
+    }
+    expect((await node.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
+    expect(await cni("DEL", inPlace, CONFIG)).toMatchObject({ code: 0, stdout: "" });
+  });
+
   it("for a namespace that is gone", async () => {
     const { json } = await cni("ADD", { ...call, env: { CNI_NETNS: "/run/netns/gone" } }, CONFIG);
     expect(json).toMatchObject({ code: 104, msg: expect.stringContaining('"/run/netns/gone" not found') });
     expect((await node.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
+  });
+
+  it("for itself as IPAM plugin, of which DEL and STATUS start none either", async () => {
+    const itself = { ...CONFIG, cniVersion: "1.1.0", type: "my-bridge", ipam: { type: "my-bridge" } };
+    expect((await cni("STATUS", { node }, itself)).json).toMatchObject({ code: 7 });
+    expect(await cni("DEL", call, itself)).toMatchObject({ code: 0, stderr: expect.stringContaining("plugin itself") });
   });
 
   it("for the plugin's own namespace", async () => {

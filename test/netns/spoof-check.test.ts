@@ -1,5 +1,5 @@
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { hostInterfaceName } from "../../cni-plugins/bridge/attachment.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { add, cni, del } from "./cni-call.ts";
@@ -10,13 +10,6 @@ freshNodeWithIpam(async () => `/nowhere:${await buildPeers(process.env)}`);
 describe("macspoofchk", () => {
   const checked = { cniVersion: "1.1.0", name: "l2-net", type: "bridge", bridge: "br1", macspoofchk: true };
   const ours = async () => (await rules()).split("\n").filter((line) => line.includes("macspoofchk-container-net1"));
-
-  /** Each chain and rule of a table that was ever made has one more. */
-  async function nextHandle(chain: string): Promise<number> {
-    const args = ["nft", "--echo", "--handle", "add", "chain", "bridge", "nat", chain];
-    const { stdout } = await node.run(args, { env: call.env ?? {} });
-    return Number(/ # handle (\d+)/.exec(stdout)?.[1]);
-  }
 
   it("makes one rule in the base chain, one and two in the attachment's, and removes them", async () => {
     const prevResult = await add(call, checked);
@@ -44,15 +37,6 @@ describe("macspoofchk", () => {
     expect(await ours()).toEqual([]);
   });
 
-  it("is not begun for an interface that is there without it", async () => {
-    await add(call, checked);
-    await del(call, checked);
-    await add(call, { ...checked, macspoofchk: false });
-    const before = await nextHandle("before");
-    expect(await cni("ADD", call, checked)).toMatchObject({ code: 1 });
-    expect(await nextHandle("after")).toBe(before + 1);
-  });
-
   it("is removed by the reference, and ours removes the reference's", async () => {
     const reference = path.join(await buildPeers(process.env, () => {}), "bridge");
     await add(call, checked);
@@ -71,6 +55,46 @@ describe("macspoofchk", () => {
     const { code, stderr } = await node.run(["nft", commands.join("; ")], { env: call.env ?? {} });
     expect([code, stderr]).toEqual([0, ""]);
   };
+
+  const IN_FORCE = "{ type filter hook prerouting priority -300 ; }";
+  describe.each<[string, string[], string]>([
+    ["a base chain that is not hooked", ["add chain bridge nat PREROUTING"], "is not hooked as"],
+    [
+      "a base chain of another hook",
+      ["add chain bridge nat PREROUTING { type filter hook output priority -300 ; }"],
+      "is not hooked as",
+    ],
+    [
+      "a base chain of another priority",
+      ["add chain bridge nat PREROUTING { type filter hook prerouting priority 300 ; }"],
+      "is not hooked as",
+    ],
+    [
+      "a base chain that drops",
+      ["add chain bridge nat PREROUTING { type filter hook prerouting priority -300 ; policy drop ; }"],
+      "has another policy than accept",
+    ],
+    ["a table that sleeps", ["add table bridge nat { flags dormant ; }"], "table bridge nat is dormant"],
+    [
+      "a table that sleeps with its base chain",
+      [`add chain bridge nat PREROUTING ${IN_FORCE}`, "add table bridge nat { flags dormant ; }"],
+      "table bridge nat is dormant",
+    ],
+  ])("with %s", (_, commands, text) => {
+    beforeEach(() => nft("add table bridge nat", ...commands));
+
+    it("is refused and leaves no rule, until the table is gone", async () => {
+      const { code, json } = await cni("ADD", call, checked);
+      expect([code, json]).toEqual([1, expect.objectContaining({ code: 112, msg: expect.stringContaining(text) })]);
+      expect((await node.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
+      expect(await rules()).not.toContain("macspoofchk");
+      const status = (await cni("STATUS", { node }, checked)).json;
+      expect(status).toMatchObject({ code: 50, msg: expect.stringContaining(text) });
+      await nft("delete table bridge nat");
+      await add(call, checked);
+      expect(await ours()).toHaveLength(4);
+    });
+  });
 
   describe("CHECK", () => {
     it("is content with the reference's rules, and with ones that count", async () => {

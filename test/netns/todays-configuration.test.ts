@@ -77,6 +77,14 @@ describe("DEL removes the rules of the ADD without the keys that asked for them"
   });
 });
 
+it("DEL of a configuration that is wrong today removes all the same, and says what is wrong", async () => {
+  await add(call, made());
+  const { code, stderr } = await cni("DEL", call, { ...LAYER_2, vlan: "one", ipam: "host-local" });
+  expect([code, stderr]).toEqual([0, expect.stringContaining('"ipam" must be an object')]);
+  expect(await leases()).toEqual([]);
+  await expectNoRules();
+});
+
 it("DEL of another network keeps what tells of the attachment whose interface has the name", async () => {
   await add(call, { ...LAYER_2, ipam: ipam() });
   await del(call, { ...LAYER_2, name: "other-net" });

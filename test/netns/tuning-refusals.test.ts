@@ -43,7 +43,7 @@ describe("a refused value of the interface", () => {
     expect(await refusal({ mtu: 1400, txQLen: 0x7fffffff })).toEqual([
       101,
       expect.stringMatching(
-        /^"txQLen": 2147483647 can't .* \(ENOMEM, out of memory\): write a number from 0 to 1000000; the kernel's own is/,
+        /^"txQLen": 2147483647 can't .* \(ENOMEM, out of memory\): write a number from 0 to 1000000; the kernel's default is/,
       ),
     ]);
   });
@@ -78,7 +78,7 @@ describe("a refused sysctl", () => {
   it("that can't be written", async () => {
     expect(await refusal({ sysctl: { "net.ipv4.tcp_available_congestion_control": "reno" } })).toEqual([
       101,
-      expect.stringMatching(/^cannot set sysctl .* to "reno": E.*: remove it, nobody can write it in a container$/),
+      expect.stringMatching(/^cannot set sysctl .* to "reno": E.*: remove it: it can't be written in a container$/),
     ]);
   });
 });

@@ -1,8 +1,7 @@
-//! The global object `host`: the system calls as JavaScript sees them. `host.ts` is its type.
+//! The global object `host`, through which JavaScript makes system calls. `host.ts` is its type.
 
-use crate::aside;
-use crate::child;
 use crate::exec;
+use crate::expression;
 use crate::files;
 use crate::modules;
 use crate::netlink;
@@ -36,18 +35,20 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     method(&host, "poll", |ctx: Ctx<'_>, fds: Vec<i32>, timeout_ms: i32| throwing(&ctx, sys::poll(&fds, timeout_ms)))?;
     install_files(&host)?;
     netlink::install(&host)?;
-    child::install(&host)?;
-    aside::install(&host)?;
     modules::install(&host)?;
     exec::install(&host)?;
+    expression::install(&host)?;
     reports::install(&host)?;
     ctx.globals().set("host", host)
 }
 
-/// What stderr does not take is lost: a warning that nobody reads must not make a call fail.
+/// Text that stderr does not take at once is lost: a warning that nobody reads must not delay a call or make it fail.
 fn write(fd: i32, text: &str) -> Outcome<()> {
-    let written = sys::write_all(fd, text.as_bytes());
-    if fd == libc::STDERR_FILENO { Ok(()) } else { written }
+    if fd != libc::STDERR_FILENO {
+        return sys::write_all(fd, text.as_bytes());
+    }
+    let _ = sys::write_at_once(fd, text.as_bytes());
+    Ok(())
 }
 
 fn install_files(host: &Object<'_>) -> Result<()> {
@@ -74,7 +75,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// A failure is thrown as an Error with `syscall` and `errno`.
+/// Throws a failure as an Error with `syscall` and `errno`.
 pub(crate) fn throwing<T>(ctx: &Ctx<'_>, outcome: Outcome<T>) -> Result<T> {
     outcome.map_err(|failure| match error_object(ctx, &failure) {
         Ok(value) => ctx.throw(value),
@@ -89,7 +90,7 @@ fn error_object<'js>(ctx: &Ctx<'js>, failure: &Failure) -> Result<Value<'js>> {
     Ok(error.into_value())
 }
 
-/// The bytes behind a Uint8Array; none when it was detached.
+/// The bytes of a Uint8Array; none when it is detached. rquickjs shows them safely to read alone.
 pub(crate) fn bytes_mut<'a>(array: &'a mut TypedArray<'_, u8>) -> &'a mut [u8] {
     match array.as_raw() {
         // SAFETY: QuickJS runs on this thread alone and no script runs until the native call is over.

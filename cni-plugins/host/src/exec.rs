@@ -1,23 +1,20 @@
-//! Runs other programs: IPAM plugins, which may take their time while other work goes on, and the node's iptables. Shown
-//! to JavaScript as further methods of `host`; `program-host.ts` is their type.
+//! Runs IPAM plugins and the node's iptables, as methods of `host`. `program-host.ts` is their type. An IPAM plugin can load
+//! while the plugin does other work.
 
 use crate::api::{method, throwing};
 use crate::sys::{self, Failure, Outcome, failure};
 use rquickjs::{Ctx, IntoJs, Object, Result, Value};
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 
-/// What a new pipe takes, whether somebody reads it or not.
-const PIPE_BYTES: usize = 64 << 10;
-
-/// Of one read of a program's output; and what a pipe that is ready takes of its input.
-const PIECE_BYTES: usize = 4096;
+/// One page: a larger buffer on the stack would map more memory.
+const OUTPUT_PIECE_BYTES: usize = 4 << 10;
 
 pub fn install(host: &Object<'_>) -> Result<()> {
     method(host, "isExecutable", |path: String| is_executable(&path))?;
@@ -28,8 +25,6 @@ pub fn install(host: &Object<'_>) -> Result<()> {
     })?;
     let one = programs.clone();
     method(host, "give", move |ctx: Ctx<'_>, program: usize, stdin: String| throwing(&ctx, one.give(program, &stdin)))?;
-    let one = programs.clone();
-    method(host, "printed", move |ctx: Ctx<'_>, program: usize| throwing(&ctx, one.printed(program)))?;
     let one = programs.clone();
     method(host, "finish", move |ctx: Ctx<'_>, program: usize| throwing(&ctx, one.finish(program)))?;
     method(host, "abandon", move |program: usize| programs.abandon(program))
@@ -62,81 +57,6 @@ struct Finished {
 #[derive(Default)]
 struct Programs(RefCell<Vec<Option<Program>>>);
 
-struct Program {
-    child: Child,
-    /// What did not go into the pipe at once.
-    input: Vec<u8>,
-    stdout: Output,
-    stderr: Output,
-}
-
-impl Program {
-    fn new(mut child: Child) -> Self {
-        let stdout = Output::of(child.stdout.take().map(Into::into));
-        let stderr = Output::of(child.stderr.take().map(Into::into));
-        Self { child, input: Vec::new(), stdout, stderr }
-    }
-
-    /// It may end without reading all of it.
-    fn write(&mut self, length: usize) {
-        let Some(pipe) = &mut self.child.stdin else { return };
-        let rest = self.input.split_off(length.min(self.input.len()));
-        let written = pipe.write_all(&self.input);
-        self.input = rest;
-        if written.is_err() || self.input.is_empty() {
-            self.child.stdin = None;
-        }
-    }
-
-    /// Waits for more of its output or the end of one, and writes meanwhile.
-    fn exchange(&mut self) -> Outcome<()> {
-        let stdin = self.child.stdin.as_ref().map_or(-1, |pipe| pipe.as_raw_fd());
-        let wanted = [(stdin, libc::POLLOUT), (self.stdout.fd(), libc::POLLIN), (self.stderr.fd(), libc::POLLIN)];
-        let ready = sys::poll_for(&wanted, -1)?;
-        if ready[0] != 0 {
-            self.write(PIECE_BYTES);
-        }
-        for (output, events) in [&mut self.stdout, &mut self.stderr].into_iter().zip(&ready[1..]) {
-            if *events != 0 {
-                output.read()?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What a program has printed, and where more may come from.
-struct Output {
-    pipe: Option<File>,
-    bytes: Vec<u8>,
-}
-
-impl Output {
-    fn of(pipe: Option<OwnedFd>) -> Self {
-        Self { pipe: pipe.map(File::from), bytes: Vec::new() }
-    }
-
-    /// Negative after its end: such a one is never ready.
-    fn fd(&self) -> i32 {
-        self.pipe.as_ref().map_or(-1, |pipe| pipe.as_raw_fd())
-    }
-
-    fn read(&mut self) -> Outcome<()> {
-        let Some(pipe) = &mut self.pipe else { return Ok(()) };
-        let mut piece = [0; PIECE_BYTES];
-        let length = pipe.read(&mut piece).map_err(|error| failure("read from a program", &error))?;
-        self.bytes.extend_from_slice(&piece[..length]);
-        if length == 0 {
-            self.pipe = None;
-        }
-        Ok(())
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
-    }
-}
-
 impl Programs {
     /// Starts the file at `path` in this process's environment with the `assignments` (NAME=value) made in it. It can't do
     /// much before it has its input. ETXTBSY is for the caller to try again.
@@ -148,43 +68,30 @@ impl Programs {
         }
         let child = command.spawn().map_err(|error| failure(format!("execute {path}"), &error))?;
         let mut programs = self.0.borrow_mut();
-        programs.push(Some(Program::new(child)));
+        programs.push(Some(Program { child, input: Vec::new() }));
         Ok(programs.len() - 1)
     }
 
-    /// ECHILD for one that has its input or is over.
+    /// ECHILD for one that has its input or is over. Never waits: it gets at its end what a pipe does not take now.
     fn give(&self, number: usize, text: &str) -> Outcome<()> {
         let mut programs = self.0.borrow_mut();
-        let program = programs.get_mut(number).and_then(Option::as_mut).filter(|program| program.child.stdin.is_some());
-        let program = program.ok_or_else(|| over("give a program its input"))?;
+        let program = programs.get_mut(number).and_then(Option::as_mut);
+        let waiting = program.filter(|one| one.child.stdin.is_some() && one.input.is_empty());
+        let program = waiting.ok_or_else(|| over("give a program its input"))?;
         program.input = text.into();
-        program.write(PIPE_BYTES);
+        program.pass_on();
         Ok(())
     }
 
-    /// Waits for more of what it prints to stdout; all of it up to then. The same again: there is no more.
-    fn printed(&self, number: usize) -> Outcome<String> {
-        let mut programs = self.0.borrow_mut();
-        let program = programs.get_mut(number).and_then(Option::as_mut);
-        let program = program.ok_or_else(|| over("read from a program"))?;
-        let before = program.stdout.bytes.len();
-        while program.stdout.pipe.is_some() && program.stdout.bytes.len() == before {
-            program.exchange()?;
-        }
-        Ok(program.stdout.text())
-    }
-
-    /// Waits for its end. Bytes of its output that are no UTF-8 are replaced. ECHILD for one that is over.
+    /// Waits for its end. Replaces invalid UTF-8 in its output. ECHILD when it has ended before.
     fn finish(&self, number: usize) -> Outcome<Finished> {
         let mut program = self.take(number).ok_or_else(|| over("finish a program"))?;
-        while program.stdout.pipe.is_some() || program.stderr.pipe.is_some() {
-            program.exchange()?;
-        }
+        let [stdout, stderr] = program.converse()?;
         let status = program.child.wait().map_err(|error| failure("wait for a program", &error))?;
         Ok(Finished {
             code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
-            stdout: program.stdout.text(),
-            stderr: program.stderr.text(),
+            stdout: String::from_utf8_lossy(&stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&stderr).into_owned(),
         })
     }
 
@@ -197,6 +104,69 @@ impl Programs {
 
     fn take(&self, number: usize) -> Option<Program> {
         self.0.borrow_mut().get_mut(number).and_then(Option::take)
+    }
+}
+
+/// A program that was started, and the input that it has not been given yet.
+struct Program {
+    child: Child,
+    input: Vec<u8>,
+}
+
+impl Program {
+    /// Gives it what there is room for. Closes its stdin when it has all, or reads no more.
+    fn pass_on(&mut self) {
+        let Some(stdin) = &self.child.stdin else { return };
+        match sys::write_at_once(stdin.as_raw_fd(), &self.input) {
+            Ok(written) if written < self.input.len() => drop(self.input.drain(..written)),
+            _ => self.child.stdin = None,
+        }
+    }
+
+    /// Gives it the rest of its input and takes its stdout and stderr, each when it is ready for it, until all are closed.
+    fn converse(&mut self) -> Outcome<[Vec<u8>; 2]> {
+        let stdout = self.child.stdout.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+        let stderr = self.child.stderr.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+        let mut pipes = [stdout, stderr];
+        let mut outputs = [Vec::new(), Vec::new()];
+        loop {
+            let fds = [number_of(&self.child.stdin), number_of(&pipes[0]), number_of(&pipes[1])];
+            if fds == [-1; 3] {
+                return Ok(outputs);
+            }
+            let ready = sys::poll_for(libc::POLLIN | libc::POLLOUT, &fds, -1)?;
+            if ready[0] & i32::from(libc::POLLERR) != 0 {
+                self.child.stdin = None;
+            } else if ready[0] != 0 {
+                self.pass_on();
+            }
+            for (at, pipe) in pipes.iter_mut().enumerate() {
+                if ready[at + 1] != 0 && read_some(pipe, &mut outputs[at])? == 0 {
+                    *pipe = None;
+                }
+            }
+        }
+    }
+}
+
+/// -1 for none, which `poll` passes over.
+fn number_of(file: &Option<impl AsRawFd>) -> i32 {
+    file.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+}
+
+/// How many bytes there were; 0 at the end.
+fn read_some(pipe: &mut Option<File>, output: &mut Vec<u8>) -> Outcome<usize> {
+    let Some(file) = pipe else { return Ok(0) };
+    let mut buffer = [0; OUTPUT_PIECE_BYTES];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(length) => {
+                output.extend_from_slice(&buffer[..length]);
+                return Ok(length);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(failure("read a program's output", &error)),
+        }
     }
 }
 
@@ -223,9 +193,18 @@ mod tests {
     }
 
     #[test]
-    fn input_and_output_larger_than_a_pipe_do_not_block() {
-        let input = "x".repeat(1 << 20);
-        assert_eq!(sh("cat", &[], &input).stdout.len(), input.len());
+    fn input_and_output_may_be_larger_than_a_pipe() {
+        let text = "x".repeat(1 << 20);
+        let run = sh("text=$(cat); printf %s \"$text\"; printf %s \"$text\" >&2", &[], &text);
+        assert_eq!((run.stdout, run.stderr), (text.clone(), text));
+    }
+
+    #[test]
+    fn a_program_may_fill_its_output_before_it_reads_its_input() {
+        let text = "x".repeat(1 << 20);
+        let run = sh("head -c 1048576 /dev/zero | tee /dev/stderr | tr '\\0' y; wc -c", &[], &text);
+        assert_eq!(run.stdout.trim_start_matches('y').trim(), "1048576");
+        assert_eq!((run.stdout.matches('y').count(), run.stderr.len()), (1 << 20, 1 << 20));
     }
 
     #[test]
@@ -246,21 +225,6 @@ mod tests {
         assert_eq!(programs.finish(second).unwrap().stdout, "2");
         assert_eq!(programs.finish(first).unwrap().stdout, "1");
         assert_eq!(programs.finish(first).err().unwrap().errno, libc::ECHILD);
-    }
-
-    #[test]
-    fn what_a_program_has_printed_is_there_before_it_ends() {
-        let programs = Programs::default();
-        let program = cat(&programs);
-        let mut stdin = programs.0.borrow_mut()[program].as_mut().unwrap().child.stdin.take().unwrap();
-        stdin.write_all(b"1").unwrap();
-        assert_eq!(programs.printed(program).unwrap(), "1");
-        stdin.write_all(b"2").unwrap();
-        drop(stdin);
-        assert_eq!(programs.printed(program).unwrap(), "12");
-        assert_eq!(programs.printed(program).unwrap(), "12");
-        assert_eq!(programs.finish(program).unwrap().stdout, "12");
-        assert_eq!(programs.printed(program).err().unwrap().errno, libc::ECHILD);
     }
 
     #[test]

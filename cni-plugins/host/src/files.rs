@@ -1,5 +1,5 @@
-//! Files that plugins read, tune and keep. `netns` is a descriptor of a network namespace, or negative for the own one:
-//! it decides what stands under /proc/sys/net.
+//! Files that plugins read, tune and keep. `netns` is the descriptor of the network namespace whose /proc/sys/net is meant.
+//! A negative one means the namespace of the plugin itself.
 
 use crate::netns::in_netns;
 use crate::sys::{Failure, Outcome, failure};
@@ -13,7 +13,7 @@ const PRIVATE_DIRECTORY: u32 = 0o700;
 const READ_LIMIT_BYTES: u64 = 1 << 20;
 const USUAL_FILE_BYTES: usize = 1024;
 
-/// More than 1 MiB is EFBIG, bytes that are no UTF-8 are EILSEQ.
+/// More than 1 MiB is EFBIG, bytes that are not UTF-8 are EILSEQ.
 pub fn read_file(netns: i32, path: &str) -> Outcome<String> {
     let call = || format!("read {path}");
     let bytes = in_netns(netns, || {
@@ -27,7 +27,7 @@ pub fn read_file(netns: i32, path: &str) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|_| Failure { call: call(), errno: libc::EILSEQ })
 }
 
-/// Writes a file that exists already, as the ones under /proc/sys do.
+/// Writes a file that exists already, such as one under /proc/sys.
 pub fn write_file(netns: i32, path: &str, text: &str) -> Outcome<()> {
     in_netns(netns, || {
         let open = File::options().write(true).open(path);
@@ -36,7 +36,7 @@ pub fn write_file(netns: i32, path: &str, text: &str) -> Outcome<()> {
     })
 }
 
-/// Puts a file that only its owner can read in the place of what is there, whole or not at all; makes missing folders.
+/// Replaces or creates a file, whole or not at all, and makes missing folders. Only the owner can read it.
 pub fn replace_file(path: &str, text: &str) -> Outcome<()> {
     let temporary = temporary_of(path);
     let written = match write_private(&temporary, text) {
@@ -58,12 +58,12 @@ fn write_private(path: &str, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// The same for every call, so that `remove_file` finds what a killed `replace_file` left.
+/// The same name for every call, so that `remove_file` finds the leftover of a killed `replace_file`.
 fn temporary_of(path: &str) -> String {
     format!("{path}.tmp")
 }
 
-/// Also what a killed `replace_file` left beside it. ENOENT when there is no file.
+/// Also removes the leftover of a killed `replace_file`. ENOENT when there is no file.
 pub fn remove_file(path: &str) -> Outcome<()> {
     let _ = std::fs::remove_file(temporary_of(path));
     std::fs::remove_file(path).map_err(|error| failure(format!("remove {path}"), &error))

@@ -1,11 +1,10 @@
-//! The one native seam of the CNI plugins: runs bytecode made from their TypeScript and gives it the system calls
-//! listed in `host.ts` as methods of the global object `host`. `api` shows them to JavaScript, each part's own ones too.
-//! Used by the executables in `src/bin` alone.
+//! The native part of the CNI plugins. It runs bytecode that was made from their TypeScript, and offers system calls as
+//! methods of the global object `host`, whose type is in `host.ts`. `api` makes that object; each module adds its own
+//! methods. Only the executables in `src/bin` use this library.
 
 mod api;
-mod aside;
-mod child;
 mod exec;
+mod expression;
 mod files;
 mod modules;
 mod netlink;
@@ -15,58 +14,44 @@ mod siblings;
 pub mod sys;
 
 use modules::{MAIN, Modules};
-use rquickjs::{
-    CatchResultExt, CaughtError, Context, Ctx, Runtime,
-    context::{Intrinsic, intrinsic},
-};
+use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Runtime, context::intrinsic};
 
-/// A configuration of 1 MiB needs 20 MiB at most; whoever starts us pays for the memory.
+/// A configuration of 1 MiB needs 20 MiB at most. The memory counts against the cgroup of whoever starts the plugin.
 const MEMORY_LIMIT_BYTES: usize = 40 << 20;
 
-/// What nearly every call needs at least: its pages come in one piece, not by a page fault each.
+/// Nearly every call needs this much. Its pages come in one piece and not by a page fault each.
 const EXPECTED_HEAP_BYTES: usize = 384 << 10;
 
-/// Most calls end before there is this much garbage in cycles, and then never pay for looking.
+/// Most calls end before they have used this much, so they never search for garbage.
 const COLLECTION_THRESHOLD_BYTES: usize = 4 << 20;
 
 /// Well below the 8 MiB that a process is usually given.
 const STACK_LIMIT_BYTES: usize = 512 << 10;
 
-/// Modules are evaluated by promises.
+/// The evaluation of a module needs promises.
 type Intrinsics = (intrinsic::Json, intrinsic::Promise, intrinsic::TypedArrays);
 
-/// Only where a plugin matches patterns that an administrator wrote: it makes the executable larger.
-type Patterns = (intrinsic::RegExpCompiler, intrinsic::RegExp);
-
-/// Runs one plugin, as the whole of `main`: the executables are `no_main`, because most of what Rust does before a `main`
-/// of its own is for threads and for reports about the stack. A plugin ends itself through `host.exit`; whatever else ends it is answered as an internal error.
+/// Runs one plugin. This is all of `main`: the executables are `no_main`, because most of what Rust does before its own
+/// `main` is for threads and for reports about the stack. A plugin ends by `host.exit`. Any other end is answered as an
+/// internal error.
 pub fn run(modules: Modules) -> ! {
-    run_in::<Intrinsics>(modules)
-}
-
-/// As `run`, for a plugin that uses regular expressions.
-pub fn run_with_patterns(modules: Modules) -> ! {
-    run_in::<(Intrinsics, Patterns)>(modules)
-}
-
-fn run_in<I: Intrinsic>(modules: Modules) -> ! {
     sys::prepare_process();
     std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));
     sys::populate_heap(EXPECTED_HEAP_BYTES);
-    let detail = match start::<I>(modules) {
+    let detail = match start(modules) {
         Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx)),
         Err(error) => error.to_string(),
     };
     last_resort(&detail)
 }
 
-fn start<I: Intrinsic>(modules: Modules) -> rquickjs::Result<(Runtime, Context)> {
+fn start(modules: Modules) -> rquickjs::Result<(Runtime, Context)> {
     let runtime = Runtime::new()?;
     runtime.set_memory_limit(MEMORY_LIMIT_BYTES);
     runtime.set_gc_threshold(COLLECTION_THRESHOLD_BYTES);
     runtime.set_max_stack_size(STACK_LIMIT_BYTES);
     modules::link(&runtime, modules);
-    let context = Context::custom::<I>(&runtime)?;
+    let context = Context::custom::<Intrinsics>(&runtime)?;
     Ok((runtime, context))
 }
 
@@ -79,7 +64,7 @@ fn evaluate(ctx: &Ctx<'_>) -> String {
     }
 }
 
-/// The answer when the interpreter can't give one: out of memory, out of stack, a panic of this program.
+/// Answers when the interpreter can't: out of memory, out of stack, a panic of this program.
 fn last_resort(detail: &str) -> ! {
     let _ = sys::write_all(libc::STDOUT_FILENO, last_resort_answer(detail).as_bytes());
     sys::exit(1)
@@ -112,7 +97,7 @@ mod tests {
 
     #[test]
     fn an_exception_of_the_plugin_becomes_the_detail_of_the_last_resort() {
-        let (_runtime, context) = start::<Intrinsics>(&[(MAIN, b"not bytecode")]).unwrap();
+        let (_runtime, context) = start(&[(MAIN, b"not bytecode")]).unwrap();
         let detail = context.with(|ctx| evaluate(&ctx));
         assert!(!detail.is_empty());
     }

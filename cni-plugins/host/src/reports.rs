@@ -1,4 +1,4 @@
-//! Reports: what a plugin did, one datagram each, for whoever listens on the node.
+//! Reports of what a plugin did, one datagram each, for the agent on the node.
 
 use crate::api::{method, throwing};
 use crate::sys::{Outcome, failure};
@@ -15,13 +15,13 @@ pub fn install(host: &Object<'_>) -> Result<()> {
     method(host, "bindReports", |ctx: Ctx<'_>, path: String| throwing(&ctx, bind_reports(&path)))
 }
 
-/// Never blocks. Nobody there, or too busy to take it: nothing happens.
+/// Never blocks. The report is lost when nobody listens or the listener is too busy.
 fn send_report(path: &str, text: &str) {
     let Ok(socket) = UnixDatagram::unbound() else { return };
     let _ = socket.set_nonblocking(true).and_then(|()| socket.send_to(text.as_bytes(), path));
 }
 
-/// A socket that takes reports, in the place of the one of an earlier listener; its directory must be there.
+/// A socket that receives reports and replaces that of an earlier listener. Its directory must exist.
 fn bind_reports(path: &str) -> Outcome<i32> {
     let bind = || {
         match std::fs::remove_file(path) {

@@ -1,4 +1,4 @@
-//! How the modules of a plugin find each other: for the build script, which compiles them, and for the executable.
+//! Resolves the imports of a plugin's modules, for the build script that compiles them and for the executable.
 
 use rquickjs::{
     Ctx, Module, Result, Runtime,
@@ -6,7 +6,7 @@ use rquickjs::{
     module::Declared,
 };
 
-/// All modules of a plugin lie in one folder and import each other as `./name.js`; `load` gives the one of a name.
+/// All modules of a plugin are in one folder and import each other as `./name.js`. `load` returns the module of a name.
 pub fn import_siblings<F>(runtime: &Runtime, load: F)
 where
     F: for<'js> Fn(Ctx<'js>, &str) -> Result<Module<'js, Declared>> + 'static,

@@ -1,12 +1,16 @@
-//! The process, its descriptors and its surroundings: Linux system calls, each with its errno and its name.
+//! The process, its descriptors and its environment. A system call that fails is reported by its name and its errno.
 
-use std::ffi::CString;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
 use std::fs::File;
-use std::io::{Error, Read, Write};
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::time::Instant;
+use std::io::{Error, ErrorKind, Read, Write};
+use std::mem::ManuallyDrop;
+use std::os::fd::{FromRawFd, IntoRawFd};
+use std::time::{Duration, Instant};
 
-/// A failed call: which one and on what, and the kernel's errno.
+/// A failed call: its name, with the path if there is one, and the kernel's errno.
 #[derive(Debug)]
 pub struct Failure {
     pub call: String,
@@ -17,43 +21,45 @@ pub type Outcome<T> = Result<T, Failure>;
 
 const PAGE_BYTES: usize = 4096;
 
+/// A pipe that is ready takes this much without waiting for its reader (PIPE_BUF).
+const PIPE_PIECE_BYTES: usize = 4096;
+
 pub(crate) fn failure(call: impl Into<String>, error: &Error) -> Failure {
     Failure { call: call.into(), errno: error.raw_os_error().unwrap_or(libc::EIO) }
 }
 
-pub(crate) fn last(call: impl Into<String>) -> Failure {
-    failure(call, &Error::last_os_error())
+pub(crate) fn failed(call: &str) -> impl FnOnce(Errno) -> Failure {
+    move |errno| Failure { call: call.into(), errno: errno.raw_os_error() }
 }
 
-pub(crate) fn check(result: i32, call: &str) -> Outcome<i32> {
-    if result < 0 { Err(last(call)) } else { Ok(result) }
-}
-
-/// What of Rust's own start a plugin needs. A standard descriptor that is closed gets /dev/null, so that no socket takes
-/// its number; a reader that went away is an error of the write, not the end of the process.
+/// The part of Rust's own start that a plugin needs. A closed standard descriptor gets /dev/null, so that no socket takes
+/// its number. SIGCHLD is no longer ignored, so that the plugin can wait for the programs that it starts. SIGPIPE and
+/// SIGXFSZ are ignored: a reader that went away or a file that may not grow makes the write fail.
 pub fn prepare_process() {
-    let mut standard = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
-    // SAFETY: the pointers and the length describe `standard`, and the path ends in a nul.
+    let standard = poll_for(0, &[0, 1, 2], 0).unwrap_or_default();
+    for _ in standard.iter().filter(|events| *events & i32::from(libc::POLLNVAL) != 0) {
+        let _ = open(c"/dev/null", OFlags::RDWR, Mode::empty()).map(IntoRawFd::into_raw_fd);
+    }
+    // SAFETY: no handler is a function of this program. Neither std nor rustix has a safe call for this.
     unsafe {
-        libc::poll(standard.as_mut_ptr(), standard.len() as libc::nfds_t, 0);
-        for _ in standard.iter().filter(|one| one.revents & libc::POLLNVAL != 0) {
-            libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        }
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 
-/// Ends the process at once: nothing needs to be freed or flushed.
+/// Ends the process at once. Nothing needs to be freed or flushed, and the handlers that `std::process::exit` runs would
+/// map pages that no call needs.
 pub fn exit(code: i32) -> ! {
     // SAFETY: takes no pointer and does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// Has the next memory of the heap there before it is used. A kernel before 5.14 gives it page by page all the same.
+/// Makes the kernel give the heap its next memory in one piece. A kernel before 5.14 still gives it page by page.
 pub fn populate_heap(bytes: usize) {
-    // SAFETY: the advised pages are within the block, or the advice is refused.
+    // SAFETY: the advised pages are within the block, or the advice is refused. These are calls of the allocator itself.
     unsafe {
-        // The block is of the heap, not a mapping of its own, and stays there when it is given back.
+        // The block comes from the heap, not from a mapping of its own, and the heap keeps it when it is freed.
         libc::mallopt(libc::M_MMAP_THRESHOLD, 4 * bytes as i32);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
         let block = libc::malloc(bytes);
@@ -64,67 +70,102 @@ pub fn populate_heap(bytes: usize) {
     }
 }
 
-/// The end to read, then the one to write.
-pub(crate) fn pipe() -> Outcome<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    // SAFETY: the pointer describes room for both; the new descriptors are owned from here on.
-    unsafe {
-        check(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), "pipe")?;
-        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
-    }
-}
-
+/// JavaScript gives the number up.
 pub fn close(fd: i32) {
-    // SAFETY: the caller got the descriptor from this module and gives it up here.
-    unsafe { libc::close(fd) };
+    drop(ManuallyDrop::into_inner(borrowed(fd)));
 }
 
+/// A descriptor, which JavaScript knows by its number, as a file that stays open.
+pub(crate) fn borrowed(fd: i32) -> ManuallyDrop<File> {
+    // SAFETY: ManuallyDrop keeps File from closing what it does not own, and the kernel refuses a number that is not open.
+    ManuallyDrop::new(unsafe { File::from_raw_fd(fd) })
+}
+
+/// Waits for room, also when the descriptor is non-blocking.
 pub fn write_all(fd: i32, bytes: &[u8]) -> Outcome<()> {
-    // SAFETY: the descriptor stays open: ManuallyDrop keeps File from closing what it does not own.
-    let mut file = std::mem::ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
-    file.write_all(bytes).map_err(|error| failure("write", &error))
+    let mut written = 0;
+    while written < bytes.len() {
+        match when_ready(fd, libc::POLLOUT, || borrowed(fd).write(&bytes[written..])) {
+            Ok(0) => return Err(Failure { call: "write".into(), errno: libc::EIO }),
+            Ok(length) => written += length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(failure("write", &error)),
+        }
+    }
+    Ok(())
+}
+
+/// Never waits for a reader. Returns how many of the bytes there was room for.
+pub fn write_at_once(fd: i32, bytes: &[u8]) -> Outcome<usize> {
+    let mut written = 0;
+    for piece in bytes.chunks(PIPE_PIECE_BYTES) {
+        if poll_for(libc::POLLOUT, &[fd], 0)?[0] & i32::from(libc::POLLOUT) == 0 {
+            break;
+        }
+        borrowed(fd).write_all(piece).map_err(|error| failure("write", &error))?;
+        written += piece.len();
+    }
+    Ok(written)
 }
 
 pub fn read(fd: i32, buffer: &mut [u8]) -> Outcome<usize> {
-    // SAFETY: as in `write_all`.
-    let mut file = std::mem::ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
-    file.read(buffer).map_err(|error| failure("read", &error))
+    borrowed(fd).read(buffer).map_err(|error| failure("read", &error))
 }
 
-/// All of stdin as text. More than `limit` bytes is EFBIG, bytes that are no UTF-8 are EILSEQ.
+/// Tries again once the descriptor is ready, if it was not.
+fn when_ready<T>(fd: i32, events: i16, mut action: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
+    loop {
+        match action() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                poll_for(events, &[fd], -1).map_err(|failure| Error::from_raw_os_error(failure.errno))?;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Stdin, whose reads wait for input, also when the descriptor is non-blocking.
+struct Stdin;
+
+impl Read for Stdin {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        when_ready(libc::STDIN_FILENO, libc::POLLIN, || borrowed(libc::STDIN_FILENO).read(buffer))
+    }
+}
+
+/// All of stdin as text. More than `limit` bytes is EFBIG, bytes that are not UTF-8 are EILSEQ.
 pub fn read_stdin(limit: u64) -> Outcome<String> {
     let mut bytes = Vec::with_capacity(4096);
-    std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(|error| failure("read stdin", &error))?;
+    Stdin.take(limit + 1).read_to_end(&mut bytes).map_err(|error| failure("read stdin", &error))?;
     if bytes.len() as u64 > limit {
         return Err(Failure { call: "read stdin".into(), errno: libc::EFBIG });
     }
     String::from_utf8(bytes).map_err(|_| Failure { call: "read stdin".into(), errno: libc::EILSEQ })
 }
 
-/// Waits until a descriptor has something to read or was hung up. The `poll` event bits, one for each descriptor.
+/// Waits until a descriptor has something to read or was hung up. Returns the event bits of `poll`, in the order of the
+/// descriptors. A negative descriptor has no events.
 pub fn poll(fds: &[i32], timeout_ms: i32) -> Outcome<Vec<i32>> {
-    let wanted: Vec<_> = fds.iter().map(|&fd| (fd, libc::POLLIN)).collect();
-    poll_for(&wanted, timeout_ms)
+    poll_for(libc::POLLIN, fds, timeout_ms)
 }
 
-/// Waits for one of the events of a descriptor; of a negative one there are none.
-pub(crate) fn poll_for(wanted: &[(i32, i16)], timeout_ms: i32) -> Outcome<Vec<i32>> {
-    let mut polled: Vec<_> = wanted.iter().map(|&(fd, events)| libc::pollfd { fd, events, revents: 0 }).collect();
-    // SAFETY: the pointer and the length describe `polled`.
-    let result = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout_ms) };
-    if result < 0 && Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-        return Err(last("poll"));
+pub(crate) fn poll_for(events: i16, fds: &[i32], timeout_ms: i32) -> Outcome<Vec<i32>> {
+    let events = PollFlags::from_bits_retain(events as u16);
+    let files: Vec<_> = fds.iter().copied().filter(|fd| *fd >= 0).map(borrowed).collect();
+    let mut polled: Vec<_> = files.iter().map(|file| PollFd::new(&**file, events)).collect();
+    let timeout = u64::try_from(timeout_ms).ok().and_then(|ms| Timespec::try_from(Duration::from_millis(ms)).ok());
+    match rustix::event::poll(&mut polled, timeout.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(errno) => return Err(failed("poll")(errno)),
     }
-    Ok(polled.iter().map(|fd| i32::from(fd.revents)).collect())
+    let mut ready = polled.iter().map(|one| one.revents().bits().into());
+    Ok(fds.iter().map(|fd| if *fd < 0 { 0 } else { ready.next().unwrap_or(0) }).collect())
 }
 
 pub fn random(buffer: &mut [u8]) -> Outcome<()> {
     let mut filled = 0;
     while filled < buffer.len() {
-        let rest = &mut buffer[filled..];
-        // SAFETY: the pointer and the length describe `rest`.
-        let got = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
-        filled += usize::try_from(got).map_err(|_| last("getrandom"))?;
+        filled += getrandom(&mut buffer[filled..], GetRandomFlags::empty()).map_err(failed("getrandom"))?;
     }
     Ok(())
 }
@@ -139,26 +180,13 @@ pub fn args() -> Vec<String> {
 }
 
 pub fn env(name: &str) -> Option<String> {
-    let name = CString::new(name).ok()?;
-    // SAFETY: the name ends in a nul; the environment is never changed, so what getenv returns stays valid.
-    let value = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: as above.
-    (!value.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(value) }.to_string_lossy().into_owned())
-}
-
-/// Who sends to the first waits until the second was read from.
-#[cfg(test)]
-pub(crate) fn full_datagrams() -> (std::os::unix::net::UnixDatagram, std::os::unix::net::UnixDatagram) {
-    let (ours, theirs) = std::os::unix::net::UnixDatagram::pair().unwrap();
-    ours.set_nonblocking(true).unwrap();
-    while ours.send(b"full").is_ok() {}
-    ours.set_nonblocking(false).unwrap();
-    (ours, theirs)
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn random_bytes_differ() {
@@ -166,5 +194,15 @@ mod tests {
         random(&mut a).unwrap();
         random(&mut b).unwrap();
         assert_ne!(a, b);
+    }
+
+    #[test]
+    fn a_negative_descriptor_has_no_events_and_the_others_keep_their_places() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let fds = [-1, reader.as_raw_fd(), -1, writer.as_raw_fd()];
+        assert_eq!(poll(&fds, 0).unwrap(), [0; 4]);
+        writer.write_all(b"x").unwrap();
+        assert_eq!(poll(&fds, -1).unwrap(), [0, libc::POLLIN.into(), 0, 0]);
+        assert_eq!(poll(&[-1], 1).unwrap(), [0]);
     }
 }

@@ -25,6 +25,14 @@ describe("an attachment's host interface", () => {
     expect(attachmentOfAlias("somebody else's", "br1-net")).toBeUndefined();
   });
 
+  it.each([219, 252, 5000])("has an alias that fits the kernel's limit and is its own with an id of %i", (length) => {
+    const containerId = "c".repeat(length);
+    const long = { network: "n".repeat(200), containerId, ifname: "fifteen-letters" };
+    expect(hostInterfaceAlias(long).length).toBeLessThanOrEqual(255);
+    expect(hostInterfaceAlias(long)).not.toBe(hostInterfaceAlias({ ...long, containerId: `${containerId}c` }));
+    expect(attachmentOfAlias(hostInterfaceAlias(long), "n".repeat(200))).toMatchObject({ ifname: "fifteen-letters" });
+  });
+
   it("has an alias that fits the kernel's limit, however long the network's name is", () => {
     const identifier = fc.stringMatching(/^[a-z0-9][a-z0-9_.-]{0,252}$/);
     fc.assert(

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBridge, createVethPair, setBridgePort } from "../../../cni-plugins/netlink/bridge.ts";
 import { deleteLink, dumpLinks, getLink, setLinkUp } from "../../../cni-plugins/netlink/link.ts";
-import { MessageBatch } from "../../../cni-plugins/netlink/message-batch.ts";
+import { MessageBatch, REQUESTS_AT_ONCE } from "../../../cni-plugins/netlink/message-batch.ts";
 import { eachAttribute, readMessages, readText } from "../../../cni-plugins/netlink/message-reader.ts";
+import { beginTransaction, deleteChain, endTransaction } from "../../../cni-plugins/netlink/nftables.ts";
 
 function hex(batch: MessageBatch): string {
   return Buffer.from(batch.encode()).toString("hex");
@@ -12,6 +13,28 @@ function hex(batch: MessageBatch): string {
 /** length, type, flags, sequence, port; then struct ifinfomsg. */
 const header = (length: string, type: string, flags: string) => `${length}000000${type}00${flags}0100000000000000`;
 const ifinfo = (index: string, flags = "00000000", change = flags) => `00000000${index}000000${flags}${change}`;
+
+describe("portions", () => {
+  it.each([1, REQUESTS_AT_ONCE, REQUESTS_AT_ONCE + 1, 3 * REQUESTS_AT_ONCE])(
+    "of %i requests are whole requests in order, not too many at once",
+    (count) => {
+      const batch = new MessageBatch(7);
+      for (let i = 0; i < count; i++) getLink(batch, "x".repeat(i % 15));
+      const portions = batch.portions();
+      const sequences = portions.map(({ bytes }) => readMessages(bytes).map(({ sequence }) => sequence));
+      expect(sequences.flat()).toEqual(Array.from({ length: count }, (_, i) => 7 + i));
+      expect(sequences.map(({ length }) => length)).toEqual(portions.map(({ requests }) => requests));
+      expect(Math.max(...portions.map(({ requests }) => requests))).toBeLessThanOrEqual(REQUESTS_AT_ONCE);
+      expect(Buffer.concat(portions.map(({ bytes }) => bytes))).toEqual(Buffer.from(batch.encode()));
+    },
+  );
+
+  it("never divide a transaction", () => {
+    const batch = beginTransaction(new MessageBatch());
+    for (let i = 0; i < 100; i++) deleteChain(batch, { family: 7, name: "nat" }, `chain${i}`);
+    expect(endTransaction(batch).portions()).toMatchObject([{ requests: 100 }]);
+  });
+});
 
 describe("requests, byte by byte", () => {
   it("asks for a link by name", () => {

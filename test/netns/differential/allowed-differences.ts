@@ -25,7 +25,7 @@ const ofIpv4 = (routes: unknown): string =>
   );
 
 /** A state of the node that both sides were brought to, or that ours was in at two times. */
-const STATE = "(added|deleted|second ADD|GC|GC of others|disturbed by [^.]+|left by GC)";
+const STATE = "(added|deleted|second ADD|GC|GC of others|GC without a list|disturbed by [^.]+|left by GC)";
 const CARRIER = new RegExp(`^${STATE}\\.node\\.links\\[\\d\\]\\.(operstate|carrier.*|port\\.state)$`);
 const DEL = /^(del|(DEL without netns|second DEL)\.outcome)$/;
 const ROUTER_ADVERTISEMENTS = new RegExp(`^${STATE}\\.node\\.sysctls`);
@@ -199,7 +199,7 @@ export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
   {
     reason: "a cniVersion that is none is incompatible at each call; the reference can't decode it at those of 1.1.0",
     matches: ({ at, reference, ours }, one) =>
-      /^(STATUS|GC|GC of others)\.outcome$/.test(at) &&
+      /^(STATUS|GC|GC of others|GC without a list)\.outcome$/.test(at) &&
       one.spoiled === "cniVersion" &&
       reference === "decoding" &&
       ours === "version",
@@ -207,7 +207,7 @@ export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
   {
     reason: "of two mistakes, one of them a version without the call, either may be named",
     matches: ({ at, ours }, one) =>
-      /^(STATUS|GC|GC of others)\.outcome$/.test(at) &&
+      /^(STATUS|GC|GC of others|GC without a list)\.outcome$/.test(at) &&
       one.spoiled !== undefined &&
       key(one, "cniVersion") !== "1.1.0" &&
       ours === "version",

@@ -1,8 +1,8 @@
 /** Makes up network configurations, good ones and bad ones, and what the node looks like before. */
 
+import { Random } from "../../support/random.ts";
 import { makeCniArgs, makeVariables } from "./environment.ts";
 import { type Extra, pickExtras } from "./extra-calls.ts";
-import { Random } from "./random.ts";
 import { generateTuning } from "./tuning-case.ts";
 
 export interface DifferentialCase {
@@ -149,8 +149,8 @@ function prepare(random: Random, { bridge }: Record<string, unknown>, kind: Kind
 
 /** `DATA` stands for a directory of the case's own. */
 function makeIpam(random: Random): object {
-  const routes = random.chance(0.5) ? { routes: makeRoutes(random) } : {};
   const v6 = random.chance(0.35);
+  const routes = random.chance(0.5) ? { routes: makeRoutes(random, v6) } : {};
   if (random.chance(0.6)) {
     const gateway = random.chance(0.3) ? { gateway: "10.7.0.254" } : {};
     const ranges = [[{ subnet: "10.7.0.0/24", ...gateway }], ...(v6 ? [[{ subnet: "fd00:7::/64" }]] : [])];
@@ -165,11 +165,17 @@ function makeIpam(random: Random): object {
   return { type: "static", addresses, ...routes, ...dns };
 }
 
-function makeRoutes(random: Random): object[] {
+function makeRoutes(random: Random, v6: boolean): object[] {
   const routes: object[] = [{ dst: "192.168.77.0/24" }];
   if (random.chance(0.3)) routes.push({ dst: "192.168.78.0/24", gw: "10.7.0.9" });
   if (random.chance(0.3)) routes.push({ dst: "0.0.0.0/0", gw: "10.7.0.1" });
   if (random.chance(0.3)) routes.push({ dst: "192.168.79.0/24", priority: 77, table: 1077 });
   if (random.chance(0.2)) routes.push({ dst: "192.168.80.0/24", scope: 253 });
+  if (random.chance(0.1)) routes.push({ dst: "192.168.81.0/24", table: 0 });
+  if (random.chance(0.1)) routes.push({ dst: "0.0.0.0/0", gw: "10.7.0.9", priority: 9 });
+  // The kernel makes one route of these.
+  if (v6) for (const gw of ["fd00:7::1", "fd00:7::9"]) if (random.chance(0.4)) routes.push({ dst: "::/0", gw });
+  // More answers than a socket's buffer takes.
+  if (random.chance(0.03)) for (let i = 0; i < 400; i++) routes.push({ dst: `10.${20 + (i >> 8)}.${i & 255}.0/24` });
   return routes;
 }

@@ -53,8 +53,8 @@ function compareExtras(reference: Observation, ours: Observation): Difference[] 
       ...differences(`${extra}.outcome`, theirs.outcome, outcome),
       ...(succeeded ? differences(`${extra}.result`, theirs.answer, answer) : []),
       ...(extra === "GC" && succeeded ? compareCollected(reference, ours) : differences(extra, theirs.state, state)),
-      // An ADD that fails, and a GC that lists the attachment, leave it as it is.
-      ...(extra === "GC of others" || (extra === "second ADD" && outcome !== "success")
+      // An ADD that fails, and a GC that lists the attachment or nothing, leave it as it is.
+      ...(extra === "GC without a list" || extra === "GC of others" || (extra === "second ADD" && outcome !== "success")
         ? differences(`disturbed by ${extra}`, ours.added, state)
         : []),
     ];

@@ -121,10 +121,11 @@ function readRoute({
   type,
   prefsrc,
   metrics,
+  nexthops,
 }: Json): Json | undefined {
   const noise =
     typeof dst === "string" && (dst.startsWith("LINK-LOCAL") || dst.startsWith("fe80") || dst.startsWith("ff00"));
-  return noise ? undefined : { dst, gateway, dev, metric, table, scope, protocol, type, prefsrc, metrics };
+  return noise ? undefined : { dst, gateway, dev, metric, table, scope, protocol, type, prefsrc, metrics, nexthops };
 }
 
 /** Tables that the iptables program made are in its own listing. */

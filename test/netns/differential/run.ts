@@ -7,9 +7,10 @@
  */
 
 import { parseArgs } from "node:util";
-import { buildPlugins } from "../../../cni-plugins/build.ts";
-import { cacheDirectory } from "../../../cni-plugins/built-plugins.ts";
-import { buildPeers, MissingTool } from "../../bench/peers.ts";
+import { buildPlugins } from "../../../cni-plugins/build/build.ts";
+import { cacheDirectory } from "../../../cni-plugins/build/built-plugins.ts";
+import { buildPeers } from "../../bench/peers.ts";
+import { MissingRequirement } from "../../cluster/requirements.ts";
 import { Guest } from "../../guest-kernel/guest.ts";
 import { type GuestParts, guestParts, MissingPackage } from "../../guest-kernel/packages.ts";
 import { THIS_MACHINE } from "../machine.ts";
@@ -107,6 +108,6 @@ function printReport({ totals, keys, reasons }: Report): void {
 }
 
 process.exitCode = await main().catch((error: unknown) => {
-  console.error(error instanceof MissingTool || error instanceof MissingPackage ? error.message : error);
+  console.error(error instanceof MissingRequirement || error instanceof MissingPackage ? error.message : error);
   return 1;
 });

@@ -98,6 +98,7 @@ export async function observe(
       : undefined;
     if (added.code === 0) {
       await extra("second ADD", "ADD", {}, {}, true);
+      await extra("GC without a list", "GC", { container: undefined }, {}, true);
       await extra("GC of others", "GC", { container: undefined }, valid([{ containerID: "c1", ifname: "eth0" }]), true);
       await extra("GC", "GC", { container: undefined }, valid([]), true);
       await extra("DEL without netns", "DEL", { container: undefined });

@@ -1,9 +1,9 @@
 /** Configurations of the tuning plugin, good ones and bad ones, and the interface that it finds. */
 
+import type { Random } from "../../support/random.ts";
 import type { DifferentialCase } from "./case-generator.ts";
 import { makeCniArgs, makeVariables } from "./environment.ts";
 import { pickExtras } from "./extra-calls.ts";
-import type { Random } from "./random.ts";
 
 const MACS = ["02:00:00:00:00:01", "0a:58:0A:01:02:03", "02-00-00-00-00-02"] as const;
 const VERSIONS = ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0", "1.1.0"] as const;

@@ -1,6 +1,7 @@
 #![no_main]
 
+// The start code of the C library calls the function of this name; no other function has it.
 #[unsafe(no_mangle)]
 extern "C" fn main() -> i32 {
-    cni_host::run_with_patterns(include!(concat!(env!("OUT_DIR"), "/tuning.rs")))
+    cni_host::run(include!(concat!(env!("OUT_DIR"), "/tuning.rs")))
 }

@@ -31,7 +31,6 @@ export const askedOfNft: readonly Command[] = [
     "add chain inet masq postrouting { type nat hook postrouting priority 100; policy accept; }",
   ),
   command(NFT_MSG_NEWCHAIN, "add chain bridge nat macs"),
-  command(NFT_MSG_NEWCHAIN, "create chain bridge nat others"),
   command(NFT_MSG_NEWCHAIN, 'add chain inet masq checks { comment "of some"; }'),
   command(
     NFT_MSG_NEWRULE,

@@ -96,10 +96,6 @@ const OF_NFT: readonly Beside[] = [
   },
   { asked: "nft add chain bridge nat macs", ours: (batch) => nft.ensureChain(batch, NAT, "macs") },
   {
-    asked: "nft create chain bridge nat others",
-    ours: (batch) => nft.ensureChain(batch, NAT, "others", { isNew: true }),
-  },
-  {
     asked: 'nft add chain inet masq checks { comment "of some"; }',
     ours: (batch) => nft.ensureChain(batch, MASQ, "checks", { comment: "of some" }),
   },

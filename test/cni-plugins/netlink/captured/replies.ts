@@ -87,9 +87,9 @@ function readReply(message: Message): object[] {
   if (message.type === NFT_MSG_NEWCHAIN) return [readHook(message) ?? { hook: "none" }];
   if (message.type === NFT_MSG_NEWRULE) return [{ ...readRule(message), terms: readRuleTerms(message) }];
   if (message.type !== RTM_NEWROUTE) return [];
-  const { destination, gateway, ...read } = readRoute(message);
+  const { destination, gateways, ...read } = readRoute(message);
   const shown = (bytes: Uint8Array): string => (bytes.length === 0 ? "" : formatIpAddress(bytes));
-  return [{ ...read, destination: shown(destination), gateway: gateway && shown(gateway) }];
+  return [{ ...read, destination: shown(destination), gateways: gateways.map(shown) }];
 }
 
 /** As `bridge vlan show` prints them. */

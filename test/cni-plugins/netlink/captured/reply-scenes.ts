@@ -95,17 +95,13 @@ export const LINKS_AND_ADDRESSES = sceneOf(
     [
       RTM_NEWROUTE,
       "ip -4 route show table 1000",
-      [{ index: 800, table: 1000, destination: "10.77.0.0", length: 16, gateway: "10.9.0.1" }],
+      [{ table: 1000, destination: "10.77.0.0", length: 16, gateways: ["10.9.0.1"] }],
     ],
-    [
-      RTM_NEWROUTE,
-      "ip -4 route show table 200",
-      [{ index: 800, table: 200, destination: "", length: 0, gateway: "10.9.0.1" }],
-    ],
+    [RTM_NEWROUTE, "ip -4 route show table 200", [{ table: 200, destination: "", length: 0, gateways: ["10.9.0.1"] }]],
     [
       RTM_NEWROUTE,
       "ip -6 route show table 1000",
-      [{ index: 800, table: 1000, destination: "fd00:77::", length: 32, gateway: "fd00::1" }],
+      [{ table: 1000, destination: "fd00:77::", length: 32, gateways: ["fd00::1"] }],
     ],
     [NLMSG_ERROR, "ip link add br1 mtu 20 type bridge", [{ errno: 22, text: "mtu less than device minimum" }]],
     [NLMSG_ERROR, "ip link add br0 type bridge", [{ errno: 17, text: "" }]],

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { cacheDirectory } from "../../../../cni-plugins/built-plugins.ts";
+import { cacheDirectory } from "../../../../cni-plugins/build/built-plugins.ts";
 import { Guest } from "../../../guest-kernel/guest.ts";
 import { guestParts } from "../../../guest-kernel/packages.ts";
 import { THIS_MACHINE } from "../../../netns/machine.ts";

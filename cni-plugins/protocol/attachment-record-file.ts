@@ -1,22 +1,27 @@
 /**
- * What an agent on the node needs to call DEL when the runtime never does: one small file for each ADD, written before
- * anything is made and removed when nothing is left. A convenience: the plugins work the same where it can't be written.
+ * The attachment record: one small file for each attachment, written before ADD makes anything and removed when nothing is
+ * left. The node's agent calls DEL by it when the runtime never does. The plugins work the same where it can't be written.
  */
 
+import { ATTACHMENT_RECORD_DIRECTORY, type AttachmentRecord } from "../../src/api/node-state.ts";
 import type { Host } from "../host/host.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import type { Request } from "./request.ts";
 
-export const RECORD_DIRECTORY = "/run/cni/cluster-network-addons/attachments";
-
 /** More than this is no configuration that anybody wrote. */
 const CONFIG_CHARACTERS = 64 << 10;
 
-export function recordFile(plugin: string, { containerId, ifname }: Pick<Request, "containerId" | "ifname">): string {
-  return `${RECORD_DIRECTORY}/${containerId}~${ifname}~${plugin}.json`;
+/** The alias of the attachment's interface, by which the agent knows it, always has room for an id of this length. */
+const ID_CHARACTERS = 218;
+
+export function attachmentRecordFile(
+  plugin: string,
+  { containerId, ifname }: Pick<Request, "containerId" | "ifname">,
+): string {
+  return `${ATTACHMENT_RECORD_DIRECTORY}/${containerId}~${ifname}~${plugin}.json`;
 }
 
-export class AttachmentRecord {
+export class AttachmentRecordFile {
   readonly #host: Host;
   readonly #plugin: string;
   readonly #request: Request;
@@ -26,10 +31,10 @@ export class AttachmentRecord {
     this.#host = host;
     this.#plugin = plugin;
     this.#request = request;
-    this.#file = recordFile(plugin, request);
+    this.#file = attachmentRecordFile(plugin, request);
   }
 
-  /** Does the work of the request; an ADD with the record in place as long as something may be there. */
+  /** Does the work of the request. During an ADD the record is in place as long as something may be there. */
   during<T>(work: () => T): T {
     return this.#request.command === "ADD" ? this.#add(work) : work();
   }
@@ -44,7 +49,7 @@ export class AttachmentRecord {
     if (isFirst) this.#write();
     try {
       const result = work();
-      // A DEL beside it, which came too early for what was made, may have removed the record.
+      // A concurrent DEL that came too early for what was made may have removed the record.
       if (!isFirst || !this.#isThere()) this.#write();
       return result;
     } catch (error) {
@@ -59,8 +64,8 @@ export class AttachmentRecord {
 
   #write(): void {
     const { network, containerId, ifname, netns, stdin } = this.#request;
-    if (stdin.length > CONFIG_CHARACTERS) return;
-    const record = { plugin: this.#plugin, network, containerId, ifname, netns, config: stdin };
+    if (stdin.length > CONFIG_CHARACTERS || containerId.length > ID_CHARACTERS) return;
+    const record: AttachmentRecord = { plugin: this.#plugin, network, containerId, ifname, netns, config: stdin };
     this.#bestEffort(() => this.#host.replaceFile(this.#file, JSON.stringify(record)));
   }
 

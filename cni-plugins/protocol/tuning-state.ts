@@ -1,14 +1,15 @@
 /**
- * What an interface was before it was tuned: one private file an attachment, in the form of the reference plugin, which
- * restores from ours and ours from its. Ours also names the network and its namespace, so that files whose attachment
- * is gone are recognised.
+ * The state of `tuning`: what an interface was before it was changed. One private file for each attachment, in the form of
+ * the reference plugin: either side restores from the other's file. Ours also names the network and the namespace, so that
+ * the file of an attachment that is gone is recognised.
  */
 
 import { type Host, OWN_NETNS } from "../host/host.ts";
-import { ENOENT } from "../netlink/errno.ts";
+import { ENAMETOOLONG, ENOENT, ENOTDIR } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
-import { parseObject } from "../protocol/json-object.ts";
-import type { Request } from "../protocol/request.ts";
+import { CniError, INVALID_ENVIRONMENT } from "./cni-error.ts";
+import { parseObject } from "./json-object.ts";
+import type { Request } from "./request.ts";
 
 export const DEFAULT_DATA_DIR = "/run/cni/tuning";
 
@@ -25,9 +26,22 @@ export function stateFile(dataDir: string, { containerId, ifname }: Pick<Request
   return `${dataDir}/${containerId}_${ifname}.json`;
 }
 
+const FILE_NAME_CHARACTERS = 255;
+const AROUND_ID = "_.json.tmp";
+
+/** Throws where no file can have the name. */
+export function requireStateFile({ containerId, ifname }: Request): void {
+  const room = FILE_NAME_CHARACTERS - AROUND_ID.length - ifname.length;
+  if (containerId.length <= room) return;
+  throw new CniError(
+    INVALID_ENVIRONMENT,
+    `CNI_CONTAINERID has ${containerId.length} characters, but the file that tuning names after it has room for ${room}`,
+  );
+}
+
 /** Undefined when there is no file; empty when it can't be understood. */
 export function readOriginals(host: Host, file: string): Originals | undefined {
-  // An error costs much more than this question, and most ADDs find none.
+  // Most ADDs find no file, and an error costs much more than this question.
   if (!host.exists(file)) return undefined;
   try {
     return parseOriginals(host.readFile(OWN_NETNS, file));
@@ -37,18 +51,21 @@ export function readOriginals(host: Host, file: string): Originals | undefined {
   }
 }
 
-/** Of two ADDs the first one saw the originals: what was saved goes before what is now. */
+/** Written whole or not at all. */
 export function saveOriginals(host: Host, file: string, originals: Originals, request: Request): void {
   const { mac, promisc, mtu, allmulti, txQLen } = originals;
   const { network, netns } = request;
   host.replaceFile(file, `${JSON.stringify({ mac, promisc, mtu, allmulti, txQLen, network, netns }, null, " ")}\n`);
 }
 
+/** Errors of a file that is not there, and that no ADD could have written. */
+const NO_FILE = [ENOENT, ENOTDIR, ENAMETOOLONG];
+
 export function removeState(host: Host, file: string): void {
   try {
     host.removeFile(file);
   } catch (error) {
-    if (errnoOf(error) !== ENOENT) throw error;
+    if (!NO_FILE.includes(errnoOf(error) ?? 0)) throw error;
   }
 }
 

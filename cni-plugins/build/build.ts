@@ -1,23 +1,32 @@
 /**
  * `npm run build:plugins [-- --arch amd64|arm64] [--reuse]`: makes the static executables `dist/cni/<arch>/{bridge,tuning,link-monitor}`.
  *
- * TypeScript is bundled by esbuild, compiled to QuickJS bytecode by the build script of the Rust crate `host/`, and
- * linked into it. Nothing is done when the inputs are those of the last build. Tests and the demo call `buildPlugins`.
+ * esbuild bundles the TypeScript, the build script of the Rust crate `host/` compiles it to QuickJS bytecode, and the crate
+ * carries that inside. Nothing is done when the inputs are those of the last build. Tests and the demo call `buildPlugins`.
  */
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, glob, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, glob, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { formatPluginMark } from "../../src/api/plugin-mark.ts";
 import { BuiltPlugins } from "./built-plugins.ts";
 import { PLUGINS, writeBundles } from "./bundle.ts";
-import { answerProcessorQueries } from "./processor-queries.ts";
+import { startOnce } from "./first-start.ts";
 import { replaceFile } from "./replace-file.ts";
-
-export type Arch = "amd64" | "arm64";
+import {
+  type Arch,
+  BuildError,
+  binutils,
+  crossTool,
+  isCross,
+  machineArch,
+  requireTools,
+  TARGETS,
+} from "./toolchain.ts";
 
 export interface BuildOptions {
   readonly arch?: Arch;
@@ -27,17 +36,9 @@ export interface BuildOptions {
   readonly reuse?: boolean;
 }
 
-/** A sentence for the person at the terminal, without a stack. */
-export class BuildError extends Error {}
-
-const ROOT = path.resolve(import.meta.dirname, "..");
+const ROOT = path.resolve(import.meta.dirname, "../..");
 const HOST = path.join(ROOT, "cni-plugins/host");
 const STAMP = ".inputs.sha256";
-
-const TARGETS: Readonly<Record<Arch, string>> = {
-  amd64: "x86_64-unknown-linux-gnu",
-  arm64: "aarch64-unknown-linux-gnu",
-};
 
 /** Builds what is out of date and gives the directory of the executables. Throws BuildError for a missing tool. */
 export async function buildPlugins(options: BuildOptions = {}): Promise<string> {
@@ -53,36 +54,28 @@ export async function buildPlugins(options: BuildOptions = {}): Promise<string> 
     await install(found, directory, inputs);
     return directory;
   }
-  const unstripped = await buildUnstripped({ arch, log, env });
-  const stripped = path.join(unstripped, "stripped");
-  await mkdir(stripped, { recursive: true });
-  for (const plugin of PLUGINS) await strip(arch, path.join(unstripped, plugin), path.join(stripped, plugin), env);
-  await install(stripped, directory, inputs);
-  await built.keep(arch, inputs, directory);
-  return directory;
-}
-
-/** The executables with their symbols, in a folder of the crate's; else as `buildPlugins` gives them. */
-export async function buildUnstripped(options: Omit<BuildOptions, "reuse"> = {}): Promise<string> {
-  const { arch = machineArch(), log = () => {}, env = process.env } = options;
   requireTools(arch, env);
   log(`building the CNI plugins for ${arch} (about a minute the first time)`);
   await writeBundles();
   await cargoBuild(arch, env);
-  const release = path.join(HOST, "target", TARGETS[arch], "release");
-  const unstripped = path.join(release, "unstripped");
-  await mkdir(unstripped, { recursive: true });
-  for (const plugin of PLUGINS) {
-    const executable = await readFile(path.join(release, plugin));
-    if (arch === "amd64") answerProcessorQueries(executable);
-    await writeFile(path.join(unstripped, plugin), executable, { mode: 0o755 });
-  }
-  return unstripped;
+  await install(await stripAndStart({ arch, log, env }), directory, inputs);
+  await built.keep(arch, inputs, directory);
+  return directory;
 }
 
-async function strip(arch: Arch, linked: string, stripped: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const { code, output } = await run(binutils("strip", arch), ["-o", stripped, linked], env);
-  if (code !== 0) throw new BuildError(`strip could not take the symbols out of ${linked}:\n${output.trimEnd()}`);
+/** The folder of the executables without their symbols, with their marks. */
+async function stripAndStart({ arch, log, env }: { arch: Arch; log(line: string): void; env: NodeJS.ProcessEnv }) {
+  const release = path.join(HOST, "target", TARGETS[arch], "release");
+  const stripped = path.join(release, "stripped");
+  await mkdir(stripped, { recursive: true });
+  for (const plugin of PLUGINS) {
+    const [linked, file] = [path.join(release, plugin), path.join(stripped, plugin)];
+    const { code, output } = await run(binutils("strip", arch), ["-o", file, linked], env);
+    if (code !== 0) throw new BuildError(`strip could not take the symbols out of ${linked}:\n${output.trimEnd()}`);
+    await appendFile(file, formatPluginMark(plugin));
+    if (!startOnce(plugin, file, arch, env)) log(`${plugin} for ${arch} was not started: install qemu-user to try it`);
+  }
+  return stripped;
 }
 
 /** The stamp comes last: without it the executables are not believed to be these inputs'. */
@@ -102,14 +95,12 @@ export async function requirePluginsOrTools(options: BuildOptions = {}): Promise
   if ((await new BuiltPlugins(env).find(arch, inputs)) === undefined) requireTools(arch, env);
 }
 
-export function machineArch(): Arch {
-  if (process.arch === "x64") return "amd64";
-  if (process.arch === "arm64") return "arm64";
-  throw new BuildError(`the CNI plugins are made for amd64 and arm64, this machine is ${process.arch}`);
-}
-
 async function hashInputs(): Promise<string> {
-  const patterns = ["cni-plugins/**/*.{ts,rs,toml,lock,txt}", "src/api/names.ts", "package-lock.json"];
+  const patterns = [
+    "cni-plugins/**/*.{ts,rs,toml,lock}",
+    "src/api/{names,node-state,plugin-mark}.ts",
+    "package-lock.json",
+  ];
   const files: string[] = [];
   for await (const file of glob(patterns, { cwd: ROOT })) if (!file.includes("/target/")) files.push(file);
   const hash = createHash("sha256");
@@ -125,41 +116,6 @@ async function isUpToDate(directory: string, inputs: string): Promise<boolean> {
   return (await readFile(path.join(directory, STAMP), "utf8").catch(() => "")) === inputs;
 }
 
-/** Throws one BuildError that names all that is missing. */
-export function requireTools(arch: Arch, env: NodeJS.ProcessEnv): void {
-  const tools = [
-    { tool: "cargo", install: "Rust 1.87 or later (https://rustup.rs)" },
-    { tool: "cc", install: "a C compiler (gcc)" },
-    ...(isCross(arch) ? [{ tool: crossTool("gcc"), install: `a C compiler for ${arch} (${CROSS_PACKAGE})` }] : []),
-    { tool: binutils("strip", arch), install: isCross(arch) ? `binutils for ${arch} (${CROSS_PACKAGE})` : "binutils" },
-  ];
-  const missing = tools
-    .filter(({ tool }) => spawnSync(tool, ["--version"], { env, stdio: "ignore" }).error !== undefined)
-    .map(({ tool, install }) => `${tool} was not found: install ${install}`);
-  const target = TARGETS[arch];
-  const rustc = spawnSync("rustc", ["--print", "target-libdir", "--target", target], { env, encoding: "utf8" });
-  if (rustc.error === undefined && !existsSync((rustc.stdout ?? "").trim())) {
-    missing.push(`Rust has no standard library for ${target}: run \`rustup target add ${target}\``);
-  }
-  if (missing.length > 0)
-    throw new BuildError(`the CNI plugins can't be built for ${arch}:\n  ${missing.join("\n  ")}`);
-}
-
-function isCross(arch: Arch): boolean {
-  return arch !== machineArch();
-}
-
-function binutils(name: string, arch: Arch): string {
-  return isCross(arch) ? crossTool(name) : name;
-}
-
-/** Debian's, with its binutils. */
-const CROSS_PACKAGE = "gcc-aarch64-linux-gnu";
-
-function crossTool(name: string): string {
-  return `aarch64-linux-gnu-${name}`;
-}
-
 async function cargoBuild(arch: Arch, env: NodeJS.ProcessEnv): Promise<void> {
   const target = TARGETS[arch];
   const cargoHome = env.CARGO_HOME ?? path.join(homedir(), ".cargo");
@@ -168,35 +124,21 @@ async function cargoBuild(arch: Arch, env: NodeJS.ProcessEnv): Promise<void> {
     "-Crelocation-model=static",
     `--remap-path-prefix=${cargoHome}=cargo`,
     `--remap-path-prefix=${ROOT}=.`,
-    ...(isCross(arch) ? [] : [`-Clinker=${await writeLinker()}`]),
   ];
   const cross = {
     CC_aarch64_unknown_linux_gnu: crossTool("gcc"),
     AR_aarch64_unknown_linux_gnu: crossTool("ar"),
     CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER: crossTool("gcc"),
   };
-  const args = ["build", "--release", "--locked", "--bins", "--target", target];
+  const args = ["build", "--release", "--locked", "--bins", "--target", target, "--target-dir", "target"];
   const { code, output } = await run("cargo", args, {
     ...env,
     ...(isCross(arch) ? cross : {}),
     CARGO_ENCODED_RUSTFLAGS: flags.join("\x1f"),
+    // Nothing unwinds the interpreter's C code: a panic aborts. Its tables were 70 kB of each executable.
+    CFLAGS: "-fno-asynchronous-unwind-tables -fno-unwind-tables",
   });
   if (code !== 0) throw new BuildError(`cargo could not build the CNI plugins for ${arch}:\n${output.trimEnd()}`);
-}
-
-/** A program that runs `ordered-link.ts`. By its name rustc takes it for the C compiler that it would start to link. */
-async function writeLinker(): Promise<string> {
-  const linker = path.join(HOST, "target/ordered-link/cc");
-  const program = path.join(import.meta.dirname, "ordered-link.ts");
-  await mkdir(path.dirname(linker), { recursive: true });
-  await replaceFile(linker, (temporary) =>
-    writeFile(temporary, `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(program)} "$@"\n`, { mode: 0o755 }),
-  );
-  return linker;
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function run(

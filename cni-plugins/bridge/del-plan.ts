@@ -1,16 +1,17 @@
 /**
- * What an attachment may have besides its pair. DEL comes with today's configuration; what the ADD had is known from the record
- * that was written for the node's agent, if it is still there.
+ * What DEL removes besides the pair. DEL comes with today's configuration; the ADD's is in the attachment record, if that
+ * is still there (docs/decisions/025).
  */
 
 import { type Host, OWN_NETNS } from "../host/host.ts";
-import { recordFile } from "../protocol/attachment-record.ts";
+import { attachmentRecordFile } from "../protocol/attachment-record-file.ts";
 import { ConfigObject } from "../protocol/config-object.ts";
 import { parseObject } from "../protocol/json-object.ts";
 import type { Call } from "../protocol/plugin.ts";
 import type { Request } from "../protocol/request.ts";
+import { readIpamType } from "./ipam-type.ts";
 
-export interface Leftovers {
+export interface DelPlan {
   readonly spoofCheck: boolean;
   readonly masquerade: boolean;
   /** IPAM plugins that may have given addresses, each with the configuration that it was, or would be, called with. */
@@ -25,9 +26,9 @@ export interface Ipam {
 }
 
 /** Of today's configuration and the ADD's. Today's may be wrong in anything: the attachment goes all the same. */
-export function readLeftovers(call: Call): Leftovers {
+export function planDel(call: Call): DelPlan {
   const { host, request, warn } = call;
-  const today = leftoversOf(request, warn);
+  const today = planFor(request, warn);
   const recorded = readRecorded(host, request);
   if (recorded === undefined) return { ...today, record: "none" };
   if (recorded.network !== request.network) return { ...today, record: "another network's" };
@@ -36,7 +37,7 @@ export function readLeftovers(call: Call): Leftovers {
   const values = stdin === request.stdin ? undefined : parseObject(() => stdin);
   if (values === undefined) return { ...today, record };
   const config = new ConfigObject(values);
-  const before = leftoversOf({ ...request, config, stdin }, () => {});
+  const before = planFor({ ...request, config, stdin }, () => {});
   const isSame = JSON.stringify(config.raw("ipam")) === JSON.stringify(request.config.raw("ipam"));
   return {
     spoofCheck: today.spoofCheck || before.spoofCheck,
@@ -46,7 +47,7 @@ export function readLeftovers(call: Call): Leftovers {
   };
 }
 
-function leftoversOf(request: Request, warn: (text: string) => void): Omit<Leftovers, "record"> {
+function planFor(request: Request, warn: (text: string) => void): Omit<DelPlan, "record"> {
   const { config } = request;
   const read = <T>(fallback: T, action: () => T): T => {
     try {
@@ -56,7 +57,7 @@ function leftoversOf(request: Request, warn: (text: string) => void): Omit<Lefto
       return fallback;
     }
   };
-  const type = read("", () => config.object("ipam").string("type") ?? "");
+  const type = read("", () => readIpamType(config));
   return {
     spoofCheck: read(true, () => config.boolean("macspoofchk")),
     masquerade: read(true, () => config.boolean("ipMasq")),
@@ -66,7 +67,7 @@ function leftoversOf(request: Request, warn: (text: string) => void): Omit<Lefto
 
 /** The network and the configuration of the last ADD for the interface; undefined when there is no whole record. */
 function readRecorded(host: Host, request: Request): { network: unknown; stdin: string } | undefined {
-  const file = recordFile("bridge", request);
+  const file = attachmentRecordFile("bridge", request);
   if (!host.exists(file)) return undefined;
   const { network, config } = parseObject(() => host.readFile(OWN_NETNS, file)) ?? {};
   return typeof config === "string" ? { network, stdin: config } : undefined;

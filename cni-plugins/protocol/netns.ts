@@ -1,10 +1,10 @@
 /** Opens the container's network namespace. */
 
 import type { Host } from "../host/host.ts";
-import { describeErrno, EINVAL, ENOENT } from "../netlink/errno.ts";
+import { describeErrno, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, ENXIO } from "../netlink/errno.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { CniError, INVALID_NETNS, NETNS_UNUSABLE } from "../protocol/cni-error.ts";
-import type { Request } from "../protocol/request.ts";
+import { CniError, INVALID_ENVIRONMENT, INVALID_NETNS, NETNS_UNUSABLE } from "./cni-error.ts";
+import type { Request } from "./request.ts";
 
 export interface Netns {
   readonly fd: number;
@@ -19,7 +19,7 @@ export function openNetns(host: Host, { netns, netnsOverride }: Request): Netns 
   } catch (error) {
     throw unusable(netns, error);
   }
-  if (!netnsOverride && host.isOwnNetns(fd)) {
+  if (isOwn(host, fd) && !netnsOverride) {
     host.close(fd);
     throw new CniError(
       INVALID_NETNS,
@@ -31,6 +31,16 @@ export function openNetns(host: Host, { netns, netnsOverride }: Request): Netns 
   } catch (error) {
     host.close(fd);
     throw unusable(netns, error);
+  }
+}
+
+function isOwn(host: Host, fd: number): boolean {
+  try {
+    return host.isOwnNetns(fd);
+  } catch (error) {
+    host.close(fd);
+    if (errnoOf(error) !== ENOENT) throw error;
+    throw new CniError(INVALID_ENVIRONMENT, "/proc is not mounted where the plugin runs: mount it there", `${error}`);
   }
 }
 
@@ -47,14 +57,21 @@ export function openNetnsIfPresent(host: Host, request: Request): Netns | undefi
 
 class NetnsGone extends CniError {}
 
+/** Errors of a path that leads nowhere. */
+const NOWHERE = [ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP];
+
+/** Errors of what is something else than a network namespace. */
+const NO_NETNS = [EINVAL, ENXIO];
+
 function unusable(path: string, error: unknown): unknown {
   const errno = errnoOf(error);
-  if (errno === ENOENT)
+  if (errno === undefined) return error;
+  if (NOWHERE.includes(errno))
     return new NetnsGone(
       NETNS_UNUSABLE,
       `network namespace "${path}" not found: the container is gone or the path is wrong`,
     );
-  if (errno === EINVAL) return new NetnsGone(NETNS_UNUSABLE, `"${path}" in CNI_NETNS is not a network namespace`);
-  if (errno === undefined) return error;
+  if (NO_NETNS.includes(errno))
+    return new NetnsGone(NETNS_UNUSABLE, `"${path}" in CNI_NETNS is not a network namespace`);
   return new CniError(NETNS_UNUSABLE, `cannot open network namespace "${path}": ${describeErrno(errno)}`);
 }
