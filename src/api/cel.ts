@@ -1,6 +1,6 @@
 /**
- * CEL rules of our CRDs. Every rule says in the field's own words what is wrong, with the same text the operator uses,
- * so that an edit is refused where it is made. Kubernetes 1.30 has all functions used here.
+ * CEL rules of our CRDs. A rule's text is the operator's own text, so an edit is refused at `kubectl apply` with the same
+ * words. Kubernetes 1.30 has all functions used here.
  */
 
 import { wrongOrderText } from "./mac-range.ts";
@@ -19,7 +19,7 @@ export function celRules(...rules: readonly CelRule[]): { readonly "x-kubernetes
   return { "x-kubernetes-validations": rules };
 }
 
-/** Keeps an object's unknown fields, for parts whose schema belongs to another API. */
+/** Keeps an object's unknown fields, because another API owns the schema of this part. */
 export const PRESERVE_UNKNOWN_FIELDS = { "x-kubernetes-preserve-unknown-fields": true } as const;
 
 const MAC_PATTERN =
@@ -28,7 +28,7 @@ const MAC_PATTERN =
 
 const isMac = (value: string): string => `${value}.matches('${MAC_PATTERN}')`;
 
-/** Twelve lower-case hex digits: their order as text is their order as 48-bit numbers. */
+/** Twelve lower-case hex digits. Their order as text is their order as 48-bit numbers. */
 const macDigits = (value: string): string => `${value}.replace(':', '').replace('-', '').replace('.', '').lowerAscii()`;
 
 const isMulticast = (value: string): string => `${value}.matches('^[0-9A-Fa-f][13579bdfBDF]')`;

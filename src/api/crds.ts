@@ -85,7 +85,7 @@ export const NETWORK_ADDONS_CONFIG_CRD = crd({
     condition("Available"),
     condition("Progressing"),
     condition("Degraded"),
-    text("Version", ".status.observedVersion", "Version that is deployed."),
+    text("Version", ".status.observedVersion", "Deployed version."),
     AGE,
   ],
 });
@@ -101,7 +101,7 @@ export const MAC_POOL_CRD = crd({
     text("Ranges", ".status.range", "Ranges in force."),
     count("Capacity", ".status.capacity", "Addresses in the ranges."),
     count("Used", ".status.used", "Addresses in use."),
-    count("Free", ".status.free", "Addresses that can be given out."),
+    count("Free", ".status.free", "Addresses that can be allocated."),
     count("Conflicts", ".status.conflicts", "Addresses with more than one holder."),
     AGE,
   ],
@@ -117,9 +117,9 @@ export const MAC_CLAIM_CRD = crd({
   columns: [
     text("MAC", ".spec.mac", "The address."),
     text("Phase", ".status.phase", "Pending, Bound or Quarantined."),
-    text("Owner", ".status.owner", "Who has the address."),
+    text("Owner", ".status.owner", "Holder of the address."),
     text("Interface", ".status.owners[*].interface", "Interface with the address."),
-    text("Pool", ".spec.pool", "Pool the address was taken from."),
+    text("Pool", ".spec.pool", "Pool of the address."),
     text("Network", ".status.owners[*].network", "Network of the interface.", 1),
     text("Origin", ".spec.origin", "automatic, explicit or observed.", 1),
     text("Until", ".status.until", "End of the quarantine.", 1),
@@ -166,7 +166,7 @@ function rootSchema(schema: z.ZodType, apiVersion: string, kind: string): Struct
     properties: {
       apiVersion: { type: "string", description: `Version of this representation, for example ${apiVersion}.` },
       kind: { type: "string", description: `Kind of the object: ${kind}.` },
-      // Rules of ours point at the name.
+      // Our CEL rules read the name.
       metadata: { type: "object", properties: { name: { type: "string" } } },
       ...root.properties,
     },

@@ -1,6 +1,6 @@
 /**
- * Where the custom kinds live in the API: ours, and the neighbours' that we read. The shape is that of a resource of
- * the Kubernetes client, which this folder does not import.
+ * Groups, versions and names of the custom kinds: ours, and those of others that we read. The shape is the Kubernetes
+ * client's resource, which this folder does not import.
  */
 
 import { MAC_POOL_GROUP, NAD_GROUP, NETWORK_ADDONS_GROUP } from "./names.ts";
@@ -71,7 +71,7 @@ export const NETWORK_ATTACHMENT_DEFINITIONS: CustomKind = {
   namespaced: true,
 };
 
-/** `group/version` as an object's apiVersion says it. */
+/** `group/version`, as in an object's apiVersion. */
 export function apiVersionOf(kind: CustomKind): string {
   return `${kind.group}/${kind.version}`;
 }

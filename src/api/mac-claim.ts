@@ -11,8 +11,6 @@ import type { ObjectMeta } from "./object-meta.ts";
 export const CLAIM_LABEL_NAMESPACE = `${MAC_POOL_GROUP}/namespace`;
 export const CLAIM_LABEL_KIND = `${MAC_POOL_GROUP}/kind`;
 export const CLAIM_LABEL_PHASE = `${MAC_POOL_GROUP}/phase`;
-/** 0 to 3, the address modulo 4: divides the claims evenly, for lists of them in parts. */
-export const CLAIM_LABEL_SHARD = `${MAC_POOL_GROUP}/shard`;
 
 export const CLAIM_PHASES = ["Pending", "Bound", "Quarantined"] as const;
 export type ClaimPhase = (typeof CLAIM_PHASES)[number];
@@ -30,16 +28,27 @@ const ownerSchema = z
   .object({
     kind: z.enum(OWNER_KINDS).describe("Kind of the object: VirtualMachine, VirtualMachineInstance or Pod."),
     namespace: z.string().describe("Namespace of the object."),
-    name: z.string().exactOptional().describe("Name of the object, once it has one."),
-    generateName: z.string().exactOptional().describe("Name prefix, until the API server has completed the name."),
-    uid: z.string().exactOptional().describe("UID of the object, once it was seen."),
-    interface: z.string().describe("Interface of the object that has the address."),
-    network: z.string().exactOptional().describe("Network the interface is on."),
-    since: z.iso.datetime().describe("Since when the object has the address."),
+    name: z
+      .string()
+      .exactOptional()
+      .describe("Name of the object. Absent until the API server has completed generateName."),
+    generateName: z.string().exactOptional().describe("Name prefix, as long as the name is not known."),
+    uid: z.string().exactOptional().describe("UID of the object. Absent until the object was seen."),
+    interface: z.string().describe("Interface that has the address."),
+    network: z.string().exactOptional().describe("Network of the interface."),
+    since: z.iso.datetime().describe("When the object got the address."),
+    receiver: z
+      .boolean()
+      .exactOptional()
+      .describe(
+        "The VM may have the address only to receive a live migration. It may not run beside another owner outside of it.",
+      ),
     starting: z.iso
       .datetime()
       .exactOptional()
-      .describe("Until when a start that was admitted counts as running, where only one owner may run."),
+      .describe(
+        "The VM was admitted to start and counts as running until this time. Set only by the policy DenyRunning.",
+      ),
   })
   .describe("An object that has this address.");
 
@@ -51,38 +60,42 @@ export const macClaimSpecSchema = z
       .string()
       .max(17)
       .meta({
-        description: "The address, lower case with colons.",
+        description: "The address: six lower-case octets, joined by colons.",
         ...celRules({
           rule: "self.matches('^([0-9a-f]{2}:){5}[0-9a-f]{2}$')",
-          message: "mac has to be six lower-case octets joined by colons",
+          message: "mac must be six lower-case octets joined by colons",
         }),
       }),
-    pool: z.string().max(253).exactOptional().describe("MACPool the address was taken from."),
+    pool: z.string().max(253).exactOptional().describe("MACPool that the address belongs to."),
     origin: z
       .enum(CLAIM_ORIGINS)
       .describe(
-        "automatic: taken from the pool; explicit: asked for; observed: held by an object that is not managed.",
+        "automatic: chosen by the pool. explicit: written by the user. observed: found in an object that the pool does not manage.",
       ),
   })
-  .describe("Which address it is and how it came to be in use.");
+  .describe("The address, and how it came into use.");
 
 export const macClaimStatusSchema = z
   .object({
     phase: z
       .enum(CLAIM_PHASES)
-      .describe("Pending until an owner is seen, Bound while one lists the address, Quarantined after that."),
-    owner: z.string().exactOptional().describe("The owners in one line, as kind/namespace/name."),
+      .describe(
+        "Pending: admitted, no owner seen yet. Bound: an owner has the address. Quarantined: released, not given out yet.",
+      ),
+    owner: z.string().exactOptional().describe("First owner as kind/namespace/name, and the number of further owners."),
     owners: z
       .array(ownerSchema)
       .max(MAX_CLAIM_OWNERS)
-      .describe("Objects that have the address: one, unless the policy allows more."),
+      .describe(
+        "Objects that have the address. More than one only if the conflict policy allows it, or if they had it before.",
+      ),
     deadline: z.iso
       .datetime()
       .exactOptional()
-      .describe("Until when an owner that was admitted and not seen may show up."),
-    until: z.iso.datetime().exactOptional().describe("Until when the address rests."),
+      .describe("Until this time the claim waits for an object that was admitted but not seen."),
+    until: z.iso.datetime().exactOptional().describe("End of the quarantine."),
   })
-  .describe("Who has the address.");
+  .describe("Owners of the address.");
 
 export type MacClaimSpec = z.infer<typeof macClaimSpecSchema>;
 export type MacClaimStatus = z.infer<typeof macClaimStatusSchema>;
@@ -90,10 +103,10 @@ export type MacClaimStatus = z.infer<typeof macClaimStatusSchema>;
 export const macClaimSchema = z
   .object({ spec: macClaimSpecSchema, status: macClaimStatusSchema.exactOptional() })
   .meta({
-    description: "A MAC address in use. While the object exists nobody else gets the address.",
+    description: "A MAC address in use. While this object exists, no other object gets the address.",
     ...celRules({
       rule: "self.metadata.name == 'mac-' + self.spec.mac.replace(':', '-')",
-      message: "the name of a MACClaim has to be its address: mac-02-00-00-00-00-01 for 02:00:00:00:00:01",
+      message: "the name of a MACClaim must be its address: mac-02-00-00-00-00-01 for 02:00:00:00:00:01",
       fieldPath: ".metadata.name",
     }),
   });

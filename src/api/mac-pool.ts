@@ -7,6 +7,9 @@ import type { ObjectMeta } from "./object-meta.ts";
 export const CONFLICT_POLICIES = ["Deny", "Warn", "DenyRunning"] as const;
 export type ConflictPolicy = (typeof CONFLICT_POLICIES)[number];
 
+export const OBJECT_OPT_OUTS = ["Claim", "Allow"] as const;
+export type ObjectOptOut = (typeof OBJECT_OPT_OUTS)[number];
+
 /** Filled in memory where a pool does not say. */
 export const DEFAULT_QUARANTINE_SECONDS = 60;
 /** An API server's request lifetime (60 s unless configured otherwise), the webhooks after ours, and a margin. */
@@ -20,7 +23,10 @@ const MAX_MAC_TEXT = 64;
 const rangeSchema = z
   .object({
     start: z.string().max(MAX_MAC_TEXT).describe("First MAC address, in any notation."),
-    end: z.string().max(MAX_MAC_TEXT).describe("Last MAC address, included."),
+    end: z
+      .string()
+      .max(MAX_MAC_TEXT)
+      .describe("Last MAC address of the range, in any notation. It belongs to the range."),
   })
   .meta({
     description: "MAC addresses from start to end, both included.",
@@ -31,53 +37,64 @@ const labelSelectorSchema = z.object({
   matchLabels: z
     .record(z.string(), z.string())
     .exactOptional()
-    .describe("Labels with the values that a namespace must carry."),
+    .describe("Labels that a namespace must have, with these values."),
   matchExpressions: z
     .array(
       z.object({
-        key: z.string().describe("Label key the expression is about."),
+        key: z.string().describe("Key of the label."),
         operator: z.string().describe("In, NotIn, Exists or DoesNotExist."),
         values: z.array(z.string()).exactOptional().describe("Values for In and NotIn."),
       }),
     )
     .exactOptional()
-    .describe("Expressions that all must hold."),
+    .describe("Expressions that must all be true."),
 });
 
 export type LabelSelector = z.infer<typeof labelSelectorSchema>;
 
 export const macPoolSpecSchema = z
   .object({
-    ranges: z.array(rangeSchema).min(1).max(MAX_RANGES).describe("Ranges that addresses are taken from."),
+    ranges: z.array(rangeSchema).min(1).max(MAX_RANGES).describe("Ranges of addresses that the pool gives out."),
     exclusions: z
       .array(rangeSchema)
       .max(MAX_EXCLUSIONS)
       .exactOptional()
-      .describe("Parts of the ranges that are never given out."),
+      .describe("Addresses in the ranges that the pool never gives out."),
     namespaceSelector: labelSelectorSchema
       .exactOptional()
-      .describe("Namespaces that this pool serves; the oldest matching pool wins. The pool default serves all others."),
+      .describe(
+        "Namespaces that this pool serves. If several pools match a namespace, the oldest serves it. If none does, the pool default does.",
+      ),
     conflictPolicy: z
       .enum(CONFLICT_POLICIES)
       .exactOptional()
       .describe(
-        "What happens to a second object that asks for a MAC in use: Deny (when unset), Warn (admitted with a warning) or " +
-          "DenyRunning (only one of them may run).",
+        "What happens when an object asks for a MAC address that another object has. Deny (the default): the object is " +
+          "refused. Warn: it is admitted with a warning. DenyRunning: it is admitted, but only one of them can run.",
+      ),
+    objectOptOut: z
+      .enum(OBJECT_OPT_OUTS)
+      .exactOptional()
+      .describe(
+        "What the label mutatevirtualmachines.kubemacpool.io=ignore (for pods: mutatepods.kubemacpool.io=ignore) of a single " +
+          "object means. Claim (the default): the object gets no address from the pool, but those that it lists must be free " +
+          "and are claimed. Allow: the pool ignores the object. The label macpool.network.kubevirt.io/object-opt-out of the " +
+          "namespace, claim or allow, takes precedence.",
       ),
     quarantineSeconds: z
       .int32()
       .min(0)
       .max(86_400)
       .exactOptional()
-      .describe("How long a released address rests before it is given out again. 60 when unset."),
+      .describe("How long a released address is in quarantine before the pool gives it out again. Default: 60."),
     pendingSeconds: z
       .int32()
       .min(DEFAULT_PENDING_SECONDS)
       .max(3_600)
       .exactOptional()
       .describe(
-        "How long a claim waits for an object that was admitted, 120 when unset: the API server's --request-timeout and a " +
-          "minute more. The longest of any pool holds for all of them.",
+        "How long a claim waits for an object that was admitted. Default: 120, the API server's --request-timeout and a " +
+          "minute more. The largest value of any pool applies to every pool.",
       ),
   })
   .describe("Ranges and policy of the pool.");
@@ -87,32 +104,34 @@ export type MacPoolSpec = z.infer<typeof macPoolSpecSchema>;
 const count = (description: string) => z.int().min(0).exactOptional().describe(description);
 
 const conditionSchema = z.object({
-  type: z.string().describe("What the condition is about."),
+  type: z.string().describe("Valid, Full or Overlapping."),
   status: z.string().describe("True, False or Unknown."),
-  reason: z.string().exactOptional().describe("One word for the cause of the last transition."),
-  message: z.string().exactOptional().describe("What it is about, for people."),
+  reason: z.string().exactOptional().describe("Reason for the last transition, as one word."),
+  message: z.string().exactOptional().describe("What the condition means and what to do."),
   lastTransitionTime: z.iso.datetime().exactOptional().describe("When the status changed last."),
-  observedGeneration: z.int().exactOptional().describe("Generation of the spec that the condition is about."),
+  observedGeneration: z.int().exactOptional().describe("Generation of the spec that the condition describes."),
 });
 
 export const macPoolStatusSchema = z
   .object({
-    observedGeneration: z.int().exactOptional().describe("Generation of the spec that this status is about."),
+    observedGeneration: z.int().exactOptional().describe("Generation of the spec that this status describes."),
     ranges: z
       .array(z.string())
       .exactOptional()
-      .describe("Ranges in force, as first-last: the last good ones when the spec holds an invalid one."),
-    range: z.string().exactOptional().describe("The ranges in one line, cut after some."),
-    capacity: count("Addresses in all ranges but those excluded."),
+      .describe(
+        "Ranges in force, as first-last, without exclusions. If the spec is invalid, the last valid ranges stay in force.",
+      ),
+    range: z.string().exactOptional().describe("The first ranges in one line, for kubectl get."),
+    capacity: count("Addresses in the ranges, without exclusions."),
     used: count("Addresses in the ranges that have a claim: bound, pending or quarantined."),
-    free: count("Addresses that can be given out."),
-    pending: count("Addresses of objects that were admitted but not seen yet."),
-    quarantined: count("Released addresses that still rest."),
-    outOfRange: count("Claims of this pool that lie outside of its ranges."),
-    conflicts: count("Addresses that more than one object holds."),
+    free: count("Addresses that the pool can give out now."),
+    pending: count("Addresses of objects that were admitted but do not exist yet."),
+    quarantined: count("Released addresses that are still in quarantine."),
+    outOfRange: count("Claims of this pool for addresses outside its ranges."),
+    conflicts: count("Addresses that more than one object has."),
     conditions: z.array(conditionSchema).exactOptional().describe("Health of the pool."),
   })
-  .describe("What the pool's manager observed.");
+  .describe("State of the pool, written by its manager.");
 
 export type MacPoolStatus = z.infer<typeof macPoolStatusSchema>;
 

@@ -78,34 +78,7 @@ export function macOfClaimName(name: string): Mac | undefined {
   return mac !== undefined && claimName(mac) === name ? mac : undefined;
 }
 
-/** As one flat text, since many are kept, and from character codes, since many are made. */
 function joinOctets(mac: Mac, separator: ":" | "-"): string {
-  const high = Math.floor(mac / 2 ** 24);
-  const low = mac % 2 ** 24;
-  const between = separator.charCodeAt(0);
-  return String.fromCharCode(
-    digitCode(high >> 20),
-    digitCode(high >> 16),
-    between,
-    digitCode(high >> 12),
-    digitCode(high >> 8),
-    between,
-    digitCode(high >> 4),
-    digitCode(high),
-    between,
-    digitCode(low >> 20),
-    digitCode(low >> 16),
-    between,
-    digitCode(low >> 12),
-    digitCode(low >> 8),
-    between,
-    digitCode(low >> 4),
-    digitCode(low),
-  );
-}
-
-/** Character code of the lowest four bits in hexadecimal. */
-function digitCode(bits: number): number {
-  const digit = bits & 0xf;
-  return digit < 10 ? 0x30 + digit : 0x57 + digit;
+  const digits = mac.toString(16).padStart(DIGITS, "0");
+  return (digits.match(/../g) ?? []).join(separator);
 }

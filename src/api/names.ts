@@ -5,16 +5,13 @@
 
 export const PRODUCT_VERSION = "0.1.0";
 
-/** The one image every process of the product runs from. */
-export const DEFAULT_IMAGE = `cluster-network-addons/cluster-network-addons:${PRODUCT_VERSION}`;
-
-/** Where Node and the source tree are inside the image. */
-export const IMAGE_NODE = "/nodejs/bin/node";
-export const IMAGE_ROOT = "/app";
-
 export const OPERATOR_NAME = "cluster-network-addons-operator";
 export const DEFAULT_NAMESPACE = "cluster-network-addons";
 export const FIELD_MANAGER = OPERATOR_NAME;
+
+export const SYSTEM_NAMESPACE = "kube-system";
+/** Set by Kubernetes on every namespace. */
+export const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name";
 
 export const NETWORK_ADDONS_GROUP = "networkaddonsoperator.network.kubevirt.io";
 export const NETWORK_ADDONS_CONFIG_NAME = "cluster";
@@ -43,12 +40,17 @@ export const MAC_POOL_WEBHOOK_CONFIGURATION = "kubemacpool-mutator";
 export const MAC_POOL_RANGE_CONFIG_MAP = "kubemacpool-mac-range-config";
 export const MAC_POOL_HTTPS_PORT = 8000;
 
-/** Namespace label `allocate | ignore`, also the name of the webhook it steers; on one object it opts that object out. */
+/** Namespace label `allocate | ignore` and name of the webhook that it steers. `ignore` on an object opts it out. */
 export const VM_WEBHOOK = "mutatevirtualmachines.kubemacpool.io";
 export const VMI_WEBHOOK = "mutatevirtualmachineinstances.kubemacpool.io";
-/** Called when a VM starts: asks the pool whether another holder of one of its addresses runs. */
+/** Called at the start of a VM: the pool checks whether another holder of its addresses runs. */
 export const VMI_START_WEBHOOK = "startvirtualmachineinstances.kubemacpool.io";
 export const POD_WEBHOOK = "mutatepods.kubemacpool.io";
+
+/** KubeVirt's label of launcher pods. */
+export const LAUNCHER_LABEL = "kubevirt.io";
+export const LAUNCHER = "virt-launcher";
+export const LAUNCHER_SELECTOR = `${LAUNCHER_LABEL}=${LAUNCHER}`;
 
 export const BRIDGE_RESOURCE_PREFIX = "bridge.network.kubevirt.io/";
 

@@ -1,6 +1,6 @@
 /**
- * NetworkAddonsConfig: what an administrator or the HyperConverged operator asks for. A component is on when its key is
- * present, even empty. Defaults are filled in memory only, so nothing here has a schema default.
+ * NetworkAddonsConfig, written by an administrator or the HyperConverged operator. A component is on when its key is
+ * present, even empty. Defaults are filled in memory only, so the schema has none.
  */
 
 import { z } from "zod";
@@ -27,7 +27,7 @@ export const SELF_SIGN_FIELDS = [
 ] as const;
 export type SelfSignField = (typeof SELF_SIGN_FIELDS)[number];
 
-/** Each first one has to be at most the second. */
+/** Each first field must be at most the second. */
 export const SELF_SIGN_ORDER: readonly (readonly [SelfSignField, SelfSignField])[] = [
   ["caOverlapInterval", "caRotateInterval"],
   ["certRotateInterval", "caRotateInterval"],
@@ -38,7 +38,7 @@ export const SELF_SIGN_PREFIX = "failed to validate selfSignConfiguration";
 export const MULTUS_REQUIRED = "the `multus` configuration is required";
 export const PULL_POLICY_FIXED = "cannot modify ImagePullPolicy configuration once components were deployed";
 
-/** Longer than any valid MAC or duration, so that a wrong one is answered by its own rule; bounds the rules' cost. */
+/** Longer than any valid MAC or duration, so that each value meets its own rule. Bounds the rules' cost. */
 const MAX_SHORT_TEXT = 64;
 const MAX_TEXT = 253;
 
@@ -48,16 +48,16 @@ const text = (description: string) => z.string().max(MAX_TEXT).exactOptional().d
 
 const kubeMacPool = z.object({
   rangeStart: shortText(
-    "First MAC address of the pool. When both ends are unset a random range is chosen once and kept.",
+    "First MAC address of the pool. If both ends are unset, the operator picks a random range once and keeps it.",
   ),
   rangeEnd: shortText("Last MAC address of the pool."),
 });
 
 const selfSignConfiguration = z.object({
   caRotateInterval: shortText("Lifetime of the webhooks' certificate authority, as a Go duration. 48h0m0s when unset."),
-  caOverlapInterval: shortText("How long before its end a certificate authority is replaced. 24h0m0s when unset."),
+  caOverlapInterval: shortText("How long before its expiry a certificate authority is replaced. 24h0m0s when unset."),
   certRotateInterval: shortText("Lifetime of the webhooks' serving certificates. 24h0m0s when unset."),
-  certOverlapInterval: shortText("How long before its end a serving certificate is replaced. 12h0m0s when unset."),
+  certOverlapInterval: shortText("How long before its expiry a serving certificate is replaced. 12h0m0s when unset."),
 });
 
 export const networkAddonsConfigSpecSchema = z
@@ -74,22 +74,20 @@ export const networkAddonsConfigSpecSchema = z
         replaceForeignPlugins: z
           .boolean()
           .exactOptional()
-          .describe(
-            "Whether executables named bridge and tuning that somebody else put there are replaced. They stay when unset.",
-          ),
+          .describe("Whether foreign executables named bridge and tuning are replaced. They stay when unset."),
       })
       .exactOptional()
       .describe(
-        "The bridge CNI plugins on every node, the marker of the nodes' bridges, and the injection of its resources.",
+        "The CNI plugins bridge and tuning on every node, the bridge-marker, and the injection of bridge resources.",
       ),
     kubeMacPool: kubeMacPool.exactOptional().meta({
-      description: "The pool of MAC addresses for virtual machines and pods.",
+      description: "The MAC pool for virtual machines and pods.",
       ...celRules(...macRangeRules({ start: "rangeStart", end: "rangeEnd" }, { required: false, single: false })),
     }),
     multus: empty("Multus, which attaches pods to several networks."),
     multusDynamicNetworks: z
       .object({
-        hostCRISocketPath: text("Socket of the nodes' container runtime. Found on the node when unset."),
+        hostCRISocketPath: text("Socket of the nodes' container runtime. Detected on the node when unset."),
       })
       .exactOptional()
       .meta({
@@ -111,8 +109,8 @@ export const networkAddonsConfigSpecSchema = z
       .describe("The macvtap CNI plugin and its device plugin."),
     kubeSecondaryDNS: z
       .object({
-        domain: text("Domain appended to the names that are served."),
-        nameServerIP: shortText("IP address of the name server as clients reach it."),
+        domain: text("Domain of the served names."),
+        nameServerIP: shortText("IP address at which clients reach the name server."),
       })
       .exactOptional()
       .meta({
@@ -150,7 +148,7 @@ export const networkAddonsConfigSpecSchema = z
     tlsSecurityProfile: tlsSecurityProfileSchema.exactOptional(),
   })
   .meta({
-    description: "The components that shall run, and how.",
+    description: "Components and their configuration.",
     ...celRules({
       rule: "!has(self.multusDynamicNetworks) || has(self.multus)",
       message: MULTUS_REQUIRED,
@@ -164,7 +162,7 @@ const conditionSchema = z.object({
   type: z.string().describe("Available, Progressing or Degraded."),
   status: z.string().describe("True, False or Unknown."),
   reason: z.string().exactOptional().describe("One word for the cause of the last transition."),
-  message: z.string().exactOptional().describe("What it is about, for people."),
+  message: z.string().exactOptional().describe("Explanation for people."),
   lastTransitionTime: z.iso.datetime().exactOptional().describe("When the status changed last."),
   lastHeartbeatTime: z.iso.datetime().exactOptional().describe("When the condition was written last."),
 });
@@ -172,9 +170,9 @@ const conditionSchema = z.object({
 export const networkAddonsConfigStatusSchema = z
   .object({
     operatorVersion: z.string().exactOptional().describe("Version of the operator that wrote this status."),
-    targetVersion: z.string().exactOptional().describe("Version that is being deployed."),
-    observedVersion: z.string().exactOptional().describe("Version that is deployed and became available."),
-    observedGeneration: z.int().exactOptional().describe("Generation of the spec that this status is about."),
+    targetVersion: z.string().exactOptional().describe("Version that the operator deploys."),
+    observedVersion: z.string().exactOptional().describe("Version that was deployed and became available."),
+    observedGeneration: z.int().exactOptional().describe("Generation of the spec that this status describes."),
     conditions: z.array(conditionSchema).exactOptional().describe("Available, Progressing and Degraded."),
     containers: z
       .array(

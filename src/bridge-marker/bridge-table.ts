@@ -1,21 +1,21 @@
 import type { LinkEvent } from "./link-event.ts";
 
 /**
- * The bridges of the node, kept up to date from link events. While a dump is under way the bridges known so far stay;
- * its end removes those that it did not name. Everything else that has links (veths by the thousand) is not kept.
+ * The bridges of the node, kept up to date from link events. During a dump the known bridges stay; its end removes those
+ * that it did not name. Other links (thousands of veths) are not kept.
  */
 export class BridgeTable {
   #bridges = new Map<number, string>();
-  /** What the dump under way has named; undefined between dumps. */
+  /** What the current dump has named so far; undefined between dumps. */
   #dump: Map<number, string> | undefined = new Map();
   #known = false;
 
-  /** Whether a dump has ever come to its end: before, an absent bridge means nothing. */
+  /** Whether a dump was ever complete. Before that an absent bridge means nothing. */
   get known(): boolean {
     return this.#known;
   }
 
-  /** Whether what is here is current, i.e. no dump is under way. */
+  /** Whether the table is current, that is, no dump is in progress. */
   get synced(): boolean {
     return this.#known && this.#dump === undefined;
   }
@@ -25,12 +25,12 @@ export class BridgeTable {
     return [...new Set(this.#bridges.values())].sort();
   }
 
-  /** The source of events starts anew (the process died): a dump will follow. */
+  /** The source of events restarts, because its process died. A dump will follow. */
   restart(): void {
     this.#dump = new Map();
   }
 
-  /** Whether `names()`, `known` or `synced` may have changed by it. */
+  /** Whether the event may have changed `names()`, `known` or `synced`. */
   apply(event: LinkEvent): boolean {
     switch (event.event) {
       case "link":
@@ -49,7 +49,7 @@ export class BridgeTable {
     }
   }
 
-  /** An index names one link at a time: whatever had it before is gone or renamed. */
+  /** An index names one link at a time. The link that had it before is gone or renamed. */
   #link(index: number, bridge: string | undefined): boolean {
     const before = this.#bridges.get(index);
     for (const links of [this.#bridges, this.#dump]) {

@@ -1,12 +1,12 @@
 /**
- * The command line, compatible with bridge-marker 0.13: Go's flag syntax, where one dash and two are the same and the
- * value may follow after `=` or as the next argument. Pure.
+ * The command line of bridge-marker 0.13 in Go's flag syntax: one dash equals two, and the value follows after `=` or as
+ * the next argument. Pure.
  */
 export interface Flags {
   readonly nodeName: string;
-  /** How often what is published is compared with the node although nothing changed. */
+  /** How often the published resources are compared with the node without an event. */
   readonly updateIntervalMs: number;
-  /** How often the kernel is asked for all links although no event was lost. */
+  /** How often all links are dumped without a lost event. */
   readonly reconcileIntervalMs: number;
   /** 0: no probes and metrics. */
   readonly healthProbePort: number;
@@ -24,7 +24,7 @@ const DEFAULTS: Readonly<Record<string, string>> = {
 };
 
 const USAGE =
-  "flags: -node-name NAME (needed), -update-interval SECONDS (60), -reconcile-interval MINUTES (10), " +
+  "flags: -node-name NAME (required), -update-interval SECONDS (60), -reconcile-interval MINUTES (10), " +
   "-health-probe-port PORT (8081, 0 = off)";
 
 export function parseFlags(args: readonly string[]): FlagsResult {
@@ -32,13 +32,12 @@ export function parseFlags(args: readonly string[]): FlagsResult {
   for (let index = 0; index < args.length; index++) {
     const match = /^--?([a-z][-a-z]*)(?:=(.*))?$/s.exec(args[index] ?? "");
     const name = match?.[1] ?? "";
-    if (match === null || !Object.hasOwn(DEFAULTS, name))
-      return refused(`there is no flag ${JSON.stringify(args[index])}`);
+    if (match === null || !Object.hasOwn(DEFAULTS, name)) return refused(`unknown flag ${JSON.stringify(args[index])}`);
     const value = match[2] ?? args[++index];
     if (value === undefined) return refused(`flag -${name} needs a value`);
     values[name] = value;
   }
-  if (values["node-name"] === "") return refused("flag -node-name is needed");
+  if (values["node-name"] === "") return refused("flag -node-name is required");
   const updateSeconds = wholeNumber(values["update-interval"], 1, 86_400);
   const reconcileMinutes = wholeNumber(values["reconcile-interval"], 1, 1440);
   const healthProbePort = wholeNumber(values["health-probe-port"], 0, 65_535);

@@ -1,6 +1,6 @@
 /**
- * The lines that the executable `link-monitor` prints, one JSON object each. First every link and then `synced`; from
- * then on what changes. `resync` and `lost` announce that every link is printed again, up to the next `synced`.
+ * The lines of the executable `link-monitor`, one JSON object each: first every link, then `synced`, then changes.
+ * `resync` and `lost` announce that every link is printed again, up to the next `synced`.
  */
 export type LinkEvent =
   | { readonly event: "link"; readonly index: number; readonly name: string; readonly kind: string }
@@ -9,7 +9,7 @@ export type LinkEvent =
   | { readonly event: "resync" }
   | { readonly event: "lost" };
 
-/** The event, or undefined for a line that is none: the monitor is then not what it should be. Other fields are dropped. */
+/** The event, or undefined for any other line: then the monitor is not the expected executable. Other fields are dropped. */
 export function parseLinkEvent(line: string): LinkEvent | undefined {
   let value: unknown;
   try {

@@ -7,13 +7,13 @@ export interface LinkMonitorOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly onEvent: (event: LinkEvent) => void;
-  /** Before each start: what follows is a full dump. */
+  /** Called before each start. A full dump follows. */
   readonly onStart: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Keeps the executable `link-monitor` running and hands on what it prints, until the signal aborts. */
+/** Keeps the executable `link-monitor` running and passes its events on, until the signal aborts. */
 export function runLinkMonitor(options: LinkMonitorOptions, signal: AbortSignal): Promise<void> {
   const { command, args, onEvent, onStart, clock, log } = options;
   const onLine = (line: string) => {

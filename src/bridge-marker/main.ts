@@ -1,9 +1,9 @@
 /**
- * The process `bridge-marker`, one on each node: publishes the node's Linux bridges as node resources, so that pods
- * which need a bridge are scheduled where it is. Link events come from the executable `link-monitor`; `bridge-table.ts`
- * knows the bridges, `node-publisher.ts` writes. A product: imports `src/api` and `src/kube`, nothing else of ours.
+ * The process `bridge-marker`, one on each node. It publishes the node's Linux bridges as node resources, so that pods
+ * are scheduled only to nodes with their bridge. The executable `link-monitor` gives link events, `bridge-table.ts` keeps
+ * the bridges, `node-publisher.ts` writes. A product: imports `src/api` and `src/kube`, nothing else of ours.
  *
- * Told to stop, it removes what it published only if the component itself was removed (`src/api/component-state.ts`).
+ * At its stop it removes its resources only if the component was removed (`src/api/component-state.ts`).
  */
 import { join } from "node:path";
 import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
@@ -19,9 +19,9 @@ import { runLinkMonitor } from "./link-monitor.ts";
 import { markerMetrics } from "./marker-metrics.ts";
 import { NodePublisher } from "./node-publisher.ts";
 
-/** Without a complete list of links for so long, the process is better started anew. */
+/** After so long without a complete list of links the process is not alive. */
 const MAX_UNSYNCED_MS = 60_000;
-/** The same for something that can't be published. */
+/** The same for changes that can't be published. */
 const MAX_PENDING_MS = 5 * 60_000;
 const NOT_PUBLISHED = "the node's bridges have not been published yet";
 const LIVE_READ_TIMEOUT_MS = 8000;
@@ -57,6 +57,7 @@ await runProcess({
       bridges,
       updateIntervalMs: flags.updateIntervalMs,
       log,
+      metrics,
       onPatch: counted.patched,
     });
     let syncedAtMs = systemClock.monotonicMs();

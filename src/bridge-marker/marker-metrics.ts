@@ -3,7 +3,7 @@ import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import type { BridgeTable } from "./bridge-table.ts";
 
-/** What the marker tells Prometheus. */
+/** The marker's metrics. */
 export interface MarkerMetrics {
   patched(result: "success" | "error"): void;
   monitorStarted(): void;
@@ -32,7 +32,7 @@ export function markerMetrics(registry: Registry, bridges: BridgeTable): MarkerM
   });
   const starts = new Counter({
     name: "bridge_marker_link_monitor_starts_total",
-    help: "Starts of the link monitor; more than one means that it ended.",
+    help: "Starts of the link monitor. More than one: it ended and was restarted.",
     registers,
   });
   return {

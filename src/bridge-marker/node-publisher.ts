@@ -1,3 +1,4 @@
+import type { Registry } from "prom-client";
 import { isNotFound } from "../kube/client/api-error.ts";
 import type { Node } from "../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -9,7 +10,7 @@ import type { Log } from "../kube/log.ts";
 import type { BridgeTable } from "./bridge-table.ts";
 import { bridgeResources, type CapacityChange, ownCapacity, planCapacity } from "./node-resources.ts";
 
-/** A storm of link events becomes at most one patch in this time. */
+/** A storm of link events causes at most one patch in this time. */
 export const MIN_PATCH_INTERVAL_MS = 200;
 
 const FIELD_MANAGER = "bridge-marker";
@@ -18,33 +19,33 @@ export interface NodePublisherOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
   readonly bridges: BridgeTable;
-  /** How often to compare although nothing changed. */
+  /** How often to compare without an event. */
   readonly updateIntervalMs: number;
   readonly log: Log;
+  readonly metrics: Registry;
   readonly clock?: Clock;
   readonly onPatch?: (result: "success" | "error") => void;
 }
 
 /**
- * Keeps the node's resources equal to its bridges: after each change of the bridges (`changed()`), and after each change
- * of the node by somebody else, which it watches. Level-based: it compares what should be with what is, and writes the
- * difference, if there is one.
+ * Keeps the node's resources equal to its bridges. It compares them after each change of the bridges (`changed()`) and
+ * after each watched change of the node, and writes only the difference.
  */
 export class NodePublisher {
   readonly #options: NodePublisherOptions;
   readonly #clock: Clock;
   readonly #controller: Controller;
   readonly #nodes: Informer<Node>;
-  /** The answer to the last patch: it may be ahead of the watch. */
+  /** The answer to the last patch. It may be newer than the watch. */
   #patched: Node | undefined;
   #patchedAtMs = Number.NEGATIVE_INFINITY;
   #reportedIllegal = "";
   #published = false;
-  /** Since when there is something to publish that is not published. */
+  /** Since when a change waits to be published. */
   #pendingSinceMs: number | undefined;
 
   constructor(options: NodePublisherOptions) {
-    const { client, nodeName, log } = options;
+    const { client, nodeName, log, metrics } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#nodes = new Informer<Node>({
@@ -53,21 +54,23 @@ export class NodePublisher {
       fieldSelector: `metadata.name=${nodeName}`,
       transform: withoutBallast,
       log,
+      metrics,
     });
     this.#controller = new Controller({
       name: "bridge-marker",
       log,
+      metrics,
       clock: this.#clock,
       reconcile: (_key, context) => this.#reconcile(context.signal),
     }).watch(this.#nodes);
   }
 
-  /** Whether what is on the node was right once since the start. */
+  /** Whether the node's resources were right once since the start. */
   get published(): boolean {
     return this.#published;
   }
 
-  /** How long there has been something to publish; 0 when all is published. */
+  /** How long a change has waited to be published; 0 if none does. */
   get pendingMs(): number {
     return this.#pendingSinceMs === undefined ? 0 : this.#clock.monotonicMs() - this.#pendingSinceMs;
   }
@@ -78,13 +81,13 @@ export class NodePublisher {
     this.#controller.enqueue(this.#options.nodeName);
   }
 
-  /** Until the signal aborts; after that nothing is written any more. */
+  /** Runs until the signal aborts. After that it writes nothing. */
   async run(signal: AbortSignal): Promise<void> {
     this.#nodes.start(signal);
     await this.#controller.run(signal);
   }
 
-  /** Removes every key of ours from the node, by a live read. For the time after `run`. */
+  /** Removes all our keys from the node, by a live read. Call it after `run`. */
   async withdraw(signal: AbortSignal): Promise<readonly string[]> {
     const { client, nodeName } = this.#options;
     try {
@@ -143,19 +146,19 @@ export class NodePublisher {
     if (text !== "") {
       this.#options.log.warn(
         { bridges: illegal },
-        `bridges whose names can't be resource names are not published: ${text}; rename them to letters, digits, - _ .`,
+        `these bridges are not published, because their names are not legal resource names: ${text}. Use only letters, digits, - _ .`,
       );
     }
   }
 }
 
-/** A node is told in kilobytes (images, conditions); all that counts here are our keys. */
+/** A Node object has kilobytes (images, conditions). Only our keys matter here. */
 function withoutBallast(node: Node): Node {
   const { name, uid, resourceVersion } = node.metadata;
   return { metadata: { name, uid, resourceVersion }, status: { capacity: ownCapacity(node.status?.capacity ?? {}) } };
 }
 
-/** Of the watch's state and a patch's answer, whichever came later; another uid is another node of the same name. */
+/** The newer one of the watch's state and a patch's answer. Another UID is another node of the same name. */
 function newer(watched: Node | undefined, patched: Node | undefined): Node | undefined {
   if (watched === undefined || patched === undefined || watched.metadata.uid !== patched.metadata.uid) return watched;
   return BigInt(patched.metadata.resourceVersion ?? 0) > BigInt(watched.metadata.resourceVersion ?? 0)

@@ -1,20 +1,19 @@
 import { BRIDGE_RESOURCE_PREFIX } from "../api/names.ts";
 
 /**
- * From bridges to the node's extended resources. Pure. Only keys under `bridge.network.kubevirt.io/` are ever looked at
- * or written.
+ * From bridges to the node's extended resources. Pure. Reads and writes only keys under `bridge.network.kubevirt.io/`.
  */
 
-/** Many more than pods fit on a node: the bridge is a place to be, not something to use up. */
+/** More than the pods of any node: a bridge is not used up. */
 export const BRIDGE_AMOUNT = "1k";
 const SAME_AMOUNT: readonly string[] = [BRIDGE_AMOUNT, "1000"];
 
-/** The part after the slash of a qualified name; link names have at most 15 characters, so length is no concern. */
+/** The part after the slash of a qualified name. Link names have at most 15 characters, so the length always fits. */
 const LEGAL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 
 export interface BridgeResources {
   readonly keys: ReadonlySet<string>;
-  /** Bridges that the API server would refuse as resource names, such as `br0_` or `br@1`. */
+  /** Bridges with names that the API server refuses as resource names, such as `br0_` or `br@1`. */
   readonly illegal: readonly string[];
 }
 
@@ -25,7 +24,7 @@ export function bridgeResources(bridges: readonly string[]): BridgeResources {
   };
 }
 
-/** The part of a node's capacity that is ours. */
+/** Our part of a node's capacity. */
 export function ownCapacity(capacity: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(capacity).filter(([key]) => key.startsWith(BRIDGE_RESOURCE_PREFIX)));
 }
@@ -33,7 +32,7 @@ export function ownCapacity(capacity: Readonly<Record<string, string>>): Record<
 /** A JSON merge patch for `status.capacity`: null removes. */
 export type CapacityChange = Readonly<Record<string, string | null>>;
 
-/** What must be written so that the node has exactly these keys, each with the right amount; undefined: nothing. */
+/** The patch after which the node has exactly these keys with the right amounts; undefined: nothing to do. */
 export function planCapacity(
   keys: ReadonlySet<string>,
   capacity: Readonly<Record<string, unknown>>,

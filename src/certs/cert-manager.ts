@@ -1,12 +1,12 @@
 /**
- * Keeps a webhook's certificates right: the CA and the serving certificate in their Secrets, the caBundle in the webhook
- * configurations. What is to be done next says `plan.ts`; this file watches those objects and writes.
+ * Maintains a webhook's certificates: the CA and the serving certificate in their Secrets, the caBundle in the webhook
+ * configurations. `plan.ts` decides the next step. This file watches those objects and writes.
  *
  * `src/certs` stands between `src/kube` and the products; any product may import it. A product's listener gets its
  * certificate from `tls-source.ts`, which needs nothing that makes certificates; the process `cert-manager` is `main.ts`.
  *
- * Every write carries the resourceVersion it was decided on, so two managers at work at once do no harm. Secrets are
- * never created here: the right to create one can't be limited to a name. Whoever installs makes them, empty.
+ * Every write carries the resourceVersion of its decision, so two concurrent managers do no harm. This file never creates
+ * Secrets, because RBAC can't limit `create` to a name. The operator creates them empty.
  */
 import type { Registry } from "prom-client";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
@@ -40,7 +40,7 @@ import type { WebhookConfigurationRef } from "./webhook-configuration-ref.ts";
 
 export interface CertManagerOptions {
   readonly client: KubeClient;
-  /** Of the Secrets and the Service. */
+  /** Namespace of the Secrets and the Service. */
   readonly namespace: string;
   readonly caSecret: string;
   readonly servingSecret: string;
@@ -48,7 +48,7 @@ export interface CertManagerOptions {
   readonly webhookConfigurations: readonly WebhookConfigurationRef[];
   readonly intervals: Intervals;
   readonly log: Log;
-  readonly metrics?: Registry;
+  readonly metrics: Registry;
   readonly clock?: Clock;
 }
 
@@ -59,12 +59,12 @@ const FIELD_MANAGER = "cert-manager";
 /** All objects together are one thing to reconcile. */
 const KEY = "certificates";
 
-/** The watch normally tells sooner that a write has arrived. */
+/** The watch normally reports a write sooner. */
 const AFTER_WRITE_MS = 1000;
 
 const AFTER_CONFLICT_MS = 100;
 
-/** Timers don't reach further than 24 days; looking once a day costs nothing. */
+/** Timers reach 24 days at most. A check once a day costs nothing. */
 const MAX_WAIT_MS = 24 * 3_600_000;
 
 export class CertManager {
@@ -76,12 +76,19 @@ export class CertManager {
   #ready = false;
 
   constructor(options: CertManagerOptions) {
-    const { client, namespace, log } = options;
+    const { client, namespace, log, metrics } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#secrets = [options.caSecret, options.servingSecret].map(
       (name) =>
-        new Informer<Secret>({ client, resource: RESOURCES.secrets, namespace, fieldSelector: byName(name), log }),
+        new Informer<Secret>({
+          client,
+          resource: RESOURCES.secrets,
+          namespace,
+          fieldSelector: byName(name),
+          log,
+          metrics,
+        }),
     );
     this.#configurations = options.webhookConfigurations.map((ref) => ({
       ref,
@@ -90,9 +97,9 @@ export class CertManager {
         resource: resourceOf(ref),
         fieldSelector: byName(ref.name),
         log,
+        metrics,
       }),
     }));
-    if (options.metrics !== undefined) certificateMetrics(options.metrics, () => this.#notAfter());
   }
 
   /** Whether the API server can call the webhooks, as far as certificates go. */
@@ -100,11 +107,14 @@ export class CertManager {
     return this.#ready;
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    const { log, metrics } = this.#options;
+    const forget = certificateMetrics(metrics, () => this.#notAfter());
     const controller = new Controller({
       name: "certificates",
-      log: this.#options.log,
+      log,
+      metrics,
       reconcile: () => this.#reconcile(signal),
     });
     for (const informer of this.#secrets) {
@@ -117,6 +127,7 @@ export class CertManager {
     }
     controller.enqueue(KEY);
     await controller.run(signal);
+    forget();
     this.#ready = false;
   }
 
@@ -131,7 +142,7 @@ export class CertManager {
     try {
       for (const action of plan.actions) await this.#act(action, nowMs, signal);
     } catch (error) {
-      // Decided on what is not the latest any more; the watch brings that in a moment.
+      // The decision was based on an old state. The watch will deliver the new one.
       if (isConflict(error) || isNotFound(error)) return { requeueAfterMs: AFTER_CONFLICT_MS };
       throw error;
     }
@@ -232,7 +243,7 @@ export class CertManager {
     });
   }
 
-  /** The first is the name that API servers ask for. */
+  /** API servers ask for the first name. */
   #dnsNames(): [string, ...string[]] {
     const { serviceName, namespace } = this.#options;
     const short = `${serviceName}.${namespace}`;

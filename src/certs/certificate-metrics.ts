@@ -2,16 +2,17 @@ import type { Registry } from "prom-client";
 import Gauge from "prom-client/lib/gauge.js";
 
 /**
- * Until when each certificate that a manager keeps is valid, as alerts need it: read when it is scraped. A Secret
- * without a usable certificate has no line.
+ * Expiry of each certificate of a manager, read at the scrape. A Secret without a usable certificate has no line. The
+ * returned function removes the metric.
  */
 export function certificateMetrics(
   registry: Registry,
   notAfterMs: () => Iterable<readonly [secret: string, notAfterMs: number | undefined]>,
-): void {
+): () => void {
+  const name = "cert_manager_certificate_not_after_seconds";
   new Gauge({
-    name: "cert_manager_certificate_not_after_seconds",
-    help: "Unix time until which the certificate in a Secret is valid, CA and serving certificate each.",
+    name,
+    help: "Unix time at which the certificate in a Secret expires.",
     labelNames: ["secret"],
     registers: [registry],
     collect() {
@@ -19,4 +20,5 @@ export function certificateMetrics(
       for (const [secret, ms] of notAfterMs()) if (ms !== undefined) this.set({ secret }, ms / 1000);
     },
   });
+  return () => registry.removeSingleMetric(name);
 }

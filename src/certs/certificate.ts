@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 
-/** A certificate's facts, read with what Node has built in; making certificates is `issuer.ts`. */
+/** A certificate's facts, read by Node's own parser. `issuer.ts` makes certificates. */
 export interface Certificate {
   /** One PEM block with a newline at its end. */
   readonly pem: string;
@@ -18,22 +18,22 @@ export interface KeyPair {
   readonly keyPem: string;
 }
 
-/** Clocks of API servers may be a little behind: a certificate is valid from this long before it is made. */
+/** Clocks of API servers may be a little behind, so a certificate is valid from this long before it is made. */
 export const BACKDATE_MS = 5 * 60_000;
 
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** Every certificate in a PEM text, in order; blocks that are no certificate are left out. */
+/** Every certificate in a PEM text, in order. Other blocks are left out. */
 export function parseBundle(pem: string): Certificate[] {
   return (pem.match(PEM_BLOCK) ?? []).flatMap((block) => parseBlock(block) ?? []);
 }
 
-/** A bundle in the one form that is written, so that equal contents are equal texts. */
+/** A bundle in one canonical form, so that equal contents are equal texts. */
 export function formatBundle(certificates: readonly Certificate[]): string {
   return certificates.map((certificate) => certificate.pem).join("");
 }
 
-/** The pair, or undefined when one half is missing, is no PEM, or does not belong to the other. */
+/** The pair, or undefined if a half is missing, is not PEM, or does not match the other. */
 export function parseKeyPair(certPem: string, keyPem: string): KeyPair | undefined {
   const [certificate] = parseBundle(certPem);
   if (certificate === undefined) return undefined;
@@ -86,7 +86,7 @@ function parseBlock(block: string): Certificate | undefined {
   }
 }
 
-/** Node prints the extension as `DNS:a, DNS:b`; names that hold anything unusual it quotes, and those are not ours. */
+/** Node prints the extension as `DNS:a, DNS:b` and quotes unusual names. Ours are never quoted. */
 function dnsNamesOf(subjectAltName: string | undefined): string[] {
   return (subjectAltName ?? "").split(", ").flatMap((entry) => (entry.startsWith("DNS:") ? [entry.slice(4)] : []));
 }

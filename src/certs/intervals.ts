@@ -1,7 +1,7 @@
 import { parseGoDuration } from "../api/go-duration.ts";
 import type { Intervals } from "./plan.ts";
 
-/** The environment variables in which a process is given its rotation intervals, as Go durations; all may be left out. */
+/** Environment variables of the rotation intervals, as Go durations. All are optional. */
 export const INTERVAL_DEFAULTS = {
   CA_ROTATE_INTERVAL: "48h0m0s",
   CA_OVERLAP_INTERVAL: "24h0m0s",
@@ -11,7 +11,7 @@ export const INTERVAL_DEFAULTS = {
 
 type IntervalName = keyof typeof INTERVAL_DEFAULTS;
 
-/** Throws with the variable that is wrong. Their order of size is checked where the configuration is accepted. */
+/** Throws with the name of a wrong variable. The validation of the spec checks their order. */
 export function readIntervals(env: Readonly<Partial<Record<IntervalName, string | undefined>>>): Intervals {
   const read = (name: IntervalName): number => {
     const text = env[name] || INTERVAL_DEFAULTS[name];

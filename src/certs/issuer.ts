@@ -8,7 +8,7 @@ const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as con
 /** Positive and at most 16 octets (RFC 5280 4.1.2.2 allows 20). */
 const SERIAL_BYTES = 16;
 
-/** ub-common-name of RFC 5280; the DNS names say it in full. */
+/** ub-common-name of RFC 5280. The DNS names are complete. */
 const MAX_COMMON_NAME = 64;
 
 export interface CaRequest {
@@ -42,7 +42,7 @@ export async function issueCa(request: CaRequest): Promise<KeyPair> {
   return toKeyPair(certificate, keys.privateKey);
 }
 
-/** A serving certificate; it never outlives the CA that signs it. */
+/** A serving certificate. It never outlives its CA. */
 export async function issueServing(request: ServingRequest): Promise<KeyPair> {
   const keys = await generateKeys();
   const ca = new x509.X509Certificate(request.ca.certificate.pem);

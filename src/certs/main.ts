@@ -1,6 +1,6 @@
 /**
- * The process `cert-manager`: keeps the certificates of one webhook server that does not do it itself. Ready when the
- * API server can call its webhooks, as far as certificates go.
+ * The process `cert-manager`: maintains the certificates of one webhook server. Ready when certificates and caBundles let
+ * the API server call the webhooks.
  */
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";

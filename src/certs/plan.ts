@@ -1,14 +1,14 @@
 import { type Certificate, createdMs, formatBundle, isSignedBy, type KeyPair, parseBundle } from "./certificate.ts";
 
 /**
- * The state machine of a webhook's certificates, as a pure function: what the API server holds now, and the time, to
- * what must be written next. `cert-manager.ts` runs it after every change and at `nextMs`; it keeps no state of its own,
- * so a restart in the middle of a rotation goes on where the Secrets are.
+ * The state machine of a webhook's certificates, as a pure function from the API server's state and the time to the next
+ * write. `cert-manager.ts` runs it after every change and at `nextMs`. It keeps no state, so a restart in the middle of a
+ * rotation continues from the Secrets.
  *
  *   CA pair --> trusted list (beside it) --> caBundle of every webhook --> serving certificate
  *
- * Each stage is written only when the one before it stands, hence a CA is trusted by the API server before it signs
- * anything that the API server has to verify.
+ * Each stage is written only when the one before it is in place. So the API server trusts a CA before it must verify a
+ * signature of it.
  */
 
 export interface Intervals {
@@ -20,7 +20,7 @@ export interface Intervals {
   readonly certOverlapMs: number;
 }
 
-/** A webhook configuration as it is: the caBundle (PEM, "" when absent) of each of its webhooks, in order. */
+/** A webhook configuration: the caBundle (PEM, "" if absent) of each webhook, in order. */
 export interface ConfiguredBundles {
   readonly configuration: string;
   readonly caBundles: readonly string[];
@@ -28,12 +28,12 @@ export interface ConfiguredBundles {
 
 export interface Observed {
   readonly nowMs: number;
-  /** `undefined`: there is no such Secret. `pair: undefined`: it is empty or unusable. */
+  /** `undefined`: no such Secret. `pair: undefined`: it is empty or unusable. */
   readonly ca: { readonly pair: KeyPair | undefined; readonly trusted: readonly Certificate[] } | undefined;
   readonly serving: { readonly pair: KeyPair | undefined } | undefined;
-  /** The webhook configurations that exist. One that comes later is given its caBundle then. */
+  /** The existing webhook configurations. A later one gets its caBundle then. */
   readonly configurations: readonly ConfiguredBundles[];
-  /** What the API server and others call the service. */
+  /** DNS names of the service. */
   readonly dnsNames: readonly string[];
 }
 
@@ -51,24 +51,24 @@ export type Action =
 
 export interface Plan {
   readonly actions: readonly Action[];
-  /** When to look again although nothing changed. */
+  /** When to run again without a change. */
   readonly nextMs: number;
   /** Whether the API server can call the webhooks now. */
   readonly ready: boolean;
-  /** What has to be done by somebody else first. */
+  /** What somebody else must do first. */
   readonly waitingFor?: string;
 }
 
 /**
- * A rotated CA signs only after API servers had time to see the new caBundle. Half of an overlap if that is less: of the
- * CA's, whose predecessor ends with it, and of the serving certificate's, which may be due just when the CA is made.
+ * A rotated CA signs only after API servers had time to read the new caBundle. At most half of each overlap: the old CA
+ * ends with the CA's overlap, and the serving certificate may be due just when the CA is made.
  */
 export const SETTLE_MS = 10_000;
 
-/** The same where both Secrets were lost, and what replicas have in memory is served meanwhile. */
+/** The same if both Secrets were lost. Meanwhile replicas serve the pair in their memory. */
 export const LOST_SETTLE_MS = 2_000;
 
-/** Without any date to wait for (nothing exists yet) only a watch event can change something. */
+/** Nothing exists yet, so only a watch event can change something. */
 const IDLE_MS = 10 * 60_000;
 
 export function planCertificates(observed: Observed, intervals: Intervals): Plan {
@@ -84,7 +84,7 @@ export function planCertificates(observed: Observed, intervals: Intervals): Plan
   }
 
   if (formatBundle(trusted) !== formatBundle(ca.trusted)) {
-    const reason = "the list of trusted CAs beside the CA is not what it should be";
+    const reason = "the list of trusted CAs beside the CA is wrong";
     return { actions: [{ kind: "write-trusted", trusted, reason }], nextMs: nowMs + IDLE_MS, ready: false };
   }
 
@@ -117,9 +117,9 @@ function waiting(nowMs: number, waitingFor: string): Plan {
 }
 
 /**
- * The CAs that must be trusted now, the signing one first: it, those listed beside it, and whichever CA in a caBundle
- * signed the certificate in service (the CA's Secret may have been deleted; what it signed goes on until it is replaced).
- * When both Secrets were lost, replicas go on with what they have in memory: then every CA in a caBundle may be its signer.
+ * The CAs that must be trusted now: the signing CA first, those listed beside it, and any CA in a caBundle that signed the
+ * serving certificate (the CA's Secret may have been deleted). If both Secrets were lost, replicas serve the pair in their
+ * memory, and every CA in a caBundle may be its signer.
  */
 function trustedOf(observed: Observed): Certificate[] {
   const serving = observed.serving?.pair?.certificate;
@@ -140,7 +140,7 @@ function trustedOf(observed: Observed): Certificate[] {
   });
 }
 
-/** Why the CA must be made anew now, or undefined. */
+/** Why the CA must be renewed now, or undefined. */
 function caRenewal(pair: KeyPair | undefined, nowMs: number, intervals: Intervals): string | undefined {
   if (pair === undefined) return "there is no usable CA";
   const { certificate } = pair;
@@ -153,7 +153,7 @@ function caRenewal(pair: KeyPair | undefined, nowMs: number, intervals: Interval
 interface ServingRenewal {
   readonly atMs: number;
   readonly reason: string;
-  /** Whether the certificate in place does its work until then. */
+  /** Whether the current certificate works until then. */
   readonly usable: boolean;
 }
 
@@ -176,13 +176,13 @@ function servingRenewal(
     return unusable("the serving certificate is for other names");
   }
   if (!trusted.some((ca) => isSignedBy(certificate, ca))) {
-    return unusable("the serving certificate is signed by no CA that is trusted");
+    return unusable("no trusted CA signed the serving certificate");
   }
   const reason = "it is time to rotate the serving certificate";
   const { caOverlapMs, certRotateMs, certOverlapMs } = intervals;
   const signsFromMs = createdMs(signer.certificate) + Math.min(SETTLE_MS, caOverlapMs / 2, certOverlapMs / 2);
   const bySchedule = createdMs(certificate) + certRotateMs;
-  // A certificate cut short by the end of its CA is renewed early only when that gains time, i.e. by a newer CA.
+  // A certificate that ends with its CA is renewed early only by a newer CA, because only that gains time.
   const gains = (atMs: number): boolean =>
     Math.min(atMs + certRotateMs + certOverlapMs, signer.certificate.notAfterMs) > certificate.notAfterMs;
   const byOverlap = Math.max(certificate.notAfterMs - certOverlapMs, observed.nowMs);
@@ -190,7 +190,7 @@ function servingRenewal(
   return { atMs: Math.max(dueMs, signsFromMs), reason, usable: true };
 }
 
-/** Intervals that were shortened since hold at once: the rotation interval counts from the certificate's making. */
+/** Shortened intervals apply at once: the rotation interval counts from the certificate's creation. */
 function renewAt(certificate: Certificate, rotateMs: number, overlapMs: number): number {
   return Math.min(certificate.notAfterMs - overlapMs, createdMs(certificate) + rotateMs);
 }

@@ -1,11 +1,12 @@
 import { createSecureContext } from "node:tls";
+import type { Registry } from "prom-client";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
 import type { NetworkAddonsConfig } from "../api/network-addons-config.ts";
 import { tlsSecurityProfileSchema } from "../api/tls-security-profile.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Resource } from "../kube/client/resource.ts";
-import type { CertificateSource, ServerCertificate, TlsLimits } from "../kube/http/server.ts";
+import type { CertificateSource, ServerCertificate, TlsLimits } from "../kube/http/certificate-source.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import { tlsLimits } from "./tls-profile.ts";
@@ -14,14 +15,15 @@ export interface ProfiledTlsSourceOptions {
   readonly client: KubeClient;
   readonly certificates: CertificateSource;
   readonly log: Log;
+  readonly metrics: Registry;
 }
 
 const CONFIGS = NETWORK_ADDONS_CONFIGS as Resource<NetworkAddonsConfig & { metadata: object }>;
 
 /**
- * A listener's certificate together with the TLS versions and ciphers that the NetworkAddonsConfig allows, followed by
- * watch: a changed profile holds for the next connection. Without a NetworkAddonsConfig it is Modern; one that can't be
- * read leaves the last good one in force.
+ * A listener's certificate with the TLS versions and ciphers of the NetworkAddonsConfig. A changed profile applies to the
+ * next connection. Without a NetworkAddonsConfig the profile is Modern. An unreadable profile leaves the last valid one in
+ * force.
  */
 export class ProfiledTlsSource implements CertificateSource {
   readonly #options: ProfiledTlsSourceOptions;
@@ -37,6 +39,7 @@ export class ProfiledTlsSource implements CertificateSource {
       fieldSelector: `metadata.name=${NETWORK_ADDONS_CONFIG_NAME}`,
       absentIsEmpty: true,
       log: options.log,
+      metrics: options.metrics,
     });
     const read = (config: NetworkAddonsConfig): void => this.#read(config.spec?.tlsSecurityProfile);
     this.#informer.on({ add: read, update: read, delete: () => this.#read(undefined) });
@@ -56,7 +59,7 @@ export class ProfiledTlsSource implements CertificateSource {
     };
   }
 
-  /** Follows the NetworkAddonsConfig until the signal aborts; the certificates are followed by whoever made their source. */
+  /** Watches the NetworkAddonsConfig until the signal aborts. The creator of the certificate source runs that source. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#informer.run(signal);
   }
@@ -64,7 +67,7 @@ export class ProfiledTlsSource implements CertificateSource {
   #read(written: unknown): void {
     const parsed = tlsSecurityProfileSchema.optional().safeParse(written);
     if (!parsed.success) {
-      this.#options.log.warn("spec.tlsSecurityProfile can't be read: the last good profile stays in force");
+      this.#options.log.warn("spec.tlsSecurityProfile is invalid: the last valid profile stays in force");
       return;
     }
     const limits = tlsLimits(parsed.data);
@@ -73,7 +76,7 @@ export class ProfiledTlsSource implements CertificateSource {
     if (fault !== undefined) {
       this.#options.log.warn(
         { fault },
-        "no cipher of spec.tlsSecurityProfile can be used: the last good profile stays in force",
+        "spec.tlsSecurityProfile has no usable cipher: the last valid profile stays in force",
       );
       return;
     }
@@ -83,7 +86,7 @@ export class ProfiledTlsSource implements CertificateSource {
   }
 }
 
-/** Limits that the library refuses would keep the next certificate from being served as well. */
+/** Limits that the library refuses would block the next certificate too. */
 function faultOf(limits: TlsLimits): string | undefined {
   try {
     createSecureContext(limits);

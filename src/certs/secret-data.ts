@@ -8,21 +8,21 @@ import {
   parseKeyPair,
 } from "./certificate.ts";
 
-/** How key pairs and bundles are laid out in Secrets; the fields are those of the type kubernetes.io/tls. */
+/** Layout of key pairs and bundles in Secrets, with the fields of the type kubernetes.io/tls. */
 
 const CERTIFICATE = "tls.crt";
 const KEY = "tls.key";
-/** Beside a CA: every CA that is trusted now, the signing one first. */
+/** Beside a CA: every trusted CA, the signing one first. */
 const TRUSTED = "ca.crt";
 
 export type SecretData = Readonly<Record<string, string>>;
 
-/** Undefined when the Secret is empty or what it holds is no pair. */
+/** Undefined if the Secret is empty or holds no pair. */
 export function readKeyPair(secret: Secret): KeyPair | undefined {
   return parseKeyPair(field(secret, CERTIFICATE), field(secret, KEY));
 }
 
-/** As `readKeyPair`, but only a pair that can go on signing: a CA of another product may have another kind of key. */
+/** Like `readKeyPair`, but only a pair that can sign. A CA of another product may have another kind of key. */
 export function readSigningPair(secret: Secret): KeyPair | undefined {
   const pair = readKeyPair(secret);
   return pair !== undefined && isSigningKey(pair.keyPem) ? pair : undefined;

@@ -1,9 +1,9 @@
 import type { TlsSecurityProfile } from "../api/tls-security-profile.ts";
-import type { TlsLimits } from "../kube/http/server.ts";
+import type { TlsLimits } from "../kube/http/certificate-source.ts";
 
-/** OpenShift's TLS security profiles as what a listener of Node takes. */
+/** OpenShift's TLS security profiles as options of a Node listener. */
 
-/** Always on offer: the profiles leave those of TLS 1.3 to the library, and Node turns TLS 1.3 off without any. */
+/** Always offered: the profiles leave TLS 1.3 ciphers to the library, and without any Node turns TLS 1.3 off. */
 const TLS_13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
 const INTERMEDIATE = [
@@ -46,7 +46,7 @@ const VERSIONS = {
   VersionTLS13: "TLSv1.3",
 } as const;
 
-/** A profile given under `custom` wins over `type`; none at all is Modern. */
+/** `custom` takes precedence over `type`. Without both the profile is Modern. */
 export function tlsLimits(profile: TlsSecurityProfile | undefined): TlsLimits {
   const custom = profile?.custom;
   if (custom !== undefined && custom !== null) {

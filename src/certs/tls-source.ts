@@ -1,7 +1,8 @@
+import type { Registry } from "prom-client";
 import type { Secret } from "../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
-import type { CertificateSource, ServerCertificate } from "../kube/http/server.ts";
+import type { CertificateSource, ServerCertificate } from "../kube/http/certificate-source.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import type { KeyPair } from "./certificate.ts";
@@ -12,11 +13,12 @@ export interface SecretTlsSourceOptions {
   readonly namespace: string;
   readonly secret: string;
   readonly log: Log;
+  readonly metrics: Registry;
 }
 
 /**
- * The certificate of a listener, read from a Secret by watch: a rotation is in service milliseconds after it was
- * written, without kubelet's mount delay. While the Secret is empty, broken or gone, the last good pair stays.
+ * The certificate of a listener, read from a Secret by watch. A rotation is in service milliseconds after its write,
+ * without the kubelet's mount delay. While the Secret is empty, broken or gone, the last valid pair stays.
  */
 export class SecretTlsSource implements CertificateSource {
   readonly #options: SecretTlsSourceOptions;
@@ -25,7 +27,7 @@ export class SecretTlsSource implements CertificateSource {
   #pair: KeyPair | undefined;
 
   constructor(options: SecretTlsSourceOptions) {
-    const { client, namespace, secret, log } = options;
+    const { client, namespace, secret, log, metrics } = options;
     this.#options = options;
     this.#informer = new Informer<Secret>({
       client,
@@ -33,11 +35,12 @@ export class SecretTlsSource implements CertificateSource {
       namespace,
       fieldSelector: `metadata.name=${secret}`,
       log,
+      metrics,
     });
     this.#informer.on({ add: (found) => this.#read(found), update: (found) => this.#read(found) });
   }
 
-  /** Undefined until the Secret has held a usable pair for the first time. */
+  /** Undefined until the Secret first held a usable pair. */
   current(): ServerCertificate | undefined {
     if (this.#pair === undefined) return undefined;
     const { certificate, keyPem } = this.#pair;
@@ -49,7 +52,7 @@ export class SecretTlsSource implements CertificateSource {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Follows the Secret until the signal aborts. */
+  /** Watches the Secret until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#informer.run(signal);
   }
@@ -58,7 +61,7 @@ export class SecretTlsSource implements CertificateSource {
     const { namespace, secret: name, log } = this.#options;
     const pair = readKeyPair(secret);
     if (pair === undefined) {
-      const consequence = this.#pair === undefined ? "waiting for one" : "the last good one stays in service";
+      const consequence = this.#pair === undefined ? "waiting for one" : "the last valid one stays in service";
       log.warn(`Secret ${namespace}/${name} holds no certificate with its key: ${consequence}`);
       return;
     }

@@ -1,10 +1,10 @@
-/** A webhook configuration whose caBundle is kept, written `Mutating/name` or `Validating/name`. */
+/** A webhook configuration whose caBundle is maintained, written `Mutating/name` or `Validating/name`. */
 export interface WebhookConfigurationRef {
   readonly kind: "Mutating" | "Validating";
   readonly name: string;
 }
 
-/** A list separated by commas; throws with the entry that is wrong. */
+/** A list separated by commas. Throws with the wrong entry. */
 export function parseWebhookConfigurationRefs(text: string): WebhookConfigurationRef[] {
   return text
     .split(",")

@@ -22,7 +22,7 @@ export function describeOwner(owner: ClaimOwner): string {
   return `${owner.kind} ${owner.namespace}/${ownerName(owner)}`;
 }
 
-/** The name, or `web-*` while the API server has not completed it. */
+/** The name, or `web-*` until the API server has completed it. */
 export function ownerName(owner: ClaimOwner): string {
   return owner.name ?? `${owner.generateName ?? ""}*`;
 }
@@ -32,11 +32,11 @@ export function describeClaim(claim: MACClaim, context: ClaimContext): string {
   const owners = ownersOf(claim);
   const until = Date.parse(claim.status?.until ?? "");
   if (claim.status?.phase === "Quarantined") {
-    const rest = `rests until ${localTime(until)} (${spanInWords(until - context.nowMs)})`;
-    return `${mac} is held by nobody and ${rest}\n${formatFields([["origin", origin(claim, context.pools)]])}`;
+    const end = `${localTime(until)} (${spanInWords(until - context.nowMs)})`;
+    return `${mac} has no owner and is in quarantine until ${end}\n${formatFields([["origin", origin(claim, context.pools)]])}`;
   }
-  const verb = claim.status?.phase === "Pending" ? "is being given to" : "is held by";
-  const held = `${mac} ${verb} ${owners.map(describeOwner).join(" and ") || "nobody"}\n`;
+  const verb = claim.status?.phase === "Pending" ? "is reserved for" : "is held by";
+  const held = `${mac} ${verb} ${owners.map(describeOwner).join(" and ") || "no owner"}\n`;
   return held + owners.map((owner, index) => formatFields(ownerFields(claim, owner, context, index))).join("\n");
 }
 
@@ -56,9 +56,7 @@ function ownerFields(claim: MACClaim, owner: ClaimOwner, context: ClaimContext, 
 function origin(claim: MACClaim, pools: readonly MACPool[]): string {
   const pool = pools.find(({ metadata }) => metadata.name === claim.spec.pool);
   const ranges = pool?.status?.ranges?.join(", ");
-  const from = { automatic: "automatic, from", explicit: "explicit, counted for", observed: "observed, in" }[
-    claim.spec.origin
-  ];
-  if (claim.spec.pool === undefined) return `${claim.spec.origin}, of no pool`;
+  const from = { automatic: "automatic, from", explicit: "explicit, in", observed: "observed, in" }[claim.spec.origin];
+  if (claim.spec.pool === undefined) return `${claim.spec.origin}, in no pool`;
   return `${from} pool ${claim.spec.pool}${ranges === undefined ? "" : ` (${ranges})`}`;
 }

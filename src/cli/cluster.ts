@@ -1,67 +1,63 @@
-import { type CustomKind, MAC_CLAIMS, MAC_POOLS, VIRTUAL_MACHINE_INSTANCES } from "../api/kinds.ts";
+import { MAC_CLAIMS, MAC_POOLS, VIRTUAL_MACHINE_INSTANCES } from "../api/kinds.ts";
 import { claimName, type Mac } from "../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../api/mac-claim.ts";
 import type { MACPool } from "../api/mac-pool.ts";
-import { type ApiServer, type ReadObject, RefusedError } from "./api-server.ts";
+import { LAUNCHER_SELECTOR } from "../api/names.ts";
+import { isForbidden, isNotFound } from "../kube/client/api-error.ts";
+import type { Pod } from "../kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { type KubeObject, RESOURCES, type Resource } from "../kube/client/resource.ts";
 
-const PODS: CustomKind = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true };
-const LAUNCHERS = "kubevirt.io=virt-launcher";
-
-interface Pod extends ReadObject {
-  readonly spec?: { readonly nodeName?: string };
-  readonly status?: { readonly phase?: string };
-}
-
-interface Instance extends ReadObject {
-  readonly status?: { readonly nodeName?: string };
-}
+const CLAIMS: Resource<MACClaim> = MAC_CLAIMS;
+const POOLS: Resource<MACPool> = MAC_POOLS;
+const INSTANCES: Resource<KubeObject & { readonly status?: { readonly nodeName?: string } }> =
+  VIRTUAL_MACHINE_INSTANCES;
 
 export interface Place {
   readonly node: string;
   readonly pod: string;
 }
 
-/** What the commands ask the cluster. */
+/** What the commands read from the cluster. */
 export class Cluster {
-  readonly #api: ApiServer;
+  readonly #client: KubeClient;
 
-  constructor(api: ApiServer) {
-    this.#api = api;
+  constructor(client: KubeClient) {
+    this.#client = client;
   }
 
-  /** In the order of the addresses. */
+  /** Sorted by address. */
   async claims(): Promise<MACClaim[]> {
-    const claims = await this.#api.list<MACClaim>(MAC_CLAIMS);
-    return claims.sort((a, b) => (a.spec.mac < b.spec.mac ? -1 : 1));
+    const { items } = await this.#client.list(CLAIMS, { managedFields: false });
+    return items.sort((a, b) => (a.spec.mac < b.spec.mac ? -1 : 1));
   }
 
   async claim(mac: Mac): Promise<MACClaim | undefined> {
     try {
-      return await this.#api.get<MACClaim>(MAC_CLAIMS, claimName(mac));
+      return await this.#client.get(CLAIMS, { name: claimName(mac) });
     } catch (error) {
-      // Without the CRD there is no answer about any address, which is another matter than a free one.
-      if (!(error instanceof RefusedError) || error.status !== 404) throw error;
-      await this.pools();
-      return undefined;
+      // Without details the kind itself is not served, so nothing is known about any address.
+      if (isNotFound(error) && error.details !== undefined) return undefined;
+      throw error;
     }
   }
 
   async pools(): Promise<MACPool[]> {
-    const pools = await this.#api.list<MACPool>(MAC_POOLS);
-    return pools.sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+    const { items } = await this.#client.list(POOLS, { managedFields: false });
+    return items.sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
   }
 
-  /** Where an owner runs; undefined when it does not, or when the user may not see it. */
+  /** Where an owner runs; undefined when it does not run or the user may not see it. */
   async place(owner: ClaimOwner): Promise<Place | undefined> {
     const { kind, namespace, name } = owner;
     if (name === undefined) return undefined;
-    if (kind === "Pod") return placeOf(await readable(this.#api.get<Pod>(PODS, name, namespace)));
-    const instance = await readable(this.#api.get<Instance>(VIRTUAL_MACHINE_INSTANCES, name, namespace));
+    if (kind === "Pod") return placeOf(await readable(this.#client.get(RESOURCES.pods, { name, namespace })));
+    const instance = await readable(this.#client.get(INSTANCES, { name, namespace }));
     if (instance === undefined) return undefined;
-    const pods = (await readable(this.#api.list<Pod>(PODS, { namespace, labelSelector: LAUNCHERS }))) ?? [];
+    const pods = await readable(this.#client.list(RESOURCES.pods, { namespace, labelSelector: LAUNCHER_SELECTOR }));
     const node = instance.status?.nodeName;
     return placeOf(
-      pods.find(
+      pods?.items.find(
         (pod) =>
           pod.metadata.ownerReferences?.some(({ uid }) => uid === instance.metadata.uid) === true &&
           (node === undefined || pod.spec?.nodeName === node) &&
@@ -81,7 +77,7 @@ async function readable<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
   } catch (error) {
-    if (error instanceof RefusedError && (error.status === 403 || error.status === 404)) return undefined;
+    if (isForbidden(error) || isNotFound(error)) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,6 @@
-/** What was typed after `kubectl macpool`, before anything is done with it. */
+import { parseArgs } from "node:util";
+
+/** The command line after `kubectl macpool`. */
 
 export const OUTPUTS = ["table", "wide", "json", "yaml", "name"] as const;
 export type Output = (typeof OUTPUTS)[number];
@@ -20,70 +22,51 @@ export interface CommandLine {
   readonly options: Options;
 }
 
-/** Something that the user typed wrong; exit code 2. */
+/** Wrong usage; exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-const VALUE_OPTIONS: Readonly<Record<string, "namespace" | "output" | "context" | "kubeconfig">> = {
-  "-n": "namespace",
-  "--namespace": "namespace",
-  "-o": "output",
-  "--output": "output",
-  "--context": "context",
-  "--kubeconfig": "kubeconfig",
-};
-
-const SWITCHES: Readonly<Record<string, "allNamespaces" | "noHeaders" | "help">> = {
-  "-A": "allNamespaces",
-  "--all-namespaces": "allNamespaces",
-  "--no-headers": "noHeaders",
-  "-h": "help",
-  "--help": "help",
-};
+/** `-o=json`, as kubectl takes it; parseArgs knows `-ojson` and `-o json`. */
+const SHORT_WITH_EQUALS = /^(-[no])=/;
 
 /** Options may stand anywhere; `-ojson`, `-o=json`, `--output=json` and `--output json` are the same. */
 export function parseCommandLine(argv: readonly string[]): CommandLine {
-  const values: Partial<Record<"namespace" | "output" | "context" | "kubeconfig", string>> = {};
-  const switches = { allNamespaces: false, noHeaders: false, help: false };
-  const words: string[] = [];
-  const rest = [...argv];
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    if (word === "--") {
-      words.push(...rest.splice(0));
-    } else if (!word.startsWith("-") || word === "-") {
-      words.push(word);
-    } else {
-      const { name, value } = splitOption(word);
-      const valueOption = VALUE_OPTIONS[name];
-      const option = SWITCHES[name];
-      if (valueOption !== undefined) values[valueOption] = value ?? rest.shift() ?? missingValue(name);
-      else if (option !== undefined && value === undefined) switches[option] = true;
-      else throw new UsageError(`unknown option ${word}: see kubectl macpool --help`);
-    }
-  }
-  const output = values.output ?? "table";
-  if (!isOutput(output))
+  const { values, positionals } = parsed(argv.map((word) => word.replace(SHORT_WITH_EQUALS, "$1")));
+  const { output = "table", namespace, context, kubeconfig } = values;
+  if (!isOutput(output)) {
     throw new UsageError(`unknown output ${JSON.stringify(output)}: use one of ${OUTPUTS.join(", ")}`);
-  const [command = "", ...args] = words;
-  const { namespace, context, kubeconfig } = values;
+  }
+  const [command = "", ...args] = positionals;
+  const switches = {
+    allNamespaces: values["all-namespaces"] ?? false,
+    noHeaders: values["no-headers"] ?? false,
+    help: values.help ?? false,
+  };
   return { command, args, options: { ...switches, output, namespace, context, kubeconfig } };
 }
 
-function splitOption(word: string): { name: string; value: string | undefined } {
-  const equals = word.indexOf("=");
-  if (equals > 0) return { name: word.slice(0, equals), value: word.slice(equals + 1) };
-  const short = word.slice(0, 2);
-  if (!word.startsWith("--") && word.length > 2 && VALUE_OPTIONS[short] !== undefined) {
-    return { name: short, value: word.slice(2) };
+function parsed(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        namespace: { type: "string", short: "n" },
+        "all-namespaces": { type: "boolean", short: "A" },
+        output: { type: "string", short: "o" },
+        "no-headers": { type: "boolean" },
+        context: { type: "string" },
+        kubeconfig: { type: "string" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+  } catch (error) {
+    const [sentence] = (error as Error).message.split(/\.?(?:\n| To specify)/);
+    throw new UsageError(`${sentence}: see kubectl macpool --help`);
   }
-  return { name: word, value: undefined };
 }
 
 function isOutput(text: string): text is Output {
   return (OUTPUTS as readonly string[]).includes(text);
-}
-
-function missingValue(option: string): never {
-  throw new UsageError(`option ${option} needs a value: see kubectl macpool --help`);
 }

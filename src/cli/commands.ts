@@ -1,12 +1,12 @@
 import type { Cluster } from "./cluster.ts";
 import type { CommandLine } from "./command-line.ts";
 
-/** What a command gets, and what it says when it is done. */
+/** Input and result of a command. */
 
 export interface CommandInput {
   readonly line: CommandLine;
   readonly cluster: Cluster;
-  /** Of the option, else of the context; undefined with --all-namespaces. */
+  /** From the option, otherwise from the context; undefined with --all-namespaces. */
   readonly namespace: string | undefined;
   readonly nowMs: number;
 }
@@ -14,7 +14,7 @@ export interface CommandInput {
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr?: string;
-  /** 0 fine, 1 found a problem. */
+  /** 0: success, 1: a problem was found. */
   readonly exitCode: 0 | 1;
 }
 

@@ -8,7 +8,7 @@ import type { Command, CommandInput, CommandResult } from "./commands.ts";
 import { formatClaims } from "./list-command.ts";
 import { formatObjects } from "./objects-text.ts";
 
-/** Fewer hex digits than this are a name rather than a part of an address. */
+/** Fewer hex digits are taken for a name, not for a part of an address. */
 const MIN_PART_DIGITS = 4;
 
 /** `kubectl macpool find`: an address or a part of one, or the name of a VM, a VMI, a pod or a namespace. */
@@ -27,8 +27,8 @@ async function findByMac(mac: Mac, input: CommandInput): Promise<CommandResult> 
   const formatted = formatObjects([], input.line.options.output);
   if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
   const pool = (await input.cluster.pools()).find((candidate) => isIn(candidate, mac));
-  const where = pool === undefined ? "no pool has it either" : `pool ${pool.metadata.name} can hand it out`;
-  return { stdout: `${formatMac(mac)} is free: nobody has it, ${where}\n`, exitCode: 0 };
+  const where = pool === undefined ? "it is not in any pool" : `it is in pool ${pool.metadata.name}`;
+  return { stdout: `${formatMac(mac)} is free; ${where}\n`, exitCode: 0 };
 }
 
 async function findByText(wanted: string, input: CommandInput): Promise<CommandResult> {
@@ -43,7 +43,7 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
   const isPart = /^[0-9a-f]+$/.test(digits) && digits.length >= MIN_PART_DIGITS;
   const partly = isPart ? claims.filter(({ spec }) => spec.mac.replaceAll(":", "").includes(digits)) : [];
   if (partly.length > 0) return table(partly, input, undefined);
-  const stderr = `no MAC address is found for ${JSON.stringify(wanted)}: try kubectl macpool list -A, or -n NAMESPACE`;
+  const stderr = `no MAC address found for ${JSON.stringify(wanted)}: try kubectl macpool list -A, or -n NAMESPACE`;
   return { stdout: "", stderr, exitCode: 1 };
 }
 

@@ -1,20 +1,20 @@
-export const HELP = `Who has which MAC address.
+export const HELP = `Shows which VM or pod holds which MAC address.
 
 Usage:
-  kubectl macpool list               addresses in use in a namespace (-A: everywhere)
-  kubectl macpool find WHAT          who has an address (any notation, or a part), or which addresses
-                                     a VM, a pod or a namespace has
-  kubectl macpool status             what the pools have left, and what is wrong with them
-  kubectl macpool version
+  kubectl macpool list               addresses in use in a namespace (-A: in all namespaces)
+  kubectl macpool find WHAT          the holder of an address (any notation, or a part of it), or the
+                                     addresses of a VM, a pod or a namespace
+  kubectl macpool status             free addresses and problems of each pool
+  kubectl macpool version            version of this program
 
 Options:
-  -n, --namespace NAME     namespace, that of the context unless given
-  -A, --all-namespaces     every namespace
+  -n, --namespace NAME     namespace; default: the namespace of the context
+  -A, --all-namespaces     all namespaces
   -o, --output FORMAT      table, wide, json, yaml or name
-      --no-headers         tables without their first line
-      --context NAME       context of the kubeconfig
+      --no-headers         no header line in tables
+      --context NAME       context of the kubeconfig to use
       --kubeconfig FILE    kubeconfig to use
-  -h, --help
+  -h, --help               this text
 
-Exit codes: 0 fine, 1 a problem was found, 2 wrong usage.
+Exit codes: 0 success, 1 error or problem found, 2 wrong usage.
 `;

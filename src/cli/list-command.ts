@@ -11,9 +11,9 @@ interface Row {
   readonly owner: ClaimOwner | undefined;
 }
 
-/** `kubectl macpool list`: who has which address, one line an owner. */
+/** `kubectl macpool list`: one line for each owner of an address. */
 export const listCommand: Command = async ({ line, cluster, namespace, nowMs }) => {
-  if (line.args.length > 0) throw new UsageError("list takes no argument: kubectl macpool find looks for one");
+  if (line.args.length > 0) throw new UsageError("list takes no argument: use kubectl macpool find");
   const claims = (await cluster.claims()).filter(
     (claim) => namespace === undefined || ownersOf(claim).some((owner) => owner.namespace === namespace),
   );

@@ -9,7 +9,7 @@ async function main(): Promise<void> {
     home: homedir(),
     nowMs: Date.now(),
   });
-  // exitCode rather than exit(): a pipe may still be taking the output.
+  // Not exit(): a pipe may still be reading the output.
   process.exitCode = exitCode;
   process.stdout.on("error", () => {});
   process.stderr.write(stderr);

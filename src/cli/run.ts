@@ -1,17 +1,17 @@
 /**
  * The kubectl plugin `kubectl-macpool`: reads MACPools and MACClaims with the user's own credentials, so it needs no
- * access to the pool's pods. Imports the contract (src/api) only; bundled into one file by build.ts.
+ * access to the pool's pods. Imports the contract (src/api) and the client (src/kube/client); build.ts bundles it.
  */
 
 import { PRODUCT_VERSION } from "../api/names.ts";
-import { ApiServer } from "./api-server.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { type Credentials, userCredentials } from "../kube/client/credentials.ts";
 import { Cluster } from "./cluster.ts";
 import { parseCommandLine, UsageError } from "./command-line.ts";
 import type { Command } from "./commands.ts";
-import { withExecCredential } from "./exec-credential.ts";
+import { CliError, describeFault } from "./faults.ts";
 import { findCommand } from "./find-command.ts";
 import { HELP } from "./help.ts";
-import { CliError, readKubeconfig } from "./kubeconfig.ts";
 import { listCommand } from "./list-command.ts";
 import { statusCommand } from "./status-command.ts";
 
@@ -30,7 +30,7 @@ export interface RunResult {
   readonly exitCode: 0 | 1 | 2;
 }
 
-/** Never throws for what a user or a cluster can do wrong: that is a sentence on stderr and an exit code. */
+/** An error of the user or the cluster becomes a sentence on stderr and an exit code; it is not thrown. */
 export async function run(input: RunInput): Promise<RunResult> {
   try {
     const line = parseCommandLine(input.argv);
@@ -41,20 +41,33 @@ export async function run(input: RunInput): Promise<RunResult> {
     if (carryOut === undefined) {
       throw new UsageError(`unknown command ${JSON.stringify(command)}: see kubectl macpool --help`);
     }
-    const found = await readKubeconfig({
-      kubeconfig: options.kubeconfig,
-      context: options.context,
-      env: input.env,
-      home: input.home,
+    const credentials = await findCredentials(input, options);
+    const namespace = options.allNamespaces ? undefined : (options.namespace ?? credentials.namespace ?? "default");
+    await using client = new KubeClient({ credentials, userAgent: `kubectl-macpool/${PRODUCT_VERSION}` });
+    const asked = { line, cluster: new Cluster(client), namespace, nowMs: input.nowMs };
+    const {
+      stdout,
+      stderr = "",
+      exitCode,
+    } = await carryOut(asked).catch((error: unknown) => {
+      const message = describeFault(error, credentials.server);
+      throw message === undefined ? error : new CliError(message, { cause: error });
     });
-    const config = await withExecCredential(found, input.env);
-    const namespace = options.allNamespaces ? undefined : (options.namespace ?? config.namespace);
-    const cluster = new Cluster(new ApiServer(config));
-    const { stdout, stderr = "", exitCode } = await carryOut({ line, cluster, namespace, nowMs: input.nowMs });
     return { stdout, stderr: stderr === "" ? "" : `${stderr}\n`, exitCode };
   } catch (error) {
     if (error instanceof UsageError) return { stdout: "", stderr: `error: ${error.message}\n`, exitCode: 2 };
     if (error instanceof CliError) return { stdout: "", stderr: `error: ${error.message}\n`, exitCode: 1 };
     throw error;
+  }
+}
+
+async function findCredentials(
+  { env, home }: RunInput,
+  { kubeconfig, context }: { readonly kubeconfig: string | undefined; readonly context: string | undefined },
+): Promise<Credentials> {
+  try {
+    return await userCredentials({ ...env, HOME: home }, { kubeconfig, context });
+  } catch (error) {
+    throw new CliError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }

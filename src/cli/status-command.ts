@@ -4,7 +4,7 @@ import type { Command } from "./commands.ts";
 import { formatObjects } from "./objects-text.ts";
 import { formatFields } from "./table.ts";
 
-/** `kubectl macpool status`: what each pool has left, and what is wrong. Exit code 1 if anything is. */
+/** `kubectl macpool status`: free addresses and problems of each pool. Exit code 1 if there is a problem. */
 export const statusCommand: Command = async ({ line, cluster }) => {
   if (line.args.length > 0) throw new UsageError("status takes no argument");
   const pools = await cluster.pools();
@@ -15,8 +15,7 @@ export const statusCommand: Command = async ({ line, cluster }) => {
   if (pools.length === 0) {
     return { stdout: "", stderr: "there is no MACPool: set kubeMacPool in NetworkAddonsConfig cluster", exitCode };
   }
-  const verdict =
-    problems.length === 0 ? "Everything is fine.\n" : `${problems.map((text) => `Problem: ${text}\n`).join("")}`;
+  const verdict = problems.length === 0 ? "No problems.\n" : `${problems.map((text) => `Problem: ${text}\n`).join("")}`;
   return { stdout: `${pools.map(describePool).join("\n")}\n${verdict}`, exitCode };
 };
 
@@ -52,8 +51,6 @@ function problemsOf({ metadata, status }: MACPool): string[] {
   const conflicts = status.conflicts ?? 0;
   return [
     ...bad.map(({ message, reason }) => `${name}: ${message ?? reason}`),
-    ...(conflicts > 0
-      ? [`${name}: ${conflicts} addresses have more than one holder, see kubectl macpool list -A`]
-      : []),
+    ...(conflicts > 0 ? [`${name}: ${conflicts} addresses have more than one owner: see kubectl macpool list -A`] : []),
   ];
 }

@@ -5,7 +5,7 @@
 export interface Clock {
   /** Wall clock, milliseconds since the epoch. For timestamps in objects only; it may jump. */
   now(): number;
-  /** Never goes back and goes on while the process is stopped. For every duration and deadline. */
+  /** Never goes back, and goes on while the process is stopped. For every duration and deadline. */
   monotonicMs(): number;
   /** Resolves after `ms`; rejects with the signal's reason as soon as the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -13,7 +13,7 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** setTimeout fires at once for anything above 2^31-1. */
+/** Above 2^31-1 setTimeout fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

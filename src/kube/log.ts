@@ -7,7 +7,7 @@ export interface Log {
   child(fields: Record<string, unknown>): Log;
 }
 
-/** Structured fields first, then the sentence; or the sentence alone. An error goes into the field `err`. */
+/** Fields first, then the sentence; or the sentence alone. An error goes into the field `err`. */
 export interface LogMethod {
   (fields: object, message?: string): void;
   (message: string): void;

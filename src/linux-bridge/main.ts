@@ -1,7 +1,7 @@
 /**
- * The process of the DaemonSet `kube-cni-linux-bridge-plugin`, one on each node: puts the CNI plugins into the host's
- * CNI directory and keeps them there, counts what they do and removes what they are never told to remove. It is never
- * in the path of an attachment: plugins work the same when it is down.
+ * The process of the DaemonSet `kube-cni-linux-bridge-plugin`, one on each node. Its installer keeps the CNI plugins in the
+ * host's CNI directory; its node agent counts what they do and removes attachments that the runtime forgot. It is never in the
+ * path of an attachment: plugins work the same when it is down.
  * A product: imports `src/api` and `src/kube`, nothing else of ours.
  *
  * Told to stop, it removes its files only if the component itself was removed (`src/api/component-state.ts`) and no
@@ -10,18 +10,19 @@
 import { join } from "node:path";
 import { decideAtShutdown, type RawConfig, readLiveConfig } from "../api/component-state.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
-import { NETWORK_ADDONS_CONFIG_NAME, PRODUCT_VERSION } from "../api/names.ts";
+import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/event-recorder.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
-import { attachmentsThatNeed } from "./attachments.ts";
-import { passOnChange } from "./directory-watch.ts";
-import { Installer, shippedPlugins } from "./installer.ts";
-import { installerMetrics } from "./installer-metrics.ts";
-import { MOUNTED_DIRECTORIES, NODE_DIRECTORIES, runNodeAgent } from "./node-agent.ts";
-import { removePlugins } from "./removal.ts";
+import { attachmentsThatNeed } from "./agent/attachments.ts";
+import { listLinks } from "./agent/host-links.ts";
+import { MOUNTED_DIRECTORIES, NODE_DIRECTORIES, runNodeAgent } from "./agent/node-agent.ts";
+import { passOnChange } from "./installer/directory-watch.ts";
+import { Installer, shippedPlugins } from "./installer/installer.ts";
+import { installerMetrics } from "./installer/installer-metrics.ts";
+import { removePlugins } from "./installer/removal.ts";
 
 const EXECUTABLES = ["bridge", "tuning"] as const;
 const LIVE_READ_TIMEOUT_MS = 8000;
@@ -50,8 +51,16 @@ await runProcess({
       metrics,
     });
     const replaceForeign = env.REPLACE_FOREIGN_PLUGINS === "true";
-    const installer = new Installer({ directory, directoryOnNode, pluginDirectory, plugins, replaceForeign, log });
-    installerMetrics(metrics, PRODUCT_VERSION, () => installer.states);
+    const installer = new Installer({
+      directory,
+      directoryOnNode,
+      pluginDirectory,
+      plugins,
+      replaceForeign,
+      clock: systemClock,
+      log,
+    });
+    installerMetrics(metrics, () => installer.states);
     health.ready("installed", () => (installer.ready ? inventory(installer) : describe(installer)));
 
     const agent = {
@@ -74,19 +83,19 @@ await runProcess({
       return;
     }
     const ours = installer.states.filter(({ state }) => state === "installed").map(({ name }) => name);
-    const attached = await attachmentsThatNeed(new Set(ours), NODE_DIRECTORIES);
+    const attached = await attachmentsThatNeed(new Set(ours), await listLinks(), NODE_DIRECTORIES);
     if (attached.length > 0) {
-      const message = `the CNI plugins stay in ${directoryOnNode} of node ${env.NODE_NAME}: pods there still have networks made by them, and need them to stop`;
+      const message = `the CNI plugins stay in ${directoryOnNode} of node ${env.NODE_NAME}: pods there have networks of these plugins, and need them to stop`;
       log.warn({ attachments: attached.slice(0, MAX_NAMED_ATTACHMENTS), count: attached.length }, message);
       if (live.kind === "found") await tell(client, env.NODE_NAME ?? "", live.config, message);
       return;
     }
-    const report = await removePlugins(directory, installer.targets);
-    log.info(report, `removed the CNI plugins: ${decision.reason}`);
+    const removed = await removePlugins(directory);
+    log.info({ removed }, `removed the CNI plugins: ${decision.reason}`);
   },
 });
 
-/** Those who look at the configuration learn where files are left. */
+/** An event on the configuration says where files stay. */
 async function tell(client: KubeClient, node: string, config: RawConfig, message: string): Promise<void> {
   const { group, version, kind } = NETWORK_ADDONS_CONFIGS;
   const recorder = new EventRecorder({ client, controller: `${group}/linux-bridge`, instance: node });
@@ -97,9 +106,9 @@ async function tell(client: KubeClient, node: string, config: RawConfig, message
 
 /** What stands under each name. */
 function inventory({ states }: Installer): Record<string, string> {
-  const entries = states.map(({ name, state, sha256, detail }) => [
+  const entries = states.map(({ name, state, version, sha256, detail }) => [
     name,
-    state === "foreign" ? `not ours: ${detail}` : `${PRODUCT_VERSION}, sha256 ${sha256}`,
+    state === "foreign" ? `not ours: ${detail}` : `${version}, sha256 ${sha256}`,
   ]);
   return Object.fromEntries(entries);
 }

@@ -11,6 +11,7 @@ import { SecretTlsSource } from "../certs/tls-source.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
+import { httpsListener } from "./https-listener.ts";
 import { Replica } from "./replica.ts";
 
 const DEFAULT_HEALTH_PORT = 8081;
@@ -34,14 +35,20 @@ await runProcess({
       log,
       metrics,
     });
-    const certificates = new SecretTlsSource({ client, namespace, secret: env.TLS_SECRET ?? MAC_POOL_SERVICE, log });
-    const tls = new ProfiledTlsSource({ client, certificates, log });
+    const certificates = new SecretTlsSource({
+      client,
+      namespace,
+      secret: env.TLS_SECRET ?? MAC_POOL_SERVICE,
+      log,
+      metrics,
+    });
+    const tls = new ProfiledTlsSource({ client, certificates, log, metrics });
     const replica = new Replica({
       client,
       identity,
       namespace,
-      httpsPort: readPort(env, "HTTPS_PORT") ?? MAC_POOL_HTTPS_PORT,
       tls,
+      listen: httpsListener({ client, port: readPort(env, "HTTPS_PORT") ?? MAC_POOL_HTTPS_PORT, tls, log }),
       log,
       metrics,
     });

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
-import { LabelledHistogram } from "../kube/process/labelled-histogram.ts";
+import Histogram from "prom-client/lib/histogram.js";
 import type { PoolIndex } from "./core/pool-index.ts";
 import type { RefusalCode } from "./core/refusals.ts";
 
@@ -12,7 +12,8 @@ export class PoolMetrics {
   readonly #allocations: Counter;
   readonly #denials: Counter;
   readonly #leaks: Counter;
-  readonly #admission: LabelledHistogram;
+  readonly #unjudged: Counter;
+  readonly #admission: Histogram;
   readonly #sync: Gauge;
   readonly #collisions: Gauge;
 
@@ -32,20 +33,20 @@ export class PoolMetrics {
       });
     gauge(
       "kubevirt_macpool_capacity",
-      "Addresses that a pool has.",
+      "Addresses of a pool, in use or free.",
       () => index.pools().map((pool) => [pool.name, pool.counts.capacity]),
       "pool",
     );
     gauge(
       "kubevirt_macpool_free",
-      "Addresses of a pool that nobody has.",
+      "Free addresses of a pool.",
       () => index.pools().map((pool) => [pool.name, pool.counts.free]),
       "pool",
     );
-    gauge("kubevirt_macpool_claims", "Addresses in use, by phase.", () => index.claimsByPhase(), "phase");
+    gauge("kubevirt_macpool_claims", "MACClaims, by phase.", () => index.claimsByPhase(), "phase");
     new Gauge({
       name: "kubevirt_macpool_certificate_not_after_seconds",
-      help: "Unix time until which the certificate of the webhooks is valid.",
+      help: "Expiry of the serving certificate, as Unix time.",
       registers,
       collect() {
         this.set((notAfterMs() ?? 0) / 1000);
@@ -53,37 +54,42 @@ export class PoolMetrics {
     });
     this.#allocations = new Counter({
       name: "kubevirt_macpool_allocations_total",
-      help: "Addresses given out, by kind of object and by whether they were asked for.",
+      help: "Addresses given to objects, by kind of object and by origin: automatic (chosen by the pool) or explicit (written by the user).",
       labelNames: ["kind", "origin"],
       registers,
     });
     this.#denials = new Counter({
       name: "kubevirt_macpool_denials_total",
-      help: "Objects refused, by reason.",
+      help: "Requests refused, by reason.",
       labelNames: ["reason"],
       registers,
     });
     this.#leaks = new Counter({
       name: "kubevirt_macpool_leaks_total",
-      help: "Addresses given to objects that were never created, freed at their deadline.",
+      help: "Addresses that were freed at their deadline because their object was never created.",
       registers,
     });
-    this.#admission = new LabelledHistogram({
+    this.#unjudged = new Counter({
+      name: "kubevirt_macpool_unjudged_starts_total",
+      help: "Starts of VMs that were admitted although it could not be checked whether another holder of their address runs.",
+      registers,
+    });
+    this.#admission = new Histogram({
       name: "kubevirt_macpool_admission_duration_seconds",
-      help: "Time an admission request took.",
-      label: "webhook",
+      help: "Duration of admission requests.",
+      labelNames: ["webhook"],
       buckets: SECONDS,
       registers,
     });
     this.#collisions = new Gauge({
       name: "kmp_mac_collisions",
-      help: "Running objects that have the same MAC address, where there are several; the elected leader tells.",
+      help: "Running objects that have the same MAC address, if more than one. Reported by the elected leader.",
       labelNames: ["mac"],
       registers,
     });
     this.#sync = new Gauge({
       name: "kubevirt_macpool_sync_seconds",
-      help: "Time from the start of the process until it had read everything.",
+      help: "Time from the start of the process until its caches were filled.",
       registers,
     });
   }
@@ -100,6 +106,10 @@ export class PoolMetrics {
     this.#leaks.inc();
   }
 
+  unjudged(): void {
+    this.#unjudged.inc();
+  }
+
   /** Parties of a collision; 1 or less when there is none. */
   collided(mac: string, parties: number): void {
     if (parties > 1) this.#collisions.set({ mac }, parties);
@@ -107,7 +117,7 @@ export class PoolMetrics {
   }
 
   admitted(webhook: string, durationMs: number): void {
-    this.#admission.observe(webhook, durationMs / 1000);
+    this.#admission.observe({ webhook }, durationMs / 1000);
   }
 
   synced(durationMs: number): void {

@@ -1,38 +1,33 @@
 import type { Registry } from "prom-client";
 import { distinctOwners, type MACClaim } from "../api/mac-claim.ts";
+import { SYSTEM_NAMESPACE } from "../api/names.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/event-recorder.ts";
-import { type CertificateSource, HttpServer } from "../kube/http/server.ts";
+import type { CertificateSource } from "../kube/http/certificate-source.ts";
 import { LeaderElector } from "../kube/leader/leader-election.ts";
 import type { Log } from "../kube/log.ts";
-import { Caches } from "./caches.ts";
+import { Caches } from "./caches/caches.ts";
+import { type Connections, connect } from "./connections.ts";
 import { ClaimController } from "./controllers/claim-controller.ts";
 import { CollisionController } from "./controllers/collision-controller.ts";
 import { PoolStatusController } from "./controllers/pool-status.ts";
 import { statusOf } from "./core/claim.ts";
 import type { LifecycleStep } from "./core/lifecycle.ts";
 import { startingMs } from "./core/limits.ts";
-import { sharedByHolders } from "./core/refusals.ts";
-import { Access } from "./inspection/access.ts";
-import { Queries } from "./inspection/queries.ts";
-import { routeInspection } from "./inspection/rest.ts";
+import type { Party } from "./core/party.ts";
+import { sharedByHolders, UNJUDGED } from "./core/refusals.ts";
+import { LiveReads } from "./evidence/live-reads.ts";
 import { ClaimLedger } from "./ledger/claim-ledger.ts";
-import { apiClaimStore, type ClaimStore } from "./ledger/claim-store.ts";
-import { readEvidence } from "./ledger/live-evidence.ts";
-import { LiveReads } from "./ledger/live-reads.ts";
-import { isRunning } from "./ledger/running-owner.ts";
-import { StartGate } from "./ledger/start-gate.ts";
 import { PoolMetrics } from "./metrics.ts";
 import { regardingOf } from "./objects/kinds.ts";
-import { namespaceLabels } from "./webhooks/namespace-labels.ts";
-import { routeWebhooks } from "./webhooks/routes.ts";
+import { StartGate } from "./starts/start-gate.ts";
+import { StartTimes } from "./starts/start-times.ts";
+import type { AdmissionParts } from "./webhooks/decision.ts";
 
 export const LEASE_NAME = "kubemacpool-mac-pool";
-/** Objects here are never managed: the pool must not stand in the way of what it needs itself. */
-const ALWAYS_EXCLUDED = ["kube-system"];
 
-/** After SIGTERM: endpoints and API servers learn that this replica goes, then requests under way are finished. */
+/** After SIGTERM: time for endpoints and API servers to learn that this replica ends, then for requests under way. */
 const SETTLE_MS = 3_000;
 const DRAIN_MS = 15_000;
 
@@ -42,9 +37,11 @@ export interface ReplicaOptions {
   readonly identity: string;
   /** Where the Lease lives. */
   readonly namespace: string;
-  readonly httpsPort: number;
-  readonly host?: string;
   readonly tls: CertificateSource;
+  /** Makes what requests come in by: an HTTPS server. */
+  readonly listen: (served: Served) => Listener;
+  /** Puts something between the replica's parts and the cluster. The simulation takes guards away with it. */
+  readonly between?: (connections: Connections, caches: Caches) => Connections;
   readonly log: Log;
   readonly metrics: Registry;
   readonly clock?: Clock;
@@ -57,24 +54,47 @@ export interface ReplicaOptions {
   };
 }
 
+/** What a replica offers to those who call it. */
+export interface Served {
+  readonly admission: AdmissionParts;
+  readonly caches: Caches;
+  readonly metrics: PoolMetrics;
+  readonly clock: Clock;
+  /** True while requests are served; what is missing otherwise. */
+  readonly readiness: () => true | string;
+}
+
+export interface Listener {
+  readonly port: number;
+  /** Set once the replica can answer; `drain` takes it back. */
+  ready: boolean;
+  listen(): Promise<unknown>;
+  /** Resolves when the last request is over. */
+  drain(drainMs: number, settleMs: number): Promise<void>;
+}
+
 /** One replica of the MAC pool: caches, webhooks and inspection always, the controllers while it is the leader. */
 export class Replica {
   readonly #options: ReplicaOptions;
   readonly #clock: Clock;
   readonly #caches: Caches;
-  readonly #store: ClaimStore;
   readonly #metrics: PoolMetrics;
   readonly #elector: LeaderElector;
-  readonly #server: HttpServer;
+  readonly #connections: Connections;
+  readonly #events: EventRecorder;
+  readonly #listener: Listener;
   #failure: unknown;
 
   constructor(options: ReplicaOptions) {
     const { client, log, namespace, identity } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    const excludedNamespaces = [...ALWAYS_EXCLUDED, namespace];
-    this.#caches = new Caches({ client, log, metrics: options.metrics, excludedNamespaces });
-    this.#store = apiClaimStore(client);
+    const clock = this.#clock;
+    const random = options.random === undefined ? {} : { random: options.random };
+    const excludedNamespaces = [SYSTEM_NAMESPACE, namespace];
+    this.#caches = new Caches({ client, log, metrics: options.metrics, clock, ...random, excludedNamespaces });
+    const direct = connect(client, this.#caches, clock);
+    this.#connections = options.between?.(direct, this.#caches) ?? direct;
     this.#metrics = new PoolMetrics(options.metrics, this.#caches.index, () => options.tls.current()?.notAfterMs);
     this.#elector = new LeaderElector({
       client,
@@ -82,19 +102,24 @@ export class Replica {
       name: LEASE_NAME,
       identity,
       log,
-      clock: this.#clock,
+      clock,
+      ...random,
       ...options.lease,
     });
-    this.#server = this.#serverWithRoutes();
+    const controller = "macpool.network.kubevirt.io/manager";
+    this.#events = new EventRecorder({ client, controller, instance: identity, log, clock });
+    const readiness = (): true | string => this.readiness();
+    const admission = this.#admission(this.#connections);
+    this.#listener = options.listen({ admission, caches: this.#caches, metrics: this.#metrics, clock, readiness });
   }
 
   get isLeader(): boolean {
     return this.#elector.isLeader;
   }
 
-  /** Port of the HTTPS server once `run` has started it. */
+  /** Port of the listener once `run` has started it. */
   get port(): number {
-    return this.#server.port;
+    return this.#listener.port;
   }
 
   get hasSynced(): boolean {
@@ -105,7 +130,7 @@ export class Replica {
   readiness(): true | string {
     if (this.#options.tls.current() === undefined) return "no serving certificate yet";
     if (!this.#caches.hasSynced) return "caches are being filled";
-    return this.#server.ready || "not serving";
+    return this.#listener.ready || "not serving";
   }
 
   /** Runs until the signal aborts, then drains and resolves. Throws when a part ends that must not. */
@@ -115,7 +140,7 @@ export class Replica {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     const startMs = this.#clock.monotonicMs();
-    await this.#server.listen();
+    await this.#listener.listen();
     const running = new AbortController();
     const parts = [
       this.#caches.run(running.signal),
@@ -130,8 +155,8 @@ export class Replica {
       });
     }
     await aborted(stopped.signal);
-    // Requests go on being answered, from live caches, until the last one is over.
-    await this.#server.drain(DRAIN_MS, this.#options.settleMs ?? SETTLE_MS);
+    // Until the last request is over, requests are answered from live caches.
+    await this.#listener.drain(DRAIN_MS, this.#options.settleMs ?? SETTLE_MS);
     running.abort(stopped.signal.reason);
     await Promise.allSettled(parts);
     signal.removeEventListener("abort", stop);
@@ -143,23 +168,19 @@ export class Replica {
     const tookMs = this.#clock.monotonicMs() - startMs;
     this.#metrics.synced(tookMs);
     this.#options.log.info({ claims: this.#caches.index.claimCount, tookMs: Math.round(tookMs) }, "caches are filled");
-    this.#server.ready = true;
+    this.#listener.ready = true;
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const { client, identity, log } = this.#options;
-    const events = new EventRecorder({
-      client,
-      controller: "macpool.network.kubevirt.io/manager",
-      instance: identity,
-      log,
-    });
-    const shared = { caches: this.#caches, clock: this.#clock, log };
+    const { client, log, metrics, random } = this.#options;
+    const events = this.#events;
+    const shared = { caches: this.#caches, clock: this.#clock, log, metrics, ...(random && { random }) };
     const reads = new LiveReads(client, this.#clock, signal);
     const claims = new ClaimController({
       ...shared,
-      store: this.#store,
-      evidence: (mac, parties) => readEvidence(reads, mac, parties, this.#caches.wasAdmitted),
+      store: this.#connections.claimsOfController,
+      clock: this.#connections.controllerClock,
+      evidence: (mac, parties) => this.#connections.evidence(reads, mac, parties),
       onStep: (step, before) => {
         const expired = before !== undefined && statusOf(before).phase === "Pending";
         if (step.action === "delete" && expired) this.#metrics.leaked();
@@ -175,7 +196,7 @@ export class Replica {
     await Promise.all([claims.run(signal), pools.run(signal), collisions.run(signal)]);
   }
 
-  /** Holders that nobody admitted beside each other: they were there before the pool, or were written without it. */
+  /** Reports several holders that were not admitted together: they existed before the pool, or were written without it. */
   #reportShared(step: LifecycleStep, before: MACClaim | undefined, events: EventRecorder): void {
     if (step.action !== "create" && step.action !== "update") return;
     const owners = distinctOwners(statusOf(step.claim).owners);
@@ -185,35 +206,41 @@ export class Replica {
     for (const owner of owners) events.event(regardingOf(owner), "Warning", "MACShared", message);
   }
 
-  #serverWithRoutes(): HttpServer {
-    const { client, log, httpsPort, host, tls } = this.#options;
-    const server = new HttpServer({ port: httpsPort, ...(host === undefined ? {} : { host }), tls, log });
+  /** What reviews work with. */
+  #admission(connections: Connections): AdmissionParts {
+    const { random, log } = this.#options;
     const { index } = this.#caches;
     const ledger = new ClaimLedger({
-      store: this.#store,
+      store: connections.claimsOfLedger,
       index,
       clock: this.#clock,
-      random: this.#options.random ?? Math.random,
+      random: random ?? Math.random,
+      policyIn: connections.policyIn,
+      listers: connections.listers,
       log,
       onGranted: (kind, origin) => this.#metrics.allocated(kind, origin),
     });
-    const namespaces = namespaceLabels(client, this.#caches.namespaces);
+    const times = new StartTimes(this.#clock, () => startingMs(index.pendingMs));
+    const see = ({ metadata: { name = "" }, status }: MACClaim): void => times.see(name, status?.owners ?? []);
+    const forget = ({ metadata: { name = "" }, status }: MACClaim): void => times.forget(name, status?.owners ?? []);
+    this.#caches.claims.on({ add: see, update: see, delete: forget });
     const starts = new StartGate({
-      store: this.#store,
-      isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
+      store: connections.claimsOfStarts,
+      isRunning: connections.isRunning,
+      isReceiver: connections.isReceiver,
+      listers: connections.listers,
+      times,
       clock: this.#clock,
       startingMs: () => startingMs(index.pendingMs),
     });
-    const isReceiver = (namespace: string, name: string): boolean => this.#caches.isReceiver(namespace, name);
-    const parts = { ledger, starts, index, namespaces, isReceiver, log };
-    routeWebhooks(server, parts, this.#metrics, this.#clock);
-    routeInspection(server, new Queries(this.#caches), new Access(client));
-    server.route("GET", "/healthz", () => ({ status: 200, body: "ok\n" }));
-    server.route("GET", "/readyz", () => {
-      const readiness = this.readiness();
-      return readiness === true ? { status: 200, body: "ok\n" } : { status: 503, body: `${readiness}\n` };
-    });
-    return server;
+    const { namespaces, hasReceived, policyIn } = connections;
+    const { ownersOf } = this.#caches;
+    const onUnjudged = (vm: Party): void => {
+      this.#metrics.unjudged();
+      this.#events.event(regardingOf(vm), "Warning", "MACStartUnjudged", UNJUDGED);
+    };
+    const macsOfMachine = { cached: this.#caches.macsOfMachine, live: connections.macsOfMachine };
+    return { ledger, starts, index, namespaces, policyIn, ownersOf, hasReceived, macsOfMachine, onUnjudged, log };
   }
 }
 

@@ -7,7 +7,8 @@
  */
 
 import { z } from "zod";
-import { DEFAULT_IMAGE, DEFAULT_NAMESPACE, OPERATOR_NAME, PRODUCT_VERSION } from "../api/names.ts";
+import { DEFAULT_IMAGE } from "../api/image.ts";
+import { DEFAULT_NAMESPACE, OPERATOR_NAME, PRODUCT_VERSION } from "../api/names.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { readEnv, readPort, runProcess } from "../kube/process/process.ts";
@@ -24,6 +25,8 @@ const environment = z.object({
   LINUX_BRIDGE_IMAGE: image,
   LINUX_BRIDGE_MARKER_IMAGE: image,
   KUBEMACPOOL_IMAGE: image,
+  /** Names with commas between them. */
+  IMAGE_PULL_SECRETS: z.string().default(""),
 });
 
 await runProcess({
@@ -41,6 +44,7 @@ await runProcess({
         bridgeMarker: variables.LINUX_BRIDGE_MARKER_IMAGE,
         kubeMacPool: variables.KUBEMACPOOL_IMAGE,
       },
+      imagePullSecrets: variables.IMAGE_PULL_SECRETS.split(",").filter((name) => name !== ""),
     };
     await using client = new KubeClient({
       credentials: await loadCredentials(env),
@@ -49,7 +53,7 @@ await runProcess({
       metrics,
     });
     const operator = new Operator({ client, settings, identity: variables.POD_NAME, log, metrics });
-    health.ready("caches", () => operator.hasSynced || "the watches have not shown everything yet");
+    health.ready("caches", () => operator.hasSynced || "the caches are not synced yet");
     log.info({ settings }, "starting");
     await operator.run(signal);
   },

@@ -1,4 +1,4 @@
-/** Gauges that monitoring of existing clusters reads. Taken from the watches at every scrape, so never out of date. */
+/** Gauges that existing monitoring reads. Computed from the watches at every scrape. */
 
 import type { Registry } from "prom-client";
 import Gauge from "prom-client/lib/gauge.js";

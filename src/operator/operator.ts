@@ -1,6 +1,6 @@
 /**
- * The operator: watches on every replica, reconciles on the one that leads. Put together here from a client and
- * settings; main.ts gives those from the environment, tests give their own.
+ * The operator: every replica watches, the leader reconciles. It is built from a client and settings; main.ts takes them
+ * from the environment, tests pass their own.
  */
 
 import type { Registry } from "prom-client";
@@ -22,34 +22,37 @@ import type { OperatorSettings } from "./settings.ts";
 export interface OperatorOptions {
   readonly client: KubeClient;
   readonly settings: OperatorSettings;
-  /** Who this replica is: the pod's name. */
+  /** Identity of this replica: the pod's name. */
   readonly identity: string;
   readonly log: Log;
   readonly clock?: Clock;
   readonly random?: () => number;
-  readonly metrics?: Registry;
+  readonly metrics: Registry;
 }
 
-/** Repairs are quick, a thing that keeps failing is not tried in vain all the time. */
+/** The first retries are quick. A lasting failure is retried ever less often. */
 const BACKOFF = { baseMs: 200, maxMs: 30_000 };
+
+/** The pace at which the status follows a rollout, however many nodes it has. */
+const PROGRESS_INTERVAL_MS = 1_000;
 
 export class Operator {
   readonly #options: OperatorOptions;
   readonly #view: ClusterView;
 
   constructor(options: OperatorOptions) {
-    const { client, settings, log } = options;
+    const { client, settings, log, metrics } = options;
     this.#options = options;
-    this.#view = new ClusterView({ client, settings, everything: renderEverything(settings), log });
-    if (options.metrics !== undefined) operatorMetrics(options.metrics, this.#view, settings);
+    this.#view = new ClusterView({ client, settings, everything: renderEverything(settings), log, metrics });
+    operatorMetrics(metrics, this.#view, settings);
   }
 
-  /** Every watch has shown what there is. */
+  /** Every watch is synced. */
   get hasSynced(): boolean {
     return this.#view.hasSynced;
   }
 
-  /** Until the signal aborts; then the lease is released and no write is under way any more. */
+  /** Runs until the signal aborts. Then the lease is released and no write is in flight. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, settings, identity, log, clock = systemClock } = this.#options;
     this.#view.start(signal);
@@ -84,15 +87,22 @@ export class Operator {
       },
       log,
     });
+    let reconciledMs = Number.NEGATIVE_INFINITY;
     const controller = new Controller({
       name: "network-addons-config",
-      reconcile: (_key, context) => reconciler.reconcile(context.signal),
+      reconcile: (_key, context) => {
+        reconciledMs = clock.monotonicMs();
+        return reconciler.reconcile(context.signal);
+      },
       backoff: BACKOFF,
       clock,
       log,
-      ...(metrics === undefined ? {} : { metrics }),
+      metrics,
     });
-    const stopWatching = this.#view.onChange(() => controller.enqueue(NETWORK_ADDONS_CONFIG_NAME));
+    const stopWatching = this.#view.onChange((urgency) => {
+      const dueMs = urgency === "now" ? 0 : reconciledMs + PROGRESS_INTERVAL_MS;
+      controller.enqueueAfter(NETWORK_ADDONS_CONFIG_NAME, dueMs - clock.monotonicMs());
+    });
     controller.enqueue(NETWORK_ADDONS_CONFIG_NAME);
     try {
       await controller.run(signal);

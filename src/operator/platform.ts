@@ -1,4 +1,4 @@
-/** Facts about the cluster that no watch tells: asked again from time to time, never read once. */
+/** Facts about the cluster that no watch reports. They are detected again from time to time. */
 
 import { ApiError } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -20,7 +20,7 @@ export class Platform {
     this.#clock = clock;
   }
 
-  /** Throws when the API server gives no answer to go by. */
+  /** Throws if the API server gives no usable answer. */
   async facts(signal: AbortSignal): Promise<PlatformFacts> {
     const atMs = this.#clock.monotonicMs();
     if (this.#known === undefined || atMs - this.#known.atMs > MAX_AGE_MS) {

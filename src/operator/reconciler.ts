@@ -1,6 +1,6 @@
 /**
- * Makes the cluster fit the NetworkAddonsConfig, once per call: validate, fill in, render, apply, remove, report.
- * Level-based: it looks at what is, not at what happened, so it can be called at any time and be interrupted anywhere.
+ * Reconciles the NetworkAddonsConfig, once per call: validate, fill in defaults, render, apply, remove, report. It is
+ * level-based: it reads the state and no history, so it may be called at any time and interrupted anywhere.
  */
 
 import { apiVersionOf, MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
@@ -41,7 +41,7 @@ export interface ReconcilerOptions {
 
 export const FINALIZER = `${NETWORK_ADDONS_GROUP}/teardown`;
 const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
-/** Pods and watches wake us anyway; this is for whatever they do not show. */
+/** Watches wake the reconciler. This covers what no watch reports. */
 const WAITING_RECHECK_MS = 2_000;
 const CONFLICT_RECHECK_MS = 100;
 
@@ -84,7 +84,7 @@ export class Reconciler {
       return again;
     } catch (error) {
       if (isConflict(error)) return { requeueAfterMs: CONFLICT_RECHECK_MS };
-      // Deleted meanwhile, most likely: the watch says so in a moment.
+      // Most likely deleted meanwhile. The watch will say so.
       if (isNotFound(error)) return { requeueAfterMs: WAITING_RECHECK_MS };
       throw error;
     }
@@ -108,7 +108,7 @@ export class Reconciler {
     }
     const spec = effectiveSpec(asked, previous, random);
     const decoration = this.#decoration(config);
-    // Before anything is made from it: a range that was chosen at random must be the same after a crash.
+    // Stored before anything is rendered from it: a random range must survive a crash.
     await this.#records.saveApplied(spec, decoration, signal);
     const { outcome, waiting } = await this.#rollforward.run(spec, facts, decoration, signal);
     if (waiting) return { outcome, again: { requeueAfterMs: WAITING_RECHECK_MS } };
@@ -122,7 +122,7 @@ export class Reconciler {
     if (left.size > 0) {
       if (gone.size > 0) await this.#records.saveInventory(left, this.#decoration(config), signal);
       const message = [...waiting].map(([component, reason]) => `${component}: ${reason}`).join("; ");
-      this.#options.log.debug({ waiting: message }, "teardown goes on");
+      this.#options.log.debug({ waiting: message }, "teardown continues");
       if (failures.length > 0) throw new Error(failures.join("\n"));
       return { requeueAfterMs: WAITING_RECHECK_MS };
     }
@@ -186,7 +186,7 @@ export class Reconciler {
     return { version: this.#options.settings.version, configLabels: labels, owner };
   }
 
-  /** A pool that outlived its component keeps its range when the component comes back. */
+  /** A pool that outlived its component keeps its range when the component is on again. */
   #existingPoolRange(): PoolRange | undefined {
     const pool = this.#options.view.live({
       apiVersion: apiVersionOf(MAC_POOLS),
@@ -203,7 +203,7 @@ export class Reconciler {
   }
 }
 
-/** What is worth another try although nothing in the cluster changes. A refused spec is not. */
+/** Whether to retry without a change in the cluster. A refused spec is not retried. */
 function failuresOf(outcome: Outcome): string[] {
   if (outcome.kind === "refused") return [];
   const failed = outcome.components.flatMap(({ state }) => (state.kind === "failed" ? [state.message] : []));

@@ -1,43 +1,66 @@
-/** What a user installs: everything the operator needs to run. `npm run generate` writes it to deploy/release.yaml. Pure. */
+/**
+ * What a user installs: all objects that the operator needs. deploy/ writes them as release.yaml, Helm chart and kustomize
+ * base. The CRDs of claims and pools are not among them: the operator applies them with the component that uses them, and
+ * no removal of a package takes users' data along. Pure.
+ */
 
-import { CRDS } from "../api/crds.ts";
-import { DEFAULT_IMAGE, LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION, OPERATOR_NAME } from "../api/names.ts";
+import { NETWORK_ADDONS_CONFIG_CRD } from "../api/crds.ts";
+import { DEFAULT_NAMESPACE, LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION, OPERATOR_NAME } from "../api/names.ts";
+import type { Deployment } from "../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../kube/client/resource.ts";
 import { renderEverything } from "./components/registry.ts";
 import { labelValue } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
 import { identityObjects } from "./manifests/rbac.ts";
+import { removalGuard } from "./manifests/removal-guard.ts";
 import { deployment, env, fieldEnv } from "./manifests/workload.ts";
-import type { OperatorSettings } from "./settings.ts";
+import { type OperatorSettings, settingsFor } from "./settings.ts";
 
 const HEALTH_PORT = 8081;
+const LOG_LEVEL = "info";
 
-/** In the order in which they can be applied. */
-export function releaseObjects(settings: OperatorSettings): KubeObject[] {
-  const { operatorNamespace, version } = settings;
+export interface Release {
+  /** The namespace and the CRD. The components need them, so they are the last to go. */
+  readonly foundation: readonly KubeObject[];
+  /** May be deleted and applied again at any time: the components go on meanwhile. */
+  readonly operator: readonly KubeObject[];
+  readonly guard: readonly KubeObject[];
+}
+
+/** `image`: the reference that every pod gets. */
+export function release(image: string, namespace = DEFAULT_NAMESPACE): Release {
+  const settings = settingsFor(image, namespace);
   const labels = {
     name: OPERATOR_NAME,
     [LABEL_COMPONENT]: "network",
     [LABEL_PART_OF]: "cluster-network-addons",
-    [LABEL_VERSION]: labelValue(version),
+    [LABEL_VERSION]: labelValue(settings.version),
   };
   const access = operatorAccess(renderEverything(settings));
-  return [
-    namespace(operatorNamespace, labels),
-    ...CRDS.map((definition) => ({ ...definition, metadata: { ...definition.metadata, labels } })),
-    ...identityObjects({
-      serviceAccount: OPERATOR_NAME,
-      namespace: operatorNamespace,
-      labels,
-      cluster: { role: OPERATOR_NAME, binding: OPERATOR_NAME, rules: access.cluster },
-      namespaced: access.namespaced,
-    }),
-    operatorDeployment(settings, labels),
-  ];
+  const definition = NETWORK_ADDONS_CONFIG_CRD;
+  return {
+    foundation: [namespaceObject(namespace, labels), { ...definition, metadata: { ...definition.metadata, labels } }],
+    operator: [
+      ...identityObjects({
+        serviceAccount: OPERATOR_NAME,
+        namespace,
+        labels,
+        cluster: { role: OPERATOR_NAME, binding: OPERATOR_NAME, rules: access.cluster },
+        namespaced: access.namespaced,
+      }),
+      operatorDeployment(image, settings, labels),
+    ],
+    guard: removalGuard(labels),
+  };
 }
 
-/** The CNI installer writes to the host and the bridge marker is on its network: both need the privileged level. */
-function namespace(name: string, labels: Readonly<Record<string, string>>): KubeObject {
+/** In the order of apply. */
+export function releaseObjects({ foundation, operator, guard }: Release): KubeObject[] {
+  return [...foundation, ...operator, ...guard];
+}
+
+/** The CNI installer writes to the host and the bridge marker uses its network. Both need the privileged level. */
+function namespaceObject(name: string, labels: Readonly<Record<string, string>>): KubeObject {
   return {
     apiVersion: "v1",
     kind: "Namespace",
@@ -45,8 +68,11 @@ function namespace(name: string, labels: Readonly<Record<string, string>>): Kube
   };
 }
 
-function operatorDeployment(settings: OperatorSettings, labels: Readonly<Record<string, string>>): KubeObject {
-  const { operatorNamespace, version, images } = settings;
+function operatorDeployment(
+  image: string,
+  { operatorNamespace, version, images, imagePullSecrets }: OperatorSettings,
+  labels: Readonly<Record<string, string>>,
+): Deployment {
   return deployment({
     name: OPERATOR_NAME,
     namespace: operatorNamespace,
@@ -55,15 +81,19 @@ function operatorDeployment(settings: OperatorSettings, labels: Readonly<Record<
     replicas: 1,
     pod: {
       container: OPERATOR_NAME,
-      entry: "src/operator/main.ts",
-      image: DEFAULT_IMAGE,
+      process: "operator",
+      // Work comes in bursts. With a larger young generation the process needs more memory than it asks for.
+      nodeFlags: ["--max-semi-space-size=2"],
+      image,
       imagePullPolicy: "IfNotPresent",
+      imagePullSecrets,
       env: [
         fieldEnv("POD_NAME", "metadata.name"),
         fieldEnv("OPERATOR_NAMESPACE", "metadata.namespace"),
         fieldEnv("OPERAND_NAMESPACE", "metadata.namespace"),
         ...env({
           OPERATOR_VERSION: version,
+          LOG_LEVEL,
           HEALTH_PORT,
           LINUX_BRIDGE_IMAGE: images.linuxBridge,
           LINUX_BRIDGE_MARKER_IMAGE: images.bridgeMarker,

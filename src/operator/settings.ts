@@ -1,6 +1,7 @@
-/** What the operator knows from its own environment; read once by main.ts. */
+/** Settings from the operator's environment. main.ts reads them once. */
 
-import { DEFAULT_IMAGE, DEFAULT_NAMESPACE, PRODUCT_VERSION } from "../api/names.ts";
+import { DEFAULT_IMAGE } from "../api/image.ts";
+import { DEFAULT_NAMESPACE, PRODUCT_VERSION } from "../api/names.ts";
 
 export interface Images {
   readonly linuxBridge: string;
@@ -9,18 +10,26 @@ export interface Images {
 }
 
 export interface OperatorSettings {
-  /** Where the operator runs and keeps its own records. */
+  /** Namespace of the operator and its records. */
   readonly operatorNamespace: string;
-  /** Where the components run. */
+  /** Namespace of the components. */
   readonly operandNamespace: string;
-  /** Written to the status to the letter: HCO compares it with what it passed in. */
+  /** Copied verbatim into the status. HCO compares it with the value that it passed in. */
   readonly version: string;
   readonly images: Images;
+  /** Names of the Secrets with which nodes pull the images. */
+  readonly imagePullSecrets: readonly string[];
 }
 
-export const DEFAULT_SETTINGS: OperatorSettings = {
-  operatorNamespace: DEFAULT_NAMESPACE,
-  operandNamespace: DEFAULT_NAMESPACE,
-  version: PRODUCT_VERSION,
-  images: { linuxBridge: DEFAULT_IMAGE, bridgeMarker: DEFAULT_IMAGE, kubeMacPool: DEFAULT_IMAGE },
-};
+/** Every process runs from `image`. */
+export function settingsFor(image: string, namespace = DEFAULT_NAMESPACE): OperatorSettings {
+  return {
+    operatorNamespace: namespace,
+    operandNamespace: namespace,
+    version: PRODUCT_VERSION,
+    images: { linuxBridge: image, bridgeMarker: image, kubeMacPool: image },
+    imagePullSecrets: [],
+  };
+}
+
+export const DEFAULT_SETTINGS = settingsFor(DEFAULT_IMAGE);

@@ -1,29 +1,27 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { runCommand } from "../cluster/command.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { freePort } from "../support/free-port.ts";
 import { ConfigKind } from "../support/network-addons-config.ts";
-import { freePort, ProductProcess } from "../support/product-process.ts";
+import { ProductProcess } from "../support/product-process.ts";
 
 const WITHIN = { timeout: 20_000, interval: 50 };
 const BUILT = join(import.meta.dirname, "../../dist/cni", process.arch === "x64" ? "amd64" : process.arch);
 const USER = "linux-bridge";
+const RECORDS = "/run/cni/cluster-network-addons/attachments";
+const CNI_CONFIG = JSON.stringify({ cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" });
 const INSTALLED = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];
 
-/** What it sees of a node beside the CNI directory is its own: nothing of this machine is looked at or touched. */
+/** Its directories of a node are its own: nothing of this machine's is looked at or touched. */
 const OWN_NODE = [
   ...["unshare", ...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]), "--mount"],
-  ...[
-    "sh",
-    "-c",
-    'mount -t tmpfs tmpfs /run && mkdir /run/netns && mount -t tmpfs tmpfs /sys/class/net && mount -t tmpfs tmpfs /var/lib && exec "$@"',
-    "sh",
-  ],
+  ...["sh", "-c", 'mount -t tmpfs tmpfs /run && mkdir /run/netns && mount -t tmpfs tmpfs /var/lib && exec "$@"', "sh"],
 ];
 
 describe("the CNI installer with real executables and a real API server", () => {
@@ -158,9 +156,16 @@ describe("the CNI installer with real executables and a real API server", () => 
   /** A path as the process sees it. */
   const seen = (path: string): string => `/proc/${installer.pid}/root${path}`;
 
+  /** Of an attachment whose network namespace has this path. */
+  async function record(netns: string): Promise<void> {
+    const attachment = { plugin: "bridge", network: "br1-net", containerId: "pod-1", ifname: "net1", netns };
+    await mkdir(seen(RECORDS), { recursive: true });
+    await writeFile(seen(`${RECORDS}/pod-1~net1~bridge.json`), JSON.stringify({ ...attachment, config: CNI_CONFIG }));
+  }
+
   it("keeps the files, and tells so on the configuration, while attachments need them", async () => {
-    await mkdir(seen("/sys/class/net/veth01234567"));
-    await writeFile(seen("/sys/class/net/veth01234567/ifalias"), "cni-bridge:br1-net/pod-1/net1\n");
+    await writeFile(seen("/run/netns/pod-1"), "");
+    await record("/run/netns/pod-1");
     await config.beginDeletion();
     expect(await installer.stop()).toBe(0);
     expect(await names()).toEqual(INSTALLED);
@@ -188,15 +193,11 @@ describe("the CNI installer with real executables and a real API server", () => 
   });
 
   it("counts what plugins report, and finishes what they are never told to", async () => {
-    const record = "/run/cni/cluster-network-addons/attachments/pod-1~net1~bridge.json";
-    const attachment = { plugin: "bridge", network: "br1-net", containerId: "pod-1", ifname: "net1" };
-    const cniConfig = JSON.stringify({ cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" });
-    await mkdir(dirname(seen(record)), { recursive: true });
-    await writeFile(seen(record), JSON.stringify({ ...attachment, netns: "/run/netns/gone", config: cniConfig }));
+    await record("/run/netns/gone");
     const env = { CNI_COMMAND: "DEL", CNI_CONTAINERID: "pod-2", CNI_IFNAME: "net1", CNI_PATH: "/" };
     const asPlugin = ["nsenter", `--target=${installer.pid}`, "--mount", "--", join(BUILT, "bridge")];
     await vi.waitFor(async () => {
-      expect((await runCommand(asPlugin, { env, stdin: cniConfig })).code).toBe(0);
+      expect((await runCommand(asPlugin, { env, stdin: CNI_CONFIG })).code).toBe(0);
       expect(await (await probe("metrics")).text()).toMatch(
         /operation_duration_seconds_count\{plugin="bridge",command="DEL"\} \d/,
       );
@@ -205,7 +206,7 @@ describe("the CNI installer with real executables and a real API server", () => 
     await vi.waitFor(async () => {
       expect(await (await probe("metrics")).text()).toContain('linux_bridge_leaks_reaped_total{result="success"} 1');
     }, WITHIN);
-    expect(await readdir(dirname(seen(record)))).toEqual([]);
+    expect(await readdir(seen(RECORDS))).toEqual([]);
     expect(await (await probe("metrics")).text()).toMatch(/linux_bridge_link_monitor_starts_total 1\n/);
   });
 

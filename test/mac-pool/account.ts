@@ -1,7 +1,30 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { KubeClient } from "../../src/kube/client/client.ts";
 import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/kube/client/credentials.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
 import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
+
+const TOKEN_SECONDS = 3600;
+
+/** A token of a service account, as a pod gets one. */
+export async function issueToken(
+  admin: KubeClient,
+  account: { readonly name: string; readonly namespace: string },
+): Promise<string> {
+  const request = {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: TOKEN_SECONDS },
+  };
+  const issued = await admin.createSubresource<{ status?: { token?: string } }>(
+    RESOURCES.serviceAccounts,
+    account,
+    "token",
+    request as object,
+  );
+  return issued.status?.token ?? "";
+}
 
 /** What a process needs to act for an account: words in front of its command line, and environment. */
 export interface Account {

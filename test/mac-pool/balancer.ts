@@ -11,11 +11,11 @@ export class Balancer implements AsyncDisposable {
     this.#server = server;
   }
 
-  static async listen(): Promise<Balancer> {
+  static async listen(port = 0): Promise<Balancer> {
     const server = createServer();
     const balancer = new Balancer(server);
     server.on("connection", (socket) => balancer.#connect(socket, balancer.#targets.length));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     return balancer;
   }
 

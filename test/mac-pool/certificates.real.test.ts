@@ -1,4 +1,5 @@
 import { type ConnectionOptions, connect, type SecureVersion } from "node:tls";
+import PromRegistry from "prom-client/lib/registry.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NETWORK_ADDONS_CONFIG_CRD } from "../../src/api/crds.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../../src/api/kinds.ts";
@@ -10,7 +11,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { createTlsSecret } from "../certs/granted-user.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { machine } from "./machines.ts";
 import { POOL_NAMESPACE, PoolBed } from "./pool-bed.ts";
 
@@ -48,6 +49,7 @@ describe("the certificates of the MAC pool on a real API server", () => {
       webhookConfigurations: [{ kind: "Mutating", name: MAC_POOL_WEBHOOK_CONFIGURATION }],
       intervals: INTERVALS,
       log: silentLog,
+      metrics: new PromRegistry(),
     });
     managing = manager.run(stop.signal);
     await Promise.all(["one", "two"].map((name) => bed.startReplica(name)));

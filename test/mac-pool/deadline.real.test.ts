@@ -4,7 +4,7 @@ import { POD_WEBHOOK } from "../../src/api/names.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 import { WarpedClock } from "./warped-clock.ts";

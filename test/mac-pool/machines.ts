@@ -1,4 +1,6 @@
+import { WAIT_AS_RECEIVER } from "../../src/api/mac-pool-scope.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { RECEIVER_ANNOTATION } from "../cluster/kubevirt/instance.ts";
 
 /** VMs and their instances as tests write them. */
 
@@ -38,6 +40,16 @@ export function machine(
     metadata: { name, namespace, labels },
     spec: { runStrategy: "Halted", template: { spec: guestSpec(interfaces) } },
   };
+}
+
+/** What virt-controller makes when the VM starts. */
+export function instanceOf(vm: KubeObject): KubeObject {
+  const { name = "", namespace = "", uid = "" } = vm.metadata;
+  const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid, controller: true }];
+  const { spec } = (vm.spec as { template: { spec: object } }).template;
+  const waits = (vm.spec as { runStrategy?: string }).runStrategy === WAIT_AS_RECEIVER;
+  const annotations = waits ? { [RECEIVER_ANNOTATION]: "true" } : {};
+  return { metadata: { name, namespace, ownerReferences, annotations }, spec };
 }
 
 /** Addresses that a VM lists, in the order of its interfaces. */

@@ -1,60 +1,49 @@
 import { claimName, type Mac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
-import { ApiError } from "../../src/kube/client/api-error.ts";
+import type { KubeObject } from "../../src/kube/client/resource.ts";
 import type { ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { ObjectStore } from "../support/object-store.ts";
+
+const { claims: CLAIMS } = KINDS;
+const VERBS = { ADDED: "create", MODIFIED: "update", DELETED: "remove" };
 
 /** A ClaimStore with the API server's rules. `pause` runs before each call and decides who comes first. */
 export class MemoryClaimStore implements ClaimStore {
-  readonly claims = new Map<string, MACClaim>();
   readonly writes: string[] = [];
+  readonly #objects = new ObjectStore();
   readonly #pause: () => Promise<void>;
-  #version = 0;
 
   constructor(pause: () => Promise<void> = () => Promise.resolve()) {
     this.#pause = pause;
+    this.#objects.watch(({ type, object }) => this.writes.push(`${VERBS[type]} ${object.metadata.name}`));
+  }
+
+  /** By name. */
+  get claims(): ReadonlyMap<string, MACClaim> {
+    return new Map(this.#objects.list(CLAIMS.plural).map((claim) => [claim.metadata.name ?? "", asClaim(claim)]));
   }
 
   async create(claim: MACClaim): Promise<MACClaim> {
     await this.#pause();
-    const name = claim.metadata.name ?? "";
-    if (this.claims.has(name)) throw refused(409, "AlreadyExists", name);
-    return this.#store(name, claim, `uid-${++this.#version}`, "create");
+    return asClaim(this.#objects.create(CLAIMS, claim as KubeObject));
   }
 
   async read(mac: Mac): Promise<MACClaim | undefined> {
     await this.#pause();
-    return this.claims.get(claimName(mac));
+    const found = this.#objects.get(CLAIMS.plural, claimName(mac));
+    return found && asClaim(found);
   }
 
   async update(claim: MACClaim): Promise<MACClaim> {
     await this.#pause();
-    const { name, uid } = this.#current(claim);
-    return this.#store(name, claim, uid, "update");
+    return asClaim(this.#objects.update(CLAIMS, claim as KubeObject));
   }
 
-  async remove(claim: MACClaim): Promise<void> {
+  async remove({ metadata: { name = "", resourceVersion } }: MACClaim): Promise<void> {
     await this.#pause();
-    const { name } = this.#current(claim);
-    this.claims.delete(name);
-    this.writes.push(`remove ${name}`);
-  }
-
-  #current(claim: MACClaim): { name: string; uid: string } {
-    const { name = "", resourceVersion } = claim.metadata;
-    const known = this.claims.get(name);
-    if (known === undefined) throw refused(404, "NotFound", name);
-    if (known.metadata.resourceVersion !== resourceVersion) throw refused(409, "Conflict", name);
-    return { name, uid: known.metadata.uid ?? "" };
-  }
-
-  #store(name: string, claim: MACClaim, uid: string, verb: string): MACClaim {
-    const stored = { ...claim, metadata: { ...claim.metadata, uid, resourceVersion: String(++this.#version) } };
-    this.claims.set(name, stored);
-    this.writes.push(`${verb} ${name}`);
-    return stored;
+    this.#objects.remove(CLAIMS, { name }, { resourceVersion });
   }
 }
 
-function refused(status: number, reason: string, name: string): ApiError {
-  return new ApiError({ status, reason, message: `${reason} ${name}` });
-}
+const asClaim = (object: KubeObject): MACClaim => object as unknown as MACClaim;

@@ -5,7 +5,7 @@ import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/name
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { guestSpec, machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 
@@ -72,6 +72,17 @@ describe("pods and instances without a VM on a real API server", () => {
     expect(created.metadata.annotations?.[NETWORKS_ANNOTATION]).toBe('[{"name": ');
   });
 
+  it("store an address in the canonical form, however it is written", async () => {
+    const created = await createPod(pod("notation", '[{"name": "a", "mac": "0200.0000.0401"}]'));
+    expect(networksOf(created)).toEqual([{ name: "a", mac: "02:00:00:00:04:01" }]);
+    expect((await bed.claim("02:00:00:00:04:01"))?.status?.owners).toMatchObject([{ name: "notation" }]);
+    const nics = [{ name: "a", macAddress: "02-00-00-00-04-02" }];
+    const metadata = { name: "notation", namespace: "default" };
+    const instance = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", metadata, spec: guestSpec(nics) };
+    const { spec } = await bed.admin.create(KINDS.instances, instance);
+    expect(macsOf({ metadata: {}, spec: { template: { spec } } })).toEqual(["02:00:00:00:04:02"]);
+  });
+
   it("refuse an address that a VM has", async () => {
     await bed.admin.create(
       KINDS.virtualMachines,
@@ -80,7 +91,7 @@ describe("pods and instances without a VM on a real API server", () => {
     await eventually("bound", async () => (await bed.claim("02:00:00:00:02:01"))?.status?.phase === "Bound");
     const refused = createPod(pod("thief", '[{"name": "a", "mac": "0200.0000.0201"}]'));
     await expect(refused).rejects.toThrow(
-      "is in use by VirtualMachine default/web (net1). Leave mac out to get a free one",
+      "is in use by VirtualMachine default/web (net1). Leave mac out to get a free address.",
     );
   });
 

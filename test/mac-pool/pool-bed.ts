@@ -11,29 +11,31 @@ import type { MacPoolSpec } from "../../src/api/mac-pool.ts";
 import { MAC_POOL_SERVICE } from "../../src/api/names.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
-import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
 import type { Clock } from "../../src/kube/clock.ts";
-import type { ServerCertificate } from "../../src/kube/http/server.ts";
+import type { ServerCertificate } from "../../src/kube/http/certificate-source.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import { httpsListener } from "../../src/mac-pool/https-listener.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { LEASE_NAME, Replica } from "../../src/mac-pool/replica.ts";
 import { MANAGER_NODE_FLAGS } from "../../src/operator/components/kube-mac-pool.ts";
 import { MANAGER_ACCOUNT, macPoolAccess } from "../../src/operator/components/kube-mac-pool-access.ts";
-import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-webhooks.ts";
 import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { Component } from "../cluster/control-plane/component.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
-import { kubeconfigAccount, mountedAccount } from "./account.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { issueToken, kubeconfigAccount, mountedAccount } from "./account.ts";
 import { Balancer } from "./balancer.ts";
 import { createAny } from "./create-any.ts";
-import { eventually } from "./eventually.ts";
-import { freePort } from "./free-port.ts";
 import { machine } from "./machines.ts";
 import { tokenKubeconfig } from "./token-kubeconfig.ts";
+import { webhooksAt } from "./webhooks-at.ts";
 
 export const POOL_NAMESPACE = "pool-system";
-const TOKEN_SECONDS = 3600;
+
+const LOOPBACK = "127.0.0.1";
 /** A test that puts the clock forward does not want to lose the lease by it. */
 const PATIENT_LEASE = { leaseDurationMs: 86_400_000, renewDeadlineMs: 43_200_000, retryPeriodMs: 2_000 };
 const MAIN = join(import.meta.dirname, "../../src/mac-pool/main.ts");
@@ -42,6 +44,13 @@ export interface PoolBedOptions {
   readonly kubevirt?: boolean;
   /** Where to make it; a borrowed one by default. Ends with the bed. */
   readonly controlPlane?: ControlPlaneAccess;
+  /** Where that API server reaches `machinePort` of this machine's loopback; by default at any port of it. */
+  readonly reachedAt?: Address & { readonly machinePort: number };
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
 }
 
 interface Running {
@@ -57,6 +66,7 @@ export class PoolBed implements AsyncDisposable {
   readonly #replicas = new Map<string, Running>();
   readonly #token: string;
   readonly #serving: ServerCertificate;
+  readonly #address: Address;
 
   private constructor(
     controlPlane: ControlPlaneAccess,
@@ -64,12 +74,14 @@ export class PoolBed implements AsyncDisposable {
     balancer: Balancer,
     token: string,
     serving: ServerCertificate,
+    address: Address,
   ) {
     this.controlPlane = controlPlane;
     this.admin = admin;
     this.#balancer = balancer;
     this.#token = token;
     this.#serving = serving;
+    this.#address = address;
   }
 
   static async start(options: PoolBedOptions = {}): Promise<PoolBed> {
@@ -81,43 +93,27 @@ export class PoolBed implements AsyncDisposable {
     for (const object of macPoolAccess(POOL_NAMESPACE, {})) await createAny(admin, object);
     const serving = await controlPlane.authority.issue({
       commonName: MAC_POOL_SERVICE,
-      addresses: ["127.0.0.1"],
+      addresses: [options.reachedAt?.host ?? LOOPBACK],
       usage: ["server"],
     });
     await admin.create(RESOURCES.secrets, {
       metadata: { name: MAC_POOL_SERVICE, namespace: POOL_NAMESPACE },
       data: { "tls.crt": btoa(serving.cert), "tls.key": btoa(serving.key) },
     });
-    const account = { name: MANAGER_ACCOUNT, namespace: POOL_NAMESPACE };
-    const request = {
-      apiVersion: "authentication.k8s.io/v1",
-      kind: "TokenRequest",
-      spec: { expirationSeconds: TOKEN_SECONDS },
-    };
-    const issued = await admin.createSubresource<{ status?: { token?: string } }>(
-      RESOURCES.serviceAccounts,
-      account,
-      "token",
-      request as object,
-    );
-    const balancer = await Balancer.listen();
-    return new PoolBed(controlPlane, admin, balancer, issued.status?.token ?? "", serving);
+    const token = await issueToken(admin, { name: MANAGER_ACCOUNT, namespace: POOL_NAMESPACE });
+    const { reachedAt } = options;
+    const balancer = await Balancer.listen(reachedAt?.machinePort);
+    const address = reachedAt ?? { host: LOOPBACK, port: balancer.port };
+    return new PoolBed(controlPlane, admin, balancer, token, serving, address);
   }
 
   /** From now on the API server asks the replicas, under a name that their certificate is for. */
-  async registerWebhooks(host = "127.0.0.1"): Promise<void> {
-    const rendered = macPoolWebhooks(POOL_NAMESPACE, {}) as KubeObject & {
-      readonly webhooks: readonly { readonly clientConfig: { readonly service: { readonly path: string } } }[];
-    };
-    const caBundle = btoa(this.controlPlane.authority.certificate);
-    const webhooks = rendered.webhooks.map((webhook) => ({
-      ...webhook,
-      clientConfig: {
-        url: `https://${host}:${this.#balancer.port}${webhook.clientConfig.service.path}`,
-        caBundle,
-      },
-    }));
-    await this.admin.create(RESOURCES.mutatingWebhookConfigurations, { ...rendered, webhooks } as never);
+  async registerWebhooks(host = this.#address.host): Promise<void> {
+    const url = `https://${host}:${this.#address.port}`;
+    await this.admin.create(
+      RESOURCES.mutatingWebhookConfigurations,
+      webhooksAt(url, POOL_NAMESPACE, this.controlPlane.authority.certificate) as never,
+    );
     // The API server takes its time to act on a new configuration; it does once it refuses what the pool would refuse.
     await eventually("the API server asks the webhook", async () => {
       const probe = machine("probe", "default", [{ name: "a", macAddress: "not-a-mac" }]);
@@ -192,13 +188,13 @@ export class PoolBed implements AsyncDisposable {
   ): Promise<{ readonly replica: Replica; readonly running: Promise<void> }> {
     const credentials = await credentialsFromKubeconfig(this.#kubeconfig());
     const client = new KubeClient({ credentials });
+    const tls = { current: () => this.#serving, onChange: () => () => {} };
     const replica = new Replica({
       client,
       identity: name,
       namespace: POOL_NAMESPACE,
-      httpsPort: 0,
-      host: "127.0.0.1",
-      tls: { current: () => this.#serving, onChange: () => () => {} },
+      tls,
+      listen: httpsListener({ client, port: 0, host: "127.0.0.1", tls, log: silentLog }),
       log: silentLog,
       metrics,
       clock,

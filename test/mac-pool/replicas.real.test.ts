@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { inFlight } from "./in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
@@ -46,7 +46,7 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
   /** A claim whose object is gone before it was seen waits for its deadline, which a test need not wait for. */
   async function allSeen(): Promise<void> {
     const seen = async () => (await bed.claims()).every((claim) => claim.status?.phase !== "Pending");
-    await eventually("no claim is pending", seen, SETTLED_MS);
+    await eventually("no claim is pending", seen, { limitMs: SETTLED_MS });
   }
 
   async function removeAll(): Promise<void> {
@@ -57,7 +57,9 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
   }
 
   async function allFree(): Promise<void> {
-    await eventually("every address is free again", async () => (await bed.claims()).length === 0, SETTLED_MS);
+    await eventually("every address is free again", async () => (await bed.claims()).length === 0, {
+      limitMs: SETTLED_MS,
+    });
   }
 
   it("never give one address to two VMs that are created at the same time", async () => {
@@ -74,6 +76,12 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
     expect(both.every((text) => text.includes('allocations_total{kind="VirtualMachine",origin="automatic"}'))).toBe(
       true,
     );
+    for (const resource of ["macclaims", "macpools", "virtualmachines", "pods", "secrets", "networkaddonsconfigs"]) {
+      expect(both[0]).toContain(`informer_staleness_seconds{resource="${resource}"}`);
+    }
+    for (const name of ["claims", "pool-status", "collisions"]) {
+      expect(both.join()).toContain(`workqueue_unfinished_work_seconds{name="${name}"}`);
+    }
     await removeAll();
     await allFree();
   });
@@ -161,7 +169,7 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
       const bound = (await bed.claims()).filter((claim) => claim.status?.phase === "Bound");
       return bound.length === alive;
     };
-    await eventually("the next leader binds what lives and frees what does not", settled, SETTLED_MS);
+    await eventually("the next leader binds what lives and frees what does not", settled, { limitMs: SETTLED_MS });
     expect(await duplicates()).toEqual([]);
   });
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { eventually } from "./eventually.ts";
-import { guestSpec, machine } from "./machines.ts";
+import { eventually } from "../support/eventually.ts";
+import { guestSpec, instanceOf, machine } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 
 const OLD = "02:5d:1c:00:00:0d";
@@ -40,15 +40,7 @@ describe("objects that run, on a real API server", () => {
   };
 
   /** What virt-controller does when a VM starts. */
-  function start(vm: KubeObject, more: Partial<KubeObject["metadata"]> = {}): Promise<KubeObject> {
-    const { name = "", namespace = "", uid = "" } = vm.metadata;
-    const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid, controller: true }];
-    const { spec } = (vm.spec as { template: { spec: object } }).template;
-    return bed.admin.create(KINDS.instances, {
-      metadata: { name, namespace, ownerReferences, ...more },
-      spec: spec as object,
-    } as KubeObject);
-  }
+  const start = (vm: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.instances, instanceOf(vm));
   const started = (vm: KubeObject): Promise<string> =>
     start(vm).then(
       () => "started",
@@ -107,9 +99,7 @@ describe("objects that run, on a real API server", () => {
       owners: [{ name: "deny-a" }, { name: "deny-b" }],
     });
     // The start counts for as long as a request can live, whatever became of it.
-    expect(await started(b)).toMatch(
-      /was let start a moment ago, which counts until \S+Z although it does not run now/,
-    );
+    expect(await started(b)).toMatch(/is starting; it counts as running until \S+Z\. Try again then/);
     expect(await started(a)).toBe("started");
   });
 
@@ -162,7 +152,7 @@ describe("objects that run, on a real API server", () => {
     );
     await bed.admin.patch(KINDS.instances, ref, { type: "merge", body: { metadata: { labels: { any: "update" } } } });
     await stop(running);
-    await expect(plugIn()).rejects.toThrow("was let start a moment ago");
+    await expect(plugIn()).rejects.toThrow("is starting; it counts as running until");
   });
 
   it("is no conflict for a live migration: neither for its target nor for one that waits to receive", async () => {
@@ -175,7 +165,7 @@ describe("objects that run, on a real API server", () => {
       ...receiver,
       spec: { ...(receiver.spec as object), runStrategy: "WaitAsReceiver" },
     });
-    const target = await start(waiting, { annotations: { "kubevirt.io/create-migration-target": "true" } });
+    const target = await start(waiting);
     await reports(running, mac, { migrationState: { sourceState: { migrationUID: "m1" } } });
     await reports(target, mac, { migrationState: { targetState: { migrationUID: "m1" } } });
     const [x, y] = await twins("02:5d:1c:00:01:03", "after-x", "after-y");

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CLAIM_BREAK_GLASS } from "../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 
@@ -58,7 +58,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
     await eventually("bound", async () => (await phaseOf("02:5d:1c:00:00:a3")) === "Bound");
     expect(await refusal(machine("second", "default", [{ name: "nic", macAddress: "02:5d:1c:00:00:a3" }]))).toContain(
       'MAC 02:5d:1c:00:00:a3 of interface "nic" is in use by VirtualMachine default/first (net1). ' +
-        "Leave macAddress out to get a free one, or take the address off the other VM or delete it first.",
+        "Leave macAddress out to get a free address. To use this one, first remove it from the other VM.",
     );
   });
 
@@ -104,6 +104,18 @@ describe("virtual machines on a real API server, with two replicas", () => {
       metadata: vm.metadata,
     });
     expect(macsOf(applied).toReversed()).toEqual(macsOf(vm));
+  });
+
+  it("stores an address in the canonical form, however it is written, also when the manifest is applied again", async () => {
+    const vm = await create(machine("notation", "default", [{ name: "a", macAddress: "02-5D-1C-00-00-B4" }]));
+    expect(macsOf(vm)).toEqual(["02:5d:1c:00:00:b4"]);
+    expect((await bed.claim("02:5d:1c:00:00:b4"))?.spec.origin).toBe("explicit");
+    for (const macAddress of ["02-5D-1C-00-00-B4", "025d.1c00.00b4", "025d1c0000b4"]) {
+      const again = machine("notation", "default", [{ name: "a", macAddress }]);
+      const applied = await bed.admin.update(KINDS.virtualMachines, { ...again, metadata: vm.metadata });
+      expect(macsOf(applied)).toEqual(["02:5d:1c:00:00:b4"]);
+      expect(applied.metadata.resourceVersion).toBe(vm.metadata.resourceVersion);
+    }
   });
 
   it("frees a changed address after its rest and claims the new one", async () => {
@@ -163,14 +175,17 @@ describe("virtual machines on a real API server, with two replicas", () => {
     await eventually("free", async () => (await bed.claim(mac)) === undefined);
   });
 
-  it("leaves VMs alone that are opted out, but never hands out what they have", async () => {
+  it("gives VMs that opt out no address, and claims what they have", async () => {
     const vm = await create(
       machine("own", "default", [{ name: "a" }, { name: "b", macAddress: "02:5d:1c:00:0e:01" }], {
         "mutatevirtualmachines.kubemacpool.io": "ignore",
       }),
     );
     expect(macsOf(vm)).toEqual([undefined, "02:5d:1c:00:0e:01"]);
-    await eventually("observed", async () => (await bed.claim("02:5d:1c:00:0e:01"))?.spec.origin === "observed");
+    expect((await bed.claim("02:5d:1c:00:0e:01"))?.spec.origin).toBe("explicit");
+    expect(await refusal(machine("thief", "default", [{ name: "a", macAddress: "02:5d:1c:00:0e:01" }]))).toContain(
+      "is in use by VirtualMachine default/own (b)",
+    );
   });
 
   it("writes the pool's status and serves numbers about it", async () => {
@@ -189,7 +204,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
     const error = await bed.admin
       .delete(KINDS.claims, { name: claim?.metadata.name ?? "" })
       .catch((refused: Error) => refused.message);
-    expect(error).toContain("MACClaims are kept by the MAC pool");
+    expect(error).toContain("Only the MAC pool may change MACClaims");
   });
 
   it("claims an address again whose bound claim was deleted by break-glass", async () => {

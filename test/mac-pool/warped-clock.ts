@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../../src/kube/clock.ts";
+import { sleepBy } from "../support/sleep.ts";
 
 /** The system's clock, which a test can put forward: what is due then happens at once. */
 export class WarpedClock implements Clock {
@@ -14,18 +15,7 @@ export class WarpedClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const onAbort = () => {
-        cancel();
-        reject(signal?.reason);
-      };
-      const cancel = this.after(ms, () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      });
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
+    return sleepBy((delayMs, callback) => this.after(delayMs, callback), ms, signal);
   }
 
   after(ms: number, callback: () => void): () => void {

@@ -88,6 +88,8 @@ describe("the operator on a real API server, with the rights of the release", ()
     expect(text.split("\n")).toEqual(
       expect.arrayContaining(["kubevirt_cnao_cr_ready 1", "kubevirt_cnao_cr_kubemacpool_deployed 1"]),
     );
+    expect(text).toContain('workqueue_adds_total{name="network-addons-config"}');
+    expect(text).toContain('informer_staleness_seconds{resource="networkaddonsconfigs"}');
   });
 
   it("writes nothing while nothing has to change", async () => {
@@ -97,6 +99,20 @@ describe("the operator on a real API server, with the rights of the release", ()
     await wake();
     await wake();
     expect(cluster.client.writes).toEqual([]);
+  });
+
+  it("follows a rollout with one write a second, however many nodes report", async () => {
+    const nodes = 100;
+    const reports = () => cluster.client.writes.filter((write) => write === "patch NetworkAddonsConfig cluster").length;
+    cluster.client.writes.length = 0;
+    const startedMs = performance.now();
+    await cluster.reportDaemonSet(MARKER, nodes, 0);
+    await cluster.until(async () => (await cluster.condition("Available")) === "False");
+    for (let available = 1; available <= nodes; available++) await cluster.reportDaemonSet(MARKER, nodes, available);
+    await cluster.until(async () => (await cluster.condition("Available")) === "True");
+    const seconds = (performance.now() - startedMs) / 1_000;
+    expect(reports()).toBeGreaterThan(1);
+    expect(reports()).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
   });
 
   it("brings back what was deleted", async () => {

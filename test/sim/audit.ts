@@ -1,6 +1,6 @@
 import type { ClaimOwner, MACClaim } from "../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
-import { type Change, type Etcd, keyOf } from "./etcd.ts";
+import { type Change, keyOf, type ObjectStore } from "../support/object-store.ts";
 import { type HolderKind, macsHeld } from "./objects.ts";
 
 /** Who holds an address in the auditor's eyes. A VMI of a VM and their launcher pods hold for the VM. */
@@ -21,6 +21,8 @@ export interface Provenance {
   readonly excused: ReadonlySet<string>;
   /** The pool has answered whether it may run. */
   readonly isGated: boolean;
+  /** It waited to receive a migration and does so no longer: what it keeps, it has as if it were new. */
+  readonly judgedAnew: boolean;
   /** Addresses that the pool let be plugged into it while it runs. */
   readonly plugged?: ReadonlySet<string>;
 }
@@ -49,17 +51,17 @@ export const nameOf = ({ kind, namespace, name }: Party): string => `${kind} ${n
 export class Auditor {
   /** No two objects that share an address may run at once. */
   isExclusive = false;
-  /** Names of the VMs that wait, or have waited, to receive a migration. */
-  readonly receivers = new Set<string>();
-  readonly #etcd: Etcd;
+  readonly #etcd: ObjectStore;
   readonly #nowMs: () => number;
   readonly #provenance = new Map<string, Provenance>();
   /** What runs -> the addresses that the pool let it run with. */
   readonly #runsWith = new Map<string, ReadonlySet<string>>();
+  /** Names of claims that were deleted by hand, until they name every holder again. */
+  readonly #forgiven = new Set<string>();
   /** Address -> object -> how it holds it. */
   readonly #holdings = new Map<string, Map<string, Holding>>();
 
-  constructor(etcd: Etcd, nowMs: () => number) {
+  constructor(etcd: ObjectStore, nowMs: () => number) {
     this.#etcd = etcd;
     this.#nowMs = nowMs;
     etcd.watch((change) => this.#see(change));
@@ -72,6 +74,11 @@ export class Auditor {
 
   provenanceOf(object: KubeObject): Provenance | undefined {
     return this.#provenance.get(idOf(object));
+  }
+
+  /** The claim may go, and come back without some of the holders that it had. No address may be given out twice by that. */
+  forgive(claim: string): void {
+    this.#forgiven.add(claim);
   }
 
   /** Addresses that are held at the moment. */
@@ -92,8 +99,10 @@ export class Auditor {
     const id = idOf(object);
     const before = old === undefined ? [] : macsHeld(old);
     const now = type === "DELETED" ? [] : macsHeld(object);
-    for (const mac of before) if (!now.includes(mac)) this.#holdings.get(mac)?.delete(id);
     const provenance = this.#provenance.get(id);
+    for (const mac of before) {
+      if (!now.includes(mac) || provenance?.judgedAnew) this.#holdings.get(mac)?.delete(id);
+    }
     if (type === "DELETED") {
       this.#provenance.delete(id);
       this.#runsWith.delete(id);
@@ -132,14 +141,11 @@ export class Auditor {
   #run(id: string, macs: readonly string[], { party, granted }: Provenance): void {
     if (macs.length === 0) return;
     this.#runsWith.set(id, new Set([...(this.#runsWith.get(id) ?? []), ...macs]));
-    if (!this.isExclusive || this.receivers.has(nameOf(party))) return;
+    if (!this.isExclusive) return;
     for (const mac of macs) {
       const runner = this.holdersOf(mac).find(
         (other) =>
-          nameOf(other.party) !== nameOf(party) &&
-          other.granted.has(mac) &&
-          !this.receivers.has(nameOf(other.party)) &&
-          this.#runsWith.get(other.id)?.has(mac),
+          nameOf(other.party) !== nameOf(party) && other.granted.has(mac) && this.#runsWith.get(other.id)?.has(mac),
       );
       if (runner === undefined || !granted.has(mac)) continue;
       throw new Violation("exclusive", `${nameOf(party)} was let run with ${mac} while ${runner.id} runs with it`);
@@ -156,13 +162,16 @@ export class Auditor {
 
   /** A claim stays, and names everybody who holds the address. */
   #checkClaim(claim: MACClaim, isGone: boolean): void {
-    const holders = this.#holdings.get(claim.spec.mac);
-    if (holders === undefined) return;
-    for (const { party, granted } of holders.values()) {
-      if (granted.has(claim.spec.mac) && (isGone || !isCovered(party, claim))) {
-        const now = isGone ? "its claim was deleted" : `now ${describe(claim)}`;
-        throw new Violation("kept", `${nameOf(party)} holds ${claim.spec.mac}, and ${now}`);
-      }
+    const { name = "" } = claim.metadata;
+    const granted = this.holdersOf(claim.spec.mac).filter((holding) => holding.granted.has(claim.spec.mac));
+    if (this.#forgiven.has(name)) {
+      if (!isGone && granted.every(({ party }) => isCovered(party, claim))) this.#forgiven.delete(name);
+      return;
+    }
+    for (const { party } of granted) {
+      if (!isGone && isCovered(party, claim)) continue;
+      const now = isGone ? "its claim was deleted" : `now ${describe(claim)}`;
+      throw new Violation("kept", `${nameOf(party)} holds ${claim.spec.mac}, and ${now}`);
     }
   }
 }

@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { keyOf } from "../support/object-store.ts";
+import type { Random } from "../support/random.ts";
 import type { Holding } from "./audit.ts";
-import { keyOf } from "./etcd.ts";
 import { type HolderKind, macsHeld, type Nic, nic } from "./objects.ts";
-import type { Random } from "./random.ts";
 import { MANAGED, UNMANAGED } from "./tenancy.ts";
 import type { World } from "./world.ts";
 

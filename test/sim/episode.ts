@@ -1,9 +1,9 @@
 import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
+import { Random } from "../support/random.ts";
 import { Violation } from "./audit.ts";
 import { CALM } from "./network.ts";
 import { operate } from "./operations.ts";
 import { type Plan, planOf } from "./plan.ts";
-import { Random } from "./random.ts";
 import { unrest } from "./rest.ts";
 import type { Seams } from "./sim-replica.ts";
 import { World } from "./world.ts";
@@ -29,7 +29,7 @@ export interface EpisodeResult {
   readonly violation: Violation | undefined;
 }
 
-/** Everything is over by then: a request, the new leader's deadline, the rest, the longest wait for a next try. */
+/** By then everything has ended: requests, the new leader's deadline, quarantine, the longest wait before a retry. */
 const SETTLE_MS = 60_000 + PENDING_MS + 120_000;
 const LOOK_MS = 2_000;
 /** A time of trouble ends after so many steps: many short histories find more than one that goes round in circles. */
@@ -82,6 +82,7 @@ async function trouble(world: World, plan: Plan, first: number, without?: Readon
     });
   };
   world.chaos = true;
+  if (first > 0 && plan.wipesClaims) world.wipeClaims();
   again();
   await scheduler.run(isOver);
   return next;

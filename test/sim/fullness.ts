@@ -7,7 +7,7 @@ import type { Wanted } from "./submission.ts";
 import type { World } from "./world.ts";
 
 const RESERVED_MS = RESERVATION_MS + 1_000;
-/** A cache without a connection may be behind what a request has found out by so much. */
+/** A cache without a connection may lag behind the API server by this time. */
 const MAX_LAG_MS = 240_000;
 
 /**
@@ -26,8 +26,7 @@ export class FullnessCheck {
   /** Replica -> when its ranges changed last. */
   readonly #changedMs = new Map<SimReplica, number>();
 
-  follow(replica: SimReplica | undefined): void {
-    if (replica === undefined) return;
+  follow(replica: SimReplica): void {
     const available = new Map<string, number>();
     for (const known of this.#available.keys()) if (!known.host.isAlive) this.#available.delete(known);
     this.#available.set(replica, available);
@@ -78,6 +77,7 @@ export class FullnessCheck {
       const parsed = parseMac(mac);
       if (parsed === undefined || !segments.has(parsed) || listed.includes(mac)) continue;
       const [sinceMs, triedMs] = [available.get(mac) ?? 0, replica.tried.get(mac) ?? 0];
+      if (this.#world.listings.isListedSince(replica, mac, calledMs - RESERVED_MS)) continue;
       if (sinceMs < calledMs - RESERVED_MS && triedMs < calledMs - MAX_LAG_MS) free.push(mac);
     }
     if (free.length < wishes) return;

@@ -1,9 +1,10 @@
 import type { Clock } from "../../src/kube/clock.ts";
+import { sleepBy } from "../support/sleep.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /**
  * The process that one replica runs in. Everything that reaches the replica's code goes through `deliver`: a stopped
- * process gets it once it goes on, a dead one never, so that every await of the code is a place to stop or die at.
+ * process gets it when it continues, a dead one never. So the process may stop or die at every await of the code.
  */
 export class Host {
   readonly name: string;
@@ -76,18 +77,7 @@ class HostClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const onAbort = (): void => {
-        cancel();
-        reject(signal?.reason);
-      };
-      const cancel = this.after(ms, () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      });
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
+    return sleepBy((delayMs, callback) => this.after(delayMs, callback), ms, signal);
   }
 
   after(ms: number, callback: () => void): () => void {

@@ -1,98 +1,163 @@
 import { parseMac } from "../../src/api/mac.ts";
 import { isAlreadyExists } from "../../src/kube/client/api-error.ts";
+import type { KubeObject } from "../../src/kube/client/resource.ts";
 import type { Clock } from "../../src/kube/clock.ts";
-import type { Caches } from "../../src/mac-pool/caches.ts";
+import type { Caches } from "../../src/mac-pool/caches/caches.ts";
 import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
 import type { ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
 import { distinctHolders } from "../../src/mac-pool/objects/holders.ts";
+import { isOptedOut, isReceiver } from "./objects.ts";
 import type { Seams } from "./sim-replica.ts";
 
 /**
- * The product with one of its guards taken away, by what is put between its parts. The simulation has to notice each:
- * one that it does not notice is either no guard or not tested.
+ * The product without one of its guards. The simulation must notice each: a guard whose absence goes unnoticed is not
+ * needed or not tested.
  */
 export const MUTATIONS = {
   /** A creation that meets a claim takes it for its own. */
   "create as lock": {
-    store: (store) => ({
-      ...store,
+    between: forAllClaims((claims) => ({
+      ...claims,
       async create(claim, signal) {
         try {
-          return await store.create(claim, signal);
+          return await claims.create(claim, signal);
         } catch (error) {
           if (!isAlreadyExists(error)) throw error;
-          const found = await current(store, claim.spec.mac, signal);
-          return store.update({ ...claim, metadata: { ...found?.metadata, ...claim.metadata } }, signal);
+          const found = await current(claims, claim.spec.mac, signal);
+          return claims.update({ ...claim, metadata: { ...found?.metadata, ...claim.metadata } }, signal);
         }
       },
-    }),
+    })),
   },
   /** Updates and deletions go by whatever version there is. */
   resourceVersion: {
-    store: (store) => ({
-      ...store,
+    between: forAllClaims((claims) => ({
+      ...claims,
       async update(claim, signal) {
-        const found = await current(store, claim.spec.mac, signal);
-        return store.update({ ...claim, metadata: { ...claim.metadata, ...versionOf(found) } }, signal);
+        const found = await current(claims, claim.spec.mac, signal);
+        return claims.update({ ...claim, metadata: { ...claim.metadata, ...versionOf(found) } }, signal);
       },
       async remove(claim, signal) {
-        const found = await current(store, claim.spec.mac, signal);
-        return store.remove({ ...claim, metadata: { ...claim.metadata, ...versionOf(found) } }, signal);
+        const found = await current(claims, claim.spec.mac, signal);
+        return claims.remove({ ...claim, metadata: { ...claim.metadata, ...versionOf(found) } }, signal);
       },
-    }),
+    })),
   },
   /** Releases and bindings go by the cache. */
   "live read": {
-    evidence: (_live, caches) => (mac) => Promise.resolve(fromCache(caches, mac)),
+    between: (connections, caches) => ({
+      ...connections,
+      evidence: (_reads, mac) => Promise.resolve(fromCache(caches, mac)),
+    }),
   },
   /** What was admitted has no time to show up. */
   "deadline kept": {
-    controllerClock: (clock) => hurried(clock),
+    between: (connections) => ({ ...connections, controllerClock: hurried(connections.controllerClock) }),
   },
   /** What was admitted and never shows up is waited for without end. */
   "deadline ends": {
-    controllerClock: (clock) => ({ ...bare(clock), monotonicMs: () => 0 }),
+    between: (connections) => ({
+      ...connections,
+      controllerClock: { ...bare(connections.controllerClock), monotonicMs: () => 0 },
+    }),
   },
   /** A request takes any claim that it meets for its own. */
   "owner comparison": {
-    ledgerStore: (store) => ({
-      ...store,
-      async read(mac, signal) {
-        const found = await store.read(mac, signal);
-        return found?.status === undefined ? found : { ...found, status: { ...found.status, owners: [] } };
+    between: (connections) => ({
+      ...connections,
+      claimsOfLedger: {
+        ...connections.claimsOfLedger,
+        async read(mac, signal) {
+          const found = await connections.claimsOfLedger.read(mac, signal);
+          return found?.status === undefined ? found : { ...found, status: { ...found.status, owners: [] } };
+        },
       },
     }),
   },
   /** Any object that has the name and the address is taken for the one that was admitted. */
   "admitted object": {
-    evidence: (live) => async (mac, parties) => {
-      const { holders, existing } = await live(mac, parties);
-      return { holders: holders.map((holder) => ({ ...holder, confirms: true })), existing };
-    },
+    between: (connections) => ({
+      ...connections,
+      async evidence(reads, mac, parties) {
+        const { holders, existing } = await connections.evidence(reads, mac, parties);
+        return { holders: holders.map((holder) => ({ ...holder, confirms: true })), existing };
+      },
+    }),
   },
   /** An admitted start is not noted on the claim: of two at one moment none sees the other. */
   "start noted": {
-    starts: (options) => ({ ...options, store: { ...options.store, update: (claim) => Promise.resolve(claim) } }),
+    between: (connections) => ({
+      ...connections,
+      claimsOfStarts: { ...connections.claimsOfStarts, update: (claim) => Promise.resolve(claim) },
+    }),
   },
   /** Nobody looks whether another holder runs. */
   "running read": {
-    starts: (options) => ({ ...options, isRunning: () => Promise.resolve(false) }),
+    between: (connections) => ({ ...connections, isRunning: () => Promise.resolve(false) }),
   },
   /** What is plugged into a running VM is judged when its VM is changed only. */
   "plug-in judged": {
     asks: ({ kind, operation }) => kind.kind !== "VirtualMachineInstance" || operation !== "UPDATE",
   },
+  /** A VM that waits no longer to receive a migration is not judged. */
+  "receiver judged": {
+    asks: ({ kind, oldObject, object }) =>
+      kind.kind !== "VirtualMachine" ||
+      oldObject === null ||
+      object === null ||
+      !isReceiver(oldObject as KubeObject) ||
+      isReceiver(object as KubeObject),
+  },
+  /** No claim tells who was admitted as a receiver only. */
+  "receiver remembered": {
+    between: (connections) => ({
+      ...connections,
+      claimsOfLedger: {
+        ...connections.claimsOfLedger,
+        async read(mac, signal) {
+          const found = await connections.claimsOfLedger.read(mac, signal);
+          if (found?.status === undefined) return found;
+          const owners = found.status.owners.map(({ receiver: _, ...owner }) => owner);
+          return { ...found, status: { ...found.status, owners } };
+        },
+      },
+    }),
+  },
+  /** An object that opts out by a label of its own is left alone, whether or not that is allowed. */
+  "opt-out allowed": {
+    asks: ({ object }) => object === null || !isOptedOut(object as KubeObject),
+  },
+  /** Only the policy of the one that asks counts. */
+  "strictest policy": {
+    between: (connections) => ({ ...connections, policyIn: () => undefined }),
+  },
+  /** Nobody looks whether an object lists an address that has no claim. */
+  "listed in caches": {
+    between: (connections) => ({ ...connections, listers: () => [] }),
+  },
   /** Every namespace is served by the pool `default`. */
   "pool selection": {
-    namespaces: ({ labelsOf }) => ({
-      async labelsOf(namespace, signal) {
-        return (await labelsOf(namespace, signal)) && {};
+    between: (connections) => ({
+      ...connections,
+      namespaces: {
+        async labelsOf(namespace, signal) {
+          return (await connections.namespaces.labelsOf(namespace, signal)) && {};
+        },
       },
     }),
   },
 } as const satisfies Record<string, Seams>;
 
 export type Mutation = keyof typeof MUTATIONS;
+
+function forAllClaims(mutated: (claims: ClaimStore) => ClaimStore): NonNullable<Seams["between"]> {
+  return (connections) => ({
+    ...connections,
+    claimsOfLedger: mutated(connections.claimsOfLedger),
+    claimsOfStarts: mutated(connections.claimsOfStarts),
+    claimsOfController: mutated(connections.claimsOfController),
+  });
+}
 
 function current(store: ClaimStore, text: string, signal?: AbortSignal) {
   const mac = parseMac(text);

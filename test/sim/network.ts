@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "../support/random.ts";
 
 /** How requests and events travel at the moment. Probabilities are per request or per event. */
 export interface Weather {

@@ -51,6 +51,14 @@ export function machine(named: Named, nics: readonly Nic[], receiver: boolean): 
   };
 }
 
+/** A VM that waits to receive a live migration. */
+export const isReceiver = (vm: KubeObject): boolean =>
+  (vm.spec as { runStrategy?: string } | undefined)?.runStrategy === "WaitAsReceiver";
+
+export function withStrategy(vm: KubeObject, runStrategy: string): KubeObject {
+  return { ...vm, spec: { ...(vm.spec as object), runStrategy } };
+}
+
 /** The same with its own opt-out label set or taken away. */
 export function optedOut<T extends KubeObject>(object: T, isOut: boolean): T {
   const label = object.kind === "Pod" ? POD_WEBHOOK : VM_WEBHOOK;
@@ -70,13 +78,12 @@ export function withNics(vm: KubeObject, nics: readonly Nic[]): KubeObject {
   return { ...vm, spec: { ...spec, template: { spec: guestSpec(nics) } } };
 }
 
-export function instance(named: Named, nics: readonly Nic[], owner?: KubeObject): KubeObject {
-  const { name = "", uid = "" } = owner?.metadata ?? {};
-  const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid, controller: true }];
+/** An instance that somebody makes without a VM. */
+export function instance(named: Named, nics: readonly Nic[]): KubeObject {
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstance",
-    metadata: { ...named, ...(owner === undefined ? {} : { ownerReferences }) },
+    metadata: { ...named },
     spec: guestSpec(nics),
     status: { phase: "Scheduled", interfaces: [] },
   };
@@ -84,11 +91,6 @@ export function instance(named: Named, nics: readonly Nic[], owner?: KubeObject)
 
 export function withInstanceNics(vmi: KubeObject, nics: readonly Nic[]): KubeObject {
   return { ...vmi, spec: guestSpec(nics) };
-}
-
-export function withReported(vmi: KubeObject, nics: readonly Nic[]): KubeObject {
-  const interfaces = nics.map(({ name, macAddress }) => ({ name, mac: macAddress }));
-  return { ...vmi, status: { phase: "Running", interfaces } };
 }
 
 /** `net-a, net-b@eth1`: only where no address is asked for. */
@@ -101,23 +103,14 @@ function attachmentsIn(object: KubeObject): Attachment[] {
   return text.startsWith("[") ? (JSON.parse(text) as Attachment[]) : text.split(",").map((name) => ({ name }));
 }
 
-export function pod(
-  named: Named,
-  attachments: readonly Attachment[],
-  { vmi, short = false }: { readonly vmi?: KubeObject; readonly short?: boolean } = {},
-): KubeObject {
+/** A pod of its own; no launcher. */
+export function pod(named: Named, attachments: readonly Attachment[], short: boolean): KubeObject {
   const canBeShort = short && attachments.every(({ mac }) => mac === undefined);
-  const { name = "", uid = "" } = vmi?.metadata ?? {};
-  const launcher = {
-    labels: { "kubevirt.io": "virt-launcher" },
-    ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name, uid, controller: true }],
-  };
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
       ...named,
-      ...(vmi === undefined ? {} : launcher),
       annotations: { [NETWORKS_ANNOTATION]: canBeShort ? inShort(attachments) : JSON.stringify(attachments) },
     },
     spec: {},
@@ -125,9 +118,15 @@ export function pod(
   };
 }
 
-/** What virt-controller asks multus for, for the present interfaces of a VMI. */
-export const attachmentsOf = (nics: readonly Nic[]): Attachment[] =>
-  nics.map(({ name, macAddress }) => ({ name: `net-${name}`, mac: macAddress }));
+/** A pod that runs with the networks that it asks for. */
+export function running(object: KubeObject): KubeObject {
+  const annotations = {
+    ...object.metadata.annotations,
+    [NETWORK_STATUS_ANNOTATION]: JSON.stringify(attachmentsIn(object)),
+  };
+  const status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+  return { ...object, metadata: { ...object.metadata, annotations }, status };
+}
 
 export function inPhase(object: KubeObject, phase: string): KubeObject {
   const annotations = { ...object.metadata.annotations, [NETWORK_STATUS_ANNOTATION]: "[]" };

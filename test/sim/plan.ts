@@ -1,11 +1,11 @@
 import type { ConflictPolicy } from "../../src/api/mac-pool.ts";
+import { Random } from "../support/random.ts";
 import { CALM, type Weather } from "./network.ts";
-import { Random } from "./random.ts";
 import type { Shape } from "./tenancy.ts";
 
 /**
- * What one episode is like. Each draws its own mix of load and faults, so that rare combinations come together and no
- * fault drowns all others.
+ * What one episode is like. Each episode draws its own mix of load and faults, so that rare combinations occur and no
+ * fault hides the others.
  */
 export interface Plan {
   readonly seed: readonly number[];
@@ -19,8 +19,14 @@ export interface Plan {
   readonly quarantineSeconds: number;
   /** Every pool says DenyRunning all the time, so that it can be told who must not run. */
   readonly exclusive: boolean;
+  /** Every pool says Deny all the time: no two objects share an address but a receiver and what it receives. */
+  readonly strict: boolean;
+  /** Each namespace is served by one pool all the time, which has one policy. */
+  readonly settled: boolean;
   /** Share of the objects that opt out by a label of their own. */
   readonly optOut: number;
+  /** Whether the pools leave those objects alone; otherwise their addresses are claimed. */
+  readonly mayOptOut: boolean;
   /** Share of the pods whose annotation is written in short. */
   readonly shorthand: number;
   /** When KubeVirt is installed. */
@@ -34,6 +40,8 @@ export interface Plan {
   readonly chaosMs: number;
   readonly meanOperationMs: number;
   readonly weather: Weather;
+  /** All claims are deleted by hand before each time of trouble but the first. */
+  readonly wipesClaims: boolean;
   /** How often each kind of trouble is among the operations, as a weight beside the users' hundred. */
   readonly trouble: Readonly<Record<Trouble, number>>;
 }
@@ -59,6 +67,8 @@ const POLICIES = ["Deny", "Deny", "Deny", "Warn", "Warn", "DenyRunning"] as cons
 export function planOf(seed: number, episode: number, replicas: number): Plan {
   const words = [seed, episode];
   const random = new Random(...words, 0);
+  const later = new Random(...words, 5);
+  const mayOptOut = later.chance(0.5);
   const some = (probability: number, most: number): number =>
     random.chance(probability) ? random.between(0, most) : 0;
   const poolSize = random.pick([4, 8, 16, 32, 64]);
@@ -70,7 +80,7 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
     some(probability, most) * Math.min(1, meanOperationMs / 400);
   /** Not while it has to be known which policy holds for everybody. */
   const unless = (most: number): number => (exclusive ? 0 : most);
-  return {
+  const plan: Omit<Plan, "strict" | "settled"> = {
     seed: words,
     replicas,
     poolSize,
@@ -88,9 +98,10 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
     quarantineSeconds: random.pick([0, 2, 10, 60]),
     exclusive,
     optOut: random.pick([0, 0, 0.15]),
+    mayOptOut,
     shorthand: random.pick([0, 0.3]),
     kubevirtAtMs: random.chance(0.15) ? random.between(0, 60_000) : 0,
-    skewMs: random.chance(unless(0.3)) ? random.between(-60_000, 60_000) : random.between(-50, 50),
+    skewMs: later.chance(0.3) ? later.between(-600_000, 600_000) : later.between(-50, 50),
     splitBrain: random.chance(0.3),
     cycles: random.chance(0.2) ? 6 : 2,
     chaosMs: random.between(40_000, 240_000),
@@ -104,6 +115,7 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
       crawling: some(0.4, 0.02),
       cut: some(0.4, 0.01),
     },
+    wipesClaims: later.chance(0.25),
     trouble: {
       kill: trouble(0.5, 6),
       pause: trouble(0.5, 6),
@@ -121,6 +133,10 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
       removeKubevirt: trouble(unless(0.1), 0.3),
     },
   };
+  const isDeny = Object.values(plan.pools).every(({ policy }) => policy === "Deny");
+  const { changePolicy, changeTenant, recreatePool } = plan.trouble;
+  const strict = isDeny && changePolicy === 0;
+  return { ...plan, strict, settled: changePolicy + changeTenant + recreatePool === 0 };
 }
 
 const TENANT_POOLS = ["tenant", "another"] as const;

@@ -6,8 +6,8 @@ import { isIn } from "./tenancy.ts";
 import type { World } from "./world.ts";
 
 /**
- * What is not as it has to be once nothing happens any more: a claim that nobody explains, an owner that does not live,
- * an address that is held and has no claim, a status that does not add up. Undefined when all is well.
+ * What is wrong once nothing happens any more: a claim that no object explains, an owner that does not exist, an address
+ * that is held and has no claim, a status that does not add up. Undefined when all is well.
  */
 export function unrest(world: World): string | undefined {
   const { etcd, auditor } = world;
@@ -39,14 +39,14 @@ export function unrest(world: World): string | undefined {
 }
 
 /** Of what no webhook has admitted: what is in a range, and what is managed by now. A launcher speaks for its VM. */
-function mustBeKnown({ etcd, tenancy }: World, mac: string, id: string): boolean {
+function mustBeKnown({ etcd, tenancy, plan }: World, mac: string, id: string): boolean {
   if (tenancy.isInAnyPool(mac)) return true;
   const [kind = "", key = ""] = id.split(" ");
   const object = etcd.get(RESOURCE_OF[kind as HolderKind].plural, key);
   if (object === undefined || (kind === "Pod" && object.metadata.ownerReferences !== undefined)) return false;
   const vm = kind === "VirtualMachineInstance" ? etcd.get(KINDS.virtualMachines.plural, key) : undefined;
   const isOut = isOptedOut(object) || (vm !== undefined && isOptedOut(vm));
-  return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !isOut;
+  return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !(isOut && plan.mayOptOut);
 }
 
 function wrongStatus({ tenancy }: World, claims: readonly MACClaim[]): string | undefined {

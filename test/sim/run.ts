@@ -1,8 +1,8 @@
 /**
- * `npm run sim -- [--seed N] [--steps N] [--replicas N]`: the MAC pool's production code in a simulated cluster. Ends
- * with one JSON line, or with exit code 1 and a history that was made short when an invariant is violated.
- * `--mutation NAME` takes a guard away first: then a violation is what one wants to see. `--digest` adds a number to the
- * line that is equal for equal histories.
+ * `npm run sim -- [--seed N] [--steps N] [--replicas N]`: the MAC pool's production code in a simulated cluster. It
+ * ends with one JSON line. When an invariant is violated, it ends with a shortened history and exit code 1.
+ * `--mutation NAME` removes a guard first; then a violation is expected. `--digest` adds a number that is equal for equal
+ * histories.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";

@@ -1,6 +1,6 @@
 /**
- * Simulated time: what is due is done one by one, in the order of its time, and before the next step every promise that
- * the last one settled has been followed to its end. So a run is a function of its seed, which the seal watches over.
+ * Simulated time. Steps run one by one in the order of their times. Before the next step, everything that awaits the last
+ * one has run. So a run depends on its seed alone; seal.ts enforces that.
  */
 
 import { Seal } from "./seal.ts";

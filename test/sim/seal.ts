@@ -1,6 +1,6 @@
 /**
- * What a process decides by other things than the seed: its clocks, timers and randomness. While sealed, touching one of
- * them throws, so that a run is a function of its seed or ends at the line that would make it something else.
+ * While a run is sealed, the process's own clocks, timers and randomness throw. So a run depends on its seed alone, or it
+ * ends at the line that uses something else.
  */
 
 const SEALED = [

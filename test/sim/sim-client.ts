@@ -1,15 +1,15 @@
 import { ApiError, ConnectionError } from "../../src/kube/client/api-error.ts";
 import type { KubeClient, WatchEvent, WatchOptions } from "../../src/kube/client/client.ts";
 import type { KubeObject, ObjectRef, Resource } from "../../src/kube/client/resource.ts";
-import { type Etcd, keyOf, notServed } from "./etcd.ts";
-import type { Host } from "./host.ts";
+import { keyOf, notServed, ObjectStore } from "../support/object-store.ts";
+import { EPOCH_MS, type Host } from "./host.ts";
 import type { Network } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SimWatch } from "./sim-watch.ts";
 
 export interface SimCluster {
   readonly scheduler: Scheduler;
-  readonly etcd: Etcd;
+  readonly etcd: ObjectStore;
   readonly network: Network;
   /** Requests that were lost, refused or not answered, and watches that were cut. */
   faults: number;
@@ -30,10 +30,14 @@ export class SimClient {
   readonly #cluster: SimCluster;
   readonly #host: Host;
   readonly #watches = new Set<SimWatch>();
+  /** Where this client alone reads and writes Leases. */
+  readonly #ownLeases: ObjectStore | undefined;
 
-  constructor(cluster: SimCluster, host: Host) {
+  /** `alwaysLeads`: nobody else ever holds a Lease that this client sees. */
+  constructor(cluster: SimCluster, host: Host, alwaysLeads = false) {
     this.#cluster = cluster;
     this.#host = host;
+    this.#ownLeases = alwaysLeads ? new ObjectStore(() => EPOCH_MS + cluster.scheduler.nowMs) : undefined;
   }
 
   asKubeClient(): KubeClient {
@@ -42,7 +46,7 @@ export class SimClient {
 
   get(resource: Resource, ref: ObjectRef, call: Call = {}): Promise<KubeObject> {
     return this.#call(call, () => {
-      const found = this.#cluster.etcd.get(resource.plural, keyOf(ref));
+      const found = this.#etcdOf(resource).get(resource.plural, keyOf(ref));
       if (found === undefined) throw new ApiError({ status: 404, reason: "NotFound", message: keyOf(ref) });
       return found;
     });
@@ -67,9 +71,9 @@ export class SimClient {
     return this.list(resource, options);
   }
 
-  async wholeList(resource: Resource, options: Call, transform: (object: KubeObject) => KubeObject) {
+  async wholeList(resource: Resource, options: Call, transform: (object: KubeObject) => KubeObject | undefined) {
     const { items, resourceVersion } = await this.list(resource, options);
-    return { items: items.map(transform), resourceVersion };
+    return { items: items.flatMap((item) => transform(item) ?? []), resourceVersion };
   }
 
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent<KubeObject>> {
@@ -84,25 +88,29 @@ export class SimClient {
   }
 
   create(resource: Resource, object: KubeObject, call: Call = {}): Promise<KubeObject> {
-    return this.#call(call, () => this.#cluster.etcd.create(resource, object));
+    const etcd = this.#etcdOf(resource);
+    return this.#call(call, () => {
+      const { generateName, name = `${generateName}${etcd.version}` } = object.metadata;
+      return etcd.create(resource, { ...object, metadata: { ...object.metadata, name } });
+    });
   }
 
   update(resource: Resource, object: KubeObject, call: Call = {}): Promise<KubeObject> {
-    return this.#call(call, () => this.#cluster.etcd.update(resource, object));
+    return this.#call(call, () => this.#etcdOf(resource).update(resource, object));
   }
 
-  /** The status of a cluster-scoped object, replaced as a whole. */
+  /** A merge of fields that are replaced as a whole. */
   patch(
     resource: Resource,
     ref: ObjectRef,
-    patch: { body: { status: unknown } },
+    patch: { body: Readonly<Record<string, unknown>> },
     call: Call = {},
   ): Promise<KubeObject> {
     return this.#call(call, () => {
       const { etcd } = this.#cluster;
       const found = etcd.get(resource.plural, keyOf(ref));
       if (found === undefined) throw new ApiError({ status: 404, reason: "NotFound", message: keyOf(ref) });
-      return etcd.update(resource, { ...found, status: patch.body.status });
+      return etcd.update(resource, { ...found, ...patch.body });
     });
   }
 
@@ -111,7 +119,11 @@ export class SimClient {
     ref: ObjectRef,
     options: Call & { uid?: string; resourceVersion?: string } = {},
   ): Promise<void> {
-    return this.#call(options, () => this.#cluster.etcd.remove(resource, ref, options));
+    return this.#call(options, () => this.#etcdOf(resource).remove(resource, ref, options));
+  }
+
+  #etcdOf({ plural }: Resource): ObjectStore {
+    return plural === "leases" && this.#ownLeases !== undefined ? this.#ownLeases : this.#cluster.etcd;
   }
 
   /** Ends every watch as a broken connection does. */

@@ -1,7 +1,7 @@
 import { ConnectionError } from "../../src/kube/client/api-error.ts";
 import type { WatchEvent, WatchOptions } from "../../src/kube/client/client.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
-import { type Change, notServed } from "./etcd.ts";
+import { type Change, notServed } from "../support/object-store.ts";
 import type { Host } from "./host.ts";
 import type { SimCluster } from "./sim-client.ts";
 

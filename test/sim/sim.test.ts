@@ -16,17 +16,22 @@ const TIMEOUT_MS = 120_000;
  * missing. `npm run sim -- --mutation NAME` looks through all others.
  */
 const NOTICED_IN: Record<Mutation, readonly number[]> = {
-  "create as lock": [131, 32],
-  resourceVersion: [129, 13],
-  "live read": [131, 85],
-  "deadline kept": [7, 34],
-  "deadline ends": [131, 32],
-  "owner comparison": [131, 32],
-  "admitted object": [115, 17],
-  "start noted": [123, 78],
-  "running read": [129, 9],
-  "plug-in judged": [42, 54],
-  "pool selection": [36, 131],
+  "create as lock": [7, 70],
+  resourceVersion: [1, 17, 6],
+  "live read": [3, 6],
+  "deadline kept": [2, 3],
+  "deadline ends": [70, 7],
+  "owner comparison": [3, 1],
+  "admitted object": [24, 5, 10],
+  "start noted": [3],
+  "running read": [27, 9],
+  "plug-in judged": [12, 3],
+  "opt-out allowed": [7, 3],
+  "strictest policy": [7, 56],
+  "listed in caches": [5],
+  "receiver judged": [20, 19],
+  "receiver remembered": [94, 29],
+  "pool selection": [70, 7],
 };
 
 describe("the simulated cluster", { timeout: TIMEOUT_MS }, () => {

@@ -1,9 +1,9 @@
 import type { AdmissionAnswer } from "../../src/kube/admission/admission-server.ts";
-import type { JsonPatchOp } from "../../src/kube/client/json-patch.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
-import { nameOf, type Party, type Provenance, Violation } from "./audit.ts";
-import { keyOf } from "./etcd.ts";
-import { type HolderKind, isOptedOut, macsHeld, nicsOf, RESOURCE_OF } from "./objects.ts";
+import { appliedPatch } from "../support/applied-patch.ts";
+import { keyOf } from "../support/object-store.ts";
+import { type Party, type Provenance, Violation } from "./audit.ts";
+import { type HolderKind, isOptedOut, isReceiver, macsHeld, nicsOf, RESOURCE_OF } from "./objects.ts";
 import { type Answer, admissionRequest, callWebhook } from "./webhook-call.ts";
 import type { World } from "./world.ts";
 
@@ -63,7 +63,7 @@ export class Submission {
     callWebhook(this.#world, request, WEBHOOK_TIMEOUT_MS, (answer) => {
       if (answer === undefined) return this.#fail();
       if (times === 1 || !answer.decision.answer.allowed) return this.#answered(old, asked, object, answer);
-      const again = this.#world.random.chance(0.5) ? applyPatch(object, answer.decision.answer.patch ?? []) : object;
+      const again = this.#world.random.chance(0.5) ? appliedPatch(object, answer.decision.answer.patch ?? []) : object;
       this.#review(old, asked, again, times - 1);
     });
   }
@@ -76,7 +76,7 @@ export class Submission {
       world.refused(this.#wanted, object, decision.refusal, calledMs, replica);
       return;
     }
-    const patched = applyPatch(object, decision.answer.patch ?? []);
+    const patched = appliedPatch(object, decision.answer.patch ?? []);
     if (this.#wanted.dryRun) return;
     const before = new Set(macsHeld(asked));
     const had = new Set(old === undefined ? [] : macsHeld(old));
@@ -86,14 +86,52 @@ export class Submission {
       throw new Violation("served", `${mac} was chosen for namespace ${namespace}, which no pool that serves it has`);
     }
     world.allocations += chosen.size;
-    const known = old !== undefined && !isOptedOut(old) ? had : new Set<string>();
-    const granted = isOptedOut(patched) ? [] : macsHeld(patched).filter((mac) => !known.has(mac));
+    const stopsWaiting = old !== undefined && isReceiver(old) && !isReceiver(patched);
+    const known = old !== undefined && !isOptedOut(old) && !stopsWaiting ? had : new Set<string>();
+    const granted =
+      isOptedOut(patched) && world.plan.mayOptOut ? [] : macsHeld(patched).filter((mac) => !known.has(mac));
+    if (old === undefined && !isReceiver(patched) && world.plan.settled) this.#checkPolicies(granted, calledMs);
+    this.#checkListed(object, granted, { chosen, excused: excusedIn(decision.answer, patched) }, said);
     this.#later(old, patched, {
       granted: new Map(granted.map((mac) => [mac, calledMs])),
       chosen,
-      excused: excusedIn(decision.answer, patched),
+      excused: stopsWaiting && world.plan.strict ? new Set() : excusedIn(decision.answer, patched),
       isGated: true,
+      judgedAnew: stopsWaiting,
     });
+  }
+
+  /** No warning lets anybody in beside a holder whose own pool denies it. */
+  #checkPolicies(granted: readonly string[], calledMs: number): void {
+    const { auditor, tenancy } = this.#world;
+    const { kind, namespace } = this.#wanted;
+    for (const mac of granted) {
+      const holder = auditor
+        .holdersOf(mac)
+        .find((each) => each.sinceMs < calledMs && each.granted.has(mac) && each.party.namespace !== namespace);
+      if (holder === undefined || tenancy.policyIn(holder.party.namespace) !== "Deny") continue;
+      throw new Violation(
+        "policy",
+        `${kind} in ${namespace} was let share ${mac} with ${holder.id}, whose pool denies it`,
+      );
+    }
+  }
+
+  /** Nothing is given out, or admitted without a warning, that the replica knew another object to list. */
+  #checkListed(
+    { metadata: { name } }: KubeObject,
+    granted: readonly string[],
+    { chosen, excused }: Pick<Given, "chosen" | "excused">,
+    { replica, calledMs }: Answer,
+  ): void {
+    const { kind, namespace } = this.#wanted;
+    for (const mac of granted) {
+      if (excused.has(mac) && !chosen.has(mac)) continue;
+      const lister = this.#world.listings.listedBefore(replica, mac, calledMs, { kind, namespace, name });
+      const isPod = lister?.startsWith("Pod ") ?? false;
+      if (lister === undefined || (isPod && !chosen.has(mac))) continue;
+      throw new Violation("listed", `${kind} ${namespace}/${name} was given ${mac}, which ${lister} lists`);
+    }
   }
 
   /** Later webhooks, validation and quota, then the write. */
@@ -136,7 +174,6 @@ export class Submission {
       return;
     }
     const party: Party = { kind, namespace, name };
-    if (isReceiver(object)) auditor.receivers.add(nameOf(party));
     auditor.register(kind, keyOf({ namespace, name }), { party, ...given });
     etcd.create(resource, { ...object, metadata: { ...rest, name } });
     this.#world.stored(kind, object);
@@ -149,7 +186,7 @@ export class Submission {
 
 type Given = Omit<Provenance, "party">;
 
-const NOTHING: Given = { granted: new Map(), chosen: new Set(), excused: new Set(), isGated: false };
+const NOTHING: Given = { granted: new Map(), chosen: new Set(), excused: new Set(), isGated: false, judgedAnew: false };
 
 /** What an object has after an update: what it keeps as it had it, what is new as it was given. */
 function merged(before: Provenance, given: Given, held: readonly string[]): Provenance {
@@ -158,7 +195,11 @@ function merged(before: Provenance, given: Given, held: readonly string[]): Prov
     ...before,
     granted: new Map([...kept, ...given.granted]),
     chosen: given.chosen,
-    excused: new Set([...[...before.excused].filter((mac) => held.includes(mac)), ...given.excused]),
+    judgedAnew: given.judgedAnew,
+    excused: new Set([
+      ...[...before.excused].filter((mac) => !given.judgedAnew && held.includes(mac)),
+      ...given.excused,
+    ]),
   };
 }
 
@@ -168,6 +209,7 @@ function needsReview(old: KubeObject, object: KubeObject): boolean {
   return (
     JSON.stringify(nicsOf(old)) !== JSON.stringify(nics) ||
     isOptedOut(old) !== isOptedOut(object) ||
+    (isReceiver(old) && !isReceiver(object)) ||
     nics.some(({ macAddress, state }) => macAddress === undefined && state !== "absent")
   );
 }
@@ -176,24 +218,4 @@ function needsReview(old: KubeObject, object: KubeObject): boolean {
 function excusedIn(answer: AdmissionAnswer, object: KubeObject): Set<string> {
   const warned = (answer.warnings ?? []).flatMap((text) => text.match(/([0-9a-f]{2}:){5}[0-9a-f]{2}/g) ?? []);
   return new Set(isReceiver(object) ? macsHeld(object) : warned);
-}
-
-const isReceiver = (object: KubeObject): boolean =>
-  (object.spec as { runStrategy?: string }).runStrategy === "WaitAsReceiver";
-
-/** JSON Patch as far as the pool uses it: adding or replacing a member that is an object's. */
-function applyPatch(object: KubeObject, patch: readonly JsonPatchOp[]): KubeObject {
-  if (patch.length === 0) return object;
-  const copy = structuredClone(object);
-  for (const { path, value } of patch) {
-    const keys = path
-      .split("/")
-      .slice(1)
-      .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
-    const last = keys.pop() ?? "";
-    let target = copy as unknown as Record<string, unknown>;
-    for (const key of keys) target = target[key] as Record<string, unknown>;
-    target[last] = value;
-  }
-  return copy;
 }

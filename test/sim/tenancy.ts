@@ -2,7 +2,7 @@ import { formatMac, parseMac } from "../../src/api/mac.ts";
 import type { ConflictPolicy, LabelSelector, MACPool, MacPoolSpec } from "../../src/api/mac-pool.ts";
 import { POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import type { Etcd } from "./etcd.ts";
+import type { ObjectStore } from "../support/object-store.ts";
 import type { HolderKind } from "./objects.ts";
 import type { Plan } from "./plan.ts";
 
@@ -28,7 +28,7 @@ export interface Shape {
 
 /** The pools of the simulated cluster and the labels of its namespaces: who is managed, and served by which pool. */
 export class Tenancy {
-  readonly #etcd: Etcd;
+  readonly #etcd: ObjectStore;
   readonly #plan: Plan;
   /** Namespace -> the names of all pools that have ever served it. */
   readonly #servers = new Map<string, Set<string>>();
@@ -37,7 +37,7 @@ export class Tenancy {
   /** Every address that anybody asks for, by number. */
   readonly #macs: readonly string[];
 
-  constructor(etcd: Etcd, plan: Plan) {
+  constructor(etcd: ObjectStore, plan: Plan) {
     this.#etcd = etcd;
     this.#plan = plan;
     this.#macs = Array.from({ length: plan.poolSize * 2 + MORE_ADDRESSES }, (_, number) => macText(FIRST_MAC + number));
@@ -83,6 +83,7 @@ export class Tenancy {
       ...(name === "default" ? {} : { namespaceSelector: selector }),
       quarantineSeconds: this.#plan.quarantineSeconds,
       conflictPolicy: this.#plan.pools[name]?.policy ?? "Deny",
+      objectOptOut: this.#plan.mayOptOut ? "Allow" : "Claim",
       ...old?.spec,
       ...(conflictPolicy === undefined ? {} : { conflictPolicy }),
       ranges: [range],
@@ -123,6 +124,10 @@ export class Tenancy {
    */
   hasServed(namespace: string, mac: string): boolean {
     return [...(this.#servers.get(namespace) ?? [])].some((pool) => this.#had.get(pool)?.has(mac));
+  }
+
+  policyIn(namespace: string): ConflictPolicy | undefined {
+    return this.#poolOf(namespace)?.spec.conflictPolicy;
   }
 
   pools(): MACPool[] {

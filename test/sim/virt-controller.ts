@@ -1,17 +1,11 @@
 import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { instanceOf, RECEIVER_ANNOTATION } from "../cluster/kubevirt/instance.ts";
+import { launcherPod } from "../cluster/kubevirt/launcher-pod.ts";
+import type { VirtualMachineInstance } from "../cluster/kubevirt/virtual-machine.ts";
+import { vmiStatus } from "../cluster/kubevirt/vmi-status.ts";
+import { keyOf } from "../support/object-store.ts";
 import type { Provenance } from "./audit.ts";
-import { keyOf } from "./etcd.ts";
-import {
-  attachmentsOf,
-  inPhase,
-  instance,
-  macsHeld,
-  nicsOf,
-  pod,
-  RESOURCE_OF,
-  withInstanceNics,
-  withReported,
-} from "./objects.ts";
+import { inPhase, macsHeld, nicsOf, RESOURCE_OF, running, withInstanceNics } from "./objects.ts";
 import { type Answer, admissionRequest, callWebhook } from "./webhook-call.ts";
 import type { World } from "./world.ts";
 
@@ -20,7 +14,10 @@ const { VirtualMachine: MACHINES, VirtualMachineInstance: INSTANCES, Pod: PODS }
 /** How long the API server lets the pool think about a start. */
 const START_TIMEOUT_MS = 2_000;
 
-/** KubeVirt's side of the simulated cluster: instances of VMs, their launchers, migrations, hot-plug, clean-up. */
+/**
+ * KubeVirt's side of the simulated cluster: instances of VMs, their launchers, migrations, hot-plug, clean-up. What these
+ * objects look like is said by the model of test/cluster/kubevirt; when they come and go is chance here.
+ */
 export class VirtController {
   readonly #world: World;
 
@@ -34,8 +31,10 @@ export class VirtController {
     const vm = etcd.get(MACHINES.plural, key);
     if (vm === undefined || etcd.get(INSTANCES.plural, key) !== undefined) return;
     const { namespace = "", name } = vm.metadata;
-    const nics = nicsOf(vm).filter(({ state }) => state !== "absent");
-    const object = instance({ namespace, name }, nics, vm);
+    const started = instanceOf(vm);
+    const waits = started.metadata.annotations?.[RECEIVER_ANNOTATION] === "true";
+    const status = vmiStatus(started, undefined, []);
+    const object = { ...started, status: waits ? { ...status, phase: "WaitingForSync" } : status };
     if (!tenancy.manages("VirtualMachine", namespace)) {
       this.#startLater(vm, object, false);
       return;
@@ -46,7 +45,7 @@ export class VirtController {
         this.#world.countRefusal(said.decision.refusal, `start of ${namespace}/${name}`);
         return;
       }
-      this.#startLater(vm, object, wasJudged(said));
+      this.#startLater(vm, object, wasJudged(said) && !waits);
     });
   }
 
@@ -67,8 +66,8 @@ export class VirtController {
     });
   }
 
-  /** A launcher for the instance; a second one is a live migration. */
-  launch(key: string): void {
+  /** A launcher for the instance; a second one is the target of a live migration from the node of the first. */
+  launch(key: string, sourceNode?: string): void {
     const { etcd, auditor, random } = this.#world;
     const vmi = etcd.get(INSTANCES.plural, key);
     const provenance = vmi && auditor.provenanceOf(vmi);
@@ -76,14 +75,17 @@ export class VirtController {
     const { namespace = "", name } = vmi.metadata;
     const launcher = `virt-launcher-${name}-${random.below(1e9).toString(36)}`;
     auditor.register("Pod", `${namespace}/${launcher}`, derived(provenance));
-    etcd.create(PODS, pod({ namespace, name: launcher }, attachmentsOf(nicsOf(vmi)), { vmi }));
+    const target = sourceNode === undefined ? [] : [{ migrationName: launcher, migrationUid: launcher, sourceNode }];
+    const { metadata, ...made } = launcherPod(vmi as VirtualMachineInstance, ...target);
+    const { generateName: _, ...rest } = metadata;
+    etcd.create(PODS, { ...made, metadata: { ...rest, name: launcher }, status: { phase: "Pending" } });
     this.#soon(3_000, () => this.#report(key));
   }
 
   migrate(key: string): void {
     const old = this.#launchersOf(key);
     if (old.length !== 1) return;
-    this.launch(key);
+    this.launch(key, "source");
     this.#soon(20_000, () => {
       for (const launcher of old) this.#endPod(launcher);
     });
@@ -148,7 +150,7 @@ export class VirtController {
       if (etcd.get(MACHINES.plural, key)?.metadata.uid !== vm.metadata.uid) return;
       const provenance = auditor.provenanceOf(vm);
       if (provenance !== undefined) {
-        const plugged = new Set(isJudged ? macsHeld(object) : []);
+        const plugged = new Set(isJudged && !waitsForSync(vmi) ? macsHeld(object) : []);
         const isGated = auditor.provenanceOf(vmi)?.isGated ?? false;
         auditor.register("VirtualMachineInstance", key, { ...derived(provenance), isGated, plugged });
       }
@@ -174,10 +176,11 @@ export class VirtController {
   #report(key: string): void {
     const { etcd } = this.#world;
     const vmi = etcd.get(INSTANCES.plural, key);
-    if (vmi === undefined) return;
-    const macs = new Set(this.#launchersOf(key).flatMap((launcher) => [...macsHeld(launcher)]));
-    const reported = nicsOf(vmi).filter(({ macAddress }) => macAddress !== undefined && macs.has(macAddress));
-    etcd.update(INSTANCES, withReported(vmi, reported));
+    if (vmi === undefined || waitsForSync(vmi)) return;
+    const launchers = this.#launchersOf(key).filter((launcher) => !isOver(launcher));
+    const pods = launchers.map((launcher) => etcd.update(PODS, running(launcher)));
+    if (pods.length === 0) return;
+    etcd.update(INSTANCES, { ...vmi, status: vmiStatus(vmi as VirtualMachineInstance, pods.at(-1), pods) });
   }
 
   #attach(launcher: KubeObject, key: string): void {
@@ -185,7 +188,7 @@ export class VirtController {
     const current = etcd.get(PODS.plural, keyOf(launcher.metadata));
     const vmi = etcd.get(INSTANCES.plural, key);
     if (current === undefined || vmi === undefined) return;
-    const { annotations } = pod({ namespace: "" }, attachmentsOf(nicsOf(vmi)), { vmi }).metadata;
+    const { annotations } = launcherPod(vmi as VirtualMachineInstance).metadata;
     etcd.update(PODS, { ...current, metadata: { ...current.metadata, annotations } });
   }
 
@@ -214,6 +217,9 @@ export class VirtController {
   }
 }
 
+const isOver = ({ status }: KubeObject): boolean =>
+  ["Succeeded", "Failed"].includes((status as { readonly phase?: string } | undefined)?.phase ?? "");
+
 /** Whoever gets no answer goes on, and so does whoever is warned that the question could not be answered. */
 function wasJudged(said: Answer | undefined): boolean {
   return said !== undefined && (said.decision.answer.warnings ?? []).length === 0;
@@ -221,8 +227,12 @@ function wasJudged(said: Answer | undefined): boolean {
 
 /** What a VM or VMI passes on to what is made of it. Its own addresses were chosen before. */
 function derived(provenance: Provenance): Provenance {
-  return { ...provenance, chosen: new Set() };
+  return { ...provenance, chosen: new Set(), judgedAnew: false };
 }
+
+/** Its guest does not run. */
+const waitsForSync = (vmi: KubeObject): boolean =>
+  (vmi.status as { readonly phase?: string } | undefined)?.phase === "WaitingForSync";
 
 export function refOf(key: string): { namespace: string; name: string } {
   const [namespace = "", name = ""] = key.split("/");

@@ -1,13 +1,15 @@
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import type { Refusal } from "../../src/mac-pool/core/refusals.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { keyOf, ObjectStore } from "../support/object-store.ts";
+import { Random } from "../support/random.ts";
 import { Auditor } from "./audit.ts";
-import { Etcd, keyOf } from "./etcd.ts";
 import { FullnessCheck } from "./fullness.ts";
+import { EPOCH_MS } from "./host.ts";
+import { Listings } from "./listings.ts";
 import { CALM, Network } from "./network.ts";
 import { type HolderKind, macsHeld, wishesOf } from "./objects.ts";
 import type { Plan } from "./plan.ts";
-import { Random } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { SimCluster } from "./sim-client.ts";
 import { type Seams, SimReplica } from "./sim-replica.ts";
@@ -18,7 +20,7 @@ import { refOf, VirtController } from "./virt-controller.ts";
 /** A simulated cluster with everything in it, and what may be done to it. */
 export class World implements SimCluster {
   readonly scheduler = new Scheduler();
-  readonly etcd: Etcd;
+  readonly etcd: ObjectStore;
   readonly network: Network;
   readonly random: Random;
   readonly auditor: Auditor;
@@ -26,6 +28,7 @@ export class World implements SimCluster {
   readonly plan: Plan;
   readonly tenancy: Tenancy;
   readonly fullness: FullnessCheck;
+  readonly listings = new Listings(() => this.scheduler.nowMs);
   readonly replicas: SimReplica[] = [];
   /** Lines of what happened, kept when somebody wants to read them. */
   readonly history: string[] | undefined;
@@ -43,7 +46,11 @@ export class World implements SimCluster {
     this.history = history;
     this.random = new Random(...plan.seed, 1);
     this.network = new Network(new Random(...plan.seed, 2));
-    this.etcd = new Etcd(this.scheduler);
+    this.etcd = new ObjectStore(() => EPOCH_MS + this.scheduler.nowMs);
+    this.etcd.watch(({ object, version }) => {
+      for (const char of keyOf(object.metadata)) this.scheduler.note(char.charCodeAt(0));
+      this.scheduler.note(version);
+    });
     this.auditor = new Auditor(this.etcd, () => this.scheduler.nowMs);
     this.fullness = new FullnessCheck(this);
     this.virt = new VirtController(this);
@@ -63,7 +70,7 @@ export class World implements SimCluster {
 
   startReplica(slot: number): void {
     const incarnation = ++this.#incarnations;
-    this.replicas[slot] = new SimReplica({
+    const replica = new SimReplica({
       cluster: this,
       name: `replica-${slot}-${incarnation}`,
       seed: [...this.plan.seed, 3, incarnation],
@@ -71,7 +78,9 @@ export class World implements SimCluster {
       alwaysLeads: this.plan.splitBrain,
       seams: this.#seams,
     });
-    this.fullness.follow(this.replicas[slot]);
+    this.replicas[slot] = replica;
+    this.fullness.follow(replica);
+    this.listings.follow(replica);
   }
 
   killReplica(slot: number): void {
@@ -117,6 +126,15 @@ export class World implements SimCluster {
     }
     for (const replica of this.replicas) replica.cutWatches();
     this.scheduler.after(forMs, () => this.etcd.absent.clear());
+  }
+
+  /** An administrator deletes every claim by hand, while nothing is under way. */
+  wipeClaims(): void {
+    this.faults += 1;
+    for (const { metadata } of this.etcd.list(KINDS.claims.plural)) {
+      this.auditor.forgive(metadata.name ?? "");
+      this.etcd.remove(KINDS.claims, { name: metadata.name ?? "" });
+    }
   }
 
   refused(

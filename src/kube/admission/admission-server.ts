@@ -1,52 +1,55 @@
 /**
- * Admission webhooks as handlers of `http/server`. A product brings `review`, a function from request to answer; the
+ * Admission webhooks as route handlers of `http/server`. A product brings `review`, a function from request to answer; the
  * codec is in `admission-review.ts`.
  */
-import { HttpError, type HttpHandler } from "../http/http-handler.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { answerWithin } from "../http/answer-within.ts";
+import { HttpError } from "../http/http-error.ts";
 import { type AdmissionAnswer, type AdmissionRequest, decodeReview, encodeReview } from "./admission-review.ts";
 
 export type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";
 
-/** The signal aborts when the API server has stopped waiting, or soon will: do not begin anything durable after that. */
+/** The signal aborts when the API server no longer waits, or soon will not: do not begin anything durable after that. */
 export type Review = (request: AdmissionRequest, signal: AbortSignal) => Promise<AdmissionAnswer> | AdmissionAnswer;
 
 /** The API server's default; it sends the actual one as `?timeout=10s`. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Our time ends before the caller's, so that the user reads our sentence and not "context deadline exceeded". */
 const MARGIN = 0.1;
-const JSON_HEADERS = { "content-type": "application/json" };
+const JSON_TYPE = "application/json; charset=utf-8";
 
 /**
  * A body that is not an AdmissionReview is answered 400. A `review` that throws or takes too long is answered 500 or 504:
  * then the webhook's failurePolicy decides, as it does when nobody answers.
  */
-export function admissionHandler(review: Review): HttpHandler {
-  let latest = { search: "", timeoutMs: timeoutOf("") };
-  return async (http, signal) => {
-    const decoded = decodeReview((await http.body()).toString("utf8"));
-    if (!decoded.ok) {
-      throw new HttpError(400, decoded.reason);
-    }
-    // The API server asks for the same time in each request.
-    if (http.search !== latest.search) latest = { search: http.search, timeoutMs: timeoutOf(http.search) };
-    const { timeoutMs } = latest;
-    http.answerWithin(timeoutMs, () => new HttpError(504, `no decision within ${timeoutMs} ms`));
-    const decided = review(decoded.request, signal);
-    const answer = decided instanceof Promise ? await decided : decided;
-    return { status: 200, headers: JSON_HEADERS, body: encodeReview(decoded.request.uid, answer) };
+export function admissionHandler(review: Review): (request: FastifyRequest, reply: FastifyReply) => void {
+  return (http, reply) => {
+    const decoded = decodeReview((http.body as string | undefined) ?? "");
+    if (!decoded.ok) throw new HttpError(400, decoded.reason);
+    const { request } = decoded;
+    const send = (answer: AdmissionAnswer): void => {
+      reply.header("content-type", JSON_TYPE).send(encodeReview(request.uid, answer));
+    };
+    const stop = new AbortController();
+    const decided = review(request, stop.signal);
+    // Most answers need no waiting, and so no timer.
+    if (!(decided instanceof Promise)) return send(decided);
+    const timeoutMs = timeoutOf(http.query);
+    answerWithin(reply, timeoutMs, () => new HttpError(504, `no decision within ${timeoutMs} ms`), stop);
+    decided.then(send, (error) => reply.send(error));
   };
 }
 
-function timeoutOf(search: string): number {
-  return (1 - MARGIN) * (parseTimeout(new URLSearchParams(search).get("timeout")) ?? DEFAULT_TIMEOUT_MS);
+/** Nine tenths of what the caller waits. */
+function timeoutOf(query: unknown): number {
+  const { timeout } = query as { timeout?: unknown };
+  return (1 - MARGIN) * ((typeof timeout === "string" ? parseTimeout(timeout) : undefined) ?? DEFAULT_TIMEOUT_MS);
 }
 
 /** Go durations as the API server writes them: `10s`, `1m30s`, `500ms`. */
-function parseTimeout(text: string | null): number | undefined {
-  const match = text?.match(/^(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/);
-  if (!match || text === "") {
-    return undefined;
-  }
+function parseTimeout(text: string): number | undefined {
+  const match = text.match(/^(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/);
+  if (!match) return undefined;
   const [, minutes = "0", seconds = "0", milliseconds = "0"] = match;
   return Number(minutes) * 60_000 + Number(seconds) * 1000 + Number(milliseconds) || undefined;
 }

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type ApiError, apiErrorFrom, ConnectionError } from "./api-error.ts";
 import { type ClientMetrics, clientMetrics, NO_METRICS } from "./client-metrics.ts";
-import { decompress, decompressed, isPlain } from "./content-encoding.ts";
+import { collected, decompressed } from "./content-encoding.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadline } from "./deadline.ts";
 import { InFlight } from "./in-flight.ts";
@@ -33,9 +33,9 @@ export interface ApiCallerOptions {
   readonly log?: Log;
   readonly clock?: Clock;
   readonly random?: () => number;
-  /** Calls under way at once, watches not counted. */
+  /** Concurrent calls, watches not counted. */
   readonly maxInFlight?: number;
-  /** A watch that is silent for so long is broken: the API server sends a bookmark each minute. */
+  /** A watch that is silent for this long is broken: the API server sends a bookmark each minute. */
   readonly watchSilenceMs?: number;
   readonly metrics?: Registry;
 }
@@ -45,9 +45,6 @@ export const DEFAULT_MAX_IN_FLIGHT = 64;
 export const DEFAULT_WATCH_SILENCE_MS = 150_000;
 /** Longest answer held in memory: a page of 500 objects is some MB. */
 export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
-
-/** Of a long answer that is read as it comes: each costs a turn of the event loop. */
-const PIECE_BYTES = 32 * 1024;
 
 /** Calls with deadline, bounded concurrency and the repetitions of `retry.ts`; below it is the bare transport. */
 export class ApiCaller {
@@ -78,7 +75,7 @@ export class ApiCaller {
     this.#watchSilenceMs = options.watchSilenceMs ?? DEFAULT_WATCH_SILENCE_MS;
   }
 
-  /** The answer, whatever its status. Throws `ConnectionError` when none came in time, or the signal's reason. */
+  /** The answer, whatever its status. Throws `ConnectionError` when none arrived in time, or the signal's reason. */
   async call(call: Call): Promise<Answer> {
     const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     using limit = deadline(timeoutMs, call.signal);
@@ -105,17 +102,12 @@ export class ApiCaller {
     }
   }
 
-  /** Opens a watch, or what else is read as it comes. Throws what the server refuses it with; a 401 is tried once more with fresh credentials. */
+  /** Opens a watch, or another body that is read while it arrives. Throws the refusal; after 401 it tries once more with fresh credentials. */
   async stream(call: Call, verb: "WATCH" | "GET" = "WATCH"): Promise<AsyncIterable<Buffer>> {
     for (let attempt = 0; ; attempt++) {
       const response = await this.#send(call, verb, call.signal, this.#watchSilenceMs);
       if (response.status === 200) {
-        const encoding = response.headers["content-encoding"];
-        const { body } = response;
-        if (verb === "WATCH" && isPlain(encoding)) {
-          return body.inBursts();
-        }
-        return decompressed(verb === "WATCH" ? body : body.inPieces(PIECE_BYTES), encoding, nameOf(call));
+        return decompressed(response.body, response.headers["content-encoding"], nameOf(call));
       }
       const answer = await readAnswer(response, nameOf(call));
       if (answer.status !== 401 || attempt > 0) {
@@ -199,7 +191,6 @@ export function refusal(call: Call, answer: Answer): ApiError {
 
 async function readAnswer(response: TransportResponse, request: string): Promise<Answer> {
   const { status, headers } = response;
-  const received = await response.body.all(MAX_ANSWER_BYTES);
-  const body = await decompress(received, headers["content-encoding"], { request, maxBytes: MAX_ANSWER_BYTES });
-  return { status, headers, body };
+  const body = decompressed(response.body, headers["content-encoding"], request);
+  return { status, headers, body: await collected(body, MAX_ANSWER_BYTES, request) };
 }

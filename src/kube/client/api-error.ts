@@ -1,4 +1,4 @@
-/** The server answered, and the answer is a refusal: a `Status` of the API, or whatever stood in its place. */
+/** The server refused: with a `Status` of the API, or with another text in its place. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** HTTP status code. */
@@ -7,7 +7,7 @@ export class ApiError extends Error {
   readonly reason: string;
   /** `Status.details`: causes by field, the object's name and kind. */
   readonly details: StatusDetails | undefined;
-  /** How long the server wants us to stay away. */
+  /** How long the server asks us to wait. */
   readonly retryAfterMs: number | undefined;
   /** Method and path of the request. */
   readonly request: string;
@@ -38,10 +38,10 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number;
 }
 
-/** No (complete) answer came. */
+/** No complete answer arrived. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
-  /** False: the request never left, trying again is safe. True: the server may have done it; only a read tells. */
+  /** False: the request was not sent, so it is safe to repeat. True: the server may have carried it out; only a read tells. */
   readonly written: boolean;
   /** `ECONNREFUSED`, `ENOTFOUND`, `UND_ERR_SOCKET`, ... where the cause has one. */
   readonly code: string | undefined;
@@ -69,10 +69,10 @@ function hasStatus(error: unknown, status: number): error is ApiError {
   return error instanceof ApiError && error.status === status;
 }
 
-/** Longest piece of a body that is not a `Status` which goes into a message. */
+/** Longest quote, in a message, of a body that is not a `Status`. */
 const MAX_QUOTED_CHARS = 300;
 
-/** Reads the error out of an answer's body, whoever wrote it: the API server, its mux, or a proxy in between. */
+/** The error in an answer's body, whoever wrote it: the API server, its mux, or a proxy in between. */
 export function apiErrorFrom(answer: {
   status: number;
   body: string;
@@ -92,7 +92,7 @@ export function apiErrorFrom(answer: {
   });
 }
 
-/** The error an `ERROR` event of a watch carries in place of an object. */
+/** The error that an `ERROR` event of a watch carries instead of an object. */
 export function apiErrorFromEvent(object: unknown, request: string): ApiError {
   const status = (object ?? {}) as StatusObject;
   return new ApiError({
@@ -125,7 +125,7 @@ function parseStatus(body: string): StatusObject | undefined {
   }
 }
 
-/** Delta seconds only: the API server sends nothing else, and a date would need a clock we do not trust. */
+/** Seconds only: the API server sends nothing else, and a date would depend on our clock. */
 function retryAfterMs(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
 }

@@ -5,10 +5,10 @@ import Histogram from "prom-client/lib/histogram.js";
 
 /** What one client reports. `verb` is the HTTP method, `WATCH` for a watch's opening. */
 export interface ClientMetrics {
-  /** Headers came, or nothing did (`code` is then `<error>`, as client-go has it). */
+  /** Headers arrived, or nothing did: `code` is then `<error>`, as in client-go. */
   answered(verb: string, code: number | "<error>", durationMs: number): void;
   repeated(verb: string, code: number | "<error>"): void;
-  /** Time a call waited because too many were under way. */
+  /** Time that a call waited because too many were running. */
   waited(verb: string, durationMs: number): void;
   inFlight(calls: number): void;
 }
@@ -57,20 +57,20 @@ function register(registry: Registry) {
     }),
     retries: new Counter({
       name: "rest_client_request_retries_total",
-      help: "Requests that were repeated, by the status code that led to it.",
+      help: "Requests that were repeated, by the status code that caused it.",
       labelNames: ["verb", "code", "host"],
       registers,
     }),
     waits: new Histogram({
       name: "rest_client_rate_limiter_duration_seconds",
-      help: "Time calls waited for their turn.",
+      help: "Time that calls waited for a free place.",
       labelNames: ["verb", "host"],
       buckets: SECONDS,
       registers,
     }),
     inFlight: new Gauge({
       name: "rest_client_requests_in_flight",
-      help: "Calls under way, watches not counted.",
+      help: "Running calls, watches not counted.",
       labelNames: ["host"],
       registers,
     }),

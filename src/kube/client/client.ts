@@ -1,5 +1,5 @@
 /**
- * The API client: raw JSON objects in and out, no field lost, one method a verb.
+ * The API client: raw JSON objects in and out, no field lost, one method for each verb.
  *
  * `client/` is the lowest part of `src/kube`; informer, leader election, events and every product build on it.
  * Below the verbs are `api-caller` (deadline, repetition, concurrency) and `transport` (connections, credentials).
@@ -19,7 +19,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from "./call-options.ts";
-import { guessContinue, listCall, readPage, readPageAsItComes } from "./list-page.ts";
+import { listCall, readPage, readPageAsItComes } from "./list-page.ts";
 import { bodyOf, nameOf, type Query, refOf, requireName, resourcePath, withQuery } from "./paths.ts";
 import { watchQuery, writeQuery } from "./query.ts";
 import type { KubeObject, ObjectRef, Resource } from "./resource.ts";
@@ -87,35 +87,23 @@ export class KubeClient {
     } while (next);
   }
 
-  /**
-   * One page: the first, or the one a continue token stands for. `onContinue` is told what is probably the next token
-   * before the page is parsed, so that the server can be at work meanwhile.
-   */
-  async page<T extends KubeObject>(
-    resource: Resource<T>,
-    options: ListOptions,
-    next?: string,
-    onContinue?: (token: string) => void,
-  ): Promise<Page<T>> {
+  /** One page: the first, or the one a continue token stands for. */
+  async page<T extends KubeObject>(resource: Resource<T>, options: ListOptions, next?: string): Promise<Page<T>> {
     const limit = options.limit ?? PAGE_SIZE;
     const from = next ? { continue: next } : { resourceVersion: options.resourceVersion };
     const { call, reading } = listCall(resource, options, { limit, ...from });
-    const { body } = await this.#answer(call);
-    const token = onContinue && guessContinue(body);
-    if (token) {
-      onContinue(token);
-    }
-    return readPage(resource, body, reading);
+    return readPage(resource, (await this.#answer(call)).body, reading);
   }
 
   /**
-   * The whole list in one answer that is taken apart while it comes, each object put through `transform` at once: for
-   * long ones. It may take any time, if only something comes, and it is not repeated when it is refused or breaks.
+   * The whole list in one answer, parsed while it arrives, for long lists. Each object goes through `transform` at once, which drops
+   * it by `undefined`.
+   * The list may take any time as long as data arrives. It is not repeated when it is refused or breaks.
    */
   async wholeList<T extends KubeObject>(
     resource: Resource<T>,
     options: SelectOptions,
-    transform: (object: T) => T,
+    transform: (object: T) => T | undefined,
   ): Promise<Page<T>> {
     const { call, reading } = listCall(resource, options, { limit: 0, resourceVersion: options.resourceVersion });
     return readPageAsItComes(resource, await this.#caller.stream(call, "GET"), { ...reading, transform });
@@ -131,7 +119,7 @@ export class KubeClient {
     }
   }
 
-  /** `watch`, with the events that came together in one array: cheaper where there are many. */
+  /** `watch`, with the events that arrived together in one array. */
   async *watchBatches<T extends KubeObject>(
     resource: Resource<T>,
     options: WatchOptions & { readonly signal: AbortSignal },
@@ -151,7 +139,7 @@ export class KubeClient {
     decoder.end();
   }
 
-  /** `metadata.name` or `metadata.generateName` says what it will be called. */
+  /** The object needs `metadata.name` or `metadata.generateName`. */
   async create<T extends KubeObject>(
     resource: Resource<T>,
     object: NoInfer<T>,
@@ -207,7 +195,7 @@ export class KubeClient {
     return this.#write("PATCH", resource, target, headers, bodyOf(resource, object), query, options);
   }
 
-  /** Throws `isNotFound` if it is not there. Resolves when the server has accepted; finalizers may still run. */
+  /** Throws `isNotFound` if the object does not exist. Resolves when the server has accepted; finalizers may still run. */
   async delete(resource: Resource, ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
     requireName(resource, ref);
     const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds } = options;

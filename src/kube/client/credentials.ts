@@ -1,23 +1,23 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 
 /**
- * Who we are to the API server, and where it is.
+ * The address of the API server and our credentials for it.
  *
- * The in-cluster path reads three files and loads nothing: `@kubernetes/client-node` costs 70 MB and 0.3 s at start, so
- * it is loaded only where a kubeconfig has to be understood.
+ * In a pod three files are read. `@kubernetes/client-node` is loaded only where there is a kubeconfig, because it makes
+ * the start slower and the process bigger.
  */
 export interface Credentials {
   /** Base URL of the API server, without a slash at its end. */
   readonly server: string;
   /** Namespace of the service account or of the context. */
   readonly namespace: string | undefined;
-  /** Where the credentials came from, for messages. */
+  /** Where the credentials are from, for messages. */
   readonly source: string;
-  /** What to send now. `tls` is the same object as long as nothing in it changed. */
+  /** What to send now. `tls` stays the same object until something in it changes. */
   current(): Promise<RequestCredentials>;
-  /** The server refused them (401): the next `current()` reads everything anew. */
+  /** The server refused them (401): the next `current()` reads everything again. */
   refresh(): void;
 }
 
@@ -45,19 +45,27 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** `$KUBECONFIG` if set, else the pod's service account, else `~/.kube/config`. */
 export async function loadCredentials(env: Environment): Promise<Credentials> {
   if (env.KUBECONFIG) {
-    return (await import("./kubeconfig-credentials.ts")).credentialsFromFiles(
-      env.KUBECONFIG.split(":").filter(Boolean),
-    );
+    return userCredentials(env);
   }
   if (env.KUBERNETES_SERVICE_HOST && env.KUBERNETES_SERVICE_PORT) {
     return inClusterCredentials({ host: env.KUBERNETES_SERVICE_HOST, port: env.KUBERNETES_SERVICE_PORT });
   }
   if (env.HOME) {
-    return credentialsFromKubeconfig(join(env.HOME, ".kube", "config"));
+    return userCredentials(env);
   }
   throw new Error(
-    "No way to the Kubernetes API: KUBECONFIG is not set, KUBERNETES_SERVICE_HOST is not set (not in a pod), and there is no HOME to look for .kube/config in. Set KUBECONFIG.",
+    "There is no way to the Kubernetes API: KUBECONFIG is not set, KUBERNETES_SERVICE_HOST is not set (not in a pod), and HOME is not set, so there is no .kube/config. Set KUBECONFIG.",
   );
+}
+
+/** A user's: from `kubeconfig` if given, else the files of `$KUBECONFIG`, else `~/.kube/config`. */
+export async function userCredentials(
+  env: Environment,
+  { kubeconfig, context }: { readonly kubeconfig?: string | undefined; readonly context?: string | undefined } = {},
+): Promise<Credentials> {
+  const { credentialsFromFiles } = await import("./kubeconfig-credentials.ts");
+  const named = kubeconfig === undefined ? (env.KUBECONFIG ?? "").split(delimiter).filter(Boolean) : [kubeconfig];
+  return credentialsFromFiles(named.length > 0 ? named : [join(env.HOME ?? "", ".kube", "config")], context);
 }
 
 /** From a kubeconfig's path, or from its text (anything with a line break or a brace). */
@@ -110,8 +118,8 @@ export async function inClusterCredentials(options: {
 }
 
 /**
- * Keeps a value for `RELOAD_INTERVAL_MS`, then loads it again, once for all callers at a time. If loading fails while an
- * older value is there, the older one is used for another interval: it may well still be good.
+ * Keeps a value for `RELOAD_INTERVAL_MS`, then loads it again, once for all concurrent callers. If loading fails, the older
+ * value is used for another interval, because it may still be valid.
  */
 export function reloading<T>(clock: Clock, load: (expired: boolean) => Promise<T>): Reloading<T> {
   let value: { readonly value: T; readonly until: number } | undefined;

@@ -1,7 +1,7 @@
-/** A signal that aborts with the caller's or after a time, and can be taken down without leaving a listener behind. */
+/** A signal that aborts with the caller's or after a time. Disposing of it leaves no listener. */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
-  /** True once the time, not the caller, ended it. */
+  /** True when the time ended it, not the caller. */
   readonly expired: boolean;
 }
 

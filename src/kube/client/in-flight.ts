@@ -1,4 +1,4 @@
-/** Bounds how many calls are under way at once; the others wait their turn, first come first served. */
+/** Limits concurrent calls; the others wait, first come first served. */
 export class InFlight {
   readonly #limit: number;
   readonly #waiting = new Set<() => void>();
@@ -38,7 +38,7 @@ export class InFlight {
     });
   }
 
-  /** A place is handed on rather than freed, so nobody overtakes. */
+  /** The place goes to the next in line, so no call overtakes another. */
   #leave(): void {
     for (const proceed of this.#waiting) {
       this.#waiting.delete(proceed);

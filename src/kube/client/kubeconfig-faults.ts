@@ -1,10 +1,10 @@
 import { X509Certificate } from "node:crypto";
 import { accessSync, constants } from "node:fs";
-import type { Cluster, User } from "@kubernetes/client-node";
+import type { Cluster, User } from "@kubernetes/client-node/dist/config_types.js";
 
 /**
- * What is wrong with a kubeconfig, in one sentence: which file, which field, what to do. Fields are named as in the
- * file, list entries by their names: `users[admin].user.exec.command`.
+ * What is wrong with a kubeconfig, in one sentence: file, field, remedy. Fields are named as in the file, list entries
+ * by their names: `users[admin].user.exec.command`.
  */
 
 /** `name` is the file's path; `error` what reading or parsing it threw. */
@@ -15,7 +15,7 @@ export function unreadable(name: string, error: unknown): Error {
 
 const READ_FAULTS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist: set KUBECONFIG to the path of a kubeconfig.",
-  EACCES: "may not be read by this user: change its mode or owner, or set KUBECONFIG to another one.",
+  EACCES: "may not be read by this user: change its mode or owner, or set KUBECONFIG to another file.",
   EISDIR: "is a directory: set KUBECONFIG to the file in it.",
 };
 
@@ -44,7 +44,7 @@ export function checkUser(name: string, user: User, tokenFile: string | undefine
   mustRead(`${field}.tokenFile`, tokenFile);
 }
 
-/** Throws for a client certificate that no server would take; its absence is none of our business. */
+/** Throws for a client certificate that no server would accept. A user may have none. */
 export function checkCertificate(name: string, user: User, pem: string | Buffer | undefined, now: number): void {
   if (pem === undefined || user.exec) {
     return;
@@ -62,7 +62,7 @@ export function checkCertificate(name: string, user: User, pem: string | Buffer 
   }
 }
 
-/** Why a user of the kubeconfig gave no credentials: almost always its exec plugin. */
+/** Why a user of the kubeconfig has no credentials: almost always its exec plugin. */
 export function noCredentials(name: string, user: User | null, error: unknown): Error {
   const { code, message } = error as { code?: string; message: string };
   const reason = message.split("\n", 1)[0]?.trim();

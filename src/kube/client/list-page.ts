@@ -14,7 +14,6 @@ export interface ListObject<T> {
   readonly metadata?: {
     readonly resourceVersion?: string;
     readonly continue?: string;
-    readonly remainingItemCount?: number;
   };
   readonly items?: T[] | null;
 }
@@ -39,22 +38,23 @@ export function readPage<T extends KubeObject>(
   body: Buffer,
   { request, managedFields }: Reading,
 ): Page<T> {
-  const json = managedFields ? body : withoutManagedFields(body);
-  const { items, metadata } = parseJson<ListObject<T>>(json, request);
-  return pageOf(withKind(resource, items ?? []), metadata);
+  const { items, metadata } = parseJson<ListObject<T>>(body, request);
+  const kept = managedFields ? (items ?? []) : (items ?? []).map(withoutManagedFields);
+  return pageOf(withKind(resource, kept), metadata);
 }
 
-/** The same from an answer that is still coming. */
+/** The same from an answer that is still arriving. */
 export async function readPageAsItComes<T extends KubeObject>(
   resource: Resource<T>,
   body: AsyncIterable<Buffer>,
-  { request, managedFields, transform }: Reading & { readonly transform: (object: T) => T },
+  { request, managedFields, transform }: Reading & { readonly transform: (object: T) => T | undefined },
 ): Promise<Page<T>> {
-  const decoder = new ListDecoder<T>(request, managedFields);
+  const decoder = new ListDecoder<T>(request);
   const all: T[] = [];
   const take = (items: readonly T[]) => {
     for (const item of withKind(resource, items)) {
-      all.push(transform(item));
+      const kept = transform(managedFields ? item : withoutManagedFields(item));
+      if (kept !== undefined) all.push(kept);
     }
   };
   for await (const chunk of body) {
@@ -76,25 +76,6 @@ function withKind<T extends KubeObject, Items extends readonly T[]>(resource: Re
 }
 
 function pageOf<T extends KubeObject>(items: T[], metadata: ListObject<T>["metadata"]): Page<T> {
-  const { resourceVersion = "", continue: token, remainingItemCount } = metadata ?? {};
-  return {
-    ...{ items, resourceVersion },
-    ...(token && { continue: token }),
-    ...(remainingItemCount !== undefined && { remainingItemCount }),
-  };
-}
-
-/** The list's metadata come first for built-in kinds, last for custom resources. */
-const METADATA_BYTES = 4096;
-const CONTINUE = /"metadata":\{(?:"resourceVersion":"\d*",)?"continue":"([^"\\]+)"/;
-
-/**
- * The continue token, found without parsing the page. It is a guess: who asks for the next page with it must compare it
- * with the parsed page's.
- */
-export function guessContinue(body: Buffer): string | undefined {
-  const from = Math.max(0, body.length - METADATA_BYTES);
-  const end = body.toString("latin1", from);
-  const start = body.toString("latin1", 0, Math.min(from, METADATA_BYTES));
-  return (CONTINUE.exec(end) ?? CONTINUE.exec(start))?.[1];
+  const { resourceVersion = "", continue: token } = metadata ?? {};
+  return { items, resourceVersion, ...(token && { continue: token }) };
 }

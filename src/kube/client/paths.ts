@@ -10,8 +10,8 @@ export interface PathTarget {
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
- * The path of a resource, one object of it, or an object's subresource. Throws where the API server would see another
- * path than the caller meant: a missing namespace or name, a name with a slash.
+ * The path of a resource, one object of it, or an object's subresource. Throws for what would become another path: a
+ * missing namespace or name, a name with a slash.
  */
 export function resourcePath(resource: Resource, target: PathTarget, query: Query = {}): string {
   const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
@@ -19,7 +19,7 @@ export function resourcePath(resource: Resource, target: PathTarget, query: Quer
   if (resource.namespaced && target.namespace) {
     path += `/namespaces/${segment(resource, "namespace", target.namespace)}`;
   } else if (resource.namespaced && target.name !== undefined) {
-    throw new Error(`${resource.kind} "${target.name}" is in a namespace, but none was given.`);
+    throw new Error(`${resource.kind} "${target.name}" needs a namespace, and none was given.`);
   }
   path += `/${resource.plural}`;
   if (target.name !== undefined) {
@@ -39,13 +39,13 @@ export function withQuery(path: string, query: Query): string {
 }
 
 /**
- * The body of a write: apiVersion and kind as the resource says. Throws for an object that is of another kind, or whose
- * namespace is missing, so that it never reaches the wire.
+ * The body of a write, with the resource's apiVersion and kind. Throws for an object of another kind or without its
+ * namespace.
  */
 export function bodyOf(resource: Resource, object: KubeObject): string {
   const apiVersion = apiVersionOf(resource);
   if (typeof object !== "object" || object === null || typeof object.metadata !== "object" || !object.metadata) {
-    throw new Error(`A ${resource.kind} to be written must be an object with metadata.`);
+    throw new Error(`A ${resource.kind} needs metadata to be written.`);
   }
   const name = object.metadata.name ?? object.metadata.generateName ?? "";
   if (object.kind !== undefined && object.kind !== resource.kind) {
@@ -61,8 +61,8 @@ export function bodyOf(resource: Resource, object: KubeObject): string {
 }
 
 /**
- * Throws for a reference without a name: the path of all objects together would be taken for it, and a deletion of one
- * would become a deletion of all.
+ * Throws for a reference without a name. Its path would be that of the whole collection, and the deletion of one object
+ * would delete all.
  */
 export function requireName(resource: Resource, ref: { readonly name?: string | undefined }): void {
   if (!ref.name) {
@@ -86,6 +86,6 @@ function segment(resource: Resource, what: string, value: string): string {
   return encodeURIComponent(value);
 }
 
-/** What a call is in messages. */
+/** A call, in messages. */
 export const nameOf = ({ method, path }: { readonly method: string; readonly path: string }): string =>
   `${method} ${path}`;

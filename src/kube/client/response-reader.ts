@@ -1,33 +1,15 @@
 import type { Dispatcher } from "undici";
 import { ConnectionError } from "./api-error.ts";
-import type { ResponseBody, TransportResponse } from "./transport.ts";
+import type { TransportResponse } from "./transport.ts";
 
 /** Above this much unread data the socket is paused until the reader has caught up. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /**
- * A busy watch is given rests, because each turn costs as much as decoding several events: long enough for about one full
- * read of the socket to gather, and never longer than this. What comes after a while of silence is given at once.
+ * Turns undici's callbacks into a promise of the headers and an async iterable of the body. It is a dispatch handler
+ * because only undici's callbacks tell whether the request was sent before it failed.
  */
-const REST_MS = 20;
-const BUSY_MS = 40;
-/** What a TLS socket reads at once. */
-const READ_BYTES = 16 * 1024;
-/** After most of that there may be more: the rest is one turn of the loop. */
-const FULL_READ_BYTES = 12 * 1024;
-/** Kept for the bursts of a watch. */
-const MAX_ROOM_BYTES = 64 * 1024;
-/**
- * The socket stops reading as soon as it holds anything that nobody takes: while we rest events pile up in the kernel, at
- * no cost, and then come together.
- */
-export const SOCKET_BUFFER_BYTES = 1;
-
-/**
- * Turns undici's callbacks into a promise of the headers and an async iterable of the body. A dispatch handler rather
- * than a `Readable`: one object a request, no stream machinery.
- */
-export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator<Buffer>, ResponseBody {
+export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator<Buffer>, AsyncIterable<Buffer> {
   readonly response: Promise<TransportResponse>;
   readonly #name: string;
   readonly #signal: AbortSignal | undefined;
@@ -36,16 +18,6 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   #controller: Dispatcher.DispatchController | undefined;
   #chunks: Buffer[] = [];
   #unreadBytes = 0;
-  /** Set when the whole body is wanted: no pauses, but an end. */
-  #maxBytes: number | undefined;
-  #pieceBytes = 1;
-  #bursts = false;
-  #room: Buffer | undefined;
-  #givenAtMs = Number.NEGATIVE_INFINITY;
-  /** When the last rest of some length began, and how much was given since. */
-  #restedAtMs = Number.NEGATIVE_INFINITY;
-  #givenBytes = 0;
-  #rest: NodeJS.Timeout | NodeJS.Immediate | undefined;
   #ended = false;
   #error: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
@@ -77,22 +49,16 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#unreadBytes += chunk.length;
-    if (this.#maxBytes !== undefined) {
-      this.#checkLength(this.#maxBytes);
-      return;
-    }
     if (this.#unreadBytes > MAX_UNREAD_BYTES) {
       controller.pause();
     }
-    if (this.#unreadBytes >= this.#pieceBytes && this.#rest === undefined) {
-      this.#wake?.();
-    }
+    this.#wake?.();
   }
 
   onResponseEnd(): void {
     this.#ended = true;
     this.#signal?.removeEventListener("abort", this.#onAbort);
-    this.#endRest();
+    this.#wake?.();
   }
 
   onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
@@ -107,13 +73,11 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
 
   async next(): Promise<IteratorResult<Buffer, undefined>> {
     for (;;) {
-      if (
-        (this.#unreadBytes >= this.#pieceBytes && this.#rest === undefined) ||
-        (this.#ended && this.#unreadBytes > 0)
-      ) {
-        const value = this.#takeUnread();
+      if (this.#unreadBytes > 0) {
+        const value = Buffer.concat(this.#chunks);
+        this.#chunks = [];
+        this.#unreadBytes = 0;
         this.#controller?.resume();
-        this.#startRest(value.length);
         return { done: false, value };
       }
       if (this.#error) {
@@ -122,110 +86,19 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
       if (this.#ended) {
         return { done: true, value: undefined };
       }
-      await this.#news();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
     }
   }
 
-  async all(maxBytes: number): Promise<Buffer> {
-    this.#maxBytes = maxBytes;
-    this.#checkLength(maxBytes);
-    this.#controller?.resume();
-    while (!this.#ended && !this.#error) {
-      await this.#news();
-    }
-    if (this.#error) {
-      throw this.#error.error;
-    }
-    return this.#takeUnread();
-  }
-
-  inPieces(minBytes: number): this {
-    this.#pieceBytes = minBytes;
-    return this;
-  }
-
-  inBursts(): this {
-    this.#bursts = true;
-    return this;
-  }
-
-  /** Until it ends neither we nor the parser look at what comes. */
-  #startRest(givenBytes: number): void {
-    if (!this.#bursts || this.#ended || this.#error) {
-      return;
-    }
-    const now = performance.now();
-    const busy = now - this.#givenAtMs < BUSY_MS;
-    this.#givenAtMs = now;
-    this.#givenBytes += givenBytes;
-    if (!busy) {
-      return;
-    }
-    this.#controller?.pause();
-    if (givenBytes > FULL_READ_BYTES) {
-      this.#rest = setImmediate(() => this.#restOneTurn());
-      return;
-    }
-    const gatherMs = (READ_BYTES * (now - this.#restedAtMs)) / this.#givenBytes;
-    this.#rest = setTimeout(() => this.#endRest(), Math.min(REST_MS, gatherMs));
-    this.#restedAtMs = now;
-    this.#givenBytes = 0;
-  }
-
-  /** The loop reads from sockets between two immediates. */
-  #restOneTurn(): void {
-    this.#rest = setImmediate(() => this.#endRest());
-  }
-
-  #endRest(): void {
-    clearTimeout(this.#rest as NodeJS.Timeout | undefined);
-    clearImmediate(this.#rest as NodeJS.Immediate | undefined);
-    this.#rest = undefined;
-    this.#controller?.resume();
-    this.#wake?.();
-  }
-
-  #takeUnread(): Buffer {
-    const chunks = this.#chunks;
-    const [first] = chunks;
-    const bytes = chunks.length === 1 && first ? first : this.#joined(chunks, this.#unreadBytes);
-    this.#chunks = [];
-    this.#unreadBytes = 0;
-    return bytes;
-  }
-
-  /** Bursts come in the same buffer: new ones, freed late, would make the process collect its whole heap more often. */
-  #joined(chunks: readonly Buffer[], bytes: number): Buffer {
-    if (!this.#bursts || bytes > MAX_ROOM_BYTES) {
-      return Buffer.concat(chunks, bytes);
-    }
-    this.#room ??= Buffer.allocUnsafeSlow(MAX_ROOM_BYTES);
-    let at = 0;
-    for (const chunk of chunks) {
-      at += chunk.copy(this.#room, at);
-    }
-    return this.#room.subarray(0, at);
-  }
-
-  /** The reader goes away: what is not read yet is not wanted. */
+  /** The reader leaves: the rest is not wanted. */
   async return(): Promise<IteratorResult<Buffer, undefined>> {
     if (!this.#ended) {
       this.#fail(new ConnectionError(`${this.#name}: left before its end`, { written: true }));
     }
     return { done: true, value: undefined };
-  }
-
-  async #news(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    this.#wake = undefined;
-  }
-
-  #checkLength(maxBytes: number): void {
-    if (this.#unreadBytes > maxBytes) {
-      this.#fail(new ConnectionError(`${this.#name}: the answer is longer than ${maxBytes} bytes`, { written: true }));
-    }
   }
 
   readonly #onAbort = () => this.#fail(this.#signal?.reason);
@@ -237,7 +110,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
     this.#error = { error };
     this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#reject(error);
-    this.#endRest();
+    this.#wake?.();
     this.#controller?.abort(asError(error));
   }
 }

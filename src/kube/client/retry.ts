@@ -1,12 +1,12 @@
 import { ApiError, ConnectionError } from "./api-error.ts";
 
-/** Refusals that name a time to come back (429, 503 while starting or shutting down) are repeated this often. */
+/** How often a call is repeated after refusals with a Retry-After (429, 503 while starting or shutting down). */
 export const MAX_THROTTLED_RETRIES = 8;
-/** A request that never left, or a read whose connection broke, is repeated this often. */
+/** How often a request that was not sent, or a read whose connection broke, is repeated. */
 export const MAX_CONNECTION_RETRIES = 2;
-/** Longest single wait the server may impose; above it the caller gets the refusal. */
+/** Longest single wait that the server may ask for; above it the caller gets the refusal. */
 export const MAX_RETRY_AFTER_MS = 30_000;
-/** Wait after a 429 that names no time. */
+/** Wait after a 429 without Retry-After. */
 const DEFAULT_THROTTLE_MS = 1_000;
 const CONNECTION_RETRY_MS = 50;
 
@@ -18,8 +18,8 @@ export interface Attempts {
 export type RetryDecision = { readonly retry: false } | { readonly retry: true; readonly delayMs: number };
 
 /**
- * Whether a failed request may be repeated as it is. Only where repeating cannot do a write twice: the server said it
- * did nothing (429, or 5xx with Retry-After as client-go reads it), nothing was sent, or it was a read.
+ * Whether a failed request may be repeated. Only if that cannot write twice: the server says that it did nothing (429, or
+ * 5xx with Retry-After, as in client-go), nothing was sent, or it was a read.
  */
 export function retryDecision(method: string, error: unknown, attempts: Attempts, random: () => number): RetryDecision {
   if (error instanceof ApiError) {

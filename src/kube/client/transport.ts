@@ -2,7 +2,7 @@ import type { Dispatcher, Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import { ConnectionError } from "./api-error.ts";
 import type { Credentials, TlsMaterial } from "./credentials.ts";
-import { ResponseReader, SOCKET_BUFFER_BYTES } from "./response-reader.ts";
+import { ResponseReader } from "./response-reader.ts";
 
 /** One HTTP exchange. `path` is absolute, query included. */
 export interface TransportRequest {
@@ -18,30 +18,21 @@ export interface TransportRequest {
 export interface TransportResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: ResponseBody;
-}
-
-/** To be read to its end, or left by `break`: both give the connection back or close it. */
-export interface ResponseBody extends AsyncIterable<Buffer> {
-  /** Everything in one piece: cheaper, because nobody is woken for what is not complete. Throws when it is longer. */
-  all(maxBytes: number): Promise<Buffer>;
-  /** The same body, whose pieces have at least so many bytes but for the last. */
-  inPieces(minBytes: number): AsyncIterable<Buffer>;
-  /** The same body; while much comes it is given some milliseconds later, together. A piece is good until the next. */
-  inBursts(): AsyncIterable<Buffer>;
+  /** To be read to its end, or left by `break`: both give the connection back or close it. */
+  readonly body: AsyncIterable<Buffer>;
 }
 
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** The API server answers the headers of any request, a watch's too, within its own request timeout. */
+/** The API server sends the headers of any answer, a watch's too, within its request timeout. */
 export const HEADERS_TIMEOUT_MS = 65_000;
 /** Below the 90 s after which Go servers close idle connections, so we never write into a closing one. */
 const KEEP_ALIVE_MS = 55_000;
-/** libuv then probes each second, ten times: a peer that vanished is noticed 25 s later. */
+/** libuv then probes each second, ten times: a vanished peer is noticed after 25 s. */
 const TCP_KEEP_ALIVE_DELAY_MS = 15_000;
 
 /**
- * HTTP/1.1 connections to one API server. Adds credentials to requests, replaces its connections when the TLS material
- * changes, and tells a request that never left from one that may have been done.
+ * HTTP/1.1 connections to one API server. Adds credentials to requests and opens new connections when the TLS material
+ * changes. Its errors tell whether the request was sent.
  */
 export class Transport {
   readonly #credentials: Credentials;
@@ -96,7 +87,6 @@ export class Transport {
         ...tls,
         timeout: CONNECT_TIMEOUT_MS,
         keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS,
-        highWaterMark: SOCKET_BUFFER_BYTES,
       };
       const dispatcher = new UndiciPool(this.#origin, {
         connections: null,

@@ -13,8 +13,8 @@ export interface Condition {
 export type ConditionUpdate = Omit<Condition, "lastTransitionTime">;
 
 /**
- * The list with `next` in it. Keeps the position of a type that is already there, and its lastTransitionTime unless the
- * status changes. Gives back the same array if nothing changes, so callers can see that there is nothing to write.
+ * The list with `next` in it. A type that is present keeps its position, and its lastTransitionTime unless the status
+ * changes. Returns the same array if nothing changes, so callers know that there is nothing to write.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,

@@ -9,7 +9,7 @@ export type ReconcileResult = "success" | "error" | "requeue_after";
 
 export interface ControllerMetrics {
   readonly queue: WorkQueueObserver;
-  /** Reads from the queue what changes while nothing happens to it. */
+  /** Reads from the queue, at each scrape, what changes with time alone. */
   watchUnfinished(queue: Pick<WorkQueue, "unfinished">): void;
   reconciled(result: ReconcileResult, durationMs: number): void;
 }
@@ -60,8 +60,16 @@ function register(registry: Registry) {
         }
       },
     });
-  unfinished("workqueue_unfinished_work_seconds", "Time that work under way has taken so far, all keys.", "totalMs");
-  unfinished("workqueue_longest_running_processor_seconds", "The same of the key that takes longest.", "longestMs");
+  unfinished(
+    "workqueue_unfinished_work_seconds",
+    "Time that running reconciles have taken so far, all keys together.",
+    "totalMs",
+  );
+  unfinished(
+    "workqueue_longest_running_processor_seconds",
+    "Time that the longest running reconcile has taken so far.",
+    "longestMs",
+  );
   return {
     queues,
     adds: new Counter({ name: "workqueue_adds_total", help: "Keys added.", labelNames, registers }),
@@ -69,14 +77,14 @@ function register(registry: Registry) {
     retries: new Counter({ name: "workqueue_retries_total", help: "Keys retried.", labelNames, registers }),
     queueSeconds: new Histogram({
       name: "workqueue_queue_duration_seconds",
-      help: "Time a key waited.",
+      help: "Time a key waited in the queue.",
       labelNames,
       buckets: SECONDS,
       registers,
     }),
     workSeconds: new Histogram({
       name: "workqueue_work_duration_seconds",
-      help: "Time a key was worked on.",
+      help: "Time a reconcile of a key took.",
       labelNames,
       buckets: SECONDS,
       registers,

@@ -1,6 +1,6 @@
 /**
- * Keys in, reconciles out. A reconciler is told which object, never what happened to it: it reads the present state and
- * makes the world fit. Sits on informers and the work queue; products bring `reconcile`.
+ * Reconciles keys. A reconciler is told which object, not what happened to it: it reads the current state and changes what
+ * differs from the wanted one. Built on informers and the work queue; products bring `reconcile`.
  */
 import type { Registry } from "prom-client";
 import type { KubeObject } from "../client/resource.ts";
@@ -18,7 +18,7 @@ export interface ReconcileContext {
   readonly log: Log;
 }
 
-/** When to come again even if nothing changes. A throw means: try again with growing delays. */
+/** When to reconcile again even if nothing changes. After a throw it is tried again with growing delays. */
 export interface ReconcileResult {
   readonly requeueAfterMs?: number | undefined;
 }
@@ -27,13 +27,13 @@ export interface ControllerOptions {
   readonly name: string;
   // biome-ignore lint/suspicious/noConfusingVoidType: most reconcilers return nothing
   readonly reconcile: (key: string, context: ReconcileContext) => Promise<ReconcileResult | void>;
-  /** Keys worked on at once; one key never twice. */
+  /** How many keys are reconciled at once; one key never twice. */
   readonly concurrency?: number;
   readonly backoff?: Backoff;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly log?: Log;
-  readonly metrics?: Registry;
+  readonly metrics: Registry;
 }
 
 export class Controller {
@@ -42,7 +42,7 @@ export class Controller {
   readonly #queue: WorkQueue;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #metrics: ControllerMetrics | undefined;
+  readonly #metrics: ControllerMetrics;
   readonly #synced: ((signal: AbortSignal) => Promise<void>)[] = [];
 
   constructor(options: ControllerOptions) {
@@ -50,14 +50,14 @@ export class Controller {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = (options.log ?? silentLog).child({ controller: options.name });
-    this.#metrics = options.metrics && controllerMetrics(options.metrics, options.name);
+    this.#metrics = controllerMetrics(options.metrics, options.name);
     this.#queue = new WorkQueue({
       clock: this.#clock,
       ...(options.random && { random: options.random }),
       ...(options.backoff && { backoff: options.backoff }),
-      ...(this.#metrics && { observer: this.#metrics.queue }),
+      observer: this.#metrics.queue,
     });
-    this.#metrics?.watchUnfinished(this.#queue);
+    this.#metrics.watchUnfinished(this.#queue);
   }
 
   enqueue(key: string): void {
@@ -69,8 +69,8 @@ export class Controller {
   }
 
   /**
-   * Enqueues the keys of every object that appears, changes or goes; for a change those of its old state too.
-   * `run` waits until the informer has synced. The informer must be started by its owner.
+   * Enqueues the keys of every object that is added, changed or deleted; for a change also those of its old state.
+   * `run` waits until the informer has synced. Its owner has to start the informer.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,
@@ -93,7 +93,7 @@ export class Controller {
     return this;
   }
 
-  /** Reconciles until the signal aborts, then resolves once no reconcile is under way. Can be run once. */
+  /** Reconciles until the signal aborts, and resolves once no reconcile is running. Can be run once. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = () => this.#queue.shutdown();
     signal.addEventListener("abort", stop, { once: true });
@@ -134,7 +134,7 @@ export class Controller {
         this.#queue.addAfter(key, requeueAfterMs);
       }
       const outcome = requeueAfterMs === undefined ? "success" : "requeue_after";
-      this.#metrics?.reconciled(outcome, took());
+      this.#metrics.reconciled(outcome, took());
       log.debug({ result: outcome, ms: took(), requeueAfterMs }, "reconciled");
     } catch (error) {
       if (signal.aborted) {
@@ -142,10 +142,10 @@ export class Controller {
         return;
       }
       this.#queue.retry(key);
-      this.#metrics?.reconciled("error", took());
+      this.#metrics.reconciled("error", took());
       log.error(
         { result: "error", err: error, ms: took(), failures: this.#queue.failures(key) },
-        "reconcile failed, will be tried again",
+        "reconcile failed; it will be tried again",
       );
     }
   }

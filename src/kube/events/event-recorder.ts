@@ -1,6 +1,6 @@
 /**
- * Events (events.k8s.io/v1) about objects, for people who run `kubectl describe`. Never in anybody's way: `event` returns
- * at once, what cannot be written is dropped, what repeats becomes one Event with a count.
+ * Events (events.k8s.io/v1) about objects, for people who run `kubectl describe`. `event` returns at once and never throws:
+ * an event that cannot be written is dropped, repeated ones become one Event with a count.
  */
 import type { KubeEvent } from "../client/built-in-kinds.ts";
 import type { KubeClient } from "../client/client.ts";
@@ -10,7 +10,7 @@ import { rfc3339Micro } from "../conditions/conditions.ts";
 import { type Log, silentLog } from "../log.ts";
 import { EventSeries } from "./event-series.ts";
 
-/** The object an event is about: itself, or as much of it as is known. */
+/** The object of an event, or what is known of it. */
 export interface Regarding {
   readonly apiVersion?: string | undefined;
   readonly kind?: string | undefined;
@@ -35,7 +35,7 @@ export interface EventRecorderOptions {
 /** Namespace of events about objects that have none, as the API requires it. */
 const CLUSTER_SCOPE_NAMESPACE = "default";
 const MAX_NOTE_CHARS = 1024;
-/** Events waiting to be written; more are dropped. */
+/** Most events that wait to be written; more are dropped. */
 const MAX_PENDING = 200;
 const WRITE_TIMEOUT_MS = 10_000;
 
@@ -66,20 +66,20 @@ export class EventRecorder {
     const key = JSON.stringify([regarding.kind, namespace, name, uid, type, reason, message]);
     const decision = this.#series.record(key, this.#clock.monotonicMs());
     if (decision.type === "drop" || this.#pending >= MAX_PENDING) {
-      this.#log.debug({ reason, name }, "an event was not written: too many");
+      this.#log.debug({ reason, name }, "dropped an event: there are too many");
       return;
     }
     const event = this.#event(regarding, type, reason, message, action);
     this.#pending++;
     this.#last = this.#last
       .then(() => this.#write(key, event, decision))
-      .catch((error) => this.#log.debug({ err: error, reason }, "an event could not be written"))
+      .catch((error) => this.#log.debug({ err: error, reason }, "could not write an event"))
       .finally(() => {
         this.#pending--;
       });
   }
 
-  /** Resolves when everything recorded so far is written or dropped. */
+  /** Resolves when every event so far is written or dropped. */
   async flush(): Promise<void> {
     await this.#last;
   }

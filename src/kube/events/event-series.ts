@@ -1,16 +1,16 @@
 import type { ObjectRef } from "../client/resource.ts";
 
-/** What to do about one occurrence: write a new Event, raise the count of the one there is, or nothing. */
+/** What to do about one occurrence: write a new Event, raise the count of the existing one, or nothing. */
 export interface Occurrence {
   readonly type: "new" | "repeat" | "drop";
   readonly count: number;
 }
 
-/** After so long without an occurrence the next one is a new Event. */
+/** After this time without an occurrence the next one is a new Event. */
 export const SERIES_WINDOW_MS = 6 * 60_000;
 /** A series is not written more often than this. */
 export const SERIES_INTERVAL_MS = 30_000;
-/** New Events at once, and how fast that allowance comes back: a broken object must not fill etcd. */
+/** Limit of new Events: a broken object must not fill etcd. */
 export const BURST = 50;
 export const REFILL_MS = 2_000;
 /** Series remembered; the oldest is forgotten first. */

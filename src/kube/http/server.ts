@@ -1,77 +1,64 @@
 /**
- * The HTTP/1.1 server of every process: webhooks and pages over TLS, health and metrics in the clear. Certificates are
- * exchanged while connections stay, and stopping loses no request. Uses `node:http` only.
+ * The HTTP/1.1 server of webhooks and REST interfaces. fastify routes, reads bodies and answers; this file adds what
+ * fastify does not do: the certificate and its TLS limits change while the server runs, `drain` loses no request, and
+ * errors are answered in plain text. Health and metrics have a listener of their own, without fastify: `process/health`.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import type { SecureContextOptions, SecureVersion } from "node:tls";
-import { type Clock, systemClock } from "../clock.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SecureContextOptions } from "node:tls";
+import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { type Log, silentLog } from "../log.ts";
-import { Deadlines } from "./deadlines.ts";
-import { Exchange, type ExchangeOptions } from "./exchange.ts";
-import type { HttpAnswer, HttpHandler } from "./http-handler.ts";
-import { Routes } from "./routes.ts";
-
-export interface ServerCertificate {
-  readonly cert: string | Buffer;
-  readonly key: string | Buffer;
-  readonly notAfterMs?: number;
-  /** TLS 1.2 and later with the ciphers of the platform, unless given. */
-  readonly limits?: TlsLimits;
-}
-
-/** What a client has to be capable of. */
-export interface TlsLimits {
-  readonly minVersion: SecureVersion;
-  /** OpenSSL's names, joined by colons. */
-  readonly ciphers: string;
-}
-
-/** Where the certificate comes from. `undefined` as long as there is none: handshakes fail until it comes. */
-export interface CertificateSource {
-  current(): ServerCertificate | undefined;
-  /** Calls the listener after each change; the returned function ends that. */
-  onChange(listener: () => void): () => void;
-}
+import type { CertificateSource } from "./certificate-source.ts";
+import { HttpError } from "./http-error.ts";
 
 export interface HttpServerOptions {
   /** 0 for any free port. */
   readonly port: number;
   readonly host?: string;
-  /** TLS when given. With the bare function, `reloadCertificate` must be called after a change. */
-  readonly tls?: CertificateSource | (() => ServerCertificate | undefined);
+  /** TLS when given, plain HTTP otherwise. */
+  readonly tls?: CertificateSource;
   readonly log?: Log;
-  readonly clock?: Clock;
   readonly maxBodyBytes?: number;
-  /** Time for one request, from its headers to its answer. */
+  /** For a request to arrive with its body; a handler bounds its own time by `answerWithin`. */
   readonly requestTimeoutMs?: number;
 }
 
 /** An AdmissionReview carries an object twice, each up to etcd's 1.5 MB, in JSON. */
-export const MAX_BODY_BYTES = 8 * 1024 * 1024;
-export const REQUEST_TIMEOUT_MS = 30_000;
-/** Above the 90 s of Go clients, so that they, not we, close an idle connection and never write into a closed one. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Above the 90 s of Go clients, so that they close an idle connection and never write into one that we closed. */
 const KEEP_ALIVE_MS = 120_000;
-const MIN_TLS_VERSION = "TLSv1.2";
 const HEADERS_TIMEOUT_MS = 10_000;
+/** A connection with a request on which no byte moves: the client does not read its answer. */
+const SILENCE_MS = 60_000;
+/** How often Node looks for requests that arrive too slowly. */
+const CHECK_MS = 5_000;
+/** Three API servers with 1,000 writes under way each, and room for others. */
+const MAX_CONNECTIONS = 4_000;
+/** Longer than any name of a Kubernetes object. */
+const MAX_PARAM_CHARS = 512;
+const MIN_TLS_VERSION = "TLSv1.2";
 /** While draining, how often to look whether the last request is over. */
 const DRAIN_POLL_MS = 10;
 /** How long a finished answer may take to reach its client when the server stops. */
 const LINGER_MS = 2_000;
 
 export class HttpServer {
+  /** For routes. Bodies arrive as text, whatever their content type. */
+  readonly app: FastifyInstance;
   readonly #options: HttpServerOptions;
   readonly #log: Log;
-  readonly #clock: Clock;
-  readonly #routes = new Routes();
-  readonly #exchange: ExchangeOptions;
-  readonly #server: Server | TlsServer;
   /** Connections as accepted; under TLS the socket of a connection is another one, once it is established. */
   readonly #handshakes = new Set<Socket>();
   readonly #sockets = new Set<Socket>();
-  /** Connections with a request whose answer is not out yet. */
-  readonly #busy = new Set<Socket>();
+  /** Answers that are not out yet. */
+  readonly #answers = new Set<ServerResponse>();
+  /** The methods of each path. */
+  readonly #methods = new Map<string, string[]>();
   #unsubscribe: (() => void) | undefined;
   #draining = false;
   /** For readiness routes: set it when the process can do its work. `drain` takes it back. */
@@ -80,147 +67,153 @@ export class HttpServer {
   constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#log = options.log ?? silentLog;
-    this.#clock = options.clock ?? systemClock;
-    this.#exchange = {
-      routes: this.#routes,
-      deadlines: new Deadlines(this.#clock),
-      timeoutMs: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
-      maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
-      onFailure: (error, { url }) => this.#log.error({ err: error, path: url }, "a request failed"),
+    const { tls, maxBodyBytes = MAX_BODY_BYTES, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+    const limits = {
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: Math.min(CHECK_MS, requestTimeoutMs),
     };
-    const answer = (request: IncomingMessage, response: ServerResponse) => this.#serve(request, response);
-    this.#server = options.tls ? createTlsServer(this.#secureContext(), answer) : createServer(answer);
-    this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
-    this.#server.headersTimeout = HEADERS_TIMEOUT_MS;
-    this.#server.requestTimeout = this.#exchange.timeoutMs;
-    this.#server.on("connection", (socket: Socket) => remember(this.#handshakes, socket));
-    this.#server.on(options.tls ? "secureConnection" : "connection", (socket: Socket) =>
-      remember(this.#sockets, socket),
+    this.app = fastify({
+      ...(tls === undefined ? { http: limits } : { https: { ...limits, minVersion: MIN_TLS_VERSION } }),
+      bodyLimit: maxBodyBytes,
+      requestTimeout: requestTimeoutMs,
+      connectionTimeout: SILENCE_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      routerOptions: { maxParamLength: MAX_PARAM_CHARS },
+      frameworkErrors: (_error, _request, reply) => answerText(reply, 400, "the path is not valid"),
+    }) as FastifyInstance;
+    this.app.removeAllContentTypeParsers();
+    this.app.addContentTypeParser(["application/json", "*"], { parseAs: "string" }, (_request, body, done) =>
+      done(null, body),
     );
-    this.#server.on("tlsClientError", (error) => this.#log.debug({ err: error }, "a TLS handshake failed"));
-  }
-
-  /** Path `/x` exactly, `/x/*` and all below; method `*` for any. */
-  route(method: string, path: string, handler: HttpHandler): this {
-    this.#routes.add(method, path, handler);
-    return this;
+    this.app.setErrorHandler((error: FastifyError, request, reply) => this.#fail(error, request, reply));
+    this.app.setNotFoundHandler((request) => {
+      throw new HttpError(404, `nothing at ${request.url.split("?", 1)[0]}`);
+    });
+    this.app.addHook("onRoute", ({ url, method }) => {
+      this.#methods.set(url, [...(this.#methods.get(url) ?? []), ...[method].flat()]);
+    });
+    const { server } = this.app;
+    server.maxConnections = MAX_CONNECTIONS;
+    server.on("connection", (socket: Socket) => remember(this.#handshakes, socket));
+    server.on(tls ? "secureConnection" : "connection", (socket: Socket) => remember(this.#sockets, socket));
+    server.on("tlsClientError", (error) => this.#log.debug({ err: error }, "a TLS handshake failed"));
+    server.on("request", (_request: IncomingMessage, answer: ServerResponse) => this.#follow(answer));
   }
 
   /** Starts listening; resolves with the port. */
   async listen(): Promise<number> {
     const { tls, host, port } = this.#options;
-    if (tls && typeof tls !== "function") {
-      this.#unsubscribe = tls.onChange(() => this.reloadCertificate());
-      this.reloadCertificate();
-    }
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ port, ...(host === undefined ? {} : { host }) }, () => {
-        this.#server.off("error", reject);
-        this.#server.on("error", (error) => this.#log.error({ err: error }, "the HTTP server has an error"));
-        resolve();
-      });
-    });
+    this.#unsubscribe = tls?.onChange(() => this.#loadCertificate(tls));
+    if (tls) this.#loadCertificate(tls);
+    this.#refuseOtherMethods();
+    await this.app.ready();
+    const { server } = this.app;
+    // Not fastify's own listen: without a host it takes localhost only.
+    server.listen({ port, ...(host === undefined ? {} : { host }) });
+    await once(server, "listening");
+    server.on("error", (error) => this.#log.error({ err: error }, "the HTTP server has an error"));
     return this.port;
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo | null)?.port ?? this.#options.port;
+    return (this.app.server.address() as AddressInfo | null)?.port ?? this.#options.port;
   }
 
-  get draining(): boolean {
-    return this.#draining;
+  /**
+   * Stops without losing a request: it is not ready from now on. It goes on serving for `settleMs`, until clients and
+   * endpoints know, but ends each connection with its next answer. Then it accepts no connections, and closes what is
+   * still open when `graceMs` are over.
+   */
+  async drain(graceMs: number, settleMs = 0): Promise<void> {
+    this.ready = false;
+    this.#draining = true;
+    const endMs = performance.now() + graceMs;
+    for (const answer of this.#answers) endConnectionAfter(answer);
+    await sleep(Math.min(settleMs, graceMs));
+    const closed = new Promise<void>((resolve) => {
+      // Not http's own close: it destroys connections whose answer is written but not yet out.
+      NetServer.prototype.close.call(this.app.server, () => resolve());
+    });
+    const busy = new Set([...this.#answers].map((answer) => answer.socket));
+    for (const socket of this.#sockets) {
+      if (!busy.has(socket)) socket.end();
+    }
+    await until(() => this.#answers.size === 0, endMs);
+    for (const socket of this.#sockets) socket.end();
+    await until(() => this.#sockets.size === 0, Math.min(endMs, performance.now() + LINGER_MS));
+    for (const socket of [...this.#sockets, ...this.#handshakes]) socket.destroy();
+    this.#unsubscribe?.();
+    await closed;
+    await this.app.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.app.server.listening) await this.drain(0);
   }
 
   /** New connections get the source's present certificate; those that are open stay. A bad one is logged, not used. */
-  reloadCertificate(): void {
-    const context = this.#secureContext();
-    if (context.cert === undefined) {
-      return;
-    }
+  #loadCertificate(tls: CertificateSource): void {
+    const certificate = tls.current();
+    if (certificate === undefined) return;
+    const { cert, key, limits } = certificate;
+    const context: SecureContextOptions = { cert, key, minVersion: MIN_TLS_VERSION, ...limits };
     try {
-      (this.#server as TlsServer).setSecureContext(context);
+      (this.app.server as TlsServer).setSecureContext(context);
     } catch (error) {
       this.#log.error({ err: error }, "the new certificate or its TLS limits cannot be used; the old ones stay");
     }
   }
 
-  /**
-   * Stops without losing a request: not ready from now on, goes on serving for `settleMs` (clients and endpoints need to
-   * learn of it) but ends each connection with its next answer, then takes no new ones, and closes what is still open
-   * when `graceMs` are over.
-   */
-  async drain(graceMs: number, settleMs = 0): Promise<void> {
-    this.ready = false;
-    this.#draining = true;
-    const endMs = this.#clock.monotonicMs() + graceMs;
-    await this.#clock.sleep(Math.min(settleMs, graceMs));
-    const closed = new Promise<void>((resolve) => {
-      // Not http's own close: it destroys connections whose answer is written but not yet out.
-      NetServer.prototype.close.call(this.#server, () => resolve());
-    });
-    for (const socket of this.#sockets) {
-      if (!this.#busy.has(socket)) {
-        socket.end();
-      }
-    }
-    await this.#until(() => this.#busy.size === 0, endMs);
-    for (const socket of this.#sockets) {
-      socket.end();
-    }
-    await this.#until(() => this.#sockets.size === 0, Math.min(endMs, this.#clock.monotonicMs() + LINGER_MS));
-    for (const socket of [...this.#sockets, ...this.#handshakes]) {
-      socket.destroy();
-    }
-    this.#unsubscribe?.();
-    this.#exchange.deadlines.stop();
-    await closed;
-    this.#server.close();
-  }
-
-  async #until(condition: () => boolean, endMs: number): Promise<void> {
-    while (!condition() && this.#clock.monotonicMs() < endMs) {
-      await this.#clock.sleep(DRAIN_POLL_MS);
+  /** A known path with another method is 405, where fastify says 404. */
+  #refuseOtherMethods(): void {
+    for (const [url, methods] of [...this.#methods]) {
+      const others = this.app.supportedMethods.filter((method) => !methods.includes(method));
+      const allow = methods.filter((method) => method !== "HEAD").join(", ");
+      this.app.route({
+        method: others,
+        url,
+        handler: ({ method }, reply) => {
+          reply.header("allow", allow);
+          throw new HttpError(405, `${method} is not possible here`);
+        },
+      });
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#server.listening) {
-      await this.drain(0);
+  #follow(answer: ServerResponse): void {
+    this.#answers.add(answer);
+    answer.on("close", () => this.#answers.delete(answer));
+    if (this.#draining) endConnectionAfter(answer);
+  }
+
+  #fail(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+    const { maxBodyBytes = MAX_BODY_BYTES } = this.#options;
+    if (error instanceof HttpError) answerText(reply, error.statusCode, error.message);
+    else if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE") {
+      answerText(reply, 413, `the body is longer than ${maxBodyBytes} bytes`);
+    } else if (error.code?.startsWith("FST_ERR_") && error.statusCode !== undefined && error.statusCode < 500) {
+      answerText(reply, error.statusCode, error.message);
+    } else {
+      if (!reply.raw.destroyed) this.#log.error({ err: error, path: request.url }, "a request failed");
+      answerText(reply, 500, "internal error");
     }
   }
+}
 
-  #secureContext(): SecureContextOptions {
-    const { tls } = this.#options;
-    const certificate = typeof tls === "function" ? tls() : tls?.current();
-    if (certificate === undefined) return { minVersion: MIN_TLS_VERSION };
-    const { cert, key, limits } = certificate;
-    return { cert, key, minVersion: MIN_TLS_VERSION, ...limits };
-  }
+function answerText(reply: FastifyReply, status: number, text: string): void {
+  reply.code(status).type("text/plain; charset=utf-8").send(`${text}\n`);
+}
 
-  #serve(incoming: IncomingMessage, response: ServerResponse): void {
-    const { socket } = incoming;
-    this.#busy.add(socket);
-    const exchange = new Exchange(incoming, this.#exchange, (answer) => this.#write(incoming, response, answer));
-    response.on("close", () => {
-      this.#busy.delete(socket);
-      exchange.close(response.writableFinished);
-    });
-    void exchange.run();
-  }
-
-  #write(incoming: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
-    const { status, headers, body = "" } = answer;
-    // A body that nobody read would be taken for the next request.
-    if (this.#draining || !incoming.complete) {
-      response.setHeader("connection", "close");
-    }
-    response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
-    response.end(incoming.method === "HEAD" ? undefined : body);
-  }
+function endConnectionAfter(answer: ServerResponse): void {
+  if (!answer.headersSent) answer.setHeader("connection", "close");
 }
 
 function remember(sockets: Set<Socket>, socket: Socket): void {
   sockets.add(socket);
   socket.once("close", () => sockets.delete(socket));
+}
+
+async function until(condition: () => boolean, endMs: number): Promise<void> {
+  while (!condition() && performance.now() < endMs) await sleep(DRAIN_POLL_MS);
 }

@@ -1,14 +1,14 @@
 import type { Change } from "./store.ts";
 
-/** Told of changes, in their order. `old` and `object` are shared with everybody: read only. */
+/** Is told of changes in their order. `old` and `object` are shared: read only. */
 export interface Handler<T> {
   add?(object: T): void;
   update?(object: T, old: T): void;
-  /** `final`: as it was when deleted. Else the deletion itself was missed and this is the last state known. */
+  /** `final`: `object` is the state when it was deleted. Otherwise the deletion was missed, and it is the last known state. */
   delete?(object: T, info: { readonly final: boolean }): void;
 }
 
-/** The handlers of one informer. Whatever one of them throws, the others and the informer go on. */
+/** The handlers of one informer. If one throws, the others and the informer go on. */
 export class HandlerSet<T> {
   readonly #handlers = new Set<Handler<T>>();
   readonly #onError: (error: unknown) => void;
@@ -35,7 +35,7 @@ export class HandlerSet<T> {
     }
   }
 
-  /** An async function is a valid handler for the type checker; its rejection must not become an unhandled one. */
+  /** For the type checker an async function is a valid handler; its rejection must not end the process. */
   #call(deliver: () => unknown): void {
     try {
       const result = deliver();

@@ -3,24 +3,41 @@ import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import type { Clock } from "../clock.ts";
 
-/** What one informer reports. */
+/** What one informer reports. Between `started` and `ended` it counts for staleness and size. */
 export interface InformerMetrics {
+  started(): void;
   listed(): void;
   watched(type: string): void;
+  /** The API server does not serve the kind, which is allowed. */
+  absent(): void;
   failed(doing: "list" | "watch"): void;
   handlerFailed(): void;
   size(objects: number): void;
+  ended(): void;
+}
+
+interface Running {
+  readonly resource: string;
+  contactMs: number;
+  objects: number;
 }
 
 const shared = new WeakMap<Registry, ReturnType<typeof register>>();
 
-/** Informers of one registry share the metrics and differ by the label `resource`. */
+/** Informers of one registry share the metrics; those of one resource are added up. */
 export function informerMetrics(registry: Registry, resource: string, clock: Clock): InformerMetrics {
   const metrics = shared.get(registry) ?? register(registry, clock);
   shared.set(registry, metrics);
   const labels = { resource };
-  const contact = () => metrics.contacts.set(resource, clock.monotonicMs());
+  const own: Running = { resource, contactMs: 0, objects: 0 };
+  const contact = () => {
+    own.contactMs = clock.monotonicMs();
+  };
   return {
+    started: () => {
+      contact();
+      metrics.running.add(own);
+    },
     listed: () => {
       contact();
       metrics.lists.inc(labels);
@@ -29,28 +46,53 @@ export function informerMetrics(registry: Registry, resource: string, clock: Clo
       contact();
       metrics.events.inc({ resource, type });
     },
+    absent: contact,
     failed: (doing) => metrics.failures.inc({ resource, doing }),
     handlerFailed: () => metrics.handlerFailures.inc(labels),
-    size: (objects) => metrics.objects.set(labels, objects),
+    size: (objects) => {
+      own.objects = objects;
+    },
+    ended: () => metrics.running.delete(own),
   };
 }
 
 function register(registry: Registry, clock: Clock) {
   const registers = [registry];
-  const contacts = new Map<string, number>();
-  new Gauge({
-    name: "informer_staleness_seconds",
-    help: "Time since the API server last delivered anything to the informer, bookmarks included.",
-    labelNames: ["resource"],
-    registers,
-    collect() {
-      for (const [resource, atMs] of contacts) {
-        this.set({ resource }, (clock.monotonicMs() - atMs) / 1000);
-      }
-    },
-  });
+  const running = new Set<Running>();
+  const ofEach = (value: (informer: Running) => number, join: (one: number, other: number) => number) => {
+    const values = new Map<string, number>();
+    for (const informer of running) {
+      const before = values.get(informer.resource);
+      values.set(informer.resource, before === undefined ? value(informer) : join(before, value(informer)));
+    }
+    return values;
+  };
+  const gauge = (name: string, help: string, values: () => ReadonlyMap<string, number>) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ["resource"],
+      registers,
+      collect() {
+        this.reset();
+        for (const [resource, value] of values()) {
+          this.set({ resource }, value);
+        }
+      },
+    });
+  gauge(
+    "informer_staleness_seconds",
+    "Time since the API server last answered the informer, bookmarks included; the longest of the resource's informers.",
+    () => ofEach(({ contactMs }) => (clock.monotonicMs() - contactMs) / 1000, Math.max),
+  );
+  gauge("informer_objects", "Objects in the informers' caches.", () =>
+    ofEach(
+      ({ objects }) => objects,
+      (one, other) => one + other,
+    ),
+  );
   return {
-    contacts,
+    running,
     lists: new Counter({
       name: "informer_list_pages_total",
       help: "Pages listed.",
@@ -72,12 +114,6 @@ function register(registry: Registry, clock: Clock) {
     handlerFailures: new Counter({
       name: "informer_handler_failures_total",
       help: "Event handlers that threw.",
-      labelNames: ["resource"],
-      registers,
-    }),
-    objects: new Gauge({
-      name: "informer_objects",
-      help: "Objects in the informer's store.",
       labelNames: ["resource"],
       registers,
     }),

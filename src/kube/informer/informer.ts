@@ -1,8 +1,8 @@
 /**
- * A live, local copy of the objects of one kind, and the news about them.
+ * A live, local copy of the objects of one kind. Its handlers are told of every change.
  *
- * `reflector.ts` decides, `store.ts` holds, this file lists, watches and waits as told. Used by controllers and by
- * everybody who reads often; objects are shared, so nobody may change them. It never gives up: only its signal ends it.
+ * `reflector.ts` decides, `store.ts` holds the objects, this file lists, watches and waits. The objects are shared, so
+ * nobody may change them. Only its signal ends an informer.
  */
 import type { Registry } from "prom-client";
 import { ApiError, isGone, isNotFound } from "../client/api-error.ts";
@@ -15,12 +15,10 @@ import { type InformerMetrics, informerMetrics } from "./informer-metrics.ts";
 import { ObjectSource } from "./object-source.ts";
 import { begin, type Effect, type Fault, type Input, initialState, type ReflectorState, step } from "./reflector.ts";
 import { DEFAULT_RULES, type ReflectorRules } from "./reflector-rules.ts";
-import type { Shards } from "./sharded-list.ts";
 import { type Indexer, Store } from "./store.ts";
 
 export type { Handler } from "./handler-set.ts";
 export { objectKey, splitKey } from "./object-key.ts";
-export type { Shards } from "./sharded-list.ts";
 
 export interface InformerOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -28,18 +26,18 @@ export interface InformerOptions<T extends KubeObject> {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** What to keep of each object, which comes without managedFields. It gets a fresh object and may change it. */
+  /** What to keep of each object. It gets an object without managedFields that nobody else has, and may change it. */
   readonly transform?: (object: T) => T;
+  /** Whether to store the object at all, as `transform` left it. Handlers are told of a deletion when that ends. */
+  readonly keep?: (object: T) => boolean;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
-  /** For resources with very many objects: lists come in these shards, which the API server works at side by side. */
-  readonly shards?: Shards;
-  /** A resource the API does not serve (404: no such CRD) counts as synced and empty, and is picked up once it is there. */
+  /** A resource that the API does not serve (404: no such CRD) counts as synced and empty until it is served. */
   readonly absentIsEmpty?: boolean;
   readonly rules?: Partial<ReflectorRules>;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly log?: Log;
-  readonly metrics?: Registry;
+  readonly metrics: Registry;
 }
 
 export class Informer<T extends KubeObject> {
@@ -49,7 +47,7 @@ export class Informer<T extends KubeObject> {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #log: Log;
-  readonly #metrics: InformerMetrics | undefined;
+  readonly #metrics: InformerMetrics;
   readonly #store: Store<T>;
   readonly #handlers: HandlerSet<T>;
   readonly #synced = Promise.withResolvers<void>();
@@ -58,33 +56,30 @@ export class Informer<T extends KubeObject> {
 
   constructor(options: InformerOptions<T>) {
     this.resource = options.resource;
-    const { absentIsEmpty = false, shards } = options;
-    this.#rules = { ...DEFAULT_RULES, absentIsEmpty, sharded: shards !== undefined, ...options.rules };
+    this.#rules = { ...DEFAULT_RULES, absentIsEmpty: options.absentIsEmpty ?? false, ...options.rules };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#log = (options.log ?? silentLog).child({ informer: options.resource.plural });
-    this.#metrics = options.metrics && informerMetrics(options.metrics, options.resource.plural, this.#clock);
+    this.#metrics = informerMetrics(options.metrics, options.resource.plural, this.#clock);
     const { client, resource, namespace, labelSelector, fieldSelector } = options;
     this.#source = new ObjectSource({
       client,
       resource,
       selection: { namespace, labelSelector, fieldSelector },
       transform: options.transform,
-      shards,
-      initialQuietMs: this.#rules.initialQuietMs,
+      keep: options.keep,
       pageSize: this.#rules.pageSize,
-      clock: this.#clock,
       metrics: this.#metrics,
     });
     this.#store = new Store(options.indexers);
     this.#handlers = new HandlerSet<T>((error) => {
-      this.#metrics?.handlerFailed();
+      this.#metrics.handlerFailed();
       this.#log.error({ err: error }, "a handler of the informer threw");
     });
     this.#synced.promise.catch(() => {});
   }
 
-  /** True once the first list is in the store; handlers have been told by then. */
+  /** True once the first list is in the store and handlers have been told of it. */
   get hasSynced(): boolean {
     return this.#state.synced;
   }
@@ -119,14 +114,14 @@ export class Informer<T extends KubeObject> {
   }
 
   /**
-   * Tells the handler of every change from now on, after an `add` for each object that is already there. The returned
-   * function ends it. What a handler throws is logged and counted, nothing more.
+   * Tells the handler of every change from now on, after an `add` for each object in the cache. The returned function ends
+   * that. What a handler throws is logged and counted.
    */
   on(handler: Handler<T>): () => void {
     return this.#handlers.add(handler, this.#store.list());
   }
 
-  /** `run` without waiting for its end. */
+  /** Starts `run` without waiting for its end. */
   start(signal: AbortSignal): void {
     this.run(signal).catch((error) => this.#log.error({ err: error }, "the informer ended with an error"));
   }
@@ -137,6 +132,7 @@ export class Informer<T extends KubeObject> {
       throw new Error(`The informer of ${this.resource.plural} was started twice.`);
     }
     this.#running = true;
+    this.#metrics.started();
     try {
       let effect = begin(this.#state, this.#rules, this.#random);
       while (!signal.aborted) {
@@ -148,6 +144,7 @@ export class Informer<T extends KubeObject> {
       }
     } finally {
       this.#running = false;
+      this.#metrics.ended();
       this.#synced.reject(signal.reason ?? new Error(`The informer of ${this.resource.plural} was stopped.`));
     }
   }
@@ -156,14 +153,13 @@ export class Informer<T extends KubeObject> {
     switch (effect.type) {
       case "list": {
         const next = this.#expectEffect(await this.#list(effect, signal));
-        this.#metrics?.size(this.#store.size);
+        this.#metrics.size(this.#store.size);
         return next;
       }
       case "wait":
         await this.#clock.sleep(effect.delayMs, signal);
         return this.#expectEffect({ type: "waited" });
       case "watch":
-      case "stream":
         return this.#watch(effect, signal);
     }
   }
@@ -177,18 +173,15 @@ export class Informer<T extends KubeObject> {
     }
   }
 
-  async #watch(effect: Extract<Effect, { type: "watch" | "stream" }>, signal: AbortSignal): Promise<Effect> {
+  async #watch(effect: Extract<Effect, { type: "watch" }>, signal: AbortSignal): Promise<Effect> {
     const startedMs = this.#clock.monotonicMs();
     const lasted = () => this.#clock.monotonicMs() - startedMs;
-    const source = this.#source;
     try {
-      for await (const inputs of effect.type === "watch"
-        ? source.watch(effect, signal)
-        : source.stream(effect, signal)) {
+      for await (const inputs of this.#source.watch(effect, signal)) {
         for (const input of inputs) {
           this.#apply(input);
         }
-        this.#metrics?.size(this.#store.size);
+        this.#metrics.size(this.#store.size);
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -201,7 +194,7 @@ export class Informer<T extends KubeObject> {
   #expectEffect(input: Input<T>): Effect {
     const effect = this.#apply(input);
     if (effect === undefined) {
-      throw new Error(`The reflector answered ${input.type} with nothing to do.`);
+      throw new Error(`The reflector has no next step after ${input.type}.`);
     }
     return effect;
   }
@@ -221,9 +214,14 @@ export class Informer<T extends KubeObject> {
   }
 
   #fault(doing: "list" | "watch", error: unknown): Fault {
-    this.#metrics?.failed(doing);
     const fault = faultOf(error);
-    const expected = fault.kind === "gone" || (fault.kind === "absent" && this.#rules.absentIsEmpty);
+    const absent = fault.kind === "absent" && this.#rules.absentIsEmpty;
+    if (absent) {
+      this.#metrics.absent();
+    } else {
+      this.#metrics.failed(doing);
+    }
+    const expected = absent || fault.kind === "gone";
     this.#log[expected ? "debug" : "warn"]({ err: error, failures: this.#state.failures + 1 }, `${doing} failed`);
     return fault;
   }

@@ -1,9 +1,9 @@
 /**
- * One of several replicas leads, by a Lease in the API server (client-go's times: 15/10/2 s).
+ * Elects one of several replicas as leader, by a Lease in the API server (client-go's times: 15/10/2 s).
  *
- * Whatever only the leader may do takes the signal given to `lead`: it aborts the moment leadership is lost or can no
- * longer be proved. A process that was stopped and goes on may still run for an instant before its timer fires, so
- * leader-only writes must also be conditional (a resourceVersion, or a create under a name that can exist once).
+ * Give the signal that `lead` gets to everything that only a leader may do. It aborts when the lease is lost or can no
+ * longer be proved. A process that was stopped may run for an instant before its timer fires, so a leader's writes must
+ * also be conditional: by a resourceVersion, or by creating an object whose name can exist only once.
  */
 import { isAlreadyExists, isConflict, isNotFound } from "../client/api-error.ts";
 import type { Lease } from "../client/built-in-kinds.ts";
@@ -18,9 +18,9 @@ export interface LeaderElectorOptions {
   readonly namespace: string;
   /** Name of the Lease. */
   readonly name: string;
-  /** Who we are: unique among the replicas, the pod's name. */
+  /** Unique among the replicas: the pod's name. */
   readonly identity: string;
-  /** How long others leave a silent leader alone. */
+  /** After this time without a renewal others may take the lease. */
   readonly leaseDurationMs?: number;
   /** How long a leader goes on without a renewal; less than the lease duration. */
   readonly renewDeadlineMs?: number;
@@ -30,7 +30,7 @@ export interface LeaderElectorOptions {
   readonly random?: () => number;
 }
 
-/** A process that is stopping has little time; without the release the next leader waits for the lease to expire. */
+/** A stopping process has little time. Without the release the next leader waits until the lease expires. */
 const RELEASE_TIMEOUT_MS = 2_000;
 
 export class LeaderElector {
@@ -69,15 +69,15 @@ export class LeaderElector {
     }
   }
 
-  /** By the time of asking, not by the last timer: false at once in a process that was stopped for too long. */
+  /** Compares with the clock, not with a timer: false at once in a process that was stopped for too long. */
   get isLeader(): boolean {
     return this.#leadsUntilMs !== undefined && this.#clock.monotonicMs() < this.#leadsUntilMs;
   }
 
   /**
-   * Campaigns until the signal aborts; whenever elected, runs `lead`, and campaigns again after losing. Releases the
-   * lease at the end. If `lead` returns or throws while leading, the lease is released and `run` does the same. `lead`
-   * must come back once its signal aborts: until then there is no new campaign.
+   * Campaigns until the signal aborts. When elected it runs `lead`; after losing the lease it campaigns again. It releases
+   * the lease at the end. If `lead` returns or throws while leading, so does `run`, after releasing the lease. `lead` must
+   * return once its signal aborts; until then there is no new campaign.
    */
   async run(signal: AbortSignal, lead: (leaderSignal: AbortSignal) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
@@ -96,7 +96,7 @@ export class LeaderElector {
     }
   }
 
-  /** One time of leading. True: over for good; false: lost to others or to silence. */
+  /** One term as leader. True: over for good; false: the lease was lost or not renewed in time. */
   async #term(signal: AbortSignal, lead: (leaderSignal: AbortSignal) => Promise<void>): Promise<boolean> {
     const leadership = new AbortController();
     const stop = () => leadership.abort(signal.reason);
@@ -138,7 +138,7 @@ export class LeaderElector {
     }
   }
 
-  /** Renews until it fails for too long (says why) or the signal aborts (says nothing). */
+  /** Renews until it fails for too long, and returns why, or until the signal aborts. */
   async #renew(signal: AbortSignal): Promise<string | undefined> {
     while (!signal.aborted) {
       const leftMs = (this.#leadsUntilMs ?? 0) - this.#clock.monotonicMs();
@@ -149,10 +149,10 @@ export class LeaderElector {
       }
       const remainingMs = (this.#leadsUntilMs ?? 0) - this.#clock.monotonicMs();
       if (remainingMs <= 0) {
-        return `the lease could not be renewed for ${this.#renewDeadlineMs} ms`;
+        return `the lease was not renewed for ${this.#renewDeadlineMs / 1000} s`;
       }
       if ((await this.#attempt(signal, remainingMs)) === "other") {
-        return "somebody else holds the lease";
+        return "another replica holds the lease";
       }
     }
     return undefined;
@@ -172,13 +172,13 @@ export class LeaderElector {
       const mine = heldBy(spec, this.#identity, this.#leaseDurationMs, new Date(this.#clock.now()));
       const written = await this.#write(lease, mine, call);
       this.#observation = observe(this.#observation, written.spec as LeaseSpec, this.#clock.monotonicMs());
-      // Counted from before the write: others count from when they see it, which is later.
+      // From before the write: others count from when they see it, which is later.
       this.#leadsUntilMs = nowMs + this.#renewDeadlineMs;
       return "held";
     } catch (error) {
       if (!signal.aborted) {
         const lostRace = isConflict(error) || isAlreadyExists(error);
-        this.#log[lostRace ? "debug" : "warn"]({ err: error }, "the lease could not be read or written");
+        this.#log[lostRace ? "debug" : "warn"]({ err: error }, "could not read or write the lease");
       }
       return "failed";
     }
@@ -195,7 +195,7 @@ export class LeaderElector {
     }
   }
 
-  /** Conditional both ways: create fails if it exists, update if anybody wrote in between. */
+  /** Conditional: create fails if the lease exists, update if somebody wrote in between. */
   #write(lease: Lease | undefined, spec: LeaseSpec, call: { signal?: AbortSignal; timeoutMs: number }): Promise<Lease> {
     if (lease === undefined) {
       const metadata = { namespace: this.#namespace, name: this.#name };
@@ -214,7 +214,7 @@ export class LeaderElector {
         this.#log.info({ identity: this.#identity }, "released the lease");
       }
     } catch (error) {
-      this.#log.warn({ err: error }, "the lease could not be released; the next leader waits until it expires");
+      this.#log.warn({ err: error }, "could not release the lease; the next leader waits until it expires");
     }
   }
 }

@@ -1,8 +1,8 @@
 import { rfc3339Micro } from "../conditions/conditions.ts";
 
 /**
- * The rules of a leader's Lease, without I/O; those of client-go. Nobody compares its clock with another machine's: a
- * holder counts as gone when its record has not changed for the lease duration, measured here since we last saw it change.
+ * The rules of a Lease, without I/O, as in client-go. Clocks of different machines are never compared: a holder counts as
+ * gone when we have not seen its record change for the lease duration.
  */
 export interface LeaseSpec {
   readonly holderIdentity?: string | null | undefined;
@@ -24,7 +24,7 @@ export function observe(previous: Observation | undefined, spec: LeaseSpec | und
   return previous?.record === record ? previous : { record, sinceMs: nowMs };
 }
 
-/** Whether `identity` may write itself into the lease: it is ours, free, or its holder has been silent too long. */
+/** Whether `identity` may take the lease: it holds it, nobody holds it, or the holder has been silent for too long. */
 export function mayHold(
   spec: LeaseSpec | undefined,
   observation: Observation,
@@ -50,7 +50,7 @@ export function heldBy(spec: LeaseSpec | undefined, identity: string, leaseDurat
   };
 }
 
-/** The lease as its holder leaves it, so that the next one need not wait. */
+/** The lease as its holder releases it, so the next leader does not wait. */
 export function released(spec: LeaseSpec | undefined, now: Date): LeaseSpec {
   const time = rfc3339Micro(now);
   return {

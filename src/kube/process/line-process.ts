@@ -1,26 +1,26 @@
 /**
- * Keeps a program running that prints lines, and hands them on: how a daemon gets what only native code can ask the
- * kernel for. The program ends when its stdin does, so it never outlives the daemon.
+ * Keeps a program running and hands on the lines that it prints. So a daemon gets what only native code can ask the kernel
+ * for. The program ends when its stdin closes, so it never outlives the daemon.
  */
 import { spawn } from "node:child_process";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 
-/** Something that never ends a line is not the program it should be. */
+/** A program that prints a longer line is not the one we expect. */
 const MAX_LINE_BYTES = 64 * 1024;
 
-/** Waits before the program is started again, doubling up to the second; back to the first once it had worked for a while. */
+/** Waits before the program is started again: from the first, doubling, to the second. After a while of work, the first again. */
 const FIRST_RESTART_MS = 100;
 const LAST_RESTART_MS = 10_000;
 const WHILE_MS = 10_000;
 
-/** How long it may take to end by itself after its stdin was closed. */
+/** How long the program may take to end after its stdin was closed. */
 const END_GRACE_MS = 1000;
 
 const MAX_STDERR_BYTES = 4096;
 const SHOWN_CHARACTERS = 200;
 
-/** `settled`: the program works. `refused`: the line is none that it may print. */
+/** `settled`: the program works. `refused`: it may not print this line. */
 export type LineVerdict = "taken" | "settled" | "refused";
 
 export interface LineProcessOptions {
@@ -90,7 +90,7 @@ function runOnce(options: LineProcessOptions, signal: AbortSignal): Promise<End>
     child.stderr.on("data", (text: string) => {
       stderr = (stderr + text).slice(-MAX_STDERR_BYTES);
     });
-    // It may be gone when its stdin is closed.
+    // It may have ended before its stdin is closed.
     child.stdin.on("error", () => undefined);
     child.once("error", (error) => {
       failure ??= error.message;

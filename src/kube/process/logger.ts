@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from "pino";
 
-/** Fields whose values never reach a log, at the top of an entry or one level below; and the content of Secrets. */
+/** Fields that are redacted, at the top of an entry or one level below, and the content of Secrets. */
 const SECRET_FIELDS = ["token", "password", "authorization", "clientKeyData", "stringData"];
 const REDACTED = [...SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), "*.headers.authorization", "secret.data"];
 
@@ -18,6 +18,6 @@ export function createLogger(options: {
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: REDACTED, censor: "[redacted]" },
   };
-  // Synchronous: the last line before an exit is the one that matters.
+  // Synchronous: the last line before an exit must not be lost.
   return pino(settings, options.destination ?? pino.destination({ dest: 1, sync: true }));
 }

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 
-/** The few process metrics every dashboard has, by their usual names, without prom-client's big collectors. */
+/** The few process metrics that dashboards show, without prom-client's big collectors. */
 export function processMetrics(registry: Registry): void {
   const registers = [registry];
   new Gauge({

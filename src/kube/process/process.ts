@@ -1,11 +1,12 @@
 /**
- * What every `main.ts` shares: log, signals, health and metrics listener, and what an end means for the exit code.
- * A `main.ts` reads its configuration, calls `runProcess`, and nothing else reads `process`.
+ * What every `main.ts` shares: log, signals, the listener for health and metrics, and the exit code. A `main.ts` reads its
+ * configuration and calls `runProcess`; nothing else reads `process`.
  */
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import PromRegistry from "prom-client/lib/registry.js";
-import type { HttpServer } from "../http/server.ts";
 import { Health, healthServer } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { processMetrics } from "./process-metrics.ts";
@@ -27,19 +28,19 @@ export interface ProcessContext {
 export interface ProcessOptions {
   readonly name: string;
   readonly env: Environment;
-  /** Of the plain HTTP listener with /healthz, /readyz, /metrics; none if left out. 0 for any, which is logged. */
+  /** Port of the plain HTTP listener with /healthz, /readyz, /metrics. Undefined: no listener. 0: any free port, which is logged. */
   readonly healthPort?: number | undefined;
   readonly healthHost?: string | undefined;
-  /** Returns when everything is stopped; a process that has nothing more to do may return by itself. */
+  /** Returns when everything has stopped, or when there is nothing more to do. */
   readonly main: (context: ProcessContext) => Promise<void>;
 }
 
-/** Time for `main` to come back after the signal; kubelet kills after 30 s. */
+/** How long `main` may take after the signal; kubelet kills the process after 30 s. */
 const STOP_TIMEOUT_MS = 25_000;
 
 /**
- * Runs `main` and ends the process: 0 when it returns, 1 when it throws, when anything throws where nobody catches, or
- * when it does not come back in time; 130 on a second SIGTERM or SIGINT.
+ * Runs `main` and ends the process. The exit code is 0 when `main` returns; 1 when it throws, does not return in time, or
+ * an error is not caught; 130 after a second SIGTERM or SIGINT.
  */
 export async function runProcess(options: ProcessOptions): Promise<never> {
   const log = createLogger({ name: options.name, level: options.env.LOG_LEVEL });
@@ -64,13 +65,12 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
       stopping.abort(new Error(`received ${name}`));
     });
   }
-  let server: HttpServer | undefined;
   try {
     if (options.healthPort !== undefined) {
-      const host = options.healthHost === undefined ? {} : { host: options.healthHost };
-      server = healthServer({ port: options.healthPort, ...host, health, metrics, log });
-      const port = await server.listen();
-      log.debug({ port }, "health listener");
+      const server = healthServer(health, metrics, log);
+      server.listen(options.healthPort, options.healthHost);
+      await once(server, "listening");
+      log.debug({ port: (server.address() as AddressInfo).port }, "health listener");
     }
     await options.main({ env: options.env, log, signal: stopping.signal, metrics, health });
   } catch (error) {
@@ -78,7 +78,6 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
       die("failed")(error);
     }
   }
-  await server?.drain(0);
   log.info("stopped");
   process.exit(0);
 }

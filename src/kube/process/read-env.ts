@@ -3,8 +3,8 @@ import type { z } from "zod";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Configuration from environment variables, checked by a schema of strings (`z.object({PORT: z.coerce.number()})`).
- * Throws one sentence that names every wrong variable. Loads nothing of zod itself.
+ * Configuration from environment variables, checked by a schema (`z.object({PORT: z.coerce.number()})`). Throws one
+ * sentence that names every wrong variable. It does not load zod.
  */
 export function readEnv<S extends z.ZodType>(schema: S, env: Environment): z.output<S> {
   const result = schema.safeParse(env);
@@ -32,7 +32,7 @@ export function readPort(env: Environment, name: string): number | undefined {
   return port;
 }
 
-/** A variable that must be there. */
+/** A variable that must be set. */
 export function requireEnv(env: Environment, name: string): string {
   const value = env[name];
   if (!value) {

@@ -1,10 +1,10 @@
-/** So many at once, then so many a second. */
+/** `burst` at once, then `perSecond`. */
 export interface RateLimit {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** Gives out turns: at once as long as there are tokens, later ones each at its own time. Time is an argument. */
+/** Limits a rate. Time is an argument. */
 export class TokenBucket {
   readonly #limit: RateLimit;
   #tokens: number;
@@ -15,7 +15,7 @@ export class TokenBucket {
     this.#tokens = limit.burst;
   }
 
-  /** Takes a turn; gives how long to wait for it. */
+  /** Takes a token and returns how long to wait for it. */
   takeMs(nowMs: number): number {
     const { perSecond, burst } = this.#limit;
     const gained = ((nowMs - (this.#atMs ?? nowMs)) / 1000) * perSecond;

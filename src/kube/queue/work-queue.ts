@@ -1,14 +1,14 @@
 /**
- * The queue between watches and reconcilers. Keys, not events: however often something changed, its key waits once.
- * A key that is added while somebody works on it comes again after `done`, so no change is missed and no key is worked
- * on twice at a time. Imports only the clock; used by controllers.
+ * The queue between watches and reconcilers. It holds keys, not events: however often an object changed, its key is queued
+ * once. A key that is added while it is being worked on comes again after `done`, so no change is missed and no key is
+ * worked on twice at a time.
  */
 import { type Clock, systemClock } from "../clock.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 import { type RateLimit, TokenBucket } from "./token-bucket.ts";
 
 export const DEFAULT_BACKOFF: Backoff = { baseMs: 20, maxMs: 60_000 };
-/** Retries of all keys together, client-go's numbers: a thousand keys that fail must not become a storm. */
+/** Limit of the retries of all keys together, as in client-go: a thousand failing keys must not flood the API server. */
 export const DEFAULT_RETRY_LIMIT: RateLimit = { perSecond: 10, burst: 100 };
 
 export interface WorkQueueOptions {
@@ -19,7 +19,7 @@ export interface WorkQueueOptions {
   readonly observer?: WorkQueueObserver;
 }
 
-/** Told what happens, for metrics. */
+/** Is told what happens, for metrics. */
 export interface WorkQueueObserver {
   added?(depth: number): void;
   started?(depth: number, waitedMs: number): void;
@@ -57,7 +57,7 @@ export class WorkQueue {
     return this.#ready.size;
   }
 
-  /** For how long the keys that are being worked on have been so: all together, and the longest of them. */
+  /** How long the running work has taken so far: all keys together, and the longest. */
   get unfinished(): { readonly totalMs: number; readonly longestMs: number } {
     const now = this.#clock.monotonicMs();
     let totalMs = 0;
@@ -104,7 +104,7 @@ export class WorkQueue {
     this.#later.set(key, { atMs, cancel });
   }
 
-  /** Adds the key after a delay that doubles each time, until `forget`; later if too many keys are retried. */
+  /** Adds the key after a delay that doubles each time until `forget`, or later if too many keys are retried. */
   retry(key: string): void {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
@@ -113,7 +113,7 @@ export class WorkQueue {
     this.addAfter(key, Math.max(delayMs, this.#retries.takeMs(this.#clock.monotonicMs())));
   }
 
-  /** The key succeeded: its next failure starts with the shortest delay again. */
+  /** The key succeeded: its next failure begins with the shortest delay. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
@@ -158,7 +158,7 @@ export class WorkQueue {
     }
   }
 
-  /** Takes no more keys. Those that are ready are still given out with `drain`, else dropped. Delayed ones are dropped. */
+  /** Takes no more keys and drops delayed ones. With `drain` the ready ones are still given out, otherwise dropped. */
   shutdown(options: { readonly drain?: boolean } = {}): void {
     this.#state = options.drain ? "draining" : "closed";
     for (const { cancel } of this.#later.values()) {

@@ -1,3 +1,4 @@
+import type { Registry } from "prom-client";
 import { parseMac } from "../../api/mac.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -5,7 +6,7 @@ import { Controller } from "../../kube/controller/controller.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import type { Caches } from "../caches.ts";
+import type { Caches } from "../caches/caches.ts";
 import { collisionMessage, countParties, partyKey, type RunningParty } from "../core/collision.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
@@ -17,7 +18,10 @@ export interface CollisionControllerOptions {
   readonly caches: Caches;
   readonly events: EventRecorder;
   readonly clock: Clock;
+  /** For the delays between tries. */
+  readonly random?: () => number;
   readonly log: Log;
+  readonly metrics: Registry;
   /** Told of each address that collides, with the number of parties; 0 once it does not any more. */
   readonly onCollision: (mac: string, parties: number) => void;
 }
@@ -37,7 +41,9 @@ export class CollisionController {
     this.#controller = new Controller({
       name: "collisions",
       clock: options.clock,
+      ...(options.random && { random: options.random }),
       log: options.log,
+      metrics: options.metrics,
       reconcile: async (mac) => this.#compare(mac),
     });
   }
@@ -92,7 +98,7 @@ export class CollisionController {
     if (count <= 1) {
       if (this.#known.delete(text)) {
         onCollision(text, 0);
-        log.info({ mac: text }, "a MAC collision is over");
+        log.info({ mac: text }, "MAC collision ended");
       }
       return;
     }
@@ -100,7 +106,7 @@ export class CollisionController {
     const named = parties.map(partyKey).sort().join(", ");
     if (this.#known.get(text) === named) return;
     this.#known.set(text, named);
-    log.warn({ mac: text, parties: named }, "a MAC collision");
+    log.warn({ mac: text, parties: named }, "MAC collision");
     for (const party of parties) this.#announce(party, collisionMessage(mac, parties));
   }
 

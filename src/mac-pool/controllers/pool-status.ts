@@ -1,3 +1,4 @@
+import type { Registry } from "prom-client";
 import type { MACPool, MacPoolStatus } from "../../api/mac-pool.ts";
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -5,7 +6,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Log } from "../../kube/log.ts";
-import type { Caches } from "../caches.ts";
+import type { Caches } from "../caches/caches.ts";
 import { poolStatus } from "../core/pool-status.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { whileFollowing } from "./following.ts";
@@ -21,6 +22,7 @@ export interface PoolStatusOptions {
   readonly random?: () => number;
   readonly events: EventRecorder;
   readonly log: Log;
+  readonly metrics: Registry;
 }
 
 /** Writes MACPool.status from the counters of the index; run by the elected leader. */
@@ -31,11 +33,12 @@ export class PoolStatusController {
 
   constructor(options: PoolStatusOptions) {
     this.#options = options;
-    const { clock, log, random } = options;
+    const { clock, log, metrics, random } = options;
     this.#controller = new Controller({
       name: "pool-status",
       clock,
       log,
+      metrics,
       ...(random && { random }),
       reconcile: (key, context) => this.#reconcile(key, context),
     });

@@ -4,23 +4,21 @@ import {
   CLAIM_LABEL_KIND,
   CLAIM_LABEL_NAMESPACE,
   CLAIM_LABEL_PHASE,
-  CLAIM_LABEL_SHARD,
   type ClaimOrigin,
   describeOwners,
   distinctOwners,
   type MACClaim,
   type MacClaimStatus,
 } from "../../api/mac-claim.ts";
+import { MAC_POOL_GROUP } from "../../api/names.ts";
 import type { ClaimFacts } from "./pool.ts";
 
 /** How a MACClaim is written: every write goes through withStatus, so labels and columns always agree with the status. */
 
 const CLAIM_API_VERSION = apiVersionOf(MAC_CLAIMS);
 const MAX_LABEL_CHARS = 63;
-const SHARDS = 4;
-
-/** Halves of all claims; those that were written before they had the label are in the second. */
-export const CLAIM_SHARDS = { label: CLAIM_LABEL_SHARD, values: [["0", "1"]] } as const;
+/** Labels of the former status, and the one that claims of earlier versions carry. */
+const REPLACED_LABELS = [CLAIM_LABEL_KIND, CLAIM_LABEL_NAMESPACE, `${MAC_POOL_GROUP}/shard`];
 
 export function newClaim(
   mac: Mac,
@@ -31,7 +29,7 @@ export function newClaim(
   return {
     apiVersion: CLAIM_API_VERSION,
     kind: MAC_CLAIMS.kind,
-    metadata: { name: claimName(mac), labels: claimLabels(formatMac(mac), status) },
+    metadata: { name: claimName(mac), labels: claimLabels(status) },
     spec: pool === undefined ? { mac: formatMac(mac), origin } : { mac: formatMac(mac), pool, origin },
     status: { ...status, owner: describeOwners(status.owners) },
   };
@@ -39,13 +37,11 @@ export function newClaim(
 
 /** The claim with another status; metadata.resourceVersion is kept, which makes the write conditional. */
 export function withStatus(claim: MACClaim, status: Omit<MacClaimStatus, "owner">, origin?: ClaimOrigin): MACClaim {
-  const { [CLAIM_LABEL_KIND]: _kind, [CLAIM_LABEL_NAMESPACE]: _namespace, ...labels } = claim.metadata.labels ?? {};
+  const labels = { ...claim.metadata.labels };
+  for (const label of REPLACED_LABELS) delete labels[label];
   return {
     ...claim,
-    metadata: {
-      ...claim.metadata,
-      labels: { ...labels, ...claimLabels(claim.spec.mac, status) },
-    },
+    metadata: { ...claim.metadata, labels: { ...labels, ...claimLabels(status) } },
     spec: origin === undefined ? claim.spec : { ...claim.spec, origin },
     status: { ...status, owner: describeOwners(status.owners) },
   };
@@ -64,7 +60,6 @@ export function isWaiting(status: MacClaimStatus): boolean {
 export function factsOf(claim: MACClaim): ClaimFacts {
   const { phase, owners, until } = statusOf(claim);
   const { pool } = claim.spec;
-  if (phase === "Bound" && owners.length === 1) return boundFacts(pool);
   const namespaces = phase === "Pending" ? owners.map((owner) => owner.namespace) : [];
   return {
     phase,
@@ -75,30 +70,13 @@ export function factsOf(claim: MACClaim): ClaimFacts {
   };
 }
 
-const boundFactsOfPool = new Map<string | undefined, ClaimFacts>();
-
-/** Nearly all claims are bound to one owner: one object for all of a pool. */
-function boundFacts(pool: string | undefined): ClaimFacts {
-  let facts = boundFactsOfPool.get(pool);
-  if (facts === undefined) {
-    facts = { phase: "Bound", pool, ownerCount: 1, pendingNamespaces: [], untilMs: 0 };
-    boundFactsOfPool.set(pool, facts);
-  }
-  return facts;
-}
-
-/**
- * Listable by phase, and by namespace and kind of the first owner. A label value has 63 characters, as a namespace has.
- * By assignments: V8 takes ten times as long for computed keys of a literal.
- */
-function claimLabels(mac: string, { phase, owners }: Omit<MacClaimStatus, "owner">): Record<string, string> {
-  const labels: Record<string, string> = {};
+/** Listable by phase, and by namespace and kind of the first owner. A label value has 63 characters, as a namespace has. */
+function claimLabels({ phase, owners }: Omit<MacClaimStatus, "owner">): Record<string, string> {
   const first = owners[0];
-  if (first !== undefined) {
-    labels[CLAIM_LABEL_NAMESPACE] = first.namespace.slice(0, MAX_LABEL_CHARS);
-    labels[CLAIM_LABEL_KIND] = first.kind;
-  }
-  labels[CLAIM_LABEL_PHASE] = phase;
-  labels[CLAIM_LABEL_SHARD] = String(Number.parseInt(mac.slice(-1), 16) % SHARDS);
-  return labels;
+  if (first === undefined) return { [CLAIM_LABEL_PHASE]: phase };
+  return {
+    [CLAIM_LABEL_NAMESPACE]: first.namespace.slice(0, MAX_LABEL_CHARS),
+    [CLAIM_LABEL_KIND]: first.kind,
+    [CLAIM_LABEL_PHASE]: phase,
+  };
 }

@@ -37,5 +37,5 @@ export function countParties(parties: readonly RunningParty[]): number {
 /** Text of the event on each party. */
 export function collisionMessage(mac: Mac, parties: readonly RunningParty[]): string {
   const named = parties.map(partyKey).sort().join(", ");
-  return `MAC ${formatMac(mac)} is used by several running objects: ${named}. Stop all but one, or change their addresses.`;
+  return `MAC ${formatMac(mac)} is used by several running objects: ${named}. Stop all but one of them, or change their addresses.`;
 }

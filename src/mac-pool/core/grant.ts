@@ -7,23 +7,26 @@ import {
   MAX_CLAIM_OWNERS,
   type MacClaimStatus,
 } from "../../api/mac-claim.ts";
-import type { ConflictPolicy } from "../../api/mac-pool.ts";
+import { type ConflictPolicy, DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool.ts";
 import { statusOf, withStatus } from "./claim.ts";
-import { isoTime } from "./iso-time.ts";
 import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
-import { type Holder, ownerOf, sameParty } from "./party.ts";
+import { withListers } from "./listers.ts";
+import { type Holder, ownerOf, type Sighting, sameParty } from "./party.ts";
 import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
 
 /** A request for one address, as admission makes it. */
 export interface GrantRequest {
   readonly mac: Mac;
   readonly holder: Holder;
+  /** Policy of the pool that serves the one that asks. */
   readonly policy: ConflictPolicy;
-  /** A VM that waits to receive a live migration has the addresses of the VM it will be. */
-  readonly receiver: boolean;
+  /** Policy of the pool that serves a namespace. */
+  readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
   readonly field: MacField;
   /** How long its object is waited for. */
   readonly pendingMs: number;
+  /** Objects that list the address, as far as the caches know; without the one that asks. */
+  readonly listers: readonly Sighting[];
 }
 
 export type GrantDecision =
@@ -35,26 +38,30 @@ export function pendingStatus(owners: readonly ClaimOwner[], deadlineMs: number,
   return {
     phase: "Pending",
     owners: [...owners],
-    deadline: isoTime(deadlineMs),
+    deadline: new Date(deadlineMs).toISOString(),
     ...(until === undefined ? {} : { until }),
   };
 }
 
 /**
- * What happens when the address already has a claim. An answer that grants is always a claim to write under its
- * resourceVersion, also where the owner does not change: the write is what stops a release that is under way.
+ * Decides about an address that already has a claim. A grant is always a claim to write under its resourceVersion, even if
+ * the owner does not change: the write stops a release that is under way.
  *
  * A creation under the name of an owner that was seen is a second owner without UID: the object that it will become is
  * not the one that was seen. Who of them stays is decided when the object shows up, or at the deadline.
  * So is a creation under a name for which another is under way: nobody can tell whether it is the same request again,
  * and when both get stored, the second after the deletion of the first, each needs the claim.
  *
- * Having the address already, or the name of who has it, settles nothing towards other owners: the policy does, but for
- * the very object that has it, and for whoever waits for a migration. A request that is asked again is warned again.
+ * Towards other owners the policy decides, of theirs and of the own pool the strictest, also for a namesake of an owner. It does not apply to the object that has the
+ * address already (same UID) and to a VM that waits for a migration, which has the addresses of the VM that it will be. The
+ * claim remembers that: once the VM waits no longer, it does not have the address already. A repeated request gets the
+ * warning again.
+ *
+ * Objects that list the address count as owners although the claim does not name them, and are written into the claim.
  */
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
   const { holder, mac, pendingMs } = request;
-  const status = statusOf(claim);
+  const status = withListers(statusOf(claim), request.listers, nowMs);
   const deadlineMs = nowMs + pendingMs;
   const owner = ownerOf(holder, sinceFor(status.owners, nowMs));
   if (status.phase === "Quarantined" || status.owners.length === 0) {
@@ -62,8 +69,9 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
   }
   const isOwner = status.owners.some((known) => sameParty(known, holder));
   const others = distinctOwners(isOwner ? status.owners.filter((known) => !isNamesake(known, holder)) : status.owners);
-  const hasIt = holder.uid !== undefined && status.owners.some(({ uid }) => uid === holder.uid);
-  if (others.length > 0 && !hasIt && !request.receiver && !mayShare(request)) {
+  const hasIt = holder.uid !== undefined && status.owners.some(({ uid, receiver }) => uid === holder.uid && !receiver);
+  const policy = strictest([request.policy, ...others.map(({ namespace }) => request.policyIn(namespace))]);
+  if (others.length > 0 && !hasIt && !holder.receiver && !mayShare(policy, holder)) {
     return { ok: false, refusal: conflict(mac, holder.interface, others, request) };
   }
   const owners = withOwner(status.owners, owner, holder);
@@ -71,8 +79,8 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
     return { ok: false, refusal: sharedTooOften(mac, holder.interface, request.field) };
   }
   const granted = withStatus(claim, { ...pendingStatus(owners, deadlineMs, status.until), phase: status.phase });
-  if (others.length === 0 || request.receiver) return { ok: true, claim: granted };
-  const warning = sharedWarning(mac, holder.interface, others, request.policy === "DenyRunning");
+  if (others.length === 0 || holder.receiver) return { ok: true, claim: granted };
+  const warning = sharedWarning(mac, holder.interface, others, policy === "DenyRunning");
   return { ok: true, claim: granted, warning };
 }
 
@@ -81,9 +89,10 @@ function withOwner(owners: readonly ClaimOwner[], owner: ClaimOwner, holder: Hol
   const twin = owners.findLastIndex(isTwin);
   const mayBeAnother = holder.uid === undefined && owners.filter(isTwin).length < MAX_CREATIONS_OF_ONE_NAME;
   if (twin < 0 || mayBeAnother) return [...owners, owner];
-  if (holder.uid !== undefined) return owners.map((known, i) => (i === twin ? { ...known, ...owner } : known));
+  const renewed = ({ receiver: _, ...known }: ClaimOwner): ClaimOwner => ({ ...known, ...owner });
+  if (holder.uid !== undefined) return owners.map((known, i) => (i === twin ? renewed(known) : known));
   // Those that are listed stand for one more: all of them are waited for as long as for the last.
-  return owners.map((known) => (isTwin(known) ? { ...known, ...owner } : known));
+  return owners.map((known) => (isTwin(known) ? renewed(known) : known));
 }
 
 /**
@@ -95,7 +104,14 @@ function sinceFor(owners: readonly ClaimOwner[], nowMs: number): string {
   return new Date(Math.max(nowMs, latestMs + 1)).toISOString();
 }
 
+/** Between several pools the strictest policy decides: a namespace of one may not take what another keeps for its own. */
+function strictest(policies: readonly (ConflictPolicy | undefined)[]): ConflictPolicy {
+  return STRICTEST_FIRST.find((policy) => policies.includes(policy)) ?? DEFAULT_CONFLICT_POLICY;
+}
+
+const STRICTEST_FIRST: readonly ConflictPolicy[] = ["Deny", "DenyRunning", "Warn"];
+
 /** Under DenyRunning a VM may exist beside the holder, as long as it does not run; whatever runs by existing may not. */
-function mayShare({ policy, holder }: GrantRequest): boolean {
+function mayShare(policy: ConflictPolicy, holder: Holder): boolean {
   return policy === "Warn" || (policy === "DenyRunning" && holder.kind === "VirtualMachine");
 }

@@ -1,4 +1,4 @@
-import { isMulticast, MAX_MAC, type Mac, parseMac } from "../../api/mac.ts";
+import { formatMac, isMulticast, MAX_MAC, type Mac, parseMac } from "../../api/mac.ts";
 import { MAX_INTERFACES } from "./limits.ts";
 import type { Party } from "./party.ts";
 import {
@@ -28,12 +28,12 @@ export interface RequestedInterface {
 }
 
 export type InterfaceStep =
-  /** Claim this address, which the object asks for and did not have. */
+  /** Claim this address: the object asks for it and did not have it. */
   | { readonly action: "claim"; readonly to: RequestedInterface; readonly mac: Mac }
-  /** Choose a free one, claim it and write it into the object. */
+  /** Choose a free address, claim it and write it into the object. */
   | { readonly action: "allocate"; readonly to: RequestedInterface }
-  /** Write the address that it had before back into the object; it is claimed already. */
-  | { readonly action: "restore"; readonly to: RequestedInterface; readonly mac: Mac };
+  /** Write this address into the object: the one it had before, or the one it asks for in the canonical form. */
+  | { readonly action: "write"; readonly to: RequestedInterface; readonly mac: Mac };
 
 export interface PlanInput {
   readonly party: Party;
@@ -43,6 +43,8 @@ export interface PlanInput {
   readonly before: readonly RequestedInterface[];
   /** False where the old object was opted out: what it had is not claimed for it. */
   readonly claimedBefore: boolean;
+  /** The object is judged like a new one: what it keeps is claimed again. */
+  readonly judgedAnew: boolean;
 }
 
 export type PlanResult =
@@ -64,10 +66,12 @@ export function planInterfaces(input: PlanInput): PlanResult {
   if (!asked.ok) return asked;
 
   const previous = new Map<string, Mac | undefined>();
+  const stored = new Map<string, string>();
   const had = new Set<Mac>();
   for (const old of input.before) {
     const mac = parseMac(old.mac);
     previous.set(old.name, mac);
+    if (input.claimedBefore) stored.set(old.name, old.mac);
     if (mac !== undefined && old.eligible && input.claimedBefore) had.add(mac);
   }
   const used = new Set(asked.macs.values());
@@ -76,7 +80,9 @@ export function planInterfaces(input: PlanInput): PlanResult {
     if (!to.eligible) continue;
     const mac = asked.macs.get(to.index);
     if (mac !== undefined) {
-      if (!had.has(mac)) steps.push({ action: "claim", to, mac });
+      if (!had.has(mac) || input.judgedAnew) steps.push({ action: "claim", to, mac });
+      // A CNI plugin may refuse another notation. What is stored already is left alone: nobody has changed it.
+      if (to.mac !== formatMac(mac) && to.mac !== stored.get(to.name)) steps.push({ action: "write", to, mac });
       continue;
     }
     if (to.absent) continue;
@@ -84,7 +90,8 @@ export function planInterfaces(input: PlanInput): PlanResult {
     if (old === undefined || used.has(old) || !had.has(old)) steps.push({ action: "allocate", to });
     else {
       used.add(old);
-      steps.push({ action: "restore", to, mac: old });
+      if (input.judgedAnew) steps.push({ action: "claim", to, mac: old });
+      steps.push({ action: "write", to, mac: old });
     }
   }
   return { ok: true, steps, listed: used };

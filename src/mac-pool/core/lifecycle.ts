@@ -5,11 +5,11 @@ import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
 import { mayBe, ownerOf, type Party, type Sighting, sameParty } from "./party.ts";
 
 /**
- * What becomes of a claim, decided from what live reads have shown. Pure: the controller reads the claim first, then the
- * objects, and writes the result under the claim's resourceVersion, so a decision on old facts has no effect.
+ * Decides the next step of a claim from live reads. Pure. The controller reads the claim before the objects, and writes the
+ * result with the claim's resourceVersion. A decision on old facts ends in a conflict.
  */
 
-/** What live reads found out about one address. */
+/** What live reads say about one address. */
 export interface Evidence {
   /** Objects that list the address now. */
   readonly holders: readonly Sighting[];
@@ -21,7 +21,7 @@ export interface LifecycleInput {
   readonly mac: Mac;
   readonly claim: MACClaim | undefined;
   readonly evidence: Evidence;
-  /** Owners of the claim that were waited for long enough, counted by this process from when it first saw each. */
+  /** Owners whose wait is over. This process counts from when it first saw each. */
   readonly overdue: ReadonlySet<ClaimOwner>;
   /** The quarantine is over. */
   readonly restOver: boolean;
@@ -70,16 +70,13 @@ function bound(claim: MACClaim, owners: readonly ClaimOwner[]): LifecycleStep {
   return { action: "update", claim: withStatus(claim, { phase: "Bound", owners: [...owners] }) };
 }
 
-/** Nobody has it: it rests, unless no object ever had it, and no longer than an earlier rest that was interrupted. */
+/** No object has the address: quarantine, unless no object ever had it. An interrupted quarantine begins anew. */
 function released(input: LifecycleInput, claim: MACClaim): LifecycleStep {
   const status = statusOf(claim);
   const wasHeld = status.owners.some((owner) => owner.uid !== undefined);
-  const untilMs = Math.max(
-    wasHeld ? input.nowMs + input.quarantineMs : input.nowMs,
-    Math.min(Date.parse(status.until ?? "") || 0, input.nowMs + input.quarantineMs),
-  );
-  if (untilMs <= input.nowMs) return { action: "delete", claim };
-  const until = new Date(untilMs).toISOString();
+  const rests = (wasHeld || status.until !== undefined) && input.quarantineMs > 0;
+  if (!rests) return { action: "delete", claim };
+  const until = new Date(input.nowMs + input.quarantineMs).toISOString();
   return { action: "update", claim: withStatus(claim, { phase: "Quarantined", owners: [], until }) };
 }
 
@@ -92,8 +89,8 @@ interface Settled {
 }
 
 /**
- * The owners after matching them with the objects that list the address. Objects that nobody admitted are added: the
- * claim says who has the address, not who should.
+ * The owners after matching them with the objects that list the address. Objects that were not admitted are added: the
+ * claim tells which objects have the address, not which may have it.
  */
 function settle(status: MacClaimStatus, evidence: Evidence, overdue: ReadonlySet<ClaimOwner>, since: string): Settled {
   const { owners } = status;
@@ -118,7 +115,7 @@ function settle(status: MacClaimStatus, evidence: Evidence, overdue: ReadonlySet
     if (mayFollow && holder?.confirms !== true) waiting = true;
     if (holder === undefined) return [owner];
     seen = true;
-    return [refreshed(owner, holder)];
+    return [refreshed(owner, holder, owners.length === 1)];
   });
   const added = unmatched
     .filter((holder) => holder.adoptable && !kept.some((owner) => isKnownAs(owner, holder)))
@@ -169,9 +166,11 @@ function isGone(owner: ClaimOwner, existing: readonly Party[]): boolean {
   return owner.uid !== undefined && !existing.some(({ uid }) => uid === owner.uid);
 }
 
-function refreshed(owner: ClaimOwner, holder: Sighting): ClaimOwner {
+/** Who came in as a receiver of a migration stays one, until it waits no longer and is alone with the address. */
+function refreshed(owner: ClaimOwner, holder: Sighting, isAlone: boolean): ClaimOwner {
   if (!holder.adoptable) return owner;
-  const merged = { ...holder, uid: holder.uid ?? owner.uid, name: holder.name ?? owner.name };
+  const receiver = holder.receiver === false && isAlone ? false : (holder.receiver ?? false) || owner.receiver;
+  const merged = { ...holder, uid: holder.uid ?? owner.uid, name: holder.name ?? owner.name, receiver };
   const { starting } = owner;
   return { ...ownerOf(merged, owner.since), ...(starting === undefined ? {} : { starting }) };
 }
@@ -187,6 +186,7 @@ function sameOwner(a: ClaimOwner, b: ClaimOwner | undefined): boolean {
     a.namespace === b.namespace &&
     a.name === b.name &&
     a.uid === b.uid &&
+    a.receiver === b.receiver &&
     a.interface === b.interface &&
     a.network === b.network
   );

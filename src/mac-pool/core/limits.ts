@@ -2,26 +2,29 @@
 
 import { DEFAULT_PENDING_SECONDS } from "../../api/mac-pool.ts";
 
-/** How long a pending claim is kept for an object that has not shown up, unless a pool says that requests live longer. */
+/** How long a claim stays pending without its object. A MACPool may set a longer time. */
 export const PENDING_MS = DEFAULT_PENDING_SECONDS * 1000;
 
-/** Of that, what is for the webhooks that run after ours. */
+/** The part of it that other webhooks may use after ours. */
 const OTHER_WEBHOOKS_MS = 45_000;
 
 /**
- * How long an admitted start counts as running although its instance was not seen: the request lifetime of an API server
- * and a margin. A start that was refused after us blocks other holders of the address no longer than this.
+ * How long an admitted start counts as running before its instance is seen: the request timeout of the API server plus a
+ * margin. A start that a later webhook refused blocks other holders of the address for this time.
  */
 export const startingMs = (pendingMs: number): number => pendingMs - OTHER_WEBHOOKS_MS;
 
-/** Webhook callers are not authenticated, so a flood of requests that never persist must end in a refusal. */
+/** Webhook callers are not authenticated: a flood of requests whose objects are never stored must be refused. */
 export const MAX_PENDING_PER_NAMESPACE = 2_000;
 export const MAX_PENDING_PER_POOL = 20_000;
 
-/** Two replicas rarely draw the same free address; this many times in a row means that the cache is far behind. */
+/** Two replicas rarely pick the same free address. So many times in a row mean a stale cache. */
 export const MAX_ALLOCATION_TRIES = 32;
 
-/** Conditional writes of one request that may lose against other writers. */
+/** Addresses without a claim that one request finds listed by objects: 10 ms. The next request looks at others. */
+export const MAX_LISTED_DRAWS = 10_000;
+
+/** Conflicts with other writers that one request survives. */
 export const MAX_CLAIM_TRIES = 8;
 
 /** Creations under one name that ask for the same address and may all be under way; more are taken for repetitions. */

@@ -1,8 +1,8 @@
 import type { ClaimOwner, OwnerKind } from "../../api/mac-claim.ts";
 
 /**
- * Who holds, or wants, an address. The identity is the UID; until there is one, kind + namespace + name, or the
- * generateName prefix, which names nobody in particular.
+ * An object that has or wants an address. Its identity is the UID; before it has one, kind + namespace + name, or the
+ * generateName prefix, which several objects can have.
  */
 export interface Party {
   readonly kind: OwnerKind;
@@ -16,6 +16,8 @@ export interface Party {
 export interface Holder extends Party {
   readonly interface: string;
   readonly network?: string | undefined;
+  /** A VM that waits to receive a live migration, or has received one; undefined where only its VM could tell. */
+  readonly receiver?: boolean | undefined;
 }
 
 /** A holder as it was seen in an object. */
@@ -59,5 +61,6 @@ export function ownerOf(holder: Holder, since: string): ClaimOwner {
     interface: holder.interface,
     ...(holder.network === undefined ? {} : { network: holder.network }),
     since,
+    ...(holder.receiver === true && { receiver: true }),
   };
 }

@@ -1,13 +1,14 @@
 import type { Mac } from "../../api/mac.ts";
 import { CLAIM_PHASES, type ClaimPhase } from "../../api/mac-claim.ts";
+import { OBJECT_OPT_OUT_LABEL } from "../../api/mac-pool-scope.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { selectorMatches } from "./label-selector.ts";
 import { PENDING_MS, RESERVATION_MS } from "./limits.ts";
 import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
 
 /**
- * Every pool and every claim as one replica knows them: a cache, never the truth. A wrong entry costs a lost race at the
- * API server or an address that is not offered for a while; it can't make a duplicate.
+ * Every pool and every claim as one replica knows them. It is a cache: a wrong entry costs a lost race at the API server,
+ * or an address that is not offered for a while. It cannot make a duplicate.
  */
 export class PoolIndex {
   readonly #pools = new Map<string, Pool>();
@@ -16,8 +17,6 @@ export class PoolIndex {
   readonly #pendingByNamespace = new Map<string, number>();
   /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
   readonly #reserved = new Map<Mac, number>();
-  /** No reservation ends before. Looking at the first one each time costs as much as were deleted in front of it. */
-  #reservedUntilMs = 0;
 
   get claimCount(): number {
     return this.#claims.size;
@@ -28,8 +27,8 @@ export class PoolIndex {
   }
 
   /**
-   * How long a claim waits for an object that was admitted. The longest that any pool asks for: how long a request lives
-   * depends on the API server, whichever pool is asked.
+   * How long a claim waits for an object that was admitted: the largest value of any pool, since the lifetime of a request
+   * depends on the API server and not on the pool.
    */
   get pendingMs(): number {
     return Math.max(PENDING_MS, ...[...this.#pools.values()].map(({ settings }) => settings.pendingMs));
@@ -45,7 +44,7 @@ export class PoolIndex {
 
   /**
    * The pool that serves a namespace: the oldest whose namespaceSelector matches, else `default`.
-   * A pool without a selector serves nobody by itself, except `default`.
+   * Of the pools without a selector only `default` serves namespaces.
    */
   poolFor(namespaceLabels: Readonly<Record<string, string>>): Pool | undefined {
     let oldest: Pool | undefined;
@@ -55,6 +54,13 @@ export class PoolIndex {
       if (oldest === undefined || isOlder(pool, oldest)) oldest = pool;
     }
     return oldest ?? this.#pools.get(DEFAULT_MAC_POOL);
+  }
+
+  /** Whether an object of the namespace that opts out is left alone; otherwise its addresses are claimed all the same. */
+  mayOptOut(namespaceLabels: Readonly<Record<string, string>>): boolean {
+    const label = namespaceLabels[OBJECT_OPT_OUT_LABEL];
+    if (label !== undefined) return label === "allow";
+    return this.poolFor(namespaceLabels)?.settings.objectOptOut === "Allow";
   }
 
   /** Other pools that have addresses in common with this one. */
@@ -108,14 +114,8 @@ export class PoolIndex {
 
   /** Keeps the address from being drawn again before the cache shows its claim, or for a while if there is none. */
   reserve(mac: Mac, nowMs: number): void {
-    const endsAtMs = nowMs + RESERVATION_MS;
-    this.#reservedUntilMs = this.#reserved.size === 0 ? endsAtMs : Math.min(this.#reservedUntilMs, endsAtMs);
-    const { size } = this.#reserved;
-    this.#reserved.set(mac, endsAtMs);
-    if (this.#reserved.size === size) {
-      this.#reserved.delete(mac);
-      this.#reserved.set(mac, endsAtMs);
-    }
+    this.#reserved.delete(mac);
+    this.#reserved.set(mac, nowMs + RESERVATION_MS);
     for (const pool of this.#pools.values()) pool.mark(mac, true);
   }
 
@@ -133,19 +133,11 @@ export class PoolIndex {
 
   /** A free address of the pool after dropping reservations that are over. Reserves nothing. */
   draw(pool: Pool, random: number, nowMs: number): Mac | undefined {
-    if (nowMs >= this.#reservedUntilMs) this.#dropReservations(nowMs);
-    return pool.draw(random);
-  }
-
-  #dropReservations(nowMs: number): void {
-    for (const [mac, endsAtMs] of this.#reserved) {
-      if (endsAtMs > nowMs) {
-        this.#reservedUntilMs = endsAtMs;
-        return;
-      }
-      this.unreserve(mac);
+    for (const [reserved, endsAtMs] of this.#reserved) {
+      if (endsAtMs > nowMs) break;
+      this.unreserve(reserved);
     }
-    this.#reservedUntilMs = Number.POSITIVE_INFINITY;
+    return pool.draw(random);
   }
 
   #forget(mac: Mac): void {

@@ -29,6 +29,7 @@ export function readPool(pool: MACPool, lastGood: Segments | undefined): ReadPoo
       segments,
       namespaceSelector: pool.spec?.namespaceSelector,
       conflictPolicy: pool.spec?.conflictPolicy ?? DEFAULT_CONFLICT_POLICY,
+      ...(pool.spec?.objectOptOut === undefined ? {} : { objectOptOut: pool.spec.objectOptOut }),
       quarantineMs: (pool.spec?.quarantineSeconds ?? DEFAULT_QUARANTINE_SECONDS) * 1000,
       pendingMs: (pool.spec?.pendingSeconds ?? DEFAULT_PENDING_SECONDS) * 1000,
       createdAtMs: Date.parse(pool.metadata.creationTimestamp ?? "") || 0,
@@ -49,7 +50,7 @@ function parseSegments(pool: MACPool): { segments: Segments } | { problem: strin
       target.push(parsed.range);
     }
   }
-  if (ranges.length === 0) return { problem: "spec.ranges is empty: nothing can be allocated from this pool" };
+  if (ranges.length === 0) return { problem: "spec.ranges is empty: the pool has no addresses to give out" };
   return { segments: new Segments(ranges, exclusions) };
 }
 

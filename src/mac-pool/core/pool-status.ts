@@ -37,14 +37,14 @@ function conditionsOf({ pool, problem, overlapping }: PoolStatusInput): Conditio
       ? yes(
           "Full",
           "RangeFull",
-          `the range is full: ${used} of ${capacity} addresses are in use. Add a range, or delete objects.`,
+          `the range is full: ${used} of ${capacity} addresses are in use. Add a range, or delete objects that are no longer needed.`,
         )
       : no("Full", "AddressesFree"),
     overlapping.length > 0
       ? yes(
           "Overlapping",
           "SharedAddresses",
-          `shares addresses with ${overlapping.join(", ")}; each is still given out once only`,
+          `some of its addresses are also in MACPool ${overlapping.join(", ")}. No address is given out twice.`,
         )
       : no("Overlapping", "OwnAddresses"),
   ];
@@ -53,7 +53,7 @@ function conditionsOf({ pool, problem, overlapping }: PoolStatusInput): Conditio
 function validity(pool: Pool, problem: string | undefined): Condition {
   if (problem !== undefined) {
     const inForce = pool.settings.segments.toString() || "none";
-    return { ...no("Valid", "InvalidRange"), message: `${problem}. Addresses in force: ${inForce}.` };
+    return { ...no("Valid", "InvalidRange"), message: `${problem}. Ranges in force: ${inForce}.` };
   }
   return yes("Valid", "RangesValid", "");
 }

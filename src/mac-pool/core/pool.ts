@@ -1,6 +1,6 @@
 import type { Mac } from "../../api/mac.ts";
 import type { ClaimPhase } from "../../api/mac-claim.ts";
-import type { ConflictPolicy, LabelSelector } from "../../api/mac-pool.ts";
+import type { ConflictPolicy, LabelSelector, ObjectOptOut } from "../../api/mac-pool.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { FreeSpace } from "./free-space.ts";
 import { OldestFirst } from "./oldest-first.ts";
@@ -12,6 +12,8 @@ export interface PoolSettings {
   readonly segments: Segments;
   readonly namespaceSelector: LabelSelector | undefined;
   readonly conflictPolicy: ConflictPolicy;
+  /** Claim, unless set. */
+  readonly objectOptOut?: ObjectOptOut;
   readonly quarantineMs: number;
   readonly pendingMs: number;
   readonly createdAtMs: number;
@@ -42,7 +44,7 @@ export interface PoolCounts {
 export class Pool {
   #settings: PoolSettings;
   readonly #space: FreeSpace;
-  /** Quarantined addresses that nobody is taking over at the moment. */
+  /** Quarantined addresses, without those that a request is taking over. */
   readonly #resting = new OldestFirst<Mac>();
   #used = 0;
   #pending = 0;
@@ -96,10 +98,10 @@ export class Pool {
   }
 
   /** The same but for those, not offered to others any more unless its claim turns up quarantined again. */
-  takeOldestQuarantined(but: ReadonlySet<Mac> = new Set()): Mac | undefined {
+  takeOldestQuarantined(isKept: (mac: Mac) => boolean = () => false): Mac | undefined {
     const skipped: Mac[] = [];
     let mac = this.#resting.oldest();
-    for (; mac !== undefined && but.has(mac); mac = this.#resting.oldest()) {
+    for (; mac !== undefined && isKept(mac); mac = this.#resting.oldest()) {
       skipped.push(mac);
       this.#resting.delete(mac);
     }

@@ -10,8 +10,8 @@ import {
 import { describeParty, type Party } from "./party.ts";
 
 /**
- * Every refusal of the MAC pool: a stable code (the `reason` of metrics and of the denial list) and a text that says
- * what, where, why and what to do. Some phrases are looked for by existing suites and are kept to the letter.
+ * Every refusal of the MAC pool: a stable code (the label `reason` of the metrics) and a text that says what is refused,
+ * where, why and what to do. Existing test suites look for some of the phrases, so these stay to the letter.
  */
 
 export type RefusalCode =
@@ -34,13 +34,13 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** How the two kinds of objects spell the field that holds an address. */
+/** The field that holds an address: `macAddress` in VMs and VMIs, `mac` in pods. */
 export type MacField = "macAddress" | "mac";
 
 const quote = (text: string): string =>
   JSON.stringify(text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}...` : text);
 
-/** `two minutes`: how long until an object that was admitted is not waited for any more. */
+/** `two minutes`: how long a claim waits for an object that was admitted. */
 const waitOf = (pendingMs: number): string =>
   pendingMs === PENDING_MS ? "two minutes" : `${Math.ceil(pendingMs / 60_000)} minutes`;
 
@@ -52,26 +52,25 @@ export function conflict(
 ): Refusal {
   const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
   const isComing = owners.every(({ uid }) => uid === undefined);
-  const other = owners[0]?.kind === "Pod" ? "delete the other pod" : "take the address off the other VM or delete it";
-  const more = isComing
-    ? `try again in ${waitOf(pendingMs)}: the address is free then if that was never created`
-    : `${other} first`;
+  const other = owners[0]?.kind === "Pod" ? "delete the other pod first" : "first remove it from the other VM";
+  const more = isComing ? `try again in ${waitOf(pendingMs)}: it is free then unless that object was created` : other;
   return {
     code: "MACPOOL_CONFLICT",
     message:
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${named}` +
-      `${isComing ? ", admitted and not seen yet" : ""}. Leave ${field} out to get a free one, or ${more}.`,
+      `${isComing ? ", which was admitted but does not exist yet" : ""}. ` +
+      `Leave ${field} out to get a free address. To use this one, ${more}.`,
   };
 }
 
-/** The policy would allow it, but a claim has no room for one more owner. */
+/** The policy allows it, but a claim has no room for one more owner. */
 export function sharedTooOften(mac: Mac, interfaceName: string, field: MacField): Refusal {
   return {
     code: "MACPOOL_SHARED_TOO_OFTEN",
     message:
-      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is shared by ${MAX_CLAIM_OWNERS} objects, the most ` +
-      `that can be told apart, those that are being created included. Leave ${field} out to get a free one, or delete ` +
-      "some of the objects that have it.",
+      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is already shared by ${MAX_CLAIM_OWNERS} objects, which ` +
+      "is the maximum (objects that are being created count). " +
+      `Leave ${field} out to get a free address, or delete some of the objects that have this one.`,
   };
 }
 
@@ -84,37 +83,38 @@ export function sharedWarning(
 ): string {
   const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
   const consequence = exclusive
-    ? "one of them can run at a time, a second start is refused."
-    : "they disturb each other when they run on one network at the same time.";
-  return `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is also in use by ${named}: ${consequence}`;
+    ? "Only one of them can run at a time: a second start is refused."
+    : "They disturb each other when they run on the same network at the same time.";
+  return `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is also in use by ${named}. ${consequence}`;
 }
 
-/** Event on each of several holders that were not admitted beside each other. */
+/** Event on each holder of an address that several hold without an admission. */
 export function sharedByHolders(mac: string, owners: readonly ClaimOwner[]): string {
   const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
-  return `MAC ${mac} is held by ${named}. Give all but one of them another address before they run on one network.`;
+  return `MAC ${mac} is held by ${named}. Give all but one of them another address before they run on the same network.`;
 }
+
+/** Event on a VM that could not be judged when it started. */
+export const UNJUDGED =
+  "The MAC pool could not check in time whether another holder of a MAC address of this VM runs. The start was admitted.";
 
 /** Another holder of the address, and why it counts as running. */
 export interface Runner {
   readonly owner: ClaimOwner;
-  /** `starting`: its start was admitted, and its instance was not seen. `coming`: admitted, and runs once it exists. */
+  /** `starting`: its start was admitted, but it does not run yet. `coming`: it was admitted and runs once it exists. */
   readonly state: "running" | "starting" | "coming";
+  /** End of the time that a start counts as running, by the own clock. */
+  readonly until?: string;
 }
 
-/**
- * A start, or an interface that is plugged into what runs, is refused because another holder of the address runs, or is
- * about to.
- */
-export function alreadyRunning(mac: Mac, party: Party, { owner, state }: Runner, pluggedIn?: string): Refusal {
+/** Refuses a start, or a hot-plugged interface, while another holder of the address runs or is about to run. */
+export function alreadyRunning(mac: Mac, party: Party, { owner, state, until }: Runner, pluggedIn?: string): Refusal {
   const what = pluggedIn === undefined ? "start" : `get interface ${quote(pluggedIn)} while it runs`;
   const end = owner.kind === "VirtualMachine" ? "Stop" : "Delete";
   const why = {
     running: `is running. ${end} it first`,
     coming: `is being created. ${end} it first`,
-    starting:
-      `was let start a moment ago, which counts until ${owner.starting} although it does not run now: the start may ` +
-      "still be under way. Try again then",
+    starting: `is starting; it counts as running until ${until}. Try again then`,
   };
   return {
     code: "MACPOOL_RUNNING",
@@ -129,7 +129,7 @@ export function duplicate(party: Party, mac: Mac, first: string, second: string,
     code: "MACPOOL_DUPLICATE",
     message:
       `duplicate MAC address ${formatMac(mac)} in ${describeParty(party)}: interfaces ${quote(first)} and ` +
-      `${quote(second)} have the same. Leave ${field} out of one of them to get a free one.`,
+      `${quote(second)} both have it. Leave ${field} out of one of them to get a free address.`,
   };
 }
 
@@ -138,7 +138,17 @@ export function invalidMac(party: Party, interfaceName: string, text: string, fi
     code: "MACPOOL_INVALID_MAC",
     message:
       `invalid MAC address format ${quote(text)} of interface ${quote(interfaceName)} in ${describeParty(party)}. ` +
-      `Write six octets, for example 02:00:00:00:00:01, or leave ${field} out to get a free one.`,
+      `Write six octets, for example 02:00:00:00:00:01, or leave ${field} out to get a free address.`,
+  };
+}
+
+/** Which of them its plugin would take depends on the configuration of the network. */
+export function severalMacs(party: Party, interfaceName: string, texts: readonly string[]): Refusal {
+  return {
+    code: "MACPOOL_INVALID_MAC",
+    message:
+      `interface ${quote(interfaceName)} of ${describeParty(party)} asks for several MAC addresses: ` +
+      `${texts.map(quote).join(", ")}. Keep one of them: in "mac", or in "cni-args".`,
   };
 }
 
@@ -153,38 +163,38 @@ export function unusableMac(
     code: "MACPOOL_INVALID_MAC",
     message:
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeParty(party)} is ${what} address, ` +
-      `which no interface can have. Choose a unicast address, or leave ${field} out to get a free one.`,
+      `which no interface can have. Choose a unicast address, or leave ${field} out to get a free address.`,
   };
 }
 
 export function repeatedName(party: Party, name: string): Refusal {
   return {
     code: "MACPOOL_INTERFACE_NAMES",
-    message: `every interface must have a unique name: ${describeParty(party)} has two called ${quote(name)}. Rename one.`,
+    message: `every interface must have a unique name: ${describeParty(party)} has two named ${quote(name)}. Rename one.`,
   };
 }
 
 export function missingName(party: Party, index: number): Refusal {
   return {
     code: "MACPOOL_INTERFACE_NAMES",
-    message: `every interface must have a unique name: interface ${index} of ${describeParty(party)} has none. Name it.`,
+    message: `every interface must have a unique name: interface ${index} of ${describeParty(party)} has no name. Name it.`,
   };
 }
 
 export function tooManyInterfaces(party: Party, count: number): Refusal {
   return {
     code: "MACPOOL_TOO_MANY_INTERFACES",
-    message: `${describeParty(party)} has ${count} interfaces; ${MAX_INTERFACES} get a MAC address at most. Remove some.`,
+    message: `${describeParty(party)} has ${count} interfaces. The maximum is ${MAX_INTERFACES}: remove some.`,
   };
 }
 
-/** `capacity` addresses are taken, those of requests that are being answered at this moment included. */
+/** `capacity` counts every address in use, also those of requests that are being answered now. */
 export function full(pool: string, capacity: number): Refusal {
   return {
     code: "MACPOOL_FULL",
     message:
       `the range is full: every address of MACPool ${pool} is in use (${capacity} of ${capacity}). ` +
-      "Add a range to it, or delete objects that are no longer needed.",
+      "Add a range to the pool, or delete objects that are no longer needed.",
   };
 }
 
@@ -192,8 +202,8 @@ export function noPool(namespace: string): Refusal {
   return {
     code: "MACPOOL_NO_POOL",
     message:
-      `no MACPool with addresses serves namespace ${namespace}. Create MACPool "default" with a range, ` +
-      "or give the interface a MAC address of your own.",
+      `no MACPool has addresses for namespace ${namespace}. Create MACPool "default" with a range, ` +
+      "or write a MAC address of your own into the interface.",
   };
 }
 
@@ -205,28 +215,28 @@ export function pendingLimit(
   return {
     code: "MACPOOL_PENDING_LIMIT",
     message:
-      `${where} has ${limit} MAC addresses that were given to objects not created yet, which is the limit. ` +
-      `Try again in ${waitOf(pendingMs)}; if it stays so, find out why those objects are rejected after admission.`,
+      `${where} has reached the limit of ${limit} MAC addresses for objects that were admitted but do not exist yet. ` +
+      `Try again in ${waitOf(pendingMs)}. If it happens again, find out what rejects those objects after admission.`,
   };
 }
 
 export function noNamespace(namespace: string): Refusal {
   return {
     code: "MACPOOL_NO_NAMESPACE",
-    message: `namespace ${quote(namespace)} does not exist: no MAC address is given to objects in it. Create it first.`,
+    message: `namespace ${quote(namespace)} does not exist, so objects in it get no MAC address. Create the namespace first.`,
   };
 }
 
 export function busy(what: string): Refusal {
   return {
     code: "MACPOOL_BUSY",
-    message: `${what} changed too often while it was claimed. Nothing is wrong with the object: try again.`,
+    message: `other requests changed ${what} too often during this one. Nothing is wrong with the object: try again.`,
   };
 }
 
 export function unavailable(cause: string): Refusal {
   return {
     code: "MACPOOL_UNAVAILABLE",
-    message: `the MAC addresses could not be recorded: ${cause}. Nothing was given out: try again.`,
+    message: `the MAC addresses could not be claimed: ${cause}. Nothing was given out: try again.`,
   };
 }

@@ -2,7 +2,7 @@ import { formatMac, macOfClaimName, parseMac } from "../../api/mac.ts";
 import type { ClaimOwner, ClaimPhase, MACClaim } from "../../api/mac-claim.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import type { Caches } from "../caches.ts";
+import type { Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
 import type { Pool } from "../core/pool.ts";
 import { textAt } from "../objects/json-path.ts";

@@ -1,17 +1,18 @@
 /**
- * The read-only REST interface under /api/v1, served by every replica from its own caches. Errors are RFC 9457 problems
- * with a stable code. Routes are registered on the HTTPS server that also serves the webhooks.
+ * The read-only REST interface under /api/v1. Every replica serves it from its own caches, on the port of the webhooks.
+ * Refusals are RFC 9457 problems with a stable code.
  */
 
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { claimName, parseMac } from "../../api/mac.ts";
 import { CLAIM_PHASES } from "../../api/mac-claim.ts";
-import type { HttpAnswer, HttpHandler, HttpRequest } from "../../kube/http/http-handler.ts";
-import { jsonAnswer } from "../../kube/http/http-handler.ts";
-import type { HttpServer } from "../../kube/http/server.ts";
+import { answerWithin } from "../../kube/http/answer-within.ts";
+import { HttpError } from "../../kube/http/http-error.ts";
 import type { Access, Permission, User } from "./access.ts";
 import type { Queries } from "./queries.ts";
 
+const TIMEOUT_MS = 30_000;
 const DEFAULT_LIMIT = 500;
 const MAX_LIMIT = 5_000;
 const MAX_TEXT = 512;
@@ -28,104 +29,96 @@ const claimsQuery = z.strictObject({
   continue: text,
 });
 
-export function routeInspection(server: HttpServer, queries: Queries, access: Access): void {
-  const guarded =
-    (
-      answer: (request: HttpRequest, user: User, signal: AbortSignal) => Promise<HttpAnswer> | HttpAnswer,
-    ): HttpHandler =>
-    async (request, signal) => {
+/** What a GET with a user's token is answered, as JSON. Throws a `Problem` to refuse. */
+type Answer = (request: FastifyRequest, user: User, signal: AbortSignal) => Promise<object>;
+
+export function routeInspection(app: FastifyInstance, queries: Queries, access: Access): void {
+  const get = (path: string, answer: Answer): void => {
+    app.get(`/api/v1/${path}`, { errorHandler: answerProblem }, async (request, reply) => {
+      const signal = answerWithin(reply, TIMEOUT_MS, () => new HttpError(503, `not answered within ${TIMEOUT_MS} ms`));
       const user = await access.authenticate(request.headers.authorization, signal);
-      return user === undefined ? UNAUTHENTICATED : answer(request, user, signal);
-    };
-  const mayAny = async (user: User, wanted: readonly Permission[], signal: AbortSignal): Promise<boolean> => {
-    for (const permission of wanted) if (await access.isAllowed(user, permission, signal)) return true;
-    return false;
+      if (user === undefined) throw unauthenticated();
+      return answer(request, user, signal);
+    });
+  };
+  /** One of the permissions is enough. */
+  const mustBeAllowed = async (user: User, signal: AbortSignal, wanted: readonly Permission[]): Promise<void> => {
+    for (const permission of wanted) if (await access.isAllowed(user, permission, signal)) return;
+    throw forbidden(user, `${wanted[0]?.verb} ${wanted[0]?.resource}`);
   };
 
-  server.route(
-    "GET",
-    "/api/v1/pools",
-    guarded(async (_request, user, signal) => {
-      const allowed = await access.isAllowed(user, { verb: "list", resource: "macpools" }, signal);
-      return allowed ? jsonAnswer(200, queries.pools()) : forbidden(user, "list macpools");
-    }),
-  );
-  server.route(
-    "GET",
-    "/api/v1/pools/*",
-    guarded(async (request, user, signal) => {
-      const allowed = await access.isAllowed(user, { verb: "get", resource: "macpools" }, signal);
-      if (!allowed) return forbidden(user, "get macpools");
-      const name = lastSegment(request.path, "/api/v1/pools/");
-      const pool = queries.pool(name);
-      return pool === undefined ? notFound(`MACPool ${JSON.stringify(name)}`) : jsonAnswer(200, pool);
-    }),
-  );
-  server.route(
-    "GET",
-    "/api/v1/claims",
-    guarded(async (request, user, signal) => {
-      const query = claimsQuery.safeParse(Object.fromEntries(request.query));
-      if (!query.success) return badRequest(z.prettifyError(query.error).replaceAll("\n", " "));
-      const { limit, continue: after, ...filter } = query.data;
-      const list: Permission = { verb: "list", resource: "macclaims" };
-      const inNamespace = filter.namespace === undefined ? [] : [{ ...list, namespace: filter.namespace }];
-      if (!(await mayAny(user, [list, ...inNamespace], signal))) return forbidden(user, "list macclaims");
-      return jsonAnswer(200, queries.claims(filter, { limit, after }));
-    }),
-  );
-  server.route(
-    "GET",
-    "/api/v1/claims/*",
-    guarded(async (request, user, signal) => {
-      const written = lastSegment(request.path, "/api/v1/claims/");
-      const mac = parseMac(written);
-      if (mac === undefined) return badRequest(`${JSON.stringify(written)} is not a MAC address: write six octets`);
-      const claim = queries.claim(claimName(mac));
-      const get: Permission = { verb: "get", resource: "macclaims" };
-      const namespaces = new Set(claim?.owners.map((owner) => owner.namespace));
-      const wanted = [get, ...[...namespaces].map((namespace) => ({ ...get, namespace }))];
-      if (!(await mayAny(user, wanted, signal))) return forbidden(user, "get macclaims");
-      return claim === undefined ? notFound(`a claim of ${written}`) : jsonAnswer(200, claim);
-    }),
-  );
+  get("pools", async (_request, user, signal) => {
+    await mustBeAllowed(user, signal, [{ verb: "list", resource: "macpools" }]);
+    return queries.pools();
+  });
+  get("pools/:name", async ({ params }, user, signal) => {
+    await mustBeAllowed(user, signal, [{ verb: "get", resource: "macpools" }]);
+    const { name } = params as { name: string };
+    const pool = queries.pool(name);
+    if (pool === undefined) throw notFound(`MACPool ${JSON.stringify(name)}`);
+    return pool;
+  });
+  get("claims", async (request, user, signal) => {
+    const query = claimsQuery.safeParse(request.query);
+    if (!query.success) throw badRequest(z.prettifyError(query.error).replaceAll("\n", " "));
+    const { limit, continue: after, ...filter } = query.data;
+    const list: Permission = { verb: "list", resource: "macclaims" };
+    const inNamespace = filter.namespace === undefined ? [] : [{ ...list, namespace: filter.namespace }];
+    await mustBeAllowed(user, signal, [list, ...inNamespace]);
+    return queries.claims(filter, { limit, after });
+  });
+  get("claims/:mac", async ({ params }, user, signal) => {
+    const { mac: written } = params as { mac: string };
+    const mac = parseMac(written);
+    if (mac === undefined) throw badRequest(`${JSON.stringify(written)} is not a MAC address: write six octets`);
+    const claim = queries.claim(claimName(mac));
+    const get: Permission = { verb: "get", resource: "macclaims" };
+    const namespaces = new Set(claim?.owners.map((owner) => owner.namespace));
+    await mustBeAllowed(user, signal, [get, ...[...namespaces].map((namespace) => ({ ...get, namespace }))]);
+    if (claim === undefined) throw notFound(`a claim of ${written}`);
+    return claim;
+  });
 }
 
-function lastSegment(path: string, prefix: string): string {
-  return path.slice(prefix.length);
+class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+
+  constructor(status: number, code: string, title: string, detail: string) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.title = title;
+  }
 }
 
-function problem(
-  status: number,
-  code: string,
-  title: string,
-  detail: string,
-  headers: Record<string, string> = {},
-): HttpAnswer {
-  return {
-    status,
-    headers: { "content-type": "application/problem+json", ...headers },
-    body: JSON.stringify({ type: `urn:macpool:${code}`, code, title, status, detail }),
-  };
+function answerProblem(error: Error, _request: FastifyRequest, reply: FastifyReply): void {
+  if (!(error instanceof Problem)) throw error;
+  const { status, code, title, message: detail } = error;
+  if (status === 401) reply.header("www-authenticate", "Bearer");
+  const problem = { type: `urn:macpool:${code}`, code, title, status, detail };
+  // As bytes, because fastify adds a charset to the type of a text.
+  reply
+    .code(status)
+    .type("application/problem+json")
+    .send(Buffer.from(JSON.stringify(problem)));
 }
 
-const UNAUTHENTICATED = problem(
-  401,
-  "MACPOOL_UNAUTHENTICATED",
-  "Unauthenticated",
-  "send a bearer token that the API server knows: Authorization: Bearer <token>",
-  { "www-authenticate": "Bearer" },
-);
+function unauthenticated(): Problem {
+  const detail = "send a bearer token that the API server knows: Authorization: Bearer <token>";
+  return new Problem(401, "MACPOOL_UNAUTHENTICATED", "Unauthenticated", detail);
+}
 
-function forbidden(user: User, what: string): HttpAnswer {
+function forbidden(user: User, what: string): Problem {
   const detail = `user ${JSON.stringify(user.username)} may not ${what} in group macpool.network.kubevirt.io: ask for a role that allows it`;
-  return problem(403, "MACPOOL_FORBIDDEN", "Forbidden", detail);
+  return new Problem(403, "MACPOOL_FORBIDDEN", "Forbidden", detail);
 }
 
-function notFound(what: string): HttpAnswer {
-  return problem(404, "MACPOOL_NOT_FOUND", "Not found", `there is no ${what}`);
+function notFound(what: string): Problem {
+  return new Problem(404, "MACPOOL_NOT_FOUND", "Not found", `there is no ${what}`);
 }
 
-function badRequest(detail: string): HttpAnswer {
-  return problem(400, "MACPOOL_BAD_REQUEST", "Bad request", detail);
+function badRequest(detail: string): Problem {
+  return new Problem(400, "MACPOOL_BAD_REQUEST", "Bad request", detail);
 }

@@ -7,6 +7,7 @@ interface Source {
   readonly index: PoolIndex;
   readonly random: () => number;
   readonly clock: Clock;
+  readonly listers: (mac: Mac) => readonly unknown[];
 }
 
 interface Wanted {
@@ -31,7 +32,7 @@ export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted):
   for (let next = 0; next < free && macs.size < wanted; next++) {
     const mac = source.index.draw(pool, (((first + next) % free) + 0.5) / free, source.clock.now());
     if (mac === undefined) break;
-    if (!listed.has(mac)) macs.add(mac);
+    if (!listed.has(mac) && source.listers(mac).length === 0) macs.add(mac);
   }
   const resting = pool.oldestQuarantined();
   if (macs.size < wanted && resting !== undefined) macs.add(resting);

@@ -1,14 +1,15 @@
-import type { Mac } from "../../api/mac.ts";
-import { parseMac } from "../../api/mac.ts";
-import type { KubeObject } from "../../kube/client/resource.ts";
+import { type Mac, parseMac } from "../../api/mac.ts";
+import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
+import { LAUNCHER, LAUNCHER_LABEL } from "../../api/names.ts";
+import type { KubeObject, OwnerReference } from "../../kube/client/resource.ts";
 import { type Party, type Sighting, sameParty } from "../core/party.ts";
 import { guestInterfaces, INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
 import { listAt, textAt } from "./json-path.ts";
-import { isFinished, podNetworks } from "./pod-networks.ts";
+import { isFinished, networkOf, podNetworks } from "./pod-networks.ts";
 
 /**
- * Which addresses an object has, and in whose name. A VMI of a VM and their launcher pods hold addresses for the VM: a
- * changed or unplugged interface keeps its address until the guest has let go.
+ * Which addresses an object has, and for whom. The VMI of a VM and its launcher pods hold addresses for the VM: a changed
+ * or unplugged interface keeps its address until the guest has released it.
  */
 
 export interface ListedMac {
@@ -16,15 +17,9 @@ export interface ListedMac {
   readonly holder: Sighting;
 }
 
-/** Run strategy of a VM that waits to receive another one by live migration. */
-export const WAIT_AS_RECEIVER = "WaitAsReceiver";
-
-const LAUNCHER_LABEL = "kubevirt.io";
-const LAUNCHER = "virt-launcher";
-export const LAUNCHER_SELECTOR = `${LAUNCHER_LABEL}=${LAUNCHER}`;
-
 export function machineMacs(vm: KubeObject): ListedMac[] {
-  const party = partyOf("VirtualMachine", vm);
+  const receiver = textAt(vm, "spec", "runStrategy") === WAIT_AS_RECEIVER;
+  const party = { ...partyOf("VirtualMachine", vm), receiver };
   return guestInterfaces(vm, VM_TEMPLATE_SPEC).flatMap((nic) =>
     nic.eligible ? listed(nic.mac, party, nic.name, nic.network, THE_OBJECT_ITSELF) : [],
   );
@@ -57,16 +52,37 @@ export type FindInstance = (owner: {
 export function podMacs(pod: KubeObject, findInstance: FindInstance = () => undefined): ListedMac[] {
   if (isFinished(pod)) return [];
   const networks = podNetworks(pod);
-  if (networks.form === "none" || networks.form === "malformed") return [];
+  if (!("elements" in networks)) return [];
   const parties = isLauncher(pod) ? launcherParties(pod, findInstance) : [partyOf("Pod", pod)];
   const weight = isLauncher(pod) ? DELAYS_ONLY : THE_OBJECT_ITSELF;
   return networks.elements.flatMap((element) =>
-    parties.flatMap((party) => listed(element.mac, party, element.interface, element.network, weight)),
+    parties.flatMap((party) =>
+      [element.mac, ...element.otherMacs].flatMap((mac) =>
+        listed(mac, party, element.interface, networkOf(element), weight),
+      ),
+    ),
   );
 }
 
+/** The label alone makes no launcher: it is on any pod that somebody writes it on. */
 export function isLauncher(pod: KubeObject): boolean {
-  return pod.metadata.labels?.[LAUNCHER_LABEL] === LAUNCHER;
+  return pod.metadata.labels?.[LAUNCHER_LABEL] === LAUNCHER && instanceOf(pod) !== undefined;
+}
+
+/** The VMI that a launcher belongs to. */
+const instanceOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
+  metadata.ownerReferences?.find(({ kind }) => kind === "VirtualMachineInstance");
+
+/**
+ * The VM that a VMI belongs to, as far as the VMI tells. KubeVirt gives both the same name: one that names another VM is not
+ * found where its VM's VMI is looked for.
+ */
+export function machineOf(vmi: unknown): { readonly name: string; readonly uid: string } | undefined {
+  const name = textAt(vmi, "metadata", "name");
+  const isOwner = (owner: unknown): boolean =>
+    textAt(owner, "kind") === "VirtualMachine" && textAt(owner, "name") === name;
+  const owner = listAt(vmi, "metadata", "ownerReferences").find(isOwner);
+  return owner === undefined ? undefined : { name, uid: textAt(owner, "uid") };
 }
 
 export function partyOf(kind: Party["kind"], object: KubeObject): Party {
@@ -76,7 +92,7 @@ export function partyOf(kind: Party["kind"], object: KubeObject): Party {
 
 /** The VM that a VMI belongs to, else the VMI itself. */
 export function instanceParty(vmi: KubeObject): Party {
-  const owner = vmi.metadata.ownerReferences?.find(({ kind }) => kind === "VirtualMachine");
+  const owner = machineOf(vmi);
   if (owner === undefined) return partyOf("VirtualMachineInstance", vmi);
   return { kind: "VirtualMachine", namespace: vmi.metadata.namespace ?? "", name: owner.name, uid: owner.uid };
 }
@@ -101,11 +117,11 @@ const MADE_OF_IT: Weight = { adoptable: true, confirms: false };
 const DELAYS_ONLY: Weight = { adoptable: false, confirms: false };
 
 /**
- * A launcher pod holds addresses for whoever its VMI belongs to. When that VMI is gone, nobody can tell any more whether
- * there was a VM: the pod then speaks, without a UID, for a VM and for a VMI of that name.
+ * A launcher pod holds addresses for the owner of its VMI. Without the VMI it is unknown whether there was a VM: the pod
+ * then stands, without a UID, for a VM and for a VMI of that name.
  */
 function launcherParties(pod: KubeObject, findInstance: FindInstance): Party[] {
-  const owner = pod.metadata.ownerReferences?.find(({ kind }) => kind === "VirtualMachineInstance");
+  const owner = instanceOf(pod);
   if (owner === undefined) return [];
   const named = { namespace: pod.metadata.namespace ?? "", name: owner.name };
   const instance = findInstance({ ...named, uid: owner.uid });
@@ -118,7 +134,7 @@ function launcherParties(pod: KubeObject, findInstance: FindInstance): Party[] {
 
 function listed(
   text: string,
-  party: Party,
+  party: Party & { readonly receiver?: boolean },
   interfaceName: string,
   network: string | undefined,
   weight: Weight,

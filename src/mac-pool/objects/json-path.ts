@@ -1,6 +1,6 @@
 /**
- * Reading objects that somebody else's schema describes, or nobody's: every accessor takes whatever is there and never
- * throws, since a malformed object must end in a sentence and not in a crash.
+ * Reads objects whose schema is not ours. Every accessor takes any value and never throws: a malformed object must end in
+ * a sentence and not in a crash.
  */
 
 export function at(value: unknown, ...path: readonly string[]): unknown {

@@ -1,26 +1,25 @@
-import { POD_WEBHOOK, VM_WEBHOOK } from "../../api/names.ts";
+import { meets, OPT_OUT, POD_NAMESPACES, RUN_LEVELS, VM_NAMESPACES } from "../../api/mac-pool-scope.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Party } from "../core/party.ts";
 
 /**
- * Whether the pool manages an object, by the labels of its namespace and its own: the same rules as in the webhook
- * configuration, for objects that exist already. VMs are managed unless opted out, pods only where opted in.
- * `namespaceLabels`: undefined where the namespace is not known (yet): its objects are observed until it is.
- * `machine`: the VM that a VMI is made of, which has opted out for both.
+ * Whether the pool manages an existing object, by the rules of the webhook configuration.
+ * `namespaceLabels`: undefined while the namespace is not known; until then its objects are only observed.
+ * `mayOptOut`: whether the label of a single object counts in its namespace.
+ * `machine`: the VM of a VMI, whose label opts out both.
  */
 export function isManaged(
   kind: Party["kind"],
   object: KubeObject,
   namespaceLabels: Readonly<Record<string, string>> | undefined,
   excludedNamespaces: readonly string[],
+  mayOptOut: boolean,
   machine?: KubeObject,
 ): boolean {
   if (namespaceLabels === undefined) return false;
   if (excludedNamespaces.includes(object.metadata.namespace ?? "")) return false;
-  if (RUN_LEVEL_LABELS.some((label) => ["0", "1"].includes(namespaceLabels[label] ?? ""))) return false;
-  const label = kind === "Pod" ? POD_WEBHOOK : VM_WEBHOOK;
-  if ([object, machine].some((each) => each?.metadata.labels?.[label] === "ignore")) return false;
-  return kind === "Pod" ? namespaceLabels[label] === "allocate" : namespaceLabels[label] !== "ignore";
+  const namespaces = kind === "Pod" ? POD_NAMESPACES : VM_NAMESPACES;
+  const isOut = [object, machine].some((each) => each?.metadata.labels?.[namespaces.key] === OPT_OUT);
+  if (mayOptOut && isOut) return false;
+  return [namespaces, ...RUN_LEVELS].every((requirement) => meets(namespaceLabels, requirement));
 }
-
-const RUN_LEVEL_LABELS = ["runlevel", "openshift.io/run-level"];

@@ -11,7 +11,7 @@ import { isFinished, podNetworks } from "./pod-networks.ts";
 
 /** Addresses that a VMI reports, of the interfaces that are the pool's business, in canonical form. */
 export function macsOfRunningInstance(vmi: KubeObject): string[] {
-  if (isFinished(vmi)) return [];
+  if (isFinished(vmi) || isWaitingForSync(vmi)) return [];
   const nics = new Map(guestInterfaces(vmi, INSTANCE_SPEC).map((nic) => [nic.name, nic]));
   return canonical(
     listAt(vmi, "status", "interfaces").flatMap((entry) => {
@@ -25,12 +25,19 @@ export function macsOfRunningInstance(vmi: KubeObject): string[] {
 export function macsOfRunningPod(pod: KubeObject): string[] {
   if (isLauncher(pod) || isFinished(pod)) return [];
   const networks = podNetworks(pod);
-  const asked = "elements" in networks ? networks.elements.map(({ mac }) => mac) : [];
+  const asked = "elements" in networks ? networks.elements.flatMap(({ mac, otherMacs }) => [mac, ...otherMacs]) : [];
   return canonical([...asked, ...reported(pod)]);
+}
+
+/** The instance of a VM that waits to receive another one: its guest does not run until the migration is over. */
+export function isWaitingForSync(vmi: unknown): boolean {
+  return textAt(vmi, "status", "phase") === "WaitingForSync";
 }
 
 export function runningInstance(vmi: KubeObject): RunningParty {
   const state = at(vmi, "status", "migrationState");
+  // Source and target of a migration that failed are two again.
+  if (at(state, "failed") === true) return { ...identity(vmi), kind: "VirtualMachineInstance", migrations: [] };
   const migrations = [
     textAt(state, "migrationUid"),
     textAt(state, "sourceState", "migrationUID"),

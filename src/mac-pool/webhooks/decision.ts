@@ -1,22 +1,39 @@
+import { formatMac, type Mac } from "../../api/mac.ts";
+import type { ClaimOwner } from "../../api/mac-claim.ts";
+import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { ApiError } from "../../kube/client/api-error.ts";
+import type { JsonPatchOp } from "../../kube/client/json-patch.ts";
 import type { Log } from "../../kube/log.ts";
+import type { InterfaceStep } from "../core/interface-plan.ts";
 import type { Party } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { noNamespace, type Refusal, unavailable } from "../core/refusals.ts";
-import type { ClaimLedger, ClaimRequest, ClaimResult } from "../ledger/claim-ledger.ts";
-import type { StartGate } from "../ledger/start-gate.ts";
+import type { ClaimLedger } from "../ledger/claim-ledger.ts";
+import type { ClaimRequest, ClaimResult } from "../ledger/claim-request.ts";
 import { textAt } from "../objects/json-path.ts";
+import type { StartGate } from "../starts/start-gate.ts";
 import type { NamespaceLabels } from "./namespace-labels.ts";
 
 /** What every review needs. */
 export interface AdmissionParts {
   readonly ledger: ClaimLedger;
   readonly starts: StartGate;
-  /** Whether the VM waits to receive another one by live migration, as far as the cache knows. */
-  readonly isReceiver: (namespace: string, name: string) => boolean;
+  /** Policy of the pool that serves a namespace, as far as the caches know. */
+  readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
+  /** Owners of an address, as far as the cache knows. */
+  readonly ownersOf: (mac: Mac) => readonly ClaimOwner[];
+  /** Addresses that a VM lists; undefined when there is no such VM. */
+  readonly macsOfMachine: {
+    readonly cached: (vm: Party) => readonly Mac[] | undefined;
+    readonly live: (vm: Party, signal: AbortSignal) => Promise<readonly Mac[] | undefined>;
+  };
+  /** Whether the VM has received another one by live migration. */
+  readonly hasReceived: (vm: Party, signal: AbortSignal) => Promise<boolean>;
   readonly index: PoolIndex;
   readonly namespaces: NamespaceLabels;
+  /** Told of each VM that was let start, or get what is plugged in, although it could not be judged. */
+  readonly onUnjudged: (vm: Party) => void;
   readonly log: Log;
 }
 
@@ -60,6 +77,62 @@ export function partyOfRequest(kind: Party["kind"], request: AdmissionRequest): 
   };
 }
 
+export type CarriedOut =
+  /** `macs`: what to write into the object, by the index of the interface. */
+  | { readonly ok: true; readonly macs: ReadonlyMap<number, string>; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Claims what the plan of an object wants, and tells which addresses to write into the object. */
+export async function carryOut(
+  { steps, listed }: { readonly steps: readonly InterfaceStep[]; readonly listed: ReadonlySet<Mac> },
+  request: Omit<ClaimRequest, "pool" | "wishes" | "listed">,
+  parts: AdmissionParts,
+  signal: AbortSignal,
+): Promise<CarriedOut> {
+  const wishes = steps.flatMap((step) => {
+    if (step.action === "write") return [];
+    const { name, network } = step.to;
+    return [{ interface: name, network, mac: step.action === "claim" ? step.mac : undefined }];
+  });
+  const claimed = await askLedger({ ...request, wishes, listed }, parts, signal);
+  if (!claimed.ok) return claimed;
+  const granted = claimed.macs.values();
+  const macs = new Map<number, string>();
+  for (const step of steps) {
+    const mac = step.action === "write" ? step.mac : granted.next().value;
+    if (step.action !== "claim" && mac !== undefined) macs.set(step.to.index, formatMac(mac));
+  }
+  return { ok: true, macs, warnings: claimed.warnings };
+}
+
+/**
+ * Whether an object that opts out is left alone. Otherwise it gets no address, and those that it lists are claimed. A refusal
+ * where its namespace can't be read.
+ */
+export async function mayOptOut(
+  namespace: string,
+  { namespaces, index, log }: AdmissionParts,
+  signal: AbortSignal,
+): Promise<boolean | Refusal> {
+  try {
+    const labels = await namespaces.labelsOf(namespace, signal);
+    return labels === undefined || index.mayOptOut(labels);
+  } catch (error) {
+    log.error({ err: error, namespace }, "could not read the labels of a namespace");
+    return unavailable("the API server did not answer");
+  }
+}
+
+/** An admission with a patch and warnings, each only where there is one. */
+export function admitted(patch: readonly JsonPatchOp[], warnings: readonly string[]): Decision {
+  const answer = {
+    allowed: true as const,
+    ...(patch.length > 0 && { patch }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+  return { answer, refusal: undefined };
+}
+
 const NOTHING_TO_CLAIM: ClaimResult = { ok: true, macs: [], warnings: [] };
 
 /** Claims in the pool of the namespace. A broken connection or a refusing API server is a refusal, never an exception. */
@@ -71,12 +144,11 @@ export async function askLedger(
   if (request.wishes.length === 0) return NOTHING_TO_CLAIM;
   const { namespace } = request.party;
   try {
-    const found = parts.namespaces.labelsOf(namespace, signal);
-    const labels = found instanceof Promise ? await found : found;
+    const labels = await parts.namespaces.labelsOf(namespace, signal);
     if (labels === undefined) return { ok: false, refusal: noNamespace(namespace) };
     return await parts.ledger.claim({ ...request, pool: parts.index.poolFor(labels) }, signal);
   } catch (error) {
-    parts.log.error({ err: error, namespace }, "claims could not be recorded");
+    parts.log.error({ err: error, namespace }, "MAC addresses could not be claimed");
     const cause =
       error instanceof ApiError ? `the API server answered "${error.message}"` : "the API server did not answer";
     return { ok: false, refusal: unavailable(cause) };

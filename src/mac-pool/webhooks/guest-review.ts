@@ -1,19 +1,27 @@
-import { formatMac, type Mac } from "../../api/mac.ts";
+import { OPT_OUT, WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import { VM_WEBHOOK } from "../../api/names.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { type JsonPatchOp, jsonPointer } from "../../kube/client/json-patch.ts";
 import { type InterfaceStep, planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
-import type { Party } from "../core/party.ts";
-import type { StartRequest } from "../ledger/start-gate.ts";
 import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
-import { WAIT_AS_RECEIVER } from "../objects/holders.ts";
-import { at, textAt } from "../objects/json-path.ts";
-import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
+import { machineOf } from "../objects/holders.ts";
+import { textAt } from "../objects/json-path.ts";
+import type { StartRequest } from "../starts/start-gate.ts";
+import {
+  type AdmissionParts,
+  admitted,
+  carryOut,
+  type Decision,
+  denied,
+  mayOptOut,
+  partyOfRequest,
+  UNCHANGED,
+} from "./decision.ts";
 import { refusalOfPlugIn, reviewInstance } from "./start-review.ts";
 
 /**
  * /mutate-virtualmachines and /mutate-virtualmachineinstances: what has an interface without an address gets one, what
- * asks for one gets it claimed. An update is decided against request.oldObject; an object that is being deleted, opts
+ * asks for one gets it claimed. A VM that waits for a live migration no longer is judged like a new one. Any other update is decided against request.oldObject; an object that is being deleted, opts
  * out or has no interfaces of ours is answered without looking any further.
  */
 
@@ -38,26 +46,63 @@ export function reviewGuest(
   parts: AdmissionParts,
   signal: AbortSignal,
 ): Decision | Promise<Decision> {
-  const { object, oldObject } = request;
+  const { object } = request;
   if (request.operation !== "CREATE" && request.operation !== "UPDATE") return UNCHANGED;
-  if (isOptedOut(object) || textAt(object, "metadata", "deletionTimestamp") !== "") return UNCHANGED;
-  if (kind === "VirtualMachineInstance" && isOfMachine(object)) return reviewInstance(request, parts, signal);
+  if (textAt(object, "metadata", "deletionTimestamp") !== "") return UNCHANGED;
+  return isOptedOut(object) ? reviewOptedOut(kind, request, parts, signal) : decide(kind, request, parts, signal);
+}
+
+/** The object may do without the pool's addresses, and not without a claim for its own. */
+async function reviewOptedOut(
+  kind: keyof typeof GUESTS,
+  request: AdmissionRequest,
+  parts: AdmissionParts,
+  signal: AbortSignal,
+): Promise<Decision> {
+  const answer = await mayOptOut(request.namespace ?? "", parts, signal);
+  if (answer === true) return UNCHANGED;
+  return answer === false ? decide(kind, request, parts, signal) : denied(answer);
+}
+
+function decide(
+  kind: keyof typeof GUESTS,
+  request: AdmissionRequest,
+  parts: AdmissionParts,
+  signal: AbortSignal,
+): Decision | Promise<Decision> {
+  const { object, oldObject } = request;
+  if (kind === "VirtualMachineInstance" && machineOf(object) !== undefined)
+    return reviewInstance(request, parts, signal);
   const { specPath, interfaces: pointer } = GUESTS[kind];
   const interfaces = guestInterfaces(object, specPath);
   if (interfaces.length === 0) return UNCHANGED;
 
   const party = partyOfRequest(kind, request);
   const before = request.operation === "UPDATE" ? guestInterfaces(oldObject, specPath) : [];
+  const stopsWaiting = isReceiver(oldObject) && !isReceiver(object);
   const plan = planInterfaces({
     party,
     field: "macAddress",
     interfaces,
     before,
     claimedBefore: !isOptedOut(oldObject),
+    judgedAnew: stopsWaiting,
   });
   if (!plan.ok) return denied(plan.refusal);
-  if (plan.steps.length === 0) return UNCHANGED;
-  const claim = (): Promise<Decision> => carryOut(plan, party, pointer, request, parts, signal);
+  const steps = isOptedOut(object) ? plan.steps.filter(({ action }) => action === "claim") : plan.steps;
+  if (steps.length === 0) return UNCHANGED;
+  const claim = async (): Promise<Decision> => {
+    // After the migration the VM that was received still has the addresses, and must not start beside this one.
+    const receiver =
+      isReceiver(object) || (stopsWaiting && (await parts.hasReceived(party, signal).catch(() => false)));
+    const asked = { party, receiver, field: "macAddress", dryRun: request.dryRun } as const;
+    const result = await carryOut({ ...plan, steps }, asked, parts, signal);
+    if (!result.ok) return denied(result.refusal);
+    const patch = [...result.macs].map(([index, value]): JsonPatchOp => {
+      return { op: "add", path: `${pointer}/${index}/macAddress`, value };
+    });
+    return admitted(patch, result.warnings);
+  };
   const mayPlugIn = kind === "VirtualMachine" && request.operation === "UPDATE" && !isReceiver(object);
   const plugged = mayPlugIn ? pluggedIn(plan.steps, before) : [];
   return plugged.length === 0 ? claim() : judgePlugIn(claim, { party, interfaces: plugged }, request, parts, signal);
@@ -66,16 +111,16 @@ export function reviewGuest(
 /** Asked twice: before anything is claimed, which a refusal would leave behind, and once others see that it is. */
 async function judgePlugIn(
   claim: () => Promise<Decision>,
-  plugIn: Omit<StartRequest, "dryRun">,
+  plugIn: Omit<StartRequest, "dryRun" | "waits">,
   { dryRun }: AdmissionRequest,
   parts: AdmissionParts,
   signal: AbortSignal,
 ): Promise<Decision> {
-  const early = await refusalOfPlugIn({ ...plugIn, dryRun: true }, parts, signal);
+  const early = await refusalOfPlugIn({ ...plugIn, dryRun: true, waits: false }, parts, signal);
   if (early !== undefined) return denied(early);
   const decision = await claim();
   if (!decision.answer.allowed || dryRun) return decision;
-  const refusal = await refusalOfPlugIn({ ...plugIn, dryRun }, parts, signal);
+  const refusal = await refusalOfPlugIn({ ...plugIn, dryRun, waits: false }, parts, signal);
   return refusal === undefined ? decision : denied(refusal);
 }
 
@@ -87,59 +132,11 @@ function pluggedIn(steps: readonly InterfaceStep[], before: readonly RequestedIn
   });
 }
 
-async function carryOut(
-  { steps, listed }: { readonly steps: readonly InterfaceStep[]; readonly listed: ReadonlySet<Mac> },
-  party: Party,
-  pointer: string,
-  request: AdmissionRequest,
-  parts: AdmissionParts,
-  signal: AbortSignal,
-): Promise<Decision> {
-  const wanted = steps.filter((step) => step.action !== "restore");
-  const claimed = await askLedger(
-    {
-      party,
-      wishes: wanted.map((step) => ({
-        interface: step.to.name,
-        network: step.to.network,
-        mac: step.action === "claim" ? step.mac : undefined,
-      })),
-      listed,
-      receiver: isReceiver(request.object),
-      field: "macAddress",
-      dryRun: request.dryRun,
-    },
-    parts,
-    signal,
-  );
-  if (!claimed.ok) return denied(claimed.refusal);
-  const patch: JsonPatchOp[] = [];
-  let position = 0;
-  for (const step of steps) {
-    const mac = step.action === "restore" ? step.mac : claimed.macs[position++];
-    if (step.action === "claim" || mac === undefined) continue;
-    patch.push({ op: "add", path: `${pointer}/${step.to.index}/macAddress`, value: formatMac(mac) });
-  }
-  const { warnings } = claimed;
-  const answer = {
-    allowed: true as const,
-    ...(patch.length > 0 && { patch }),
-    ...(warnings.length > 0 && { warnings }),
-  };
-  return { answer, refusal: undefined };
-}
-
 function isReceiver(object: unknown): boolean {
   return textAt(object, "spec", "runStrategy") === WAIT_AS_RECEIVER;
 }
 
 /** The label that steers a namespace opts a single object out as well. */
 function isOptedOut(object: unknown): boolean {
-  return textAt(object, "metadata", "labels", VM_WEBHOOK) === "ignore";
-}
-
-/** The VM has the addresses, and had them claimed when it was written. */
-function isOfMachine(object: unknown): boolean {
-  const owners = at(object, "metadata", "ownerReferences");
-  return Array.isArray(owners) && owners.some((owner) => textAt(owner, "kind") === "VirtualMachine");
+  return textAt(object, "metadata", "labels", VM_WEBHOOK) === OPT_OUT;
 }

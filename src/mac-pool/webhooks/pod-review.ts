@@ -1,14 +1,26 @@
-import { formatMac } from "../../api/mac.ts";
-import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../api/names.ts";
+import { isVirtController, OPT_OUT } from "../../api/mac-pool-scope.ts";
+import { LAUNCHER, LAUNCHER_LABEL, NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../api/names.ts";
+import type { NetworkElement } from "../../api/network-selection.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { jsonPointer } from "../../kube/client/json-patch.ts";
 import { planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
+import { severalMacs } from "../core/refusals.ts";
 import { at, textAt } from "../objects/json-path.ts";
-import { hasNetworkStatus, type NetworkElement, podNetworks } from "../objects/pod-networks.ts";
-import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
+import { networkOf, podNetworks } from "../objects/pod-networks.ts";
+import {
+  type AdmissionParts,
+  admitted,
+  carryOut,
+  type Decision,
+  denied,
+  mayOptOut,
+  partyOfRequest,
+  UNCHANGED,
+} from "./decision.ts";
 
 /**
- * /mutate-pods: the attachments that a new pod asks multus for get an address. Fields of an element that are not ours
+ * /mutate-pods: the attachments that a new pod asks multus for get an address. Only the account of virt-controller makes
+ * launchers, whose addresses are those of their VM; a label or network status that somebody else writes says nothing. Fields of an element that are not ours
  * survive; an annotation that multus would not understand is left to multus, with a warning.
  */
 export async function reviewPod(
@@ -17,63 +29,50 @@ export async function reviewPod(
   signal: AbortSignal,
 ): Promise<Decision> {
   const { object } = request;
-  if (request.operation !== "CREATE" || hasNetworkStatus(object)) return UNCHANGED;
+  if (request.operation !== "CREATE") return UNCHANGED;
   const labels = at(object, "metadata", "labels");
-  if (textAt(labels, POD_WEBHOOK) === "ignore" || textAt(labels, "kubevirt.io") === "virt-launcher") return UNCHANGED;
+  if (textAt(labels, LAUNCHER_LABEL) === LAUNCHER && isVirtController(request.userInfo.username)) return UNCHANGED;
+  const optsOut = textAt(labels, POD_WEBHOOK) === OPT_OUT;
+  const isLeftAlone = optsOut && (await mayOptOut(request.namespace ?? "", parts, signal));
+  if (isLeftAlone === true) return UNCHANGED;
+  if (isLeftAlone !== false) return denied(isLeftAlone);
   const networks = podNetworks(object);
   if (networks.form === "none") return UNCHANGED;
   if (networks.form === "malformed") {
-    const warning = `annotation ${NETWORKS_ANNOTATION} gets no MAC addresses because it can't be read: ${networks.reason}.`;
-    return { answer: { allowed: true, warnings: [warning] }, refusal: undefined };
+    const warning = `annotation ${NETWORKS_ANNOTATION} can't be read, so it gets no MAC addresses: ${networks.reason}.`;
+    return admitted([], [warning]);
   }
 
   const party = partyOfRequest("Pod", request);
+  const several = networks.elements.find(({ otherMacs }) => otherMacs.length > 0);
+  if (several !== undefined) {
+    return denied(severalMacs(party, several.interface, [several.mac, ...several.otherMacs]));
+  }
   const plan = planInterfaces({
     party,
     field: "mac",
     interfaces: networks.elements.map(requested),
     before: [],
     claimedBefore: true,
+    judgedAnew: false,
   });
   if (!plan.ok) return denied(plan.refusal);
-  const claimed = await askLedger(
-    {
-      party,
-      wishes: plan.steps.map((step) => ({
-        interface: step.to.name,
-        network: step.to.network,
-        mac: step.action === "claim" ? step.mac : undefined,
-      })),
-      listed: plan.listed,
-      receiver: false,
-      field: "mac",
-      dryRun: request.dryRun,
-    },
-    parts,
-    signal,
-  );
-  if (!claimed.ok) return denied(claimed.refusal);
-  const macs = new Map(
-    plan.steps.flatMap((step, position) => {
-      const mac = claimed.macs[position];
-      return step.action === "allocate" && mac !== undefined ? [[step.to.index, formatMac(mac)] as const] : [];
-    }),
-  );
-  const warnings = claimed.warnings.length === 0 ? {} : { warnings: [...claimed.warnings] };
-  if (macs.size === 0) return { answer: { allowed: true, ...warnings }, refusal: undefined };
+  const asked = { party, receiver: false, field: "mac", dryRun: request.dryRun } as const;
+  const steps = optsOut ? plan.steps.filter(({ action }) => action === "claim") : plan.steps;
+  const result = await carryOut({ ...plan, steps }, asked, parts, signal);
+  if (!result.ok) return denied(result.refusal);
+  const { macs, warnings } = result;
+  if (macs.size === 0) return admitted([], warnings);
   const list = networks.elements.map(({ raw }, index) => (macs.has(index) ? { ...raw, mac: macs.get(index) } : raw));
   const path = jsonPointer("metadata", "annotations", NETWORKS_ANNOTATION);
-  return {
-    answer: { allowed: true, patch: [{ op: "replace", path, value: JSON.stringify(list) }], ...warnings },
-    refusal: undefined,
-  };
+  return admitted([{ op: "replace", path, value: JSON.stringify(list) }], warnings);
 }
 
 function requested(element: NetworkElement, index: number): RequestedInterface {
   return {
     index,
     name: element.interface,
-    network: element.network,
+    network: networkOf(element),
     mac: element.mac,
     eligible: true,
     absent: false,

@@ -1,46 +1,27 @@
+import type { FastifyInstance } from "fastify";
+import { OWNER_KINDS } from "../../api/mac-claim.ts";
+import { MAC_POOL_PATHS } from "../../api/webhook-paths.ts";
 import {
   type AdmissionAnswer,
   type AdmissionRequest,
   admissionHandler,
 } from "../../kube/admission/admission-server.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { HttpServer } from "../../kube/http/server.ts";
 import { describeParty } from "../core/party.ts";
 import type { PoolMetrics } from "../metrics.ts";
 import { type AdmissionParts, type Decision, partyOfRequest } from "./decision.ts";
-import { reviewGuest } from "./guest-review.ts";
-import { reviewPod } from "./pod-review.ts";
+import { REVIEWS } from "./reviews.ts";
 
-/** Paths that the webhook configuration names. */
-export const WEBHOOK_PATHS = {
-  pods: "/mutate-pods",
-  virtualMachines: "/mutate-virtualmachines",
-  instances: "/mutate-virtualmachineinstances",
+const PATHS = {
+  Pod: MAC_POOL_PATHS.pods,
+  VirtualMachine: MAC_POOL_PATHS.virtualMachines,
+  VirtualMachineInstance: MAC_POOL_PATHS.instances,
 } as const;
 
-type ReviewObject = (
-  request: AdmissionRequest,
-  parts: AdmissionParts,
-  signal: AbortSignal,
-) => Decision | Promise<Decision>;
-
-const REVIEWS = [
-  { kind: "Pod", path: WEBHOOK_PATHS.pods, review: reviewPod },
-  {
-    kind: "VirtualMachine",
-    path: WEBHOOK_PATHS.virtualMachines,
-    review: (request, parts, signal) => reviewGuest("VirtualMachine", request, parts, signal),
-  },
-  {
-    kind: "VirtualMachineInstance",
-    path: WEBHOOK_PATHS.instances,
-    review: (request, parts, signal) => reviewGuest("VirtualMachineInstance", request, parts, signal),
-  },
-] as const satisfies readonly { kind: string; path: string; review: ReviewObject }[];
-
 /** Serves the admission webhooks, counts what they decide and logs each refusal. */
-export function routeWebhooks(server: HttpServer, parts: AdmissionParts, metrics: PoolMetrics, clock: Clock): void {
-  for (const { kind, path, review } of REVIEWS) {
+export function routeWebhooks(app: FastifyInstance, parts: AdmissionParts, metrics: PoolMetrics, clock: Clock): void {
+  for (const kind of OWNER_KINDS) {
+    const path = PATHS[kind];
     const webhook = path.slice(1);
     const decided = ({ answer, refusal }: Decision, request: AdmissionRequest, startMs: number): AdmissionAnswer => {
       metrics.admitted(webhook, clock.monotonicMs() - startMs);
@@ -53,11 +34,11 @@ export function routeWebhooks(server: HttpServer, parts: AdmissionParts, metrics
     };
     const handler = admissionHandler((request, signal) => {
       const startMs = clock.monotonicMs();
-      const decision = review(request, parts, signal);
+      const decision = REVIEWS[kind](request, parts, signal);
       return decision instanceof Promise
         ? decision.then((later) => decided(later, request, startMs))
         : decided(decision, request, startMs);
     });
-    server.route("POST", path, handler);
+    app.post(path, handler);
   }
 }

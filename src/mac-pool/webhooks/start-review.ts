@@ -1,20 +1,22 @@
-import { parseMac } from "../../api/mac.ts";
+import { type Mac, parseMac } from "../../api/mac.ts";
+import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
+import { describeParty, type Party } from "../core/party.ts";
 import { type Refusal, unavailable } from "../core/refusals.ts";
-import type { StartRequest } from "../ledger/start-gate.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
 import { instanceParty } from "../objects/holders.ts";
 import { textAt } from "../objects/json-path.ts";
-import { type AdmissionParts, type Decision, denied, UNCHANGED } from "./decision.ts";
+import type { StartRequest } from "../starts/start-gate.ts";
+import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
 
-/** KubeVirt sets it on the VMI that receives a live migration: the addresses are those of the VMI that it becomes. */
+/** KubeVirt sets it on the VMI of a VM that waits to receive a live migration. It says nothing by itself: anybody may write it. */
 const MIGRATION_TARGET_ANNOTATION = "kubevirt.io/create-migration-target";
 
 /**
  * /mutate-virtualmachineinstances for a VMI of a VM, which has its addresses already: whether the VM may start, or get
  * what is plugged into it while it runs. A VM that starts between the review of its own change and the moment it is stored
- * is judged by the latter. Only where the policy of the pool is DenyRunning; a question that can't be answered does not
- * keep a VM from running.
+ * is judged by the latter. Only where the policy of its pool or of another owner's is DenyRunning, or where a VM has the address to receive a live
+ * migration; a question that can't be answered does not keep a VM from running.
  */
 export async function reviewInstance(
   request: AdmissionRequest,
@@ -23,21 +25,66 @@ export async function reviewInstance(
 ): Promise<Decision> {
   const { object, oldObject, dryRun, namespace } = request;
   if (object === null || namespace === undefined) return UNCHANGED;
+  const party = { ...instanceParty(object), namespace };
+  if (party.name === undefined) return UNCHANGED;
   try {
-    if (!(await isExclusive(namespace, parts, signal))) return UNCHANGED;
-    const party = { ...instanceParty(object), namespace };
-    if (textAt(object, "metadata", "annotations", MIGRATION_TARGET_ANNOTATION) === "true") return UNCHANGED;
-    if (party.name === undefined || parts.isReceiver(namespace, party.name)) return UNCHANGED;
     const had = new Set(interfacesOf(oldObject).map(({ mac }) => mac));
-    const interfaces = interfacesOf(object).filter(({ mac }) => !had.has(mac));
+    const gained = interfacesOf(object).filter(({ mac }) => !had.has(mac));
+    const conflict = await refusalOfUnlisted({ party, gained, request }, parts, signal);
+    if (conflict !== undefined) return denied(conflict);
+    const policy = await policyOf(namespace, parts, signal);
+    const interfaces = gained.filter(({ mac }) => isExclusive(policy, mac, parts));
+    if (interfaces.length === 0) return UNCHANGED;
     const what = request.operation === "CREATE" ? "start" : "plug-in";
-    const refusal = await parts.starts.refusal({ party, interfaces, dryRun }, what, signal);
+    const waits = textAt(object, "metadata", "annotations", MIGRATION_TARGET_ANNOTATION) === "true";
+    const refusal = await parts.starts.refusal({ party, interfaces, dryRun, waits }, what, signal);
     return refusal === undefined ? UNCHANGED : denied(refusal);
   } catch (error) {
-    parts.log.error({ err: error, namespace }, "what runs was not checked");
+    parts.log.error(
+      { err: error, vm: describeParty(party) },
+      "could not check whether another holder of the addresses is running",
+    );
+    parts.onUnjudged(party);
     const warning = "the MAC pool could not check whether another holder of these MAC addresses is running.";
     return { answer: { allowed: true, warnings: [warning] }, refusal: undefined };
   }
+}
+
+interface Instance {
+  /** The VM that it says has made it. */
+  readonly party: Party;
+  readonly gained: StartRequest["interfaces"];
+  readonly request: AdmissionRequest;
+}
+
+/**
+ * An instance has the addresses of its VM if that VM exists and lists them. Any others are claimed: for the VM, which may
+ * have given them up a moment ago, or for the instance itself where its author made the VM up.
+ */
+async function refusalOfUnlisted(
+  { party, gained, request }: Instance,
+  parts: AdmissionParts,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> {
+  const { cached, live } = parts.macsOfMachine;
+  const known = cached(party);
+  if (known !== undefined && gained.every(({ mac }) => known.includes(mac))) return undefined;
+  const listed = await live(party, signal);
+  const unlisted = gained.filter(({ mac }) => !listed?.includes(mac));
+  if (unlisted.length === 0) return undefined;
+  const claimed = await askLedger(
+    {
+      party: listed === undefined ? partyOfRequest("VirtualMachineInstance", request) : party,
+      wishes: unlisted.map(({ mac, name, network }) => ({ interface: name, network, mac })),
+      listed: new Set(gained.map(({ mac }) => mac)),
+      receiver: false,
+      field: "macAddress",
+      dryRun: request.dryRun,
+    },
+    parts,
+    signal,
+  );
+  return claimed.ok ? undefined : claimed.refusal;
 }
 
 /** A plug-in that can't be judged is refused, as an update is whose addresses can't be claimed. */
@@ -48,17 +95,32 @@ export async function refusalOfPlugIn(
 ): Promise<Refusal | undefined> {
   const { namespace } = request.party;
   try {
-    if (!(await isExclusive(namespace, parts, signal))) return undefined;
-    return await parts.starts.refusalOfPlugIn(request, signal);
+    const policy = await policyOf(namespace, parts, signal);
+    const interfaces = request.interfaces.filter(({ mac }) => isExclusive(policy, mac, parts));
+    return await parts.starts.refusalOfPlugIn({ ...request, interfaces }, signal);
   } catch (error) {
-    parts.log.error({ err: error, namespace }, "an interface to be plugged in was not checked");
-    return unavailable("the API server did not say who runs");
+    parts.log.error({ err: error, namespace }, "could not check a hot-plugged interface");
+    return unavailable("the API server did not tell which VMs are running");
   }
 }
 
-async function isExclusive(namespace: string, parts: AdmissionParts, signal: AbortSignal): Promise<boolean> {
-  const labels = await parts.namespaces.labelsOf(namespace, signal);
-  return labels !== undefined && parts.index.poolFor(labels)?.settings.conflictPolicy === "DenyRunning";
+async function policyOf(
+  namespace: string,
+  { namespaces, index }: AdmissionParts,
+  signal: AbortSignal,
+): Promise<ConflictPolicy | undefined> {
+  const labels = await namespaces.labelsOf(namespace, signal);
+  return labels && index.poolFor(labels)?.settings.conflictPolicy;
+}
+
+/** Whether only one owner of the address may run: by the own policy or that of another owner, or beside a receiver. */
+function isExclusive(policy: ConflictPolicy | undefined, mac: Mac, parts: AdmissionParts): boolean {
+  if (policy === "DenyRunning") return true;
+  const owners = parts.ownersOf(mac);
+  if (owners.length < 2) return false;
+  return owners.some(
+    ({ receiver, namespace }) => (receiver && policy === "Deny") || parts.policyIn(namespace) === "DenyRunning",
+  );
 }
 
 function interfacesOf(instance: unknown): StartRequest["interfaces"] {

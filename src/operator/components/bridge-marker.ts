@@ -1,4 +1,4 @@
-/** Part of linuxBridge: the daemon that publishes each node's bridges as resources, and the fence around its rights. */
+/** Part of linuxBridge: the daemon that publishes each node's bridges as resources, and the policy that fences its rights. */
 
 import { BRIDGE_MARKER, BRIDGE_RESOURCE_PREFIX } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -32,11 +32,12 @@ export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject
       selector: { name: BRIDGE_MARKER },
       pod: {
         container: BRIDGE_MARKER,
-        entry: "src/bridge-marker/main.ts",
+        process: "bridge-marker",
         nodeFlags: ["--max-semi-space-size=1", "--max-old-space-size=64"],
         args: ["-node-name", "$(NODE_NAME)", "-health-probe-port", String(healthPort)],
         image: settings.images.bridgeMarker,
         imagePullPolicy: spec.imagePullPolicy,
+        imagePullSecrets: settings.imagePullSecrets,
         env: [fieldEnv("NODE_NAME", "spec.nodeName")],
         ports: healthPort === 0 ? {} : { health: healthPort },
         healthPort,
@@ -53,8 +54,8 @@ export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject
 const NODE_NAME_CLAIM = "authentication.kubernetes.io/node-name";
 
 /**
- * RBAC cannot say "its own node": a stolen marker token could rewrite every node. The token of a pod names its node
- * (Kubernetes 1.30 and later); where a token does not, only the keys are guarded.
+ * RBAC cannot say "its own node", so a stolen marker token could rewrite every node. A pod's token names its node
+ * (Kubernetes 1.30 and later). For a token without that claim the policy guards only the keys.
  */
 function ownNodePolicy(namespace: string): KubeObject[] {
   const ours = (key: string): string => `${key}.startsWith('${BRIDGE_RESOURCE_PREFIX}')`;

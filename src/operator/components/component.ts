@@ -1,7 +1,7 @@
 /**
- * An addon, one file each in this folder: it says what it consists of, and nothing else in the operator knows its name.
- * `render` is pure: the same spec and facts give the same objects, with their final names, without labels of the
- * product and without owner, which are put on later.
+ * An addon, one file each in this folder. The file says what the addon consists of; nothing else in the operator knows
+ * its name. `render` is pure: the same spec and facts give the same objects under their final names. Labels of the
+ * product and the owner are added later.
  */
 
 import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
@@ -17,9 +17,9 @@ export interface RenderInput {
 }
 
 export interface Component {
-  /** Key in the spec; the component is on when it is present. */
+  /** Key in the spec. The component is on when the key is present. */
   readonly name: keyof NetworkAddonsConfigSpec;
-  /** Undefined: the component can be asked for but this version cannot deploy it. */
+  /** Undefined: this version cannot deploy the component. */
   readonly render?: (input: RenderInput) => readonly KubeObject[];
 }
 
@@ -27,7 +27,7 @@ export function isOn(component: Component, spec: NetworkAddonsConfigSpec | Effec
   return spec[component.name] !== undefined;
 }
 
-/** Environment with the lifetimes of certificates, for whatever process rotates them. */
+/** Environment with the lifetimes of certificates, for the process that rotates them. */
 export function certificateIntervals(spec: EffectiveSpec): Record<string, string> {
   const { caRotateInterval, caOverlapInterval, certRotateInterval, certOverlapInterval } = spec.selfSignConfiguration;
   return {

@@ -1,4 +1,4 @@
-/** Part of kubeMacPool: who may do what, and who may not: claims belong to the pool's own account. */
+/** Part of kubeMacPool: accounts and rights. Only the pool's own account may write claims. */
 
 import { CLAIM_BREAK_GLASS } from "../../api/mac-claim.ts";
 import {
@@ -7,7 +7,6 @@ import {
   MAC_POOL_GROUP,
   MAC_POOL_SERVICE,
   MAC_POOL_WEBHOOK_CONFIGURATION,
-  NAD_GROUP,
   NETWORK_ADDONS_CONFIG_NAME,
   NETWORK_ADDONS_GROUP,
 } from "../../api/names.ts";
@@ -34,20 +33,19 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
         rules: [
           rule(MAC_POOL_GROUP, ["macclaims"], [...READ, "create", "update", "delete"]),
           rule(MAC_POOL_GROUP, ["macpools"], READ),
-          rule(MAC_POOL_GROUP, ["macpools/status"], ["patch", "update"]),
-          rule("kubevirt.io", ["virtualmachines", "virtualmachineinstances", "virtualmachineinstancemigrations"], READ),
+          rule(MAC_POOL_GROUP, ["macpools/status"], ["patch"]),
+          rule("kubevirt.io", ["virtualmachines", "virtualmachineinstances"], READ),
           rule("", ["pods", "namespaces"], READ),
-          rule(NAD_GROUP, ["network-attachment-definitions"], READ),
           rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], READ, [NETWORK_ADDONS_CONFIG_NAME]),
           rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
           rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
-          rule("events.k8s.io", ["events"], ["create", "patch", "update"]),
+          rule("events.k8s.io", ["events"], ["create", "patch"]),
         ],
       },
       namespaced: [
         rule("", ["secrets"], READ, [MAC_POOL_SERVICE]),
         rule("coordination.k8s.io", ["leases"], ["create"]),
-        rule("coordination.k8s.io", ["leases"], ["get", "update", "patch"], [MANAGER_LEASE]),
+        rule("coordination.k8s.io", ["leases"], ["get", "update"], [MANAGER_LEASE]),
       ],
     }),
     ...identityObjects({
@@ -86,7 +84,7 @@ function viewRole(labels: Labels): KubeObject {
 
 /**
  * The pool writes claims while the request that asks for a MAC holds a seat of the API server. In the same priority
- * level a flood of new machines would starve the very writes it waits for.
+ * level a flood of new VMs would starve the writes that it waits for.
  */
 function ownPriorityLevel(namespace: string, labels: Labels): KubeObject[] {
   const apiVersion = "flowcontrol.apiserver.k8s.io/v1";
@@ -124,7 +122,7 @@ function ownPriorityLevel(namespace: string, labels: Labels): KubeObject[] {
   ];
 }
 
-/** A bound claim that is deleted by hand would open the way to a duplicate MAC. */
+/** Deleting a bound claim by hand could give two VMs the same address. */
 function claimPolicy(namespace: string, labels: Labels): KubeObject[] {
   const carries = (object: string): string =>
     `(${object} != null && has(${object}.metadata.annotations) && ` +
@@ -149,8 +147,8 @@ function claimPolicy(namespace: string, labels: Labels): KubeObject[] {
       {
         expression: `${carries("object")} || ${carries("oldObject")}`,
         message:
-          "MACClaims are kept by the MAC pool: changing one by hand can give two machines the same MAC address. " +
-          `Set the annotation ${CLAIM_BREAK_GLASS}: "true" on the claim if you have to.`,
+          "Only the MAC pool may change MACClaims: a change by hand can give two VMs the same MAC address. " +
+          `To change the claim all the same, set its annotation ${CLAIM_BREAK_GLASS}: "true" first.`,
       },
     ],
   });

@@ -1,18 +1,32 @@
 /**
- * Part of kubeMacPool: which requests reach the pool. As few as possible, because a request that reaches it fails when
- * the pool is down: starting, stopping or deleting a virtual machine never does. A start asks the pool only whether
- * another holder of the address runs, and goes on without an answer. Without a caBundle, which the cert manager writes.
+ * Part of kubeMacPool: the webhook configuration. A start of a VM asks the pool only whether another holder of an
+ * address runs, and goes on without an answer. The cert manager writes the caBundle, so it is not rendered.
  */
 
 import {
+  hasAnnotation,
+  type LabelRequirement,
+  NOT_A_LAUNCHER,
+  NOT_BEING_DELETED,
+  OWNED_BY_VM,
+  POD_NAMESPACES,
+  RUN_LEVELS,
+  VM_NAMESPACES,
+  VM_REQUEST_MATTERS,
+  VMI_STARTS_OR_GETS_INTERFACES,
+} from "../../api/mac-pool-scope.ts";
+import {
   MAC_POOL_SERVICE,
   MAC_POOL_WEBHOOK_CONFIGURATION,
+  NAMESPACE_NAME_LABEL,
   NETWORKS_ANNOTATION,
   POD_WEBHOOK,
+  SYSTEM_NAMESPACE,
   VM_WEBHOOK,
   VMI_START_WEBHOOK,
   VMI_WEBHOOK,
 } from "../../api/names.ts";
+import { MAC_POOL_PATHS } from "../../api/webhook-paths.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 
 interface Entry {
@@ -21,99 +35,61 @@ interface Entry {
   readonly group: string;
   readonly resource: string;
   readonly operations: readonly string[];
-  readonly namespaces: Requirement;
-  readonly objects?: Requirement;
+  readonly namespaces: LabelRequirement;
   readonly conditions: readonly { readonly name: string; readonly expression: string }[];
-  /** The request goes on when the pool does not answer within this time. Unset: it fails. */
+  /** The request goes on if the pool does not answer within this time. Unset: the request fails. */
   readonly bestEffortSeconds?: number;
-}
-
-interface Requirement {
-  readonly key: string;
-  readonly operator: "In" | "NotIn";
-  readonly values: readonly string[];
 }
 
 const TIMEOUT_SECONDS = 10;
 
-/** Starting a VM waits no longer than this for a pool that is down. */
+/** A start of a VM waits no longer for a pool that is down. */
 const START_TIMEOUT_SECONDS = 2;
-
-const INTERFACES = "?spec.?template.?spec.?domain.?devices.?interfaces";
-const NETWORKS = "?spec.?template.?spec.?networks";
-const OPT_OUT_LABEL = `?metadata.?labels[?'${VM_WEBHOOK}']`;
-
-const differs = (path: string): string => `object.${path} != oldObject.${path}`;
-
-/** Masquerade, or on a multus network of the same name: the interfaces that the pool gives an address to. */
-const IS_ELIGIBLE =
-  `(i.?masquerade.hasValue() || object.${NETWORKS}.orValue([])` +
-  ".exists(n, n.?name.orValue('') == i.?name.orValue('') && n.?multus.hasValue()))";
-
-/** Optional access everywhere: an expression that fails would refuse the request. */
-const VM_CONCERNS_US = [
-  "request.operation == 'CREATE'",
-  differs(INTERFACES),
-  differs(NETWORKS),
-  differs(OPT_OUT_LABEL),
-  `object.${INTERFACES}.orValue([])` +
-    `.exists(i, i.?macAddress.orValue('') == '' && i.?state.orValue('') != 'absent' && ${IS_ELIGIBLE})`,
-].join(" || ");
-
-/** An instance is written again and again while it runs; only what it is made of matters, and what is plugged in. */
-const VMI_CONCERNS_US =
-  "request.operation == 'CREATE' || " +
-  `(!has(object.metadata.deletionTimestamp) && ${differs("?spec.?domain.?devices.?interfaces")})`;
-
-const HAS_VM = "object.?metadata.?ownerReferences.orValue([]).exists(o, o.kind == 'VirtualMachine')";
 
 const ENTRIES: readonly Entry[] = [
   {
     name: POD_WEBHOOK,
-    path: "/mutate-pods",
+    path: MAC_POOL_PATHS.pods,
     group: "",
     resource: "pods",
     operations: ["CREATE"],
-    namespaces: { key: POD_WEBHOOK, operator: "In", values: ["allocate"] },
-    objects: { key: "kubevirt.io", operator: "NotIn", values: ["virt-launcher"] },
+    namespaces: POD_NAMESPACES,
     conditions: [
-      {
-        name: "asks-for-networks",
-        expression: `has(object.metadata.annotations) && '${NETWORKS_ANNOTATION}' in object.metadata.annotations`,
-      },
+      { name: "no-launcher", expression: NOT_A_LAUNCHER },
+      { name: "asks-for-networks", expression: hasAnnotation(NETWORKS_ANNOTATION) },
     ],
   },
   {
     name: VM_WEBHOOK,
-    path: "/mutate-virtualmachines",
+    path: MAC_POOL_PATHS.virtualMachines,
     group: "kubevirt.io",
     resource: "virtualmachines",
     operations: ["CREATE", "UPDATE"],
-    namespaces: { key: VM_WEBHOOK, operator: "NotIn", values: ["ignore"] },
+    namespaces: VM_NAMESPACES,
     conditions: [
-      { name: "not-being-deleted", expression: "!has(object.metadata.deletionTimestamp)" },
-      { name: "interfaces-changed", expression: VM_CONCERNS_US },
+      { name: "not-being-deleted", expression: NOT_BEING_DELETED },
+      { name: "interfaces-changed", expression: VM_REQUEST_MATTERS },
     ],
   },
   {
     name: VMI_WEBHOOK,
-    path: "/mutate-virtualmachineinstances",
+    path: MAC_POOL_PATHS.instances,
     group: "kubevirt.io",
     resource: "virtualmachineinstances",
     operations: ["CREATE"],
-    namespaces: { key: VM_WEBHOOK, operator: "NotIn", values: ["ignore"] },
-    conditions: [{ name: "without-vm", expression: `!${HAS_VM}` }],
+    namespaces: VM_NAMESPACES,
+    conditions: [{ name: "without-vm", expression: `!${OWNED_BY_VM}` }],
   },
   {
     name: VMI_START_WEBHOOK,
-    path: "/mutate-virtualmachineinstances",
+    path: MAC_POOL_PATHS.instances,
     group: "kubevirt.io",
     resource: "virtualmachineinstances",
     operations: ["CREATE", "UPDATE"],
-    namespaces: { key: VM_WEBHOOK, operator: "NotIn", values: ["ignore"] },
+    namespaces: VM_NAMESPACES,
     conditions: [
-      { name: "of-a-vm", expression: HAS_VM },
-      { name: "starts-or-gets-interfaces", expression: VMI_CONCERNS_US },
+      { name: "of-a-vm", expression: OWNED_BY_VM },
+      { name: "starts-or-gets-interfaces", expression: VMI_STARTS_OR_GETS_INTERFACES },
     ],
     bestEffortSeconds: START_TIMEOUT_SECONDS,
   },
@@ -145,12 +121,10 @@ function webhook(entry: Entry, namespace: string) {
     namespaceSelector: {
       matchExpressions: [
         entry.namespaces,
-        { key: "runlevel", operator: "NotIn", values: ["0", "1"] },
-        { key: "openshift.io/run-level", operator: "NotIn", values: ["0", "1"] },
-        { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", namespace] },
+        ...RUN_LEVELS,
+        { key: NAMESPACE_NAME_LABEL, operator: "NotIn", values: [SYSTEM_NAMESPACE, namespace] },
       ],
     },
-    ...(entry.objects === undefined ? {} : { objectSelector: { matchExpressions: [entry.objects] } }),
     failurePolicy: entry.bestEffortSeconds === undefined ? "Fail" : "Ignore",
     matchPolicy: "Equivalent",
     sideEffects: "NoneOnDryRun",

@@ -1,4 +1,4 @@
-/** linuxBridge: CNI executables on every node, the marker of the nodes' bridges, the injection of its resources. */
+/** linuxBridge: the CNI plugins on every node, the bridge-marker, the injection of bridge resources. */
 
 import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -6,13 +6,13 @@ import { identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
 import { bridgeMarkerObjects } from "./bridge-marker.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { resourceInjectionObjects } from "./resource-injection.ts";
+import { linuxBridgeWebhookObjects } from "./linux-bridge-webhook.ts";
 
 const SERVICE_ACCOUNT = "linux-bridge";
 const DEFAULT_CNI_BIN_DIR = "/opt/cni/bin";
-/** Where the node's directory appears inside the installer, whatever its path on the node. */
+/** Mount path of the node's CNI directory inside the installer. */
 const MOUNTED_CNI_BIN_DIR = "/host/opt/cni/bin";
-/** What runtimes and plugins keep on the node, under the node's own paths: plugins called from here need them there. */
+/** State of runtimes and plugins, mounted under the node's own paths: plugins that the reaper calls expect it there. */
 const NETNS_DIRECTORY = "/run/netns";
 const CNI_RUN_DIRECTORY = "/run/cni";
 const CNI_STATE_DIRECTORY = "/var/lib/cni";
@@ -21,7 +21,7 @@ const HEALTH_PORT = 8082;
 
 export const linuxBridge: Component = {
   name: "linuxBridge",
-  render: (input) => [...installerObjects(input), ...bridgeMarkerObjects(input), ...resourceInjectionObjects(input)],
+  render: (input) => [...installerObjects(input), ...bridgeMarkerObjects(input), ...linuxBridgeWebhookObjects(input)],
 };
 
 function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
@@ -36,7 +36,7 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
       cluster: {
         role: SERVICE_ACCOUNT,
         binding: SERVICE_ACCOUNT,
-        rules: [READ_CONFIG, rule("events.k8s.io", ["events"], ["create", "patch", "update"])],
+        rules: [READ_CONFIG, rule("events.k8s.io", ["events"], ["create", "patch"])],
       },
     }),
     daemonSet({
@@ -46,11 +46,12 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
       selector: { name: LINUX_BRIDGE_DAEMON_SET },
       pod: {
         container: "cni-plugins",
-        entry: "src/linux-bridge/main.ts",
-        // It does little, seldom: a young generation that grows would only hold 20 to 30 MB more on every node.
+        process: "linux-bridge",
+        // The process is idle most of the time. A larger young generation would hold 20 to 30 MB more on every node.
         nodeFlags: ["--max-semi-space-size=1"],
         image: settings.images.linuxBridge,
         imagePullPolicy: spec.imagePullPolicy,
+        imagePullSecrets: settings.imagePullSecrets,
         env: [
           fieldEnv("NODE_NAME", "spec.nodeName"),
           ...env({ CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR, CNI_BIN_DIR_ON_NODE: cniBinDir, HEALTH_PORT, ...takeOver }),
@@ -63,9 +64,9 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
         placement: spec.placementConfiguration.workloads,
         hostNetwork: true,
         asRoot: true,
-        // To delete interfaces of the node that nobody else does; to write into a CNI directory that belongs to another user.
+        // NET_ADMIN deletes leftover interfaces; DAC_OVERRIDE writes into a CNI directory that belongs to another user.
         addCapabilities: ["NET_ADMIN", "DAC_OVERRIDE"],
-        // SELinux lets no ordinary container write into the node's directories.
+        // SELinux forbids ordinary containers to write into the node's directories.
         seLinuxType: "spc_t",
         hostDirectories: [
           {
@@ -73,7 +74,7 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
             hostPath: cniBinDir,
             mountPath: MOUNTED_CNI_BIN_DIR,
           },
-          // Only which names there are; namespaces come and go while the pod runs.
+          // The reaper reads only the names. Namespaces come and go while the pod runs.
           {
             name: "netns",
             hostPath: NETNS_DIRECTORY,

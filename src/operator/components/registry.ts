@@ -1,4 +1,4 @@
-/** Every component of the spec, in the order in which the status lists them. */
+/** Every component of the spec, in the order of the status. */
 
 import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -9,7 +9,7 @@ import type { Component } from "./component.ts";
 import { kubeMacPool } from "./kube-mac-pool.ts";
 import { linuxBridge } from "./linux-bridge.ts";
 
-/** Can be asked for, is validated, but this version has nothing to deploy for it. */
+/** The spec may ask for it and it is validated, but this version deploys nothing for it. */
 const NOT_YET_DEPLOYED: readonly (keyof NetworkAddonsConfigSpec)[] = [
   "multus",
   "multusDynamicNetworks",
@@ -25,7 +25,7 @@ export const COMPONENTS: readonly Component[] = [
   ...NOT_YET_DEPLOYED.map((name): Component => ({ name })),
 ];
 
-/** Every object of every component, to know what kinds, names and rights there can be. */
+/** Every object of every component: all kinds, names and rights that can occur. */
 export function renderEverything(settings: OperatorSettings): KubeObject[] {
   const asked = { linuxBridge: {}, kubeMacPool: {} };
   const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);

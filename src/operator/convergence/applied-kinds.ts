@@ -1,6 +1,6 @@
 /**
- * The kinds the operator applies: where they live, in which order they come and go. Kinds within one stage do not depend
- * on each other.
+ * The kinds that the operator applies, with the order in which they are applied and removed. Kinds within one stage do
+ * not depend on each other.
  */
 
 import { MAC_POOLS } from "../../api/kinds.ts";
@@ -10,16 +10,16 @@ import { apiVersionOf, RESOURCES } from "../../kube/client/resource.ts";
 export const APPLY_STAGES = ["definitions", "rights", "bindings", "configuration", "workloads", "webhooks"] as const;
 export type ApplyStage = (typeof APPLY_STAGES)[number];
 
-/** Webhooks first, so that nothing hangs on a server that is going; rights last, since stopping daemons still use them. */
+/** Webhooks first, so that no request waits for a stopping server. Rights last, because stopping daemons still use them. */
 export const REMOVE_STAGES = ["webhooks", "workloads", "rest"] as const;
 export type RemoveStage = (typeof REMOVE_STAGES)[number];
 
 export interface AppliedKind {
   readonly resource: Resource;
   readonly stage: ApplyStage;
-  /** Undefined: holds the users' data and is never removed. Such objects carry no owner either. */
+  /** Undefined: the object holds users' data, is never removed, and has no owner. */
   readonly removal: RemoveStage | undefined;
-  /** Watched object by object, for others of the kind are none of the operator's business; else by label. */
+  /** Watched by name, because other objects of the kind do not concern the operator. Otherwise watched by label. */
   readonly watchedByName: boolean;
 }
 
@@ -59,18 +59,23 @@ interface ApiObject {
   readonly kind?: string | undefined;
 }
 
-/** Undefined for what is not in the table, such as an entry that a newer version left in the inventory. */
+/** Undefined for a kind that is not in the table, for example from a newer version's inventory. */
 export function findAppliedKind(object: ApiObject): AppliedKind | undefined {
   return BY_KIND.get(kindKey(object.apiVersion, object.kind));
 }
 
-/** Throws for a kind that is not in the table: a component may render no other. */
+/** Throws for a kind that is not in the table. */
 export function appliedKind(object: ApiObject): AppliedKind {
   const found = findAppliedKind(object);
   if (found === undefined) {
     throw new Error(`${object.apiVersion} ${object.kind} is not a kind that the operator applies`);
   }
   return found;
+}
+
+/** Whether the status of such an object says how far a rollout is. */
+export function reportsProgress({ kind }: Resource): boolean {
+  return [RESOURCES.deployments.kind, RESOURCES.daemonSets.kind].includes(kind);
 }
 
 export function isWorkload(object: KubeObject): boolean {

@@ -1,4 +1,4 @@
-/** Sends what needs sending, stage by stage, by server-side apply: fields of others stay theirs, ours become ours. */
+/** Applies objects stage by stage with server-side apply. Fields of other managers survive. */
 
 import { FIELD_MANAGER } from "../../api/names.ts";
 import { isConflict, isInvalid, isNotFound } from "../../kube/client/api-error.ts";
@@ -14,15 +14,15 @@ import { type Inventory, identityOf } from "./inventory.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
 
 export interface ApplyResult {
-  /** Fingerprints of what is as wanted now, by object key. */
+  /** Fingerprints of the objects that match now, by object key. */
   readonly settled: ReadonlyMap<string, string>;
   /** One sentence each. */
   readonly failures: readonly string[];
 }
 
-/** Makes Secrets only: a manager of its own, so that no later apply of ours takes their data away again. */
+/** Field manager for creating Secrets only, so that a later apply never removes their data. */
 const SECRET_CREATOR = `${FIELD_MANAGER}-secret-creator`;
-const TAKEN_OVER = "another product or version made it";
+const TAKEN_OVER = "another product or version created it";
 const MAX_PARALLEL = 8;
 const ESTABLISH_TIMEOUT_MS = 30_000;
 const ESTABLISH_POLL_MS = 50;
@@ -32,7 +32,7 @@ export class Applier {
   readonly #view: ClusterView;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Objects that differ right after an apply (a webhook or controller insists): not sent again until either changes. */
+  /** Objects that differ right after an apply, because a webhook or controller insists. Not applied again until either changes. */
   readonly #contested = new Map<string, string>();
 
   constructor(options: { client: KubeClient; view: ClusterView; clock: Clock; log: Log }) {
@@ -42,7 +42,7 @@ export class Applier {
     this.#log = options.log;
   }
 
-  /** The objects of one component. Webhook configurations are left out when anything before them failed. */
+  /** Applies one component. Webhook configurations are left out if anything before them failed. */
   async apply(objects: readonly PlannedObject[], inventory: Inventory, signal: AbortSignal): Promise<ApplyResult> {
     const settled = new Map<string, string>();
     const failures: string[] = [];
@@ -73,13 +73,13 @@ export class Applier {
   }
 
   /**
-   * A workload that somebody else made: applied onto it, ours would keep its sidecars, arguments and volumes. One that we
-   * have applied before is ours, whatever became of it and of the inventory since.
+   * Clears a workload that somebody else created: after an apply it would keep the other's sidecars, arguments and volumes.
+   * A workload that we applied before is ours, whatever happened to it and to the inventory since.
    */
   async #isForeign({ object, key }: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<boolean> {
     if (!isWorkload(object) || inventory.get(key)?.fingerprint !== undefined) return false;
     try {
-      // The view shows what carries our labels only, and without its managers.
+      // The view has only objects with our labels, and without their managers.
       const live = await this.#client.get(appliedKind(object).resource, refOf(object), { signal });
       return !isAppliedByUs(live) && !covers(live, object);
     } catch (error) {
@@ -110,7 +110,7 @@ export class Applier {
     }
   }
 
-  /** Not forced: a Secret that came into being meanwhile keeps its data. */
+  /** Not forced: a Secret that was created meanwhile keeps its data. */
   async #createSecret(secret: KubeObject, signal: AbortSignal): Promise<void> {
     const empty = { ...secret, data: { "tls.crt": "", "tls.key": "" } };
     try {
@@ -120,19 +120,19 @@ export class Applier {
     }
   }
 
-  /** A selector cannot change: a workload of the same name that another product or version made has to go first. */
+  /** A selector is immutable, so a workload of the same name from another product or version is deleted first. */
   async #replace(workload: KubeObject, reason: string, signal: AbortSignal): Promise<void> {
     if (reason.includes("field is immutable")) await this.#clear(workload, "its selector differs", signal);
   }
 
   async #clear(workload: KubeObject, why: string, signal: AbortSignal): Promise<void> {
     const identity = identityOf(workload);
-    this.#log.info({ object: identity }, `${why}: deleting it, so that it can be made anew`);
+    this.#log.info({ object: identity }, `${why}: deleting it, so that it can be created again`);
     await this.#client.delete(appliedKind(workload).resource, refOf(workload), { signal });
     this.#view.forget(identity);
   }
 
-  /** Objects of a kind can be written only once the API server serves it. */
+  /** Waits until the API server serves the kind. */
   async #established(definition: KubeObject, signal: AbortSignal): Promise<void> {
     let live: CustomResourceDefinition | undefined = this.#view.live(identityOf(definition)) as
       | CustomResourceDefinition
@@ -140,7 +140,7 @@ export class Applier {
     const deadline = this.#clock.monotonicMs() + ESTABLISH_TIMEOUT_MS;
     while (!isEstablished(live)) {
       if (this.#clock.monotonicMs() > deadline) {
-        throw new Error(`the API server does not serve it after ${ESTABLISH_TIMEOUT_MS / 1000} s`);
+        throw new Error(`the API server still does not serve it after ${ESTABLISH_TIMEOUT_MS / 1000} s`);
       }
       await this.#clock.sleep(ESTABLISH_POLL_MS, signal);
       live = await this.#client.get(RESOURCES.crds, refOf(definition), { signal });

@@ -1,8 +1,9 @@
 /**
- * What is in the cluster of everything the operator applies, by watch. Every change of it wakes the reconciler, which is
- * how drift is repaired at once and how an idle operator does nothing.
+ * The objects of the cluster that the operator applies, by watch. A change wakes the reconciler: drift is repaired at once,
+ * and an idle operator does nothing.
  */
 
+import type { Registry } from "prom-client";
 import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { LABEL_MANAGED_BY, MANAGED_BY, NETWORK_ADDONS_CONFIG_NAME } from "../../api/names.ts";
 import type { NetworkAddonsConfig } from "../../api/network-addons-config.ts";
@@ -13,15 +14,18 @@ import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { isReady } from "../status/rollout.ts";
-import { APPLIED_KINDS } from "./applied-kinds.ts";
+import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
 import { identityKey, keyOf, type ObjectIdentity } from "./inventory.ts";
+import { selectorLabels, slimNode, slimPod } from "./slim.ts";
+import { onlyStatusChanged, type Urgency } from "./urgency.ts";
 
 export interface ClusterViewOptions {
   readonly client: KubeClient;
   readonly settings: OperatorSettings;
-  /** Every object that can be rendered: tells the names of those that are watched one by one. */
+  /** Every object that can be rendered. Gives the names of those that are watched by name. */
   readonly everything: readonly KubeObject[];
   readonly log: Log;
+  readonly metrics: Registry;
 }
 
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
@@ -34,30 +38,42 @@ export class ClusterView {
   /** By apiVersion and kind. */
   readonly #applied = new Map<string, Informer<KubeObject>[]>();
   readonly #all: Informer<KubeObject>[] = [];
-  /** Answers to our own writes, until the watch has caught up with them. */
+  /** Answers to our own writes, until the watch catches up. */
   readonly #written = new Map<string, KubeObject>();
   #writtenConfig: NetworkAddonsConfig | undefined;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(urgency: Urgency) => void>();
 
-  constructor({ client, settings, everything, log }: ClusterViewOptions) {
+  constructor({ client, settings, everything, log, metrics }: ClusterViewOptions) {
     const namespace = settings.operandNamespace;
+    const reporting = { client, log, metrics };
     this.#configs = new Informer({
-      client,
+      ...reporting,
       resource: CONFIGS,
       fieldSelector: `metadata.name=${NETWORK_ADDONS_CONFIG_NAME}`,
       absentIsEmpty: true,
-      log,
     });
-    this.#nodes = new Informer({ client, resource: RESOURCES.nodes, transform: slimNode, log });
-    this.#pods = new Informer({ client, resource: RESOURCES.pods, namespace, labelSelector: OURS, log });
-    this.#configs.on(this.#waking());
-    this.#pods.on(this.#waking());
+    this.#nodes = new Informer({ ...reporting, resource: RESOURCES.nodes, transform: slimNode });
+    const labels = selectorLabels(everything);
+    this.#pods = new Informer({
+      ...reporting,
+      resource: RESOURCES.pods,
+      namespace,
+      labelSelector: OURS,
+      transform: (pod) => slimPod(pod, labels),
+    });
+    this.#configs.on({
+      add: () => this.#wake("now"),
+      update: (config, old) => this.#wake(onlyStatusChanged(config, old) ? "soon" : "now"),
+      delete: () => this.#wake("now"),
+    });
+    const soon = () => this.#wake("soon");
+    this.#pods.on({ add: soon, update: soon, delete: soon });
     this.#nodes.on({
-      add: () => this.#wake(),
+      add: soon,
       update: (node, old) => {
-        if (isReady(node) !== isReady(old)) this.#wake();
+        if (isReady(node) !== isReady(old)) soon();
       },
-      delete: () => this.#wake(),
+      delete: soon,
     });
     for (const { resource, watchedByName } of APPLIED_KINDS) {
       const scope = resource.namespaced ? { namespace } : {};
@@ -66,13 +82,13 @@ export class ClusterView {
         ? names.map((name) => ({ fieldSelector: `metadata.name=${name}` }))
         : [{ labelSelector: OURS }];
       for (const selector of selectors) {
-        this.#watch(new Informer({ client, resource, ...scope, ...selector, absentIsEmpty: true, log }), resource);
+        this.#watch(new Informer({ ...reporting, resource, ...scope, ...selector, absentIsEmpty: true }), resource);
       }
     }
     if (settings.operatorNamespace !== namespace) {
       const resource: Resource<KubeObject> = RESOURCES.configMaps;
-      const records = { client, resource, namespace: settings.operatorNamespace, labelSelector: OURS, log };
-      this.#watch(new Informer(records), resource);
+      const records = { resource, namespace: settings.operatorNamespace, labelSelector: OURS };
+      this.#watch(new Informer({ ...reporting, ...records }), resource);
     }
   }
 
@@ -88,13 +104,13 @@ export class ClusterView {
     return this.#informers().every((informer) => informer.hasSynced);
   }
 
-  /** Calls the listener on every change that may concern the operator. Returns how to stop that. */
-  onChange(listener: () => void): () => void {
+  /** Calls the listener on every change that may concern the operator. Returns the function that ends this. */
+  onChange(listener: (urgency: Urgency) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** The newest that the watch or the answer to our own last write has shown. */
+  /** The newer one of the watch and the answer to our last write. */
   config(): NetworkAddonsConfig | undefined {
     const watched = this.#configs.get(NETWORK_ADDONS_CONFIG_NAME);
     const written = this.#writtenConfig;
@@ -114,7 +130,7 @@ export class ClusterView {
     return this.#pods.list();
   }
 
-  /** The object as it is now, as far as the watch or our own last write tell; the newer of the two. */
+  /** The newer one of the watched object and the answer to our last write. */
   live(identity: ObjectIdentity): KubeObject | undefined {
     const key = identityKey(identity);
     const watched = this.#watched(identity);
@@ -127,7 +143,7 @@ export class ClusterView {
     return written;
   }
 
-  /** What the API server answered to a write of ours. */
+  /** Takes the API server's answer to one of our writes. */
   remember(object: KubeObject): void {
     this.#written.set(keyOf(object), object);
   }
@@ -151,21 +167,20 @@ export class ClusterView {
     this.#applied.set(kind, [...(this.#applied.get(kind) ?? []), informer]);
     this.#all.push(informer);
     informer.on({
-      ...this.#waking(),
+      add: () => this.#wake("now"),
+      update: (object, old) => {
+        if (!onlyStatusChanged(object, old)) this.#wake("now");
+        else if (reportsProgress(resource)) this.#wake("soon");
+      },
       delete: (object) => {
         this.#written.delete(keyOf(object));
-        this.#wake();
+        this.#wake("now");
       },
     });
   }
 
-  #waking(): { add: () => void; update: () => void; delete: () => void } {
-    const wake = () => this.#wake();
-    return { add: wake, update: wake, delete: wake };
-  }
-
-  #wake(): void {
-    for (const listener of this.#listeners) listener();
+  #wake(urgency: Urgency): void {
+    for (const listener of this.#listeners) listener(urgency);
   }
 
   #informers(): readonly Pick<Informer<KubeObject>, "start" | "whenSynced" | "hasSynced">[] {
@@ -173,20 +188,7 @@ export class ClusterView {
   }
 }
 
-/** Nodes are large and many; two facts of each are enough here. */
-function slimNode(node: Node): Node {
-  const { name, uid, resourceVersion } = node.metadata;
-  const conditions = node.status?.conditions?.filter(({ type }) => type === "Ready") ?? [];
-  return {
-    ...(node.apiVersion === undefined ? {} : { apiVersion: node.apiVersion }),
-    ...(node.kind === undefined ? {} : { kind: node.kind }),
-    metadata: { name, uid, resourceVersion },
-    ...(node.spec?.unschedulable === true ? { spec: { unschedulable: true } } : {}),
-    status: { conditions },
-  };
-}
-
-/** etcd revisions: opaque to users by contract, decimal and growing in every API server there is. */
+/** etcd revisions: opaque by contract, but decimal and growing in every API server. */
 function revision(object: KubeObject): number {
   return Number(object.metadata.resourceVersion ?? 0);
 }

@@ -1,9 +1,9 @@
 /**
- * Whether an object in the cluster still is what was applied. What others added (labels, annotations, a second
- * container's environment, a caBundle) is theirs and no drift; what we apply and is different, is. Pure.
+ * Whether an object in the cluster has drifted from what was applied. Additions of others (labels, annotations, a second
+ * container's environment, a caBundle) are no drift. A different value of an applied field is. Pure.
  */
 
-/** Lists whose elements the API server merges by key: others may add elements of their own. */
+/** Lists whose elements the API server merges by key. Others may add elements. */
 const MERGED_LISTS = new Set([
   "containers",
   "env",

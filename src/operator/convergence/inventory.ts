@@ -1,6 +1,6 @@
 /**
- * What the operator has applied, so that it is removed once it is not wanted any more: across restarts, upgrades and
- * whatever interrupts a removal. Stored as JSON in one ConfigMap. An entry is written before its object is applied.
+ * What the operator has applied. The inventory makes removal complete across restarts, upgrades and interruptions. It is
+ * JSON in one ConfigMap. An entry is written before its object is applied.
  */
 
 import { createHash } from "node:crypto";
@@ -14,9 +14,9 @@ const entrySchema = z.object({
   namespace: z.string().exactOptional(),
   name: z.string(),
   component: z.string(),
-  /** Of the object as it was last applied; absent until that succeeded once. */
+  /** Fingerprint of the object as last applied. Absent until one apply succeeded. */
   fingerprint: z.string().exactOptional(),
-  /** Of a workload: its pods have to be gone, too, before the entry goes. */
+  /** For a workload: its pods must be gone before the entry is removed. */
   podSelector: z.record(z.string(), z.string()).exactOptional(),
 });
 
@@ -61,7 +61,7 @@ export function entryFor(object: KubeObject, component: string, fingerprint?: st
   };
 }
 
-/** Changes whenever anything of the object changes. */
+/** Changes with every change of the object. */
 export function fingerprintOf(object: KubeObject): string {
   return createHash("sha256").update(canonicalJson(object)).digest("hex").slice(0, 16);
 }
@@ -71,7 +71,7 @@ export function encodeInventory(inventory: Inventory): string {
   return JSON.stringify(entries);
 }
 
-/** An unreadable text counts as empty: everything is applied anew then, which is harmless. */
+/** An unreadable text counts as empty. Everything is then applied again, which is harmless. */
 export function decodeInventory(text: string | undefined): Inventory {
   if (text === undefined) return EMPTY_INVENTORY;
   try {

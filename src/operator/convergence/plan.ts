@@ -1,4 +1,4 @@
-/** What has to be done to get from what is in the cluster to what is wanted. Pure. */
+/** The steps from the cluster's state to the wanted state. Pure. */
 
 import { LABEL_VERSION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -23,7 +23,7 @@ export function planned(object: KubeObject): PlannedObject {
   return { object, key: keyOf(object), fingerprint: fingerprintOf(object) };
 }
 
-/** Objects by the stage they are applied in, stages in order, empty ones left out. */
+/** Objects by stage of apply, in order, without empty stages. */
 export function applyOrder(objects: readonly PlannedObject[]): { stage: ApplyStage; objects: PlannedObject[] }[] {
   return APPLY_STAGES.map((stage) => ({
     stage,
@@ -31,22 +31,22 @@ export function applyOrder(objects: readonly PlannedObject[]): { stage: ApplySta
   })).filter(({ objects: staged }) => staged.length > 0);
 }
 
-/** Whether the object has to be sent. */
+/** Whether the object must be applied. */
 export function needsApply(
   wanted: PlannedObject,
   live: KubeObject | undefined,
   entry: InventoryEntry | undefined,
 ): boolean {
   if (live === undefined) return true;
-  // On its way out: its deletion is an event of its own, and then it is missing.
+  // It is being deleted. The end of the deletion is an event, and then it is missing.
   if (live.metadata.deletionTimestamp !== undefined) return false;
-  // Whoever it belongs to writes the data; all that matters here is that it exists.
+  // Its owner writes the data. Here it only has to exist.
   if (wanted.object.kind === "Secret") return false;
   if (wanted.object.kind === "CustomResourceDefinition") return needsNewDefinition(live, wanted.object);
   return entry?.fingerprint !== wanted.fingerprint || !covers(live, wanted.object);
 }
 
-/** What was applied once and is not wanted now, in the order in which it goes. What holds data is never in it. */
+/** Applied objects that are no longer wanted, in the order of removal. Objects with users' data are never in it. */
 export function removals(
   inventory: Inventory,
   wanted: ReadonlySet<string>,
@@ -59,8 +59,8 @@ export function removals(
 }
 
 /**
- * Definitions may also be installed with the release, ahead of this operator: a newer one is left alone, or old and new
- * operator would fight over it during an upgrade.
+ * The release may install CRDs ahead of this operator. A newer CRD is left alone; otherwise old and new operator would
+ * fight over it during an upgrade.
  */
 function needsNewDefinition(live: KubeObject, wanted: KubeObject): boolean {
   const order = compareVersions(live.metadata.labels?.[LABEL_VERSION], wanted.metadata.labels?.[LABEL_VERSION]);

@@ -9,7 +9,7 @@ import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
 import { decodeInventory, encodeInventory, type Inventory } from "./inventory.ts";
 
-/** Read by other software. */
+/** Other software reads it. */
 const APPLIED_KEY = "applied";
 export const INVENTORY_CONFIG_MAP = `${OPERATOR_NAME}-inventory`;
 const INVENTORY_KEY = "objects";
@@ -21,7 +21,7 @@ export type AppliedRecord =
 export class Records {
   readonly #client: KubeClient;
   readonly #namespace: string;
-  /** Texts as last read or written, by ConfigMap: every reconcile reads before it writes. */
+  /** Texts as last read or written, by ConfigMap. Every reconcile reads before it writes. */
   readonly #stored = new Map<string, string | undefined>();
 
   constructor(client: KubeClient, operatorNamespace: string) {
@@ -29,7 +29,7 @@ export class Records {
     this.#namespace = operatorNamespace;
   }
 
-  /** Read live: a decision about ranges or removals must not rest on a cache. */
+  /** A live read: decisions about ranges and removals must not rest on a cache. */
   async applied(signal: AbortSignal): Promise<AppliedRecord> {
     const text = await this.#read(APPLIED_CONFIG_MAP, APPLIED_KEY, signal);
     if (text === undefined || text === "") return { ok: true, spec: undefined };
@@ -45,12 +45,12 @@ export class Records {
     }
   }
 
-  /** Written only when it differs from what was read before. */
+  /** Writes only a text that differs from the last one read. */
   async saveApplied(spec: EffectiveSpec, decoration: Decoration, signal: AbortSignal): Promise<void> {
     await this.#write(APPLIED_CONFIG_MAP, APPLIED_KEY, JSON.stringify(spec), decoration, signal);
   }
 
-  /** Undefined when there is none: nothing was ever applied, or everything was taken away again. */
+  /** Undefined if there is none: nothing was applied yet, or everything was removed. */
   async inventory(signal: AbortSignal): Promise<Inventory | undefined> {
     const stored = await this.#read(INVENTORY_CONFIG_MAP, INVENTORY_KEY, signal);
     return stored === undefined ? undefined : decodeInventory(stored);

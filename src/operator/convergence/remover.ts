@@ -1,6 +1,6 @@
 /**
- * Takes away what is not wanted any more, in stages: webhook configurations, then workloads, and what the workloads'
- * shutdown needs only after their last pod is gone. Whatever is not done is tried again: the inventory remembers it.
+ * Removes objects that are no longer wanted, in stages: webhook configurations, then workloads. What the workloads'
+ * shutdown needs goes after their last pod. An unfinished removal is retried, because the inventory remembers it.
  */
 
 import { isNotFound } from "../../kube/client/api-error.ts";
@@ -16,14 +16,14 @@ import type { Inventory, InventoryEntry } from "./inventory.ts";
 import { removals } from "./plan.ts";
 
 export interface RemovalResult {
-  /** Keys of what is gone, is never to be removed, or is of a kind that this version knows nothing of. */
+  /** Keys of objects that are gone, are never removed, or have a kind unknown to this version. */
   readonly gone: ReadonlySet<string>;
-  /** Components that are still going, with what is waited for. */
+  /** Components that are still being removed, with what they wait for. */
   readonly waiting: ReadonlyMap<string, string>;
   readonly failures: readonly string[];
 }
 
-/** A pod whose node does not answer can stay for ever; past its own deadline plus this it is not waited for. */
+/** A pod on a dead node can stay for ever. The remover waits for its grace period plus this time. */
 const STUCK_POD_MS = 60_000;
 
 export class Remover {
@@ -31,7 +31,7 @@ export class Remover {
   readonly #view: ClusterView;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Keys of what was deleted already, while its pods are still waited for. */
+  /** Keys of deleted workloads whose pods are still stopping. */
   readonly #deleted = new Set<string>();
 
   constructor(options: { client: KubeClient; view: ClusterView; clock: Clock; log: Log }) {
@@ -48,7 +48,7 @@ export class Remover {
     for (const [key, entry] of inventory) {
       if (!wanted.has(key) && findAppliedKind(entry)?.removal === undefined) gone.add(key);
     }
-    // A component whose pods are still stopping keeps its rights; another component's removal does not wait for it.
+    // A component with stopping pods keeps its rights. Other components do not wait for it.
     for (const { entries } of removals(inventory, wanted)) {
       const stoppedBefore = new Set(waiting.keys());
       await inParallel(entries, async ({ key, entry }) => {
@@ -67,7 +67,7 @@ export class Remover {
     return { gone, waiting, failures };
   }
 
-  /** Undefined once it is gone, else what is waited for. */
+  /** Undefined once it is gone, otherwise what the removal waits for. */
   async #remove(key: string, entry: InventoryEntry, signal: AbortSignal): Promise<string | undefined> {
     if (!this.#deleted.has(key) || this.#view.live(entry) !== undefined) {
       this.#log.info({ object: describe(entry) }, "removing");

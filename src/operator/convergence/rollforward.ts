@@ -1,4 +1,4 @@
-/** Brings the cluster to an effective spec: components side by side, none waits for another one's trouble. */
+/** Brings the cluster to an effective spec. Components proceed in parallel; a failing one never blocks the others. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -42,7 +42,7 @@ export class Rollforward {
     this.#options = options;
   }
 
-  /** `waiting`: something that was taken out is not gone yet. */
+  /** `waiting`: a removed component is not gone yet. */
   async run(
     spec: EffectiveSpec,
     facts: Facts,

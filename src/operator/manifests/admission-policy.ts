@@ -12,7 +12,7 @@ export interface PolicyOptions {
     readonly resources: Rule["resources"];
     readonly operations: readonly string[];
   };
-  /** The policy is about requests for which all of these hold. */
+  /** The policy applies to requests that meet all of these. */
   readonly conditions: readonly { readonly name: string; readonly expression: string }[];
   readonly validations: readonly { readonly expression: string; readonly message: string }[];
 }

@@ -1,4 +1,4 @@
-/** Labels of everything the operator makes, and the decoration that puts them on. Pure. */
+/** Labels of every applied object. Pure. */
 
 import {
   LABEL_APP_VERSION,
@@ -21,7 +21,7 @@ export interface Decoration {
   readonly owner: OwnerReference | undefined;
 }
 
-/** A text as a label may carry it: other characters become `_`, at most 63 of them, letters or digits at both ends. */
+/** A text as a legal label value: other characters become `_`, at most 63 characters, letters or digits at both ends. */
 export function labelValue(text: string): string {
   return text
     .replace(/[^A-Za-z0-9_.-]/g, "_")
@@ -29,7 +29,7 @@ export function labelValue(text: string): string {
     .replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, "");
 }
 
-/** Labels and the owner reference; pod templates get the relationship labels as well. */
+/** Adds labels and the owner reference. Pod templates get the relationship labels too. */
 export function decorate(object: KubeObject, decoration: Decoration, options: { readonly owned: boolean }): KubeObject {
   const own = object.metadata.labels ?? {};
   const relationship = relationshipLabels(decoration);

@@ -1,6 +1,6 @@
 /**
- * What the operator itself may do, computed from what it can render: writes only to objects it knows by name, and as
- * many rights as it has to hand on to the components (RBAC lets nobody grant more than they have). Pure.
+ * The operator's own rights, computed from what it can render. It writes only objects that it knows by name, and it holds
+ * the rights of its components, because RBAC lets nobody grant more than they have. Pure.
  */
 
 import {
@@ -32,13 +32,13 @@ export function operatorAccess(everything: readonly KubeObject[]): OperatorAcces
       ),
       rule("", ["nodes"], READ),
       rule("operator.openshift.io", ["networks"], ["get"], ["cluster"]),
-      rule("events.k8s.io", ["events"], ["create", "patch", "update"]),
+      rule("events.k8s.io", ["events"], ["create", "patch"]),
       ...rulesToApply(clusterWide),
       ...rulesOf(everything, "ClusterRole"),
     ]),
     namespaced: distinct([
       rule("coordination.k8s.io", ["leases"], ["create"]),
-      rule("coordination.k8s.io", ["leases"], ["get", "update", "patch"], [OPERATOR_NAME]),
+      rule("coordination.k8s.io", ["leases"], ["get", "update"], [OPERATOR_NAME]),
       rule("", ["configmaps"], ["get", "create", "patch", "delete"], [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]),
       rule("", ["pods"], READ),
       ...rulesToApply(inNamespace),

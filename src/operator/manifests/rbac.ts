@@ -14,9 +14,9 @@ export interface Identity {
   readonly serviceAccount: string;
   readonly namespace: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Rights in the whole cluster, under these names. */
+  /** Cluster-wide rights, with the names of role and binding. */
   readonly cluster?: { readonly role: string; readonly binding: string; readonly rules: readonly Rule[] };
-  /** Rights in its own namespace; role and binding are named after the account. */
+  /** Rights in the own namespace. Role and binding have the account's name. */
   readonly namespaced?: readonly Rule[];
 }
 
@@ -71,7 +71,7 @@ export function rule(
 
 export const READ = ["get", "list", "watch"] as const;
 
-/** How a node daemon learns, when it is stopped, whether its component was taken away for good. */
+/** A stopping node daemon reads the NetworkAddonsConfig: was its component removed, or is this a restart? */
 export const READ_CONFIG: Rule = rule(
   NETWORK_ADDONS_GROUP,
   ["networkaddonsconfigs"],

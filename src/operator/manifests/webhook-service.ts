@@ -1,4 +1,4 @@
-/** What a webhook served by a Deployment needs around it: Service, empty Secrets, disruption budget. Pure. */
+/** Objects around a Deployment that serves a webhook: Service, empty Secrets, disruption budget. Pure. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
 
@@ -22,12 +22,12 @@ export function service(options: ServiceOptions): KubeObject {
   };
 }
 
-/** A Secret without data: the operator only makes sure that it exists, its owner fills it. */
+/** A Secret without data. The operator only ensures that it exists; its owner writes the data. */
 export function tlsSecret(name: string, namespace: string, labels: Readonly<Record<string, string>>): KubeObject {
   return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace, labels }, type: "kubernetes.io/tls" };
 }
 
-/** None for a single replica: it would block every drain of its node. */
+/** None for a single replica, because it would block every drain of its node. */
 export function disruptionBudget(
   name: string,
   namespace: string,

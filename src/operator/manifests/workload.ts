@@ -1,9 +1,9 @@
 /**
- * Pods of the product: one image, one Node process each. A pod gets the restricted security profile; what a node daemon
- * needs beyond it is stated where the daemon is described. Pure.
+ * Pods of the product: one image, one Node process each. A pod gets the restricted security profile. A node daemon's file
+ * states what it needs beyond that. Pure.
  */
 
-import { IMAGE_NODE, IMAGE_ROOT } from "../../api/names.ts";
+import { entryPoint, IMAGE_NODE, IMAGE_ROOT, type ImageProcess, NON_ROOT } from "../../api/image.ts";
 import type { Placement } from "../../api/placement.ts";
 import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
 
@@ -15,19 +15,20 @@ export interface WorkloadOptions {
   readonly name: string;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Chosen once, never changed: the API server refuses another selector. */
+  /** Never change it: the API server refuses another selector. */
   readonly selector: Readonly<Record<string, string>>;
   readonly pod: PodOptions;
 }
 
 export interface PodOptions {
   readonly container: string;
-  /** Source file of the process, relative to the image's root. */
-  readonly entry: string;
+  readonly process: ImageProcess;
   readonly nodeFlags?: readonly string[];
   readonly args?: readonly string[];
   readonly image: string;
   readonly imagePullPolicy: string;
+  /** Names of Secrets in the pod's namespace. */
+  readonly imagePullSecrets: readonly string[];
   readonly env: readonly EnvVar[];
   readonly ports: Readonly<Record<string, number>>;
   readonly healthPort: number;
@@ -36,10 +37,10 @@ export interface PodOptions {
   readonly priorityClass: "system-cluster-critical" | "system-node-critical";
   readonly placement: Placement;
   readonly hostNetwork?: boolean;
-  /** Root without capabilities, but those added, for files of the host that belong to root. */
+  /** Root with only the added capabilities, for files of the host that belong to root. */
   readonly asRoot?: boolean;
   readonly addCapabilities?: readonly string[];
-  /** Instead of the one that runtimes give containers, on nodes with SELinux. */
+  /** SELinux type in place of the runtime's default. */
   readonly seLinuxType?: string;
   readonly hostDirectories?: readonly {
     readonly name: string;
@@ -52,7 +53,6 @@ export interface PodOptions {
 
 export type EnvVar = NonNullable<Container["env"]>[number];
 
-const NON_ROOT = 65532;
 const CPU_REQUEST = "10m";
 const TERMINATION_GRACE_SECONDS = 30;
 
@@ -110,7 +110,7 @@ export function env(values: Readonly<Record<string, string | number>>): EnvVar[]
   return Object.entries(values).map(([name, value]) => ({ name, value: String(value) }));
 }
 
-/** Names of the environment every process that leads or serves in its own namespace reads. */
+/** Environment of every process that leads or serves in its own namespace. */
 export const OWN_POD: readonly EnvVar[] = [
   fieldEnv("POD_NAME", "metadata.name"),
   fieldEnv("POD_NAMESPACE", "metadata.namespace"),
@@ -128,6 +128,9 @@ function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplat
     metadata: { labels: { ...options.labels, ...options.selector } },
     spec: {
       serviceAccountName: pod.serviceAccount,
+      ...(pod.imagePullSecrets.length === 0
+        ? {}
+        : { imagePullSecrets: pod.imagePullSecrets.map((name) => ({ name })) }),
       priorityClassName: pod.priorityClass,
       ...(pod.hostNetwork === true ? { hostNetwork: true } : {}),
       terminationGracePeriodSeconds: TERMINATION_GRACE_SECONDS,
@@ -158,7 +161,7 @@ function container(pod: PodOptions): Container {
     name: pod.container,
     image: pod.image,
     imagePullPolicy: pod.imagePullPolicy,
-    command: [IMAGE_NODE, ...(pod.nodeFlags ?? []), `${IMAGE_ROOT}/${pod.entry}`],
+    command: [IMAGE_NODE, ...(pod.nodeFlags ?? []), `${IMAGE_ROOT}/${entryPoint(pod.process)}`],
     ...(pod.args === undefined ? {} : { args: [...pod.args] }),
     ...(pod.env.length === 0 ? {} : { env: [...pod.env] }),
     ...(ports.length === 0
@@ -176,7 +179,7 @@ function container(pod: PodOptions): Container {
   };
 }
 
-/** Readiness every second: a webhook replica that stops has to leave its Service at once. */
+/** Readiness every second, so that a stopping webhook replica leaves its Service at once. */
 function probes(port: number): Pick<Container, "readinessProbe" | "livenessProbe"> {
   return {
     readinessProbe: {

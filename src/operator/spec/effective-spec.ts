@@ -1,6 +1,6 @@
 /**
- * The spec with everything filled in. Defaults live in memory and in the applied ConfigMap only, never in the user's
- * object. What was chosen once (the random MAC range, the pull policy) comes from the previously applied spec. Pure.
+ * The spec with its defaults. Defaults are in memory and in the applied ConfigMap, never in the user's object. The random
+ * MAC range and the pull policy come from the previously applied spec, once chosen. Pure.
  */
 
 import { formatMac, macFromNumber } from "../../api/mac.ts";
@@ -28,10 +28,10 @@ export type EffectiveSpec = Omit<
   readonly placementConfiguration: { readonly infra: Placement; readonly workloads: Placement };
 };
 
-/** What was applied before: the stored effective spec, or nothing on a first run. */
+/** The previously applied effective spec; nothing on a first run. */
 export interface Previous {
   readonly spec: NetworkAddonsConfigSpec | undefined;
-  /** Range of an existing MACPool `default`, for when the stored spec has none (the component was off for a while). */
+  /** Range of an existing MACPool `default`. Used if the stored spec has none because the component was off. */
   readonly poolRange: PoolRange | undefined;
 }
 
@@ -73,7 +73,7 @@ export function effectiveSpec(spec: NetworkAddonsConfigSpec, previous: Previous,
   };
 }
 
-/** Changes that would break what runs; empty when the new spec may follow the previous one. */
+/** Changes that would break running components. Empty if the new spec may follow the previous one. */
 export function unsafeChanges(spec: NetworkAddonsConfigSpec, previous: Previous): string[] {
   const before = pullPolicy(previous.spec?.imagePullPolicy);
   const asked = pullPolicy(spec.imagePullPolicy);

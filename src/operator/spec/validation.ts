@@ -1,9 +1,9 @@
 /**
- * Every rule of NetworkAddonsConfig.spec. Admission has most of them too, but correctness never rests on admission: the
- * CRD may be older than the operator. Pure; texts are interface facts.
+ * Every rule of NetworkAddonsConfig.spec. Admission checks most of them too, but the CRD may be older than the operator.
+ * Pure. Texts are interface facts.
  */
 
-import { isIP } from "node:net";
+import { Address4, Address6 } from "ip-address";
 import { formatGoDuration, parseGoDuration } from "../../api/go-duration.ts";
 import { parseRange } from "../../api/mac-range.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "../../api/network-addons-config.ts";
 import type { Facts } from "../facts.ts";
 
-/** All errors at once; empty when the spec can be deployed. */
+/** All errors at once. Empty if the spec can be deployed. */
 export function validateSpec(spec: unknown, facts: Facts): string[] {
   const parsed = networkAddonsConfigSpecSchema.safeParse(spec);
   if (!parsed.success) {
@@ -68,7 +68,7 @@ function pullPolicyErrors(policy: string | undefined): string[] {
   return [`requested imagePullPolicy '${policy}' is not valid`];
 }
 
-/** In stages: what is missing, then what cannot be read, then what is not positive, then the order. */
+/** In stages: missing values, unreadable values, values that are not positive, wrong order. */
 function selfSignErrors(configuration: NetworkAddonsConfigSpec["selfSignConfiguration"]): string[] {
   if (configuration === undefined) return [];
   const refuse = (errors: string[]): string[] => errors.map((error) => `${SELF_SIGN_PREFIX}: ${error}`);
@@ -99,5 +99,10 @@ function selfSignErrors(configuration: NetworkAddonsConfigSpec["selfSignConfigur
 
 function secondaryDnsErrors(dns: NetworkAddonsConfigSpec["kubeSecondaryDNS"]): string[] {
   const address = dns?.nameServerIP ?? "";
-  return address === "" || isIP(address) !== 0 ? [] : ["nameServerIP has to be an IP address"];
+  return address === "" || isAddress(address) ? [] : ["nameServerIP has to be an IP address"];
+}
+
+/** One address: the library takes prefixes as well. */
+function isAddress(text: string): boolean {
+  return !text.includes("/") && (Address4.isValid(text) || Address6.isValid(text));
 }

@@ -1,4 +1,4 @@
-/** Available, Progressing and Degraded of an outcome: always all three. Reasons and texts are interface facts. Pure. */
+/** The conditions Available, Progressing and Degraded of an outcome, always all three. Texts are interface facts. Pure. */
 
 import type { ComponentStatus } from "../../api/network-addons-config.ts";
 import type { ComponentOutcome, Outcome } from "./outcome.ts";
@@ -59,7 +59,7 @@ export function verdicts(outcome: Outcome): Verdict[] {
   ];
 }
 
-/** One row a component that is on, or still going. */
+/** One row for each component that is on or being removed. */
 export function componentRows(outcome: Outcome): ComponentStatus[] {
   if (outcome.kind === "refused") return [];
   return outcome.components.map(row);
@@ -101,7 +101,7 @@ function configurationFailure(reason: string, message: string): Verdict[] {
 }
 
 function unsupported(name: string): string {
-  return `${name} was requested, but this version of the operator does not deploy it: take it out or deploy it yourself`;
+  return `${name} was requested, but this version of the operator does not deploy it: remove it from the spec or deploy it yourself`;
 }
 
 function lines(workloads: readonly { readonly phase: string; readonly message?: string }[]): string {

@@ -1,4 +1,4 @@
-/** What came of one look at the NetworkAddonsConfig; the status is made from it. */
+/** The outcome of one reconcile. The status is computed from it. */
 
 import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -17,18 +17,18 @@ export interface ComponentOutcome {
   readonly state:
     | { readonly kind: "deployed"; readonly workloads: readonly Rollout[] }
     | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
-    /** Asked for, but there is nothing to deploy in this version. */
+    /** Requested, but this version deploys nothing for it. */
     | { readonly kind: "unsupported" }
     | { readonly kind: "removing"; readonly message: string };
 }
 
 export type Outcome =
-  /** The spec was not touched: wrong, or not reachable from what runs. What ran goes on. */
+  /** The spec was not applied: it is invalid, or an unsafe change. What runs goes on. */
   | { readonly kind: "refused"; readonly reason: ConfigurationFailure; readonly message: string }
   | {
       readonly kind: "reconciled";
       readonly components: readonly ComponentOutcome[];
       readonly removalFailures: readonly string[];
-      /** Deployments and DaemonSets as rendered. */
+      /** Rendered Deployments and DaemonSets. */
       readonly workloads: readonly KubeObject[];
     };

@@ -1,4 +1,4 @@
-/** How far a Deployment or DaemonSet has come. Pure. */
+/** Rollout state of a Deployment or DaemonSet. Pure. */
 
 import type { DaemonSet, Deployment, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -17,8 +17,11 @@ export interface Surroundings {
   readonly nowMs: number;
 }
 
-/** How long a pod may be in trouble before that is reported as a failure instead of progress. */
+/** A pod in trouble for longer counts as failed, not as progressing. */
 export const POD_TROUBLE_DEADLINE_MS = 5 * 60_000;
+
+/** The rest is counted: a status that names thousands of nodes is too large to be stored and sent to its watchers. */
+const MAX_NAMED_NODES = 10;
 
 const TROUBLE = new Set([
   "CrashLoopBackOff",
@@ -44,7 +47,7 @@ export function rollout(wanted: KubeObject, live: KubeObject | undefined, around
   if (message === undefined) {
     return lost.length === 0
       ? { phase: "ready" }
-      : { phase: "ready", note: `${title} does not run on ${lost.join(", ")}: not ready` };
+      : { phase: "ready", note: `${title} does not run on ${named(lost)}: not ready` };
   }
   const trouble = longestTrouble(pods, around.nowMs);
   if (trouble === undefined) return { phase: "rolling", message };
@@ -84,7 +87,7 @@ function deploymentCounts(live: KubeObject): Counts {
   };
 }
 
-/** Undefined when it has arrived. Pods on nodes that are not ready cannot and do not count. */
+/** Undefined if the rollout is complete. Pods on NotReady nodes do not count. */
 function progress(title: string, counts: Counts, lost: number): string | undefined {
   const { desired, available, updated, generation, observedGeneration } = counts;
   const awaited = counts.unavailable - lost;
@@ -103,7 +106,7 @@ function podsOf(workload: KubeObject, pods: readonly Pod[]): Pod[] {
   return pods.filter(({ metadata }) => selector.every(([key, value]) => metadata.labels?.[key] === value));
 }
 
-/** Names of the nodes that are not ready and carry one of the pods. */
+/** Names of NotReady nodes with one of the pods. */
 function lostNodes(pods: readonly Pod[], nodes: readonly Node[]): string[] {
   const notReady = new Set(nodes.filter((node) => !isReady(node)).map(({ metadata }) => metadata.name));
   return pods.flatMap((pod) => {
@@ -112,7 +115,13 @@ function lostNodes(pods: readonly Pod[], nodes: readonly Node[]): string[] {
   });
 }
 
-/** When the reconciler has to look again, because nothing may change until a deadline passes; undefined: no need. */
+function named(nodes: readonly string[]): string {
+  const sorted = [...nodes].sort();
+  const more = sorted.length - MAX_NAMED_NODES;
+  return `${sorted.slice(0, MAX_NAMED_NODES).join(", ")}${more > 0 ? ` and ${more} more nodes` : ""}`;
+}
+
+/** When to reconcile again, because a deadline passes without a watch event. Undefined: never. */
 export function nextDeadlineMs(around: Surroundings): number | undefined {
   const waits = around.pods.flatMap((pod) => {
     const since = troubleOf(pod) === undefined ? undefined : notReadySince(pod);

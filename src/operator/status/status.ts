@@ -1,4 +1,4 @@
-/** The status of the NetworkAddonsConfig: what to write, whether to write it, and what to say about the change. Pure. */
+/** The status of the NetworkAddonsConfig: its content, whether to write it, and the events of a change. Pure. */
 
 import type {
   ContainerStatus,
@@ -33,7 +33,7 @@ export function nextStatus({ outcome, previous, generation, version, nowMs }: St
   };
 }
 
-/** Heartbeats alone are no difference: an idle operator writes nothing. */
+/** Heartbeats do not count as a change, so an idle operator writes nothing. */
 export function isSameStatus(a: NetworkAddonsConfigStatus | undefined, b: NetworkAddonsConfigStatus): boolean {
   return JSON.stringify(essence(a)) === JSON.stringify(essence(b));
 }
@@ -44,7 +44,7 @@ export interface Announcement {
   readonly message: string;
 }
 
-/** One event a transition: what the new status says and the previous one did not. */
+/** One event for each transition from the previous status. */
 export function announcements(
   previous: NetworkAddonsConfigStatus | undefined,
   next: NetworkAddonsConfigStatus,
@@ -61,7 +61,7 @@ export function announcements(
   const progressing = became("Progressing");
   const available = became("Available");
   return [
-    ...(modified ? [normal("Modified", `Configuration of generation ${next.observedGeneration} was taken up`)] : []),
+    ...(modified ? [normal("Modified", `Reconciling generation ${next.observedGeneration} of the configuration`)] : []),
     ...(degraded === undefined
       ? []
       : [
@@ -104,7 +104,7 @@ interface PodContainers {
   readonly containers?: readonly { readonly name: string; readonly image?: string }[];
 }
 
-/** Fields in one order and without heartbeats; an absent list is an empty one. */
+/** Fields in one order, without heartbeats. An absent list equals an empty one. */
 function essence(status: NetworkAddonsConfigStatus | undefined): unknown {
   if (status === undefined) return undefined;
   const conditions = (status.conditions ?? [])

@@ -25,8 +25,7 @@ beforeEach(async () => {
   answer = () => ({ allowed: true });
   seen = undefined;
   server = new HttpServer({ port: 0, host: "127.0.0.1" });
-  server.route(
-    "POST",
+  server.app.post(
     "/mutate",
     admissionHandler((request, signal) => {
       seen = request;

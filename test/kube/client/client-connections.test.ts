@@ -3,8 +3,8 @@ import { ConnectionError } from "../../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import type { Credentials } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { eventually } from "../../support/eventually.ts";
 import { client, failure, get, PATH, REF, replaceClient, replaceServer, server } from "../support/client-bed.ts";
-import { eventually } from "../support/eventually.ts";
 import { settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer } from "../support/scripted-server.ts";
@@ -121,8 +121,9 @@ describe("connections that break", () => {
     for (let round = 0; round < 3; round++) {
       const getting = get();
       (await server.next("GET")).answer(200, configMap("a", "5"), { connection: "close" });
-      await getting;
+      expect(await getting).toMatchObject({ metadata: { name: "a" } });
     }
+    expect(server.connections).toBe(3);
   });
 });
 

@@ -5,7 +5,7 @@ import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
 import { client, controlPlane } from "../../support/api-server-bed.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { installWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";
 
 const { configMaps } = RESOURCES;

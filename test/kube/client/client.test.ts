@@ -109,7 +109,7 @@ describe("verbs", () => {
     await expect(client.update(configMaps, { metadata: { namespace: "default" } })).rejects.toThrow("metadata.name");
     await expect(client.create(configMaps, { metadata: { name: "a" } })).rejects.toThrow("no metadata.namespace");
     await expect(client.create(configMaps, { kind: "Secret", metadata: REF })).rejects.toThrow("is a Secret");
-    await expect(client.get(configMaps, { name: "a" })).rejects.toThrow("in a namespace, but none was given");
+    await expect(client.get(configMaps, { name: "a" })).rejects.toThrow("needs a namespace, and none was given");
     await expect(client.get(configMaps, { ...REF, name: "../secrets/b" })).rejects.toThrow("cannot be the name");
     await expect(client.get(configMaps, { ...REF, name: "" })).rejects.toThrow("needs a name");
     await expect(client.delete(configMaps, { name: "a" })).rejects.toThrow("namespace");

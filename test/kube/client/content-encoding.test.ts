@@ -2,7 +2,7 @@ import { constants, createGzip, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { configMap } from "../support/objects.ts";
 import { type Exchange, ScriptedServer } from "../support/scripted-server.ts";
 

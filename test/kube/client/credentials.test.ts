@@ -1,12 +1,13 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   credentialsFromKubeconfig,
   inClusterCredentials,
   loadCredentials,
   RELOAD_INTERVAL_MS,
+  userCredentials,
 } from "../../../src/kube/client/credentials.ts";
 import { Authority } from "../../cluster/control-plane/authority.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -110,6 +111,27 @@ describe("from a kubeconfig", () => {
     expect((await credentials.current()).headers).toEqual({ authorization: "Bearer secret" });
   });
 
+  test("of several files the first that names something counts, and one that does not exist is left out", async () => {
+    await write("one", text({ contexts: [], "current-context": "" }));
+    const other = { ...KUBECONFIG.clusters[0], cluster: { server: "https://10.9.9.9:6443" } };
+    await write("two", text({ clusters: [other], users: [{ name: "u", user: { token: "other" } }] }));
+    const files = ["one", "missing", "two"].map((name) => join(directory, name));
+    const credentials = await userCredentials({ KUBECONFIG: files.join(delimiter) });
+    expect(credentials.server).toBe("https://10.0.0.1:6443/prefix");
+    expect((await credentials.current()).headers).toEqual({ authorization: "Bearer secret" });
+    await expect(userCredentials({ KUBECONFIG: `/nowhere/a${delimiter}/nowhere/b` })).rejects.toThrow(
+      "None of the kubeconfig files exists: /nowhere/a, /nowhere/b.",
+    );
+  });
+
+  test("named by the user, with another context than the current one", async () => {
+    const [context] = KUBECONFIG.contexts;
+    const other = { name: "other", context: { ...context?.context, namespace: "lab" } };
+    await write("config", text({ contexts: [context, other] }));
+    const asked = { kubeconfig: join(directory, "config"), context: "other" };
+    expect((await userCredentials({ KUBECONFIG: "/nowhere" }, asked)).namespace).toBe("lab");
+  });
+
   test("in the home directory", async () => {
     await mkdir(join(directory, ".kube"));
     await write(".kube/config", text());
@@ -173,6 +195,19 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     expect((await credentials.current()).headers).toEqual({ authorization: "Bearer from-plugin" });
     credentials.refresh();
     expect((await credentials.current()).headers).toEqual({ authorization: "Bearer from-plugin" });
+  });
+
+  test("an exec plugin with a slash is relative to its kubeconfig, and is told which answer is expected", async () => {
+    const script = `#!/bin/sh
+echo '{"kind":"ExecCredential","status":{"token":"'$(echo $KUBERNETES_EXEC_INFO | grep -o client.auth[a-z0-9./]*)'"}}'
+`;
+    await writeFile(join(directory, "plugin"), script, { mode: 0o755 });
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "./plugin", interactiveMode: "Never" };
+    await write("config", text({ users: [{ name: "u", user: { exec } }] }));
+    const credentials = await credentialsFromKubeconfig(join(directory, "config"));
+    expect((await credentials.current()).headers).toEqual({
+      authorization: "Bearer client.authentication.k8s.io/v1",
+    });
   });
 
   test("nowhere at all names what to set", async () => {

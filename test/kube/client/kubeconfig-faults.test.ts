@@ -101,7 +101,7 @@ describe("a kubeconfig that cannot be used says in one sentence which file, whic
 
   test("an unknown context", async () => {
     expect(await fault({ "current-context": "y" })).toBe(
-      'FILE: current-context "y" is not among its contexts: choose one (x).',
+      'FILE: context "y" is not among its contexts: choose one (x).',
     );
   });
 

@@ -23,8 +23,8 @@ const around = fc.constantFrom(
   (items: unknown) => ({ metadata: { resourceVersion: "7", continue: "x", odd: { items: [1] } }, items, last: [{}] }),
 );
 
-function decode(json: string, pieces: readonly number[], managedFields: boolean) {
-  const decoder = new ListDecoder<unknown>("GET /x", managedFields);
+function decode(json: string, pieces: readonly number[]) {
+  const decoder = new ListDecoder<unknown>("GET /x");
   const bytes = Buffer.from(json);
   const items: unknown[] = [];
   let from = 0;
@@ -37,26 +37,20 @@ function decode(json: string, pieces: readonly number[], managedFields: boolean)
   return { early: items.length, items: [...items, ...end.items], metadata: end.metadata };
 }
 
-const withoutManaged = (object: { metadata: object }) => {
-  const { managedFields: _, ...metadata } = object.metadata as { managedFields?: unknown };
-  return { ...object, metadata };
-};
-
 describe("a list that is taken apart as it comes", () => {
-  test("gives what parsing it at once gives, but managedFields, wherever it is cut into pieces", () => {
+  test("gives what parsing it at once gives, wherever it is cut into pieces", () => {
     fc.assert(
       fc.property(
         fc.array(objects, { maxLength: 5 }),
         fc.integer({ min: 1, max: 300 }),
         around,
         fc.array(fc.integer({ min: 1, max: 200_000 }), { minLength: 1 }),
-        fc.boolean(),
-        (few, times, list, pieces, managedFields) => {
+        (few, times, list, pieces) => {
           const all = Array.from({ length: times }, () => few).flat();
           const json = JSON.stringify(list(all));
           const plain: { items: { metadata: object }[]; metadata: object } = JSON.parse(json);
-          const { items, metadata } = decode(json, pieces, managedFields);
-          expect(items).toEqual(managedFields ? plain.items : plain.items.map(withoutManaged));
+          const { items, metadata } = decode(json, pieces);
+          expect(items).toEqual(plain.items);
           expect(metadata).toEqual(plain.metadata);
         },
       ),
@@ -69,7 +63,7 @@ describe("a list that is taken apart as it comes", () => {
       metadata: { name: `n${index}` },
       data: "x".repeat(100),
     }));
-    const { early, items } = decode(JSON.stringify({ items: many, metadata: {} }), [16_384], false);
+    const { early, items } = decode(JSON.stringify({ items: many, metadata: {} }), [16_384]);
     expect(early).toBeGreaterThan(3_000);
     expect(items).toEqual(many);
   });
@@ -80,14 +74,14 @@ describe("a list that is taken apart as it comes", () => {
       { items: null, metadata: {} },
     ];
     for (const list of lists) {
-      expect(decode(JSON.stringify(list), [3], false)).toMatchObject({ items: [], metadata: list.metadata });
+      expect(decode(JSON.stringify(list), [3])).toMatchObject({ items: [], metadata: list.metadata });
     }
     const object = { metadata: { name: "a" } };
     for (const text of [
       JSON.stringify({ items: [object, object] }, null, 2),
       '{"items":[ {"metadata":{"name":"a"}} ,\n{"metadata":{"name":"a"}} ] }',
     ]) {
-      expect(decode(text, [5], false).items).toEqual([object, object]);
+      expect(decode(text, [5]).items).toEqual([object, object]);
     }
   });
 
@@ -100,7 +94,7 @@ describe("a list that is taken apart as it comes", () => {
       "<html>",
       '{"items":[{]}]}',
     ]) {
-      expect(() => decode(text, [100], false), text).toThrow(expect.objectContaining({ name: "ConnectionError" }));
+      expect(() => decode(text, [100]), text).toThrow(expect.objectContaining({ name: "ConnectionError" }));
     }
   });
 });

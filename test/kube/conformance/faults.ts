@@ -40,13 +40,6 @@ export const closeAfterAnswer: Fault = async (passage) => {
   await passOn(passage);
 };
 
-/** What the first requirement of the label selector selects, whatever the others are. */
-export const byFirstRequirement: Fault = ({ forward, ...passage }) => {
-  const url = new URL(passage.request.url ?? "", "http://x");
-  url.searchParams.set("labelSelector", url.searchParams.get("labelSelector")?.split(",")[0] ?? "");
-  return passOn({ ...passage, forward: () => forward(url.pathname + url.search) });
-};
-
 export const compressed: Fault = async ({ response, forward }) => {
   const { status, headers, body } = await forward();
   const chunks: Uint8Array[] = [];

@@ -9,8 +9,8 @@ import type { Credentials, TlsMaterial } from "../../../src/kube/client/credenti
 import { Authority } from "../../cluster/control-plane/authority.ts";
 import type { Backend, BackendAnswer } from "./backend.ts";
 
-/** What a request asks for. `more`: a list's second page and later; `since`: a list that is not older than a version. */
-export type Kind = "list" | "more" | "since" | "watch" | "read" | "write";
+/** What a request asks for. `more`: a list's second page and later. */
+export type Kind = "list" | "more" | "watch" | "read" | "write";
 
 export interface Passage {
   readonly kind: Kind;
@@ -152,6 +152,5 @@ function kindOf(request: IncomingMessage): Kind {
   if (request.method !== "GET") return "write";
   if (url.searchParams.has("watch")) return "watch";
   if (url.searchParams.has("continue")) return "more";
-  if (!url.pathname.endsWith("/widgets")) return "read";
-  return url.searchParams.has("resourceVersion") ? "since" : "list";
+  return url.pathname.endsWith("/widgets") ? "list" : "read";
 }

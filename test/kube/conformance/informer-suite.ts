@@ -1,20 +1,15 @@
+import PromRegistry from "prom-client/lib/registry.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { WIDGETS } from "../support/real-api-server.ts";
 import { describeObject, Story } from "../support/story.ts";
 import type { Backend, Widget } from "./backend.ts";
 import * as faults from "./faults.ts";
-import { type Fault, Front, type Kind, passOn } from "./front.ts";
+import { type Fault, Front, type Kind } from "./front.ts";
 
 const namespace = "default";
-/** Labels of the widgets that have any beside `test`. */
-const SHARD_OF: Readonly<Record<string, Record<string, string>>> = {
-  a: { shard: "0" },
-  b: { shard: "1" },
-  d: { shard: "0" },
-};
 const SYNC: readonly Kind[] = ["list", "more", "watch"];
 
 /** A fault, which request meets it, and how many in a row. */
@@ -55,23 +50,6 @@ const IN_THE_STREAM: readonly Case[] = [
   ["objects of 10 MB", ["watch"], () => faults.huge],
 ];
 
-/** By shards, or else by the one list that follows. */
-const IN_SHARDS: readonly Case[] = [
-  ["a shard that is reset before the headers", ["since"], () => faults.resetBeforeHeaders],
-  ["410 for a shard", ["since"], () => faults.refuse(410, "Expired")],
-  ["400 for a shard", ["since"], () => faults.refuse(400, "BadRequest")],
-  ["403 for a shard", ["since"], () => faults.refuse(403, "Forbidden")],
-  ["429 for a shard", ["since"], () => faults.refuse(429, "TooManyRequests", { "retry-after": "0" })],
-  ["504 for a shard", ["since"], () => faults.refuse(504, "Timeout")],
-  ["a shard that is not JSON", ["since"], () => faults.notJson],
-  ["a slow shard", ["since"], () => faults.slowly(64, 1)],
-  ["compressed shards", ["since"], () => faults.compressed, 2],
-  ["shards that have every object", ["since"], () => faults.byFirstRequirement, 2],
-];
-
-const PAGES = { wholeList: false, watchList: false };
-const WHOLE = { wholeList: true, watchList: false };
-const STREAM = { wholeList: false, watchList: true };
 /** The watch that follows is the same as after pages. */
 const AT_ONE_LIST = AT_START.filter(([, kinds]) => kinds === SYNC);
 
@@ -80,21 +58,12 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
   describe.each([
     {
       way: "by pages and watch",
-      rules: PAGES,
+      wholeList: false,
       cases: [...AT_START, ...IN_THE_STREAM],
       calm: ["list", "more", "more", "watch"],
     },
-    { way: "by one list and watch", rules: WHOLE, cases: AT_ONE_LIST, calm: ["list", "watch"] },
-    {
-      way: "in shards and watch",
-      rules: WHOLE,
-      shards: { label: "shard", values: [["0"]], minObjects: 0 },
-      cases: [...AT_ONE_LIST, ...IN_SHARDS],
-      calm: ["list", "since", "since", "watch"],
-    },
-    { way: "by WatchList", rules: STREAM, cases: [...AT_START, ...IN_THE_STREAM], calm: ["watch"] },
-  ])(`informer, ${name}, $way:`, ({ way, rules, shards, cases, calm }) => {
-    const { watchList } = rules;
+    { way: "by one list and watch", wholeList: true, cases: AT_ONE_LIST, calm: ["list", "watch"] },
+  ])(`informer, ${name}, $way:`, ({ way, wholeList, cases, calm }) => {
     let backend: Backend;
     let front: Front;
     let client: KubeClient;
@@ -131,10 +100,7 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
 
     const ref = (widget: string) => ({ namespace, name: `${label}-${widget}` });
     const create = (widget: string) =>
-      writer.create(WIDGETS, {
-        metadata: { ...ref(widget), labels: { test: label, ...SHARD_OF[widget] } },
-        spec: { size: 1 },
-      });
+      writer.create(WIDGETS, { metadata: { ...ref(widget), labels: { test: label } }, spec: { size: 1 } });
     const change = (widget: string, size: number) =>
       writer.patch(WIDGETS, ref(widget), { type: "merge", body: { spec: { size } } });
 
@@ -142,10 +108,10 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
       const informer = new Informer<Widget>({
         client,
         resource: WIDGETS,
+        metrics: new PromRegistry(),
         namespace,
         labelSelector: `test=${label}`,
-        ...(shards && { shards }),
-        rules: { ...rules, backoff: { baseMs: 4, maxMs: 20 }, initialQuietMs: 200, shortWatchMs: 50, pageSize: 2 },
+        rules: { wholeList, backoff: { baseMs: 4, maxMs: 20 }, shortWatchMs: 50, pageSize: 2 },
       });
       const story = new Story<Widget>();
       informer.on(story);
@@ -184,8 +150,7 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
         await untilEqual(following);
         await writeMore();
         await untilEqual(following);
-        // A stream has no pages to do anything to.
-        expect(watchList && !kinds.includes("watch") ? 0 : front.pending).toBe(0);
+        expect(front.pending).toBe(0);
       });
     }
 
@@ -193,34 +158,6 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
       await writer.delete(WIDGETS, ref("a"));
       await create("a");
       await change("c", 9);
-    }
-
-    if (shards !== undefined) {
-      test.each(["in", "notin"])("what happens between the shards, the one with `%s` coming later", async (later) => {
-        await Promise.all(["a", "b", "c", "d", "e"].map(create));
-        const move = (widget: string, shard: string | null) =>
-          writer.patch(WIDGETS, ref(widget), { type: "merge", body: { metadata: { labels: { shard } } } });
-        const answered = Promise.withResolvers<void>();
-        const fault: Fault = async (passage) => {
-          if (passage.request.url?.includes(`shard%20${later}%20`)) {
-            await answered.promise;
-            await Promise.all([move("a", "1"), move("b", "0"), move("d", null)]);
-            await Promise.all(["c", "e"].map((widget) => writer.delete(WIDGETS, ref(widget))));
-            await Promise.all([create("e"), create("late"), change("a", 7)]);
-            await passOn(passage);
-          } else {
-            await passOn(passage);
-            answered.resolve();
-          }
-        };
-        front.once(["since"], fault);
-        front.once(["since"], fault);
-        const following = follow();
-        await following.informer.whenSynced();
-        await untilEqual(following);
-        expect(front.requests.slice(0, 3).map(({ kind }) => kind)).toEqual(["list", "since", "since"]);
-        expect(front.count("list")).toBe(1);
-      });
     }
 
     test("a bookmark and nothing else moves the place to watch from", async () => {

@@ -1,199 +1,134 @@
+import { ApiError } from "../../../src/kube/client/api-error.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { type Change, keyOf, ObjectStore } from "../../support/object-store.ts";
+import { WIDGETS } from "../support/real-api-server.ts";
 import { statusObject } from "../support/scripted-server.ts";
-import type { Backend, BackendAnswer, BackendRequest, Widget } from "./backend.ts";
-
-interface Entry {
-  readonly type: "ADDED" | "MODIFIED" | "DELETED";
-  readonly version: number;
-  readonly object: Widget;
-}
-
-type Change = (old: Widget) => Widget;
+import type { Backend, BackendAnswer, BackendRequest } from "./backend.ts";
 
 const NAME = /^\/apis\/[^/]+\/[^/]+\/(?:namespaces\/([^/]+)\/)?widgets(?:\/([^/]+))?(\/status)?$/;
-/** `a=b`, `a in (b,c)` or `a notin (b,c)`, one of several. */
-const REQUIREMENT = /([^,=() ]+)(?:=([^,]*)| (not)?in \(([^)]*)\))/g;
 const JSON_HEADERS = { "content-type": "application/json" };
 
-/** As much of the API's behaviour as a client can see: versions, conflicts, pages, watches, WatchList. Knows one kind. */
+/** The object store by HTTP, with as much of the API as a client can see: verbs, pages, watches. Serves Widgets. */
 export class MemoryBackend implements Backend {
-  readonly #objects = new Map<string, Widget>();
-  readonly #log: Entry[] = [];
-  readonly #watchers = new Set<() => void>();
-  #version = 100;
-  #uids = 0;
+  readonly #store = new ObjectStore();
 
   async handle(request: BackendRequest): Promise<BackendAnswer> {
-    const url = new URL(request.path, "http://x");
-    const [, namespace = "default", name, status] = NAME.exec(url.pathname) ?? [];
-    const key = `${namespace}/${name}`;
-    const dryRun = url.searchParams.has("dryRun");
-    switch (request.method) {
-      case "GET":
-        if (name !== undefined) return this.#get(key);
-        return url.searchParams.has("watch")
-          ? { status: 200, headers: JSON_HEADERS, body: this.#watch(url.searchParams, request.signal) }
-          : this.#list(url.searchParams);
-      case "POST": {
-        const object = JSON.parse(request.body) as Widget;
-        return this.#create(`${namespace}/${object.metadata.name}`, object, dryRun);
-      }
-      case "PUT": {
-        const wanted = JSON.parse(request.body) as Widget;
-        return this.#change(key, wanted.metadata.resourceVersion, dryRun, (old) => replaced(old, wanted, status));
-      }
-      case "PATCH": {
-        const body = JSON.parse(request.body) as Widget;
-        if (!this.#objects.has(key)) return this.#create(key, body, dryRun);
-        return this.#change(key, body.metadata?.resourceVersion, dryRun, (old) => merge(old, body) as Widget);
-      }
-      default:
-        return this.#delete(key, JSON.parse(request.body || "{}"));
+    try {
+      return this.#answer(request);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return answer(error.status, statusObject(error.status, error.reason, error.message));
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  #get(key: string): BackendAnswer {
-    const object = this.#objects.get(key);
-    return object ? answer(200, object) : refusal(404, "NotFound", `${key} not found`);
-  }
-
-  #create(key: string, object: Widget, dryRun: boolean): BackendAnswer {
-    if (this.#objects.has(key)) return refusal(409, "AlreadyExists", `${key} already exists`);
-    const metadata = { ...object.metadata, uid: `uid-${++this.#uids}`, generation: 1 };
-    return this.#store("ADDED", key, { ...object, metadata }, dryRun, 201);
-  }
-
-  #change(key: string, version: string | undefined, dryRun: boolean, change: Change): BackendAnswer {
-    const old = this.#objects.get(key);
-    if (!old) return refusal(404, "NotFound", `${key} not found`);
-    if (version && version !== old.metadata.resourceVersion) return refusal(409, "Conflict", "modified meanwhile");
-    const next = change(old);
-    return this.#store(
-      "MODIFIED",
-      key,
-      { ...next, metadata: { ...next.metadata, uid: old.metadata.uid } },
-      dryRun,
-      200,
-    );
-  }
-
-  #store(type: "ADDED" | "MODIFIED", key: string, object: Widget, dryRun: boolean, status: number): BackendAnswer {
-    if (dryRun) return answer(status, object);
-    const version = ++this.#version;
-    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
-    this.#objects.set(key, stored);
-    this.#append({ type, version, object: stored });
-    return answer(status, stored);
-  }
-
-  #delete(key: string, options: { preconditions?: { uid?: string; resourceVersion?: string } }): BackendAnswer {
-    const old = this.#objects.get(key);
-    if (!old) return refusal(404, "NotFound", `${key} not found`);
-    const { uid, resourceVersion } = options.preconditions ?? {};
-    if ((uid && uid !== old.metadata.uid) || (resourceVersion && resourceVersion !== old.metadata.resourceVersion)) {
-      return refusal(409, "Conflict", "precondition failed");
+  #answer({ path, method, body: text, signal }: BackendRequest): BackendAnswer {
+    const { pathname, searchParams: query } = new URL(path, "http://x");
+    const [, namespace = "default", name, status] = NAME.exec(pathname) ?? [];
+    const key = keyOf({ namespace, name });
+    const options = { dryRun: query.has("dryRun") };
+    const body = JSON.parse(text || "{}") as KubeObject;
+    switch (method) {
+      case "GET":
+        if (query.has("watch")) return { status: 200, headers: JSON_HEADERS, body: this.#watch(query, signal) };
+        return name === undefined ? this.#list(query) : answer(200, this.#get(key));
+      case "POST":
+        return answer(201, this.#create(namespace, body, options));
+      case "PUT":
+        return answer(200, this.#store.update(WIDGETS, replaced(this.#get(key), body, status), options));
+      case "PATCH": {
+        const old = this.#store.get(WIDGETS.plural, key);
+        if (old === undefined) return answer(201, this.#create(namespace, body, options));
+        return answer(200, this.#store.update(WIDGETS, merge(old, body) as KubeObject, options));
+      }
+      default: {
+        const { preconditions } = body as { preconditions?: { uid?: string; resourceVersion?: string } };
+        this.#store.remove(WIDGETS, { namespace, name: name ?? "" }, preconditions);
+        return answer(200, { kind: "Status", apiVersion: "v1", status: "Success" });
+      }
     }
-    this.#objects.delete(key);
-    const version = ++this.#version;
-    const object = { ...old, metadata: { ...old.metadata, resourceVersion: String(version) } };
-    this.#append({ type: "DELETED", version, object });
-    return answer(200, { kind: "Status", apiVersion: "v1", status: "Success" });
   }
 
-  #append(entry: Entry): void {
-    this.#log.push(entry);
-    for (const wake of this.#watchers) wake();
+  #get(key: string): KubeObject {
+    const object = this.#store.get(WIDGETS.plural, key);
+    if (object === undefined) throw new ApiError({ status: 404, reason: "NotFound", message: `${key} not found` });
+    return object;
+  }
+
+  #create(namespace: string, object: KubeObject, options: { readonly dryRun: boolean }): KubeObject {
+    return this.#store.create(WIDGETS, { ...object, metadata: { ...object.metadata, namespace } }, options);
   }
 
   /** Pages carry the first page's content on: a continue token is the snapshot and where it goes on. */
   #list(query: URLSearchParams): BackendAnswer {
     const limit = Number(query.get("limit") ?? 0);
     const token = query.get("continue");
+    const all = () => this.#store.list(WIDGETS.plural).filter(selector(query));
     const { version, from, items } = token
-      ? (JSON.parse(atob(token)) as { version: number; from: number; items: Widget[] })
-      : { version: this.#version, from: 0, items: [...this.#objects.values()].filter(selector(query)) };
+      ? (JSON.parse(atob(token)) as { version: string; from: number; items: KubeObject[] })
+      : { version: this.#store.version, from: 0, items: all() };
     const end = limit > 0 ? from + limit : items.length;
     const next = end < items.length ? btoa(JSON.stringify({ version, from: end, items })) : undefined;
-    const metadata = { resourceVersion: String(version), ...(next && { continue: next }) };
-    return answer(200, {
-      kind: "WidgetList",
-      apiVersion: "test.example.com/v1",
-      metadata,
-      items: items.slice(from, end),
-    });
+    const metadata = { resourceVersion: version, ...(next && { continue: next }) };
+    const kind = `${WIDGETS.kind}List`;
+    return answer(200, { kind, apiVersion: API_VERSION, metadata, items: items.slice(from, end) });
   }
 
   async *#watch(query: URLSearchParams, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
     const selected = selector(query);
-    let version = Number(query.get("resourceVersion") || this.#version);
+    const version = Number(query.get("resourceVersion") || this.#store.version);
     yield Buffer.alloc(0);
-    if (query.has("sendInitialEvents")) {
-      version = this.#version;
-      for (const object of [...this.#objects.values()].filter(selected)) yield line("ADDED", object);
-      yield line("BOOKMARK", bookmark(version, { "k8s.io/initial-events-end": "true" }));
-    }
-    const endsAtMs = Date.now() + Number(query.get("timeoutSeconds") ?? 3_600) * 1000;
-    while (!signal.aborted && Date.now() < endsAtMs) {
-      const entry = this.#log.find((one) => one.version > version);
-      if (entry) {
-        version = entry.version;
-        if (selected(entry.object)) yield line(entry.type, entry.object);
-      } else {
-        await this.#news(signal, endsAtMs - Date.now());
-      }
-    }
-    yield line("BOOKMARK", bookmark(version, {}));
-  }
-
-  #news(signal: AbortSignal, withinMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer);
-        this.#watchers.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, withinMs);
-      this.#watchers.add(wake);
-      signal.addEventListener("abort", wake, { once: true });
+    const waiting: Change[] = [...(this.#store.since(WIDGETS.plural, version) ?? [])];
+    let news = Promise.withResolvers<void>();
+    const wake = (): void => news.resolve();
+    const unsubscribe = this.#store.watch((change) => {
+      waiting.push(change);
+      wake();
     });
+    const timeout = AbortSignal.timeout(Number(query.get("timeoutSeconds") ?? 3_600) * 1000);
+    const over = AbortSignal.any([signal, timeout]);
+    over.addEventListener("abort", wake, { once: true });
+    try {
+      while (!over.aborted) {
+        const change = waiting.shift();
+        if (change === undefined) {
+          news = Promise.withResolvers();
+          await news.promise;
+        } else if (selected(change.object)) {
+          yield line(change.type, change.object);
+        }
+      }
+    } finally {
+      unsubscribe();
+    }
+    const metadata = { resourceVersion: this.#store.version };
+    yield line("BOOKMARK", { kind: WIDGETS.kind, apiVersion: API_VERSION, metadata });
   }
 }
 
-const line = (type: string, object: object) => Buffer.from(`${JSON.stringify({ type, object })}\n`);
+const API_VERSION = `${WIDGETS.group}/${WIDGETS.version}`;
 
-const bookmark = (version: number, annotations: object) => ({
-  kind: "Widget",
-  apiVersion: "test.example.com/v1",
-  metadata: { resourceVersion: String(version), annotations },
-});
+const line = (type: string, object: object) => Buffer.from(`${JSON.stringify({ type, object })}\n`);
 
 function answer(status: number, object: object): BackendAnswer {
   return { status, headers: JSON_HEADERS, body: pieces(JSON.stringify(object)) };
 }
 
-const refusal = (code: number, reason: string, message: string) => answer(code, statusObject(code, reason, message));
-
 async function* pieces(text: string): AsyncGenerator<Uint8Array, void> {
   yield Buffer.from(text);
 }
 
-function selector(query: URLSearchParams): (object: Widget) => boolean {
-  const text = query.get("labelSelector") ?? "";
-  const requirements = [...text.matchAll(REQUIREMENT)].map(([, label = "", equal, not, values]) => {
-    const wanted: readonly (string | undefined)[] = equal === undefined ? (values ?? "").split(",") : [equal];
-    return (object: Widget) => wanted.includes(object.metadata.labels?.[label]) === (not === undefined);
-  });
-  return (object) => requirements.every((fits) => fits(object));
+function selector(query: URLSearchParams): (object: KubeObject) => boolean {
+  const [label, value] = (query.get("labelSelector") ?? "").split("=");
+  return (object) => !label || object.metadata.labels?.[label] === value;
 }
 
-function replaced(old: Widget, wanted: Widget, status: string | undefined): Widget {
-  const { status: oldStatus } = old;
-  if (status) return { ...old, ...(wanted.status && { status: wanted.status }) };
-  return { ...wanted, ...(oldStatus && { status: oldStatus }) };
+function replaced(old: KubeObject, wanted: KubeObject, status: string | undefined): KubeObject {
+  const { resourceVersion } = wanted.metadata;
+  if (status !== undefined) return { ...old, metadata: { ...old.metadata, resourceVersion }, status: wanted.status };
+  return { ...wanted, status: old.status };
 }
-
 /** RFC 7386. */
 function merge(old: unknown, patch: unknown): unknown {
   if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;

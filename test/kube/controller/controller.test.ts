@@ -5,7 +5,7 @@ import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Controller } from "../../../src/kube/controller/controller.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 import type { Log } from "../../../src/kube/log.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { ManualClock, settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer } from "../support/scripted-server.ts";
@@ -24,6 +24,7 @@ describe("reconciling", () => {
     const attempts: number[] = [];
     const controller = new Controller({
       name: "t",
+      metrics: new PromRegistry(),
       clock,
       random: () => 1,
       backoff: { baseMs: 100, maxMs: 1_000 },
@@ -65,6 +66,7 @@ describe("reconciling", () => {
     };
     const controller = new Controller({
       name: "t",
+      metrics: new PromRegistry(),
       log: log({}),
       backoff: { baseMs: 60_000, maxMs: 60_000 },
       reconcile: (key) => outcomes[key]?.() as Promise<void>,
@@ -92,6 +94,7 @@ describe("reconciling", () => {
     let runs = 0;
     const controller = new Controller({
       name: "t",
+      metrics: new PromRegistry(),
       clock,
       reconcile: async () => {
         runs++;
@@ -113,6 +116,7 @@ describe("reconciling", () => {
     let finished = 0;
     const controller = new Controller({
       name: "t",
+      metrics: new PromRegistry(),
       concurrency: 3,
       reconcile: async (key) => {
         overlaps += active.has(key) ? 1 : 0;
@@ -139,6 +143,7 @@ describe("reconciling", () => {
     const events: string[] = [];
     const controller = new Controller({
       name: "t",
+      metrics: new PromRegistry(),
       reconcile: async (_, { signal }) => {
         events.push("begin");
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -211,10 +216,16 @@ describe("watching", () => {
   test("waits for the informers, then gets the keys of old and new state", async () => {
     await using server = await ScriptedServer.start();
     await using client = new KubeClient({ credentials: server.credentials() });
-    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: { wholeList: false } });
+    const informer = new Informer({
+      client,
+      resource: RESOURCES.configMaps,
+      metrics: new PromRegistry(),
+      rules: { wholeList: false },
+    });
     const keys: string[] = [];
     const controller = new Controller({
       name: "t",
+      metrics: new PromRegistry(),
       reconcile: async (key) => {
         expect(informer.hasSynced).toBe(true);
         keys.push(key);

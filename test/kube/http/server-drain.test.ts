@@ -1,9 +1,8 @@
 import * as http from "node:http";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { textAnswer } from "../../../src/kube/http/http-handler.ts";
 import { HttpServer } from "../../../src/kube/http/server.ts";
+import { eventually } from "../../support/eventually.ts";
 import { type Ask, askServer, type Got } from "../support/ask-server.ts";
-import { eventually } from "../support/eventually.ts";
 
 let server: HttpServer;
 let agent: http.Agent;
@@ -22,8 +21,8 @@ const ask = (path: string, options?: Ask): Promise<Got> => askServer(server.port
 
 describe("keep-alive and drain", () => {
   test("one connection serves many requests", async () => {
-    server.route("POST", "/", async (request) => textAnswer(200, (await request.body()).toString()));
-    server.route("GET", "/", () => textAnswer(200, "ok"));
+    server.app.post("/", async (request) => request.body);
+    server.app.get("/", async () => "ok");
     await server.listen();
     for (let round = 0; round < 5; round++) {
       const get = await ask("/");
@@ -37,10 +36,10 @@ describe("keep-alive and drain", () => {
     const gate = Promise.withResolvers<void>();
     let begun = false;
     server.ready = true;
-    server.route("GET", "/", async () => {
+    server.app.get("/", async () => {
       begun = true;
       await gate.promise;
-      return textAnswer(200, "finished");
+      return "finished";
     });
     await server.listen();
     const answer = ask("/");
@@ -48,13 +47,13 @@ describe("keep-alive and drain", () => {
     const drained = server.drain(5_000);
     expect(server.ready).toBe(false);
     gate.resolve();
-    expect(await answer).toMatchObject({ status: 200, body: "finished\n", headers: { connection: "close" } });
+    expect(await answer).toMatchObject({ status: 200, body: "finished", headers: { connection: "close" } });
     await drained;
     await expect(ask("/")).rejects.toThrow("ECONNREFUSED");
   });
 
   test("while it settles, still serves but ends connections with their next answer", async () => {
-    server.route("GET", "/", () => textAnswer(200, "ok"));
+    server.app.get("/", async () => "ok");
     await server.listen();
     await ask("/");
     const drained = server.drain(5_000, 1_000);
@@ -64,7 +63,7 @@ describe("keep-alive and drain", () => {
 
   test("closes what is still open when the time is over", async () => {
     let begun = false;
-    server.route("GET", "/", () => {
+    server.app.get("/", () => {
       begun = true;
       return new Promise(() => {});
     });

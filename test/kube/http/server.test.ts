@@ -1,12 +1,16 @@
+import { once } from "node:events";
 import * as http from "node:http";
 import * as https from "node:https";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { HttpError, jsonAnswer, textAnswer } from "../../../src/kube/http/http-handler.ts";
-import { type CertificateSource, HttpServer, type ServerCertificate } from "../../../src/kube/http/server.ts";
+import { answerWithin } from "../../../src/kube/http/answer-within.ts";
+import type { CertificateSource, ServerCertificate } from "../../../src/kube/http/certificate-source.ts";
+import { HttpError } from "../../../src/kube/http/http-error.ts";
+import { HttpServer } from "../../../src/kube/http/server.ts";
+import { silentLog } from "../../../src/kube/log.ts";
 import { Authority } from "../../cluster/control-plane/authority.ts";
+import { eventually } from "../../support/eventually.ts";
 import { type Ask, askServer, type Got } from "../support/ask-server.ts";
-import { eventually } from "../support/eventually.ts";
 
 let server: HttpServer;
 let agent: http.Agent;
@@ -23,52 +27,31 @@ afterEach(async () => {
 
 const ask = (path: string, options?: Ask): Promise<Got> => askServer(server.port, agent, path, options);
 
-describe("routes", () => {
-  test("exact paths go before prefixes, long prefixes before short ones", async () => {
-    server
-      .route("GET", "/*", () => textAnswer(200, "rest"))
-      .route("GET", "/web/*", () => textAnswer(200, "web"))
-      .route("GET", "/web/exact", () => textAnswer(200, "exact"))
-      .route("*", "/any", (request) => textAnswer(200, request.method));
-    await server.listen();
-    expect((await ask("/web/exact?x=1")).body).toBe("exact\n");
-    expect((await ask("/web/exact/more")).body).toBe("web\n");
-    expect((await ask("/other")).body).toBe("rest\n");
-    expect((await ask("/any", { method: "DELETE" })).body).toBe("DELETE\n");
-  });
-
-  test("unknown paths are 404, other methods 405, HEAD is GET without body", async () => {
-    server.route("GET", "/x", () => textAnswer(200, "x"));
-    await server.listen();
-    expect((await ask("/y")).status).toBe(404);
-    const wrong = await ask("/x", { method: "POST" });
-    expect([wrong.status, wrong.headers.allow]).toEqual([405, "GET"]);
-    expect(await ask("/x", { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
-    expect((await ask("/%zz")).status).toBe(400);
-  });
-
-  test("handlers see path, query and body", async () => {
-    server.route("POST", "/a b", async (request) =>
-      jsonAnswer(200, [request.path, request.query.get("q"), (await request.body()).toString()]),
-    );
-    await server.listen();
-    expect(JSON.parse((await ask("/a%20b?q=%C3%A4", { method: "POST", body: "hi" })).body)).toEqual([
-      "/a b",
-      "ä",
-      "hi",
-    ]);
-  });
+test("unknown paths are 404, other methods 405, HEAD is GET without body", async () => {
+  server.app.get("/x", async () => "x");
+  server.app.post("/y", async () => "y");
+  await server.listen();
+  expect(await ask("/z?q")).toMatchObject({ status: 404, body: "nothing at /z\n" });
+  for (const [path, method, allow] of [
+    ["/x", "POST", "GET"],
+    ["/y", "GET", "POST"],
+    ["/y", "HEAD", "POST"],
+  ] as const) {
+    const wrong = await ask(path, { method });
+    expect([wrong.status, wrong.headers.allow]).toEqual([405, allow]);
+  }
+  expect(await ask("/x", { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
+  expect((await ask("/%zz")).status).toBe(400);
 });
 
 describe("failures", () => {
   test("an HttpError becomes its answer, anything else a 500 that tells nothing", async () => {
-    server
-      .route("GET", "/known", () => {
-        throw new HttpError(409, "the reason");
-      })
-      .route("GET", "/unknown", async () => {
-        throw new Error("secret detail");
-      });
+    server.app.get("/known", () => {
+      throw new HttpError(409, "the reason");
+    });
+    server.app.get("/unknown", async () => {
+      throw new Error("secret detail");
+    });
     await server.listen();
     expect(await ask("/known")).toMatchObject({ status: 409, body: "the reason\n" });
     const unknown = await ask("/unknown");
@@ -77,9 +60,9 @@ describe("failures", () => {
   });
 
   test("a body above the limit is 413, announced or not, and the server goes on", async () => {
-    server.route("POST", "/", async (request) => textAnswer(200, String((await request.body()).length)));
+    server.app.post("/", async (request) => String((request.body as string).length));
     await server.listen();
-    expect((await ask("/", { method: "POST", body: "x".repeat(1000) })).body).toBe("1000\n");
+    expect((await ask("/", { method: "POST", body: "x".repeat(1000) })).body).toBe("1000");
     expect((await ask("/", { method: "POST", body: "x".repeat(1001) })).status).toBe(413);
     const chunked = await new Promise<string>((resolve, reject) => {
       const socket = connect(server.port, "127.0.0.1");
@@ -92,40 +75,57 @@ describe("failures", () => {
       socket.on("error", reject);
     });
     expect(chunked).toMatch(/^HTTP\/1.1 413/);
-    expect((await ask("/", { method: "POST", body: "x" })).body).toBe("1\n");
+    expect((await ask("/", { method: "POST", body: "x" })).body).toBe("1");
   });
 
-  test("a handler that takes too long is cut off with 503 and told so", async () => {
-    const slow = new HttpServer({ port: 0, host: "127.0.0.1", requestTimeoutMs: 50 });
+  test("a handler that takes too long is cut off with its own answer and told so", async () => {
     let reason: unknown;
-    slow.route("GET", "/", (_, signal) => {
+    server.app.post("/", (_request, reply) => {
+      const signal = answerWithin(reply, 50, () => new HttpError(503, "too slow"));
       signal.addEventListener("abort", () => {
         reason = signal.reason;
       });
       return new Promise(() => {});
     });
-    server = slow;
     await server.listen();
-    expect((await ask("/")).status).toBe(503);
+    expect(await ask("/", { method: "POST", body: "x" })).toMatchObject({ status: 503, body: "too slow\n" });
     expect(reason).toBeInstanceOf(HttpError);
   });
 
-  test("a client that goes away aborts the handler's signal", async () => {
-    let aborted = false;
-    let begun = false;
-    server.route("GET", "/", (_, signal) => {
-      begun = true;
-      signal.addEventListener("abort", () => {
-        aborted = true;
-      });
-      return new Promise(() => {});
+  test("a client that goes away aborts the handler's signal, not before, and is no failure", async () => {
+    const events: string[] = [];
+    const log = { ...silentLog, error: () => events.push("logged") };
+    server = new HttpServer({ port: 0, host: "127.0.0.1", log });
+    server.app.post("/", async (request, reply) => {
+      const signal = answerWithin(reply, 60_000, () => new HttpError(503, "too slow"));
+      await once(request.raw, "close");
+      events.push(signal.aborted ? "aborted" : "begun");
+      await new Promise((_resolve, reject) => signal.addEventListener("abort", reject));
+    });
+    server.app.addHook("onError", async () => {
+      events.push("ended");
     });
     await server.listen();
     const socket = connect(server.port, "127.0.0.1");
-    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
-    await eventually("begun", () => begun);
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nx");
+    await eventually("begun", () => events.length > 0);
     socket.destroy();
-    await eventually("aborted", () => aborted);
+    await eventually("ended", () => events.length > 1);
+    expect(events).toEqual(["begun", "ended"]);
+  });
+
+  test.each([
+    ["its head", "POST / HTTP/1.1\r\nhost: x\r\n"],
+    ["its body", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nx"],
+  ])("a client that stops in the middle of %s is cut off", async (_, begin) => {
+    server = new HttpServer({ port: 0, host: "127.0.0.1", requestTimeoutMs: 50 });
+    server.app.post("/", async () => "never");
+    await server.listen();
+    const socket = connect(server.port, "127.0.0.1");
+    socket.write(begin);
+    const [answer] = await once(socket, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1.1 408/);
+    await once(socket, "close");
   });
 
   test("a port in use is an error of listen", async () => {
@@ -164,7 +164,7 @@ describe("TLS", () => {
   test("a new certificate is used by new connections, while open ones go on", async () => {
     const certificates = source(await issue());
     server = new HttpServer({ port: 0, host: "127.0.0.1", tls: certificates });
-    server.route("GET", "/", () => textAnswer(200, "ok"));
+    server.app.get("/", async () => "ok");
     await server.listen();
     const ca = authority.certificate;
     const kept = new https.Agent({ keepAlive: true, maxSockets: 1 });
@@ -184,24 +184,24 @@ describe("TLS", () => {
     const gate = Promise.withResolvers<void>();
     let begun = false;
     server = new HttpServer({ port: 0, host: "127.0.0.1", tls: source(await issue()) });
-    server.route("GET", "/", async () => {
+    server.app.get("/", async () => {
       begun = true;
       await gate.promise;
-      return textAnswer(200, body);
+      return body;
     });
     await server.listen();
     const answer = ask("/", { ca: authority.certificate, agent: new https.Agent({ maxCachedSessions: 0 }) });
     await eventually("begun", () => begun);
     const drained = server.drain(5_000);
     gate.resolve();
-    expect((await answer).body).toHaveLength(body.length + 1);
+    expect((await answer).body).toHaveLength(body.length);
     await drained;
   });
 
   test("without a certificate handshakes fail until there is one", async () => {
     const certificates = source();
     server = new HttpServer({ port: 0, host: "127.0.0.1", tls: certificates });
-    server.route("GET", "/", () => textAnswer(200, "ok"));
+    server.app.get("/", async () => "ok");
     await server.listen();
     const fresh = new https.Agent({ maxCachedSessions: 0 });
     await expect(ask("/", { ca: authority.certificate, agent: fresh })).rejects.toThrow();
@@ -211,7 +211,7 @@ describe("TLS", () => {
 
   test("a garbled handshake does no harm", async () => {
     server = new HttpServer({ port: 0, host: "127.0.0.1", tls: source(await issue()) });
-    server.route("GET", "/", () => textAnswer(200, "ok"));
+    server.app.get("/", async () => "ok");
     await server.listen();
     const socket = connect(server.port, "127.0.0.1");
     socket.on("error", () => {});

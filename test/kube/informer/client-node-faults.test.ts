@@ -4,7 +4,7 @@
  */
 import { CoreV1Api, KubeConfig, ListWatch, type V1ConfigMap, Watch } from "@kubernetes/client-node";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
 import { type Exchange, ScriptedServer, statusObject } from "../support/scripted-server.ts";

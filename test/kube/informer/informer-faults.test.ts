@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { LIST, replaceClient, server, start, story, synced, told, WATCH } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
 import { statusObject } from "../support/scripted-server.ts";

@@ -1,13 +1,29 @@
 import PromRegistry from "prom-client/lib/registry.js";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { informerMetrics } from "../../../src/kube/informer/informer-metrics.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
+let registry: PromRegistry;
+let clock: ManualClock;
+
+beforeEach(() => {
+  registry = new PromRegistry();
+  clock = new ManualClock();
+});
+
+function running(resource: string) {
+  const metrics = informerMetrics(registry, resource, clock);
+  metrics.started();
+  return metrics;
+}
+
+async function lines(prefix: string): Promise<string[]> {
+  return (await registry.metrics()).split("\n").filter((line) => line.startsWith(prefix));
+}
+
 test("informers of one registry share the metrics, and staleness is the time since anything was delivered", async () => {
-  const registry = new PromRegistry();
-  const clock = new ManualClock();
-  const pods = informerMetrics(registry, "pods", clock);
-  const nodes = informerMetrics(registry, "nodes", clock);
+  const pods = running("pods");
+  const nodes = running("nodes");
   pods.listed();
   pods.size(3);
   nodes.listed();
@@ -27,4 +43,29 @@ test("informers of one registry share the metrics, and staleness is the time sin
   ]) {
     expect(text).toContain(line);
   }
+});
+
+test("of several informers of one resource the objects are added up and the longest silence counts", async () => {
+  const [one, other] = [running("secrets"), running("secrets")];
+  one.size(2);
+  other.size(1);
+  await clock.advance(4_000);
+  other.listed();
+  await clock.advance(1_000);
+  expect(await lines("informer_objects{")).toEqual(['informer_objects{resource="secrets"} 3']);
+  expect(await lines("informer_staleness_seconds{")).toEqual(['informer_staleness_seconds{resource="secrets"} 5']);
+  one.ended();
+  expect(await lines("informer_objects{")).toEqual(['informer_objects{resource="secrets"} 1']);
+  expect(await lines("informer_staleness_seconds{")).toEqual(['informer_staleness_seconds{resource="secrets"} 1']);
+});
+
+test("an informer that was never answered is stale; one whose kind may be absent is not, when it is told so", async () => {
+  running("pods");
+  const absent = running("virtualmachines");
+  await clock.advance(60_000);
+  absent.absent();
+  expect(await lines("informer_staleness_seconds{")).toEqual([
+    'informer_staleness_seconds{resource="pods"} 60',
+    'informer_staleness_seconds{resource="virtualmachines"} 0',
+  ]);
 });

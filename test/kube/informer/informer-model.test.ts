@@ -30,12 +30,7 @@ test("after any sequence of writes and faults the store equals the server and no
   let steps = 0;
   fc.assert(
     fc.property(
-      fc.record({
-        watchList: fc.boolean(),
-        wholeList: fc.boolean(),
-        sharded: fc.boolean(),
-        maxStreamFailures: fc.constantFrom(2, 1_000),
-      }),
+      fc.record({ wholeList: fc.boolean() }),
       fc.array(actions, { minLength: ACTIONS, maxLength: ACTIONS }),
       fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
       (rules, sequence, chance) => {

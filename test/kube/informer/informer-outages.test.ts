@@ -1,10 +1,11 @@
 import dns from "node:dns";
+import PromRegistry from "prom-client/lib/registry.js";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer, type InformerOptions } from "../../../src/kube/informer/informer.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { ManualClock, settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer } from "../support/scripted-server.ts";
@@ -39,6 +40,7 @@ function start(options: Partial<InformerOptions<ConfigMap>> = {}, credentials = 
   const informer = new Informer({
     client,
     resource: RESOURCES.configMaps,
+    metrics: new PromRegistry(),
     ...options,
     rules: { wholeList: false, ...options.rules },
   });

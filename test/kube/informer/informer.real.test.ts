@@ -1,9 +1,10 @@
+import PromRegistry from "prom-client/lib/registry.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 import { client } from "../../support/api-server-bed.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { installWidgets, removeWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";
 import { Story } from "../support/story.ts";
 
@@ -20,7 +21,13 @@ afterEach(() => stop.abort());
 
 describe("against a real API server", () => {
   test("a kind that does not exist yet is synced and empty, and picked up live; gone again, it is empty", async () => {
-    const informer = new Informer({ client, resource: WIDGETS, absentIsEmpty: true, rules: { absentRetryMs: 100 } });
+    const informer = new Informer({
+      client,
+      resource: WIDGETS,
+      metrics: new PromRegistry(),
+      absentIsEmpty: true,
+      rules: { absentRetryMs: 100 },
+    });
     const story = new Story<Widget>();
     informer.on(story);
     informer.start(stop.signal);
@@ -41,6 +48,7 @@ describe("against a real API server", () => {
   test("the server ending watches all the time loses nothing", async () => {
     const informer = new Informer({
       client,
+      metrics: new PromRegistry(),
       resource: configMaps,
       namespace,
       labelSelector: "suite=short",

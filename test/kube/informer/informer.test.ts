@@ -1,8 +1,9 @@
+import PromRegistry from "prom-client/lib/registry.js";
 import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import {
   BY_PAGES,
   client,
@@ -222,7 +223,12 @@ describe("an absent resource", () => {
 
 describe("handlers and stopping", () => {
   test("handlers that throw or reject stop neither the others nor the informer", async () => {
-    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: BY_PAGES });
+    const informer = new Informer({
+      client,
+      resource: RESOURCES.configMaps,
+      metrics: new PromRegistry(),
+      rules: BY_PAGES,
+    });
     informer.on({
       add() {
         throw new Error("add");
@@ -240,7 +246,12 @@ describe("handlers and stopping", () => {
   });
 
   test("stopping closes the watch and ends run", async () => {
-    const informer = new Informer({ client, resource: RESOURCES.configMaps, rules: BY_PAGES });
+    const informer = new Informer({
+      client,
+      resource: RESOURCES.configMaps,
+      metrics: new PromRegistry(),
+      rules: BY_PAGES,
+    });
     const running = informer.run(stop.signal);
     const watch = await synced();
     stop.abort();

@@ -2,12 +2,13 @@
  * Nine things that informers of client-node do or did, each of which made a controller wrong. Each test fails with an
  * informer that does the same; `client-node-faults.test.ts` shows what the present one does.
  */
+import PromRegistry from "prom-client/lib/registry.js";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { configMap } from "../support/objects.ts";
 import { type Exchange, ScriptedServer, statusObject } from "../support/scripted-server.ts";
 import { Story } from "../support/story.ts";
@@ -30,6 +31,7 @@ beforeEach(async () => {
     client,
     resource: RESOURCES.configMaps,
     labelSelector: "a=b",
+    metrics: new PromRegistry(),
     rules: { wholeList: false, backoff: { baseMs: 4, maxMs: 20 } },
   });
   informer.on(story);
@@ -114,6 +116,7 @@ test("7. what a handler throws reaches neither the other handlers nor the stream
     client,
     resource: RESOURCES.configMaps,
     labelSelector: "a=b",
+    metrics: new PromRegistry(),
     rules: { wholeList: false },
   });
   broken.on({

@@ -12,10 +12,9 @@ import {
 import { DEFAULT_RULES } from "../../../src/kube/informer/reflector-rules.ts";
 
 const LASTED = DEFAULT_RULES.shortWatchMs;
-const LISTS = { ...DEFAULT_RULES, watchList: false };
 
 /** Feeds inputs and gives what the reflector wanted after each. */
-function play(inputs: readonly Input<ConfigMap>[], rules = LISTS, random = () => 0): (Effect | undefined)[] {
+function play(inputs: readonly Input<ConfigMap>[], rules = DEFAULT_RULES, random = () => 0): (Effect | undefined)[] {
   let state: ReflectorState<ConfigMap> = initialState();
   return inputs.map((input) => {
     const next = step(state, input, rules, random);
@@ -39,7 +38,7 @@ describe("waiting", () => {
   test("grows from 0.8 s to 30 s at most, half of each step being chance", () => {
     const failures = Array.from({ length: 8 }, () => failedList("broken"));
     const delays = (random: () => number) =>
-      play(failures, LISTS, random).map((effect) => (effect?.type === "wait" ? effect.delayMs : undefined));
+      play(failures, DEFAULT_RULES, random).map((effect) => (effect?.type === "wait" ? effect.delayMs : undefined));
     expect(delays(() => 0)).toEqual([800, 1600, 3200, 6400, 12800, 15000, 15000, 15000]);
     expect(delays(() => 1)).toEqual([1600, 3200, 6400, 12800, 25600, 30000, 30000, 30000]);
   });
@@ -61,49 +60,41 @@ describe("waiting", () => {
   });
 });
 
-describe("listing in shards", () => {
-  const SHARDED = { ...LISTS, sharded: true };
-  const ways = (inputs: readonly Input<ConfigMap>[], rules = SHARDED) =>
+describe("listing", () => {
+  const ways = (inputs: readonly Input<ConfigMap>[], rules = DEFAULT_RULES) =>
     play(inputs, rules).map((effect) => (effect?.type === "list" ? effect.way : effect?.type));
-  const gone: Input<ConfigMap> = failedWatch("gone", { lastedMs: LASTED });
   const waited: Input<ConfigMap> = { type: "waited" };
+  const gone = failedWatch("gone", { lastedMs: LASTED });
 
-  test("is how it begins, and how it goes on after a version that is too old", () => {
-    expect(begin(initialState(), SHARDED, () => 0)).toEqual({ type: "list", way: "shards" });
-    expect(begin(initialState(), { ...SHARDED, wholeList: false }, () => 0)).toEqual({ type: "list", way: "pages" });
-    expect(ways([listed, gone])).toEqual(["watch", "shards"]);
+  test("begins in one piece, goes on by pages after one that failed, and in one piece after one that was complete", () => {
+    expect(begin(initialState(), DEFAULT_RULES, () => 0)).toEqual({ type: "list", way: "whole" });
+    expect(ways([failedList("broken"), waited, listed, gone])).toEqual(["wait", "pages", "watch", "whole"]);
   });
 
-  test("leads to one list when it fails, at once where the shards were the trouble, and then to pages", () => {
-    for (const kind of ["gone", "refused"] as const) {
-      expect(ways([failedList(kind), failedList("broken"), waited])).toEqual(["whole", "wait", "pages"]);
-    }
-    expect(ways([failedList("broken"), waited, failedList("broken"), waited])).toEqual([
-      "wait",
-      "whole",
+  test("goes on in one piece, at once, when a continue token has expired", () => {
+    const first: Input<ConfigMap> = { ...listed, next: "token" };
+    expect(ways([failedList("broken"), waited, first, failedList("gone")])).toEqual([
       "wait",
       "pages",
+      "pages",
+      "whole",
     ]);
   });
 
-  test("is tried again after a list that was complete", () => {
-    expect(ways([failedList("gone"), listed, gone])).toEqual(["whole", "watch", "shards"]);
-  });
-
   test("a kind that is not served is empty", () => {
-    const absent = { ...SHARDED, absentIsEmpty: true };
-    expect(ways([failedList("absent"), waited], absent)).toEqual(["wait", "shards"]);
+    const absent = { ...DEFAULT_RULES, absentIsEmpty: true };
+    expect(ways([failedList("absent"), waited], absent)).toEqual(["wait", "whole"]);
   });
 });
 
 describe("watching", () => {
   test("is asked to last between 5 and 10 minutes", () => {
-    expect(play([listed], LISTS, () => 0)[0]).toEqual({
+    expect(play([listed], DEFAULT_RULES, () => 0)[0]).toEqual({
       type: "watch",
       resourceVersion: "10",
       timeoutSeconds: 300,
     });
-    expect(play([listed], LISTS, () => 1)[0]).toEqual({
+    expect(play([listed], DEFAULT_RULES, () => 1)[0]).toEqual({
       type: "watch",
       resourceVersion: "10",
       timeoutSeconds: 600,

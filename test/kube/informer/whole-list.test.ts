@@ -29,29 +29,6 @@ test("nothing is told before the list is complete; one that breaks is asked for 
   await told("add default/a@5");
 });
 
-test("while one page is parsed the next is asked for, once, with its token", async () => {
-  start();
-  (await server.next("GET", LIST)).list([configMap("a", "5")], "10", "token");
-  const next = await server.next("GET", /limit=500&continue=token$/);
-  next.list([configMap("b", "6")], "10");
-  (await server.next("GET", WATCH)).open();
-  await told("add default/b@6");
-  expect(server.pending).toEqual([]);
-});
-
-test("what only looks like a token is asked for in vain and changes nothing", async () => {
-  start();
-  const lure = { ...configMap("a", "5"), data: { metadata: { continue: "lure" } } };
-  (await server.next("GET", LIST)).list([lure as never], "10");
-  const first = await server.next("GET");
-  const second = await server.next("GET");
-  const [watch, wrong] = first.path.includes("watch") ? [first, second] : [second, first];
-  expect(wrong.query.get("continue")).toBe("lure");
-  wrong.status(400, "BadRequest");
-  watch.open().event("ADDED", configMap("b", "11"));
-  await told("add default/b@11");
-});
-
 test("after trouble is over a new list comes in one piece again", async () => {
   start(WHOLE);
   (await server.next("GET", WHOLE_LIST)).status(500, "InternalError");

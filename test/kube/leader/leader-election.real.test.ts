@@ -3,7 +3,7 @@ import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { LeaderElector } from "../../../src/kube/leader/leader-election.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { adminClient } from "../support/real-api-server.ts";
 
 const namespace = "default";
@@ -105,7 +105,7 @@ describe("against a real API server", () => {
     await eventually("not leading", () => !candidate.leading);
     expect(candidate.elector.isLeader).toBe(false);
     await controlPlane.restartApiServer();
-    await eventually("leading again", () => candidate.leading, 30_000);
+    await eventually("leading again", () => candidate.leading, { limitMs: 30_000 });
   });
 
   test("an error of the leader's work releases the lease and is given to the caller", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { client, controlPlane } from "../../support/api-server-bed.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const namespace = "default";
 const NAME = "stopped";
@@ -58,10 +58,10 @@ test("a leader that is stopped and goes on after another has taken over changes 
     const { thoughts = 0 } = replica ?? {};
     await eventually("it has read and not written yet", () => (replica?.thoughts ?? 0) > thoughts);
     stopped?.kill("SIGSTOP");
-    await eventually("the other one took over", () => leader() !== old && leader() !== "", 30_000);
+    await eventually("the other one took over", () => leader() !== old && leader() !== "", { limitMs: 30_000 });
     const at = history.length;
     stopped?.kill("SIGCONT");
-    await eventually("the new leader works on", () => history.length > at + 10, 30_000);
+    await eventually("the new leader works on", () => history.length > at + 10, { limitMs: 30_000 });
   }
   const conflicts = () => replicas.reduce((sum, replica) => sum + replica.conflicts, 0);
   await eventually("stale writes were tried and refused", () => conflicts() > 0);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { readEnv, readPort, requireEnv } from "../../../src/kube/process/read-env.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const FIXTURE = join(import.meta.dirname, "fixture", "main.ts");
 const running = new Set<Fixture>();

@@ -1,10 +1,11 @@
 /** A scripted server, a client of it and what an informer is told: anew for each test of a file that imports this. */
+import PromRegistry from "prom-client/lib/registry.js";
 import { afterEach, beforeEach } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer, type InformerOptions } from "../../../src/kube/informer/informer.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { configMap } from "./objects.ts";
 import { type Exchange, ScriptedServer } from "./scripted-server.ts";
 import { Story } from "./story.ts";
@@ -12,7 +13,7 @@ import { Story } from "./story.ts";
 export const LIST = /^\/api\/v1\/configmaps\?limit=500$/;
 export const WHOLE_LIST = /^\/api\/v1\/configmaps\?limit=0$/;
 export const WATCH = /^\/api\/v1\/configmaps\?watch=true/;
-export const BY_PAGES = { wholeList: false, watchList: false } as const;
+export const BY_PAGES = { wholeList: false } as const;
 
 export let server: ScriptedServer;
 export let client: KubeClient;
@@ -35,7 +36,13 @@ afterEach(async () => {
 /** An informer that waits for milliseconds only, and lists by pages unless the rules say otherwise. */
 export function start(options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
   const rules = { ...BY_PAGES, backoff: { baseMs: 4, maxMs: 20 }, absentRetryMs: 5, ...options.rules };
-  const informer = new Informer({ client, resource: RESOURCES.configMaps, ...options, rules });
+  const informer = new Informer({
+    client,
+    resource: RESOURCES.configMaps,
+    metrics: new PromRegistry(),
+    ...options,
+    rules,
+  });
   informer.on(story);
   informer.start(stop.signal);
   return informer;

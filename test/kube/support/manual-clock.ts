@@ -1,4 +1,5 @@
 import type { Clock } from "../../../src/kube/clock.ts";
+import { sleepBy } from "../../support/sleep.ts";
 
 interface Timer {
   readonly atMs: number;
@@ -31,21 +32,7 @@ export class ManualClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const cancel = this.after(ms, resolve);
-      signal?.addEventListener(
-        "abort",
-        () => {
-          cancel();
-          reject(signal.reason);
-        },
-        { once: true },
-      );
-    });
+    return sleepBy((delayMs, callback) => this.after(delayMs, callback), ms, signal);
   }
 
   /** Timers that are set. */

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
-import type { Page } from "../../../src/kube/client/client.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { HandlerSet } from "../../../src/kube/informer/handler-set.ts";
 import {
   begin,
@@ -12,22 +12,22 @@ import {
   step,
 } from "../../../src/kube/informer/reflector.ts";
 import { DEFAULT_RULES, type ReflectorRules } from "../../../src/kube/informer/reflector-rules.ts";
-import { mergeShards } from "../../../src/kube/informer/sharded-list.ts";
 import { Store } from "../../../src/kube/informer/store.ts";
-import { ModelledServer } from "./modelled-server.ts";
+import { ObjectStore } from "../../support/object-store.ts";
 import { describeObject, Story } from "./story.ts";
 
 const PAGE = 2;
-const SHARDS = 2;
+const NAMESPACE = "default";
+const PLURAL = RESOURCES.configMaps.plural;
 
 /** What happens next: something on the server, or to what the informer has under way. */
 export type Action =
   | { readonly type: "write" | "delete" | "recreate"; readonly name: string }
   | { readonly type: "proceed" | "bookmark" | "end" | Fault["kind"] };
 
-/** Reflector, store and a handler, with the modelled server in place of the loop's I/O. */
+/** Reflector, store and a handler, with the object store as API server in place of the loop's I/O. */
 export class ModelRun {
-  readonly server = new ModelledServer();
+  readonly #server = new ObjectStore();
   readonly store = new Store<ConfigMap>({ version: (object) => [object.metadata.resourceVersion ?? ""] });
   readonly story = new Story<ConfigMap>();
   readonly #handlers = new HandlerSet<ConfigMap>((error) => {
@@ -38,7 +38,6 @@ export class ModelRun {
   #state = initialState<ConfigMap>();
   #effect: Effect;
   #watchedTo = 0;
-  readonly #shards: Page<ConfigMap>[] = [];
   #listing: { readonly items: ConfigMap[]; version: number } | undefined;
 
   constructor(random: () => number, rules: Partial<ReflectorRules> = {}) {
@@ -51,32 +50,31 @@ export class ModelRun {
   act(action: Action): void {
     switch (action.type) {
       case "write":
-        this.server.write(action.name);
+        this.#write(action.name);
         return;
       case "delete":
-        this.server.delete(action.name);
+        this.#delete(action.name);
         return;
       case "recreate":
-        this.server.delete(action.name);
-        this.server.write(action.name);
+        this.#delete(action.name);
+        this.#write(action.name);
         return;
       case "proceed":
         this.proceed();
         return;
       case "bookmark":
-        if (this.#effect.type === "watch" && this.server.after(this.#watchedTo) === undefined) {
-          this.#watchedTo = this.server.version;
-          this.#feed({ type: "bookmark", resourceVersion: String(this.server.version) });
+        if (this.#effect.type === "watch" && this.#server.since(PLURAL, this.#watchedTo)?.length === 0) {
+          this.#watchedTo = this.#version;
+          this.#feed({ type: "bookmark", resourceVersion: this.#server.version });
         }
         return;
       case "end":
-        if (this.#effect.type === "watch" || this.#effect.type === "stream") {
-          this.#listing = undefined;
+        if (this.#effect.type === "watch") {
           this.#feed({ type: "watch-ended", lastedMs: this.#random() * 10_000 });
         }
         return;
       case "gone":
-        this.server.compact();
+        this.#server.compact();
         return;
       default:
         this.#fail({ kind: action.type });
@@ -92,48 +90,64 @@ export class ModelRun {
       case "list":
         this.#list(this.#effect.way);
         return true;
-      case "stream":
-        this.#stream();
-        return true;
       case "watch": {
-        if (this.#watchedTo < this.server.compactedTo) {
+        const changes = this.#server.since(PLURAL, this.#watchedTo);
+        if (changes === undefined) {
           this.#fail({ kind: "gone" });
           return true;
         }
-        const entry = this.server.after(this.#watchedTo);
-        if (entry) {
-          this.#watchedTo = entry.version;
-          this.#feed({ type: "event", event: entry.type, object: entry.object });
+        const [change] = changes;
+        if (change) {
+          this.#watchedTo = change.version;
+          const event = change.type === "DELETED" ? "remove" : "put";
+          this.#feed({ type: "event", event, object: change.object as ConfigMap });
         }
-        return entry !== undefined;
+        return change !== undefined;
       }
     }
   }
 
   /** Whether the watch has delivered all there is. */
   get caughtUp(): boolean {
-    return this.#effect.type === "watch" && this.#watchedTo >= this.server.version;
+    return this.#effect.type === "watch" && this.#watchedTo >= this.#version;
   }
 
   /** The store is the server's, by key and by index, and so is what the handler believes. */
   check(): void {
-    const truth = this.server.objects.map(describeObject).sort();
+    const objects = this.#objects();
+    const truth = objects.map(describeObject).sort();
     expect(this.store.list().map(describeObject).sort()).toEqual(truth);
     expect(this.story.believes).toEqual(truth);
     expect(this.story.contradictions).toEqual([]);
-    for (const object of this.server.objects) {
+    for (const object of objects) {
       expect(this.store.byIndex("version", object.metadata.resourceVersion ?? "")).toEqual([object]);
     }
   }
 
+  get #version(): number {
+    return Number(this.#server.version);
+  }
+
+  #objects(): ConfigMap[] {
+    return this.#server.list(PLURAL) as ConfigMap[];
+  }
+
+  /** Creates or changes an object. */
+  #write(name: string): void {
+    const object = { metadata: { namespace: NAMESPACE, name } };
+    const exists = this.#server.get(PLURAL, `${NAMESPACE}/${name}`) !== undefined;
+    this.#server[exists ? "update" : "create"](RESOURCES.configMaps, object);
+  }
+
+  #delete(name: string): void {
+    const exists = this.#server.get(PLURAL, `${NAMESPACE}/${name}`) !== undefined;
+    if (exists) this.#server.remove(RESOURCES.configMaps, { namespace: NAMESPACE, name });
+  }
+
   #list(way: ListWay): void {
-    if (way === "shards") {
-      this.#shard();
-      return;
-    }
-    this.#listing ??= { items: this.server.objects, version: this.server.version };
+    this.#listing ??= { items: this.#objects(), version: this.#version };
     const { items, version } = this.#listing;
-    if (version < this.server.compactedTo) {
+    if (this.#server.since(PLURAL, version) === undefined) {
       this.#fail({ kind: "gone" });
       return;
     }
@@ -147,43 +161,11 @@ export class ModelRun {
     }
   }
 
-  /** One shard a step, each at the version that is the latest then. Any change of an object may move it. */
-  #shard(): void {
-    const { objects, version } = this.server;
-    const number = this.#shards.length;
-    const items = objects.filter(({ metadata }) => Number(metadata.resourceVersion) % SHARDS === number);
-    this.#shards.push({ items, resourceVersion: String(version) });
-    if (this.#shards.length === SHARDS) {
-      this.#feed({ type: "page", ...mergeShards(this.#shards.splice(0)) });
-    }
-  }
-
-  /** Some objects as they were at the beginning, then some of what happened since, then the end of the initial events. */
-  #stream(): void {
-    this.#listing ??= { items: this.server.objects, version: this.server.version };
-    const { items, version } = this.#listing;
-    const entry = this.server.after(version);
-    if (items.length > 0) {
-      this.#feed({ type: "initial-objects", objects: items.splice(0, PAGE) });
-    } else if (entry && this.#random() < 0.5) {
-      this.#listing.version = entry.version;
-      const { type, object } = entry;
-      this.#feed(type === "put" ? { type: "initial-objects", objects: [object] } : { type: "initial-removal", object });
-    } else {
-      this.#listing = undefined;
-      this.#feed({ type: "initial-end", resourceVersion: String(version) });
-      this.#effect = { type: "watch", resourceVersion: String(version), timeoutSeconds: 1 };
-      this.#watchedTo = version;
-    }
-  }
-
   #fail(fault: Fault): void {
     if (this.#effect.type === "list") {
       this.#listing = undefined;
-      this.#shards.length = 0;
       this.#feed({ type: "list-failed", fault });
-    } else if (this.#effect.type !== "wait") {
-      this.#listing = undefined;
+    } else if (this.#effect.type === "watch") {
       this.#feed({ type: "watch-failed", fault, lastedMs: this.#random() * 10_000 });
     }
   }

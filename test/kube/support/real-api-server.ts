@@ -2,7 +2,7 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { defineResource, type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 
 /** A client with an administrator's rights. */
 export async function adminClient(controlPlane: ControlPlaneAccess): Promise<KubeClient> {
@@ -42,7 +42,9 @@ export async function installWidgets(client: KubeClient): Promise<void> {
 
 export async function removeWidgets(client: KubeClient): Promise<void> {
   await client.delete(RESOURCES.crds, { name: "widgets.test.example.com" });
-  await eventually("widgets are gone", async () => (await client.raw("GET", WIDGETS_PATH)).status === 404, 30_000);
+  await eventually("widgets are gone", async () => (await client.raw("GET", WIDGETS_PATH)).status === 404, {
+    limitMs: 30_000,
+  });
 }
 
 const WIDGETS_PATH = "/apis/test.example.com/v1/widgets";

@@ -1,3 +1,4 @@
+import PromRegistry from "prom-client/lib/registry.js";
 import { describe, expect, it } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { MACPool } from "../../../src/api/mac-pool.ts";
@@ -5,7 +6,7 @@ import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
 import type { Handler } from "../../../src/kube/informer/handler-set.ts";
 import { silentLog } from "../../../src/kube/log.ts";
-import type { Caches } from "../../../src/mac-pool/caches.ts";
+import type { Caches } from "../../../src/mac-pool/caches/caches.ts";
 import { PoolStatusController } from "../../../src/mac-pool/controllers/pool-status.ts";
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { readPool } from "../../../src/mac-pool/core/pool-settings.ts";
@@ -43,7 +44,8 @@ class Bed {
     const client = { patch } as unknown as KubeClient;
     const events = { event: () => {} } as unknown as EventRecorder;
     const { clock } = this;
-    return new PoolStatusController({ caches, client, events, clock, log: silentLog }).run(signal);
+    const metrics = new PromRegistry();
+    return new PoolStatusController({ caches, client, events, clock, log: silentLog, metrics }).run(signal);
   }
 
   setRange(name: string, last: string): void {

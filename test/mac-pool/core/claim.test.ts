@@ -1,25 +1,33 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Mac } from "../../../src/api/mac.ts";
-import { CLAIM_LABEL_SHARD, type MACClaim } from "../../../src/api/mac-claim.ts";
-import { CLAIM_SHARDS, newClaim, withStatus } from "../../../src/mac-pool/core/claim.ts";
+import { newClaim, withStatus } from "../../../src/mac-pool/core/claim.ts";
 
-const STATUS = { phase: "Pending", owners: [] } as const;
-const claim = (mac: number) =>
-  newClaim(mac as Mac, { pool: "default", origin: "automatic" }, { ...STATUS, owners: [] });
-const shardOf = ({ metadata }: MACClaim) => metadata.labels?.[CLAIM_LABEL_SHARD];
+const GROUP = "macpool.network.kubevirt.io";
+const OWNER = {
+  kind: "Pod",
+  namespace: "lab",
+  name: "probe",
+  interface: "net1",
+  since: "2026-01-02T03:04:05Z",
+} as const;
+const BOUND = { phase: "Bound" as const, owners: [OWNER] };
 
-describe("the shard of a claim", () => {
-  it("is its address modulo 4, so that halves of any range are in either half of the claims", () => {
-    const shards = Array.from({ length: 32 }, (_, index) => shardOf(claim(0x02_00_00_00_00_05 + index)));
-    for (const value of ["0", "1", "2", "3"]) expect(shards.filter((shard) => shard === value)).toHaveLength(8);
-    const first = shards.filter((shard) => CLAIM_SHARDS.values[0].includes(shard as "0"));
-    expect(first).toHaveLength(16);
+it("labels a claim with the phase, and with namespace and kind of its first owner", () => {
+  const claim = newClaim(7 as Mac, { pool: "default", origin: "automatic" }, { phase: "Pending", owners: [] });
+  expect(claim.metadata.labels).toEqual({ [`${GROUP}/phase`]: "Pending" });
+  expect(withStatus(claim, BOUND).metadata.labels).toEqual({
+    [`${GROUP}/phase`]: "Bound",
+    [`${GROUP}/namespace`]: "lab",
+    [`${GROUP}/kind`]: "Pod",
   });
+});
 
-  it("comes to a claim that was written without it with the next status", () => {
-    const { metadata, ...rest } = claim(7);
-    const old: MACClaim = { ...rest, metadata: { ...metadata, labels: { team: "a" } } };
-    const { labels } = withStatus(old, { ...STATUS, owners: [] }).metadata;
-    expect(labels).toMatchObject({ team: "a", [CLAIM_LABEL_SHARD]: "3" });
+it("removes the shard label of earlier versions at the next status, and keeps what others set", () => {
+  const claim = newClaim(7 as Mac, { pool: "default", origin: "automatic" }, BOUND);
+  const labels = { ...claim.metadata.labels, [`${GROUP}/shard`]: "3", team: "a" };
+  const old = { ...claim, metadata: { ...claim.metadata, labels } };
+  expect(withStatus(old, { phase: "Quarantined", owners: [] }).metadata.labels).toEqual({
+    [`${GROUP}/phase`]: "Quarantined",
+    team: "a",
   });
 });

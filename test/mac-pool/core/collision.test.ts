@@ -29,7 +29,7 @@ describe("parties of a collision", () => {
     if (mac === undefined) throw new Error("no address");
     expect(collisionMessage(mac, [party("b"), party("a")])).toBe(
       "MAC 02:00:00:00:00:aa is used by several running objects: VirtualMachineInstance/default/a, " +
-        "VirtualMachineInstance/default/b. Stop all but one, or change their addresses.",
+        "VirtualMachineInstance/default/b. Stop all but one of them, or change their addresses.",
     );
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
 import { type ClaimOwner, type MACClaim, MAX_CLAIM_OWNERS } from "../../../src/api/mac-claim.ts";
+import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
 import { decideGrant, type GrantRequest } from "../../../src/mac-pool/core/grant.ts";
 import { claim, owner as knownOwner, NOW, SINCE } from "./lifecycle-bed.ts";
 
@@ -9,7 +10,16 @@ const owner = (more: Partial<ClaimOwner> = {}): ClaimOwner => knownOwner({ uid: 
 
 function ask(more: Partial<GrantRequest["holder"]>, options: Partial<GrantRequest> = {}): GrantRequest {
   const holder = { kind: "VirtualMachine", namespace: "default", name: "web", interface: "a", ...more } as const;
-  return { mac: MAC, holder, policy: "Deny", receiver: false, field: "macAddress", pendingMs: 120_000, ...options };
+  return {
+    mac: MAC,
+    holder,
+    policy: "Deny",
+    policyIn: () => undefined,
+    field: "macAddress",
+    pendingMs: 120_000,
+    listers: [],
+    ...options,
+  };
 }
 
 const bound = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners });
@@ -27,7 +37,7 @@ describe("a request for an address that has a claim", () => {
       code: "MACPOOL_CONFLICT",
       refused:
         'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a). ' +
-        "Leave macAddress out to get a free one, or take the address off the other VM or delete it first.",
+        "Leave macAddress out to get a free address. To use this one, first remove it from the other VM.",
     });
   });
 
@@ -35,8 +45,8 @@ describe("a request for an address that has a claim", () => {
     const { uid: _, ...unseen } = owner();
     expect(decide(bound(unseen), ask({ name: "thief", interface: "nic" }))).toMatchObject({
       refused:
-        'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a), admitted and not seen yet. ' +
-        "Leave macAddress out to get a free one, or try again in two minutes: the address is free then if that was never created.",
+        'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a), which was admitted but does not exist yet. ' +
+        "Leave macAddress out to get a free address. To use this one, try again in two minutes: it is free then unless that object was created.",
     });
   });
 
@@ -87,7 +97,7 @@ describe("a request for an address that has a claim", () => {
     const answer = decide(shared, ask({ name: "twin" }));
     expect(answer).toMatchObject({ code: "MACPOOL_CONFLICT", refused: expect.stringContaining("default/web (a)") });
     expect(answer).not.toMatchObject({ refused: expect.stringContaining("default/twin") });
-    expect(decide(shared, ask({ name: "twin" }, { receiver: true }))).toHaveProperty("owners.length", 3);
+    expect(decide(shared, ask({ name: "twin", receiver: true }))).toHaveProperty("owners.length", 3);
     expect(decide(shared, ask({ kind: "Pod", name: "twin" }, { policy: "DenyRunning" }))).toHaveProperty("code");
   });
 
@@ -164,8 +174,8 @@ describe("a request for an address that has a claim", () => {
     expect(refused).toEqual({
       code: "MACPOOL_SHARED_TOO_OFTEN",
       refused:
-        'MAC 02:00:00:00:00:01 of interface "nic" is shared by 64 objects, the most that can be told apart, those that ' +
-        "are being created included. Leave macAddress out to get a free one, or delete some of the objects that have it.",
+        'MAC 02:00:00:00:00:01 of interface "nic" is already shared by 64 objects, which is the maximum (objects that are being ' +
+        "created count). Leave macAddress out to get a free address, or delete some of the objects that have this one.",
     });
     expect(decide(bound(...others), ask({ name: "vm-7", uid: "u7" }))).toHaveProperty(
       "owners.length",
@@ -189,14 +199,41 @@ describe("a request for an address that has a claim", () => {
   });
 
   it("is granted to a VM that waits to receive the owner by migration", () => {
-    const granted = decide(bound(owner()), ask({ namespace: "other" }, { receiver: true }));
-    expect(granted).toMatchObject({ owners: [{ namespace: "default" }, { namespace: "other" }], warning: undefined });
+    const granted = decide(bound(owner()), ask({ namespace: "other", receiver: true }));
+    expect(granted).toMatchObject({
+      owners: [{ namespace: "default" }, { namespace: "other", receiver: true }],
+      warning: undefined,
+    });
+  });
+
+  it("is refused to a VM that has it as the receiver of a migration and waits no longer, while another has it", () => {
+    const shared = bound(owner(), owner({ namespace: "other", uid: "u2", receiver: true }));
+    const asked = ask({ namespace: "other", uid: "u2" });
+    expect(decide(shared, asked)).toMatchObject({
+      code: "MACPOOL_CONFLICT",
+      refused: expect.stringContaining("is in use by VirtualMachine default/web (a)"),
+    });
+    const alone = decide(bound(owner({ namespace: "other", uid: "u2", receiver: true })), asked);
+    expect(alone).toMatchObject({ owners: [{ namespace: "other", uid: "u2" }] });
+    expect(alone).not.toHaveProperty("owners.0.receiver");
+  });
+
+  it("is decided by the strictest policy: that of the pool of the one that asks, or of the holder's", () => {
+    const policyIn = (): ConflictPolicy => "Deny";
+    expect(decide(bound(owner()), ask({ namespace: "lax" }, { policy: "Warn", policyIn }))).toHaveProperty("code");
+    const running = decide(
+      bound(owner()),
+      ask({ namespace: "lax" }, { policy: "Warn", policyIn: () => "DenyRunning" }),
+    );
+    expect(running).toMatchObject({ warning: expect.stringContaining("one of them can run at a time") });
   });
 
   it("tells a pod's author about the pod's field", () => {
     const pods = bound(owner({ kind: "Pod", interface: "net1" }));
     expect(decide(pods, ask({ kind: "Pod", name: "other" }, { field: "mac" }))).toMatchObject({
-      refused: expect.stringContaining("Leave mac out to get a free one, or delete the other pod first."),
+      refused: expect.stringContaining(
+        "Leave mac out to get a free address. To use this one, delete the other pod first.",
+      ),
     });
   });
 });

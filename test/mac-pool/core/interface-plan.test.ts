@@ -12,13 +12,19 @@ function interfaces(list: readonly Given[]): RequestedInterface[] {
 }
 
 /** Steps as `claim a 02:..`, or the refusal's code and text. */
-function plan(now: readonly Given[], before: readonly Given[] = [], claimedBefore = true): string[] {
+function plan(
+  now: readonly Given[],
+  before: readonly Given[] = [],
+  claimedBefore = true,
+  judgedAnew = false,
+): string[] {
   const result = planInterfaces({
     party: { kind: "VirtualMachine", namespace: "default", name: "web" },
     field: "macAddress",
     interfaces: interfaces(now),
     before: interfaces(before),
     claimedBefore,
+    judgedAnew,
   });
   if (!result.ok) return [result.refusal.code, result.refusal.message];
   return result.steps.map((step) =>
@@ -26,11 +32,26 @@ function plan(now: readonly Given[], before: readonly Given[] = [], claimedBefor
   );
 }
 
+describe("the interfaces of an object that is judged like a new one", () => {
+  it("keep their addresses, and have them claimed again", () => {
+    const before = [
+      { name: "a", mac: A },
+      { name: "b", mac: B },
+    ];
+    expect(plan([{ name: "a", mac: A }, { name: "b" }], before, true, true)).toEqual([
+      `claim a ${A}`,
+      `claim b ${B}`,
+      `write b ${B}`,
+    ]);
+  });
+});
+
 describe("the interfaces of a new object", () => {
   it("get an address or have theirs claimed, if they are the pool's business", () => {
     expect(plan([{ name: "a" }, { name: "b", mac: "0200.0000.000B" }, { name: "c", eligible: false }])).toEqual([
       "allocate a",
       `claim b ${B}`,
+      `write b ${B}`,
     ]);
   });
 
@@ -42,7 +63,7 @@ describe("the interfaces of a new object", () => {
     expect(plan([{ name: "a", mac: "02:00" }])).toEqual([
       "MACPOOL_INVALID_MAC",
       'invalid MAC address format "02:00" of interface "a" in VirtualMachine default/web. ' +
-        "Write six octets, for example 02:00:00:00:00:01, or leave macAddress out to get a free one.",
+        "Write six octets, for example 02:00:00:00:00:01, or leave macAddress out to get a free address.",
     ]);
     expect(plan([{ name: "a", mac: "02:00:00:00:00:00:00:01" }])[0]).toBe("MACPOOL_INVALID_MAC");
     expect(plan([{ name: "a", mac: "01:00:5e:00:00:01" }])[1]).toContain("is a multicast address");
@@ -53,9 +74,9 @@ describe("the interfaces of a new object", () => {
         { name: "a", mac: A },
         { name: "b", mac: A.toUpperCase() },
       ])[1],
-    ).toContain(`duplicate MAC address ${A} in VirtualMachine default/web: interfaces "a" and "b" have the same`);
+    ).toContain(`duplicate MAC address ${A} in VirtualMachine default/web: interfaces "a" and "b" both have it`);
     expect(plan([{ name: "a" }, { name: "a" }])[1]).toContain("every interface must have a unique name");
-    expect(plan([{ name: "" }])[1]).toContain("interface 0 of VirtualMachine default/web has none");
+    expect(plan([{ name: "" }])[1]).toContain("interface 0 of VirtualMachine default/web has no name");
     const many = Array.from({ length: MAX_INTERFACES + 1 }, (_, index) => ({ name: `n${index}` }));
     expect(plan(many)[0]).toBe("MACPOOL_TOO_MANY_INTERFACES");
     expect(plan([{ name: "x".repeat(10_000) }, { name: "x".repeat(10_000) }])[1]?.length).toBeLessThan(400);
@@ -65,7 +86,7 @@ describe("the interfaces of a new object", () => {
 describe("the interfaces of a changed object", () => {
   it("need nothing where their addresses stay, wherever they moved", () => {
     expect(plan([{ name: "a", mac: A }], [{ name: "a", mac: A }])).toEqual([]);
-    expect(plan([{ name: "b", mac: A.toUpperCase() }], [{ name: "a", mac: A }])).toEqual([]);
+    expect(plan([{ name: "b", mac: A }], [{ name: "a", mac: A }])).toEqual([]);
     expect(
       plan(
         [
@@ -89,7 +110,7 @@ describe("the interfaces of a changed object", () => {
           { name: "b", mac: B },
         ],
       ),
-    ).toEqual([`restore b ${B}`, `restore a ${A}`]);
+    ).toEqual([`write b ${B}`, `write a ${A}`]);
   });
 
   it("get another one where their old address was given to a different interface", () => {
@@ -100,6 +121,14 @@ describe("the interfaces of a changed object", () => {
     expect(plan([{ name: "a", mac: B }], [{ name: "a", mac: A }])).toEqual([`claim a ${B}`]);
     expect(plan([{ name: "a", mac: A }, { name: "n" }], [{ name: "a", mac: A }])).toEqual(["allocate n"]);
     expect(plan([{ name: "a" }], [{ name: "a" }])).toEqual(["allocate a"]);
+  });
+
+  it("are written in the canonical form where another notation is new, and left alone where it is stored", () => {
+    const other = "0200.0000.000A";
+    expect(plan([{ name: "a", mac: other }], [{ name: "a", mac: A }])).toEqual([`write a ${A}`]);
+    expect(plan([{ name: "b", mac: other }], [{ name: "a", mac: other }])).toEqual([`write b ${A}`]);
+    expect(plan([{ name: "a", mac: other }], [{ name: "a", mac: other }])).toEqual([]);
+    expect(plan([{ name: "a", mac: other, eligible: false }], [])).toEqual([]);
   });
 
   it("have everything claimed where the old object was opted out", () => {

@@ -45,7 +45,7 @@ describe("a MACPool", () => {
     const condition = statusOf(restarted)?.conditions?.find(({ type }) => type === "Valid");
     expect(condition).toMatchObject({ status: "False", reason: "InvalidRange" });
     expect(condition?.message).toContain("spec.ranges[0]: failed to set mac address range");
-    expect(condition?.message).toContain("Addresses in force: 02:00:00:00:00:00-02:00:00:00:00:0f.");
+    expect(condition?.message).toContain("Ranges in force: 02:00:00:00:00:00-02:00:00:00:00:0f.");
   });
 
   it("shows its ranges in one line, cut after some", () => {

@@ -1,7 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import { MAX_CREATIONS_OF_ONE_NAME } from "../../../src/mac-pool/core/limits.ts";
-import { claim, NOTHING, NOW, owner, pending, SINCE, seen, settled, sighting, step } from "./lifecycle-bed.ts";
+import {
+  claim,
+  NOTHING,
+  NOW,
+  owner,
+  pending,
+  QUARANTINE_MS,
+  SINCE,
+  seen,
+  settled,
+  sighting,
+  step,
+} from "./lifecycle-bed.ts";
 
 const waiting = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners, deadline: SINCE });
 
@@ -41,13 +53,13 @@ describe("a pending claim", () => {
     });
   });
 
-  it("goes on resting at its deadline when it was taken over from a rest that is not over", () => {
+  it("rests anew at its deadline when it was taken over from a rest, whatever another clock says about that", () => {
     const until = new Date(NOW + 30_000).toISOString();
     const taken = claim({ phase: "Pending", owners: [owner()], deadline: SINCE, until });
     expect(step(taken, NOTHING, { deadlineOver: true })).toMatchObject({
       action: "update",
       phase: "Quarantined",
-      until,
+      until: new Date(NOW + QUARANTINE_MS).toISOString(),
     });
   });
 

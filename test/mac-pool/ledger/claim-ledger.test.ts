@@ -1,50 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatMac, type Mac } from "../../../src/api/mac.ts";
+import { formatMac } from "../../../src/api/mac.ts";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import { ConnectionError } from "../../../src/kube/client/api-error.ts";
-import { systemClock } from "../../../src/kube/clock.ts";
-import { silentLog } from "../../../src/kube/log.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { MAX_PENDING_PER_NAMESPACE, MAX_PENDING_PER_POOL } from "../../../src/mac-pool/core/limits.ts";
-import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
-import { Segments } from "../../../src/mac-pool/core/segments.ts";
-import { ClaimLedger, type ClaimRequest, type ClaimResult } from "../../../src/mac-pool/ledger/claim-ledger.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-
-const FIRST = 0x02_00_00_00_00_00;
-const mac = (offset: number): Mac => (FIRST + offset) as Mac;
-
-/** One replica: its own index, which learns nothing of what others write. */
-function replica(store: MemoryClaimStore, size: number): { ledger: ClaimLedger; index: PoolIndex } {
-  const index = new PoolIndex();
-  index.setPool({
-    name: "default",
-    segments: new Segments([{ start: mac(0), end: mac(size - 1) }]),
-    namespaceSelector: undefined,
-    conflictPolicy: "Deny",
-    quarantineMs: 60_000,
-    pendingMs: 120_000,
-    createdAtMs: 0,
-  });
-  const random = () => 0;
-  const ledger = new ClaimLedger({ store, index, clock: systemClock, random, log: silentLog, onGranted: () => {} });
-  return { ledger, index };
-}
-
-function request(index: PoolIndex, name: string, wishes: readonly (Mac | undefined)[], dryRun = false): ClaimRequest {
-  return {
-    party: { kind: "VirtualMachine", namespace: "default", name },
-    wishes: wishes.map((wish, position) => ({ interface: `i${position}`, network: undefined, mac: wish })),
-    listed: new Set(wishes.filter((wish) => wish !== undefined)),
-    pool: index.pool("default"),
-    receiver: false,
-    field: "macAddress",
-    dryRun,
-  };
-}
-
-const macsOf = (result: ClaimResult): string[] => (result.ok ? result.macs.map(formatMac) : [result.refusal.code]);
+import { mac, macsOf, replica, request } from "./ledger-bed.ts";
 
 describe("the ledger", () => {
   it("gives no address to two objects, however the requests of replicas that know nothing of each other interleave", async () => {
@@ -218,7 +180,10 @@ describe("the ledger", () => {
       index.setClaim(mac(offset), { phase: "Pending", pool: "default", ownerCount: 1, pendingNamespaces, untilMs: 0 });
     }
     expect(await ledger.claim(request(index, "a", [undefined]))).toMatchObject({
-      refusal: { code: "MACPOOL_PENDING_LIMIT", message: expect.stringContaining("MACPool default has 20000") },
+      refusal: {
+        code: "MACPOOL_PENDING_LIMIT",
+        message: expect.stringContaining("MACPool default has reached the limit of 20000"),
+      },
     });
     index.deleteClaim(mac(0));
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);

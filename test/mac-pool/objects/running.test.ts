@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { SharedValues } from "../../../src/mac-pool/caches/shared-values.ts";
+import { slimInstance } from "../../../src/mac-pool/caches/slim.ts";
+import { instanceMacs, machineMacs } from "../../../src/mac-pool/objects/holders.ts";
 import { macsOfRunningInstance, macsOfRunningPod, runningInstance } from "../../../src/mac-pool/objects/running.ts";
-import { SharedValues } from "../../../src/mac-pool/objects/shared-values.ts";
-import { slimInstance } from "../../../src/mac-pool/objects/slim.ts";
 
 const vmi = (status: object): KubeObject => ({
   metadata: { namespace: "default", name: "web", uid: "u1" },
@@ -38,6 +39,25 @@ describe("addresses that are on the network", () => {
     expect(macsOfRunningInstance(vmi({}))).toEqual([]);
   });
 
+  it("are not those of the pod network, unless the binding is masquerade, as primary networks reuse addresses", () => {
+    const mac = "02:00:00:00:00:01";
+    const bindings = [{ masquerade: {} }, { bridge: {} }, { passt: {} }, { binding: { name: "l2bridge" } }];
+    const listed = bindings.map((binding) => {
+      const interfaces = [{ name: "default", macAddress: mac, ...binding }];
+      const spec = { domain: { devices: { interfaces } }, networks: [{ name: "default", pod: {} }] };
+      const metadata = { name: "web", namespace: "default", uid: "1" };
+      const vmi = { metadata, spec, status: { phase: "Running", interfaces: [{ name: "default", mac }] } };
+      const vm = { metadata, spec: { template: { spec } } };
+      return [macsOfRunningInstance(vmi), instanceMacs(vmi), machineMacs(vm)].map(({ length }) => length);
+    });
+    expect(listed).toEqual([
+      [1, 1, 1],
+      [0, 0, 0],
+      [0, 0, 0],
+      [0, 0, 0],
+    ]);
+  });
+
   it("are those that a pod asked for or was given, except on the default network and those of launchers", () => {
     const annotations = {
       [NETWORKS_ANNOTATION]: '[{"name":"n","mac":"02:00:00:00:00:01"}]',
@@ -47,10 +67,12 @@ describe("addresses that are on the network", () => {
     expect(macsOfRunningPod(pod(annotations))).toEqual(["02:00:00:00:00:01", "02:00:00:00:00:03"]);
     expect(macsOfRunningPod(pod(annotations, { status: { phase: "Failed" } }))).toEqual([]);
     expect(macsOfRunningPod(pod({ [NETWORK_STATUS_ANNOTATION]: "{" }))).toEqual([]);
-    const launcher = pod(annotations);
-    expect(
-      macsOfRunningPod({ ...launcher, metadata: { ...launcher.metadata, labels: { "kubevirt.io": "virt-launcher" } } }),
-    ).toEqual([]);
+    const { metadata, ...more } = pod(annotations);
+    const labelled = { ...metadata, labels: { "kubevirt.io": "virt-launcher" } };
+    const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name: "web", uid: "1" }];
+    expect(macsOfRunningPod({ ...more, metadata: { ...labelled, ownerReferences } })).toEqual([]);
+    // A label makes no launcher.
+    expect(macsOfRunningPod({ ...more, metadata: labelled })).toHaveLength(2);
   });
 
   it("belong to a party that knows its live migrations, also as the caches keep it", () => {

@@ -14,6 +14,7 @@ import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts
 import { PENDING_MS } from "../../../src/mac-pool/core/limits.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
 import { startControlPlane } from "../../cluster/control-plane/control-plane.ts";
+import { Random } from "../../support/random.ts";
 import { macsOf } from "../machines.ts";
 import { PoolBed } from "../pool-bed.ts";
 import { Auditor } from "./auditor.ts";
@@ -62,7 +63,7 @@ async function main(): Promise<number> {
   const loading = new AbortController();
   const workloads = Array.from({ length: WORKERS }, (_, index) => {
     const names = { machineNamespace: "default", podNamespace: PODS };
-    return new Workload(`w${index}`, { client: bed.admin, random: randomFrom(seed + index + 1), ...names });
+    return new Workload(`w${index}`, { client: bed.admin, random: new Random(seed, index + 1).next, ...names });
   });
   const sum = (count: (workload: Workload) => number) => workloads.reduce((total, each) => total + count(each), 0);
   const startMs = performance.now();
@@ -74,7 +75,7 @@ async function main(): Promise<number> {
   };
   const ticking = setInterval(progress, 100);
   const telling = setInterval(() => log(`${sum((each) => each.operations)} operations`), PROGRESS_MS);
-  const random = randomFrom(seed);
+  const random = new Random(seed).next;
   const faults = new Faults({ bed, controlPlane, replicas: REPLICAS, random, restartsAt: RESTARTS_AT, progress, log });
   await Promise.all([faults.run(loading.signal), ...workloads.map((workload) => workload.run(loading.signal))]);
   for (const timer of [ticking, telling]) clearInterval(timer);
@@ -131,17 +132,6 @@ function podMacs(pod: KubeObject): string[] {
   const text = pod.metadata.annotations?.[NETWORKS_ANNOTATION];
   const networks: { mac?: string }[] = text === undefined ? [] : JSON.parse(text);
   return networks.flatMap(({ mac }) => (mac === undefined ? [] : [mac]));
-}
-
-/** A small generator (mulberry32), so that a seed gives the same run of decisions. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 interface Arguments {

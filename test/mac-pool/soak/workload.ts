@@ -132,7 +132,7 @@ export class Workload {
       return;
     }
     const text = (error as ApiError).message;
-    if (/could not be recorded|changed too often/.test(text)) this.failedCalls++;
+    if (/could not be claimed|Nothing is wrong with the object/.test(text)) this.failedCalls++;
     else {
       this.denials++;
       this.operations++;

@@ -16,7 +16,7 @@ const messageOf = async (object: unknown): Promise<string> => {
 
 describe("objects of absurd shape", () => {
   it("have 300 interfaces and are refused, or 128 and get 128 different addresses", async () => {
-    expect(await messageOf(vm(nics(300)))).toContain("has 300 interfaces; 128 get a MAC address at most");
+    expect(await messageOf(vm(nics(300)))).toContain("has 300 interfaces. The maximum is 128");
     const { answer } = await review(vm(nics(128)));
     const patch = answer.allowed ? (answer.patch ?? []) : [];
     expect(new Set(patch.map(({ value }) => value)).size).toBe(128);
@@ -33,7 +33,9 @@ describe("objects of absurd shape", () => {
   });
 
   it("have interfaces without a name, or that are no interfaces at all", async () => {
-    expect(await messageOf(vm([{ masquerade: {} }]))).toContain("interface 0 of VirtualMachine default/web has none");
+    expect(await messageOf(vm([{ masquerade: {} }]))).toContain(
+      "interface 0 of VirtualMachine default/web has no name",
+    );
     for (const odd of [null, 7, "eth0", [], {}]) expect(await messageOf(vm([odd]))).toContain("unique name");
     for (const odd of [null, 7, "eth0", {}]) expect((await review(vm(odd))).answer).toEqual({ allowed: true });
   });
@@ -129,6 +131,20 @@ describe("what pools of addresses get wrong", () => {
     const { answer } = await reviewPod(reviewRequest("Pod", { metadata }), reviewParts(), signal);
     const value = answer.allowed ? answer.patch?.[0]?.value : undefined;
     expect(JSON.parse(String(value))).toEqual([{ ...elements[0], mac: expect.any(String) }]);
+  });
+
+  it("is the notation of a pod's address: it is stored in the canonical form, and the canonical form is left alone", async () => {
+    const answerTo = async (mac: string) => {
+      const elements = [{ name: "n", mac, future: true }];
+      const metadata = { name: "p", annotations: { [NETWORKS_ANNOTATION]: JSON.stringify(elements) } };
+      return (await reviewPod(reviewRequest("Pod", { metadata }), reviewParts(), signal)).answer;
+    };
+    const value = JSON.stringify([{ name: "n", mac: MAC, future: true }]);
+    const path = "/metadata/annotations/k8s.v1.cni.cncf.io~1networks";
+    for (const mac of ["020000000a01", "02-00-00-00-0A-01", "0200.0000.0a01"]) {
+      expect(await answerTo(mac)).toEqual({ allowed: true, patch: [{ op: "replace", path, value }] });
+    }
+    expect(await answerTo(MAC)).toEqual({ allowed: true });
   });
 
   it("is an object that did not change: nothing is written into it, no time and no annotation", async () => {

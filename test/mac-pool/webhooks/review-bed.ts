@@ -1,17 +1,25 @@
-import { parseMac } from "../../../src/api/mac.ts";
+import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
+import { OBJECT_OPT_OUT_LABEL } from "../../../src/api/mac-pool-scope.ts";
 import type { AdmissionRequest } from "../../../src/kube/admission/admission-server.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/core/segments.ts";
 import { ClaimLedger } from "../../../src/mac-pool/ledger/claim-ledger.ts";
-import { StartGate } from "../../../src/mac-pool/ledger/start-gate.ts";
+import { StartGate } from "../../../src/mac-pool/starts/start-gate.ts";
+import { StartTimes } from "../../../src/mac-pool/starts/start-times.ts";
 import type { AdmissionParts, Decision } from "../../../src/mac-pool/webhooks/decision.ts";
 import { reviewGuest } from "../../../src/mac-pool/webhooks/guest-review.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 
 /** The production reviews on claims in memory. */
+
+/** Namespaces; there are no others. */
+const LABELS: Readonly<Record<string, Record<string, string>>> = {
+  default: {},
+  free: { [OBJECT_OPT_OUT_LABEL]: "allow" },
+};
 
 export const { signal } = new AbortController();
 
@@ -19,6 +27,7 @@ export function reviewParts(
   store = new MemoryClaimStore(),
   conflictPolicy: ConflictPolicy = "Deny",
   running: readonly string[] = [],
+  machines: ReadonlyMap<string, readonly Mac[]> = new Map(),
 ): AdmissionParts {
   const index = new PoolIndex();
   const [start, end] = [parseMac("020000000000"), parseMac("0200000fffff")];
@@ -33,15 +42,38 @@ export function reviewParts(
     createdAtMs: 0,
   });
   const random = () => 0;
-  const ledger = new ClaimLedger({ store, index, clock: systemClock, random, log: silentLog, onGranted: () => {} });
-  const namespaces = { labelsOf: async (name: string) => (name === "gone" ? undefined : {}) };
+  const ledger = new ClaimLedger({
+    store,
+    index,
+    clock: systemClock,
+    random,
+    policyIn: () => undefined,
+    listers: () => [],
+    log: silentLog,
+    onGranted: () => {},
+  });
+  const namespaces = { labelsOf: async (name: string) => LABELS[name] };
   const starts = new StartGate({
     store,
     isRunning: async ({ name = "" }) => running.includes(name),
+    isReceiver: async () => false,
+    listers: () => [],
+    times: new StartTimes(systemClock, () => 75_000),
     clock: systemClock,
     startingMs: () => 75_000,
   });
-  return { ledger, starts, isReceiver: () => false, index, namespaces, log: silentLog };
+  return {
+    ledger,
+    starts,
+    policyIn: () => undefined,
+    ownersOf: () => [],
+    hasReceived: async () => false,
+    macsOfMachine: { cached: () => undefined, live: async ({ name = "" }) => machines.get(name) },
+    onUnjudged: () => {},
+    index,
+    namespaces,
+    log: silentLog,
+  };
 }
 
 export function reviewRequest(kind: string, object: unknown, more: Partial<AdmissionRequest> = {}): AdmissionRequest {

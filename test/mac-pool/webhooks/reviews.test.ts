@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
 import type { AdmissionRequest } from "../../../src/kube/admission/admission-server.ts";
+import type { Party } from "../../../src/mac-pool/core/party.ts";
+import { REVIEWS } from "../../../src/mac-pool/webhooks/reviews.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { review, reviewParts, vm } from "./review-bed.ts";
+import { review, reviewParts, reviewRequest, signal, vm } from "./review-bed.ts";
 
 describe("the review of a virtual machine", () => {
   it("patches nothing but the address that is missing", async () => {
@@ -47,11 +50,44 @@ describe("the review of a virtual machine", () => {
     expect(store.writes).toEqual([]);
   });
 
+  it("stores an address in the canonical form, in whatever notation it is written, and patches nothing else", async () => {
+    const path = "/spec/template/spec/domain/devices/interfaces/0/macAddress";
+    const canonical = { name: "a", macAddress: "02:aa:bb:cc:dd:ee" };
+    for (const macAddress of ["02aabbccddee", "02-AA-BB-CC-DD-EE", "02aa.bbcc.ddee", "02:AA:BB:CC:DD:EE"]) {
+      const store = new MemoryClaimStore();
+      const parts = reviewParts(store);
+      const asked = vm([{ name: "a", macAddress }]);
+      const rewritten = { allowed: true, patch: [{ op: "add", path, value: canonical.macAddress }] };
+      for (let times = 0; times < 2; times++) expect((await review(asked, {}, parts)).answer).toEqual(rewritten);
+      expect((await review(vm([canonical]), {}, parts)).answer).toEqual({ allowed: true });
+      const oldObject = vm([canonical], { uid: "u1" }) as AdmissionRequest["oldObject"];
+      const before = store.writes.length;
+      const applied = vm([{ name: "a", macAddress }], { uid: "u1" });
+      expect((await review(applied, { operation: "UPDATE", oldObject }, parts)).answer).toEqual(rewritten);
+      const stored = applied as AdmissionRequest["oldObject"];
+      const again = await review(applied, { operation: "UPDATE", oldObject: stored }, parts);
+      expect(again.answer).toEqual({ allowed: true });
+      expect(store.writes.slice(before)).toEqual([]);
+      expect([...store.claims.keys()]).toEqual(["mac-02-aa-bb-cc-dd-ee"]);
+    }
+  });
+
+  it("judges a plugged-in address by its value and not by its notation, under DenyRunning", async () => {
+    const parts = reviewParts(new MemoryClaimStore(), "DenyRunning", ["web", "twin"]);
+    await review(vm([{ name: "a", macAddress: "0200.0000.0002" }], { name: "twin" }), { name: "twin" }, parts);
+    const oldObject = vm([], { uid: "u1" }) as AdmissionRequest["oldObject"];
+    const plugged = vm([{ name: "a", macAddress: "02-00-00-00-00-02" }], { uid: "u1" });
+    expect((await review(plugged, { operation: "UPDATE", oldObject }, parts)).answer).toMatchObject({
+      allowed: false,
+      message: expect.stringContaining("VirtualMachine default/twin has the same MAC 02:00:00:00:00:02"),
+    });
+  });
+
   it("refuses to plug an address into a VM that runs while another runs with it, under DenyRunning", async () => {
     const [own, shared] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
-    const store = new MemoryClaimStore();
+    let store = new MemoryClaimStore();
     const plugIn = async (running: readonly string[], policy: ConflictPolicy = "DenyRunning") => {
-      store.claims.clear();
+      store = new MemoryClaimStore();
       const parts = reviewParts(store, policy, running);
       const twin = vm([{ name: "a", macAddress: shared }], { name: "twin" });
       expect((await review(twin, { name: "twin" }, parts)).answer).toEqual({ allowed: true });
@@ -85,6 +121,26 @@ describe("the review of a virtual machine", () => {
     const oldObject = named("web", "02:00:00:00:00:01") as AdmissionRequest["oldObject"];
     const changed = await review(named("web", "02:00:00:00:00:02"), { operation: "UPDATE", oldObject }, parts);
     expect(changed.answer).toMatchObject({ allowed: true, warnings: [expect.stringContaining("default/twin")] });
+  });
+
+  it("tells of a VM that it lets start although it could not judge it", async () => {
+    const told: string[] = [];
+    const parts = reviewParts(new MemoryClaimStore(() => Promise.reject(new Error("socket hang up"))), "DenyRunning");
+    const onUnjudged = ({ name = "" }: Party): void => void told.push(name);
+    const listed = { cached: () => [parseMac("02:00:00:00:00:02") as Mac], live: async () => undefined };
+    const instance = {
+      metadata: { name: "web", ownerReferences: [{ kind: "VirtualMachine", name: "web", uid: "u1" }] },
+      spec: {
+        domain: { devices: { interfaces: [{ name: "a", masquerade: {}, macAddress: "02:00:00:00:00:02" }] } },
+      },
+    };
+    const { answer } = await REVIEWS.VirtualMachineInstance(
+      reviewRequest("VirtualMachineInstance", instance),
+      { ...parts, onUnjudged, macsOfMachine: listed },
+      signal,
+    );
+    expect(answer).toMatchObject({ allowed: true, warnings: [expect.stringContaining("could not check")] });
+    expect(told).toEqual(["web"]);
   });
 
   it("gives nothing to objects of a namespace that does not exist", async () => {

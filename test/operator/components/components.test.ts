@@ -90,6 +90,15 @@ describe("the components", () => {
     }
   });
 
+  it("pull their images with the operator's Secrets", () => {
+    const pullSecrets = (imagePullSecrets: readonly string[]) =>
+      workloads(renderEverything({ ...DEFAULT_SETTINGS, imagePullSecrets })).map(
+        (workload) => podOf(workload)?.imagePullSecrets,
+      );
+    expect(new Set(pullSecrets([]))).toEqual(new Set([undefined]));
+    for (const secrets of pullSecrets(["one", "two"])) expect(secrets).toEqual([{ name: "one" }, { name: "two" }]);
+  });
+
   it("tell the installer to replace foreign plugins only where the configuration says so", () => {
     const told = (linuxBridge: object) =>
       workloads(render("linuxBridge", { linuxBridge }))

@@ -38,6 +38,21 @@ describe("validation of the spec", () => {
     ]);
   });
 
+  it.each([
+    ["10.96.0.53", true],
+    ["fd00::53", true],
+    ["10.96.0.0/24", false],
+    ["fd00::/64", false],
+    ["10.96.0", false],
+    ["010.96.0.53", false],
+    ["[fd00::53]", false],
+    ["dns.example", false],
+  ])("reads nameServerIP %s as one address: %s", (nameServerIP, valid) => {
+    expect(errors({ kubeSecondaryDNS: { nameServerIP } })).toEqual(
+      valid ? [] : ["nameServerIP has to be an IP address"],
+    );
+  });
+
   it("refuses a range of one address", () => {
     const one = "02:00:00:00:00:01";
     expect(errors({ kubeMacPool: { rangeStart: one, rangeEnd: one } })).toEqual([

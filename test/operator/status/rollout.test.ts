@@ -72,6 +72,18 @@ describe("a rollout", () => {
     });
   });
 
+  it("names ten lost nodes, in order, and counts the others", () => {
+    const names = Array.from({ length: 5_000 }, (_, i) => `node-${9_999 - i}`);
+    const counts = { desiredNumberScheduled: 5_000, numberUnavailable: 5_000, updatedNumberScheduled: 0 };
+    const nodes = names.map((name) => node(name, false));
+    const pods = names.map((name) => pod(name, false));
+    const first = Array.from({ length: 10 }, (_, i) => `node-${5_000 + i}`).join(", ");
+    expect(look(daemonSet, live(daemonSet, counts), nodes, pods)).toEqual({
+      phase: "ready",
+      note: `DaemonSet "ns/w" does not run on ${first} and 4990 more nodes: not ready`,
+    });
+  });
+
   it("fails with the pod's own reason once the deadline is over", () => {
     const counts = { desiredNumberScheduled: 1, numberUnavailable: 1 };
     const since = NOW - POD_TROUBLE_DEADLINE_MS;

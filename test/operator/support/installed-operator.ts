@@ -82,14 +82,19 @@ export class InstalledOperator implements AsyncDisposable {
 
   /** Control plane up, release applied as a user does it; the operator is not started. */
   static async install(): Promise<InstalledOperator> {
+    const installed = await InstalledOperator.prepare();
+    const applied = await installed.kubectl(["apply", "--server-side", "-f", RELEASE]);
+    if (applied.code !== 0) throw new Error(applied.stderr);
+    return installed;
+  }
+
+  /** Control plane up; nothing of the product is on it. */
+  static async prepare(): Promise<InstalledOperator> {
     const controlPlane = await borrowControlPlane();
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     const kubeconfig = await controlPlane.userKubeconfig(OPERATOR_USER, ["system:serviceaccounts"]);
     const client = new CountingClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
-    const installed = new InstalledOperator(controlPlane, admin, client);
-    const applied = await installed.kubectl(["apply", "--server-side", "-f", RELEASE]);
-    if (applied.code !== 0) throw new Error(applied.stderr);
-    return installed;
+    return new InstalledOperator(controlPlane, admin, client);
   }
 
   start(settings = DEFAULT_SETTINGS): void {
@@ -200,6 +205,14 @@ export class InstalledOperator implements AsyncDisposable {
       const none = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
       await this.#setStatus(RESOURCES.daemonSets, live, { observedGeneration, ...none });
     }
+  }
+
+  /** What the DaemonSet controller would write once it has pods on so many nodes, of which some are available. */
+  async reportDaemonSet(ref: ObjectRef, nodes: number, available: number): Promise<void> {
+    const scheduled = { desiredNumberScheduled: nodes, currentNumberScheduled: nodes, updatedNumberScheduled: nodes };
+    const status = { ...scheduled, numberAvailable: available, numberUnavailable: nodes - available };
+    const patch = { type: "merge" as const, body: { status } };
+    await this.admin.patch(RESOURCES.daemonSets, ref, patch, { subresource: "status" });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,36 @@
+/** The product's image: its name, and the places in it that pods and the builder agree on. Part of the contract (`src/api`). */
+
+import { PRODUCT_VERSION } from "./names.ts";
+
+/**
+ * Where the product's image is published, without a tag: the one place that names a registry. Nobody can register a host
+ * under `.invalid` (RFC 2606), so until the owner of a build sets a registry of their own, nodes pull nothing from anybody.
+ */
+export const IMAGE_REPOSITORY = "registry.invalid/cluster-network-addons";
+
+/** The one image every process of the product runs from. */
+export const DEFAULT_IMAGE = `${IMAGE_REPOSITORY}:${PRODUCT_VERSION}`;
+
+/** Where Node and the product are inside the image. */
+export const IMAGE_NODE = "/nodejs/bin/node";
+export const IMAGE_ROOT = "/app";
+
+/** The user of the image, and of every pod that does not need root. */
+export const NON_ROOT = 65532;
+
+/** Folders of `src` whose `main.ts` is a process in the image. */
+export const IMAGE_PROCESSES = [
+  "operator",
+  "mac-pool",
+  "certs",
+  "linux-bridge-webhook",
+  "linux-bridge",
+  "bridge-marker",
+] as const;
+export type ImageProcess = (typeof IMAGE_PROCESSES)[number];
+
+/** The bundle of a process, relative to the image's root. */
+export const entryPoint = (process: ImageProcess): string => `src/${process}/main.js`;
+
+/** The folder of the CNI executables, relative to the image's root. */
+export const pluginFolder = (arch: string): string => `dist/cni/${arch}`;

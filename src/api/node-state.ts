@@ -1,0 +1,36 @@
+/**
+ * What the CNI plugins and the node's agent must agree on: files and names by which the plugins tell the agent what they
+ * did. Part of the contract (`src/api`). Imports nothing, because the plugins carry it in their bytecode.
+ */
+
+/** Below the node's /run: nothing here outlives a reboot, as no attachment does. */
+export const NODE_STATE_DIRECTORY = "/run/cni/cluster-network-addons";
+
+/** One file for each attachment and plugin, with an `AttachmentRecord` as JSON. */
+export const ATTACHMENT_RECORD_DIRECTORY = `${NODE_STATE_DIRECTORY}/attachments`;
+
+/** What the agent needs to call the plugin's DEL when the runtime never does. */
+export interface AttachmentRecord {
+  readonly plugin: string;
+  readonly network: string;
+  readonly containerId: string;
+  readonly ifname: string;
+  readonly netns: string;
+  /** The configuration of the ADD, as it came. */
+  readonly config: string;
+}
+
+/** The socket on which the agent listens; one datagram for each call, with an `OperationReport` as JSON. */
+export const REPORT_SOCKET = `${NODE_STATE_DIRECTORY}/reports`;
+
+export interface OperationReport {
+  readonly plugin: string;
+  readonly command: string;
+  readonly network: string;
+  /** Of the error; 0 for success. */
+  readonly code: number;
+  readonly ms: number;
+}
+
+/** How the alias of a port of ours begins; `NETWORK/CONTAINER/INTERFACE` follows. */
+export const PORT_ALIAS_PREFIX = "cni-bridge:";

@@ -1,0 +1,21 @@
+import { MAC_POOL_GROUP } from "../api/names.ts";
+import { ApiError, ConnectionError } from "../kube/client/api-error.ts";
+
+/** A failure with a sentence for the user; exit code 1. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+}
+
+/** What went wrong at the API server, in a sentence for the user; undefined for anything else. */
+export function describeFault(error: unknown, server: string): string | undefined {
+  if (error instanceof ConnectionError) {
+    return `the API server ${server} can't be reached (${error.code ?? error.message}): is this the right kubeconfig?`;
+  }
+  if (!(error instanceof ApiError)) return undefined;
+  const { status, details, message, request } = error;
+  if (status === 404 && details === undefined && request.includes(MAC_POOL_GROUP)) {
+    return "the cluster has no MAC pool: set kubeMacPool in NetworkAddonsConfig cluster";
+  }
+  if (status === 401) return "the API server does not know these credentials: log in again";
+  return status === 403 ? `${message}: ask for ClusterRole kubemacpool-view or view` : message;
+}

@@ -1,0 +1,150 @@
+import { NAD_NODE_SELECTOR_ANNOTATION, NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
+import { type JsonPatchOp, jsonPointer } from "../kube/client/json-patch.ts";
+import { parseWholeQuantity } from "./quantity.ts";
+
+/**
+ * Resources and node labels for a pod's networks. Each NetworkAttachmentDefinition names a node resource. The first
+ * container requests one unit for each attachment, so the scheduler picks a node that has the network. Pure. A second run
+ * on its own result changes nothing. Amounts from another injector count and are not added to.
+ */
+
+/** One attachment of the pod. A network that the pod asks for twice is two attachments. */
+export interface Attachment {
+  readonly namespace: string;
+  readonly name: string;
+  /** The annotations of its NetworkAttachmentDefinition. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface InjectablePod {
+  readonly spec?: {
+    readonly containers?: readonly InjectableContainer[];
+    readonly nodeSelector?: Readonly<Record<string, string>> | null;
+  };
+}
+
+export interface InjectableContainer {
+  readonly resources?: { readonly requests?: Amounts | null; readonly limits?: Amounts | null } | null;
+}
+
+type Amounts = Readonly<Record<string, unknown>>;
+
+export interface Injection {
+  readonly patch: readonly JsonPatchOp[];
+  readonly warnings: readonly string[];
+}
+
+const RESOURCE_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+export function planInjection(pod: InjectablePod, attachments: readonly Attachment[]): Injection {
+  const resources = planResources(pod.spec?.containers ?? [], attachments);
+  const selector = planNodeSelector(pod.spec?.nodeSelector ?? undefined, attachments);
+  return {
+    patch: [...resources.patch, ...selector.patch],
+    warnings: [...new Set([...resources.warnings, ...selector.warnings])],
+  };
+}
+
+function planResources(containers: readonly InjectableContainer[], attachments: readonly Attachment[]): Injection {
+  const [first, ...others] = containers;
+  if (first === undefined) return { patch: [], warnings: [] };
+  const warnings: string[] = [];
+  const wanted = new Map<string, number>();
+  for (const attachment of attachments) {
+    const resource = attachment.annotations[NAD_RESOURCE_NAME_ANNOTATION]?.trim();
+    if (resource === undefined || resource === "") continue;
+    if (RESOURCE_NAME.test(resource)) {
+      wanted.set(resource, (wanted.get(resource) ?? 0) + 1);
+    } else {
+      warnings.push(
+        `${where(attachment, NAD_RESOURCE_NAME_ANNOTATION)} is ${JSON.stringify(resource)}, which is not a resource name: ` +
+          "the pod may be scheduled to a node without this network. Write bridge.network.kubevirt.io/<bridge>.",
+      );
+    }
+  }
+
+  const added = new Map<string, string>();
+  for (const [resource, count] of wanted) {
+    const here = amountOf(first, resource);
+    const elsewhere = others.map((container) => amountOf(container, resource)).reduce(sum, 0);
+    if (here === undefined || elsewhere === undefined) {
+      warnings.push(`the pod already requests ${resource} in an amount that is not a whole number: it stays as it is.`);
+      continue;
+    }
+    const amount = Math.max(here, count - elsewhere);
+    if (amount > 0 && !hasAmount(first, resource, amount)) added.set(resource, String(amount));
+  }
+  return { patch: resourcePatch(first, added), warnings };
+}
+
+/** Extended resources can't be overcommitted. Requests and limits must be equal, so both are written. */
+function resourcePatch(container: InjectableContainer, added: ReadonlyMap<string, string>): JsonPatchOp[] {
+  if (added.size === 0) return [];
+  const amounts = Object.fromEntries(added);
+  const path = ["spec", "containers", 0, "resources"] as const;
+  if (!container.resources) {
+    return [{ op: "add", path: jsonPointer(...path), value: { requests: amounts, limits: amounts } }];
+  }
+  const { resources } = container;
+  return (["requests", "limits"] as const).flatMap((field): JsonPatchOp[] => {
+    if (!resources[field]) return [{ op: "add", path: jsonPointer(...path, field), value: amounts }];
+    return [...added].map(([name, value]) => ({ op: "add", path: jsonPointer(...path, field, name), value }));
+  });
+}
+
+function amountOf(container: InjectableContainer, resource: string): number | undefined {
+  const values = [container.resources?.requests?.[resource], container.resources?.limits?.[resource]];
+  const amounts = values.map((value) => (value === undefined ? 0 : parseWholeQuantity(value)));
+  return amounts.every((amount) => amount !== undefined) ? Math.max(...amounts) : undefined;
+}
+
+function hasAmount(container: InjectableContainer, resource: string, amount: number): boolean {
+  const { requests, limits } = container.resources ?? {};
+  return [requests, limits].every((amounts) => parseWholeQuantity(amounts?.[resource]) === amount);
+}
+
+function sum(total: number | undefined, amount: number | undefined): number | undefined {
+  return total === undefined || amount === undefined ? undefined : total + amount;
+}
+
+/** `key=value`, or a bare key for an empty value. The pod's own choice is never overridden. */
+function planNodeSelector(
+  selector: Readonly<Record<string, string>> | undefined,
+  attachments: readonly Attachment[],
+): Injection {
+  const warnings: string[] = [];
+  const added = new Map<string, string>();
+  for (const attachment of attachments) {
+    const text = attachment.annotations[NAD_NODE_SELECTOR_ANNOTATION]?.trim();
+    if (text === undefined || text === "") continue;
+    const equals = text.indexOf("=");
+    const key = (equals < 0 ? text : text.slice(0, equals)).trim();
+    const value = equals < 0 ? "" : text.slice(equals + 1).trim();
+    const present = selector?.[key] ?? added.get(key);
+    if (!LABEL_KEY.test(key) || !LABEL_VALUE.test(value)) {
+      warnings.push(
+        `${where(attachment, NAD_NODE_SELECTOR_ANNOTATION)} is ${JSON.stringify(text)}, which is not a node label: it is ` +
+          "ignored. Write key=value or a key alone.",
+      );
+    } else if (present === undefined) {
+      added.set(key, value);
+    } else if (present !== value) {
+      warnings.push(
+        `${where(attachment, NAD_NODE_SELECTOR_ANNOTATION)} wants nodes with ${key}=${value}, but the pod is already ` +
+          `bound to ${key}=${present}: the pod's label stays, and its node may not have the network.`,
+      );
+    }
+  }
+  if (added.size === 0) return { patch: [], warnings };
+  const path = ["spec", "nodeSelector"] as const;
+  const patch: JsonPatchOp[] = selector
+    ? [...added].map(([key, value]) => ({ op: "add", path: jsonPointer(...path, key), value }))
+    : [{ op: "add", path: jsonPointer(...path), value: Object.fromEntries(added) }];
+  return { patch, warnings };
+}
+
+function where(attachment: Attachment, annotation: string): string {
+  return `NetworkAttachmentDefinition ${attachment.namespace}/${attachment.name}: annotation ${annotation}`;
+}

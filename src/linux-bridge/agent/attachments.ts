@@ -1,0 +1,44 @@
+import { PORT_ALIAS_PREFIX } from "../../api/node-state.ts";
+import { readCachedResults } from "./cached-results.ts";
+import type { HostLink } from "./host-links.ts";
+import { parseObject } from "./json-object.ts";
+import { netnsPresence } from "./netns-path.ts";
+import { type RecordedAttachment, readRecords } from "./recorded-attachments.ts";
+
+/** `CONTAINER/INTERFACE`: one on a node. */
+export const attachmentKey = ({ containerId, ifname }: Pick<RecordedAttachment, "containerId" | "ifname">): string =>
+  `${containerId}/${ifname}`;
+
+/** Keys of the attachments whose interface is among the host's links. The reference plugin's carry no alias. */
+export function attachedKeys(links: readonly HostLink[]): string[] {
+  const aliases = links.map(({ alias }) => alias).filter((alias) => alias.startsWith(PORT_ALIAS_PREFIX));
+  return aliases.map((alias) => alias.split("/").slice(1).join("/"));
+}
+
+/** Where things of the node are for this process. */
+export interface NodeDirectories {
+  /** Where plugins write a record of each attachment. */
+  readonly recordDirectory: string;
+  /** Where runtimes and multus cache the results of ADDs. */
+  readonly resultDirectories: readonly string[];
+  /** Where the names of the node's network namespaces are. */
+  readonly netnsDirectory: string;
+}
+
+/**
+ * Keys of the attachments whose DEL needs one of the executables. These have an interface on the host, or a record or cached
+ * result of any version that names an executable. An attachment whose namespace is gone needs none; a namespace that can't be
+ * seen may be there.
+ */
+export async function attachmentsThatNeed(
+  executables: ReadonlySet<string>,
+  links: readonly HostLink[],
+  { recordDirectory, resultDirectories, netnsDirectory }: NodeDirectories,
+): Promise<string[]> {
+  const keys = new Set(attachedKeys(links));
+  for (const record of [...(await readRecords(recordDirectory)), ...(await readCachedResults(resultDirectories))]) {
+    if (!executables.has(String(parseObject(record.config)?.type))) continue;
+    if ((await netnsPresence(record.netns, netnsDirectory)) !== "gone") keys.add(attachmentKey(record));
+  }
+  return [...keys];
+}

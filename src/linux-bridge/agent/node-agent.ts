@@ -1,0 +1,106 @@
+import { type FSWatcher, watch } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Registry } from "prom-client";
+import { ATTACHMENT_RECORD_DIRECTORY, NODE_STATE_DIRECTORY, REPORT_SOCKET } from "../../api/node-state.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Log } from "../../kube/log.ts";
+import { type LineVerdict, runLineProcess } from "../../kube/process/line-process.ts";
+import { agentMetrics } from "./agent-metrics.ts";
+import type { NodeDirectories } from "./attachments.ts";
+import { listLinks } from "./host-links.ts";
+import { parseAgentEvent } from "./monitor-event.ts";
+import { Reaper } from "./reaper.ts";
+
+/**
+ * The node agent counts what the plugins report, and removes attachments that the runtime forgot. The plugins neither need
+ * it nor wait for it.
+ */
+
+const NETNS_DIRECTORY = "/run/netns";
+
+/**
+ * Where libcni keeps what ADDs answered: in `results` of its cache directory. Runtimes leave that at the default, multus
+ * has one of its own, which is the default of its `cniDir`.
+ */
+const RESULT_DIRECTORIES = ["/var/lib/cni/results", "/var/lib/cni/multus/results"];
+
+/** Directories of the node that are mounted into the pod for the agent. */
+export const MOUNTED_DIRECTORIES = ["/run/cni", NETNS_DIRECTORY, "/var/lib/cni"];
+
+/** Where the directories of a node are inside the pod. */
+export const NODE_DIRECTORIES: NodeDirectories = {
+  recordDirectory: ATTACHMENT_RECORD_DIRECTORY,
+  resultDirectories: RESULT_DIRECTORIES,
+  netnsDirectory: NETNS_DIRECTORY,
+};
+
+export interface NodeAgentOptions {
+  readonly pluginDirectory: string;
+  readonly plugins: readonly string[];
+  readonly cniPath: string;
+  readonly metrics: Registry;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Until the signal aborts. Gives up with a sentence in the log where its directory can't be used. */
+export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
+  const { pluginDirectory, plugins, cniPath, clock, log } = options;
+  const { netnsDirectory } = NODE_DIRECTORIES;
+  const counted = agentMetrics(options.metrics, { ...NODE_DIRECTORIES, listLinks });
+  try {
+    await mkdir(NODE_STATE_DIRECTORY, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    log.error({ err: error }, `${NODE_STATE_DIRECTORY} can't be made: this node's leftovers of attachments stay`);
+    return;
+  }
+  const reaper = new Reaper({
+    ...NODE_DIRECTORIES,
+    listLinks,
+    pluginDirectory,
+    plugins,
+    cniPath,
+    onReaped: counted.reaped,
+    clock,
+    log,
+    signal,
+  });
+  counted.countLeftovers(() => reaper.failing);
+  const onLine = (line: string): LineVerdict => {
+    const event = parseAgentEvent(line);
+    if (event === undefined) return "refused";
+    if (event.event === "report") counted.reported(event.report);
+    if (event.event === "gone" || event.event === "namespace-gone") reaper.changed();
+    return event.event === "synced" ? "settled" : "taken";
+  };
+  const monitor = {
+    name: "the link monitor",
+    command: join(pluginDirectory, "link-monitor"),
+    args: ["--namespaces", "--report-socket", REPORT_SOCKET],
+    onLine,
+    onStart: () => {
+      counted.monitorStarted();
+      reaper.changed();
+    },
+    clock,
+    log,
+  };
+  const names = watchNames(netnsDirectory, () => reaper.changed(), log);
+  try {
+    await Promise.all([runLineProcess(monitor, signal), reaper.run()]);
+  } finally {
+    names?.close();
+  }
+}
+
+/** A namespace that something still holds loses its name only, and no link. */
+function watchNames(directory: string, onChange: () => void, log: Log): FSWatcher | undefined {
+  const unwatched = (error: unknown): void => log.warn({ err: error }, `${directory} can't be watched`);
+  try {
+    return watch(directory, { persistent: false }, onChange).on("error", unwatched);
+  } catch (error) {
+    unwatched(error);
+    return undefined;
+  }
+}

@@ -1,0 +1,219 @@
+import type { Registry } from "prom-client";
+import { claimName, formatMac, type Mac } from "../../api/mac.ts";
+import type { ClaimOwner, MACClaim, OwnerKind } from "../../api/mac-claim.ts";
+import type { ConflictPolicy, MACPool } from "../../api/mac-pool.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeObject, Resource } from "../../kube/client/resource.ts";
+import { type Clock, systemClock } from "../../kube/clock.ts";
+import { Informer, type InformerOptions } from "../../kube/informer/informer.ts";
+import type { Log } from "../../kube/log.ts";
+import type { RunningParty } from "../core/collision.ts";
+import type { Party, Sighting } from "../core/party.ts";
+import type { PoolIndex } from "../core/pool-index.ts";
+import {
+  distinctHolders,
+  type FindInstance,
+  instanceMacs,
+  type ListedMac,
+  machineMacs,
+  machineOf,
+  podMacs,
+} from "../objects/holders.ts";
+import { KINDS } from "../objects/kinds.ts";
+import { isManaged } from "../objects/management.ts";
+import { macsOfRunningInstance, macsOfRunningPod, runningInstance, runningPod } from "../objects/running.ts";
+import { compactClaim } from "./compact-claim.ts";
+import { IndexFeed } from "./index-feed.ts";
+import { LabelChanges } from "./label-changes.ts";
+import { SharedValues } from "./shared-values.ts";
+import { concernsPool, slimInstance, slimMachine, slimNamespace, slimPod } from "./slim.ts";
+
+/** Index of the informers of VMs, VMIs and pods: the addresses that an object lists, in canonical form. */
+const BY_MAC = "mac";
+/** Index of the informers of VMIs and pods: the addresses that are on the network now. */
+const BY_RUNNING = "running";
+/** Index of the pods: UID of the VMI that a launcher belongs to. */
+const BY_INSTANCE = "instance";
+
+/** An object in the cache that lists an address. */
+export interface CachedSighting extends Sighting {
+  readonly managed: boolean;
+}
+
+export interface CachesOptions {
+  readonly client: KubeClient;
+  readonly log: Log;
+  readonly metrics: Registry;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Namespaces whose objects are never managed. */
+  readonly excludedNamespaces: readonly string[];
+}
+
+/**
+ * One replica's view of the cluster: informers, and the pool index that they feed. Every replica has it, leader or not.
+ * Kinds that the cluster does not have (yet) are empty.
+ */
+export class Caches {
+  readonly index: PoolIndex;
+  readonly claims: Informer<MACClaim>;
+  readonly pools: Informer<MACPool>;
+  readonly machines: Informer<KubeObject>;
+  readonly instances: Informer<KubeObject>;
+  readonly pods: Informer<KubeObject>;
+  readonly namespaces: Informer<KubeObject>;
+  readonly #excludedNamespaces: readonly string[];
+  readonly #labelChanges: LabelChanges;
+  readonly #feed: IndexFeed;
+
+  constructor(options: CachesOptions) {
+    this.#excludedNamespaces = options.excludedNamespaces;
+    const { excludedNamespaces: _excluded, ...parts } = options;
+    const informer = <T extends KubeObject>(resource: Resource<T>, more: Partial<InformerOptions<T>>): Informer<T> =>
+      new Informer({ ...parts, resource, ...more });
+    const byMac = (macsOf: (object: KubeObject) => ListedMac[]) => ({
+      [BY_MAC]: (object: KubeObject) => [...new Set(macsOf(object).map(({ mac }) => formatMac(mac)))],
+    });
+    const shared = new SharedValues();
+    this.claims = informer(KINDS.claims, { transform: (claim) => compactClaim(claim, shared) });
+    this.pools = informer(KINDS.pools, {});
+    this.machines = informer(KINDS.virtualMachines, {
+      absentIsEmpty: true,
+      transform: (machine) => slimMachine(machine, shared),
+      indexers: byMac(machineMacs),
+    });
+    this.instances = informer(KINDS.instances, {
+      absentIsEmpty: true,
+      transform: (instance) => slimInstance(instance, shared),
+      indexers: { ...byMac(instanceMacs), [BY_RUNNING]: macsOfRunningInstance },
+    });
+    this.pods = informer(KINDS.pods, {
+      transform: slimPod,
+      keep: concernsPool,
+      indexers: {
+        ...byMac((pod) => podMacs(pod)),
+        [BY_RUNNING]: macsOfRunningPod,
+        [BY_INSTANCE]: ({ metadata: { ownerReferences = [] } }) =>
+          ownerReferences.filter(({ kind }) => kind === "VirtualMachineInstance").map(({ uid }) => uid),
+      },
+    });
+    this.namespaces = informer(KINDS.namespaces, { transform: slimNamespace });
+    this.#labelChanges = new LabelChanges(this.namespaces, options.clock ?? systemClock);
+    this.#feed = new IndexFeed(this.claims, this.pools);
+    this.index = this.#feed.index;
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all().map((informer) => informer.run(signal)));
+  }
+
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all().map((informer) => informer.whenSynced(signal)));
+  }
+
+  get hasSynced(): boolean {
+    return this.#all().every((informer) => informer.hasSynced);
+  }
+
+  /** What is wrong with a pool's spec; undefined when nothing is. */
+  problemOf(pool: string): string | undefined {
+    return this.#feed.problemOf(pool);
+  }
+
+  /** Everything in the cache that lists the address, in whose name. */
+  sightings(mac: Mac): CachedSighting[] {
+    const text = formatMac(mac);
+    const found = [
+      ...this.machines.byIndex(BY_MAC, text).map((object) => ({ object, listed: machineMacs(object) })),
+      ...this.instances.byIndex(BY_MAC, text).map((object) => ({ object, listed: instanceMacs(object) })),
+      ...this.pods.byIndex(BY_MAC, text).map((object) => ({ object, listed: podMacs(object, this.#findInstance) })),
+    ];
+    return found.flatMap(({ object, listed }) =>
+      listed
+        .filter((entry) => entry.mac === mac)
+        .map(({ holder }) => ({
+          ...holder,
+          managed: this.#isManaged(holder.kind, object),
+          confirms: holder.confirms && this.wasAdmitted(holder.kind, object),
+        })),
+    );
+  }
+
+  /**
+   * What keeps an address from everybody else, whether or not there is a claim: VMs and VMIs, and pods that are managed or
+   * have an address of a pool.
+   */
+  readonly listers = (mac: Mac): readonly Sighting[] => {
+    const sightings = this.sightings(mac);
+    if (sightings.length === 0) return sightings;
+    const isInRange = this.index.pools().some((pool) => pool.has(mac));
+    return distinctHolders(sightings.filter(({ kind, managed }) => kind !== "Pod" || managed || isInRange));
+  };
+
+  /**
+   * Whether the object was created through the webhook, as far as its labels and those of its namespace tell: they have
+   * not changed for longer than a creation can be under way.
+   */
+  readonly wasAdmitted = (kind: OwnerKind, object: KubeObject): boolean =>
+    this.#labelChanges.areOlderThan(this.index.pendingMs, object.metadata.namespace ?? "") &&
+    this.#isManaged(kind, object);
+
+  /** Managed objects that run with the address now. */
+  running(mac: Mac): RunningParty[] {
+    const text = formatMac(mac);
+    const managed =
+      (kind: OwnerKind) =>
+      (object: KubeObject): boolean =>
+        this.#isManaged(kind, object);
+    return [
+      ...this.instances.byIndex(BY_RUNNING, text).filter(managed("VirtualMachineInstance")).map(runningInstance),
+      ...this.pods.byIndex(BY_RUNNING, text).filter(managed("Pod")).map(runningPod),
+    ];
+  }
+
+  /** The launchers of a VMI, finished ones too. */
+  podsOfInstance(instance: KubeObject): readonly KubeObject[] {
+    return this.pods.byIndex(BY_INSTANCE, instance.metadata.uid ?? "");
+  }
+
+  /** Policy of the pool that serves a namespace; undefined where none does. */
+  readonly policyIn = (namespace: string): ConflictPolicy | undefined =>
+    this.index.poolFor(this.labelsOf(namespace))?.settings.conflictPolicy;
+
+  /** Owners of the address by its claim, as far as the cache knows. */
+  readonly ownersOf = (mac: Mac): readonly ClaimOwner[] => this.claims.get(claimName(mac))?.status?.owners ?? NOBODY;
+
+  /** Addresses that the VM lists; undefined while the cache does not have it. */
+  readonly macsOfMachine = ({ namespace, name, uid }: Party): readonly Mac[] | undefined => {
+    const machine = this.machines.get(`${namespace}/${name}`);
+    return machine?.metadata.uid === uid ? machine && machineMacs(machine).map(({ mac }) => mac) : undefined;
+  };
+
+  labelsOf(namespace: string): Readonly<Record<string, string>> {
+    return this.namespaces.get(namespace)?.metadata.labels ?? {};
+  }
+
+  readonly #findInstance: FindInstance = ({ namespace, name, uid }) => {
+    const instance = this.instances.get(`${namespace}/${name}`);
+    return instance?.metadata.uid === uid ? instance : undefined;
+  };
+
+  #isManaged(kind: OwnerKind, object: KubeObject): boolean {
+    const { namespace = "" } = object.metadata;
+    const owner = machineOf(object);
+    const machine = owner && this.machines.get(`${namespace}/${owner.name}`);
+    const own = machine?.metadata.uid === owner?.uid ? machine : undefined;
+    const known = this.namespaces.get(namespace);
+    const labels = known && (known.metadata.labels ?? {});
+    const mayOptOut = labels !== undefined && this.index.mayOptOut(labels);
+    return isManaged(kind, object, labels, this.#excludedNamespaces, mayOptOut, own);
+  }
+
+  #all(): Informer<KubeObject>[] {
+    const { claims, pools, machines, instances, pods, namespaces } = this;
+    return [claims, pools, machines, instances, pods, namespaces] as unknown as Informer<KubeObject>[];
+  }
+}
+
+const NOBODY: readonly ClaimOwner[] = [];

@@ -1,0 +1,54 @@
+import type { Mac } from "../api/mac.ts";
+import type { ConflictPolicy } from "../api/mac-pool.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { Clock } from "../kube/clock.ts";
+import type { Caches } from "./caches/caches.ts";
+import type { Evidence } from "./core/lifecycle.ts";
+import type { Party, Sighting } from "./core/party.ts";
+import { readEvidence } from "./evidence/live-evidence.ts";
+import type { LiveReads } from "./evidence/live-reads.ts";
+import { hasReceived, isReceiver, macsOfMachine } from "./evidence/machine-of-instance.ts";
+import { isRunning } from "./evidence/running-owner.ts";
+import { apiClaimStore, type ClaimStore } from "./ledger/claim-store.ts";
+import { type NamespaceLabels, namespaceLabels } from "./webhooks/namespace-labels.ts";
+
+/** How the parts of a replica reach the cluster: each of these is a guard, without which duplicates or leaks come about. */
+export interface Connections {
+  readonly claimsOfLedger: ClaimStore;
+  readonly claimsOfStarts: ClaimStore;
+  readonly claimsOfController: ClaimStore;
+  readonly controllerClock: Clock;
+  /** Which of the parties have the address now, by live reads. */
+  readonly evidence: (reads: LiveReads, mac: Mac, parties: readonly Party[]) => Promise<Evidence>;
+  /** Whether the owner of an address runs now, by a live read. */
+  readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
+  /** Addresses that a VM lists, by a live read; undefined when there is no such VM. */
+  readonly macsOfMachine: (vm: Party, signal: AbortSignal) => Promise<readonly Mac[] | undefined>;
+  /** Whether a VM waits to receive a live migration, by a live read. */
+  readonly isReceiver: (vm: Party, signal: AbortSignal) => Promise<boolean>;
+  /** Whether it has received one, by a live read. */
+  readonly hasReceived: (vm: Party, signal: AbortSignal) => Promise<boolean>;
+  readonly namespaces: NamespaceLabels;
+  /** Policy of the pool that serves a namespace. */
+  readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
+  /** Objects in the caches that list the address, whatever the claims say. */
+  readonly listers: (mac: Mac) => readonly Sighting[];
+}
+
+export function connect(client: KubeClient, caches: Caches, clock: Clock): Connections {
+  const claims = apiClaimStore(client);
+  return {
+    claimsOfLedger: claims,
+    claimsOfStarts: claims,
+    claimsOfController: claims,
+    controllerClock: clock,
+    evidence: (reads, mac, parties) => readEvidence(reads, mac, parties, caches.wasAdmitted),
+    isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
+    macsOfMachine: (vm, signal) => macsOfMachine(client, vm, signal),
+    isReceiver: (vm, signal) => isReceiver(client, vm, signal),
+    hasReceived: (vm, signal) => hasReceived(client, vm, signal),
+    namespaces: namespaceLabels(client, caches.namespaces),
+    policyIn: caches.policyIn,
+    listers: caches.listers,
+  };
+}

@@ -1,0 +1,95 @@
+import { claimName, type Mac } from "../../api/mac.ts";
+import type { MACClaim } from "../../api/mac-claim.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
+import type { Caches } from "../caches/caches.ts";
+import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
+import { onManagementChange } from "./following.ts";
+
+/** Names the claims that a change in the caches is about: claims that changed, and those of addresses in objects that did. */
+export class ClaimTriggers {
+  readonly #caches: Caches;
+  readonly #enqueue: (claim: string) => void;
+
+  constructor(caches: Caches, enqueue: (claim: string) => void) {
+    this.#caches = caches;
+    this.#enqueue = enqueue;
+  }
+
+  /** Returns what ends it. */
+  start(): (() => void)[] {
+    const { claims, pools, machines, instances, pods } = this.#caches;
+    const changed = (claim: MACClaim): void => this.#enqueueClaim(claim);
+    return [
+      claims.on({ add: changed, update: changed, delete: changed }),
+      pools.on({
+        add: () => this.all(),
+        update: (pool, old) => {
+          if (pool.metadata.generation !== old.metadata.generation) this.all();
+        },
+      }),
+      this.#follow(machines, machineMacs),
+      machines.on({
+        update: (machine, old) => this.#enqueueReceiver(machine, old),
+        delete: (machine) => this.#enqueueInstanceOf(machine),
+      }),
+      this.#follow(instances, instanceMacs),
+      this.#follow(pods, (pod) => podMacs(pod)),
+      onManagementChange(this.#caches, (inside) => this.#listed(inside)),
+    ];
+  }
+
+  /** Claims without an owner as well as owners without a claim. */
+  all(): void {
+    for (const claim of this.#caches.claims.list()) this.#enqueueClaim(claim);
+    this.#listed(() => true);
+  }
+
+  #enqueueClaim(claim: MACClaim): void {
+    this.#enqueue(claim.metadata.name ?? "");
+  }
+
+  /** Looks at the addresses that an object has gained or lost; most updates of pods and VMIs change none. */
+  #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => ListedMac[]): () => void {
+    const enqueue = (macs: Iterable<Mac>): void => {
+      for (const mac of macs) this.#enqueue(claimName(mac));
+    };
+    const listed = (object: KubeObject): Set<Mac> => new Set(macsOf(object).map(({ mac }) => mac));
+    return informer.on({
+      add: (object) => enqueue(listed(object)),
+      update: (object, old) => {
+        const [now, before] = [listed(object), listed(old)];
+        const other = object.metadata.uid !== old.metadata.uid;
+        enqueue([...now].filter((mac) => other || !before.has(mac)));
+        enqueue([...before].filter((mac) => other || !now.has(mac)));
+      },
+      delete: (object) => enqueue(listed(object)),
+    });
+  }
+
+  /** Claims tell which of their owners wait for a migration. */
+  #enqueueReceiver(machine: KubeObject, old: KubeObject): void {
+    const [now, before] = [machineMacs(machine), machineMacs(old)];
+    if (now[0]?.holder.receiver === before[0]?.holder.receiver) return;
+    for (const { mac } of now) this.#enqueue(claimName(mac));
+  }
+
+  /** A VM that opted out spoke for its instance, which is managed by itself once it is alone. */
+  #enqueueInstanceOf({ metadata: { namespace = "", name = "" } }: KubeObject): void {
+    const instance = this.#caches.instances.get(`${namespace}/${name}`);
+    for (const { mac } of instance === undefined ? [] : instanceMacs(instance)) this.#enqueue(claimName(mac));
+  }
+
+  #listed(inside: (object: KubeObject) => boolean): void {
+    const { machines, instances, pods } = this.#caches;
+    const listed = [
+      ...machines.list().filter(inside).flatMap(machineMacs),
+      ...instances.list().filter(inside).flatMap(instanceMacs),
+      ...pods
+        .list()
+        .filter(inside)
+        .flatMap((pod) => podMacs(pod)),
+    ];
+    for (const { mac } of listed) this.#enqueue(claimName(mac));
+  }
+}

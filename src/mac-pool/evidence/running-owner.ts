@@ -1,0 +1,50 @@
+import type { Mac } from "../../api/mac.ts";
+import { isNotFound } from "../../kube/client/api-error.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeObject, Resource } from "../../kube/client/resource.ts";
+import { mayBe, type Party, sameParty } from "../core/party.ts";
+import { instanceMacs, instanceParty, partyOf } from "../objects/holders.ts";
+import { KINDS } from "../objects/kinds.ts";
+import { isFinished } from "../objects/pod-networks.ts";
+import { isWaitingForSync } from "../objects/running.ts";
+
+/** The start of a VM waits for this, and goes on without an answer soon after. */
+const READ_TIMEOUT_MS = 1_000;
+
+/**
+ * Asks the API server whether the owner of an address runs: a VM runs if its VMI exists and does not wait for a
+ * migration, any other object if it exists. A
+ * VM that is known only by its name prefix runs if a VMI has the address and a name with that prefix.
+ */
+export async function isRunning(client: KubeClient, owner: Party, mac: Mac, signal: AbortSignal): Promise<boolean> {
+  if (owner.name === undefined) {
+    const { items } = await client.list(KINDS.instances, { namespace: owner.namespace, signal });
+    return items.some((instance) => {
+      const listed = instanceMacs(instance).some((entry) => entry.mac === mac);
+      return listed && mayBe(owner, instanceParty(instance)) && isOnNetwork(instance);
+    });
+  }
+  if (owner.kind === "Pod") {
+    const pod = await readObject(client, KINDS.pods, owner, signal);
+    return pod !== undefined && sameParty(partyOf("Pod", pod), owner) && !isFinished(pod);
+  }
+  const instance = await readObject(client, KINDS.instances, owner, signal);
+  return instance !== undefined && sameParty(instanceParty(instance), owner) && isOnNetwork(instance);
+}
+
+const isOnNetwork = (instance: KubeObject): boolean => !isFinished(instance) && !isWaitingForSync(instance);
+
+/** Undefined when there is none. Waits no longer than the start of a VM may. */
+export async function readObject(
+  client: KubeClient,
+  resource: Resource,
+  { name = "", namespace }: Party,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  try {
+    return await client.get(resource, { name, namespace }, { signal, timeoutMs: READ_TIMEOUT_MS });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

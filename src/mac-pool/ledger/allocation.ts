@@ -1,0 +1,130 @@
+import type { Mac } from "../../api/mac.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { statusOf, withStatus } from "../core/claim.ts";
+import { pendingStatus } from "../core/grant.ts";
+import { MAX_ALLOCATION_TRIES, MAX_LISTED_DRAWS, RESERVATION_MS } from "../core/limits.ts";
+import { ownerOf, type Sighting } from "../core/party.ts";
+import type { Pool } from "../core/pool.ts";
+import type { PoolIndex } from "../core/pool-index.ts";
+import { busy, full, noPool } from "../core/refusals.ts";
+import { type ClaimRequest, holderOf, type Outcome, pendingClaim, refuse, type Wish } from "./claim-request.ts";
+import type { ClaimStore } from "./claim-store.ts";
+
+export interface AllocationOptions {
+  readonly store: ClaimStore;
+  readonly index: PoolIndex;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** What lists an address, as far as the caches know, whatever the claims say. */
+  readonly listers: (mac: Mac) => readonly Sighting[];
+}
+
+/** Gives a wish any free address: the index proposes one, and the creation of its claim decides. */
+export class Allocation {
+  readonly #options: AllocationOptions;
+  /** Until when an address may be reserved although it is free. */
+  #doubtUntilMs = 0;
+
+  constructor(options: AllocationOptions) {
+    this.#options = options;
+  }
+
+  /** `plausible`: what a dry run shows, one for each wish. */
+  async allocate(
+    request: ClaimRequest,
+    wish: Wish,
+    plausible: Mac[],
+    signal: AbortSignal | undefined,
+  ): Promise<Outcome> {
+    const { index, clock, store } = this.#options;
+    const { pool } = request;
+    if (pool === undefined || pool.counts.capacity === 0) return refuse(noPool(request.party.namespace));
+    if (request.dryRun) {
+      const mac = plausible.shift();
+      return mac === undefined ? refuse(full(pool.name, pool.counts.capacity)) : { ok: true, mac };
+    }
+    for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
+      const nowMs = clock.now();
+      const mac = this.#draw(request, pool, nowMs);
+      if (mac === undefined) return this.#reuseQuarantined(request, pool, wish, signal);
+      try {
+        const claim = await store.create(
+          pendingClaim(request, wish, mac, { nowMs, pendingMs: index.pendingMs }),
+          signal,
+        );
+        return { ok: true, mac, written: { claim, before: undefined } };
+      } catch (error) {
+        if (isAlreadyExists(error)) continue;
+        this.#doubtUntilMs = clock.now() + RESERVATION_MS;
+        throw error;
+      }
+    }
+    return refuse(busy(`MACPool ${pool.name}`));
+  }
+
+  /**
+   * Reserves a free address that no object lists; undefined when there is none. A listed address without a claim, which the
+   * leader is about to adopt, stays reserved: no request looks at it again soon.
+   */
+  #draw({ listed }: ClaimRequest, pool: Pool, nowMs: number): Mac | undefined {
+    const { index, listers, random } = this.#options;
+    const ofThisObject: Mac[] = [];
+    let free: Mac | undefined;
+    for (let draws = 0; free === undefined; draws++) {
+      const mac = index.draw(pool, random(), nowMs);
+      if (mac === undefined) break;
+      index.reserve(mac, nowMs);
+      // Only kept back from this draw: whether the object gets it is decided by its own claim.
+      if (listed.has(mac)) ofThisObject.push(mac);
+      else if (listers(mac).length === 0) free = mac;
+      else if (draws >= MAX_LISTED_DRAWS) {
+        this.#doubtUntilMs = nowMs + RESERVATION_MS;
+        break;
+      }
+    }
+    for (const mac of ofThisObject) index.unreserve(mac);
+    return free;
+  }
+
+  /**
+   * Nothing can be drawn. Addresses of failed creations stay reserved for a while, because their claims may exist, and so do
+   * those that a draw has not looked at yet: until then the pool is busy and not full.
+   */
+  #nothingFree({ name, counts: { free, capacity } }: Pool): Outcome {
+    const isDoubtful = free > 0 && this.#options.clock.now() <= this.#doubtUntilMs;
+    return refuse(isDoubtful ? busy(`MACPool ${name}`) : full(name, capacity));
+  }
+
+  /** Nothing is free: the address that has rested longest is better than none. */
+  async #reuseQuarantined(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
+    const { clock, index, listers, store } = this.#options;
+    const isListed = (mac: Mac): boolean => request.listed.has(mac) || listers(mac).length > 0;
+    for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
+      const mac = pool.takeOldestQuarantined(isListed);
+      if (mac === undefined) return this.#nothingFree(pool);
+      const nowMs = clock.now();
+      try {
+        const before = await store.read(mac, signal);
+        if (before === undefined) {
+          const claim = await store.create(
+            pendingClaim(request, wish, mac, { nowMs, pendingMs: index.pendingMs }),
+            signal,
+          );
+          return { ok: true, mac, written: { claim, before: undefined } };
+        }
+        if (statusOf(before).phase !== "Quarantined") continue;
+        const owner = ownerOf(holderOf(request, wish), new Date(nowMs).toISOString());
+        const status = pendingStatus([owner], nowMs + index.pendingMs, statusOf(before).until);
+        const claim = await store.update(withStatus(before, status, "automatic"), signal);
+        index.reserve(mac, clock.now());
+        return { ok: true, mac, written: { claim, before } };
+      } catch (error) {
+        if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) continue;
+        index.offerQuarantined(mac);
+        throw error;
+      }
+    }
+    return refuse(busy(`MACPool ${pool.name}`));
+  }
+}

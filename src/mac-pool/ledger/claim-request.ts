@@ -1,0 +1,71 @@
+import type { Mac } from "../../api/mac.ts";
+import type { MACClaim } from "../../api/mac-claim.ts";
+import { newClaim } from "../core/claim.ts";
+import { pendingStatus } from "../core/grant.ts";
+import { type Holder, ownerOf, type Party } from "../core/party.ts";
+import type { Pool } from "../core/pool.ts";
+import type { MacField, Refusal } from "../core/refusals.ts";
+
+/** One interface's wish: this address, or any free one. */
+export interface Wish {
+  readonly interface: string;
+  readonly network: string | undefined;
+  readonly mac: Mac | undefined;
+}
+
+export interface ClaimRequest {
+  readonly party: Party;
+  readonly wishes: readonly Wish[];
+  /**
+   * Every address that the object lists. None of them is chosen for another of its interfaces: the claim would take both
+   * for the same owner's.
+   */
+  readonly listed: ReadonlySet<Mac>;
+  readonly pool: Pool | undefined;
+  /** A VM that waits for a live migration, or has received one: sharing is no conflict. */
+  readonly receiver: boolean;
+  readonly field: MacField;
+  /** Everything is checked and nothing is written. */
+  readonly dryRun: boolean;
+}
+
+export type ClaimResult =
+  /** `macs` in the order of the wishes. */
+  | { readonly ok: true; readonly macs: readonly Mac[]; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+export interface Granted {
+  readonly ok: true;
+  readonly mac: Mac;
+  readonly warning?: string | undefined;
+  /** What was written, and what it replaced; absent on a dry run. */
+  readonly written?: { readonly claim: MACClaim; readonly before: MACClaim | undefined };
+}
+
+export interface Refused {
+  readonly ok: false;
+  readonly refusal: Refusal;
+}
+
+export type Outcome = Granted | Refused;
+
+/** The claim that a wish creates, for as long as its object is waited for. */
+export function pendingClaim(
+  request: ClaimRequest,
+  wish: Wish,
+  mac: Mac,
+  { nowMs, pendingMs }: { readonly nowMs: number; readonly pendingMs: number },
+): MACClaim {
+  const owner = ownerOf(holderOf(request, wish), new Date(nowMs).toISOString());
+  const origin = wish.mac === undefined ? "automatic" : "explicit";
+  return newClaim(mac, { pool: request.pool?.name, origin }, pendingStatus([owner], nowMs + pendingMs));
+}
+
+export function holderOf({ party, receiver }: ClaimRequest, wish: Wish): Holder {
+  const { kind, namespace, name, generateName, uid } = party;
+  return { kind, namespace, name, generateName, uid, interface: wish.interface, network: wish.network, receiver };
+}
+
+export function refuse(refusal: Refusal): Refused {
+  return { ok: false, refusal };
+}

@@ -1,0 +1,71 @@
+import type { Mac } from "../../api/mac.ts";
+import type { ConflictPolicy } from "../../api/mac-pool.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { newClaim } from "../core/claim.ts";
+import { decideGrant } from "../core/grant.ts";
+import { MAX_CLAIM_TRIES } from "../core/limits.ts";
+import { UNCLAIMED } from "../core/listers.ts";
+import { type Holder, type Sighting, sameParty } from "../core/party.ts";
+import type { PoolIndex } from "../core/pool-index.ts";
+import { busy } from "../core/refusals.ts";
+import { type ClaimRequest, holderOf, type Outcome, pendingClaim, refuse, type Wish } from "./claim-request.ts";
+import type { ClaimStore } from "./claim-store.ts";
+
+interface ExplicitOptions {
+  readonly store: ClaimStore;
+  readonly index: PoolIndex;
+  readonly clock: Clock;
+  readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
+  readonly listers: (mac: Mac) => readonly Sighting[];
+}
+
+/**
+ * Claims the address that a wish asks for; whether it is shared with other owners is for `decideGrant`. An object that lists
+ * the address is another owner even if there is no claim: the pool may have been switched on a moment ago.
+ */
+export async function claimExplicit(
+  { clock, store, index, policyIn, listers: listersOf }: ExplicitOptions,
+  request: ClaimRequest,
+  wish: Wish,
+  mac: Mac,
+  signal?: AbortSignal,
+): Promise<Outcome> {
+  const holder = holderOf(request, wish);
+  const policy = request.pool?.settings.conflictPolicy ?? "Deny";
+  const listers = listersOf(mac).filter((lister) => !isSame(lister, holder));
+  for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
+    try {
+      const mayExist = attempt > 0 || request.dryRun || listers.length > 0;
+      const before = mayExist ? await store.read(mac, signal) : undefined;
+      if (before === undefined && listers.length === 0) {
+        if (request.dryRun) return { ok: true, mac };
+        const claim = await store.create(
+          pendingClaim(request, wish, mac, { nowMs: clock.now(), pendingMs: index.pendingMs }),
+          signal,
+        );
+        return { ok: true, mac, written: { claim, before } };
+      }
+      const { field } = request;
+      const decision = decideGrant(
+        before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED),
+        { mac, holder, policy, policyIn, field, pendingMs: index.pendingMs, listers },
+        clock.now(),
+      );
+      if (!decision.ok) return decision;
+      if (request.dryRun) return { ok: true, mac, warning: decision.warning };
+      const claim =
+        before === undefined ? await store.create(decision.claim, signal) : await store.update(decision.claim, signal);
+      return { ok: true, mac, warning: decision.warning, written: { claim, before } };
+    } catch (error) {
+      if (!isAlreadyExists(error) && !isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+  return refuse(busy(`the claim of interface "${wish.interface}"`));
+}
+
+/** A launcher pod without its instance tells the name of its VM or VMI, and not which of both it was. */
+function isSame(lister: Sighting, holder: Holder): boolean {
+  const isNamesake = lister.namespace === holder.namespace && lister.name === holder.name;
+  return sameParty(lister, holder) || (lister.uid === undefined && isNamesake);
+}

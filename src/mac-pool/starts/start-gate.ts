@@ -1,0 +1,136 @@
+import { claimName, type Mac } from "../../api/mac.ts";
+import { type ClaimOwner, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { newClaim, statusOf, withStatus } from "../core/claim.ts";
+import { MAX_CLAIM_TRIES } from "../core/limits.ts";
+import { UNCLAIMED, withListers } from "../core/listers.ts";
+import { type Holder, ownerOf, type Party, type Sighting, sameParty } from "../core/party.ts";
+import { alreadyRunning, busy, type Refusal, type Runner } from "../core/refusals.ts";
+import type { ClaimStore } from "../ledger/claim-store.ts";
+import type { StartTimes } from "./start-times.ts";
+
+export interface StartRequest {
+  /** The VM that starts. */
+  readonly party: Party;
+  /** Its interfaces that have an address. */
+  readonly interfaces: readonly { readonly mac: Mac; readonly name: string; readonly network: string | undefined }[];
+  /** Everything is checked and nothing is written. */
+  readonly dryRun: boolean;
+  /** Its instance waits for a live migration, by its own account. */
+  readonly waits: boolean;
+}
+
+export interface StartGateOptions {
+  readonly store: ClaimStore;
+  /** Live read: whether the owner runs now. */
+  readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
+  readonly clock: Clock;
+  /** Live read: whether the VM waits to receive a live migration. */
+  readonly isReceiver: (vm: Party, signal: AbortSignal) => Promise<boolean>;
+  /** Objects in the caches that list the address, whatever the claims say. */
+  readonly listers: (mac: Mac) => readonly Sighting[];
+  readonly times: StartTimes;
+  /** How long an admitted start counts as running. */
+  readonly startingMs: () => number;
+}
+
+/**
+ * Lets only one owner of an address run, under the policy DenyRunning and beside receivers of live migrations. An admitted start is written to the claim under its
+ * resourceVersion. So the second of two simultaneous starts sees the first, whichever replicas they ask, even if the
+ * address had only one owner at the first.
+ */
+export class StartGate {
+  readonly #options: StartGateOptions;
+
+  constructor(options: StartGateOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Undefined when the VM may start, or run on with what is plugged into it. Throws what the API server's refusal or a
+   * broken connection throws.
+   */
+  async refusal(request: StartRequest, what: "start" | "plug-in", signal: AbortSignal): Promise<Refusal | undefined> {
+    const { party, interfaces, dryRun, waits } = request;
+    const refusals = await Promise.all(
+      interfaces.map(({ mac, name, network }) =>
+        this.#refusalOf(mac, { ...party, interface: name, network }, { what, dryRun, waits }, signal),
+      ),
+    );
+    return refusals.find((refusal) => refusal !== undefined);
+  }
+
+  /**
+   * Undefined when the interfaces may be plugged into the VM. While it runs, they are judged like a start with them; else
+   * they are judged when it starts.
+   */
+  async refusalOfPlugIn(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
+    const [first] = request.interfaces;
+    if (first === undefined || !(await this.#options.isRunning(request.party, first.mac, signal))) return undefined;
+    return this.refusal(request, "plug-in", signal);
+  }
+
+  async #refusalOf(
+    mac: Mac,
+    party: Holder,
+    { what, dryRun, waits }: { readonly what: "start" | "plug-in"; readonly dryRun: boolean; readonly waits: boolean },
+    signal: AbortSignal,
+  ): Promise<Refusal | undefined> {
+    const { store, clock, startingMs, listers } = this.#options;
+    for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
+      const claim = await store.read(mac, signal);
+      const status = withListers(claim === undefined ? UNCLAIMED : statusOf(claim), listers(mac), clock.now());
+      const others = status.owners.filter((owner) => !sameParty(owner, party));
+      if (claim === undefined ? others.length === 0 : status.owners.length === 0) return undefined;
+      const isMarked = waits && status.owners.some((owner) => owner.receiver && sameParty(owner, party));
+      if (isMarked && (await this.#options.isReceiver(party, signal))) return undefined;
+      const runner = await this.#runnerAmong(others, mac, signal);
+      if (runner !== undefined)
+        return alreadyRunning(mac, party, runner, what === "plug-in" ? party.interface : undefined);
+      if (dryRun) return undefined;
+      try {
+        const next = noted(status, party, clock.now(), startingMs());
+        if (claim === undefined)
+          await store.create(newClaim(mac, { pool: undefined, origin: "explicit" }, next), signal);
+        else await store.update(withStatus(claim, next), signal);
+        return undefined;
+      } catch (error) {
+        if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
+      }
+    }
+    return busy("a claim of this object");
+  }
+
+  /** Asks about all owners side by side: the start waits for the slowest answer only. */
+  async #runnerAmong(owners: readonly ClaimOwner[], mac: Mac, signal: AbortSignal): Promise<Runner | undefined> {
+    const answers = await Promise.allSettled(owners.map((owner) => this.#runnerOf(owner, mac, signal)));
+    for (const answer of answers) if (answer.status === "fulfilled" && answer.value !== undefined) return answer.value;
+    for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
+    return undefined;
+  }
+
+  async #runnerOf(owner: ClaimOwner, mac: Mac, signal: AbortSignal): Promise<Runner | undefined> {
+    if (isComing(owner)) return { owner, state: "coming" };
+    const leftMs = this.#options.times.leftMs(claimName(mac), owner);
+    const isStarting = leftMs > 0;
+    const isRunning = this.#options.isRunning(owner, mac, signal);
+    if (await (isStarting ? isRunning.catch(() => false) : isRunning)) return { owner, state: "running" };
+    const untilMs = this.#options.clock.now() + leftMs;
+    return isStarting ? { owner, state: "starting", until: new Date(untilMs).toISOString() } : undefined;
+  }
+}
+
+/** Admitted and not seen: a pod or a VMI without a VM runs as soon as it is there, which no read can show yet. */
+function isComing({ kind, uid }: ClaimOwner): boolean {
+  return kind !== "VirtualMachine" && uid === undefined;
+}
+
+/** A VM that starts has a name. If the claim knows it only by a prefix, the VM becomes a further owner. */
+function noted(status: MacClaimStatus, party: Holder, nowMs: number, startingMs: number): MacClaimStatus {
+  const isKnown = status.owners.some((owner) => sameParty(owner, party)) || status.owners.length >= MAX_CLAIM_OWNERS;
+  const owners = isKnown ? status.owners : [...status.owners, ownerOf(party, new Date(nowMs).toISOString())];
+  const starting = new Date(nowMs + startingMs).toISOString();
+  const marked = owners.map((owner) => (sameParty(owner, party) ? { ...owner, starting } : owner));
+  return { ...status, owners: marked };
+}

@@ -1,0 +1,142 @@
+/**
+ * Part of linuxBridge: the webhook that makes pods request the bridges they need. It has its own Deployment, because the
+ * MAC pool may be off while linuxBridge is on.
+ */
+
+import {
+  DEFAULT_NETWORK_ANNOTATION,
+  LINUX_BRIDGE_WEBHOOK,
+  NAD_GROUP,
+  NAMESPACE_NAME_LABEL,
+  NETWORKS_ANNOTATION,
+  SYSTEM_NAMESPACE,
+} from "../../api/names.ts";
+import { INJECT_RESOURCES_PATH } from "../../api/webhook-paths.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { replicasFor } from "../facts.ts";
+import { identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
+import { deployment, env, OWN_POD } from "../manifests/workload.ts";
+import { certificateIntervals, type RenderInput } from "./component.ts";
+
+const CA_SECRET = `${LINUX_BRIDGE_WEBHOOK}-ca`;
+const HTTPS_PORT = 8443;
+const HEALTH_PORT = 8081;
+const LABELS = { app: LINUX_BRIDGE_WEBHOOK };
+const SELECTOR = { name: LINUX_BRIDGE_WEBHOOK };
+
+export function linuxBridgeWebhookObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
+  const namespace = settings.operandNamespace;
+  const replicas = replicasFor(facts);
+  return [
+    identity(namespace),
+    tlsSecret(LINUX_BRIDGE_WEBHOOK, namespace, LABELS),
+    tlsSecret(CA_SECRET, namespace, LABELS),
+    service({
+      name: LINUX_BRIDGE_WEBHOOK,
+      namespace,
+      labels: LABELS,
+      selector: SELECTOR,
+      port: 443,
+      targetPort: HTTPS_PORT,
+      portName: "webhook",
+    }),
+    disruptionBudget(LINUX_BRIDGE_WEBHOOK, namespace, LABELS, SELECTOR, replicas),
+    deployment({
+      name: LINUX_BRIDGE_WEBHOOK,
+      namespace,
+      labels: LABELS,
+      selector: SELECTOR,
+      replicas,
+      pod: {
+        container: "webhook",
+        process: "linux-bridge-webhook",
+        image: settings.images.linuxBridge,
+        imagePullPolicy: spec.imagePullPolicy,
+        imagePullSecrets: settings.imagePullSecrets,
+        env: [
+          ...OWN_POD,
+          ...env({
+            HTTPS_PORT,
+            HEALTH_PORT,
+            TLS_SECRET: LINUX_BRIDGE_WEBHOOK,
+            CA_SECRET,
+            SERVICE_NAME: LINUX_BRIDGE_WEBHOOK,
+            WEBHOOK_CONFIGURATIONS: `Mutating/${LINUX_BRIDGE_WEBHOOK}`,
+            ...certificateIntervals(spec),
+          }),
+        ],
+        ports: { webhook: HTTPS_PORT, health: HEALTH_PORT },
+        healthPort: HEALTH_PORT,
+        memory: "64Mi",
+        serviceAccount: LINUX_BRIDGE_WEBHOOK,
+        priorityClass: "system-cluster-critical",
+        placement: spec.placementConfiguration.infra,
+      },
+    }),
+    webhookConfiguration(namespace),
+  ].flat();
+}
+
+function identity(namespace: string): KubeObject[] {
+  const secrets = [LINUX_BRIDGE_WEBHOOK, CA_SECRET];
+  return identityObjects({
+    serviceAccount: LINUX_BRIDGE_WEBHOOK,
+    namespace,
+    labels: LABELS,
+    cluster: {
+      role: LINUX_BRIDGE_WEBHOOK,
+      binding: LINUX_BRIDGE_WEBHOOK,
+      rules: [
+        rule(NAD_GROUP, ["network-attachment-definitions"], READ),
+        rule(
+          "admissionregistration.k8s.io",
+          ["mutatingwebhookconfigurations"],
+          [...READ, "patch"],
+          [LINUX_BRIDGE_WEBHOOK],
+        ),
+      ],
+    },
+    namespaced: [
+      rule("", ["secrets"], [...READ, "patch"], secrets),
+      rule("coordination.k8s.io", ["leases"], ["create"]),
+      rule("coordination.k8s.io", ["leases"], ["get", "update"], [LINUX_BRIDGE_WEBHOOK]),
+    ],
+  });
+}
+
+/** The leader among the replicas writes the caBundle. Pods without networks never reach this webhook. */
+function webhookConfiguration(namespace: string): KubeObject {
+  const asksFor = (annotation: string): string =>
+    `('${annotation}' in object.metadata.annotations && object.metadata.annotations['${annotation}'] != '')`;
+  return {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "MutatingWebhookConfiguration",
+    metadata: { name: LINUX_BRIDGE_WEBHOOK, labels: LABELS },
+    webhooks: [
+      {
+        name: "inject-resources.linux-bridge.network.kubevirt.io",
+        clientConfig: { service: { name: LINUX_BRIDGE_WEBHOOK, namespace, path: INJECT_RESOURCES_PATH, port: 443 } },
+        rules: [
+          { apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"], scope: "Namespaced" },
+        ],
+        matchConditions: [
+          {
+            name: "asks-for-networks",
+            expression: `has(object.metadata.annotations) && (${asksFor(NETWORKS_ANNOTATION)} || ${asksFor(DEFAULT_NETWORK_ANNOTATION)})`,
+          },
+        ],
+        namespaceSelector: {
+          matchExpressions: [{ key: NAMESPACE_NAME_LABEL, operator: "NotIn", values: [SYSTEM_NAMESPACE, namespace] }],
+        },
+        failurePolicy: "Ignore",
+        matchPolicy: "Equivalent",
+        sideEffects: "None",
+        // Another webhook may add the annotation later. The injection never counts a request twice.
+        reinvocationPolicy: "IfNeeded",
+        admissionReviewVersions: ["v1"],
+        timeoutSeconds: 5,
+      },
+    ],
+  };
+}
