@@ -1,9 +1,14 @@
-/** The files in deploy/ that are made from code. A test fails when they differ from what is in the tree. */
+/**
+ * The files in deploy/ that are made from code: the CRDs, and the release as plain YAML, as a Helm chart and for kustomize.
+ * A test fails when they differ from what is in the tree.
+ */
 
-import { stringify } from "yaml";
 import { CRDS } from "../src/api/crds.ts";
-import { releaseObjects } from "../src/operator/release.ts";
-import { DEFAULT_SETTINGS } from "../src/operator/settings.ts";
+import { DEFAULT_IMAGE } from "../src/api/image.ts";
+import { release, releaseObjects } from "../src/operator/release.ts";
+import { helmChart } from "./helm-chart.ts";
+import { kustomizationBase, kustomizationOverlay } from "./kustomize-files.ts";
+import { objectsYaml } from "./object-yaml.ts";
 
 export interface GeneratedFile {
   /** Relative to the repository's root. */
@@ -11,19 +16,23 @@ export interface GeneratedFile {
   readonly text: string;
 }
 
-const HEADER = "# Written by `npm run generate`. Change the code, not this file.\n";
-
-export function generatedFiles(): GeneratedFile[] {
+/** `image`: the reference that every pod gets. */
+export function generatedFiles(image: string = DEFAULT_IMAGE): GeneratedFile[] {
+  const parts = release(image);
+  const all = objectsYaml(releaseObjects(parts));
   return [
     ...CRDS.map((definition) => ({
       path: `deploy/crds/${definition.spec.names.plural}.yaml`,
-      text: yaml([definition]),
+      text: objectsYaml([definition]),
     })),
-    { path: "deploy/release.yaml", text: yaml(releaseObjects(DEFAULT_SETTINGS)) },
+    { path: "deploy/release.yaml", text: all },
+    { path: "deploy/operator.yaml", text: objectsYaml(parts.operator) },
+    ...helmChart(image).map(({ path, text }) => ({ path: `deploy/helm/${path}`, text })),
+    { path: "deploy/kustomize/base/kustomization.yaml", text: kustomizationBase() },
+    { path: "deploy/kustomize/base/release.yaml", text: all },
+    {
+      path: "deploy/kustomize/overlay/kustomization.yaml",
+      text: kustomizationOverlay(image.replace(/(@sha256:\w+|:[\w.-]+)$/, "")),
+    },
   ];
-}
-
-function yaml(objects: readonly unknown[]): string {
-  const documents = objects.map((object) => stringify(object, { lineWidth: 120, aliasDuplicateObjects: false }));
-  return HEADER + documents.join("---\n");
 }

@@ -1,0 +1,85 @@
+/**
+ * The product as its image holds it: a bundle for each process, what they share in chunks, by esbuild. Nothing is minified,
+ * so stack traces name functions; `node --enable-source-maps` turns their places into those of the source.
+ */
+
+import path from "node:path";
+import { build, type Plugin } from "esbuild";
+import type { Arch } from "../../cni-plugins/build/toolchain.ts";
+import { entryPoint, IMAGE_PROCESSES } from "../../src/api/image.ts";
+import { file, type Tree } from "./tree.ts";
+
+export interface Bundles {
+  /** Paths relative to the image's root. */
+  readonly tree: Tree;
+  /** Source files that have code in them, relative to the repository. */
+  readonly sources: readonly string[];
+}
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const NODE_ARCH: Readonly<Record<Arch, string>> = { amd64: "x64", arm64: "arm64" };
+
+/** What CommonJS packages expect to be there. */
+const COMMON_JS = `import { createRequire } from "node:module";
+const require = createRequire(import.meta.url), __dirname = import.meta.dirname;`;
+
+export async function bundleProcesses(arch: Arch): Promise<Bundles> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: IMAGE_PROCESSES.map((name) => ({ in: `src/${name}/main.ts`, out: entryPoint(name).slice(0, -3) })),
+    outdir: "app",
+    // As deep as the processes: a `require` of the native part is relative to a process and runs in a chunk.
+    chunkNames: "src/chunks/[name]-[hash]",
+    assetNames: "native/[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    sourcemap: "linked",
+    sourcesContent: false,
+    legalComments: "none",
+    charset: "utf8",
+    banner: { js: COMMON_JS },
+    loader: { ".node": "copy" },
+    plugins: [podsHaveNoKubeconfig, nativePart(arch)],
+    logLevel: "silent",
+    write: false,
+    metafile: true,
+  });
+  const tree = new Map([["package.json", file('{"type":"module"}\n')]]);
+  for (const output of outputFiles) {
+    tree.set(path.relative(path.join(ROOT, "app"), output.path), file(Buffer.from(output.contents)));
+  }
+  return { tree, sources: Object.keys(metafile.inputs).sort() };
+}
+
+/** A pod has a service account. What reads kubeconfigs is 1 MB of packages for people at a terminal. */
+const podsHaveNoKubeconfig: Plugin = {
+  name: "pods-have-no-kubeconfig",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/kube\/client\/kubeconfig-credentials\.ts$/ }, () => ({ contents: NO_KUBECONFIG }));
+  },
+};
+
+const NO_KUBECONFIG = `
+function refuse() {
+  throw new Error("The image does not read kubeconfigs: run it as a pod with a service account, and unset KUBECONFIG.");
+}
+export { refuse as credentialsFromFiles, refuse as credentialsFromText };
+`;
+
+/** The package netlink finds its native part by looking through folders. Here it is the one of the image's architecture. */
+function nativePart(arch: Arch): Plugin {
+  const binding = path.join(ROOT, `node_modules/netlink/prebuilds/linux-${NODE_ARCH[arch]}/node.napi.node`);
+  return {
+    name: "native-part",
+    setup({ onLoad, onResolve }) {
+      // A path of this machine in the text would move columns in the source map.
+      onLoad({ filter: /\/node_modules\/node-gyp-build\/index\.js$/ }, () => ({
+        contents: 'module.exports = () => require("native-part");',
+      }));
+      onResolve({ filter: /^native-part$/ }, () => ({ path: binding }));
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../src/api/image.ts";
+import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../src/api/names.ts";
+import type { Deployment } from "../../src/kube/client/built-in-kinds.ts";
+import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { mustRun } from "../cluster/command.ts";
+import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
+import { CHART, HELM_BUILD_MS, Helm } from "./support/helm.ts";
+
+const deploy = join(import.meta.dirname, "../../deploy");
+const KEEP = "helm.sh/resource-policy";
+const CHECK = "ConfigMap cluster-network-addons-removal";
+
+const parse = (text: string): KubeObject[] =>
+  parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? []);
+const nameOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`;
+const byName = (objects: readonly KubeObject[]): Record<string, KubeObject> =>
+  Object.fromEntries(objects.map((object) => [nameOf(object), object]));
+const released = parse(readFileSync(join(deploy, "release.yaml"), "utf8"));
+
+describe("the packages", () => {
+  let helm: Helm;
+  let kubectl: string;
+
+  beforeAll(async () => {
+    helm = await Helm.open();
+    kubectl = (await ensureBinaries()).kubectl;
+  }, HELM_BUILD_MS);
+  afterAll(async () => {
+    await helm?.[Symbol.asyncDispose]();
+  });
+
+  const kustomized = async (folder: string): Promise<KubeObject[]> =>
+    parse(await mustRun([kubectl, "kustomize", join(deploy, "kustomize", folder)]));
+  const template = (...args: string[]) => helm.run(["template", "addons", CHART, ...args]);
+  const templated = async (...args: string[]): Promise<KubeObject[]> => {
+    const { code, stdout, stderr } = await template(...args);
+    if (code !== 0) throw new Error(stderr);
+    return parse(stdout);
+  };
+  const operatorOf = (objects: readonly KubeObject[]): Deployment =>
+    objects.find((object) => nameOf(object) === `Deployment ${OPERATOR_NAME}`) as Deployment;
+
+  it("apply the same objects with kustomize as with kubectl", async () => {
+    expect(byName(await kustomized("base"))).toEqual(byName(released));
+  });
+
+  it("apply the same objects with Helm but for what uninstalling needs", async () => {
+    const { [CHECK]: check, ...objects } = byName(await templated());
+    expect(check?.metadata.annotations).toMatchObject({ "helm.sh/hook": "pre-delete" });
+    const kept = Object.values(objects).filter(({ metadata }) => metadata.annotations !== undefined);
+    expect(kept.map(({ kind, metadata }) => [kind, metadata.annotations])).toEqual([
+      ["Namespace", { [KEEP]: "keep" }],
+      ["CustomResourceDefinition", { [KEEP]: "keep" }],
+    ]);
+    for (const { metadata } of kept) delete (metadata as { annotations?: object }).annotations;
+    expect(objects).toEqual(byName(released));
+  });
+
+  it("show an overlay with another image, namespace and placement, and nothing of the defaults left in it", async () => {
+    const objects = await kustomized("overlay");
+    expect(objects.map(nameOf).sort()).toEqual(
+      released
+        .map((object) => nameOf(object).replace(`Namespace ${DEFAULT_NAMESPACE}`, "Namespace network-addons"))
+        .sort(),
+    );
+    const text = JSON.stringify(objects);
+    expect(text).not.toContain(IMAGE_REPOSITORY);
+    expect(text).not.toContain(`"namespace":"${DEFAULT_NAMESPACE}"`);
+    expect(text.split("registry.example.com/cluster-network-addons:my-tag")).toHaveLength(5);
+    expect(objects.every(({ metadata }) => metadata.labels?.["example.com/team"] === "network")).toBe(true);
+    const operator = operatorOf(objects);
+    expect(operator.spec).toMatchObject({ replicas: 2, selector: { matchLabels: { name: OPERATOR_NAME } } });
+    expect(operator.spec?.template.metadata?.labels).toMatchObject({ "example.com/team": "network" });
+    expect(operator.spec?.template.spec?.nodeSelector).toEqual({ "kubernetes.io/os": "linux" });
+  });
+
+  it("change with the chart's values what these say", async () => {
+    const image = `registry.example.com/own@sha256:${"0".repeat(64)}`;
+    const values = {
+      image,
+      imagePullSecrets: [{ name: "one" }, { name: "two" }],
+      namespace: "network-addons",
+      replicas: 2,
+      resources: { limits: { memory: "256Mi" } },
+      nodeSelector: { "kubernetes.io/os": "linux" },
+      tolerations: [{ operator: "Exists" }],
+      affinity: { nodeAffinity: {} },
+      priorityClassName: "own-class",
+      logLevel: "debug",
+      labels: { "example.com/team": "network" },
+      annotations: { "example.com/note": "own" },
+    };
+    const objects = await templated(...setAll(values));
+    expect(JSON.stringify(objects)).not.toContain(IMAGE_REPOSITORY);
+    expect(JSON.stringify(objects)).not.toContain(`"namespace":"${DEFAULT_NAMESPACE}"`);
+    for (const { metadata } of objects) {
+      expect(metadata).toMatchObject({ labels: values.labels, annotations: values.annotations });
+    }
+    const { spec } = operatorOf(objects);
+    expect(spec?.replicas).toBe(2);
+    expect(spec?.template.metadata).toMatchObject({ labels: values.labels, annotations: values.annotations });
+    const { imagePullSecrets, nodeSelector, tolerations, affinity, priorityClassName } = values;
+    expect(spec?.template.spec).toMatchObject({
+      imagePullSecrets,
+      nodeSelector,
+      tolerations,
+      affinity,
+      priorityClassName,
+    });
+    const [container] = spec?.template.spec?.containers ?? [];
+    expect(container).toMatchObject({ image, resources: values.resources });
+    const variables = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
+    expect(variables).toMatchObject({
+      LOG_LEVEL: "debug",
+      IMAGE_PULL_SECRETS: "one,two",
+      LINUX_BRIDGE_IMAGE: image,
+      LINUX_BRIDGE_MARKER_IMAGE: image,
+      KUBEMACPOOL_IMAGE: image,
+    });
+  });
+
+  it("leave out what an empty value stands for", async () => {
+    // Helm merges a map with the default's: only null leaves it out.
+    const values = { nodeSelector: {}, tolerations: [], affinity: null, resources: null, priorityClassName: "" };
+    const pod = operatorOf(await templated(...setAll(values))).spec?.template.spec;
+    for (const key of ["nodeSelector", "tolerations", "affinity", "priorityClassName", "imagePullSecrets"]) {
+      expect(pod).not.toHaveProperty(key);
+    }
+    expect(pod?.containers[0]).not.toHaveProperty("resources");
+  });
+
+  it("have a NetworkAddonsConfig only where the chart's values have one, and no namespace where Helm makes it", async () => {
+    const spec = { linuxBridge: {}, kubeMacPool: { rangeStart: "02:00:00:00:00:00", rangeEnd: "02:00:00:00:ff:ff" } };
+    const objects = await templated("--namespace", DEFAULT_NAMESPACE, ...setAll({ networkAddonsConfig: spec }));
+    const config = objects.find(({ kind }) => kind === "NetworkAddonsConfig");
+    expect(config).toMatchObject({ metadata: { name: "cluster", annotations: { [KEEP]: "keep" } }, spec });
+    expect(objects.filter(({ kind }) => kind === "Namespace")).toEqual([]);
+  });
+
+  it("pass Helm's own check", async () => {
+    expect(await helm.run(["lint", "--strict", CHART])).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    [{ imgae: DEFAULT_IMAGE }, "imgae"],
+    [{ image: "registry.example.com/own" }, "/image"],
+    [{ namespace: "Not_A_Name" }, "/namespace"],
+    [{ replicas: 0 }, "/replicas"],
+    [{ logLevel: "loud" }, "/logLevel"],
+    [{ labels: { name: "other" } }, "name"],
+    [{ tolerations: [{ operator: "Exists", efect: "NoSchedule" }] }, "efect"],
+    [{ networkAddonsConfig: { linuxBrigde: {} } }, "linuxBrigde"],
+  ])("refuse the value %o", async (values, named) => {
+    const { code, stderr } = await template(...setAll(values));
+    expect(code).toBe(1);
+    expect(stderr).toContain(named);
+  });
+});
+
+function setAll(values: object): string[] {
+  return Object.entries(values).flatMap(([name, value]) => ["--set-json", `${name}=${JSON.stringify(value)}`]);
+}
