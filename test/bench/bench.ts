@@ -2,7 +2,7 @@
 
 export interface BenchRow {
   readonly what: string;
-  readonly unit: "ms" | "MB" | "ops/s" | "requests" | "events" | "times" | "M instructions";
+  readonly unit: "ms" | "kB" | "MB" | "ops/s" | "requests" | "events" | "times" | "M instructions";
   readonly ours: number;
   /** null where there is nothing to compare with. */
   readonly peer: number | null;
@@ -12,6 +12,8 @@ export interface BenchRow {
   readonly goal: number | null;
   /** The largest value of ours that is good enough, whatever the peer's is; absent where none was set. */
   readonly limit?: number;
+  /** The smallest one; absent where none was set. */
+  readonly least?: number;
   readonly ok: boolean;
 }
 
@@ -19,12 +21,16 @@ export interface BenchContext {
   readonly env: NodeJS.ProcessEnv;
   /** Fewer rounds, for a first look: some rows may be off by a tenth. */
   readonly short: boolean;
+  /** How large a cluster to measure in, if that was said. */
+  readonly nodes?: number;
   /** Progress, for the person who waits. */
   log(line: string): void;
 }
 
 export interface Bench {
   readonly about: string;
+  /** It reads `nodes` of its context. */
+  readonly takesNodes?: boolean;
   /** Throws BenchFault with one sentence when the machine lacks something. */
   run(context: BenchContext): Promise<readonly BenchRow[]>;
 }
@@ -53,15 +59,30 @@ export function limitedRow(
   return { ...row(what, unit, ours, peer, null), limit, ok: ours <= limit };
 }
 
+/** A row of which more is better. */
+export function atLeastRow(what: string, unit: BenchRow["unit"], ours: number, least: number): BenchRow {
+  return { ...row(what, unit, ours, null, null), least, ok: ours >= least };
+}
+
+function goalOf({ unit, goal, limit, least }: BenchRow): string {
+  if (goal !== null) return `${goal.toFixed(2)} x`;
+  if (limit !== undefined) return `${limit.toFixed(2)} ${unit}`;
+  return least === undefined ? "-" : `>= ${least.toFixed(2)} ${unit}`;
+}
+
 export function formatTable(rows: readonly BenchRow[]): string {
-  const cells = rows.map(({ what, unit, ours, peer, ratio, goal, limit, ok }) => [
-    what,
-    `${ours.toFixed(2)} ${unit}`,
-    peer === null ? "-" : `${peer.toFixed(2)} ${unit}`,
-    ratio === null ? "-" : `${ratio.toFixed(2)} x`,
-    goal === null ? (limit === undefined ? "-" : `${limit.toFixed(2)} ${unit}`) : `${goal.toFixed(2)} x`,
-    goal === null && limit === undefined ? "" : ok ? "met" : "MISSED",
-  ]);
+  const cells = rows.map((one) => {
+    const { what, unit, ours, peer, ratio, ok } = one;
+    const goal = goalOf(one);
+    return [
+      what,
+      `${ours.toFixed(2)} ${unit}`,
+      peer === null ? "-" : `${peer.toFixed(2)} ${unit}`,
+      ratio === null ? "-" : `${ratio.toFixed(2)} x`,
+      goal,
+      goal === "-" ? "" : ok ? "met" : "MISSED",
+    ];
+  });
   const lines = [["what", "ours", "peer", "ratio", "goal", ""], ...cells];
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   const pad = (text: string, column: number) =>

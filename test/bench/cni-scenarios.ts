@@ -19,21 +19,21 @@ const MASQUERADE = { ...IPAM, isGateway: true, ipMasq: true, ipMasqBackend: "nft
 /** Spoof-checked attachments that a node may have. */
 export const CHECKED = [1, 300, 1000];
 /** The most that the cost may grow from the fewest to the most of them. */
-export const FLAT = 1.3;
+export const FLAT = 1.5;
 
-/** On nodes with that many each. */
-export const SPOOF_CHECKS: readonly Scenario[] = (["ADD", "DEL"] as const).map((command) => ({
-  what: `${command} with macspoofchk`,
-  ...{ command, rounds: 40, parallel: 1, del: true },
-  goal: 0.15,
-  keys: { macspoofchk: true },
-}));
+const CHECK_SPOOFING = { rounds: 40, parallel: 1, del: true, keys: { macspoofchk: true } } as const;
+
+/** On nodes with that many each. The goal is of the second number. */
+export const SPOOF_CHECKS: readonly Scenario[] = [
+  { what: "ADD with macspoofchk", command: "ADD", goal: 0.15, ...CHECK_SPOOFING },
+  { what: "DEL with macspoofchk", command: "DEL", goal: 0.35, ...CHECK_SPOOFING },
+];
 
 const ONE = { rounds: 60, parallel: 1, del: true } as const;
 
-export const VERSION: Scenario = { what: "VERSION", command: "VERSION", rounds: 300, parallel: 1, goal: 0.8 };
+export const VERSION: Scenario = { what: "VERSION", command: "VERSION", rounds: 300, parallel: 1, goal: 0.5 };
 export const LAYER_2_ADD: Scenario = { what: "L2 ADD", command: "ADD", rounds: 150, parallel: 1, goal: 0.55 };
-export const LAYER_2_DEL: Scenario = { what: "L2 DEL", command: "DEL", rounds: 40, parallel: 1, goal: null };
+export const LAYER_2_DEL: Scenario = { what: "L2 DEL", command: "DEL", rounds: 300, parallel: 1, goal: 1 };
 
 export const LAYER_2_DELS: Scenario = {
   what: `${MANY} L2 DELs at once`,
@@ -50,7 +50,7 @@ export const SCENARIOS: readonly Scenario[] = [
   VERSION,
   LAYER_2_ADD,
   { what: `${MANY} L2 ADDs at once`, command: "ADD", rounds: 20, parallel: MANY, goal: 0.5 },
-  { what: `${HUNDRED} L2 ADDs at once`, command: "ADD", rounds: 10, parallel: HUNDRED, goal: 0.48 },
+  { what: `${HUNDRED} L2 ADDs at once`, command: "ADD", rounds: 10, parallel: HUNDRED, goal: 0.5 },
   LAYER_2_DEL,
   LAYER_2_DELS,
   { what: "ADD with host-local", command: "ADD", ...ONE, goal: 0.65, keys: IPAM },

@@ -7,7 +7,7 @@ import { mkdir, readFile, rename } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
+import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { BenchFault } from "./bench.ts";
 
 const HARNESS = path.join(import.meta.dirname, "harness");
@@ -19,7 +19,6 @@ const measured = z.record(
   z.string(),
   z.object({
     wallMs: z.array(z.number()),
-    settledMs: z.array(z.number()),
     cpuMs: z.array(z.number()),
     rssKb: z.number(),
   }),
@@ -28,8 +27,6 @@ const measured = z.record(
 export interface Samples {
   /** From the first spawn to the last exit. */
   readonly wallMs: readonly number[];
-  /** From the first spawn to the end of whatever they started. */
-  readonly settledMs: readonly number[];
   /** Of one process each. */
   readonly cpuMs: readonly number[];
   readonly rssKb: number;

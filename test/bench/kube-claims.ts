@@ -6,9 +6,6 @@ import { defineResource, type KubeObject } from "../../src/kube/client/resource.
 
 export const CLAIMS = defineResource("macpool.network.kubevirt.io/v1alpha1", "MACClaim", "macclaims", false);
 
-/** As the pool divides them. */
-export const CLAIM_SHARDS = { label: "macpool.network.kubevirt.io/shard", values: [["0", "1"]] } as const;
-
 const FIRST_MAC = 0x02_00_00_00_00_00;
 const IN_FLIGHT = 16;
 const STORED_UNDER = "/registry/macpool.network.kubevirt.io/macclaims/";
@@ -32,7 +29,6 @@ export function claim(index: number): KubeObject {
         "macpool.network.kubevirt.io/namespace": namespace,
         "macpool.network.kubevirt.io/kind": "VirtualMachine",
         "macpool.network.kubevirt.io/phase": "Bound",
-        [CLAIM_SHARDS.label]: String(mac % 4),
       },
     },
     spec: { mac: formatMac(mac), pool: "default", origin: "automatic" },

@@ -6,12 +6,13 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { KubernetesListObject, KubernetesObject } from "@kubernetes/client-node";
+import PromRegistry from "prom-client/lib/registry.js";
 import type { Pool } from "undici";
 import type { ReflectorRules } from "../../src/kube/informer/reflector-rules.ts";
 import { countTraffic, type Traffic } from "./kube-traffic.ts";
 
 export interface SubjectStart {
-  readonly side: "ours" | "ours-whole" | "ours-pages" | "ours-stream" | "peer" | "bare" | "bare-shards" | "bare-plain";
+  readonly side: "ours" | "ours-pages" | "peer" | "bare" | "bare-plain";
   readonly kubeconfig: string;
   /** The same, for a client that needs no kubeconfig: as in a pod. */
   readonly server: string;
@@ -49,9 +50,7 @@ const PLURAL = "macclaims";
 
 const RULES = {
   ours: {},
-  "ours-whole": { sharded: false },
   "ours-pages": { wholeList: false },
-  "ours-stream": { watchList: true },
 };
 /** Both informers ask for a compressed list. */
 const COMPRESSED = { "accept-encoding": "gzip" };
@@ -62,11 +61,11 @@ let events = 0;
 async function ours({ server, tls }: SubjectStart, rules: Partial<ReflectorRules>): Promise<Subject> {
   const { KubeClient } = await import("../../src/kube/client/client.ts");
   const { Informer } = await import("../../src/kube/informer/informer.ts");
-  const { CLAIM_SHARDS, CLAIMS } = await import("./kube-claims.ts");
+  const { CLAIMS } = await import("./kube-claims.ts");
   const current = { tls, headers: {} };
   const credentials = { server, namespace: undefined, source: "bench", current: async () => current, refresh() {} };
   const client = new KubeClient({ credentials });
-  const informer = new Informer({ client, resource: CLAIMS, shards: CLAIM_SHARDS, rules });
+  const informer = new Informer({ client, resource: CLAIMS, rules, metrics: new PromRegistry() });
   const count = () => {
     events++;
   };
@@ -108,24 +107,6 @@ async function bare({ server, tls }: SubjectStart, headers: Record<string, strin
   return { start: () => throwAway(pool, `/apis/${GROUP}/${VERSION}/${PLURAL}`, headers) };
 }
 
-async function bareShards({ server, tls }: SubjectStart, headers: Record<string, string>): Promise<Subject> {
-  const { Pool } = await import("undici");
-  const { shardSelectors } = await import("../../src/kube/informer/sharded-list.ts");
-  const { CLAIM_SHARDS } = await import("./kube-claims.ts");
-  const pool = new Pool(server, { connect: { ...tls } });
-  const path = `/apis/${GROUP}/${VERSION}/${PLURAL}`;
-  return {
-    start: async () => {
-      const { body } = await pool.request({ method: "GET", path: `${path}?limit=1` });
-      const { metadata } = (await body.json()) as { metadata: { resourceVersion: string } };
-      const since = `resourceVersion=${metadata.resourceVersion}`;
-      const shard = (selector: string) =>
-        throwAway(pool, `${path}?${since}&labelSelector=${encodeURIComponent(selector)}`, headers);
-      await Promise.all(shardSelectors(CLAIM_SHARDS).map(shard));
-    },
-  };
-}
-
 async function throwAway(pool: Pool, path: string, headers: Record<string, string>): Promise<void> {
   const { statusCode, body } = await pool.request({ method: "GET", path, headers });
   if (statusCode !== 200) throw new Error(`GET ${path}: ${statusCode} ${await body.text()}`);
@@ -139,8 +120,6 @@ function subjectOf(start: SubjectStart): Promise<Subject> {
       return peer(start.kubeconfig, start.claims);
     case "bare":
       return bare(start, COMPRESSED);
-    case "bare-shards":
-      return bareShards(start, COMPRESSED);
     case "bare-plain":
       return bare(start, {});
     default:

@@ -7,9 +7,9 @@ import { collectServerGarbage, type Setup, type Side, serverCpuMs, start } from 
 import type { Synced } from "./kube-subject.ts";
 
 /** Bare undici throws the list away: what is left is the API server, and the floor for who lists in that way. */
-const SIDES: readonly Side[] = ["ours", "bare-shards", "bare", "peer"];
+const SIDES: readonly Side[] = ["ours", "bare", "peer"];
 /** Ways to list that are not the normal one: shown beside it, in fewer rounds. */
-const OTHER_SIDES: readonly Side[] = ["ours-whole", "ours-pages", "ours-stream", "bare-plain"];
+const OTHER_SIDES: readonly Side[] = ["ours-pages", "bare-plain"];
 const OTHER_ROUNDS = 2;
 
 type Sample = Pick<Synced, Exclude<keyof Synced, "traffic">> & {
@@ -36,24 +36,19 @@ export async function measureSync(setup: Setup): Promise<BenchRow[]> {
     side: Side = "ours",
   ) => row(what, unit, of(side, field), of("peer", field), goal);
   return [
-    compare(`${setup.claims} claims: time to synced`, "ms", "ms", 0.7),
-    compare("  the same by one list", "ms", "ms", null, "ours-whole"),
+    compare(`${setup.claims} claims: time to synced`, "ms", "ms", 0.9),
     compare("  the same by pages", "ms", "ms", null, "ours-pages"),
-    compare("  the same by WatchList", "ms", "ms", null, "ours-stream"),
-    compare("  the floor: bare undici throws the shards away", "ms", "ms", null, "bare-shards"),
-    compare("  the floor by one list", "ms", "ms", null, "bare"),
-    compare("  the floor by one list, not compressed", "ms", "ms", null, "bare-plain"),
+    compare("  the floor: bare undici throws the list away", "ms", "ms", null, "bare"),
+    compare("  the floor, not compressed", "ms", "ms", null, "bare-plain"),
     compare("  CPU time of the informer", "ms", "cpuMs"),
-    compare("  CPU time of the floor", "ms", "cpuMs", null, "bare-shards"),
+    compare("  CPU time of the floor", "ms", "cpuMs", null, "bare"),
     compare("  CPU time of the API server meanwhile", "ms", "serverCpuMs"),
     compare("  received", "MB", "receivedMb"),
     compare("  longest turn of the event loop", "ms", "longestTurnMs"),
-    compare("  the same by WatchList", "ms", "longestTurnMs", null, "ours-stream"),
     compare("  heap after GC", "MB", "heapMb", 0.7),
     compare("  heap before the first request", "MB", "heapBeforeMb"),
     compare("  largest resident set", "MB", "peakRssMb"),
     compare("  largest resident set by pages", "MB", "peakRssMb", null, "ours-pages"),
-    compare("  largest resident set by WatchList", "MB", "peakRssMb", null, "ours-stream"),
   ];
 }
 

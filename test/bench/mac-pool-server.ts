@@ -9,15 +9,18 @@ import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";
 import { parseMac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
 import { systemClock } from "../../src/kube/clock.ts";
 import { HttpServer } from "../../src/kube/http/server.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import { Caches } from "../../src/mac-pool/caches/caches.ts";
 import { PoolIndex } from "../../src/mac-pool/core/pool-index.ts";
 import { Segments } from "../../src/mac-pool/core/segments.ts";
 import { ClaimLedger } from "../../src/mac-pool/ledger/claim-ledger.ts";
 import type { ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
-import { StartGate } from "../../src/mac-pool/ledger/start-gate.ts";
 import { PoolMetrics } from "../../src/mac-pool/metrics.ts";
+import { StartGate } from "../../src/mac-pool/starts/start-gate.ts";
+import { StartTimes } from "../../src/mac-pool/starts/start-times.ts";
 import { routeWebhooks } from "../../src/mac-pool/webhooks/routes.ts";
 
 const memoryStore = (): ClaimStore => ({
@@ -69,11 +72,43 @@ async function pool(): Promise<number> {
   });
   const store = memoryStore();
   const clock = systemClock;
-  const ledger = new ClaimLedger({ store, index, clock, random: Math.random, log: silentLog, onGranted: () => {} });
-  const starts = new StartGate({ store, isRunning: async () => false, clock, startingMs: () => 75_000 });
+  // Never started: a look-up in empty caches takes as long as one that finds nothing.
+  const client = {} as KubeClient;
+  const { listers, policyIn, ownersOf } = new Caches({
+    client,
+    log: silentLog,
+    metrics: new Registry(),
+    excludedNamespaces: [],
+  });
+  const ledger = new ClaimLedger({
+    store,
+    index,
+    clock,
+    random: Math.random,
+    policyIn,
+    listers,
+    log: silentLog,
+    onGranted: () => {},
+  });
+  const macsOfMachine = { cached: () => undefined, live: async () => undefined };
+  const no = async (): Promise<boolean> => false;
+  const startingMs = (): number => 75_000;
+  const times = new StartTimes(clock, startingMs);
+  const starts = new StartGate({ store, isRunning: no, isReceiver: no, listers, times, clock, startingMs });
   const namespaces = { labelsOf: () => ({}) };
-  const parts = { ledger, starts, isReceiver: () => false, index, namespaces, log: silentLog };
-  const server = new HttpServer({ port: 0, host: "127.0.0.1", tls: () => pair });
-  routeWebhooks(server, parts, new PoolMetrics(new Registry(), index, () => undefined), clock);
+  const parts = {
+    ledger,
+    starts,
+    policyIn,
+    ownersOf,
+    hasReceived: no,
+    onUnjudged: () => {},
+    macsOfMachine,
+    index,
+    namespaces,
+    log: silentLog,
+  };
+  const server = new HttpServer({ port: 0, host: "127.0.0.1", tls: { current: () => pair, onChange: () => () => {} } });
+  routeWebhooks(server.app, parts, new PoolMetrics(new Registry(), index, () => undefined), clock);
   return server.listen();
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- NAME [--short] [--json]`: measures, prints a table of ours against the peer, and with `--json` ends in one line
- * `{"name", "rows": [...]}`. Exits 0 whether goals are met or not, 1 when it could not measure, 2 for a wrong argument.
+ * `npm run bench -- NAME [--short] [--json] [--nodes N]`: measures, prints a table of ours against the peer, and with `--json` ends in
+ * one line `{"name", "rows": [...]}`. Exits 0 when every goal is met, 1 when one is missed or nothing could be measured, 2
+ * for a wrong argument.
  */
 
 import { readdir } from "node:fs/promises";
@@ -13,31 +14,58 @@ async function main(): Promise<number> {
   const names = (await readdir(import.meta.dirname))
     .filter((file) => file.endsWith(SUFFIX))
     .map((file) => file.slice(0, -SUFFIX.length));
-  const usage = `usage: npm run bench -- NAME [--short] [--json]\nNAME is one of: ${names.join(", ")}`;
-  const { name, short, json, fault } = readArguments();
+  const usage = `usage: npm run bench -- NAME [--short] [--json] [--nodes N]\nNAME is one of: ${names.join(", ")}`;
+  const { name, short, json, nodes, fault } = readArguments();
   if (fault !== undefined || name === undefined || !names.includes(name)) {
     console.error(fault ?? (name === undefined ? "which benchmark?" : `there is no benchmark "${name}"`));
     console.error(usage);
     return 2;
   }
   const { bench }: { bench: Bench } = await import(`./${name}${SUFFIX}`);
+  if (nodes !== undefined && bench.takesNodes !== true) {
+    console.error(`the benchmark ${name} has no nodes`);
+    return 2;
+  }
   console.log(`${name}: ${bench.about}\n`);
   // With this set, Node and other programs read a whole file of certificates when they start.
   const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
-  const rows = await bench.run({ env, short, log: (line) => console.error(line) });
+  const rows = await bench.run({
+    ...{ env, short, log: (line) => console.error(line) },
+    ...(nodes === undefined ? {} : { nodes }),
+  });
   console.log(formatTable(rows));
   if (json) console.log(JSON.stringify({ name, rows }));
-  return 0;
+  const missed = rows.filter(({ ok }) => !ok).length;
+  if (missed > 0) console.error(`${missed} of ${rows.length} rows miss their goals`);
+  return missed > 0 ? 1 : 0;
 }
 
-function readArguments(): { name?: string | undefined; short: boolean; json: boolean; fault?: string } {
+interface Arguments {
+  readonly name?: string | undefined;
+  readonly short: boolean;
+  readonly json: boolean;
+  readonly nodes?: number;
+  readonly fault?: string;
+}
+
+function readArguments(): Arguments {
   try {
     const { positionals, values } = parseArgs({
       allowPositionals: true,
-      options: { json: { type: "boolean", default: false }, short: { type: "boolean", default: false } },
+      options: {
+        json: { type: "boolean", default: false },
+        short: { type: "boolean", default: false },
+        nodes: { type: "string" },
+      },
     });
     const [name, ...more] = positionals;
-    return { name, ...values, ...(more.length > 0 ? { fault: "one benchmark at a time" } : {}) };
+    const { json, short } = values;
+    if (more.length > 0) return { short, json, fault: "one benchmark at a time" };
+    if (values.nodes === undefined) return { name, short, json };
+    const nodes = Number(values.nodes);
+    if (!Number.isInteger(nodes) || nodes < 1)
+      return { short, json, fault: `--nodes ${values.nodes}: not a number of nodes` };
+    return { name, short, json, nodes };
   } catch (error) {
     return { short: false, json: false, fault: error instanceof Error ? error.message : String(error) };
   }

@@ -4,13 +4,12 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Cluster, startCluster } from "./cluster.ts";
-import { eventually } from "./eventually.ts";
 
 /** A program that starts a cluster, says where its state is, and stays. */
 const program = `
   const { startCluster } = await import(${JSON.stringify(join(import.meta.dirname, "cluster.ts"))});
   const cluster = await startCluster({ nodes: [{ name: "node-a" }] });
-  await cluster.kubectl(["run", "guest", "--image=test/guest:dev"]);
+  await cluster.kubectl(["run", "guest", "--image=localhost/guest:dev"]);
   await cluster.kubectl(["wait", "--for=condition=Ready", "pod/guest"]);
   console.log(cluster.logDirectory);
   setInterval(() => {}, 1e9);`;
@@ -51,7 +50,7 @@ describe("the end of a cluster", () => {
     const { kill, directory } = elsewhere;
     expect(processesWith(directory).length).toBeGreaterThan(5);
     kill();
-    await eventually(async () => expect(processesWith(directory)).toEqual([]));
+    await expect.poll(() => processesWith(directory)).toEqual([]);
   });
 
   it("leaves files then, which the next start removes; in order it leaves nothing, and no other is touched", async () => {

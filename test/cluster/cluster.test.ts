@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DEFAULT_IMAGE, IMAGE_NODE } from "../../src/api/names.ts";
+import { DEFAULT_IMAGE, IMAGE_NODE } from "../../src/api/image.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
-import { eventually } from "./eventually.ts";
 import { manifest, type TestPod, testPod } from "./test-pods.ts";
 
 describe("a cluster on this machine", () => {
@@ -74,7 +73,7 @@ describe("a cluster on this machine", () => {
         initContainers: [
           {
             name: "before",
-            image: "test/guest:dev",
+            image: "localhost/guest:dev",
             command: ["sh", "-c", "echo from-init > /shared/note"],
             volumeMounts: [{ name: "shared", mountPath: "/shared" }],
           },
@@ -112,7 +111,7 @@ describe("a cluster on this machine", () => {
       }`;
     const container = { image: DEFAULT_IMAGE, command: [IMAGE_NODE], args: ["-e", call] };
     await apply(testPod({ name: "caller", container, spec: { restartPolicy: "Never" } }));
-    await eventually(async () => expect(await field("caller", ".status.phase")).toBe("Succeeded"));
+    await expect.poll(() => field("caller", ".status.phase")).toBe("Succeeded");
     expect((await kubectl("logs", "caller")).split("\n").sort()).toEqual(["/api/v1/secrets 403", "/version 200"]);
   });
 
@@ -146,12 +145,11 @@ describe("a cluster on this machine", () => {
       shell: "ip link add made0 type bridge && echo done",
       container: { securityContext: { capabilities: { drop: ["ALL"], add: ["NET_ADMIN"] } } },
     });
-    await eventually(async () => expect(await kubectl("logs", "admin")).toBe("done"));
+    await expect.poll(() => kubectl("logs", "admin")).toBe("done");
 
     await apply(testPod({ name: "refused", container: { securityContext: { runAsNonRoot: true } } }));
-    await eventually(async () =>
-      expect(await field("refused", ".status.containerStatuses[0].state.waiting.message")).toContain("runAsNonRoot"),
-    );
+    const reason = () => field("refused", ".status.containerStatuses[0].state.waiting.message");
+    await expect.poll(reason).toContain("runAsNonRoot");
   });
 
   it("shows host network, host paths and namespaces of the pod's own node", async () => {
@@ -207,7 +205,7 @@ describe("a cluster on this machine", () => {
     );
     await ready("web");
     const proxied = "/api/v1/namespaces/default/services/web/proxy/";
-    await eventually(async () => expect(await kubectl("get", "--raw", proxied)).toBe("served"));
+    await expect.poll(() => kubectl("get", "--raw", proxied)).toBe("served");
   });
 
   it("starts failing containers again and keeps the log of the one before", async () => {
@@ -215,11 +213,11 @@ describe("a cluster on this machine", () => {
       testPod({ name: "failing", container: { command: ["sh", "-c", "echo I ran; exit 3"] } }),
       testPod({ name: "imageless", container: { image: "registry.example/other:1" } }),
     );
-    await eventually(async () => {
-      expect(Number(await field("failing", ".status.containerStatuses[0].restartCount"))).toBeGreaterThan(1);
-      expect(await field("failing", ".status.containerStatuses[0].lastState.terminated.exitCode")).toBe("3");
-      expect(await kubectl("logs", "failing", "--previous")).toBe("I ran");
-    });
+    const restarts = async () => Number(await field("failing", ".status.containerStatuses[0].restartCount"));
+    await expect.poll(restarts).toBeGreaterThan(1);
+    const exitCode = () => field("failing", ".status.containerStatuses[0].lastState.terminated.exitCode");
+    await expect.poll(exitCode).toBe("3");
+    await expect.poll(() => kubectl("logs", "failing", "--previous")).toBe("I ran");
     expect(await field("imageless", ".status.containerStatuses[0].state.waiting.reason")).toBe("ErrImagePull");
   });
 
@@ -227,7 +225,7 @@ describe("a cluster on this machine", () => {
     const livenessProbe = { exec: { command: ["test", "!", "-e", "/sick"] }, periodSeconds: 1, failureThreshold: 1 };
     await run({ name: "mortal", container: { livenessProbe } });
     await inPod("mortal", "touch /sick");
-    await eventually(async () => expect(await field("mortal", ".status.containerStatuses[0].restartCount")).toBe("1"));
+    await expect.poll(() => field("mortal", ".status.containerStatuses[0].restartCount")).toBe("1");
     await ready("mortal");
   });
 
@@ -244,11 +242,9 @@ describe("a cluster on this machine", () => {
     expect((await lines.next()).value).toBe("goodbye");
     expect((await lines.next()).done).toBe(true);
     await kubectl("delete", "pods", "--all", "--grace-period=1");
-    await eventually(async () => {
-      const left = "ls /run/netns /var/lib/process-node/pods; ip -br link show type veth | grep pod";
-      const { stdout } = await cluster.exec("node-b", ["sh", "-c", left]);
-      expect(stdout.trim()).toBe("/run/netns:\n\n/var/lib/process-node/pods:");
-    });
+    const left = "ls /run/netns /var/lib/process-node/pods; ip -br link show type veth | grep pod";
+    const listed = async () => (await cluster.exec("node-b", ["sh", "-c", left])).stdout.trim();
+    await expect.poll(listed).toBe("/run/netns:\n\n/var/lib/process-node/pods:");
   });
 
   it("notices a node that is switched off, and takes it back", async () => {
@@ -257,9 +253,7 @@ describe("a cluster on this machine", () => {
     await kubectl("wait", "--for=condition=Ready=Unknown", "--timeout=20s", "node/node-b");
     await cluster.powerOn("node-b");
     await kubectl("wait", "--for=condition=Ready", "--timeout=20s", "node/node-b");
-    await eventually(async () =>
-      expect(await field("survivor", ".status.containerStatuses[0].restartCount")).toBe("1"),
-    );
+    await expect.poll(() => field("survivor", ".status.containerStatuses[0].restartCount")).toBe("1");
     await ready("survivor");
   });
 

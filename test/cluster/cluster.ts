@@ -6,20 +6,23 @@
  * Nothing outlives this process, also when it is killed: namespaces, mounts and processes go with it, and what it had
  * in the temporary directory is removed by the next start.
  */
-import { readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
+import type { Server } from "node:net";
 import { join } from "node:path";
-import { DEFAULT_IMAGE } from "../../src/api/names.ts";
+import { writeAppTree } from "../../deploy/image/app-tree.ts";
+import { DEFAULT_IMAGE } from "../../src/api/image.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { listenOnLoopback, urlOf } from "./api-listener.ts";
 import { Caller, handOver } from "./channel.ts";
 import { type CommandResult, runCommand } from "./command.ts";
 import { type Binaries, type BuildProgress, ensureBinaries } from "./control-plane/binaries.ts";
 import { Component, throwUncaught } from "./control-plane/component.ts";
+import type { ControlPlaneArguments } from "./control-plane/control-plane.ts";
 import type { NodeOptions } from "./network-plan.ts";
 import { GUEST_IMAGE } from "./process-node/images.ts";
+import { childOf } from "./process-node/processes.ts";
 import { plainEnv, requireNamespaces, unshareCluster } from "./requirements.ts";
 import { makeRunDirectory } from "./run-directory.ts";
 import type { ClusterTimings, SupervisorMethods } from "./supervisor.ts";
@@ -30,6 +33,8 @@ export interface ClusterOptions {
   readonly nodes: readonly NodeOptions[];
   /** Whether the NetworkAttachmentDefinition kind is there; true by default. */
   readonly nadCrd?: boolean;
+  /** Further arguments of the control plane's programs. */
+  readonly controlPlane?: ControlPlaneArguments;
   /** Images the nodes can run besides the default ones, and the tree that each shows at /app. */
   readonly images?: Readonly<Record<string, string>>;
   /** Called while the control plane's programs are being built, which happens once. */
@@ -39,7 +44,11 @@ export interface ClusterOptions {
   readonly onCrash?: (error: Error) => void;
 }
 
-const repository = join(import.meta.dirname, "..", "..");
+interface Built {
+  readonly binaries: Binaries;
+  /** The folder that pods of the product see as its image's root. */
+  readonly product: string;
+}
 
 /** Throws MissingRequirement, in one sentence, before anything is started. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
@@ -47,10 +56,11 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await requireNamespaces();
   const { log, progress } = options;
   const binaries = await ensureBinaries({ ...(log && { log }), ...(progress && { progress }) });
+  const product = await writeAppTree(log);
   const builtAt = performance.now();
   const runDirectory = await makeRunDirectory();
   const listener = await listenOnLoopback();
-  const cluster = new Cluster(options, binaries, runDirectory, listener);
+  const cluster = new Cluster(options, { binaries, product }, runDirectory, listener);
   try {
     await cluster.start(builtAt - startedAt);
     return cluster;
@@ -75,6 +85,7 @@ export class Cluster implements AsyncDisposable {
   readonly logDirectory: string;
   readonly #options: ClusterOptions;
   readonly #binaries: Binaries;
+  readonly #product: string;
   readonly #runDirectory: string;
   readonly #listener: Server;
   readonly #supervisor: Component;
@@ -82,9 +93,10 @@ export class Cluster implements AsyncDisposable {
   readonly #failed = Promise.withResolvers<never>();
   #timings: Timings | undefined;
 
-  constructor(options: ClusterOptions, binaries: Binaries, runDirectory: string, listener: Server) {
+  constructor(options: ClusterOptions, { binaries, product }: Built, runDirectory: string, listener: Server) {
     this.#options = options;
     this.#binaries = binaries;
+    this.#product = product;
     this.#runDirectory = runDirectory;
     this.#listener = listener;
     this.url = urlOf(listener);
@@ -105,13 +117,14 @@ export class Cluster implements AsyncDisposable {
   async start(buildMs: number): Promise<void> {
     const startedAt = performance.now();
     handOver(this.#supervisor.process, this.#listener);
-    const { nodes, nadCrd = true, images = {} } = this.#options;
+    const { nodes, nadCrd = true, images = {}, controlPlane = {} } = this.#options;
     const started = this.#caller.call("start", {
       runDirectory: this.#runDirectory,
       binaries: this.#binaries,
       nodes,
       nadCrd,
-      images: { [DEFAULT_IMAGE]: repository, [GUEST_IMAGE]: import.meta.dirname, ...images },
+      controlPlane,
+      images: { [DEFAULT_IMAGE]: this.#product, [GUEST_IMAGE]: import.meta.dirname, ...images },
       outsideUrl: this.url,
     });
     const { kubeconfigText, timings } = await Promise.race([started, this.#failed.promise]);
@@ -181,7 +194,7 @@ export class Cluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener.close();
     // Killing pid 1 of the namespaces first: when it is gone, everything in them is.
-    const [init] = childrenOf(this.#supervisor.process.pid);
+    const init = childOf(this.#supervisor.process.pid);
     await this.#supervisor.endWith(() => init !== undefined && process.kill(init, "SIGKILL"));
     await rm(this.#runDirectory, { recursive: true, force: true });
   }
@@ -193,25 +206,3 @@ export class Cluster implements AsyncDisposable {
 }
 
 const supervisorProgram = join(import.meta.dirname, "supervisor.ts");
-
-function listenOnLoopback(): Promise<Server> {
-  const { promise, resolve, reject } = Promise.withResolvers<Server>();
-  const server = createServer();
-  server.once("error", reject);
-  server.listen(0, "127.0.0.1", () => resolve(server));
-  return promise;
-}
-
-function urlOf(listener: Server): string {
-  const address = listener.address();
-  if (address === null || typeof address === "string") throw new Error("The listener has no port");
-  return `https://127.0.0.1:${address.port}`;
-}
-
-function childrenOf(pid: number | undefined): number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
-}

@@ -1,20 +1,20 @@
 /**
- * Node's compile cache of this tree, kept beside the installed packages: what type stripping and V8 made of the sources.
- * Every supervisor, node, replica and pod is a Node process of its own, and half the work of its start is in there. Node
- * checks each entry against its source, and writes nothing where the tree is read-only, as it is in pods.
+ * Node's compile cache of this tree, in node_modules: what type stripping and V8 made of the sources. Every supervisor, node
+ * and replica is a Node process, and the cache saves half the work of its start. Node checks each entry against its source.
+ * Pods run bundles, which need no cache.
  */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 
 const repository = join(import.meta.dirname, "..", "..");
 
-/** For processes that see the tree at `root`: entries are found by their place in it, wherever that is mounted. */
-export const compileCacheEnv = (root: string = repository): Readonly<Record<string, string>> => ({
-  NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "node-compile"),
+/** Entries are found by their place in the tree, wherever that is mounted. */
+export const compileCacheEnv = (): Readonly<Record<string, string>> => ({
+  NODE_COMPILE_CACHE: join(repository, "node_modules", ".cache", "node-compile"),
   NODE_COMPILE_CACHE_PORTABLE: "1",
 });
 
-/** Loads every process's modules once, so that also processes that only ever get killed find them compiled. */
+/** Loads the modules of every process once: a process that is always killed would never write them. */
 export async function fillCompileCache(): Promise<void> {
   const script = join(import.meta.dirname, "compile-cache-filling.ts");
   const child = spawn(process.execPath, [script], {

@@ -50,14 +50,27 @@ export function clusterLinks(nodes: readonly NodePlan[]): string[] {
     `link add ${CLUSTER_BRIDGE} type bridge`,
     `addr add ${CONTROL_PLANE_ADDRESS}/24 dev ${CLUSTER_BRIDGE}`,
     `link set ${CLUSTER_BRIDGE} up`,
-    ...nodes.flatMap((node, index) => [
-      `netns add ${nodeNamespace(node)}`,
-      `link add node${index} type veth peer name eth0 netns ${nodeNamespace(node)}`,
-      `link set node${index} master ${CLUSTER_BRIDGE} up`,
-      `route add ${podCidr(node)} via ${node.address}`,
-    ]),
+    ...nodes.flatMap(nodePort),
+    ...nodes.map((node) => `route add ${podCidr(node)} via ${node.address}`),
   ];
 }
+
+/** In the control plane's namespace: a node's own namespace, plugged in. */
+export function nodePort(node: NodePlan): string[] {
+  return [
+    `netns add ${nodeNamespace(node)}`,
+    `link add ${portOf(node)} type veth peer name eth0 netns ${nodeNamespace(node)}`,
+    `link set ${portOf(node)} master ${CLUSTER_BRIDGE} up`,
+  ];
+}
+
+/** Takes away what `nodePort` made. The kernel deletes links of a namespace later than its name. */
+export const noNodePort = (node: NodePlan): string[] => [
+  `link del ${portOf(node)}`,
+  `netns del ${nodeNamespace(node)}`,
+];
+
+const portOf = ({ address }: NodePlan): string => `node${address.slice(address.lastIndexOf(".") + 1)}`;
 
 /** In a node's namespace. */
 export function nodeLinks(node: NodePlan, nodes: readonly NodePlan[]): string[] {

@@ -1,6 +1,6 @@
 /** The script that becomes a node's pid 1: it lays out the node's own root file system and starts the process node. */
 import { dirname, join } from "node:path";
-import { IMAGE_NODE } from "../../src/api/names.ts";
+import { IMAGE_NODE } from "../../src/api/image.ts";
 import { baseTree, bindTree, enterTree } from "./base-tree.ts";
 import { shellQuote } from "./command.ts";
 

@@ -36,7 +36,7 @@ export function findExecutable(name: string, env: NodeJS.ProcessEnv = process.en
   return undefined;
 }
 
-function requireExecutables(names: readonly string[], purpose: string, debianPackage: string): void {
+export function requireExecutables(names: readonly string[], purpose: string, debianPackage: string): void {
   const missing = names.filter((name) => findExecutable(name) === undefined);
   if (missing.length === 0) return;
   throw new MissingRequirement(

@@ -13,16 +13,16 @@ const NAME = /^(\d+)-(\d+)-/;
 export async function makeRunDirectory(): Promise<string> {
   const parent = join(tmpdir(), `cluster-network-addons-test-${process.getuid?.() ?? 0}`);
   await mkdir(parent, { recursive: true, mode: 0o700 });
-  await removeAbandoned(parent);
+  for (const entry of await readdir(parent)) {
+    if (isAbandoned(entry)) await rm(join(parent, entry), { recursive: true, force: true });
+  }
   return await mkdtemp(join(parent, `${process.pid}-${startTime(process.pid)}-`));
 }
 
-async function removeAbandoned(parent: string): Promise<void> {
-  for (const entry of await readdir(parent)) {
-    const [, pid, start] = NAME.exec(entry) ?? [];
-    if (pid === undefined || startTime(Number(pid)) === start) continue;
-    await rm(join(parent, entry), { recursive: true, force: true });
-  }
+/** Whether the process that gave something the name of its run directory has ended. */
+export function isAbandoned(name: string): boolean {
+  const [, pid, start] = NAME.exec(name) ?? [];
+  return pid !== undefined && startTime(Number(pid)) !== start;
 }
 
 /** Clock ticks from the machine's boot to the process' start; undefined when there is no such process. */

@@ -4,14 +4,14 @@
  * with it, and the kernel ends and removes everything else.
  */
 import { mkdir } from "node:fs/promises";
-import { connect, type Server, type Socket } from "node:net";
+import { connect, type Server } from "node:net";
 import { join } from "node:path";
 import { sendNotice, serveCalls } from "./channel.ts";
 import { installClusterObjects } from "./cluster-objects.ts";
 import { type CommandResult, mustRun } from "./command.ts";
 import { Authority, type KeyPair } from "./control-plane/authority.ts";
 import type { Binaries } from "./control-plane/binaries.ts";
-import { type ControlPlane, startControlPlane } from "./control-plane/control-plane.ts";
+import { type ControlPlane, type ControlPlaneArguments, startControlPlane } from "./control-plane/control-plane.ts";
 import { ipBatch } from "./ip-batch.ts";
 import { MULTUS_USER } from "./multus/account.ts";
 import {
@@ -25,6 +25,7 @@ import {
 } from "./network-plan.ts";
 import { NodeProcess } from "./node-process.ts";
 import { nodesReady } from "./nodes-ready.ts";
+import { pipeSockets } from "./pipe-sockets.ts";
 import { plainEnv } from "./requirements.ts";
 
 export interface ClusterPlan {
@@ -33,6 +34,7 @@ export interface ClusterPlan {
   readonly nodes: readonly NodeOptions[];
   readonly images: Readonly<Record<string, string>>;
   readonly nadCrd: boolean;
+  readonly controlPlane: ControlPlaneArguments;
   /** Where the API server is reached from outside. */
   readonly outsideUrl: string;
 }
@@ -89,6 +91,7 @@ class Supervisor {
     const authority = await Authority.create("test-cluster");
     const onCrash = (error: Error): void => sendNotice(error.message);
     const controlPlaneStarts = startControlPlane({
+      ...plan.controlPlane,
       controllerManager: true,
       scheduler: true,
       authority,
@@ -180,14 +183,7 @@ const nodeCredentials = (authority: Authority, node: NodePlan): Promise<KeyPair>
 
 /** Connections of the listener that cluster.ts opened on the machine's loopback go to the API server in here. */
 function forwardToApiServer(listener: Server): void {
-  listener.on("connection", (outside: Socket) => {
-    const inside = connect(API_SERVER_PORT, CONTROL_PLANE_ADDRESS);
-    outside.pipe(inside).pipe(outside);
-    outside.on("error", () => inside.destroy());
-    inside.on("error", () => outside.destroy());
-    outside.on("close", () => inside.destroy());
-    inside.on("close", () => outside.destroy());
-  });
+  listener.on("connection", (outside) => pipeSockets(outside, connect(API_SERVER_PORT, CONTROL_PLANE_ADDRESS)));
 }
 
 const supervisor = new Supervisor();

@@ -3,10 +3,9 @@
  *
  * Runs the executables in turn, each ROUNDS times (and some more first, to warm up), PARALLEL at once, for containers in
  * network namespaces of its own, on the node that is the network namespace NODE of "ip netns", or the own one. The order is
- * another one in each round, and the same in each run. Prints one JSON object: {"LABEL[@NODE]": {"wallMs": [...], "settledMs": [...], "cpuMs": [...],
+ * another one in each round, and the same in each run. Prints one JSON object: {"LABEL[@NODE]": {"wallMs": [...], "cpuMs": [...],
  * "rssKb": N}, ...}, in milliseconds from the first spawn to the last exit and of CPU for one process. Between runs it takes away what an ADD
- * made (with CNI_TIMER_DEL in the environment by the executable's DEL), or makes what a DEL needs, and waits for what an
- * executable left running: "settledMs" is until then. CNI_TIMER_PATH is the executables' CNI_PATH. With CNI_TIMER_THEN, a
+ * made (with CNI_TIMER_DEL in the environment by the executable's DEL), or makes what a DEL needs. CNI_TIMER_PATH is the executables' CNI_PATH. With CNI_TIMER_THEN, a
  * file of the second one's configuration, EXECUTABLE is two of them with a comma between: a list as a runtime runs it, one
  * at a time, and the second one's answer is the list's. Exits 1 with the executable's answer when one fails.
  *
@@ -23,14 +22,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PARALLEL = 256, MAX_VARIANTS = 8, WARM_UP_ROUNDS = 3, ANSWER_BYTES = 8192, ENV_BYTES = 512 };
+enum { MAX_PARALLEL = 256, MAX_VARIANTS = 8, WARM_UP_ROUNDS = 3, ANSWER_BYTES = 8192, ENV_BYTES = 512, SETTLE_MS = 20 };
 
 static const char IFNAME[] = "bench0";
 
@@ -40,7 +38,6 @@ struct variant {
   char *second; /* NULL without CNI_TIMER_THEN */
   int node;
   double *wall;
-  double *settled;
   double *cpu;
   int walls, cpus;
   long rss;
@@ -127,10 +124,6 @@ static double cpu_ms(const struct rusage *usage) {
   return (u.tv_sec + s.tv_sec) * 1e3 + (u.tv_usec + s.tv_usec) / 1e3;
 }
 
-struct took {
-  double wall, settled;
-};
-
 /* Of "ip netns". */
 static int open_node(const char *name) {
   char path[128];
@@ -141,7 +134,7 @@ static int open_node(const char *name) {
 }
 
 /* All at once; the answers go to one pipe, read to its end as a runtime does. */
-static struct took run(struct variant *v, const char *command, int record) {
+static double run(struct variant *v, const char *command, int record) {
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) die("pipe: %s", strerror(errno));
   enter(v->node);
@@ -170,9 +163,7 @@ static struct took run(struct variant *v, const char *command, int record) {
     v->cpu[v->cpus++] = cpu_ms(&usage);
     if (usage.ru_maxrss > v->rss) v->rss = usage.ru_maxrss;
   }
-  struct took took = {.wall = now_ms() - start};
-  while (wait(NULL) > 0);
-  took.settled = now_ms() - start;
+  double took = now_ms() - start;
   enter(own_netns);
   close(pipes[0]);
   if (failed != 0) die("%s %s: %d of %d failed: %s", v->label, command, failed, parallel, answer);
@@ -202,6 +193,15 @@ static void shuffle(int *order, int count, unsigned *seed) {
   }
 }
 
+/*
+ * What an ADD leaves for the kernel to free would be waited for by a DEL that came right after it. The time varies, because
+ * the kernel frees at its clock's ticks.
+ */
+static void settle(unsigned *seed) {
+  const struct timespec pause = {.tv_nsec = (SETTLE_MS + rand_r(seed) % SETTLE_MS) * 1000000L};
+  nanosleep(&pause, NULL);
+}
+
 static void print_samples(const char *name, const double *values, int count) {
   printf("\"%s\":[", name);
   for (int i = 0; i < count; i++) printf(i == 0 ? "%.4f" : ",%.4f", values[i]);
@@ -226,7 +226,6 @@ int main(int argc, char **argv) {
     if (v[i].second != NULL) *v[i].second++ = 0;
     if (second_config != NULL && (v[i].second == NULL || parallel != 1)) die("cni-timer: expected a list of two, one at a time");
     v[i].wall = calloc(rounds, sizeof(double));
-    v[i].settled = calloc(rounds, sizeof(double));
     v[i].cpu = calloc((size_t)rounds * parallel, sizeof(double));
   }
   make_namespaces();
@@ -237,17 +236,16 @@ int main(int argc, char **argv) {
     v[i].node = node == NULL ? own_netns : open_node(node + 1);
     order[i] = i;
   }
-  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) die("prctl: %s", strerror(errno));
   for (int round = -WARM_UP_ROUNDS; round < rounds; round++) {
     shuffle(order, variants, &seed);
     for (int turn = 0; turn < variants; turn++) {
       struct variant *one = &v[order[turn]];
-      if (strcmp(command, "DEL") == 0) run(one, "ADD", 0);
-      struct took took = run(one, command, round >= 0);
-      if (round >= 0) {
-        one->settled[one->walls] = took.settled;
-        one->wall[one->walls++] = took.wall;
+      if (strcmp(command, "DEL") == 0) {
+        run(one, "ADD", 0);
+        settle(&seed);
       }
+      double took = run(one, command, round >= 0);
+      if (round >= 0) one->wall[one->walls++] = took;
       if (strcmp(command, "ADD") != 0) continue;
       if (getenv("CNI_TIMER_DEL") != NULL) run(one, "DEL", 0);
       else take_away();
@@ -256,8 +254,6 @@ int main(int argc, char **argv) {
   for (int i = 0; i < variants; i++) {
     printf("%s\"%s\":{", i == 0 ? "{" : ",", v[i].label);
     print_samples("wallMs", v[i].wall, v[i].walls);
-    printf(",");
-    print_samples("settledMs", v[i].settled, v[i].walls);
     printf(",");
     print_samples("cpuMs", v[i].cpu, v[i].cpus);
     printf(",\"rssKb\":%ld}", v[i].rss);

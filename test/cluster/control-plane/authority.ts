@@ -1,6 +1,5 @@
 /**
- * The cluster's certificate authority, made anew for each cluster and gone with it. Elliptic keys: a dozen certificates
- * take 40 ms.
+ * The certificate authority of one cluster. Its keys are elliptic, because a dozen such certificates take 40 ms.
  */
 import "reflect-metadata";
 import { generateKeyPairSync, randomBytes, type webcrypto } from "node:crypto";

@@ -28,11 +28,15 @@ import { Component, throwUncaught } from "./component.ts";
 import { ownLoopbackAddress } from "./loopback.ts";
 import { waitUntil } from "./readiness.ts";
 
-export interface ControlPlaneOptions {
+/** Further arguments; the last of two equal ones counts. */
+export interface ControlPlaneArguments {
+  readonly apiServerArguments?: readonly string[];
+  readonly controllerManagerArguments?: readonly string[];
+}
+
+export interface ControlPlaneOptions extends ControlPlaneArguments {
   readonly controllerManager?: boolean;
   readonly scheduler?: boolean;
-  /** Further arguments of the API server, for instance `--feature-gates=...`. */
-  readonly apiServerArguments?: readonly string[];
   readonly onCrash?: (error: Error) => void;
   /** The cluster's CA; a new one by default. */
   readonly authority?: Authority;
@@ -184,8 +188,10 @@ export class ControlPlane extends ControlPlaneAccess {
       writeFile(join(this.#pki, `${name}.kubeconfig`), await this.userKubeconfig(user), { mode: 0o600 });
     if (this.#options.controllerManager) {
       await write("controller-manager", CONTROLLER_MANAGER_USER);
-      const args = controllerManagerArguments(this.#addresses, this.#pki);
-      this.#launch("kube-controller-manager", this.#binaries.controllerManager, args);
+      this.#launch("kube-controller-manager", this.#binaries.controllerManager, [
+        ...controllerManagerArguments(this.#addresses, this.#pki),
+        ...(this.#options.controllerManagerArguments ?? []),
+      ]);
     }
     if (this.#options.scheduler) {
       await write("scheduler", SCHEDULER_USER);

@@ -1,6 +1,7 @@
 /**
- * The state of a control plane, to come back to: a started API server costs seconds of work, a test file leaves some
- * objects. Written below the API server, which takes it as it takes what another API server writes.
+ * The saved state of a control plane, so that test files can share one: starting an API server takes seconds, removing
+ * what a test file left does not. It is written to etcd directly; to the API server it looks as if another API server
+ * had written it.
  */
 import type { ControlPlaneAccess } from "./access.ts";
 import { waitUntil } from "./readiness.ts";

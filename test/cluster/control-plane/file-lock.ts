@@ -1,4 +1,4 @@
-/** A lock between processes, held by the kernel for a child of ours: it can't outlive us, however we end. */
+/** A lock between processes. The kernel holds it for a child process, so it ends with this process in any case. */
 import { spawn } from "node:child_process";
 import { plainEnv } from "../requirements.ts";
 

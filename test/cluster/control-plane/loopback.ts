@@ -1,6 +1,6 @@
 /**
- * A loopback address of one's own (127.x.y.z) with fixed ports instead of free ports on 127.0.0.1: nobody can take a
- * port between its choice and its use, and any number of control planes run side by side.
+ * A loopback address (127.x.y.z) for one control plane, with fixed ports: no other process can take a port between its
+ * choice and its use, and any number of control planes run side by side.
  */
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";

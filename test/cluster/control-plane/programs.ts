@@ -1,4 +1,4 @@
-/** The programs of the control plane: where their source is, and what names of ready-made ones are honoured. */
+/** The programs of the control plane: where their sources are, and which variables name existing executables. */
 
 export interface Program {
   /** File name of the executable. */

@@ -2,10 +2,19 @@ import { claimName, parseMac } from "../../../src/api/mac.ts";
 import { NETWORK_STATUS_ANNOTATION } from "../../../src/api/names.ts";
 import type { Pod } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../kubevirt/virtual-machine.ts";
-import { eventually, must } from "./eventually.ts";
+import { eventually } from "../../support/eventually.ts";
+import { must } from "./must.ts";
 import { NAMESPACE, NETWORK } from "./objects.ts";
-import { CLAIMS, getIfThere, inPod, onNode, type Stage, whenSeen } from "./stage.ts";
+import {
+  CLAIMS,
+  getIfThere,
+  inPod,
+  onNode,
+  type Stage,
+  VIRTUAL_MACHINE_INSTANCES,
+  VIRTUAL_MACHINES,
+  whenSeen,
+} from "./stage.ts";
 
 /** A running VM of the demo as the cluster and the kernel show it. */
 export interface Guest {

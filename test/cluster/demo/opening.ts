@@ -2,13 +2,13 @@ import { rm, symlink } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../../src/api/names.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { eventually } from "../../support/eventually.ts";
 import { type Cluster, startCluster } from "../cluster.ts";
 import { runCommand } from "../command.ts";
 import { ETCD_VERSION, KUBERNETES_VERSION } from "../control-plane/binaries.ts";
 import { installKubevirt } from "../kubevirt/install.ts";
 import { plainEnv } from "../requirements.ts";
 import { makeRunDirectory } from "../run-directory.ts";
-import { eventually } from "./eventually.ts";
 import { NODE_A, NODE_B } from "./objects.ts";
 import { type Prepared, REPOSITORY } from "./prepare.ts";
 import type { Screen } from "./screen.ts";
@@ -80,13 +80,10 @@ async function install(
   screen.progress("install", "KubeVirt's kinds; kubectl apply --server-side -f deploy/release.yaml");
   const startedMs = performance.now();
   const [kubevirt, applied] = await Promise.all([
-    installKubevirt(stage.client),
+    installKubevirt(stage.cluster.kubeconfig),
     kubectl(stage, ["apply", "--server-side", "-f", RELEASE]),
   ]);
   opening.use(kubevirt);
-  kubevirt.ended.catch((error: unknown) => {
-    throw new Error("the stand-in for virt-controller failed", { cause: error });
-  });
   const objects = applied.split("\n").filter((line) => line !== "").length;
   await eventually(
     "the operator to be ready",

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { stop as stopEsbuild } from "esbuild";
-import { buildPlugins, requirePluginsOrTools } from "../../../cni-plugins/build.ts";
+import { buildPlugins, requirePluginsOrTools } from "../../../cni-plugins/build/build.ts";
 import { buildCli } from "../../../src/cli/build.ts";
 import {
   type Binaries,

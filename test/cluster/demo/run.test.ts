@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { STEPS } from "./steps.ts";
 import type { Report } from "./story.ts";
 

@@ -5,7 +5,7 @@
  * the last line on stdout is then the report, also after a failure, and the exit code is 0 only if every step held.
  */
 import { parseArgs } from "node:util";
-import { BuildError } from "../../../cni-plugins/build.ts";
+import { BuildError } from "../../../cni-plugins/build/toolchain.ts";
 import { MissingRequirement } from "../requirements.ts";
 import { diagnose } from "./diagnosis.ts";
 import { invite, putBack } from "./encore.ts";

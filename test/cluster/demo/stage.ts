@@ -1,5 +1,5 @@
 import type { CustomKind } from "../../../src/api/kinds.ts";
-import { MAC_CLAIMS, MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
+import * as kinds from "../../../src/api/kinds.ts";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import type { MACPool } from "../../../src/api/mac-pool.ts";
 import type { NetworkAddonsConfig } from "../../../src/api/network-addons-config.ts";
@@ -7,6 +7,7 @@ import { isNotFound } from "../../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import type { Cluster } from "../cluster.ts";
+import type { VirtualMachine, VirtualMachineInstance } from "../kubevirt/virtual-machine.ts";
 
 /**
  * What the steps act on: the cluster, a client that reads, and `kubectl` for everything a user would do by hand.
@@ -28,9 +29,11 @@ export interface CommandOutput {
 
 /** Kinds of `src/api` as resources of the client. */
 const resource = <T extends KubeObject>(kind: CustomKind): Resource<T> => kind;
-export const CONFIGS = resource<NetworkAddonsConfig & KubeObject>(NETWORK_ADDONS_CONFIGS);
-export const POOLS = resource<MACPool & KubeObject>(MAC_POOLS);
-export const CLAIMS = resource<MACClaim & KubeObject>(MAC_CLAIMS);
+export const CONFIGS = resource<NetworkAddonsConfig & KubeObject>(kinds.NETWORK_ADDONS_CONFIGS);
+export const POOLS = resource<MACPool & KubeObject>(kinds.MAC_POOLS);
+export const CLAIMS = resource<MACClaim & KubeObject>(kinds.MAC_CLAIMS);
+export const VIRTUAL_MACHINES = resource<VirtualMachine & KubeObject>(kinds.VIRTUAL_MACHINES);
+export const VIRTUAL_MACHINE_INSTANCES = resource<VirtualMachineInstance & KubeObject>(kinds.VIRTUAL_MACHINE_INSTANCES);
 
 /** `kubectl ...`; throws with kubectl's own words when it fails. */
 export async function kubectl(stage: Stage, args: readonly string[], stdin?: string): Promise<string> {

@@ -8,9 +8,10 @@
 export const KUBEVIRT_GROUP = "kubevirt.io";
 export const KUBEVIRT_VERSION = "v1";
 
+export const pluralOf = (kind: string): string => `${kind.toLowerCase()}s`;
+
 interface KubevirtKind {
   readonly kind: string;
-  readonly plural: string;
   readonly shortNames: readonly string[];
   readonly columns: readonly PrinterColumn[];
 }
@@ -23,16 +24,14 @@ interface PrinterColumn {
 
 const AGE: PrinterColumn = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
-const KINDS: readonly KubevirtKind[] = [
+export const KUBEVIRT_KINDS: readonly KubevirtKind[] = [
   {
     kind: "VirtualMachine",
-    plural: "virtualmachines",
     shortNames: ["vm", "vms"],
     columns: [AGE, { name: "Status", type: "string", jsonPath: ".status.printableStatus" }],
   },
   {
     kind: "VirtualMachineInstance",
-    plural: "virtualmachineinstances",
     shortNames: ["vmi", "vmis"],
     columns: [
       AGE,
@@ -42,7 +41,6 @@ const KINDS: readonly KubevirtKind[] = [
   },
   {
     kind: "VirtualMachineInstanceMigration",
-    plural: "virtualmachineinstancemigrations",
     shortNames: ["vmim", "vmims"],
     columns: [
       { name: "Phase", type: "string", jsonPath: ".status.phase" },
@@ -51,24 +49,25 @@ const KINDS: readonly KubevirtKind[] = [
   },
 ];
 
-/** The three CustomResourceDefinitions, ready for `create` or server-side apply. */
+/** The three CustomResourceDefinitions, ready to be created. */
 export function kubevirtCrds(): object[] {
-  return KINDS.map(crd);
+  return KUBEVIRT_KINDS.map(crd);
 }
 
 function crd(kind: KubevirtKind): object {
+  const plural = pluralOf(kind.kind);
   const preserved = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${kind.plural}.${KUBEVIRT_GROUP}` },
+    metadata: { name: `${plural}.${KUBEVIRT_GROUP}` },
     spec: {
       group: KUBEVIRT_GROUP,
       scope: "Namespaced",
       names: {
         kind: kind.kind,
         listKind: `${kind.kind}List`,
-        plural: kind.plural,
+        plural,
         singular: kind.kind.toLowerCase(),
         shortNames: kind.shortNames,
         categories: ["all"],

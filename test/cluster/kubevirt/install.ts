@@ -1,43 +1,45 @@
-import type { CustomResourceDefinition } from "../../../src/kube/client/built-in-kinds.ts";
-import type { KubeClient } from "../../../src/kube/client/client.ts";
-import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { ApiException, CustomObjectsApi, KubeConfig } from "@kubernetes/client-node";
+import { eventually } from "../../support/eventually.ts";
 import { kubevirtCrds } from "./crds.ts";
 import { runVirtController } from "./virt-controller.ts";
 
-const FIELD_MANAGER = "kubevirt-stand-in";
 const ESTABLISHED_LIMIT_MS = 20_000;
 
-/** KubeVirt as far as the product sees it, until disposed: the kinds stay in the cluster, the controller stops. */
-export interface Kubevirt extends AsyncDisposable {
-  /** Settles when the controller ended; rejects when it failed, which nobody else would notice. */
-  readonly ended: Promise<void>;
+const CRDS = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" };
+
+interface Crd {
+  readonly metadata: { readonly name: string };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** `client` needs an administrator's rights. Returns once the kinds are served. */
-export async function installKubevirt(client: KubeClient): Promise<Kubevirt> {
-  const crds = kubevirtCrds() as CustomResourceDefinition[];
-  await Promise.all(crds.map((crd) => client.apply(RESOURCES.crds, crd, { fieldManager: FIELD_MANAGER, force: true })));
-  await Promise.all(crds.map((crd) => established(client, crd.metadata.name ?? "")));
+/**
+ * KubeVirt as far as the product sees it, until disposed: the kinds stay in the cluster, the controller stops.
+ * `kubeconfig` is the path of an administrator's. Returns once the kinds are served.
+ */
+export async function installKubevirt(kubeconfig: string): Promise<AsyncDisposable> {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  const api = config.makeApiClient(CustomObjectsApi);
+  await Promise.all((kubevirtCrds() as Crd[]).map((crd) => serve(api, crd)));
   const stop = new AbortController();
-  const ended = runVirtController(client, stop.signal);
-  ended.catch(() => {});
+  const ended = runVirtController(config, stop.signal);
   return {
-    ended,
     async [Symbol.asyncDispose]() {
       stop.abort();
-      await ended.catch(() => {});
+      await ended;
     },
   };
 }
 
-async function established(client: KubeClient, name: string): Promise<void> {
-  const limit = AbortSignal.timeout(ESTABLISHED_LIMIT_MS);
-  for await (const { object } of client.watch(RESOURCES.crds, {
-    fieldSelector: `metadata.name=${name}`,
-    signal: limit,
-  })) {
-    const conditions = object.status?.conditions ?? [];
-    if (conditions.some(({ type, status }) => type === "Established" && status === "True")) return;
-  }
-  throw new Error(`the API server does not serve ${name} after ${ESTABLISHED_LIMIT_MS / 1000} s`);
+/** A definition that is there already is left as it is. */
+async function serve(api: CustomObjectsApi, crd: Crd): Promise<void> {
+  const { name } = crd.metadata;
+  await api.createClusterCustomObject({ ...CRDS, body: crd }).catch((error: unknown) => {
+    if (!(error instanceof ApiException && error.code === 409)) throw error;
+  });
+  const isEstablished = async (): Promise<boolean | undefined> => {
+    const { status } = (await api.getClusterCustomObject({ ...CRDS, name })) as Crd;
+    return status?.conditions?.some(({ type, status }) => type === "Established" && status === "True");
+  };
+  await eventually(`the API server to serve ${name}`, isEstablished, { limitMs: ESTABLISHED_LIMIT_MS });
 }

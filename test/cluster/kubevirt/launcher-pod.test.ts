@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { instanceOf, wantedInstance } from "./instance.ts";
 import { launcherPod, podInterfaceName } from "./launcher-pod.ts";
 import type { VirtualMachine, VirtualMachineInstance } from "./virtual-machine.ts";
-import { instanceOf, wantedInstance } from "./vm-reconciler.ts";
 
 const vmi: VirtualMachineInstance = {
   metadata: { name: "web", namespace: "shop", uid: "u-1", labels: { app: "web" } },
@@ -82,6 +82,13 @@ describe("a VirtualMachine", () => {
       metadata: { name: "web", namespace: "shop", labels: { app: "web" }, ownerReferences: [{ uid: "u-0" }] },
       spec: { terminationGracePeriodSeconds: 1 },
     });
+  });
+
+  it("starts without the interfaces that are marked absent", () => {
+    const spec = instanceOf({ metadata: {}, spec: { template: { spec: vmi.spec ?? {} } } }).spec;
+    const names = ["default", "net1", "net2"];
+    expect(spec?.domain?.devices?.interfaces?.map(({ name }) => name)).toEqual(names);
+    expect(spec?.networks?.map(({ name }) => name)).toEqual(names);
   });
 
   it("runs as its strategy says", () => {

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
-import type { Pod } from "../../../src/kube/client/built-in-kinds.ts";
+import { NETWORKS_ANNOTATION } from "../multus/network-selection.ts";
 import type { VirtualMachineInstance, VmNetwork } from "./virtual-machine.ts";
 
 /**
@@ -8,7 +7,7 @@ import type { VirtualMachineInstance, VmNetwork } from "./virtual-machine.ts";
  * owner, the networks annotation. It asks for no extended resource: KubeVirt from 1.9 on leaves that to others.
  */
 
-export const LAUNCHER_IMAGE = "test/guest:dev";
+export const LAUNCHER_IMAGE = "localhost/guest:dev";
 
 const LABEL_APP = "kubevirt.io";
 export const LABEL_CREATED_BY = "kubevirt.io/created-by";
@@ -62,7 +61,7 @@ export interface MigrationTarget {
 }
 
 /** A launcher pod to create; with `target` the second one of a live migration. */
-export function launcherPod(vmi: VirtualMachineInstance, target?: MigrationTarget): Pod {
+export function launcherPod(vmi: VirtualMachineInstance, target?: MigrationTarget) {
   const { name = "", namespace = "default", uid = "" } = vmi.metadata;
   const selections = networkSelections(vmi);
   return {
@@ -82,7 +81,7 @@ export function launcherPod(vmi: VirtualMachineInstance, target?: MigrationTarge
         [ANNOTATION_DOMAIN]: name,
         ...(target === undefined ? {} : { [ANNOTATION_MIGRATION]: target.migrationName }),
         ...(selections.length === 0 ? {} : { [NETWORKS_ANNOTATION]: JSON.stringify(selections) }),
-      },
+      } as Record<string, string>,
       ownerReferences: [
         {
           apiVersion: "kubevirt.io/v1",

@@ -1,81 +1,84 @@
-import type { KubeClient } from "../../../src/kube/client/client.ts";
-import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
-import { Controller } from "../../../src/kube/controller/controller.ts";
-import { Informer, objectKey } from "../../../src/kube/informer/informer.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { KUBEVIRT_GROUP, KUBEVIRT_KINDS, KUBEVIRT_VERSION, pluralOf } from "./crds.ts";
+import { KubevirtApi } from "./kubevirt-api.ts";
 import { LABEL_CREATED_BY } from "./launcher-pod.ts";
-import { reconcileMigration } from "./migration-reconciler.ts";
-import { PODS_BY_VMI, type VirtCaches } from "./virt-caches.ts";
-import { MIGRATIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "./virtual-machine.ts";
-import { reconcileVm } from "./vm-reconciler.ts";
-import { reconcileVmi } from "./vmi-reconciler.ts";
+import { nextWrites } from "./model.ts";
+import type { ApiObject, Migration } from "./virtual-machine.ts";
+import { watchRound } from "./watch-round.ts";
 
-const CONCURRENCY = 4;
+const ROUND_PAUSE_MS = 100;
+const RETRY_MS = 200;
+
+const WATCHED = [
+  ...KUBEVIRT_KINDS.map(({ kind }) => `/apis/${KUBEVIRT_GROUP}/${KUBEVIRT_VERSION}/${pluralOf(kind)}`),
+  `/api/v1/pods?labelSelector=${encodeURIComponent(LABEL_CREATED_BY)}`,
+];
 
 /**
  * A stand-in for KubeVirt's virt-controller: VirtualMachine -> VirtualMachineInstance -> virt-launcher pod, status,
  * stop, delete, live migration. It does what other software in a cluster can see of virt-controller and nothing else.
+ * It keeps no cache: a change names a machine, and that machine is read anew and handled; each write is a change, too.
  *
  * Limits: the guest is a sleeping process in the launcher pod, so no virt-handler work on the pod's links; no
  * hot-plug; no start or stop subresources (edit runStrategy); a migration hands over as soon as its target runs; the
  * source launcher is deleted instead of ending by itself.
  */
-export async function runVirtController(client: KubeClient, signal: AbortSignal): Promise<void> {
-  const caches = makeCaches(client);
-  const { vms, vmis, migrations, launchers } = caches;
-  for (const informer of [vms, vmis, migrations, launchers]) informer.start(signal);
-
-  const vmController = new Controller({
-    name: "virt-vm",
-    concurrency: CONCURRENCY,
-    reconcile: (key, { signal }) => reconcileVm(caches, key, signal),
-  });
-  vmController.watch(vms);
-  vmController.watch(vmis);
-
-  const vmiController = new Controller({
-    name: "virt-vmi",
-    concurrency: CONCURRENCY,
-    reconcile: (key, { signal }) => reconcileVmi(caches, key, signal),
-  });
-  vmiController.watch(vmis);
-  vmiController.watch(launchers, ownerKeys);
-
-  const migrationController = new Controller({
-    name: "virt-migration",
-    reconcile: (key, { signal }) => reconcileMigration(caches, key, signal),
-  });
-  migrationController.watch(migrations);
-  const migrationsOf = (namespace: string | undefined, vmiName: string | undefined): string[] =>
-    migrations
-      .list()
-      .filter((migration) => migration.metadata.namespace === namespace && migration.spec?.vmiName === vmiName)
-      .map(objectKey);
-  migrationController.watch(vmis, (vmi) => migrationsOf(vmi.metadata.namespace, vmi.metadata.name));
-  migrationController.watch(launchers, (pod) => migrationsOf(pod.metadata.namespace, ownerOf(pod)));
-
-  await Promise.all([vmController, vmiController, migrationController].map((controller) => controller.run(signal)));
+export async function runVirtController(config: KubeConfig, signal: AbortSignal): Promise<void> {
+  const machines = new Machines(new KubevirtApi(config), signal);
+  while (!signal.aborted) {
+    await watchRound(config, WATCHED, (object) => machines.changed(machineOf(object)), signal);
+    await pause(ROUND_PAUSE_MS, undefined, { signal }).catch(() => {});
+  }
+  await machines.idle();
 }
 
-function makeCaches(client: KubeClient): VirtCaches {
-  return {
-    client,
-    vms: new Informer({ client, resource: VIRTUAL_MACHINES, absentIsEmpty: true }),
-    vmis: new Informer({ client, resource: VIRTUAL_MACHINE_INSTANCES, absentIsEmpty: true }),
-    migrations: new Informer({ client, resource: MIGRATIONS, absentIsEmpty: true }),
-    launchers: new Informer({
-      client,
-      resource: RESOURCES.pods,
-      labelSelector: LABEL_CREATED_BY,
-      indexers: { [PODS_BY_VMI]: (pod) => [pod.metadata.labels?.[LABEL_CREATED_BY] ?? ""] },
-    }),
-  };
+/** `namespace/name` of the VM and its instance. */
+function machineOf(object: ApiObject): string {
+  const { namespace = "default", name = "", ownerReferences } = object.metadata;
+  if (object.kind === "VirtualMachineInstanceMigration") return `${namespace}/${(object as Migration).spec?.vmiName}`;
+  if (object.kind === "Pod") return `${namespace}/${ownerReferences?.[0]?.name}`;
+  return `${namespace}/${name}`;
 }
 
-function ownerOf(pod: KubeObject): string | undefined {
-  return pod.metadata.ownerReferences?.find((owner) => owner.kind === "VirtualMachineInstance")?.name;
-}
+/** Handles each machine by itself, once at a time, and again when it changed meanwhile. */
+class Machines {
+  readonly #api: KubevirtApi;
+  readonly #signal: AbortSignal;
+  /** Machines being handled, and whether they have changed since they were read. */
+  readonly #busy = new Map<string, { changed: boolean; readonly done: Promise<void> }>();
 
-function ownerKeys(pod: KubeObject): string[] {
-  const owner = ownerOf(pod);
-  return owner === undefined ? [] : [`${pod.metadata.namespace ?? "default"}/${owner}`];
+  constructor(api: KubevirtApi, signal: AbortSignal) {
+    this.#api = api;
+    this.#signal = signal;
+  }
+
+  changed(key: string): void {
+    const state = this.#busy.get(key);
+    if (state !== undefined) state.changed = true;
+    else this.#busy.set(key, { changed: true, done: Promise.resolve().then(() => this.#handle(key)) });
+  }
+
+  async idle(): Promise<void> {
+    await Promise.all([...this.#busy.values()].map(({ done }) => done));
+  }
+
+  async #handle(key: string): Promise<void> {
+    const state = this.#busy.get(key);
+    while (state?.changed && !this.#signal.aborted) {
+      state.changed = false;
+      try {
+        await this.#step(key);
+      } catch {
+        state.changed = true;
+        await pause(RETRY_MS, undefined, { signal: this.#signal }).catch(() => {});
+      }
+    }
+    this.#busy.delete(key);
+  }
+
+  async #step(key: string): Promise<void> {
+    const [namespace = "", name = ""] = key.split("/");
+    for (const write of nextWrites(await this.#api.machine(namespace, name))) await this.#api.make(write);
+  }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Pod } from "../../../src/kube/client/built-in-kinds.ts";
 import { podInterfaceName } from "./launcher-pod.ts";
-import type { VirtualMachineInstance } from "./virtual-machine.ts";
+import type { Launcher, VirtualMachineInstance } from "./virtual-machine.ts";
 import { activePod, vmiStatus } from "./vmi-status.ts";
 
 const link = podInterfaceName({ name: "net1", multus: { networkName: "br1-net" } });
@@ -18,7 +17,7 @@ function vmi(status?: VirtualMachineInstance["status"], macAddress?: string): Vi
   };
 }
 
-function pod(name: string, phase: string, labels: Record<string, string> = {}): Pod {
+function pod(name: string, phase: string, labels: Record<string, string> = {}): Launcher {
   const networks = [{ name: "default/br1-net", interface: link, mac: "02:00:00:00:00:99", ips: ["192.0.2.7"] }];
   return {
     metadata: {
@@ -27,14 +26,14 @@ function pod(name: string, phase: string, labels: Record<string, string> = {}): 
       labels,
       annotations: { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(networks) },
     },
-    spec: { nodeName: `node-of-${name}`, containers: [] },
+    spec: { nodeName: `node-of-${name}` },
     status: { phase, conditions: phase === "Running" ? [{ type: "Ready", status: "True" }] : [] },
   };
 }
 
 describe("the status of an instance", () => {
   it("follows its launcher from nothing to Running to its end", () => {
-    const waiting: Pod = { metadata: { name: "p" }, spec: { containers: [] } };
+    const waiting: Launcher = { metadata: { name: "p" } };
     expect(vmiStatus(vmi(), undefined, []).phase).toBe("Pending");
     expect(vmiStatus(vmi(), waiting, [waiting]).phase).toBe("Scheduling");
     expect(vmiStatus(vmi(), pod("p", "Pending"), []).phase).toBe("Scheduled");
@@ -49,6 +48,15 @@ describe("the status of an instance", () => {
       { name: "net1", mac: "02:00:00:00:00:01", ipAddress: "192.0.2.7", podInterfaceName: link },
     ]);
     expect(vmiStatus(vmi(), running, [running]).interfaces).toMatchObject([{ mac: "02:00:00:00:00:99" }]);
+  });
+
+  it("leaves out a network whose link the pod has not got yet", () => {
+    const running = pod("p", "Running");
+    const plugged = vmi();
+    const networks = [...(plugged.spec?.networks ?? []), { name: "net2", multus: { networkName: "br2-net" } }];
+    const interfaces = [...(plugged.spec?.domain?.devices?.interfaces ?? []), { name: "net2", bridge: {} }];
+    const more = { ...plugged, spec: { domain: { devices: { interfaces } }, networks } };
+    expect(vmiStatus(more, running, [running]).interfaces).toMatchObject([{ name: "net1" }]);
   });
 
   it("is about the source until a migration completed, then about the target", () => {

@@ -1,11 +1,17 @@
-import { NETWORK_STATUS_ANNOTATION } from "../../../src/api/names.ts";
-import type { Pod } from "../../../src/kube/client/built-in-kinds.ts";
+import { isDeepStrictEqual } from "node:util";
+import { NETWORK_STATUS_ANNOTATION } from "../multus/network-status.ts";
 import { LABEL_MIGRATION, podInterfaceName } from "./launcher-pod.ts";
-import type { VirtualMachineInstance, VmiInterfaceStatus, VmiPhase, VmNetwork } from "./virtual-machine.ts";
+import {
+  isFinal,
+  type Launcher,
+  type VirtualMachineInstance,
+  type VmiInterfaceStatus,
+  type VmiPhase,
+  type VmiStatus,
+} from "./virtual-machine.ts";
+import type { Write } from "./write.ts";
 
 /** What a VirtualMachineInstance's status says, derived from its launcher pods. Pure. */
-
-export type VmiStatus = NonNullable<VirtualMachineInstance["status"]>;
 
 interface NetworkStatusEntry {
   readonly interface?: string;
@@ -13,8 +19,14 @@ interface NetworkStatusEntry {
   readonly ips?: readonly string[];
 }
 
+/** Writes the status where it differs. A Succeeded or Failed instance never comes back to life. */
+export function writesForVmiStatus(vmi: VirtualMachineInstance, status: VmiStatus): Write[] {
+  if (isFinal(vmi.status?.phase) || isDeepStrictEqual(status, vmi.status)) return [];
+  return [{ verb: "status", object: vmi, status }];
+}
+
 /** The pod that runs the guest, also in the middle of a migration and after several of them. */
-export function activePod(vmi: VirtualMachineInstance, pods: readonly Pod[]): Pod | undefined {
+export function activePod<T extends Launcher>(vmi: VirtualMachineInstance, pods: readonly T[]): T | undefined {
   const migration = vmi.status?.migrationState;
   if (migration === undefined) return pods.find((pod) => pod.metadata.labels?.[LABEL_MIGRATION] === undefined);
   const name = migration.completed === true ? migration.targetPod : migration.sourcePod;
@@ -23,9 +35,13 @@ export function activePod(vmi: VirtualMachineInstance, pods: readonly Pod[]): Po
 
 /**
  * `active` is the pod that runs the guest: before a migration's hand-over the source, afterwards the target.
- * undefined: no launcher exists yet. A Succeeded or Failed VMI never comes back to life.
+ * undefined: no launcher exists yet.
  */
-export function vmiStatus(vmi: VirtualMachineInstance, active: Pod | undefined, pods: readonly Pod[]): VmiStatus {
+export function vmiStatus(
+  vmi: VirtualMachineInstance,
+  active: Launcher | undefined,
+  pods: readonly Launcher[],
+): VmiStatus {
   const phase = vmiPhase(vmi.status?.phase, active);
   const nodeName = active?.spec?.nodeName;
   return {
@@ -37,7 +53,7 @@ export function vmiStatus(vmi: VirtualMachineInstance, active: Pod | undefined, 
   };
 }
 
-function vmiPhase(before: VmiPhase | undefined, active: Pod | undefined): VmiPhase {
+function vmiPhase(before: VmiPhase | undefined, active: Launcher | undefined): VmiPhase {
   if (before === "Succeeded" || before === "Failed") return before;
   if (active === undefined) return before === "Running" ? "Failed" : "Pending";
   if (active.status?.phase === "Succeeded") return "Succeeded";
@@ -47,11 +63,11 @@ function vmiPhase(before: VmiPhase | undefined, active: Pod | undefined): VmiPha
   return active.spec?.nodeName === undefined ? "Scheduling" : "Scheduled";
 }
 
-export function isReady(pod: Pod): boolean {
+export function isReady(pod: Launcher): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
 }
 
-function activePods(pods: readonly Pod[]): Record<string, string> {
+function activePods(pods: readonly Launcher[]): Record<string, string> {
   return Object.fromEntries(
     pods
       .filter((pod) => pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed")
@@ -59,17 +75,17 @@ function activePods(pods: readonly Pod[]): Record<string, string> {
   );
 }
 
-/** The guest's MAC is the one in the spec, else the link's own, which the guest inherits. */
-function interfaceStatuses(vmi: VirtualMachineInstance, pod: Pod): VmiInterfaceStatus[] {
+/** A network of multus is there once the pod has its link. The guest's MAC is the one in the spec, else the link's own. */
+function interfaceStatuses(vmi: VirtualMachineInstance, pod: Launcher): VmiInterfaceStatus[] {
   const interfaces = vmi.spec?.domain?.devices?.interfaces ?? [];
-  const networkStatus = readNetworkStatus(pod);
+  const links = readNetworkStatus(pod);
   return (vmi.spec?.networks ?? []).flatMap((network) => {
     const nic = interfaces.find((candidate) => candidate.name === network.name);
-    if (nic === undefined || nic.state === "absent") return [];
     const podInterface = podInterfaceName(network);
-    const link = networkStatus.find((entry) => entry.interface === podInterface);
+    const link = links.find((entry) => entry.interface === podInterface);
+    if (nic === undefined || nic.state === "absent" || (network.multus && link === undefined)) return [];
     const mac = nic.macAddress ?? link?.mac;
-    const ipAddress = link?.ips?.[0] ?? (isPodNetwork(network) ? pod.status?.podIP : undefined);
+    const ipAddress = link?.ips?.[0] ?? (network.multus === undefined ? pod.status?.podIP : undefined);
     return [
       {
         name: network.name,
@@ -82,9 +98,7 @@ function interfaceStatuses(vmi: VirtualMachineInstance, pod: Pod): VmiInterfaceS
   });
 }
 
-const isPodNetwork = (network: VmNetwork): boolean => network.multus === undefined;
-
-function readNetworkStatus(pod: Pod): NetworkStatusEntry[] {
+function readNetworkStatus(pod: Launcher): NetworkStatusEntry[] {
   const text = pod.metadata.annotations?.[NETWORK_STATUS_ANNOTATION];
   if (text === undefined || text === "") return [];
   const parsed: unknown = JSON.parse(text);

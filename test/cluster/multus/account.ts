@@ -1,3 +1,5 @@
+import { NAD_GROUP } from "./nad-crd.ts";
+
 /** The account that the multus stand-in acts with, as real multus acts with its own and not with the node's. */
 
 export const MULTUS_USER = "test:multus";
@@ -14,7 +16,7 @@ export const multusAccount: readonly object[] = [
     rules: [
       { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
       { apiGroups: [""], resources: ["pods/status"], verbs: ["update", "patch"] },
-      { apiGroups: ["k8s.cni.cncf.io"], resources: ["*"], verbs: ["get", "list", "watch"] },
+      { apiGroups: [NAD_GROUP], resources: ["*"], verbs: ["get", "list", "watch"] },
       { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["create", "patch", "update"] },
     ],
   },

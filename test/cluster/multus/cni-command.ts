@@ -1,7 +1,7 @@
 /** Runs CNI plugins of this node, one after the other, as the CNI specification says for lists. */
 import { accessSync, constants } from "node:fs";
-import { join } from "node:path";
-import { runCommand } from "../command.ts";
+import { basename, join } from "node:path";
+import { type CommandResult, runCommand } from "../command.ts";
 import { CNI_BIN_DIRECTORY } from "../node-root.ts";
 import { plainEnv } from "../requirements.ts";
 import type { Delegate, PluginConfig } from "./delegate.ts";
@@ -15,15 +15,18 @@ export interface CniEnvironment {
   readonly CNI_ARGS: string;
 }
 
+/** Runs a plugin's executable where the pod is. */
+export type RunPlugin = (file: string, env: NodeJS.ProcessEnv, stdin: string) => Promise<CommandResult>;
+
 /** Runs ADD of all plugins. When one fails the list is taken down again and the plugin's own words are thrown. */
-export async function cniAdd(delegate: Delegate, env: CniEnvironment): Promise<CniResult> {
+export async function cniAdd(delegate: Delegate, env: CniEnvironment, run = runHere): Promise<CniResult> {
   let result: CniResult | undefined;
   for (const plugin of delegate.plugins) {
     try {
-      const output = await runPlugin("ADD", withPrevious(plugin, result), env);
+      const output = await runPlugin("ADD", withPrevious(plugin, result), env, run);
       result = parseResult(plugin, output);
     } catch (error) {
-      await cniDelete(delegate, env, undefined).catch(() => {});
+      await cniDelete(delegate, env, undefined, run).catch(() => {});
       throw error;
     }
   }
@@ -31,12 +34,17 @@ export async function cniAdd(delegate: Delegate, env: CniEnvironment): Promise<C
 }
 
 /** Runs DEL in reverse order; all plugins run even when one fails. */
-export async function cniDelete(delegate: Delegate, env: CniEnvironment, result: CniResult | undefined): Promise<void> {
+export async function cniDelete(
+  delegate: Delegate,
+  env: CniEnvironment,
+  result: CniResult | undefined,
+  run = runHere,
+): Promise<void> {
   const failures: unknown[] = [];
   // Before 0.4.0 DEL does not get the result of ADD.
   const previous = /^0\.[123]\./.test(delegate.cniVersion) ? undefined : result;
   for (const plugin of delegate.plugins.toReversed()) {
-    await runPlugin("DEL", withPrevious(plugin, previous), env).catch((error: unknown) => failures.push(error));
+    await runPlugin("DEL", withPrevious(plugin, previous), env, run).catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
 }
@@ -44,22 +52,23 @@ export async function cniDelete(delegate: Delegate, env: CniEnvironment, result:
 const withPrevious = (plugin: PluginConfig, prevResult: CniResult | undefined): object =>
   prevResult === undefined ? plugin : { ...plugin, prevResult };
 
-async function runPlugin(command: string, config: object, env: CniEnvironment): Promise<string> {
+async function runPlugin(command: string, config: object, env: CniEnvironment, run: RunPlugin): Promise<string> {
   const { type } = config as PluginConfig;
-  const file = join(CNI_BIN_DIRECTORY, type);
-  try {
-    accessSync(file, constants.X_OK);
-  } catch {
-    throw new Error(`failed to find plugin "${type}" in path [${CNI_BIN_DIRECTORY}]`);
-  }
-  const { code, stdout, stderr } = await runCommand([file], {
-    stdin: JSON.stringify(config),
-    env: plainEnv({ ...env, CNI_COMMAND: command, CNI_PATH: CNI_BIN_DIRECTORY }),
-  });
+  const variables = plainEnv({ ...env, CNI_COMMAND: command, CNI_PATH: CNI_BIN_DIRECTORY });
+  const { code, stdout, stderr } = await run(join(CNI_BIN_DIRECTORY, type), variables, JSON.stringify(config));
   if (code !== 0)
     throw new Error(`plugin type="${type}" failed (${command.toLowerCase()}): ${complaint(stdout, stderr, code)}`);
   return stdout;
 }
+
+const runHere: RunPlugin = async (file, env, stdin) => {
+  try {
+    accessSync(file, constants.X_OK);
+  } catch {
+    throw new Error(`failed to find plugin "${basename(file)}" in path [${CNI_BIN_DIRECTORY}]`);
+  }
+  return await runCommand([file], { stdin, env });
+};
 
 /** A CNI error is one JSON document on stdout. */
 function complaint(stdout: string, stderr: string, code: number): string {

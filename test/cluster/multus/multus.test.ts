@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NAD_GROUP, NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import { type Cluster, startCluster } from "../cluster.ts";
-import { eventually } from "../eventually.ts";
 import { manifest, testPod } from "../test-pods.ts";
+import { NAD_GROUP } from "./nad-crd.ts";
+import { NETWORKS_ANNOTATION } from "./network-selection.ts";
+import { NETWORK_STATUS_ANNOTATION } from "./network-status.ts";
 
 const repository = join(import.meta.dirname, "..", "..", "..");
 const architecture = process.arch === "x64" ? "amd64" : process.arch;
@@ -78,19 +79,15 @@ describe("multus' stand-in", () => {
   it("leaves a pod waiting with an event that says why, and nothing behind, until its networks can be had", async () => {
     const networks = "early, late";
     await apply(nad("early", bridge), testPod({ name: "patient", annotations: { [NETWORKS_ANNOTATION]: networks } }));
-    await eventually(async () => {
-      const events = await kubectl("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].note}");
-      expect(events).toContain("cannot find a network-attachment-definition (late) in namespace (default)");
-    });
+    const events = () => kubectl("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].note}");
+    const absent = "cannot find a network-attachment-definition (late) in namespace (default)";
+    await expect.poll(events).toContain(absent);
     const state = "jsonpath={.status.phase} {.status.containerStatuses[0].state.waiting.reason}";
     expect(await kubectl("get", "pod", "patient", "-o", state)).toBe("Pending ContainerCreating");
-    await eventually(async () => expect(await ports()).toEqual([]));
+    await expect.poll(ports).toEqual([]);
 
     await apply(nad("late", { ...bridge, type: "no-such-plugin" }));
-    await eventually(async () => {
-      const events = await kubectl("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].note}");
-      expect(events).toContain('failed to find plugin "no-such-plugin" in path [/opt/cni/bin]');
-    });
+    await expect.poll(events).toContain('failed to find plugin "no-such-plugin" in path [/opt/cni/bin]');
     await apply(nad("late", { cniVersion: "0.4.0", plugins: [bridge] }));
     await kubectl("wait", "--for=condition=Ready", "--timeout=20s", "pod/patient");
     expect((await ports()).length).toBe(2);

@@ -1,33 +1,50 @@
 /**
  * Stand-in for multus v4 (thick): gives pods the networks that their annotation names, by running the real CNI plugins
- * of the node, and writes network-status with an account of its own.
+ * of the node, and writes network-status with an account of its own. It reads and writes by client-node, not by the
+ * product's client, which it helps to judge.
  *
  * Left out: the default-network annotation, device plugins, hot-plug, ips that need IPAM claims, configuration files on
  * the node for NADs without spec.config.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { NAD_GROUP, NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
-import { isNotFound } from "../../../src/kube/client/api-error.ts";
-import type { Pod } from "../../../src/kube/client/built-in-kinds.ts";
-import type { KubeClient } from "../../../src/kube/client/client.ts";
-import { defineResource, type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
+import {
+  ApiException,
+  CoreV1Api,
+  CustomObjectsApi,
+  KubeConfig,
+  PatchStrategy,
+  setHeaderOptions,
+} from "@kubernetes/client-node";
 import type { PodNetwork } from "../process-node/pod-network.ts";
 import { type CniEnvironment, cniAdd, cniDelete } from "./cni-command.ts";
 import { type Delegate, makeDelegate } from "./delegate.ts";
-import { type NetworkSelection, parseNetworks } from "./network-selection.ts";
-import { type CniResult, networkStatus } from "./network-status.ts";
+import { NAD_GROUP } from "./nad-crd.ts";
+import { NETWORKS_ANNOTATION, type NetworkSelection, parseNetworks } from "./network-selection.ts";
+import { type CniResult, NETWORK_STATUS_ANNOTATION, networkStatus } from "./network-status.ts";
 
-interface NetworkAttachmentDefinition extends KubeObject {
+interface NetworkAttachmentDefinition {
   readonly spec?: { readonly config?: string };
 }
 
-const NADS = defineResource<NetworkAttachmentDefinition>(
-  `${NAD_GROUP}/v1`,
-  "NetworkAttachmentDefinition",
-  "network-attachment-definitions",
-  true,
-);
+const NADS = { group: NAD_GROUP, version: "v1", plural: "network-attachment-definitions" };
+
+/** What is read of a pod. */
+interface Pod {
+  readonly metadata: {
+    readonly name?: string | undefined;
+    readonly namespace?: string | undefined;
+    readonly uid?: string | undefined;
+    readonly annotations?: Readonly<Record<string, string>> | undefined;
+  };
+}
+
+/** The API server, and the client certificate of multus' own account. All certificates and keys are PEM. */
+export interface MultusAccess {
+  readonly apiServer: string;
+  readonly caCertificate: string;
+  readonly multusCredentials: { readonly cert: string; readonly key: string };
+}
 
 /** An attachment as it is kept for DEL, which must work without the NAD. */
 interface Attachment {
@@ -40,11 +57,14 @@ interface Attachment {
 const CACHE_DIRECTORY = "/var/lib/cni/multus";
 
 export class Multus {
-  readonly #client: KubeClient;
+  readonly #objects: CustomObjectsApi;
+  readonly #core: CoreV1Api;
   readonly #log: (line: string) => void;
 
-  constructor(client: KubeClient, log: (line: string) => void) {
-    this.#client = client;
+  constructor(access: MultusAccess, log: (line: string) => void) {
+    const config = kubeConfig(access);
+    this.#objects = config.makeApiClient(CustomObjectsApi);
+    this.#core = config.makeApiClient(CoreV1Api);
     this.#log = log;
   }
 
@@ -75,11 +95,13 @@ export class Multus {
 
   async #attachOne(pod: Pod, network: PodNetwork, selection: NetworkSelection): Promise<Attachment> {
     const { namespace, name } = selection;
-    const nad = await this.#client.get(NADS, { namespace, name }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      throw new Error(`cannot find a network-attachment-definition (${name}) in namespace (${namespace})`);
-    });
-    const delegate = makeDelegate(selection, nad.spec?.config ?? "");
+    const found = await this.#objects
+      .getNamespacedCustomObject({ ...NADS, namespace, name })
+      .catch((error: unknown) => {
+        if (!(error instanceof ApiException && error.code === 404)) throw error;
+        throw new Error(`cannot find a network-attachment-definition (${name}) in namespace (${namespace})`);
+      });
+    const delegate = makeDelegate(selection, (found as NetworkAttachmentDefinition).spec?.config ?? "");
     const env = environment(pod, network, delegate);
     return { delegate, env, result: await cniAdd(delegate, env) };
   }
@@ -96,14 +118,21 @@ export class Multus {
     const own = { name: "process-node", interface: "eth0", ips: [network.address], default: true, dns: {} };
     const entries = [own, ...attachments.flatMap(({ delegate, result }) => networkStatus(delegate.network, result))];
     const annotations = { [NETWORK_STATUS_ANNOTATION]: JSON.stringify(entries, undefined, 4) };
-    const { name = "", namespace, uid } = pod.metadata;
-    await this.#client.patch(
-      RESOURCES.pods,
-      { name, namespace },
-      { type: "merge", body: { metadata: { uid, annotations } } },
-      { subresource: "status" },
-    );
+    const { name = "", namespace = "", uid } = pod.metadata;
+    const body = { metadata: { uid, annotations } };
+    const merge = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
+    await this.#core.patchNamespacedPodStatus({ name, namespace, body }, merge);
   }
+}
+
+function kubeConfig({ apiServer, caCertificate, multusCredentials }: MultusAccess): KubeConfig {
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(
+    { name: "cluster", server: apiServer, caData: base64(caCertificate), skipTLSVerify: false },
+    { name: "multus", certData: base64(multusCredentials.cert), keyData: base64(multusCredentials.key) },
+  );
+  return config;
 }
 
 const cacheFile = ({ sandboxId }: PodNetwork): string => join(CACHE_DIRECTORY, `${sandboxId}.json`);

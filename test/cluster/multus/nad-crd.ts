@@ -1,5 +1,5 @@
 /** The CRD of NetworkAttachmentDefinitions, as the network plumbing working group defines the kind. */
-import { NAD_GROUP } from "../../../src/api/names.ts";
+export const NAD_GROUP = "k8s.cni.cncf.io";
 
 export const nadCrd = {
   apiVersion: "apiextensions.k8s.io/v1",

@@ -1,5 +1,7 @@
 /** The annotation by which a pod asks for networks, in both its forms. Pure. */
 
+export const NETWORKS_ANNOTATION = "k8s.v1.cni.cncf.io/networks";
+
 /** One network that a pod asks for. */
 export interface NetworkSelection {
   readonly namespace: string;

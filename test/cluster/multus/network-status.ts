@@ -1,5 +1,7 @@
 /** The annotation in which multus says what a pod has got. Pure. */
 
+export const NETWORK_STATUS_ANNOTATION = "k8s.v1.cni.cncf.io/network-status";
+
 export interface CniResult {
   readonly cniVersion?: string;
   readonly interfaces?: readonly {

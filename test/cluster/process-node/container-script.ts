@@ -44,7 +44,7 @@ export function containerScript(script: ContainerScript): string {
     ...(container.volumeMounts ?? []).flatMap((mount) => bindVolume(mount, script)),
     ...(container.securityContext?.readOnlyRootFilesystem ? ['mount -o remount,bind,ro "$PWD"'] : []),
     ...enterTree(),
-    `cd ${shellQuote(container.workingDir ?? image.workingDirectory)}`,
+    `cd ${shellQuote(container.workingDir ?? "/")}`,
     `echo started >&${STARTED_FD}`,
     `exec ${STARTED_FD}>&-`,
     `exec ${commandLine(script).map(shellQuote).join(" ")}`,
@@ -67,7 +67,7 @@ function bindVolume(mount: VolumeMount, { volumes, container }: ContainerScript)
 
 /** With the environment and the rights that the security context leaves. */
 function commandLine({ container, podSecurity, argv, env, image }: ContainerScript): string[] {
-  const assignments = Object.entries({ ...image.env, ...env }).map(([name, value]) => `${name}=${value}`);
+  const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   return [...confinement(container, podSecurity), "env", "-i", ...assignments, ...image.init, ...argv];
 }
 

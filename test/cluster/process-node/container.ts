@@ -16,7 +16,7 @@ export interface ContainerOptions {
   readonly spec: Spec;
   readonly podUid: string;
   readonly image: Image | undefined;
-  /** Starts again after each end, or after a failure, or not at all. */
+  /** When the container starts again: after each end, after a failure, or never. */
   readonly restartPolicy: "Always" | "OnFailure" | "Never";
   /** The script of the container's first process; rejects while its environment can't be had. */
   readonly script: () => Promise<string>;
@@ -33,7 +33,7 @@ export interface ContainerOptions {
 
 const FIRST_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 5000;
-/** A container that ran so long starts again at once. */
+/** A container that ran for this time starts again at once. */
 const HEALTHY_MS = 60_000;
 const CONFIG_RETRY_MS = 500;
 const TERM_POLL_MS = 20;

@@ -1,7 +1,8 @@
 /**
- * Others write extended resources into a node's capacity; a kubelet makes them allocatable, which is what the scheduler
- * looks at. A real one does so with its next status report, here it happens at once.
+ * Device plugins and bridge-marker write extended resources into a node's capacity. Kubelet copies them to allocatable,
+ * which the scheduler reads. A real kubelet does so with its next status report, this one at once.
  */
+import PromRegistry from "prom-client/lib/registry.js";
 import type { Node } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
@@ -9,9 +10,12 @@ import { Controller } from "../../../src/kube/controller/controller.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 
 export async function mirrorExtendedResources(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
-  const informer = new Informer({ client, resource: RESOURCES.nodes, fieldSelector: `metadata.name=${name}` });
+  const metrics = new PromRegistry();
+  const fieldSelector = `metadata.name=${name}`;
+  const informer = new Informer({ client, resource: RESOURCES.nodes, fieldSelector, metrics });
   const controller = new Controller({
     name: "extended-resources",
+    metrics,
     reconcile: async (key, { signal }) => {
       const changes = allocatableChanges(informer.get(key)?.status ?? {});
       if (Object.keys(changes).length === 0) return;

@@ -1,25 +1,22 @@
 /** The images a process node can run: trees of the machine in place of image layers. */
-import { IMAGE_NODE, IMAGE_ROOT } from "../../../src/api/names.ts";
-import { compileCacheEnv } from "../compile-cache.ts";
+import { IMAGE_NODE, IMAGE_ROOT } from "../../../src/api/image.ts";
 
 export interface Image {
   readonly name: string;
   /** Node's directories and files that the container sees, read-only: [path on the node, path in the container]. */
   readonly contents: readonly (readonly [source: string, target: string])[];
-  readonly workingDirectory: string;
-  readonly env: Readonly<Record<string, string>>;
   /** Runs when the pod gives no command. */
   readonly entrypoint: readonly string[];
   /** Put before whatever runs, as an init that reaps and ends on SIGTERM; a plain pid 1 would ignore it. */
   readonly init: readonly string[];
 }
 
-/** Of test pods that only have to be there. */
-export const GUEST_IMAGE = "test/guest:dev";
+/** The image of test pods that do nothing. */
+export const GUEST_IMAGE = "localhost/guest:dev";
 
 const GUEST_INIT = 'trap "kill -TERM $! 2>/dev/null; exit 0" TERM; "$@" & wait $!';
 
-/** undefined for an image that this node does not have and, without a registry, can't get. */
+/** Undefined for an image that this node does not have. There is no registry. */
 export function findImage(name: string, trees: Readonly<Record<string, string>>): Image | undefined {
   const tree = trees[name];
   if (tree === undefined) return undefined;
@@ -30,8 +27,6 @@ export function findImage(name: string, trees: Readonly<Record<string, string>>)
       [IMAGE_NODE, IMAGE_NODE],
       [tree, guest ? `${IMAGE_ROOT}/test` : IMAGE_ROOT],
     ],
-    workingDirectory: guest ? "/" : IMAGE_ROOT,
-    env: guest ? {} : compileCacheEnv(IMAGE_ROOT),
     entrypoint: guest ? ["sleep", "infinity"] : [IMAGE_NODE],
     init: guest ? ["sh", "-c", GUEST_INIT, "guest-init"] : [],
   };

@@ -1,4 +1,4 @@
-/** Sends a container's log file, the end of it, or what comes. */
+/** Sends a container's log file: all of it, its last lines, or new lines as they come. */
 import { open } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { systemClock } from "../../../src/kube/clock.ts";

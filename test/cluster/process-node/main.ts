@@ -3,13 +3,13 @@
  * node's rights, and everything it does goes through the API as a kubelet's work does. It runs inside its node's network,
  * mount and PID namespaces, so pods on the host network, CNI plugins and probes are in the right place by themselves.
  *
- * What it can: commands, args and env (value, fieldRef, configMapKeyRef, secretKeyRef, envFrom); init containers;
+ * It supports commands, args and env (value, fieldRef, configMapKeyRef, secretKeyRef, envFrom); init containers;
  * volumes (configMap, secret, emptyDir, hostPath, downwardAPI, projected with tokens that are renewed) with readOnly,
  * subPath and HostToContainer; a network namespace and address for each pod, hostNetwork; attachments by multus' stand-in;
  * probes (httpGet, tcpSocket, exec); restarts with back-off; graceful termination; readOnlyRootFilesystem, dropped
  * capabilities, runAsUser; `kubectl logs`.
  *
- * What it can't: images (see images.ts; the machine's /usr stands in for what is in them), resource limits, sidecars
+ * It does not support images (see images.ts; the machine's /usr stands in for their content), resource limits, sidecars
  * (restartPolicy of init containers), lifecycle hooks, updates of mounted ConfigMaps and Secrets, kubectl exec and
  * port-forward (use Cluster.execInPod), Services other than `kubernetes` and DNS, mountPropagation Bidirectional,
  * other users' file permissions (container-script.ts), seccomp, static pods.
@@ -22,7 +22,7 @@ import { plainEnv } from "../requirements.ts";
 import { enterContainer } from "./enter-container.ts";
 import { mirrorExtendedResources } from "./extended-resources.ts";
 import { startKubeletServer } from "./kubelet-server.ts";
-import { clientOf } from "./node-clients.ts";
+import { clientOf } from "./node-client.ts";
 import type { NodeConfig, NodeMethods } from "./node-config.ts";
 import { NodeRegistration } from "./node-registration.ts";
 import { PodNetworks } from "./pod-network.ts";
@@ -35,14 +35,13 @@ let pods: Pods | undefined;
 async function start(config: NodeConfig): Promise<void> {
   const forever = new AbortController().signal;
   const { name } = config.plan;
-  const client = clientOf(config, config.credentials, "process-node");
-  const multusClient = clientOf(config, config.multusCredentials, "multus");
+  const client = clientOf(config);
   const registration = new NodeRegistration(client, config.plan, log);
   pods = new Pods({
     config,
     client,
     networks: new PodNetworks(config.plan),
-    multus: new Multus(multusClient, log),
+    multus: new Multus(config, log),
     events: new EventRecorder({ client, controller: "kubelet", instance: name }),
     log,
   });

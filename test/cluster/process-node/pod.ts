@@ -192,7 +192,7 @@ export class Pod {
     });
   }
 
-  /** A pod that ran here before the node was switched off goes on counting. */
+  /** A pod that ran here before the node was switched off keeps its restart counts. */
   #earlierStarts(container: string): number {
     const before = this.#before.find(({ name }) => name === container);
     return before?.containerID === undefined ? 0 : before.restartCount + 1;

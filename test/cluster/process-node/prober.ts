@@ -7,13 +7,13 @@ export interface ProberOptions {
   readonly container: Container;
   readonly address: string;
   readonly pid: () => number | undefined;
-  /** Readiness is another. */
+  /** The container became ready, or not ready. */
   readonly changed: () => void;
-  /** Startup or liveness gave up. */
+  /** The startup or liveness probe has failed for good. */
   readonly failed: () => void;
 }
 
-/** Until the first success probes come quicker than the period: nobody has to wait for a second that is just rounding. */
+/** Probes run more often than the period until the first success, so that no test waits for a whole period. */
 const EAGER_PERIOD_MS = 50;
 
 export class Prober {
@@ -92,7 +92,7 @@ export class Prober {
       } else {
         if (failures === 0) failingSince = performance.now();
         [successes, failures] = [0, failures + 1];
-        // Eager tries don't count as periods.
+        // Early probes don't count towards the failure threshold.
         const enough = everGood || performance.now() - failingSince >= (failureThreshold - 1) * periodMs;
         if (failures >= failureThreshold && enough) tell(false);
       }

@@ -20,10 +20,10 @@ export interface VolumeContext {
 
 const DEFAULT_MODE = 0o644;
 const TOKEN_RETRY_MS = 1000;
-/** As kubelet: renewed after this part of its life. */
+/** A token is renewed after this part of its life, as by kubelet. */
 const TOKEN_RENEWAL = 0.8;
 
-/** Path on the node for each volume. Rejects while something a volume needs is missing; call it again then. */
+/** Path on the node for each volume. Rejects while something that a volume needs is missing; the caller tries again. */
 export async function makeVolumes(context: VolumeContext): Promise<ReadonlyMap<string, string>> {
   const paths = new Map<string, string>();
   for (const volume of context.pod.spec?.volumes ?? []) {

@@ -1,5 +1,5 @@
-import { must } from "../eventually.ts";
 import { KEPT } from "../look.ts";
+import { must } from "../must.ts";
 import { NODE_A, NODE_B } from "../objects.ts";
 import { onNode, type Stage } from "../stage.ts";
 import type { Step } from "../story.ts";

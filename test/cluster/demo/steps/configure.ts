@@ -1,6 +1,7 @@
 import { DEFAULT_MAC_POOL, DEFAULT_NAMESPACE, NETWORK_ADDONS_CONFIG_NAME } from "../../../../src/api/names.ts";
 import { RESOURCES } from "../../../../src/kube/client/resource.ts";
-import { eventually, must } from "../eventually.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { must } from "../must.ts";
 import { networkAddonsConfig, QUARANTINE_SECONDS } from "../objects.ts";
 import { CONFIGS, getIfThere, kubectl, kubectlApply, POOLS, type Stage, whenSeen } from "../stage.ts";
 import type { Step } from "../story.ts";
@@ -61,12 +62,11 @@ async function shortenQuarantine(stage: Stage, signal: AbortSignal): Promise<str
   const ref = { name: DEFAULT_MAC_POOL };
   const spec = JSON.stringify({ spec: { quarantineSeconds: QUARANTINE_SECONDS } });
   await kubectl(stage, ["patch", "macpool", DEFAULT_MAC_POOL, "--type=merge", "-p", spec]);
-  const { value } = await eventually(
+  return eventually(
     "the pool to report its ranges",
     async () => (await getIfThere(stage, POOLS, ref))?.status?.ranges?.join(", ") || undefined,
     { limitMs: 10_000, signal },
   );
-  return value;
 }
 
 export function conditionOf(

@@ -1,10 +1,9 @@
-import { IMAGE_NODE } from "../../../../src/api/names.ts";
+import { IMAGE_NODE } from "../../../../src/api/image.ts";
 import { type PingResult, parsePingResult } from "../../kubevirt/guest/ping-result.ts";
-import { VIRTUAL_MACHINES } from "../../kubevirt/virtual-machine.ts";
-import { must } from "../eventually.ts";
 import { type Guest, macOf, runningGuest } from "../guest.ts";
+import { must } from "../must.ts";
 import { NAMESPACE, NODE_A, virtualMachine } from "../objects.ts";
-import { getIfThere, inPod, kubectlApply, type Stage } from "../stage.ts";
+import { getIfThere, inPod, kubectlApply, type Stage, VIRTUAL_MACHINES } from "../stage.ts";
 import type { Step } from "../story.ts";
 
 const ADDRESS = { web: "192.0.2.1", "web-2": "192.0.2.2" } as const;

@@ -1,6 +1,6 @@
 import { BRIDGE_RESOURCE_PREFIX } from "../../../../src/api/names.ts";
-import { must } from "../eventually.ts";
 import { claimInPhase, type Guest, macOf, networkStatusOf, runningGuest } from "../guest.ts";
+import { must } from "../must.ts";
 import { attachmentDefinition, NETWORK, NODE_A, virtualMachine } from "../objects.ts";
 import { kubectlApply, type Stage } from "../stage.ts";
 import type { Step } from "../story.ts";

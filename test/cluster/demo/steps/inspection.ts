@@ -1,5 +1,5 @@
-import { must } from "../eventually.ts";
 import { macOf } from "../guest.ts";
+import { must } from "../must.ts";
 import type { Stage } from "../stage.ts";
 import type { Step } from "../story.ts";
 

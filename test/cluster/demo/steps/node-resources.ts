@@ -1,7 +1,8 @@
 import { BRIDGE_RESOURCE_PREFIX } from "../../../../src/api/names.ts";
 import type { Node } from "../../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../../src/kube/client/resource.ts";
-import { eventually, must } from "../eventually.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { must } from "../must.ts";
 import { NODE_A, NODE_B } from "../objects.ts";
 import { onNode, type Stage, whenSeen } from "../stage.ts";
 import type { Step } from "../story.ts";
@@ -14,7 +15,7 @@ export const nodeResources: Step<Stage> = {
   name: "node-resources",
   limitMs: 30_000,
   async run(stage, values, signal) {
-    const { value: nodeA } = await eventually(
+    const nodeA = await eventually(
       `${NODE_A} to offer ${BR1}`,
       async () => {
         const node = await stage.client.get(RESOURCES.nodes, { name: NODE_A });

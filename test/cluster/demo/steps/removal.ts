@@ -8,12 +8,12 @@ import {
   NETWORK_ADDONS_CONFIG_NAME,
 } from "../../../../src/api/names.ts";
 import { RESOURCES } from "../../../../src/kube/client/resource.ts";
-import { VIRTUAL_MACHINES } from "../../kubevirt/virtual-machine.ts";
-import { eventually, must } from "../eventually.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { runningGuest } from "../guest.ts";
 import { managedObjects } from "../leftovers.ts";
+import { must } from "../must.ts";
 import { NAMESPACE, NODE_A, NODE_B, virtualMachine } from "../objects.ts";
-import { CLAIMS, CONFIGS, getIfThere, kubectl, kubectlApply, type Stage } from "../stage.ts";
+import { CLAIMS, CONFIGS, getIfThere, kubectl, kubectlApply, type Stage, VIRTUAL_MACHINES } from "../stage.ts";
 import type { Step, Values } from "../story.ts";
 import { workloads } from "../workloads.ts";
 import { CNI_DIRECTORY, filesIn } from "./cni-plugins.ts";

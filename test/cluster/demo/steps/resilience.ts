@@ -6,9 +6,10 @@ import {
   OPERATOR_NAME,
 } from "../../../../src/api/names.ts";
 import { RESOURCES } from "../../../../src/kube/client/resource.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { CniFileGuard } from "../cni-file-guard.ts";
-import { eventually, must } from "../eventually.ts";
 import { claimInPhase, claimOf, macOf } from "../guest.ts";
+import { must } from "../must.ts";
 import { NAMESPACE, NODE_A, NODE_B } from "../objects.ts";
 import { CLAIMS, CONFIGS, getIfThere, kubectl, type Stage, whenSeen } from "../stage.ts";
 import type { Step, Values } from "../story.ts";

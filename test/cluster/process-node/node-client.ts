@@ -1,10 +1,11 @@
-/** API clients that act with a client certificate they were handed. */
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import type { Credentials } from "../../../src/kube/client/credentials.ts";
-import type { KeyPair } from "../control-plane/authority.ts";
 import type { NodeConfig } from "./node-config.ts";
 
-export function clientOf({ apiServer, caCertificate }: NodeConfig, pair: KeyPair, userAgent: string): KubeClient {
+const userAgent = "process-node";
+
+/** A client with the node's certificate. */
+export function clientOf({ apiServer, caCertificate, credentials: pair }: NodeConfig): KubeClient {
   const tls = { ca: caCertificate, cert: pair.cert, key: pair.key };
   const credentials: Credentials = {
     server: apiServer,

@@ -1,0 +1,244 @@
+/** What a cluster of one size costs: figures in the order in which they come about. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { DEFAULT_NAMESPACE, LAUNCHER_SELECTOR, OPERATOR_NAME } from "../../src/api/names.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { MANAGER_ACCOUNT } from "../../src/operator/components/kube-mac-pool-access.ts";
+import type { BenchContext, BenchRow } from "./bench.ts";
+import { ClusterBed, inParallel } from "./cluster-bed.ts";
+import * as objects from "./cluster-objects.ts";
+import { sum } from "./cluster-processes.ts";
+import { busiest, of, summary } from "./cluster-requests.ts";
+import { type Used, whileDoing } from "./cluster-window.ts";
+import { percentile } from "./mac-pool-calls.ts";
+
+export interface Figure {
+  readonly what: string;
+  readonly unit: BenchRow["unit"];
+  readonly value: number;
+  readonly limit?: number;
+}
+
+/** Of each node. */
+export interface Load {
+  readonly pods: number;
+  /** Running: with an instance and a launcher pod each. */
+  readonly vms: number;
+}
+
+const TENANTS = 10;
+const HEARTBEATS = 2;
+const ADMISSIONS = 100;
+const REST_MS = 30_000;
+const SHORT_REST_MS = 10_000;
+/** A status write a second while a rollout proceeds, some at once for what is asked; those of slow reconciles come closer. */
+const BUSY_MS = 10_000;
+const MOST_WRITES = 15;
+/** The specification's deadline. */
+const REMOVAL_MS = 300_000;
+
+const STATUS_WRITE = "patch networkaddonsconfigs/status";
+const tenant = (index: number): string => `tenant-${index % TENANTS}`;
+
+export async function measureScale(nodes: number, load: Load, context: BenchContext): Promise<Figure[]> {
+  await using bed = await ClusterBed.start(nodes, context);
+  const { log } = context;
+  const say = (what: string, used: Used): void => {
+    const pool = summary(of(used.requests, MANAGER_ACCOUNT));
+    log(`  ${what}, ${used.seconds.toFixed(0)} s: operator ${summary(of(used.requests, OPERATOR_NAME))}`);
+    log(`    MAC pool ${pool}; all accounts of ours ${used.requests.length} requests`);
+  };
+  const rest = (): Promise<Used> => whileDoing(bed, () => sleep(context.short ? SHORT_REST_MS : REST_MS));
+
+  const figures: Figure[] = [];
+  const found = (...more: readonly Figure[]): void => {
+    figures.push(...more);
+    for (const { what, unit, value } of more) log(`    ${what}: ${value.toFixed(2)} ${unit}`);
+  };
+  const plainPods = nodes * load.pods;
+  const vms = nodes * load.vms;
+
+  log(`${nodes} nodes: configuring`);
+  found(...(await configured(bed, nodes, log)));
+  const idle = await rest();
+  say("at rest, no VMs", idle);
+  found(...atRest("no VMs", idle));
+
+  for (let index = 0; index < TENANTS; index++) {
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: tenant(index) } });
+  }
+  log(`${nodes} nodes: creating ${plainPods} pods`);
+  const pods = await whileDoing(bed, () => createPods(bed, nodes, plainPods));
+  say("pods", pods);
+  found(
+    figure("each pod: CPU time of a replica of the MAC pool", "ms", pods.other.cpuMs / plainPods),
+    figure("each pod: received by a replica", "kB", (pods.other.receivedMb * 1000) / plainPods),
+    figure("a replica after the pods: resident", "MB", pods.other.residentMb),
+  );
+  log(`${nodes} nodes: creating ${vms} running VMs`);
+  const machines = await whileDoing(bed, () => createMachines(bed, nodes, vms));
+  say("VMs", machines);
+  found(
+    figure(
+      "each running VM: requests of the MAC pool",
+      "requests",
+      of(machines.requests, MANAGER_ACCOUNT).length / vms,
+    ),
+    figure("each running VM: CPU time of the leader", "ms", machines.leader.cpuMs / vms),
+    figure("each running VM: CPU time of the other replica", "ms", machines.other.cpuMs / vms),
+    figure("each running VM: received by a replica", "kB", (machines.other.receivedMb * 1000) / vms),
+  );
+  found(...(await admissions(bed, vms)));
+
+  const full = await rest();
+  say("at rest, all VMs", full);
+  found(...atRest("all VMs", full));
+  log(`${nodes} nodes: each writes ${HEARTBEATS} heartbeats`);
+  const beats = await whileDoing(bed, () => heartbeats(bed, nodes));
+  say("heartbeats", beats);
+  const thousands = (nodes * HEARTBEATS) / 1000;
+  found(
+    figure("1,000 node heartbeats: CPU time of the operator", "ms", beats.operator.cpuMs / thousands),
+    figure("1,000 node heartbeats: received by the operator", "MB", beats.operator.receivedMb / thousands),
+    figure("all heartbeats: status writes of the operator", "requests", statusWrites(beats).length, 0),
+  );
+  const deletions = await whileDoing(bed, () => deleteMachines(bed, vms));
+  say("deletions", deletions);
+  found(
+    figure("each deleted VM: CPU time of the leader", "ms", deletions.leader.cpuMs / ADMISSIONS),
+    figure("each deleted VM: received by the leader", "kB", (deletions.leader.receivedMb * 1000) / ADMISSIONS),
+  );
+  found(...(await replaced(bed, log)));
+  const startMs = performance.now();
+  await bed.remove();
+  found(figure("removal of everything", "ms", performance.now() - startMs, REMOVAL_MS));
+  return figures;
+}
+
+const figure = (what: string, unit: Figure["unit"], value: number, limit?: number): Figure =>
+  limit === undefined ? { what, unit, value } : { what, unit, value, limit };
+
+const statusWrites = ({ requests }: Pick<Used, "requests">) =>
+  of(requests, OPERATOR_NAME).filter(({ what }) => what === STATUS_WRITE);
+
+async function configured(bed: ClusterBed, nodes: number, log: BenchContext["log"]): Promise<Figure[]> {
+  const operator = bed.operator();
+  const before = await operator.sample();
+  await bed.requests.next();
+  const startMs = performance.now();
+  await bed.configure();
+  let everywhereMs = 0;
+  const everywhere = bed.untilOnEveryNode(nodes).then(() => {
+    everywhereMs = performance.now();
+  });
+  await Promise.all([everywhere, bed.untilAvailable()]);
+  const availableMs = performance.now();
+  const after = await operator.sample();
+  const requests = await bed.requests.next();
+  log(`  operator: ${summary(of(requests, OPERATOR_NAME))}`);
+  return [
+    figure("NetworkAddonsConfig created to Available", "ms", availableMs - startMs),
+    figure("of that: after the last DaemonSet pod was available", "ms", availableMs - everywhereMs),
+    figure("until Available: CPU time of the operator", "ms", after.cpuMs - before.cpuMs),
+    figure("until Available: requests of the operator", "requests", of(requests, OPERATOR_NAME).length),
+    figure("until Available: received by the operator", "MB", after.receivedMb - before.receivedMb),
+    figure("until Available: its status writes", "requests", statusWrites({ requests }).length),
+    figure(
+      "until Available: its status writes in the busiest 10 s",
+      "requests",
+      busiest(statusWrites({ requests }), BUSY_MS),
+      MOST_WRITES,
+    ),
+    figure("operator, largest size so far: resident", "MB", after.peakMb),
+  ];
+}
+
+function atRest(when: string, used: Used): Figure[] {
+  const parts = { operator: used.operator, "leading replica": used.leader, "other replica": used.other };
+  const perMinute = 60 / used.seconds;
+  return [
+    ...Object.entries(parts).flatMap(([name, sample]) => [
+      figure(`at rest, ${when}: ${name}, resident`, "MB", sample.residentMb),
+      figure(`at rest, ${when}: ${name}, CPU time a minute`, "ms", sample.cpuMs * perMinute),
+      figure(`at rest, ${when}: ${name}, received a minute`, "MB", sample.receivedMb * perMinute),
+    ]),
+    figure(
+      `at rest, ${when}: requests a minute, operator`,
+      "requests",
+      of(used.requests, OPERATOR_NAME).length * perMinute,
+    ),
+    figure(
+      `at rest, ${when}: requests a minute, MAC pool`,
+      "requests",
+      of(used.requests, MANAGER_ACCOUNT).length * perMinute,
+    ),
+  ];
+}
+
+async function createPods(bed: ClusterBed, nodes: number, pods: number): Promise<void> {
+  await inParallel(pods, (index) => {
+    const pod = objects.plainPod(`pod-${index}`, tenant(index), objects.nodeName(index % nodes));
+    return bed.admin.create(RESOURCES.pods, pod as never);
+  });
+  await bed.untilPodsRun(objects.PLAIN_PODS);
+}
+
+async function createMachines(bed: ClusterBed, nodes: number, vms: number): Promise<void> {
+  await inParallel(vms, async (index) => {
+    const node = objects.nodeName(index % nodes);
+    const vm = await bed.admin.create(KINDS.virtualMachines, objects.virtualMachine(`vm-${index}`, tenant(index)));
+    const instance = await bed.admin.create(KINDS.instances, objects.instanceOf(vm));
+    const { name = "", namespace } = instance.metadata;
+    const patch = { type: "merge", body: { status: objects.runningStatus(vm, node) } } as const;
+    await bed.admin.patch(KINDS.instances, { name, namespace }, patch, { subresource: "status" });
+    await bed.admin.create(RESOURCES.pods, objects.launcherOf(instance, node) as never);
+  });
+  await bed.untilPodsRun(LAUNCHER_SELECTOR);
+  await bed.untilBound(vms);
+}
+
+/** VMs with one interface, one after the other. */
+async function admissions(bed: ClusterBed, vms: number): Promise<Figure[]> {
+  const took: number[] = [];
+  for (let index = 0; index < ADMISSIONS; index++) {
+    const vm = objects.virtualMachine(`one-by-one-${index}`, tenant(index));
+    const startMs = performance.now();
+    await bed.admin.create(KINDS.virtualMachines, vm);
+    took.push(performance.now() - startMs);
+  }
+  await bed.untilBound(vms + ADMISSIONS);
+  return [
+    figure("creation of a VM, its address included, p50", "ms", percentile(took, 0.5)),
+    figure("creation of a VM, its address included, p99", "ms", percentile(took, 0.99)),
+  ];
+}
+
+/** The VMs that were created one after the other; their namespaces have the launchers of all others. */
+async function deleteMachines(bed: ClusterBed, vms: number): Promise<void> {
+  for (let index = 0; index < ADMISSIONS; index++) {
+    await bed.admin.delete(KINDS.virtualMachines, { name: `one-by-one-${index}`, namespace: tenant(index) });
+  }
+  await bed.untilBound(vms);
+}
+
+async function heartbeats(bed: ClusterBed, nodes: number): Promise<void> {
+  await inParallel(nodes * HEARTBEATS, (index) => {
+    const name = objects.nodeName(index % nodes);
+    const patch = { type: "strategic", body: objects.heartbeat() } as const;
+    return bed.admin.patch(RESOURCES.nodes, { name }, patch, { subresource: "status" });
+  });
+}
+
+async function replaced(bed: ClusterBed, log: BenchContext["log"]): Promise<Figure[]> {
+  const [, other] = await bed.replicas();
+  const next = await bed.replace(other);
+  const metrics = await next.metrics();
+  const { residentMb, receivedMb } = await next.sample();
+  log(`  a new replica in ${DEFAULT_NAMESPACE} holds ${sum(metrics, "informer_objects")} objects`);
+  return [
+    figure("a new replica: until its caches are filled", "ms", sum(metrics, "kubevirt_macpool_sync_seconds") * 1000),
+    figure("a new replica: received", "MB", receivedMb),
+    figure("a new replica: resident", "MB", residentMb),
+  ];
+}

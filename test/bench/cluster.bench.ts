@@ -1,0 +1,28 @@
+/**
+ * The product in a large cluster: what grows with nodes, pods and VMs, and how. `--nodes 5000` takes about half an hour on
+ * two cores. `CLUSTER_BENCH_PODS` (6) and `CLUSTER_BENCH_VMS` (4), pods and running VMs of each node, make it shorter.
+ */
+
+import type { Bench, BenchRow } from "./bench.ts";
+import { limitedRow, row } from "./bench.ts";
+import { measureScale } from "./cluster-measure.ts";
+
+const NODES = 1_000;
+const SHORT_NODES = 100;
+
+export const bench: Bench = {
+  about:
+    "operator and MAC pool in a cluster of fake nodes; the peer is the same with a tenth of the nodes: a ratio of 10 grows with the cluster, a ratio of 1 does not",
+  takesNodes: true,
+  async run(context) {
+    const nodes = context.nodes ?? (context.short ? SHORT_NODES : NODES);
+    const number = (name: string, normal: number): number => Number(context.env[name] ?? normal);
+    const load = { pods: number("CLUSTER_BENCH_PODS", 6), vms: number("CLUSTER_BENCH_VMS", 4) };
+    const tenth = await measureScale(Math.ceil(nodes / 10), load, context);
+    const whole = await measureScale(nodes, load, context);
+    return whole.map(({ what, unit, value, limit }, index): BenchRow => {
+      const peer = tenth[index]?.value ?? null;
+      return limit === undefined ? row(what, unit, value, peer, null) : limitedRow(what, unit, value, peer, limit);
+    });
+  },
+};

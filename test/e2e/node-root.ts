@@ -1,0 +1,68 @@
+/**
+ * The script that becomes a real node's pid 1: it lays out the node's root file system and then only reaps orphans. What
+ * is on the node's disk outlives its reboots, the rest is on a tmpfs of its own. The machine's /usr is the node's.
+ */
+import { baseTree, bindTree, enterTree } from "../cluster/base-tree.ts";
+import { shellQuote } from "../cluster/command.ts";
+import { CNI_BIN_DIRECTORY, CNI_CONFIG_DIRECTORY, PROGRAM_DIRECTORY } from "./node-config.ts";
+
+export interface NodeRoot {
+  readonly name: string;
+  /** An empty directory. */
+  readonly mountPoint: string;
+  /** Directory of the node's disk; holds DISK_DIRECTORIES. */
+  readonly disk: string;
+  /** The node's programs: file name there, executable here. */
+  readonly programs: Readonly<Record<string, string>>;
+}
+
+/** What a node keeps over a reboot. */
+export const DISK_DIRECTORIES = ["etc/cni", "etc/containerd", "etc/kubernetes", "opt/cni", "var/lib", "var/log"];
+
+/** Exists when the node's file system is complete. */
+export const BOOTED_FILE = "/run/booted";
+
+/** Kernel settings that a kubelet writes; they belong to the whole machine, so the node gets files in their place. */
+const MACHINE_SETTINGS = [
+  "kernel/keys/root_maxbytes",
+  "kernel/keys/root_maxkeys",
+  "kernel/panic",
+  "kernel/panic_on_oops",
+  "vm/overcommit_memory",
+  "vm/panic_on_oom",
+];
+const DEVICES = ["kmsg", "net/tun", "fuse"];
+
+export function nodeScript({ name, mountPoint, disk, programs }: NodeRoot): string {
+  const below = (path: string): string => path.slice(1);
+  return [
+    "set -e",
+    "umask 022",
+    `mount -t tmpfs -o mode=755 node ${shellQuote(mountPoint)}`,
+    `cd ${shellQuote(mountPoint)}`,
+    ...baseTree({ hostname: name, hosts: [] }),
+    "mount --rbind /sys/fs/cgroup sys/fs/cgroup",
+    "mkdir -p dev/net",
+    ...DEVICES.flatMap((device) => [
+      `if [ -e /dev/${device} ]; then : > dev/${device}; mount --bind /dev/${device} dev/${device}; fi`,
+    ]),
+    ...DISK_DIRECTORIES.flatMap((directory) => bindTree(`${disk}/${directory}`, directory, false)),
+    ...Object.entries(programs).flatMap(([program, file]) =>
+      bindTree(file, `${below(PROGRAM_DIRECTORY)}/${program}`, true, true),
+    ),
+    `mkdir -p ${below(CNI_BIN_DIRECTORY)} ${below(CNI_CONFIG_DIRECTORY)} run/netns run/lock`,
+    ...MACHINE_SETTINGS.flatMap((setting) => [
+      `mkdir -p run/machine-settings/${setting}`,
+      `cat /proc/sys/${setting} > run/machine-settings/${setting}/value`,
+      `mount --bind run/machine-settings/${setting}/value proc/sys/${setting}`,
+    ]),
+    ...enterTree(),
+    "mount --make-rshared /",
+    // As iproute2 and container runtimes have it.
+    "mount --bind /run/netns /run/netns",
+    "echo 1 > /proc/sys/net/ipv4/ip_forward",
+    `: > ${BOOTED_FILE}`,
+    // In the foreground of a shell: pid 1 has to reap orphans.
+    "while :; do sleep 86400; done",
+  ].join("\n");
+}
