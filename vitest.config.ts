@@ -2,13 +2,15 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 /**
- * Two projects: `unit` needs npm only; `real` uses the kernel, the built executables and real control planes. They run
- * together, real ones first: unit tests are short and fill what remains at the end.
+ * `unit` needs npm only; `real` uses the kernel, the built executables and real control planes; `nodes` is the part of the
+ * tests on real nodes that `npm test` runs, `e2e` the rest, for `npm run test:e2e`. Real ones run first: unit tests are
+ * short and fill what remains at the end.
  */
+const nodes = ["test/e2e/**/*.test.ts"];
+const e2e = ["test/e2e/**/*.e2e.test.ts"];
 const real = [
   "test/netns/**/*.test.ts",
   "test/guest-kernel/**/*.test.ts",
-  "test/e2e/**/*.test.ts",
   "test/cluster/**/*.test.ts",
   "test/**/*.real.test.ts",
 ];
@@ -22,6 +24,15 @@ const POLL_TIMEOUT_MS = 30_000;
 
 const expect = { poll: { timeout: POLL_TIMEOUT_MS } };
 
+/** Each file has a cluster of its own, which takes what two cores give. */
+const realNodes = {
+  maxWorkers: 1,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect,
+  globalSetup: ["test/e2e/global-setup.ts"],
+};
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -30,7 +41,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: real,
+          exclude: [...real, ...nodes],
           maxWorkers,
           testTimeout: UNIT_TIMEOUT_MS,
           expect,
@@ -47,6 +58,8 @@ export default defineConfig({
           globalSetup: ["test/support/global-setup.ts"],
         },
       },
+      { test: { ...realNodes, name: "nodes", include: nodes, exclude: e2e } },
+      { test: { ...realNodes, name: "e2e", include: e2e } },
     ],
   },
 });

@@ -202,7 +202,7 @@ describe("kubectl apply against the real API server", () => {
   it("lets a claim be named after its address only", async () => {
     expect(await apply(claim("mac-02-00-00-00-00-01", "02:00:00:00:00:01"))).toMatchObject({ code: 0 });
     const answer = await apply(claim("mac-02-00-00-00-00-02", "02:00:00:00:00:01"));
-    expect(answer.stderr).toContain("the name of a MACClaim has to be its address");
+    expect(answer.stderr).toContain("the name of a MACClaim must be its address");
     expect((await apply(claim("mac-0200.0000.0001", "0200.0000.0001"))).stderr).toContain("lower-case octets");
   });
 

@@ -18,12 +18,12 @@ describe("the marker's flags", () => {
   });
 
   it.each([
-    [[], "-node-name is needed"],
+    [[], "-node-name is required"],
     [["-node-name"], "-node-name needs a value"],
     [["-node-name", "a", "-update-interval", "soon"], "-update-interval must be"],
     [["-node-name", "a", "-health-probe-port", "70000"], "-health-probe-port must be"],
-    [["-node-name", "a", "-verbose"], 'no flag "-verbose"'],
-    [["node-a"], 'no flag "node-a"'],
+    [["-node-name", "a", "-verbose"], 'unknown flag "-verbose"'],
+    [["node-a"], 'unknown flag "node-a"'],
   ])("refuse %j in one sentence that lists what there is", (args, reason) => {
     const result = parseFlags(args);
     expect(result).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });

@@ -7,8 +7,9 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { freePort } from "../support/free-port.ts";
 import { ConfigKind } from "../support/network-addons-config.ts";
-import { freePort, ProductProcess } from "../support/product-process.ts";
+import { ProductProcess } from "../support/product-process.ts";
 import { NetworkNamespace } from "./network-namespace.ts";
 
 const WITHIN = { timeout: 20_000, interval: 50 };
@@ -161,6 +162,8 @@ describe("the bridge marker on a real kernel and a real API server", () => {
     const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
     const patches = Number(/bridge_marker_patches_total\{result="success"\} (\d+)/.exec(metrics)?.[1]);
     expect(patches).toBeLessThanOrEqual(3 + elapsedMs / 200);
+    expect(metrics).toContain('workqueue_adds_total{name="bridge-marker"}');
+    expect(metrics).toContain('informer_objects{resource="nodes"} 1');
   });
 
   it("keeps the keys when it is restarted", async () => {

@@ -67,7 +67,7 @@ describe("the certificate manager on a real API server", () => {
     running = manager.run(stop.signal);
   }
 
-  const newManager = (using: Intervals, registry?: Registry): CertManager =>
+  const newManager = (using: Intervals, registry: Registry = new PromRegistry()): CertManager =>
     new CertManager({
       client,
       namespace,
@@ -77,7 +77,7 @@ describe("the certificate manager on a real API server", () => {
       webhookConfigurations: [{ kind: "Mutating", name: HOOK }],
       intervals: using,
       log: silentLog,
-      ...(registry && { metrics: registry }),
+      metrics: registry,
     });
 
   async function createHook(): Promise<void> {
@@ -130,6 +130,9 @@ describe("the certificate manager on a real API server", () => {
       `cert_manager_certificate_not_after_seconds{secret="${CA}"} ${(ca?.notAfterMs ?? 0) / 1000}`,
       `cert_manager_certificate_not_after_seconds{secret="${SERVING}"} ${certificate.notAfterMs / 1000}`,
     ]);
+    const all = await metrics.metrics();
+    expect(all).toContain('workqueue_adds_total{name="certificates"}');
+    expect(all).toContain('informer_objects{resource="secrets"} 2');
   });
 
   it("fills an emptied caBundle again", async () => {

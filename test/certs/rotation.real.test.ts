@@ -1,5 +1,6 @@
 import { request } from "node:https";
 import type { TLSSocket } from "node:tls";
+import PromRegistry from "prom-client/lib/registry.js";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { CertManager } from "../../src/certs/cert-manager.ts";
 import { parseBundle } from "../../src/certs/certificate.ts";
@@ -38,7 +39,8 @@ describe("certificates that rotate every few seconds", () => {
         },
       ],
     });
-    const tls = new SecretTlsSource({ client, namespace: NAMESPACE, secret: SERVING, log: silentLog });
+    const metrics = new PromRegistry();
+    const tls = new SecretTlsSource({ client, namespace: NAMESPACE, secret: SERVING, log: silentLog, metrics });
     const manager = new CertManager({
       client,
       namespace: NAMESPACE,
@@ -48,9 +50,10 @@ describe("certificates that rotate every few seconds", () => {
       webhookConfigurations: [{ kind: "Validating", name: SERVING }],
       intervals: { caRotateMs: 6000, caOverlapMs: 9000, certRotateMs: 2000, certOverlapMs: 9000 },
       log: silentLog,
+      metrics,
     });
     server = new HttpServer({ port: 0, host: "127.0.0.1", tls });
-    server.route("GET", "/", () => ({ status: 200 }));
+    server.app.get("/", (_request, reply) => reply.send());
     port = await server.listen();
     running = Promise.all([tls.run(stop.signal), manager.run(stop.signal)]);
     await vi.waitFor(() => expect(manager.ready && tls.current()).toBeTruthy(), { timeout: 15_000 });

@@ -35,6 +35,8 @@ describe("a TLS security profile", () => {
   });
 
   it("is something that the library takes", () => {
-    for (const type of ["Old", "Intermediate", "Modern"] as const) createSecureContext(tlsLimits({ type }));
+    for (const type of ["Old", "Intermediate", "Modern"] as const) {
+      expect(() => createSecureContext(tlsLimits({ type }))).not.toThrow();
+    }
   });
 });

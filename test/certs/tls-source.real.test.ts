@@ -1,3 +1,4 @@
+import PromRegistry from "prom-client/lib/registry.js";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { KeyPair } from "../../src/certs/certificate.ts";
 import { issueCa } from "../../src/certs/issuer.ts";
@@ -19,7 +20,13 @@ describe("a listener's certificate from a Secret", () => {
 
   beforeAll(async () => {
     const log: Log = { ...silentLog, warn: (message: unknown) => warnings.push(message) };
-    source = new SecretTlsSource({ client, namespace: REF.namespace, secret: REF.name, log });
+    source = new SecretTlsSource({
+      client,
+      namespace: REF.namespace,
+      secret: REF.name,
+      log,
+      metrics: new PromRegistry(),
+    });
     source.onChange(() => changes++);
     running = source.run(stop.signal);
   });
@@ -52,7 +59,7 @@ describe("a listener's certificate from a Secret", () => {
     await write({ "tls.key": keyPairData(first)["tls.key"] ?? "" });
     await vi.waitFor(() => expect(warnings).toHaveLength(2), WITHIN);
     expect(warnings[1]).toBe(
-      "Secret default/serving holds no certificate with its key: the last good one stays in service",
+      "Secret default/serving holds no certificate with its key: the last valid one stays in service",
     );
     await client.delete(RESOURCES.secrets, REF);
     const third = await pair();

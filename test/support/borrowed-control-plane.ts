@@ -1,6 +1,6 @@
 /**
- * A control plane (API server and etcd) for a test file that neither kills it nor gives it arguments of its own: one
- * that other files had before and will have after this one, with the state of a new one.
+ * A control plane (API server and etcd) for a test file that neither kills it nor starts it with arguments. Files use it
+ * one after another; each finds the state of a new one.
  */
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
@@ -12,10 +12,10 @@ import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { makeRunDirectory } from "../cluster/run-directory.ts";
 import type { Offer } from "./control-plane-broker.ts";
 
-/** Path of the broker's socket, for workers. Without it everybody gets a control plane of their own. */
+/** Path of the broker's socket, for workers. Without it every file starts its own control plane. */
 export const BROKER_VARIABLE = "CONTROL_PLANE_BROKER";
 
-/** Disposing of it gives it back: what it holds by then is gone. */
+/** Disposing of it gives it back and removes all objects that the file made. */
 export async function borrowControlPlane(path = process.env[BROKER_VARIABLE]): Promise<ControlPlaneAccess> {
   if (path === undefined) return await startControlPlane();
   const socket = connect(path);

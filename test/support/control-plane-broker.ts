@@ -1,6 +1,6 @@
 /**
- * Lends control planes to test files, each to one at a time, and puts its state back when the file ends, however it
- * does. Runs in the process that starts the workers; a worker asks on a socket and holds what it got until it closes that.
+ * Lends control planes to test files. One file has a control plane at a time; when it ends, the state is put back. This
+ * runs in the process that starts the workers. A worker asks on a socket and gives the control plane back by closing it.
  */
 import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
@@ -24,7 +24,7 @@ export class ControlPlaneBroker implements AsyncDisposable {
   readonly #directory: string;
   readonly #server: Server;
   readonly #started = new Set<ControlPlane>();
-  /** Free ones, or such that will be in a moment. */
+  /** Control planes that are free, or are being put back. */
   readonly #idle: Promise<Standing>[] = [];
   #ended = false;
 

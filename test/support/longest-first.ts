@@ -1,6 +1,6 @@
 /**
- * The order of test files: those that take longest first, so that no worker ends long after the others. A fresh clone has
- * no record of an earlier run, and vitest goes by file size then, which says nothing about tests on real parts.
+ * Runs the test files that take longest first, so that no worker ends long after the others. Without a record of an
+ * earlier run vitest goes by file size, which says nothing about tests on real parts.
  */
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -8,6 +8,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** From 40 s down to 6 s of CPU each. */
 export const LONGEST = [
   "test/cluster/demo/run.test.ts",
+  "test/cluster/upgrade/upgrade.test.ts",
   "test/guest-kernel/vlan.test.ts",
   "test/cluster/cluster.test.ts",
   "test/mac-pool/replicas.real.test.ts",
@@ -22,6 +23,7 @@ export const LONGEST = [
   "test/cluster/control-plane/control-plane.test.ts",
   "test/cluster/multus/multus.test.ts",
   "test/netns/differential/differential.test.ts",
+  "test/virtual-machine/guest.real.test.ts",
   "test/netns/kill.test.ts",
   "test/guest-kernel/kill.test.ts",
   "test/netns/kill-tuning.test.ts",

@@ -3,6 +3,7 @@ import { NETWORK_ADDONS_CONFIGS } from "../../src/api/kinds.ts";
 import { isNotFound } from "../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { eventually } from "./eventually.ts";
 
 const { group, version, plural, kind } = NETWORK_ADDONS_CONFIGS;
 const HOLDER = "example.com/held";
@@ -27,15 +28,7 @@ export class ConfigKind {
         versions: [{ name: version, served: true, storage: true, schema }],
       },
     });
-    for (;;) {
-      try {
-        await this.#admin.list(NETWORK_ADDONS_CONFIGS);
-        return;
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    }
+    await eventually("NetworkAddonsConfigs are served", () => this.#admin.list(NETWORK_ADDONS_CONFIGS));
   }
 
   /** Held by a finalizer, as the operator's keeps it. */

@@ -1,7 +1,6 @@
 /** A process of the product as it runs in its pod, for tests against real parts: its own `main.ts`, under Node. */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Component, throwUncaught } from "../cluster/control-plane/component.ts";
@@ -67,15 +66,4 @@ export class ProductProcess implements AsyncDisposable {
     await this.#component[Symbol.asyncDispose]();
     await rm(this.#directory, { recursive: true, force: true });
   }
-}
-
-/** A TCP port that nobody listens on now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -1,21 +1,26 @@
 /**
  * `npm test [-- PATH...]`: types, lint, vitest and cargo, and one closing line that sums all of them. PATH limits the run
- * to vitest files under it. With CI=true a skipped test that known-skips.json does not name fails the run.
+ * to vitest files under it. `npm run test:e2e [-- PATH...]`: all tests on real nodes, and the same closing line. With
+ * CI=true a skipped test that known-skips.json does not name fails the run, and up to three failed files are run once more
+ * when everything else has ended: the log names them.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { cacheDirectory } from "../../cni-plugins/built-plugins.ts";
+import { join, relative } from "node:path";
+import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import knownSkips from "./known-skips.json" with { type: "json" };
 import {
   addTotals,
+  filesToRunAgain,
   formatTotals,
   NO_TESTS,
   type Totals,
   totalsOfCargo,
   totalsOfVitest,
   unknownSkips,
+  type VitestReport,
+  withSecondTry,
 } from "./test-totals.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -46,24 +51,35 @@ async function check(name: string, command: string, args: readonly string[]): Pr
   return code === 0 ? NO_TESTS : { ...NO_TESTS, failed: 1 };
 }
 
-async function vitest(paths: readonly string[]): Promise<Totals> {
+async function vitestReport(paths: readonly string[]): Promise<VitestReport> {
   const folder = mkdtempSync(join(tmpdir(), "vitest-report-"));
   const report = join(folder, "report.json");
   try {
     await run(bin("vitest"), ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...paths]);
-    return totalsOfVitest(JSON.parse(readFileSync(report, "utf8")));
+    return JSON.parse(readFileSync(report, "utf8")) as VitestReport;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function vitest(paths: readonly string[]): Promise<Totals> {
+  try {
+    const report = await vitestReport(paths);
+    const again = process.env.CI === "true" ? filesToRunAgain(report) : [];
+    if (again.length === 0) return totalsOfVitest(report);
+    for (const file of again) console.log(`failed, and is run a second time: ${relative(root, file)}`);
+    const projects = paths.filter((path) => path.startsWith("--project="));
+    return totalsOfVitest(withSecondTry(report, await vitestReport([...projects, ...again])));
   } catch (error) {
     console.error(`vitest left no report: ${error instanceof Error ? error.message : String(error)}`);
     return { ...NO_TESTS, failed: 1 };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
 /** The crate's tests need the plugins' bundles, which the build makes. */
 async function cargo(): Promise<Totals> {
   try {
-    const build = await run(process.execPath, [join(root, "cni-plugins", "build.ts"), "--reuse"]);
+    const build = await run(process.execPath, [join(root, "cni-plugins", "build", "build.ts"), "--reuse"]);
     if (build.code !== 0) return { ...NO_TESTS, failed: 1 };
     const manifest = join(root, "cni-plugins", "host", "Cargo.toml");
     const env = { ...process.env, CARGO_TARGET_DIR: join(cacheDirectory(process.env), "cargo-test") };
@@ -81,14 +97,18 @@ if (Number(process.versions.node.split(".")[0]) < MIN_NODE_MAJOR) {
   process.exit(1);
 }
 
-const paths = process.argv.slice(2);
+const E2E = "--e2e";
+const realNodes = process.argv.includes(E2E);
+const paths = process.argv.slice(2).filter((argument) => argument !== E2E);
+const projects = realNodes ? ["nodes", "e2e"] : ["unit", "real", "nodes"];
+const selection = realNodes || paths.length === 0 ? projects.map((name) => `--project=${name}`) : [];
 let totals = NO_TESTS;
-if (paths.length === 0) {
+if (!realNodes && paths.length === 0) {
   totals = addTotals(totals, await check("types", bin("tsc"), ["--noEmit"]));
   totals = addTotals(totals, await check("lint", bin("biome"), ["check", "--error-on-warnings", "."]));
   totals = addTotals(totals, await cargo());
 }
-totals = addTotals(totals, await vitest(paths));
+totals = addTotals(totals, await vitest([...selection, ...paths]));
 
 if (process.env.CI === "true") {
   const unknown = unknownSkips(totals.skipped, knownSkips as { test: string; reason: string }[]);

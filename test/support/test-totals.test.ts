@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { addTotals, formatTotals, totalsOfCargo, totalsOfVitest, unknownSkips } from "./test-totals.ts";
+import {
+  addTotals,
+  filesToRunAgain,
+  formatTotals,
+  totalsOfCargo,
+  totalsOfVitest,
+  unknownSkips,
+  withSecondTry,
+} from "./test-totals.ts";
 
 const file = (status: string, ...tests: [string, string][]) => ({
   name: "a.test.ts",
@@ -25,6 +33,24 @@ describe("the sum of test runners", () => {
 
   it("counts an error outside every file as a failure", () => {
     expect(totalsOfVitest({ success: false, testResults: [file("passed", ["a", "passed"])] }).failed).toBe(1);
+  });
+
+  it("takes the second try of a failed file, and nothing else from it", () => {
+    const report = (success: boolean, ...testResults: ReturnType<typeof file>[]) => ({ success, testResults });
+    const passed = { ...file("passed", ["b", "passed"]), name: "b.test.ts" };
+    const first = report(false, file("failed", ["a", "failed"]), passed);
+    expect(filesToRunAgain(first)).toEqual(["a.test.ts"]);
+    const repaired = withSecondTry(first, report(true, file("passed", ["a", "passed"])));
+    expect(totalsOfVitest(repaired)).toEqual({ passed: 2, failed: 0, skipped: [] });
+    const failedTwice = withSecondTry(first, report(false, file("failed", ["a", "failed"])));
+    expect(totalsOfVitest(failedTwice)).toMatchObject({ passed: 1, failed: 1 });
+    const outsideOfFiles = withSecondTry(first, report(false, file("passed", ["a", "passed"])));
+    expect(totalsOfVitest(outsideOfFiles).failed).toBe(1);
+  });
+
+  it("runs nothing again where much failed", () => {
+    const files = ["a", "b", "c", "d"].map((name) => ({ ...file("failed", ["x", "failed"]), name }));
+    expect(filesToRunAgain({ success: false, testResults: files })).toEqual([]);
   });
 
   it("sums the results of several cargo test binaries", () => {

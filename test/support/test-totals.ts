@@ -40,6 +40,22 @@ export function totalsOfVitest(report: VitestReport): Totals {
   return { passed, failed, skipped };
 }
 
+/** More failed files than this are no accident: they are not run again. */
+const MAX_FILES_AGAIN = 3;
+
+/** The files to run a second time on a machine that is quiet by then; none where that could not change the result. */
+export function filesToRunAgain(report: VitestReport): string[] {
+  const failed = report.testResults.filter(({ status }) => status === "failed").map(({ name }) => name);
+  return failed.length <= MAX_FILES_AGAIN ? failed : [];
+}
+
+/** The report with the files of `again` in place of their first try. */
+export function withSecondTry(first: VitestReport, again: VitestReport): VitestReport {
+  const later = new Map(again.testResults.map((file) => [file.name, file]));
+  const testResults = first.testResults.map((file) => later.get(file.name) ?? file);
+  return { success: again.success && testResults.every(({ status }) => status !== "failed"), testResults };
+}
+
 /** Reads the `test result:` lines of `cargo test`, and the names of ignored tests. */
 export function totalsOfCargo(output: string): Totals {
   let passed = 0;

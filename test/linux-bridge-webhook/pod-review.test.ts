@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "../../src/kube/admission/admission-server.ts";
-import type { NetworkLookup, NetworkLookups } from "../../src/resource-injector/network-catalog.ts";
-import { podReview } from "../../src/resource-injector/pod-review.ts";
+import type { NetworkLookup, NetworkLookups } from "../../src/linux-bridge-webhook/network-catalog.ts";
+import { podReview } from "../../src/linux-bridge-webhook/pod-review.ts";
 
 const BR1 = "bridge.network.kubevirt.io/br1";
 const NETWORKS = "k8s.v1.cni.cncf.io/networks";
@@ -64,7 +64,7 @@ describe("the pod webhook", () => {
       allowed: false,
       message:
         "Pod team/web-*: NetworkAttachmentDefinition other/br2, named by annotation k8s.v1.cni.cncf.io/networks, does " +
-        "not exist. The pod could only hang in ContainerCreating. Create it first, or correct the annotation.",
+        "not exist. The pod would stay in ContainerCreating. Create the network first, or correct the annotation.",
     });
   });
 
@@ -79,7 +79,7 @@ describe("the pod webhook", () => {
   it("does not deny for a default network whose namespace only multus knows", async () => {
     expect(await review({ [DEFAULT]: "br1" }, {})).toMatchObject({
       allowed: true,
-      warnings: [expect.stringContaining("looked for in kube-system")],
+      warnings: [expect.stringContaining("kube-system was searched")],
     });
   });
 

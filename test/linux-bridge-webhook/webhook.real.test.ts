@@ -13,7 +13,8 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { createTlsSecret, grantInCluster, grantInNamespace, hookRules, secretRules } from "../certs/granted-user.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
 import { client as admin, controlPlane } from "../support/api-server-bed.ts";
-import { freePort, ProductProcess } from "../support/product-process.ts";
+import { freePort } from "../support/free-port.ts";
+import { ProductProcess } from "../support/product-process.ts";
 
 const BR1 = "bridge.network.kubevirt.io/br1";
 const WITHIN = { timeout: 20_000, interval: 50 };
@@ -38,7 +39,7 @@ describe("the resource injector behind a real API server", () => {
     const kubeconfig = join(controlPlane.directory, "injector.kubeconfig");
     await writeFile(kubeconfig, await controlPlane.userKubeconfig(USER));
     injector = await ProductProcess.start({
-      product: "resource-injector",
+      product: "linux-bridge-webhook",
       env: {
         KUBECONFIG: kubeconfig,
         POD_NAME: "linux-bridge-webhook-1",

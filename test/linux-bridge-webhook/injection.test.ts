@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NAD_NODE_SELECTOR_ANNOTATION, NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
-import type { JsonPatchOp } from "../../src/kube/client/json-patch.ts";
-import { type Attachment, type InjectablePod, planInjection } from "../../src/resource-injector/injection.ts";
-import { parseWholeQuantity } from "../../src/resource-injector/quantity.ts";
+import { type Attachment, type InjectablePod, planInjection } from "../../src/linux-bridge-webhook/injection.ts";
+import { parseWholeQuantity } from "../../src/linux-bridge-webhook/quantity.ts";
+import { appliedPatch } from "../support/applied-patch.ts";
 
 const BR1 = "bridge.network.kubevirt.io/br1";
 const BR2 = "bridge.network.kubevirt.io/br2";
@@ -17,23 +17,8 @@ const nad = (resourceName?: string, nodeSelector?: string): Attachment => ({
   },
 });
 
-/** Applies the `add` operations that injections are made of, as the API server does. */
-function apply(pod: InjectablePod, patch: readonly JsonPatchOp[]): InjectablePod {
-  const result = structuredClone(pod);
-  for (const { path, value } of patch) {
-    const keys = path
-      .split("/")
-      .slice(1)
-      .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
-    const last = keys.pop() ?? "";
-    const parent = keys.reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], result);
-    (parent as Record<string, unknown>)[last] = structuredClone(value);
-  }
-  return result;
-}
-
 const inject = (pod: InjectablePod, ...attachments: Attachment[]): InjectablePod =>
-  apply(pod, planInjection(pod, attachments).patch);
+  appliedPatch(pod, planInjection(pod, attachments).patch);
 
 describe("resource injection", () => {
   it("puts one of the NAD's resource on requests and limits of the first container", () => {
@@ -94,7 +79,7 @@ describe("resource injection", () => {
     const pod = { spec: { containers: [{ resources: { requests: { [BR1]: "500m" } } }] } };
     const plan = planInjection(pod, [nad(BR1)]);
     expect(plan.patch).toEqual([]);
-    expect(plan.warnings).toEqual([expect.stringContaining("no whole number")]);
+    expect(plan.warnings).toEqual([expect.stringContaining("not a whole number")]);
   });
 
   it("adds the NAD's nodeSelector, as key=value or as a bare key", () => {

@@ -1,0 +1,41 @@
+/** Conditions that become true by themselves: asked again and again with a deadline, never slept for. */
+
+const LIMIT_MS = 45_000;
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 50;
+
+export interface Wait {
+  readonly limitMs?: number;
+  readonly signal?: AbortSignal;
+  /** What is the case now, for the error at the deadline. */
+  readonly state?: () => string;
+}
+
+/**
+ * Asks `probe` until it gives something else than undefined or false, and gives that. A probe that throws counts as not
+ * yet. The error at the deadline says `what` was waited for and what the probe threw last.
+ */
+export async function eventually<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  { limitMs = LIMIT_MS, signal, state }: Wait = {},
+): Promise<Exclude<T, false | undefined>> {
+  const endMs = performance.now() + limitMs;
+  let cause: unknown;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      const value = await probe();
+      if (value !== false && value !== undefined) return value as Exclude<T, false | undefined>;
+      cause = undefined;
+    } catch (error) {
+      cause = error;
+    }
+    signal?.throwIfAborted();
+    if (performance.now() > endMs) {
+      const now = state === undefined ? "" : `; now: ${state()}`;
+      const last = cause instanceof Error ? ` (${cause.message})` : "";
+      throw new Error(`waited ${limitMs / 1000} s for ${what}${now}${last}`, { cause });
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
