@@ -1,5 +1,5 @@
 import type { Violation } from "./audit.ts";
-import { type EpisodeOptions, type EpisodeResult, runEpisode } from "./episode.ts";
+import { type EpisodeOptions, runEpisode } from "./episode.ts";
 import type { Seams } from "./sim-replica.ts";
 
 export interface CampaignOptions {
@@ -51,19 +51,14 @@ export async function shrink(
   const first = await runEpisode(options);
   const kind = first.violation?.invariant;
   if (kind === undefined) throw new Error(`episode ${options.episode} of seed ${options.seed} violates nothing`);
-  const count = await countOperations(options);
-  let kept = Array.from({ length: count }, (_, number) => number);
+  let kept = Array.from({ length: first.operations }, (_, number) => number);
   let size = Math.ceil(kept.length / 2);
   const endMs = performance.now() + forMs;
-  const without = (numbers: readonly number[]): ReadonlySet<number> => {
-    const stays = new Set(numbers);
-    return new Set(Array.from({ length: count }, (_, number) => number).filter((number) => !stays.has(number)));
-  };
   while (size >= 1 && performance.now() < endMs) {
     let isShorter = false;
     for (let at = 0; at < kept.length && performance.now() < endMs; at += size) {
       const fewer = [...kept.slice(0, at), ...kept.slice(at + size)];
-      const { violation } = await runEpisode({ ...options, without: without(fewer) });
+      const { violation } = await runEpisode({ ...options, only: new Set(fewer) });
       if (violation?.invariant !== kind) continue;
       kept = fewer;
       at -= size;
@@ -72,15 +67,8 @@ export async function shrink(
     if (!isShorter || size > kept.length) size = size === 1 ? 0 : Math.ceil(size / 2);
   }
   const history: string[] = [];
-  const last = await runEpisode({ ...options, without: without(kept), history });
+  const last = await runEpisode({ ...options, only: new Set(kept), history });
   if (last.violation === undefined)
     throw new Error("a violation was there and is not any more: the run is not repeatable");
   return { operations: kept.length, violation: last.violation, history };
-}
-
-/** Those of the failing run and of the rest of its time of trouble. */
-async function countOperations(options: EpisodeOptions): Promise<number> {
-  const history: string[] = [];
-  const result: EpisodeResult = await runEpisode({ ...options, history });
-  return Math.max(result.operations, history.filter((line) => / -- /.test(line)).length) + 1;
 }

@@ -13,8 +13,8 @@ export interface EpisodeOptions {
   readonly episode: number;
   readonly replicas: number;
   readonly seams?: Seams;
-  /** Operations, by number, that are left out: how a history is made shorter. */
-  readonly without?: ReadonlySet<number>;
+  /** The operations, by number, that are not left out: how a history is made shorter. */
+  readonly only?: ReadonlySet<number>;
   /** Filled with what happened, line by line. */
   readonly history?: string[];
 }
@@ -40,11 +40,11 @@ export async function runEpisode(options: EpisodeOptions): Promise<EpisodeResult
   const plan = planOf(options.seed, options.episode, options.replicas);
   const world = new World(plan, options.seams ?? {}, options.history);
   const { scheduler } = world;
-  let operations = 0;
+  const counter = { operations: 0 };
   let violation: Violation | undefined;
   try {
     for (let cycle = 0; cycle < plan.cycles; cycle++) {
-      operations = await trouble(world, plan, operations, options.without);
+      await trouble(world, plan, counter, options.only);
       await rest(world, plan);
     }
   } catch (error) {
@@ -57,7 +57,7 @@ export async function runEpisode(options: EpisodeOptions): Promise<EpisodeResult
   return {
     steps: scheduler.steps,
     digest: scheduler.digest >>> 0,
-    operations,
+    operations: counter.operations,
     allocations,
     faults,
     refusals,
@@ -65,27 +65,30 @@ export async function runEpisode(options: EpisodeOptions): Promise<EpisodeResult
   };
 }
 
-async function trouble(world: World, plan: Plan, first: number, without?: ReadonlySet<number>): Promise<number> {
+async function trouble(
+  world: World,
+  plan: Plan,
+  counter: { operations: number },
+  only?: ReadonlySet<number>,
+): Promise<void> {
   const { scheduler } = world;
   const endMs = scheduler.nowMs + plan.chaosMs;
   const endSteps = scheduler.steps + MAX_TROUBLE_STEPS;
   const isOver = (): boolean => scheduler.nowMs >= endMs || scheduler.steps >= endSteps;
-  let next = first;
   const again = (): void => {
-    const number = next++;
+    const number = counter.operations++;
     const random = new Random(...plan.seed, 4, number);
     const waitMs = -Math.log(1 - random.next()) * plan.meanOperationMs;
     scheduler.after(waitMs, () => {
       if (isOver()) return;
-      if (!without?.has(number)) operate(world, random);
+      if (only?.has(number) !== false) operate(world, random);
       again();
     });
   };
   world.chaos = true;
-  if (first > 0 && plan.wipesClaims) world.wipeClaims();
+  if (counter.operations > 0 && plan.wipesClaims) world.wipeClaims();
   again();
   await scheduler.run(isOver);
-  return next;
 }
 
 /** All faults are over; looks now and then whether everything is at rest. */

@@ -1,13 +1,14 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { runCampaign } from "./campaign.ts";
+import { runCampaign, shrink } from "./campaign.ts";
 import { runEpisode } from "./episode.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 
 const REPLICAS = 3;
 const SLICE_STEPS = 12_000;
 const SLICE_SEED = 58;
+const SHRINK_MS = 3_000;
 /** Seconds on an idle machine; the bound is for a busy one. */
 const TIMEOUT_MS = 120_000;
 
@@ -59,6 +60,18 @@ async function simulated(seed: string): Promise<string> {
   const { stdout } = await run(process.execPath, [entry, "--seed", seed, "--steps", "1", "--digest"]);
   return stdout;
 }
+
+describe("a shortened history", { timeout: TIMEOUT_MS }, () => {
+  it("ends in the same violation by the operations that it counts", async () => {
+    const episode = { seed: 7, episode: 0, replicas: REPLICAS, seams: MUTATIONS["create as lock"] };
+    const { violation, operations } = await runEpisode(episode);
+    const short = await shrink(episode, SHRINK_MS);
+    expect(short.violation.invariant).toBe(violation?.invariant);
+    expect(short.operations).toBeGreaterThan(0);
+    expect(short.operations).toBeLessThan(operations);
+    expect(short.history.filter((line) => line.includes(" -- "))).not.toHaveLength(0);
+  });
+});
 
 describe("the product without one of its guards", { timeout: TIMEOUT_MS }, () => {
   for (const [mutation, seeds] of Object.entries(NOTICED_IN)) {
