@@ -21,6 +21,7 @@ import type { ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
 import { PoolMetrics } from "../../src/mac-pool/metrics.ts";
 import { StartGate } from "../../src/mac-pool/starts/start-gate.ts";
 import { StartTimes } from "../../src/mac-pool/starts/start-times.ts";
+import { Names } from "../../src/mac-pool/webhooks/names.ts";
 import { routeWebhooks } from "../../src/mac-pool/webhooks/routes.ts";
 
 const memoryStore = (): ClaimStore => ({
@@ -109,6 +110,11 @@ async function pool(): Promise<number> {
     log: silentLog,
   };
   const server = new HttpServer({ port: 0, host: "127.0.0.1", tls: { current: () => pair, onChange: () => () => {} } });
-  routeWebhooks(server.app, parts, new PoolMetrics(new Registry(), index, () => undefined), clock);
+  routeWebhooks(server.app, {
+    parts,
+    names: new Names({ isAllowed: no }, silentLog),
+    metrics: new PoolMetrics(new Registry(), index, () => undefined),
+    clock,
+  });
   return server.listen();
 }

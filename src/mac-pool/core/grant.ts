@@ -11,6 +11,7 @@ import { type ConflictPolicy, DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool
 import { statusOf, withStatus } from "./claim.ts";
 import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
 import { withListers } from "./listers.ts";
+import type { NamedText } from "./named-text.ts";
 import { type Holder, ownerOf, type Sighting, sameParty } from "./party.ts";
 import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
 
@@ -30,7 +31,7 @@ export interface GrantRequest {
 }
 
 export type GrantDecision =
-  | { readonly ok: true; readonly claim: MACClaim; readonly warning?: string }
+  | { readonly ok: true; readonly claim: MACClaim; readonly warning?: NamedText }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Status of a claim that admission writes before it answers. */

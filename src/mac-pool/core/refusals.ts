@@ -7,6 +7,7 @@ import {
   MAX_SHOWN_CHARS,
   PENDING_MS,
 } from "./limits.ts";
+import { describeOwners, type NamedText, namedText } from "./named-text.ts";
 import { describeParty, type Party } from "./party.ts";
 
 /**
@@ -29,9 +30,8 @@ export type RefusalCode =
   | "MACPOOL_BUSY"
   | "MACPOOL_UNAVAILABLE";
 
-export interface Refusal {
+export interface Refusal extends NamedText {
   readonly code: RefusalCode;
-  readonly message: string;
 }
 
 /** The field that holds an address: `macAddress` in VMs and VMIs, `mac` in pods. */
@@ -50,17 +50,17 @@ export function conflict(
   owners: readonly ClaimOwner[],
   { field, pendingMs }: { readonly field: MacField; readonly pendingMs: number },
 ): Refusal {
-  const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
   const isComing = owners.every(({ uid }) => uid === undefined);
   const other = owners[0]?.kind === "Pod" ? "delete the other pod first" : "first remove it from the other VM";
   const more = isComing ? `try again in ${waitOf(pendingMs)}: it is free then unless that object was created` : other;
-  return {
-    code: "MACPOOL_CONFLICT",
-    message:
-      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${named}` +
+  const text = namedText(
+    owners,
+    (describe) =>
+      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${describeOwners(owners, describe)}` +
       `${isComing ? ", which was admitted but does not exist yet" : ""}. ` +
       `Leave ${field} out to get a free address. To use this one, ${more}.`,
-  };
+  );
+  return { code: "MACPOOL_CONFLICT", ...text };
 }
 
 /** The policy allows it, but a claim has no room for one more owner. */
@@ -80,18 +80,17 @@ export function sharedWarning(
   interfaceName: string,
   owners: readonly ClaimOwner[],
   exclusive: boolean,
-): string {
-  const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
+): NamedText {
   const consequence = exclusive
     ? "Only one of them can run at a time: a second start is refused."
     : "They disturb each other when they run on the same network at the same time.";
-  return `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is also in use by ${named}. ${consequence}`;
+  const what = `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is also in use by`;
+  return namedText(owners, (describe) => `${what} ${describeOwners(owners, describe)}. ${consequence}`);
 }
 
 /** Event on each holder of an address that several hold without an admission. */
 export function sharedByHolders(mac: string, owners: readonly ClaimOwner[]): string {
-  const named = owners.map((owner) => `${describeParty(owner)} (${owner.interface})`).join(" and ");
-  return `MAC ${mac} is held by ${named}. Give all but one of them another address before they run on the same network.`;
+  return `MAC ${mac} is held by ${describeOwners(owners, describeParty)}. Give all but one of them another address before they run on the same network.`;
 }
 
 /** Event on a VM that could not be judged when it started. */
@@ -116,12 +115,13 @@ export function alreadyRunning(mac: Mac, party: Party, { owner, state, until }: 
     coming: `is being created. ${end} it first`,
     starting: `is starting; it counts as running until ${until}. Try again then`,
   };
-  return {
-    code: "MACPOOL_RUNNING",
-    message:
-      `${describeParty(party)} can't ${what}: ${describeParty(owner)} has the same MAC ${formatMac(mac)} and ` +
+  const text = namedText(
+    [owner],
+    (describe) =>
+      `${describeParty(party)} can't ${what}: ${describe(owner)} has the same MAC ${formatMac(mac)} and ` +
       `${why[state]}, or give one of them another address.`,
-  };
+  );
+  return { code: "MACPOOL_RUNNING", ...text };
 }
 
 export function duplicate(party: Party, mac: Mac, first: string, second: string, field: MacField): Refusal {

@@ -2,6 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import { newClaim } from "../core/claim.ts";
 import { pendingStatus } from "../core/grant.ts";
+import type { NamedText } from "../core/named-text.ts";
 import { type Holder, ownerOf, type Party } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
 import type { MacField, Refusal } from "../core/refusals.ts";
@@ -31,13 +32,13 @@ export interface ClaimRequest {
 
 export type ClaimResult =
   /** `macs` in the order of the wishes. */
-  | { readonly ok: true; readonly macs: readonly Mac[]; readonly warnings: readonly string[] }
+  | { readonly ok: true; readonly macs: readonly Mac[]; readonly warnings: readonly NamedText[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
 export interface Granted {
   readonly ok: true;
   readonly mac: Mac;
-  readonly warning?: string | undefined;
+  readonly warning?: NamedText | undefined;
   /** What was written, and what it replaced; absent on a dry run. */
   readonly written?: { readonly claim: MACClaim; readonly before: MACClaim | undefined };
 }

@@ -6,6 +6,7 @@ import { ApiError } from "../../kube/client/api-error.ts";
 import type { JsonPatchOp } from "../../kube/client/json-patch.ts";
 import type { Log } from "../../kube/log.ts";
 import type { InterfaceStep } from "../core/interface-plan.ts";
+import type { Describe, NamedText } from "../core/named-text.ts";
 import type { Party } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { noNamespace, type Refusal, unavailable } from "../core/refusals.ts";
@@ -41,6 +42,11 @@ export interface AdmissionParts {
 export interface Decision {
   readonly answer: AdmissionAnswer;
   readonly refusal: Refusal | undefined;
+  /** Other owners that the answer names, and the answer as it is told to a reader who may not know all of them. */
+  readonly naming?: {
+    readonly owners: readonly ClaimOwner[];
+    readonly tell: (describe: Describe) => AdmissionAnswer;
+  };
 }
 
 export const UNCHANGED: Decision = { answer: { allowed: true }, refusal: undefined };
@@ -57,7 +63,11 @@ const HTTP_CODES: Readonly<Partial<Record<Refusal["code"], number>>> = {
 
 export function denied(refusal: Refusal): Decision {
   const code = HTTP_CODES[refusal.code] ?? 403;
-  return { answer: { allowed: false, message: refusal.message, code }, refusal };
+  const answer = { allowed: false, message: refusal.message, code } as const;
+  const { naming } = refusal;
+  if (naming === undefined) return { answer, refusal };
+  const tell = (describe: Describe): AdmissionAnswer => ({ ...answer, message: naming.tell(describe) });
+  return { answer, refusal, naming: { owners: naming.owners, tell } };
 }
 
 /**
@@ -79,7 +89,7 @@ export function partyOfRequest(kind: Party["kind"], request: AdmissionRequest): 
 
 export type CarriedOut =
   /** `macs`: what to write into the object, by the index of the interface. */
-  | { readonly ok: true; readonly macs: ReadonlyMap<number, string>; readonly warnings: readonly string[] }
+  | { readonly ok: true; readonly macs: ReadonlyMap<number, string>; readonly warnings: readonly NamedText[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Claims what the plan of an object wants, and tells which addresses to write into the object. */
@@ -124,13 +134,18 @@ export async function mayOptOut(
 }
 
 /** An admission with a patch and warnings, each only where there is one. */
-export function admitted(patch: readonly JsonPatchOp[], warnings: readonly string[]): Decision {
-  const answer = {
-    allowed: true as const,
+export function admitted(patch: readonly JsonPatchOp[], warnings: readonly NamedText[]): Decision {
+  const answerWith = (texts: readonly string[]): AdmissionAnswer => ({
+    allowed: true,
     ...(patch.length > 0 && { patch }),
-    ...(warnings.length > 0 && { warnings }),
-  };
-  return { answer, refusal: undefined };
+    ...(texts.length > 0 && { warnings: texts }),
+  });
+  const answer = answerWith(warnings.map(({ message }) => message));
+  const owners = warnings.flatMap(({ naming }) => naming?.owners ?? []);
+  if (owners.length === 0) return { answer, refusal: undefined };
+  const tell = (describe: Describe): AdmissionAnswer =>
+    answerWith(warnings.map(({ message, naming }) => naming?.tell(describe) ?? message));
+  return { answer, refusal: undefined, naming: { owners, tell } };
 }
 
 const NOTHING_TO_CLAIM: ClaimResult = { ok: true, macs: [], warnings: [] };

@@ -39,8 +39,8 @@ export async function reviewPod(
   const networks = podNetworks(object);
   if (networks.form === "none") return UNCHANGED;
   if (networks.form === "malformed") {
-    const warning = `annotation ${NETWORKS_ANNOTATION} can't be read, so it gets no MAC addresses: ${networks.reason}.`;
-    return admitted([], [warning]);
+    const message = `annotation ${NETWORKS_ANNOTATION} can't be read, so it gets no MAC addresses: ${networks.reason}.`;
+    return admitted([], [{ message }]);
   }
 
   const party = partyOfRequest("Pod", request);

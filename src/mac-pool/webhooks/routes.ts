@@ -10,6 +10,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { describeParty } from "../core/party.ts";
 import type { PoolMetrics } from "../metrics.ts";
 import { type AdmissionParts, type Decision, partyOfRequest } from "./decision.ts";
+import type { Names } from "./names.ts";
 import { REVIEWS } from "./reviews.ts";
 
 const PATHS = {
@@ -18,19 +19,31 @@ const PATHS = {
   VirtualMachineInstance: MAC_POOL_PATHS.instances,
 } as const;
 
+export interface WebhooksOptions {
+  readonly parts: AdmissionParts;
+  readonly names: Names;
+  readonly metrics: PoolMetrics;
+  readonly clock: Clock;
+}
+
 /** Serves the admission webhooks, counts what they decide and logs each refusal. */
-export function routeWebhooks(app: FastifyInstance, parts: AdmissionParts, metrics: PoolMetrics, clock: Clock): void {
+export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clock }: WebhooksOptions): void {
   for (const kind of OWNER_KINDS) {
     const path = PATHS[kind];
     const webhook = path.slice(1);
-    const decided = ({ answer, refusal }: Decision, request: AdmissionRequest, startMs: number): AdmissionAnswer => {
+    const decided = (
+      decision: Decision,
+      request: AdmissionRequest,
+      startMs: number,
+    ): AdmissionAnswer | Promise<AdmissionAnswer> => {
+      const { refusal } = decision;
       metrics.admitted(webhook, clock.monotonicMs() - startMs);
       if (refusal !== undefined) {
         metrics.denied(refusal.code);
         const object = describeParty(partyOfRequest(kind, request));
         parts.log.info({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
       }
-      return answer;
+      return names.tell(decision, request);
     };
     const handler = admissionHandler((request, signal) => {
       const startMs = clock.monotonicMs();

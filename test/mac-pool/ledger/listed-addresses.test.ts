@@ -51,7 +51,7 @@ describe("the ledger, where objects list an address that no claim knows", () => 
     pool?.changePolicy({ ...pool.settings, conflictPolicy: "Warn" });
     expect(await ledger.claim(request(index, "a", [mac(0)]))).toMatchObject({
       ok: true,
-      warnings: [expect.stringContaining("is also in use by VirtualMachine default/old (i0)")],
+      warnings: [{ message: expect.stringContaining("is also in use by VirtualMachine default/old (i0)") }],
     });
     await ledger.claim(request(index, "b", [mac(0)]));
     const status = store.claims.get("mac-02-00-00-00-00-00")?.status;

@@ -6,7 +6,9 @@ import { describe, expect, it } from "vitest";
 import { NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import { MAC_POOL_PATHS } from "../../../src/api/webhook-paths.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
+import { silentLog } from "../../../src/kube/log.ts";
 import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
+import { Names } from "../../../src/mac-pool/webhooks/names.ts";
 import { routeWebhooks } from "../../../src/mac-pool/webhooks/routes.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { reviewParts, reviewRequest } from "./review-bed.ts";
@@ -84,7 +86,8 @@ function handlers(): (path: string, body: string) => Promise<unknown> {
   const app = { post: (path: string, handler: RouteHandlerMethod) => routes.set(path, handler as never) };
   const parts = reviewParts(new MemoryClaimStore(), "DenyRunning");
   const metrics = new PoolMetrics(new Registry(), parts.index, () => undefined);
-  routeWebhooks(app as unknown as FastifyInstance, parts, metrics, systemClock);
+  const names = new Names({ isAllowed: async () => false }, silentLog);
+  routeWebhooks(app as unknown as FastifyInstance, { parts, names, metrics, clock: systemClock });
   return (path, body) =>
     new Promise((resolve, reject) => {
       const raw = Object.assign(new EventEmitter(), { writableFinished: true });

@@ -1,0 +1,56 @@
+import type { KubeClient } from "../../kube/client/client.ts";
+import { RESOURCES } from "../../kube/client/resource.ts";
+import { at } from "../objects/json-path.ts";
+import { Questions } from "./questions.ts";
+import type { User } from "./user.ts";
+
+export interface Permission {
+  readonly verb: "get" | "list";
+  readonly group: string;
+  readonly resource: string;
+  /** Limits the question to what a Role in this namespace grants as well. */
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+const KEPT_MS = 10_000;
+
+export interface SubjectAccessOptions {
+  readonly client: KubeClient;
+  readonly maxInFlight: number;
+  /** For one answer of the API server. */
+  readonly timeoutMs: number;
+}
+
+/** What a user may do, as the API server says (SubjectAccessReview). */
+export class SubjectAccess {
+  readonly #options: SubjectAccessOptions;
+  readonly #questions: Questions<{ readonly allowed: boolean }>;
+
+  constructor(options: SubjectAccessOptions) {
+    this.#options = options;
+    this.#questions = new Questions({ maxInFlight: options.maxInFlight, keptMs: KEPT_MS });
+  }
+
+  /** Throws TooManyQuestions, or what the API server's refusal or a broken connection throws. */
+  async isAllowed({ username, uid, groups, extra }: User, permission: Permission): Promise<boolean> {
+    const { client, timeoutMs } = this.#options;
+    const { verb, group, resource, namespace, name } = permission;
+    const spec = {
+      user: username,
+      uid,
+      groups: [...groups],
+      extra: { ...extra },
+      resourceAttributes: { verb, group, resource, ...(namespace && { namespace }), ...(name && { name }) },
+    };
+    const { allowed } = await this.#questions.answer(JSON.stringify(spec), async () => {
+      const review = await client.create(
+        RESOURCES.subjectAccessReviews,
+        { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", metadata: {}, spec },
+        { timeoutMs },
+      );
+      return { allowed: at(review, "status", "allowed") === true };
+    });
+    return allowed;
+  }
+}

@@ -1,0 +1,47 @@
+import type { KubeClient } from "../../kube/client/client.ts";
+import { RESOURCES } from "../../kube/client/resource.ts";
+import { at } from "../objects/json-path.ts";
+import { Questions } from "./questions.ts";
+import { type User, userOf } from "./user.ts";
+
+const KEPT_MS = 60_000;
+/** Longer than any token of the API server; a bigger one is not worth a request. */
+const MAX_TOKEN_CHARS = 16_384;
+
+export interface TokenReviewsOptions {
+  readonly client: KubeClient;
+  readonly maxInFlight: number;
+  /** For one answer of the API server. */
+  readonly timeoutMs: number;
+}
+
+/** Whose a bearer token is, as the API server says (TokenReview). */
+export class TokenReviews {
+  readonly #options: TokenReviewsOptions;
+  readonly #questions: Questions<{ readonly user: User | undefined }>;
+
+  constructor(options: TokenReviewsOptions) {
+    this.#options = options;
+    this.#questions = new Questions({ maxInFlight: options.maxInFlight, keptMs: KEPT_MS });
+  }
+
+  /**
+   * The user of an Authorization header; undefined when there is none or the API server does not know the token. Throws
+   * TooManyQuestions, or what the API server's refusal or a broken connection throws.
+   */
+  async userOf(authorization: string | undefined): Promise<User | undefined> {
+    const token = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+    if (token === undefined || token.length > MAX_TOKEN_CHARS) return undefined;
+    const { client, timeoutMs } = this.#options;
+    const { user } = await this.#questions.answer(token, async () => {
+      const review = await client.create(
+        RESOURCES.tokenReviews,
+        { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", metadata: {}, spec: { token } },
+        { timeoutMs },
+      );
+      const known = at(review, "status", "authenticated") === true;
+      return { user: known ? userOf(at(review, "status", "user")) : undefined };
+    });
+    return user;
+  }
+}

@@ -1,0 +1,25 @@
+import { at, listAt, textAt } from "../objects/json-path.ts";
+
+/** Who asks, as the API server says in a TokenReview or an AdmissionReview. */
+export interface User {
+  readonly username: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, string[]>>;
+}
+
+export function userOf(info: unknown): User {
+  return {
+    username: textAt(info, "username"),
+    uid: textAt(info, "uid"),
+    groups: listAt(info, "groups").filter((group): group is string => typeof group === "string"),
+    extra: extraOf(info),
+  };
+}
+
+function extraOf(info: unknown): Record<string, string[]> {
+  const extra = at(info, "extra");
+  if (typeof extra !== "object" || extra === null) return {};
+  const keys = Object.keys(extra);
+  return Object.fromEntries(keys.map((key) => [key, listAt(extra, key).map(String)]));
+}

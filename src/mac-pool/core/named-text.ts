@@ -1,0 +1,30 @@
+import type { ClaimOwner } from "../../api/mac-claim.ts";
+import { describeParty } from "./party.ts";
+
+/** Names an owner to whoever reads the text. */
+export type Describe = (owner: ClaimOwner) => string;
+
+/** A text that may name owners of an address, which not every reader may know about. */
+export interface NamedText {
+  /** With all names: for logs. */
+  readonly message: string;
+  readonly naming?: {
+    readonly owners: readonly ClaimOwner[];
+    readonly tell: (describe: Describe) => string;
+  };
+}
+
+export const SOMEBODY = "an object in another namespace";
+
+export function namedText(owners: readonly ClaimOwner[], tell: (describe: Describe) => string): NamedText {
+  return { message: tell(describeParty), naming: { owners, tell } };
+}
+
+/** `VirtualMachine default/web (a) and an object in another namespace`. */
+export function describeOwners(owners: readonly ClaimOwner[], describe: Describe): string {
+  const texts = owners.map((owner) => {
+    const text = describe(owner);
+    return text === SOMEBODY ? text : `${text} (${owner.interface})`;
+  });
+  return [...new Set(texts)].join(" and ");
+}

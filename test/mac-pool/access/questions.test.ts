@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { Questions, TooManyQuestions } from "../../../src/mac-pool/access/questions.ts";
+
+const LIMITS = { maxInFlight: 2, keptMs: 60_000 };
+
+it("asks no more at once than it may, and goes on afterwards", async () => {
+  const questions = new Questions<{ answer: string }>(LIMITS);
+  const { promise, resolve } = Promise.withResolvers<{ answer: string }>();
+  let asked = 0;
+  const ask = () => {
+    asked += 1;
+    return promise;
+  };
+  const underWay = ["a", "b", "a"].map((question) => questions.answer(question, ask));
+  expect(asked).toBe(2);
+  await expect(questions.answer("c", ask)).rejects.toThrow(TooManyQuestions);
+  resolve({ answer: "yes" });
+  expect(await Promise.all(underWay)).toEqual(Array(3).fill({ answer: "yes" }));
+  await questions.answer("c", ask);
+  await questions.answer("b", ask);
+  expect(asked).toBe(3);
+});
+
+it("keeps no failure", async () => {
+  const questions = new Questions<object>(LIMITS);
+  const failing = questions.answer("a", async () => {
+    throw new Error("refused");
+  });
+  await expect(failing).rejects.toThrow("refused");
+  expect(await questions.answer("a", async () => ({ yes: true }))).toEqual({ yes: true });
+});
+
+it("asks nothing that is as long as a forged review", async () => {
+  const questions = new Questions<object>(LIMITS);
+  const answer = questions.answer("x".repeat(1_000_000), async () => ({}));
+  await expect(answer).rejects.toThrow("the question is too long");
+});
