@@ -35,12 +35,16 @@ export interface Connections {
   readonly listers: (mac: Mac) => readonly Sighting[];
 }
 
-export function connect(client: KubeClient, caches: Caches, clock: Clock): Connections {
+export function connect(
+  { client, leaderClient }: { readonly client: KubeClient; readonly leaderClient: KubeClient },
+  caches: Caches,
+  clock: Clock,
+): Connections {
   const claims = apiClaimStore(client);
   return {
     claimsOfLedger: claims,
     claimsOfStarts: claims,
-    claimsOfController: claims,
+    claimsOfController: apiClaimStore(leaderClient),
     controllerClock: clock,
     evidence: (reads, mac, parties) => readEvidence(reads, mac, parties, caches.wasAdmitted),
     isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),

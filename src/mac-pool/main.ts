@@ -16,10 +16,11 @@ import { Replica } from "./replica.ts";
 
 const DEFAULT_HEALTH_PORT = 8081;
 /**
- * Calls of the API server under way at once; the leader's controllers make a dozen at most. An API server that falls behind
+ * Calls of the API server under way at once, for admission and for the leader's work. An API server that falls behind
  * answers more of them no sooner, and each needs a connection, with a handshake just when there is no time for it.
  */
 const MAX_IN_FLIGHT = 24;
+const MAX_IN_FLIGHT_OF_LEADER = 24;
 
 await runProcess({
   name: MAC_POOL_MANAGER,
@@ -28,13 +29,14 @@ await runProcess({
   main: async ({ env, log, signal, metrics, health }) => {
     const identity = requireEnv(env, "POD_NAME");
     const namespace = requireEnv(env, "POD_NAMESPACE");
-    await using client = new KubeClient({
+    const connection = {
       credentials: await loadCredentials(env),
       userAgent: `${MAC_POOL_MANAGER}/${PRODUCT_VERSION}`,
-      maxInFlight: MAX_IN_FLIGHT,
       log,
       metrics,
-    });
+    };
+    await using client = new KubeClient({ ...connection, maxInFlight: MAX_IN_FLIGHT });
+    await using leaderClient = new KubeClient({ ...connection, maxInFlight: MAX_IN_FLIGHT_OF_LEADER });
     const certificates = new SecretTlsSource({
       client,
       namespace,
@@ -45,6 +47,7 @@ await runProcess({
     const tls = new ProfiledTlsSource({ client, certificates, log, metrics });
     const replica = new Replica({
       client,
+      leaderClient,
       identity,
       namespace,
       tls,

@@ -33,6 +33,11 @@ const DRAIN_MS = 15_000;
 
 export interface ReplicaOptions {
   readonly client: KubeClient;
+  /**
+   * For the work of the elected leader, which must not wait behind admission: claims would stay pending, and the lease be
+   * lost, for as long as a burst lasts. The same client unless given.
+   */
+  readonly leaderClient?: KubeClient;
   /** Unique among the replicas. */
   readonly identity: string;
   /** Where the Lease lives. */
@@ -80,6 +85,7 @@ export class Replica {
   readonly #caches: Caches;
   readonly #metrics: PoolMetrics;
   readonly #elector: LeaderElector;
+  readonly #leaderClient: KubeClient;
   readonly #connections: Connections;
   readonly #events: EventRecorder;
   readonly #listener: Listener;
@@ -88,16 +94,18 @@ export class Replica {
   constructor(options: ReplicaOptions) {
     const { client, log, namespace, identity } = options;
     this.#options = options;
+    const leaderClient = options.leaderClient ?? client;
+    this.#leaderClient = leaderClient;
     this.#clock = options.clock ?? systemClock;
     const clock = this.#clock;
     const random = options.random === undefined ? {} : { random: options.random };
     const excludedNamespaces = [SYSTEM_NAMESPACE, namespace];
     this.#caches = new Caches({ client, log, metrics: options.metrics, clock, ...random, excludedNamespaces });
-    const direct = connect(client, this.#caches, clock);
+    const direct = connect({ client, leaderClient }, this.#caches, clock);
     this.#connections = options.between?.(direct, this.#caches) ?? direct;
     this.#metrics = new PoolMetrics(options.metrics, this.#caches.index, () => options.tls.current()?.notAfterMs);
     this.#elector = new LeaderElector({
-      client,
+      client: leaderClient,
       namespace,
       name: LEASE_NAME,
       identity,
@@ -172,7 +180,8 @@ export class Replica {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const { client, log, metrics, random } = this.#options;
+    const { log, metrics, random } = this.#options;
+    const client = this.#leaderClient;
     const events = this.#events;
     const shared = { caches: this.#caches, clock: this.#clock, log, metrics, ...(random && { random }) };
     const reads = new LiveReads(client, this.#clock, signal);

@@ -83,12 +83,12 @@ export class ApiCaller {
       const startedMs = this.#clock.monotonicMs();
       const leave = await this.#inFlight.enter(limit.signal);
       this.#metrics.waited(call.method, this.#clock.monotonicMs() - startedMs);
-      this.#metrics.inFlight(this.#inFlight.running);
+      this.#metrics.inFlight(1);
       try {
         return await this.#repeat(call, limit.signal, startedMs + timeoutMs);
       } finally {
         leave();
-        this.#metrics.inFlight(this.#inFlight.running);
+        this.#metrics.inFlight(-1);
       }
     } catch (error) {
       if (limit.expired) {

@@ -10,7 +10,8 @@ export interface ClientMetrics {
   repeated(verb: string, code: number | "<error>"): void;
   /** Time that a call waited because too many were running. */
   waited(verb: string, durationMs: number): void;
-  inFlight(calls: number): void;
+  /** A call began or ended. */
+  inFlight(change: 1 | -1): void;
 }
 
 export const NO_METRICS: ClientMetrics = {
@@ -33,7 +34,7 @@ export function clientMetrics(registry: Registry, host: string): ClientMetrics {
     },
     repeated: (verb, code) => metrics.retries.inc({ verb, code, host }),
     waited: (verb, durationMs) => metrics.waits.observe({ verb, host }, durationMs / 1000),
-    inFlight: (calls) => metrics.inFlight.set({ host }, calls),
+    inFlight: (change) => metrics.inFlight.inc({ host }, change),
   };
 }
 

@@ -98,8 +98,9 @@ export class Caches {
       },
     });
     this.namespaces = informer(KINDS.namespaces, { transform: slimNamespace });
-    this.#labelChanges = new LabelChanges(this.namespaces, options.clock ?? systemClock);
-    this.#feed = new IndexFeed(this.claims, this.pools);
+    const clock = options.clock ?? systemClock;
+    this.#labelChanges = new LabelChanges(this.namespaces, clock);
+    this.#feed = new IndexFeed(this.claims, this.pools, clock);
     this.index = this.#feed.index;
   }
 

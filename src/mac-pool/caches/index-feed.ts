@@ -1,6 +1,7 @@
 import { macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
+import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import { factsOf } from "../core/claim.ts";
 import { PoolIndex } from "../core/pool-index.ts";
@@ -11,11 +12,11 @@ export class IndexFeed {
   readonly index = new PoolIndex();
   readonly #problems = new Map<string, string>();
 
-  constructor(claims: Informer<MACClaim>, pools: Informer<MACPool>) {
+  constructor(claims: Informer<MACClaim>, pools: Informer<MACPool>, clock: Clock) {
     const { index } = this;
     const setClaim = (claim: MACClaim): void => {
       const mac = macOfClaimName(claim.metadata.name ?? "");
-      if (mac !== undefined) index.setClaim(mac, factsOf(claim));
+      if (mac !== undefined) index.setClaim(mac, factsOf(claim), clock.monotonicMs());
     };
     claims.on({
       add: setClaim,

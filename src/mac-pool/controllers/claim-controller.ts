@@ -22,7 +22,7 @@ import { ClaimTimes } from "./claim-times.ts";
 import { ClaimTriggers } from "./claim-triggers.ts";
 import { whileFollowing } from "./following.ts";
 
-const CONCURRENCY = 8;
+const CONCURRENCY = 24;
 /** How often every claim is looked at again, in case an event was missed. */
 const SWEEP_MS = 600_000;
 /** How soon a release that waits for a live object is looked at again, in case its event never comes. */

@@ -60,12 +60,11 @@ export function isWaiting(status: MacClaimStatus): boolean {
 export function factsOf(claim: MACClaim): ClaimFacts {
   const { phase, owners, until } = statusOf(claim);
   const { pool } = claim.spec;
-  const namespaces = phase === "Pending" ? owners.map((owner) => owner.namespace) : [];
   return {
     phase,
     pool,
     ownerCount: distinctOwners(owners).length,
-    pendingNamespaces: [...new Set(namespaces)],
+    namespaces: [...new Set(owners.map(({ namespace }) => namespace))],
     untilMs: Date.parse(until ?? "") || 0,
   };
 }

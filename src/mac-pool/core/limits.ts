@@ -14,9 +14,21 @@ const OTHER_WEBHOOKS_MS = 45_000;
  */
 export const startingMs = (pendingMs: number): number => pendingMs - OTHER_WEBHOOKS_MS;
 
+/**
+ * After this time an object that was admitted should exist, with the webhooks after ours and the way into the caches. Its
+ * claim counts for the limits below from then on, so that they meet no burst, however large, of objects that get stored.
+ */
+export const LATE_AFTER_MS = 10_000;
+
 /** Webhook callers are not authenticated: a flood of requests whose objects are never stored must be refused. */
-export const MAX_PENDING_PER_NAMESPACE = 2_000;
-export const MAX_PENDING_PER_POOL = 20_000;
+const MAX_LATE_PER_NAMESPACE = 2_000;
+export const MAX_LATE_PER_POOL = 20_000;
+/** In a small pool a few objects that are refused after admission are no flood. */
+const MIN_LATE_PER_NAMESPACE = 8;
+
+/** Late claims that a namespace may have: a quarter of the pool that serves it, within bounds. */
+export const maxLateInNamespace = (capacity: number): number =>
+  Math.min(MAX_LATE_PER_NAMESPACE, Math.max(MIN_LATE_PER_NAMESPACE, Math.floor(capacity / 4)));
 
 /** Two replicas rarely pick the same free address. So many times in a row mean a stale cache. */
 export const MAX_ALLOCATION_TRIES = 32;

@@ -4,6 +4,8 @@ import { OBJECT_OPT_OUT_LABEL } from "../../api/mac-pool-scope.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { selectorMatches } from "./label-selector.ts";
 import { PENDING_MS, RESERVATION_MS } from "./limits.ts";
+import { NamespaceCounts } from "./namespace-counts.ts";
+import { PendingClaims } from "./pending-claims.ts";
 import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
 
 /**
@@ -14,7 +16,8 @@ export class PoolIndex {
   readonly #pools = new Map<string, Pool>();
   readonly #claims = new Map<Mac, ClaimFacts>();
   readonly #byPhase: Record<ClaimPhase, number> = { Pending: 0, Bound: 0, Quarantined: 0 };
-  readonly #pendingByNamespace = new Map<string, number>();
+  readonly #owned = new NamespaceCounts();
+  readonly pending = new PendingClaims();
   /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
   readonly #reserved = new Map<Mac, number>();
 
@@ -93,23 +96,28 @@ export class PoolIndex {
     return this.#claims.get(mac);
   }
 
-  setClaim(mac: Mac, claim: ClaimFacts): void {
+  /** `nowMs` by the monotonic clock. */
+  setClaim(mac: Mac, claim: ClaimFacts, nowMs: number): void {
     this.#forget(mac);
+    if (claim.phase === "Pending") this.pending.set(mac, claim.namespaces, nowMs);
+    else this.pending.delete(mac);
     this.#reserved.delete(mac);
     this.#claims.set(mac, claim);
     this.#byPhase[claim.phase] += 1;
     for (const pool of this.#pools.values()) pool.count(mac, claim);
-    for (const namespace of claim.pendingNamespaces) this.#countPending(namespace, 1);
+    this.#owned.change(claim.namespaces, 1);
     this.#mark(mac);
   }
 
   deleteClaim(mac: Mac): void {
     this.#forget(mac);
+    this.pending.delete(mac);
     this.#mark(mac);
   }
 
-  pendingIn(namespace: string): number {
-    return this.#pendingByNamespace.get(namespace) ?? 0;
+  /** Addresses that objects of the namespace have, in or out of range. */
+  ownedBy(namespace: string): number {
+    return this.#owned.in(namespace);
   }
 
   /** Keeps the address from being drawn again before the cache shows its claim, or for a while if there is none. */
@@ -145,19 +153,13 @@ export class PoolIndex {
     if (claim === undefined) return;
     this.#byPhase[claim.phase] -= 1;
     for (const pool of this.#pools.values()) pool.uncount(mac, claim);
-    for (const namespace of claim.pendingNamespaces) this.#countPending(namespace, -1);
+    this.#owned.change(claim.namespaces, -1);
     this.#claims.delete(mac);
   }
 
   #mark(mac: Mac): void {
     const taken = this.#claims.has(mac) || this.#reserved.has(mac);
     for (const pool of this.#pools.values()) pool.mark(mac, taken);
-  }
-
-  #countPending(namespace: string, change: 1 | -1): void {
-    const count = this.pendingIn(namespace) + change;
-    if (count === 0) this.#pendingByNamespace.delete(namespace);
-    else this.#pendingByNamespace.set(namespace, count);
   }
 }
 

@@ -25,8 +25,8 @@ export interface ClaimFacts {
   /** Pool that the claim says it belongs to; claims made before there was any pool count for `default`. */
   readonly pool: string | undefined;
   readonly ownerCount: number;
-  /** Namespaces of its owners that have not shown up yet. */
-  readonly pendingNamespaces: readonly string[];
+  /** Namespaces of its owners. */
+  readonly namespaces: readonly string[];
   readonly untilMs: number;
 }
 

@@ -1,12 +1,6 @@
 import { formatMac, type Mac } from "../../api/mac.ts";
 import { type ClaimOwner, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
-import {
-  MAX_INTERFACES,
-  type MAX_PENDING_PER_NAMESPACE,
-  type MAX_PENDING_PER_POOL,
-  MAX_SHOWN_CHARS,
-  PENDING_MS,
-} from "./limits.ts";
+import { MAX_INTERFACES, MAX_SHOWN_CHARS, PENDING_MS } from "./limits.ts";
 import { describeOwners, type NamedText, namedText } from "./named-text.ts";
 import { describeParty, type Party } from "./party.ts";
 
@@ -207,16 +201,13 @@ export function noPool(namespace: string): Refusal {
   };
 }
 
-export function pendingLimit(
-  where: string,
-  limit: typeof MAX_PENDING_PER_NAMESPACE | typeof MAX_PENDING_PER_POOL,
-  pendingMs: number,
-): Refusal {
+export function pendingLimit(where: string, limit: number, pendingMs: number): Refusal {
   return {
     code: "MACPOOL_PENDING_LIMIT",
     message:
-      `${where} has reached the limit of ${limit} MAC addresses for objects that were admitted but do not exist yet. ` +
-      `Try again in ${waitOf(pendingMs)}. If it happens again, find out what rejects those objects after admission.`,
+      `${where} has reached the limit of ${limit} MAC addresses for objects that were admitted and never created. ` +
+      `Each is free ${waitOf(pendingMs)} after its admission. Find out what refuses those objects after admission: a ` +
+      "quota, or another webhook.",
   };
 }
 

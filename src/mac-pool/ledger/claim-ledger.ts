@@ -43,7 +43,7 @@ export class ClaimLedger {
    * what was claimed; what can't be given back then ends at its deadline.
    */
   async claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimResult> {
-    const limit = pendingLimitReached(this.#options.index, request);
+    const limit = pendingLimitReached(this.#options, request);
     if (limit !== undefined) return { ok: false, refusal: limit };
     const plausible = request.dryRun ? plausibleMacs(this.#options, request) : [];
     const attempts = request.wishes.map((wish) => this.#attempt(request, wish, plausible, signal));

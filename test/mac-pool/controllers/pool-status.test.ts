@@ -55,13 +55,17 @@ class Bed {
   }
 
   claim(): void {
-    this.index.setClaim(this.#next, {
-      phase: "Bound",
-      pool: "default",
-      ownerCount: 1,
-      pendingNamespaces: [],
-      untilMs: 0,
-    });
+    this.index.setClaim(
+      this.#next,
+      {
+        phase: "Bound",
+        pool: "default",
+        ownerCount: 1,
+        namespaces: [],
+        untilMs: 0,
+      },
+      0,
+    );
     this.#next = (this.#next + 1) as Mac;
     this.#claims.add?.({});
   }

@@ -22,14 +22,14 @@ function settings(name: string, from: number, to: number, more: Partial<PoolSett
 }
 
 function facts(more: Partial<ClaimFacts> = {}): ClaimFacts {
-  return { phase: "Bound", pool: "default", ownerCount: 1, pendingNamespaces: [], untilMs: 0, ...more };
+  return { phase: "Bound", pool: "default", ownerCount: 1, namespaces: [], untilMs: 0, ...more };
 }
 
 const claimFacts = fc.record({
   phase: fc.constantFrom("Pending" as const, "Bound" as const, "Quarantined" as const),
   pool: fc.constantFrom("default", "other", undefined),
   ownerCount: fc.integer({ min: 0, max: 3 }),
-  pendingNamespaces: fc.uniqueArray(fc.constantFrom("a", "b"), { maxLength: 2 }),
+  namespaces: fc.uniqueArray(fc.constantFrom("a", "b"), { maxLength: 2 }),
   untilMs: fc.nat(1000),
 });
 
@@ -59,7 +59,7 @@ describe("pools and claims as one replica knows them", () => {
         index.setPool(settings("default", from, to));
         for (const change of steps) {
           if (change.kind === "set") {
-            index.setClaim((FIRST + change.offset) as Mac, change.claim);
+            index.setClaim((FIRST + change.offset) as Mac, change.claim, 0);
             claims.set(change.offset, change.claim);
           } else if (change.kind === "delete") {
             index.deleteClaim((FIRST + change.offset) as Mac);
@@ -84,8 +84,8 @@ describe("pools and claims as one replica knows them", () => {
             conflicts: conflicts.length,
           });
           for (const namespace of ["a", "b"]) {
-            const expected = [...claims.values()].filter((claim) => claim.pendingNamespaces.includes(namespace)).length;
-            expect(index.pendingIn(namespace)).toBe(expected);
+            const expected = [...claims.values()].filter((claim) => claim.namespaces.includes(namespace)).length;
+            expect(index.ownedBy(namespace)).toBe(expected);
           }
         }
       }),
@@ -102,7 +102,7 @@ describe("pools and claims as one replica knows them", () => {
       const mac = index.draw(pool, 0.999 - i / 11, 0);
       if (mac === undefined) throw new Error("nothing drawn");
       drawn.add(mac);
-      index.setClaim(mac, facts());
+      index.setClaim(mac, facts(), 0);
     }
     expect(drawn.size).toBe(10);
     expect(index.draw(pool, 0, 0)).toBeUndefined();
@@ -118,7 +118,7 @@ describe("pools and claims as one replica knows them", () => {
     expect(index.draw(pool, 0, 1_001)).toBeUndefined();
     expect(index.draw(pool, 0, 1_000 + RESERVATION_MS)).toBe(only);
     index.reserve(only, 50_000);
-    index.setClaim(only, facts());
+    index.setClaim(only, facts(), 0);
     expect(index.draw(pool, 0, 50_001)).toBeUndefined();
     index.deleteClaim(only);
     expect(index.draw(pool, 0, 50_002)).toBe(only);
@@ -128,9 +128,9 @@ describe("pools and claims as one replica knows them", () => {
     const index = new PoolIndex();
     index.setPool(settings("default", 0, 2));
     const pool = index.pool("default");
-    index.setClaim((FIRST + 1) as Mac, facts({ phase: "Quarantined", untilMs: 300 }));
-    index.setClaim((FIRST + 0) as Mac, facts({ phase: "Quarantined", untilMs: 200 }));
-    index.setClaim((FIRST + 2) as Mac, facts({ phase: "Bound" }));
+    index.setClaim((FIRST + 1) as Mac, facts({ phase: "Quarantined", untilMs: 300 }), 0);
+    index.setClaim((FIRST + 0) as Mac, facts({ phase: "Quarantined", untilMs: 200 }), 0);
+    index.setClaim((FIRST + 2) as Mac, facts({ phase: "Bound" }), 0);
     expect(pool?.takeOldestQuarantined()).toBe(FIRST);
     expect(pool?.takeOldestQuarantined()).toBe(FIRST + 1);
     expect(pool?.takeOldestQuarantined()).toBeUndefined();

@@ -4,7 +4,6 @@ import { formatMac } from "../../../src/api/mac.ts";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import { ConnectionError } from "../../../src/kube/client/api-error.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
-import { MAX_PENDING_PER_NAMESPACE, MAX_PENDING_PER_POOL } from "../../../src/mac-pool/core/limits.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { mac, macsOf, replica, request } from "./ledger-bed.ts";
 
@@ -107,13 +106,17 @@ describe("the ledger", () => {
       await store.create(
         newClaim(mac(offset), { pool: "default", origin: "automatic" }, { phase: "Quarantined", owners: [], until }),
       );
-      index.setClaim(mac(offset), {
-        phase: "Quarantined",
-        pool: "default",
-        ownerCount: 0,
-        pendingNamespaces: [],
-        untilMs: Date.parse(until),
-      });
+      index.setClaim(
+        mac(offset),
+        {
+          phase: "Quarantined",
+          pool: "default",
+          ownerCount: 0,
+          namespaces: [],
+          untilMs: Date.parse(until),
+        },
+        0,
+      );
     }
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:00:01"]);
     expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["02:00:00:00:00:00"]);
@@ -126,8 +129,8 @@ describe("the ledger", () => {
     const until = "2026-01-01T00:00:00Z";
     const status = { phase: "Quarantined", owners: [], until } as const;
     await store.create(newClaim(mac(0), { pool: "default", origin: "automatic" }, { ...status, owners: [] }));
-    const facts = { phase: "Quarantined", pool: "default", ownerCount: 0, pendingNamespaces: [], untilMs: 0 } as const;
-    index.setClaim(mac(0), facts);
+    const facts = { phase: "Quarantined", pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 } as const;
+    index.setClaim(mac(0), facts, 0);
     const read = store.read.bind(store);
     store.read = () => Promise.reject(new ConnectionError("gone", { written: false }));
     await expect(ledger.claim(request(index, "a", [undefined]))).rejects.toThrow("gone");
@@ -155,38 +158,6 @@ describe("the ledger", () => {
     const wishes = { ...request(refused, "b", [undefined]), listed: new Set([mac(0)]) };
     expect(macsOf(await refusing.claim(wishes))).toEqual(["02:00:00:00:00:01"]);
     expect(macsOf(await refusing.claim(request(refused, "c", [undefined])))).toEqual(["02:00:00:00:00:00"]);
-  });
-
-  it("refuses a namespace that has too many addresses of objects that were never created", async () => {
-    const store = new MemoryClaimStore();
-    const { ledger, index } = replica(store, 2 ** 20);
-    const facts = {
-      phase: "Pending",
-      pool: "default",
-      ownerCount: 1,
-      pendingNamespaces: ["default"],
-      untilMs: 0,
-    } as const;
-    for (let offset = 0; offset < MAX_PENDING_PER_NAMESPACE; offset++) index.setClaim(mac(offset), facts);
-    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_PENDING_LIMIT"]);
-    index.deleteClaim(mac(0));
-    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
-  });
-
-  it("refuses a pool that has too many of them, whatever namespaces they are in", async () => {
-    const { ledger, index } = replica(new MemoryClaimStore(), 2 ** 20);
-    for (let offset = 0; offset < MAX_PENDING_PER_POOL; offset++) {
-      const pendingNamespaces = [`n${offset % 64}`];
-      index.setClaim(mac(offset), { phase: "Pending", pool: "default", ownerCount: 1, pendingNamespaces, untilMs: 0 });
-    }
-    expect(await ledger.claim(request(index, "a", [undefined]))).toMatchObject({
-      refusal: {
-        code: "MACPOOL_PENDING_LIMIT",
-        message: expect.stringContaining("MACPool default has reached the limit of 20000"),
-      },
-    });
-    index.deleteClaim(mac(0));
-    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
   });
 
   it("gives out nothing without a pool, and still keeps two objects from one explicit address", async () => {

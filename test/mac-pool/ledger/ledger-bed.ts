@@ -1,5 +1,5 @@
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
-import { systemClock } from "../../../src/kube/clock.ts";
+import { type Clock, systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import type { Sighting } from "../../../src/mac-pool/core/party.ts";
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
@@ -18,6 +18,7 @@ export function replica(
   store: MemoryClaimStore,
   size: number,
   listers: (mac: Mac) => readonly Sighting[] = () => [],
+  clock: Clock = systemClock,
 ): { ledger: ClaimLedger; index: PoolIndex } {
   const index = new PoolIndex();
   index.setPool({
@@ -33,7 +34,7 @@ export function replica(
   const ledger = new ClaimLedger({
     store,
     index,
-    clock: systemClock,
+    clock,
     random,
     policyIn: () => undefined,
     listers,

@@ -24,7 +24,7 @@ describe("the ledger, where objects list an address that no claim knows", () => 
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual([formatMac(mac(2))]);
     expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["MACPOOL_FULL"]);
     const until = "2026-01-01T00:00:00Z";
-    index.setClaim(mac(0), { phase: "Quarantined", pool: "default", ownerCount: 0, pendingNamespaces: [], untilMs: 0 });
+    index.setClaim(mac(0), { phase: "Quarantined", pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 }, 0);
     await store.create(
       newClaim(mac(0), { pool: "default", origin: "automatic" }, { phase: "Quarantined", owners: [], until }),
     );

@@ -1,0 +1,74 @@
+import type { Mac } from "../../api/mac.ts";
+import { LATE_AFTER_MS } from "./limits.ts";
+import { NamespaceCounts } from "./namespace-counts.ts";
+
+interface Pending {
+  /** When this process saw it first, by the monotonic clock. */
+  readonly sinceMs: number;
+  readonly namespaces: readonly string[];
+}
+
+/**
+ * Claims of objects that were admitted and have not been seen. One is late when its object is missing for longer than a
+ * healthy creation takes. What was created by then is never late: its claim waits for the leader and not for its object.
+ */
+export class PendingClaims {
+  /** Both in the order in which this process saw them first. */
+  readonly #fresh = new Map<Mac, Pending>();
+  readonly #late = new Map<Mac, Pending>();
+  readonly #lateIn = new NamespaceCounts();
+
+  /** Known already, it keeps its age. */
+  set(mac: Mac, namespaces: readonly string[], nowMs: number): void {
+    const late = this.#late.get(mac);
+    if (late === undefined) {
+      this.#fresh.set(mac, { sinceMs: this.#fresh.get(mac)?.sinceMs ?? nowMs, namespaces });
+      return;
+    }
+    this.#lateIn.change(late.namespaces, -1);
+    this.#setLate(mac, { ...late, namespaces });
+  }
+
+  delete(mac: Mac): void {
+    this.#fresh.delete(mac);
+    const late = this.#late.get(mac);
+    if (late === undefined) return;
+    this.#late.delete(mac);
+    this.#lateIn.change(late.namespaces, -1);
+  }
+
+  /** Looks once at each claim that has come of age. `isListed`: whether an object lists the address. */
+  age(nowMs: number, isListed: (mac: Mac) => boolean): void {
+    for (const [mac, pending] of this.#fresh) {
+      if (nowMs - pending.sinceMs < LATE_AFTER_MS) return;
+      this.#fresh.delete(mac);
+      if (!isListed(mac)) this.#setLate(mac, pending);
+    }
+  }
+
+  lateIn(namespace: string): number {
+    return this.#lateIn.in(namespace);
+  }
+
+  /** Late claims of all namespaces. */
+  get late(): Iterable<Mac> {
+    return this.#late.keys();
+  }
+
+  get lateCount(): number {
+    return this.#late.size;
+  }
+
+  /** When the oldest of those that are meant was seen first. */
+  oldestMs(isMeant: (mac: Mac) => boolean): number | undefined {
+    for (const pending of [this.#late, this.#fresh]) {
+      for (const [mac, { sinceMs }] of pending) if (isMeant(mac)) return sinceMs;
+    }
+    return undefined;
+  }
+
+  #setLate(mac: Mac, pending: Pending): void {
+    this.#late.set(mac, pending);
+    this.#lateIn.change(pending.namespaces, 1);
+  }
+}

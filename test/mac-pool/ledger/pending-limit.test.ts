@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import type { Mac } from "../../../src/api/mac.ts";
+import { LATE_AFTER_MS, MAX_LATE_PER_POOL, maxLateInNamespace } from "../../../src/mac-pool/core/limits.ts";
+import type { Sighting } from "../../../src/mac-pool/core/party.ts";
+import type { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
+import { ManualClock } from "../../kube/support/manual-clock.ts";
+import { MemoryClaimStore } from "../memory-claim-store.ts";
+import { mac, macsOf, replica, request } from "./ledger-bed.ts";
+
+const LIMIT = maxLateInNamespace(2 ** 20);
+
+function bed(size: number, listers: (mac: Mac) => readonly Sighting[] = () => []) {
+  const clock = new ManualClock();
+  return { clock, ...replica(new MemoryClaimStore(), size, listers, clock) };
+}
+
+function pend(index: PoolIndex, clock: ManualClock, count: number, namespaceOf: (offset: number) => string): void {
+  for (let offset = 0; offset < count; offset++) {
+    const namespaces = [namespaceOf(offset)];
+    const facts = { phase: "Pending", pool: "default", ownerCount: 1, namespaces, untilMs: 0 } as const;
+    index.setClaim(mac(offset), facts, clock.monotonicMs());
+  }
+}
+
+describe("the limit of addresses whose objects were never created", () => {
+  it("refuses a namespace that has too many of them", async () => {
+    const { clock, ledger, index } = bed(2 ** 20);
+    pend(index, clock, LIMIT, () => "default");
+    await clock.advance(LATE_AFTER_MS);
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_PENDING_LIMIT"]);
+    index.deleteClaim(mac(0));
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+  });
+
+  it("meets no burst whose objects may still be on their way", async () => {
+    const { clock, ledger, index } = bed(2 ** 20);
+    pend(index, clock, 3 * LIMIT, () => "default");
+    await clock.advance(LATE_AFTER_MS - 1);
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+  });
+
+  it("counts none whose object was created, however long its claim waits for the leader", async () => {
+    const seen: Sighting = {
+      kind: "VirtualMachine",
+      namespace: "default",
+      name: "a",
+      uid: "u",
+      interface: "a",
+      adoptable: true,
+      confirms: true,
+    };
+    const { clock, ledger, index } = bed(2 ** 20, (each) => (each < mac(2 * LIMIT) ? [seen] : []));
+    pend(index, clock, 2 * LIMIT, () => "default");
+    await clock.advance(10 * LATE_AFTER_MS);
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+  });
+
+  it("keeps the age of a claim that another request for the same object renews", async () => {
+    const { clock, ledger, index } = bed(2 ** 20);
+    pend(index, clock, LIMIT, () => "default");
+    await clock.advance(LATE_AFTER_MS - 1);
+    pend(index, clock, LIMIT, () => "default");
+    await clock.advance(1);
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_PENDING_LIMIT"]);
+    pend(index, clock, LIMIT, () => "other");
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+  });
+
+  it("lets a namespace have a quarter of a pool, and no less than a few", () => {
+    expect([4, 32, 64, 4096, 2 ** 20].map(maxLateInNamespace)).toEqual([8, 8, 16, 1024, 2000]);
+  });
+
+  it("refuses a pool that has too many of them, whatever namespaces they are in", async () => {
+    const { clock, ledger, index } = bed(2 ** 20);
+    pend(index, clock, MAX_LATE_PER_POOL, (offset) => `n${offset % 64}`);
+    await clock.advance(LATE_AFTER_MS);
+    expect(await ledger.claim(request(index, "a", [undefined]))).toMatchObject({
+      refusal: {
+        code: "MACPOOL_PENDING_LIMIT",
+        message: expect.stringContaining("MACPool default has reached the limit of 20000"),
+      },
+    });
+    index.deleteClaim(mac(0));
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+  });
+});
