@@ -50,6 +50,7 @@ export interface ManagedFieldsEntry {
   readonly manager?: string | undefined;
   readonly operation?: string | undefined;
   readonly subresource?: string | undefined;
+  readonly time?: string | undefined;
 }
 
 export interface OwnerReference {

@@ -19,14 +19,19 @@ export interface AppliedKind {
   readonly stage: ApplyStage;
   /** Undefined: the object holds users' data, is never removed, and has no owner. */
   readonly removal: RemoveStage | undefined;
+  /** Everything but metadata and status is the operator's: what others add to it is removed again. */
+  readonly whole: boolean;
   /** Watched by name, because other objects of the kind do not concern the operator. Otherwise watched by label. */
   readonly watchedByName: boolean;
 }
 
 const WATCHED_BY_NAME = new Set([RESOURCES.secrets.kind, RESOURCES.crds.kind, MAC_POOLS.kind]);
+/** Their other fields belong to users, to keepers of certificates or to controllers of the cluster. */
+const SHARED = new Set([...WATCHED_BY_NAME, RESOURCES.serviceAccounts.kind]);
 
 function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
-  return { resource, stage, removal, watchedByName: WATCHED_BY_NAME.has(resource.kind) };
+  const watchedByName = WATCHED_BY_NAME.has(resource.kind);
+  return { resource, stage, removal, whole: !SHARED.has(resource.kind), watchedByName };
 }
 
 export const APPLIED_KINDS: readonly AppliedKind[] = [

@@ -10,14 +10,22 @@ import type { Log } from "../../kube/log.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { covers } from "./drift.ts";
+import { Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityOf } from "./inventory.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
+import { Repairer } from "./repairer.ts";
 
 export interface ApplyResult {
   /** Fingerprints of the objects that match now, by object key. */
   readonly settled: ReadonlyMap<string, string>;
   /** One sentence each. */
   readonly failures: readonly string[];
+}
+
+/** What there is, and what is wrong with it. */
+interface Repair {
+  readonly current: KubeObject;
+  readonly field: string;
 }
 
 /** Field manager for creating Secrets only, so that a later apply never removes their data. */
@@ -32,6 +40,8 @@ export class Applier {
   readonly #view: ClusterView;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #repairer: Repairer;
+  readonly #fights: Fights;
   /** Objects that differ right after an apply, because a webhook or controller insists. Not applied again until either changes. */
   readonly #contested = new Map<string, string>();
 
@@ -40,20 +50,21 @@ export class Applier {
     this.#view = options.view;
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#repairer = new Repairer(options.client);
+    this.#fights = new Fights(options.clock);
   }
 
   /** Applies one component. Webhook configurations are left out if anything before them failed. */
   async apply(objects: readonly PlannedObject[], inventory: Inventory, signal: AbortSignal): Promise<ApplyResult> {
     const settled = new Map<string, string>();
     const failures: string[] = [];
+    const fights: string[] = [];
     for (const stage of applyOrder(objects)) {
       if (stage.stage === "webhooks" && failures.length > 0) break;
       await inParallel(stage.objects, async (wanted) => {
         try {
-          if (this.#isDue(wanted, inventory)) {
-            if (await this.#isForeign(wanted, inventory, signal)) await this.#clear(wanted.object, TAKEN_OVER, signal);
-            await this.#send(wanted, signal);
-          }
+          await this.#settle(wanted, inventory, signal);
+          fights.push(...this.#fights.over(wanted.key).map((fight) => `${nameOf(wanted.object)}: ${fight}`));
           if (stage.stage === "definitions") await this.#established(wanted.object, signal);
           settled.set(wanted.key, wanted.fingerprint);
         } catch (error) {
@@ -63,13 +74,45 @@ export class Applier {
         }
       });
     }
-    return { settled, failures };
+    return { settled, failures: [...failures, ...fights] };
+  }
+
+  async #settle(wanted: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<void> {
+    const isDefinition = wanted.object.kind === "CustomResourceDefinition";
+    const isApplied = inventory.get(wanted.key)?.fingerprint === wanted.fingerprint;
+    const live = this.#view.live(identityOf(wanted.object));
+    if ((isDefinition || !isApplied || live === undefined) && this.#isDue(wanted, inventory)) {
+      if (await this.#isForeign(wanted, inventory, signal)) await this.#clear(wanted.object, TAKEN_OVER, signal);
+      await this.#send(wanted, signal);
+    }
+    if (!isDefinition) await this.#repair(wanted, signal);
   }
 
   #isDue(wanted: PlannedObject, inventory: Inventory): boolean {
     const live = this.#view.live(identityOf(wanted.object));
-    if (!needsApply(wanted, live, inventory.get(wanted.key))) return false;
-    return live === undefined || this.#contested.get(wanted.key) !== contest(wanted, live);
+    return needsApply(wanted, live, inventory.get(wanted.key)) && !this.#isContested(wanted, live);
+  }
+
+  #isContested(wanted: PlannedObject, live: KubeObject | undefined): boolean {
+    return live !== undefined && this.#contested.get(wanted.key) === contest(wanted, live);
+  }
+
+  /** Undoes what others did to the object. */
+  async #repair(wanted: PlannedObject, signal: AbortSignal): Promise<void> {
+    const live = this.#view.live(identityOf(wanted.object));
+    if (live === undefined || live.metadata.deletionTimestamp !== undefined || this.#isContested(wanted, live)) return;
+    const field = await this.#repairer.changedField(wanted, live, signal);
+    if (field === undefined || !this.#fights.mayRepair(wanted.key, field)) return;
+    try {
+      const { resource } = appliedKind(wanted.object);
+      const current = await this.#client.get(resource, refOf(wanted.object), { signal });
+      const manager = lastManager(current, FIELD_MANAGER);
+      this.#log.info({ object: wanted.key, field, manager }, "repairing");
+      this.#fights.repaired(wanted.key, field, manager);
+      await this.#send(wanted, signal, { current, field });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   }
 
   /**
@@ -88,26 +131,39 @@ export class Applier {
     }
   }
 
-  async #send(wanted: PlannedObject, signal: AbortSignal): Promise<void> {
+  async #send(wanted: PlannedObject, signal: AbortSignal, repair?: Repair): Promise<void> {
     this.#log.info({ object: wanted.key }, "applying");
     if (wanted.object.kind === "Secret") {
-      await this.#createSecret(wanted.object, signal);
+      if (repair === undefined) await this.#createSecret(wanted.object, signal);
+      else this.#view.remember(await this.#repairer.relabel(wanted.object, signal));
       return;
     }
-    const { resource } = appliedKind(wanted.object);
+    const { resource, whole } = appliedKind(wanted.object);
     try {
+      // First, because an apply that is merged with somebody else's additions may be invalid.
+      if (repair !== undefined && whole) await this.#putBack(wanted, repair.current, signal);
       const answer = await this.#client.apply(resource, wanted.object, {
         fieldManager: FIELD_MANAGER,
         force: true,
         signal,
       });
       this.#view.remember(answer);
-      if (covers(answer, wanted.object)) this.#contested.delete(wanted.key);
-      else this.#contested.set(wanted.key, contest(wanted, answer));
+      const insisted =
+        repair === undefined
+          ? !covers(answer, wanted.object)
+          : (await this.#repairer.changedField(wanted, answer, signal)) === repair.field;
+      if (insisted) this.#contested.set(wanted.key, contest(wanted, answer));
+      else this.#contested.delete(wanted.key);
     } catch (error) {
-      if (isWorkload(wanted.object) && isInvalid(error)) await this.#replace(wanted.object, error.message, signal);
+      if (isInvalid(error)) await this.#replace(wanted.object, error.message, signal);
       throw error;
     }
+  }
+
+  async #putBack(wanted: PlannedObject, current: KubeObject, signal: AbortSignal): Promise<void> {
+    if (needsNewObject(current))
+      await this.#clear(wanted.object, "only a new one can do without its aggregationRule", signal);
+    else await this.#repairer.replace(wanted, current, signal);
   }
 
   /** Not forced: a Secret that was created meanwhile keeps its data. */
@@ -120,15 +176,16 @@ export class Applier {
     }
   }
 
-  /** A selector is immutable, so a workload of the same name from another product or version is deleted first. */
-  async #replace(workload: KubeObject, reason: string, signal: AbortSignal): Promise<void> {
-    if (reason.includes("field is immutable")) await this.#clear(workload, "its selector differs", signal);
+  /** A selector or a roleRef is immutable, so an object of the same name from another product or version is deleted first. */
+  async #replace(object: KubeObject, reason: string, signal: AbortSignal): Promise<void> {
+    const isImmutable = /field is immutable|cannot change roleRef/.test(reason);
+    if (isImmutable && appliedKind(object).whole) await this.#clear(object, "an immutable field differs", signal);
   }
 
-  async #clear(workload: KubeObject, why: string, signal: AbortSignal): Promise<void> {
-    const identity = identityOf(workload);
+  async #clear(object: KubeObject, why: string, signal: AbortSignal): Promise<void> {
+    const identity = identityOf(object);
     this.#log.info({ object: identity }, `${why}: deleting it, so that it can be created again`);
-    await this.#client.delete(appliedKind(workload).resource, refOf(workload), { signal });
+    await this.#client.delete(appliedKind(object).resource, refOf(object), { signal });
     this.#view.forget(identity);
   }
 
@@ -167,6 +224,11 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
 
 function contest(wanted: PlannedObject, live: KubeObject): string {
   return `${wanted.fingerprint} ${live.metadata.resourceVersion}`;
+}
+
+/** Who removes an aggregationRule needs every right there is. */
+function needsNewObject(current: KubeObject): boolean {
+  return current.aggregationRule !== undefined;
 }
 
 function isAppliedByUs({ metadata }: KubeObject): boolean {

@@ -18,22 +18,53 @@ const MERGED_LISTS = new Set([
 ]);
 
 /** True when everything in `desired` is in `live` with the same value. */
-export function covers(live: unknown, desired: unknown, field = ""): boolean {
-  if (Array.isArray(desired)) return Array.isArray(live) && coversList(live, desired, field);
-  if (desired !== null && typeof desired === "object") {
-    if (live === null || typeof live !== "object" || Array.isArray(live)) {
-      return live === undefined && Object.keys(desired).length === 0;
-    }
-    return Object.entries(desired).every(([key, value]) =>
-      covers((live as Readonly<Record<string, unknown>>)[key], value, key),
-    );
-  }
-  return desired === undefined || live === desired;
+export function covers(live: unknown, desired: unknown): boolean {
+  return driftedField(live, desired) === undefined;
 }
 
-function coversList(live: readonly unknown[], desired: readonly unknown[], field: string): boolean {
-  if (MERGED_LISTS.has(field)) {
-    return desired.every((element) => live.some((candidate) => covers(candidate, element)));
+/** Path of the first field of `desired` that has another value in `live`. */
+export function driftedField(live: unknown, desired: unknown): string | undefined {
+  return drifted(live, desired, [])?.join(".");
+}
+
+type Path = readonly (string | number)[];
+
+function drifted(live: unknown, desired: unknown, path: Path): Path | undefined {
+  if (Array.isArray(desired)) return Array.isArray(live) ? driftedInList(live, desired, path) : path;
+  if (desired !== null && typeof desired === "object") {
+    if (live === null || typeof live !== "object" || Array.isArray(live)) {
+      return live === undefined && Object.keys(desired).length === 0 ? undefined : path;
+    }
+    return first(Object.entries(desired), ([key, value]) =>
+      drifted((live as Readonly<Record<string, unknown>>)[key], value, [...path, key]),
+    );
   }
-  return live.length === desired.length && desired.every((element, index) => covers(live[index], element));
+  return desired === undefined || live === desired ? undefined : path;
+}
+
+function driftedInList(live: readonly unknown[], desired: readonly unknown[], path: Path): Path | undefined {
+  if (MERGED_LISTS.has(String(path.at(-1)))) {
+    return first([...desired.entries()], ([index, element]) => {
+      if (live.some((candidate) => covers(candidate, element))) return undefined;
+      const changed = live.find(
+        (candidate) => nameOf(candidate) !== undefined && nameOf(candidate) === nameOf(element),
+      );
+      const within = changed === undefined ? undefined : drifted(changed, element, [...path, index]);
+      return within ?? [...path, index];
+    });
+  }
+  if (live.length !== desired.length) return path;
+  return first([...desired.entries()], ([index, element]) => drifted(live[index], element, [...path, index]));
+}
+
+function nameOf(element: unknown): unknown {
+  return (element as { readonly name?: unknown } | null)?.name;
+}
+
+function first<T>(items: readonly T[], find: (item: T) => Path | undefined): Path | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

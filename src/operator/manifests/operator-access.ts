@@ -61,7 +61,7 @@ function rulesToApply(objects: readonly KubeObject[]): Rule[] {
     }
   }
   return [...byResource.values()].flatMap(({ group, plural, watchedByName, names }) => {
-    const written = ["get", "create", "patch", "delete"];
+    const written = ["get", "create", "update", "patch", "delete"];
     if (watchedByName) return [rule(group, [plural], ["list", "watch", ...written], names)];
     return [rule(group, [plural], ["list", "watch"]), rule(group, [plural], written, names)];
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { covers } from "../../../src/operator/convergence/drift.ts";
+import { covers, driftedField } from "../../../src/operator/convergence/drift.ts";
 
 const wanted = {
   metadata: { labels: { app: "a" } },
@@ -37,6 +37,13 @@ describe("drift", () => {
     expect(covers(live({ image: "other" }), wanted)).toBe(false);
     expect(covers(live({ env: [] }), wanted)).toBe(false);
     expect(covers({ ...live({}), metadata: { labels: {} } }, wanted)).toBe(false);
+  });
+
+  it("has a path", () => {
+    expect(driftedField(live({ image: "other" }), wanted)).toBe("spec.template.spec.containers.0.image");
+    expect(driftedField(live({ env: [] }), wanted)).toBe("spec.template.spec.containers.0.env.0");
+    expect(driftedField({ ...live({}), metadata: {} }, wanted)).toBe("metadata.labels");
+    expect(driftedField(live({}), wanted)).toBeUndefined();
   });
 
   it("is something added to a list that belongs to us whole", () => {

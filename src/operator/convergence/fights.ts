@@ -1,0 +1,67 @@
+/**
+ * Who else writes a field that the operator repairs, and how often. Of two writers that never give up, this one slows down
+ * and says so.
+ */
+
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
+
+/** A person who corrects a typo needs a few. */
+const ROUNDS = 5;
+const PACE_MS = 60_000;
+/** A field that nobody touched for so long is at peace. */
+const PEACE_MS = 5 * PACE_MS;
+
+interface Fight {
+  readonly object: string;
+  readonly field: string;
+  /** The last other writer, where it is known. */
+  readonly manager: string | undefined;
+  readonly rounds: number;
+  readonly lastMs: number;
+}
+
+export class Fights {
+  readonly #clock: Clock;
+  readonly #fights = new Map<string, Fight>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether the field may be repaired now: at most once a minute after the first rounds. */
+  mayRepair(object: string, field: string): boolean {
+    const fight = this.#fights.get(`${object} ${field}`);
+    return fight === undefined || fight.rounds < ROUNDS || this.#ageMs(fight) >= PACE_MS;
+  }
+
+  /** The field is repaired now. */
+  repaired(object: string, field: string, manager: string | undefined): void {
+    for (const [key, fight] of this.#fights) if (this.#ageMs(fight) > PEACE_MS) this.#fights.delete(key);
+    const key = `${object} ${field}`;
+    const rounds = (this.#fights.get(key)?.rounds ?? 0) + 1;
+    this.#fights.set(key, { object, field, manager, rounds, lastMs: this.#clock.monotonicMs() });
+  }
+
+  /** One sentence for each field of the object that somebody else keeps writing. */
+  over(object: string): string[] {
+    return [...this.#fights.values()]
+      .filter((fight) => fight.object === object && fight.rounds >= ROUNDS && this.#ageMs(fight) <= PEACE_MS)
+      .map(
+        ({ field, manager = "another writer" }) => `${manager} keeps changing ${field}; it is set again once a minute`,
+      );
+  }
+
+  #ageMs(fight: Fight): number {
+    return this.#clock.monotonicMs() - fight.lastMs;
+  }
+}
+
+/** Who wrote last besides `own`, by the name that writers give themselves. */
+export function lastManager({ metadata }: KubeObject, own: string): string | undefined {
+  const others = (metadata.managedFields ?? []).filter(
+    ({ manager, subresource }) => !manager?.startsWith(own) && !subresource,
+  );
+  const timeOf = ({ time }: (typeof others)[number]): number => Date.parse(time ?? "") || 0;
+  return others.sort((a, b) => timeOf(b) - timeOf(a))[0]?.manager;
+}

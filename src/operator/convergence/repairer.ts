@@ -1,0 +1,62 @@
+/** Finds what others did to an applied object, and puts objects that are the operator's whole back to what they were. */
+
+import { FIELD_MANAGER } from "../../api/names.ts";
+import { isConflict, isInvalid, isNotFound } from "../../kube/client/api-error.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
+import { appliedKind } from "./applied-kinds.ts";
+import { driftedField } from "./drift.ts";
+import { foreignField, replacementFor } from "./foreign.ts";
+import type { PlannedObject } from "./plan.ts";
+
+export class Repairer {
+  readonly #client: KubeClient;
+  /** By object key: the wanted object as the API server completes it. */
+  readonly #complete = new Map<string, { readonly fingerprint: string; readonly object: KubeObject }>();
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /** Path of the first field that is not as the operator wants it. */
+  async changedField(wanted: PlannedObject, live: KubeObject, signal: AbortSignal): Promise<string | undefined> {
+    if (wanted.object.kind === "Secret") return driftedField(live.metadata.labels, wanted.object.metadata.labels);
+    const drifted = driftedField(live, wanted.object);
+    if (drifted !== undefined || !appliedKind(wanted.object).whole) return drifted;
+    const complete = await this.#completed(wanted, live, signal);
+    return complete === undefined ? undefined : foreignField(live, complete);
+  }
+
+  /** Writes the object whole, unless it was changed again meanwhile or the API server takes it only as a new one. */
+  async replace({ object }: PlannedObject, live: KubeObject, signal: AbortSignal): Promise<void> {
+    await this.#update(replacementFor(live, object), { signal });
+  }
+
+  /** The data of a Secret are its keeper's. */
+  relabel({ metadata: { name = "", namespace, labels } }: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+    const patch = { type: "merge" as const, body: { metadata: { labels } } };
+    return this.#client.patch(RESOURCES.secrets, { name, namespace }, patch, { fieldManager: FIELD_MANAGER, signal });
+  }
+
+  /** By a dry run, so that defaults and other products' webhooks are the API server's matter. */
+  async #completed(wanted: PlannedObject, live: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> {
+    const known = this.#complete.get(wanted.key);
+    if (known?.fingerprint === wanted.fingerprint) return known.object;
+    const object = await this.#update(replacementFor(live, wanted.object), { dryRun: true, signal });
+    if (object !== undefined) this.#complete.set(wanted.key, { fingerprint: wanted.fingerprint, object });
+    return object;
+  }
+
+  async #update(
+    object: KubeObject,
+    options: { dryRun?: boolean; signal: AbortSignal },
+  ): Promise<KubeObject | undefined> {
+    const { resource } = appliedKind(object);
+    try {
+      return await this.#client.update(resource, object, { fieldManager: FIELD_MANAGER, ...options });
+    } catch (error) {
+      if (isNotFound(error) || isInvalid(error) || isConflict(error)) return undefined;
+      throw error;
+    }
+  }
+}
