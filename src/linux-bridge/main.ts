@@ -60,7 +60,7 @@ await runProcess({
       clock: systemClock,
       log,
     });
-    installerMetrics(metrics, () => installer.states);
+    installerMetrics(metrics, installer);
     health.ready("installed", () => (installer.ready ? inventory(installer) : describe(installer)));
 
     const agent = {

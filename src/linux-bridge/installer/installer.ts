@@ -43,10 +43,14 @@ export interface InstallerOptions {
 const LEFTOVER_AGE_MS = 60_000;
 
 /**
- * After a forced deletion two pods of different versions can be on a node. Each replaces the other's files at most once in
- * this time, so they do not spin, and the one that stays has the last word.
+ * After a forced deletion two pods of different versions can be on a node, and so can two releases. Each replaces the other's
+ * files after a rest, which doubles each time: they do not spin, and the one that stays has the last word.
  */
 const UPDATE_REST_MS = 30_000;
+const LONGEST_UPDATE_REST_MS = 600_000;
+
+/** A file of another version is another installer's when it comes within this time of the last update. */
+const CONTEST_MS = 3_600_000;
 
 export class Installer {
   readonly #options: InstallerOptions;
@@ -54,6 +58,8 @@ export class Installer {
   readonly #targets: readonly Target[];
   #states: readonly TargetState[] = [];
   #updatedAtMs = Number.NEGATIVE_INFINITY;
+  #updateRestMs = UPDATE_REST_MS;
+  #contests = 0;
 
   constructor(options: InstallerOptions) {
     this.#options = options;
@@ -71,11 +77,17 @@ export class Installer {
     return this.#states.length > 0 && this.#states.every(({ state }) => state !== "failed");
   }
 
+  /** How often this installer found the files of another one in place of its own. */
+  get contests(): number {
+    return this.#contests;
+  }
+
   /** One pass over all names. A failure at one is its state, never thrown, and does not keep the others from being done. */
   async repair(): Promise<void> {
     const { directory, leftoverAgeMs = LEFTOVER_AGE_MS, clock, log } = this.#options;
     const states: TargetState[] = [];
-    const mayUpdate = clock.monotonicMs() - this.#updatedAtMs >= UPDATE_REST_MS;
+    const updatedAtMs = this.#updatedAtMs;
+    const mayUpdate = clock.monotonicMs() - updatedAtMs >= this.#updateRestMs;
     for (const target of this.#targets) {
       try {
         states.push(await this.#repairOne(target, mayUpdate));
@@ -83,6 +95,7 @@ export class Installer {
         states.push({ name: target.name, state: "failed", detail: explain(error, this.#onNode) });
       }
     }
+    if (this.#updatedAtMs !== updatedAtMs) this.#restAfterUpdate(updatedAtMs);
     this.#report(states);
     await removeTemporaries(directory, leftoverAgeMs).catch((error: unknown) =>
       log.debug({ err: error }, "temporary files could not be removed"),
@@ -119,6 +132,17 @@ export class Installer {
     const content = await readFile(path);
     if (sha256Of(content) !== plugin.sha256) throw new Error(`${path} has changed since the start; restart the pod`);
     return content;
+  }
+
+  #restAfterUpdate(previousMs: number): void {
+    const isContest = this.#updatedAtMs - previousMs < CONTEST_MS;
+    this.#updateRestMs = isContest ? Math.min(2 * this.#updateRestMs, LONGEST_UPDATE_REST_MS) : UPDATE_REST_MS;
+    if (!isContest) return;
+    this.#contests++;
+    this.#options.log.warn(
+      { contests: this.#contests },
+      `another installer puts its version of the plugins into ${this.#onNode}: run one release only; this one rests for ${this.#updateRestMs / 1000} s`,
+    );
   }
 
   #report(states: readonly TargetState[]): void {

@@ -31,8 +31,9 @@ it("says of each name the checksum of the file that stands there, also of somebo
     });
     await installer.repair();
     const registry = new Registry();
-    installerMetrics(registry, () => installer.states);
-    const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("linux_bridge_plugin_info{"));
+    installerMetrics(registry, installer);
+    const all = (await registry.metrics()).split("\n");
+    const lines = all.filter((line) => line.startsWith("linux_bridge_plugin_info{"));
     const [ours, theirs] = [checksumOf(shipped("bridge")), checksumOf("the distribution's")];
     expect(lines).toEqual([
       `linux_bridge_plugin_info{name="cnv-bridge",state="installed",version="1.2.3",sha256="${ours}"} 1`,
@@ -40,6 +41,7 @@ it("says of each name the checksum of the file that stands there, also of somebo
       `linux_bridge_plugin_info{name="cnv-tuning",state="failed",version="",sha256=""} 1`,
       `linux_bridge_plugin_info{name="tuning",state="foreign",version="",sha256=""} 1`,
     ]);
+    expect(all).toContain("linux_bridge_plugin_contests_total 0");
   } finally {
     await rm(root, { recursive: true });
   }

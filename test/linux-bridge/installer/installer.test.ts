@@ -177,24 +177,6 @@ describe("the installer", () => {
     expect(states(made)).toEqual(["cnv-bridge installed", "bridge foreign"]);
   });
 
-  it("leaves the file of another installer of ours for a while, and then has the last word", async () => {
-    const first = await install();
-    await writeFile(join(image, "bridge"), TWO);
-    const second = await install();
-    expect([await content("bridge"), await content("cnv-bridge")]).toEqual([TWO, TWO]);
-    await writeFile(join(image, "bridge"), ONE);
-    const versions = (made: Installer) => made.states.map(({ version }) => version);
-    await first.repair();
-    expect([await content("bridge"), versions(first)]).toEqual([ONE, ["1.0.0", "1.0.0"]]);
-    await second.repair();
-    expect([await content("bridge"), versions(second)]).toEqual([ONE, ["1.0.0", "1.0.0"]]);
-    expect(second.ready).toBe(true);
-    await writeFile(join(image, "bridge"), TWO);
-    nowMs += 30_000;
-    await second.repair();
-    expect([await content("bridge"), versions(second)]).toEqual([TWO, ["2.0.0", "2.0.0"]]);
-  });
-
   it("says of an update that failed that it failed, until it succeeds", async () => {
     await install();
     await writeFile(join(image, "bridge"), TWO);
