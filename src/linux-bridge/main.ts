@@ -18,7 +18,7 @@ import { EventRecorder } from "../kube/events/event-recorder.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { attachmentsThatNeed } from "./agent/attachments.ts";
 import { listLinks } from "./agent/host-links.ts";
-import { MOUNTED_DIRECTORIES, NODE_DIRECTORIES, runNodeAgent } from "./agent/node-agent.ts";
+import { MOUNTED_DIRECTORIES, NODE_DIRECTORIES, removeEmptyState, runNodeAgent } from "./agent/node-agent.ts";
 import { passOnChange } from "./installer/directory-watch.ts";
 import { Installer, shippedPlugins } from "./installer/installer.ts";
 import { installerMetrics } from "./installer/installer-metrics.ts";
@@ -91,6 +91,7 @@ await runProcess({
       return;
     }
     const removed = await removePlugins(directory);
+    await removeEmptyState();
     log.info({ removed }, `removed the CNI plugins: ${decision.reason}`);
   },
 });

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -14,7 +14,8 @@ import { ProductProcess } from "../support/product-process.ts";
 const WITHIN = { timeout: 20_000, interval: 50 };
 const BUILT = join(import.meta.dirname, "../../dist/cni", process.arch === "x64" ? "amd64" : process.arch);
 const USER = "linux-bridge";
-const RECORDS = "/run/cni/cluster-network-addons/attachments";
+const STATE = "/run/cni/cluster-network-addons";
+const RECORDS = `${STATE}/attachments`;
 const CNI_CONFIG = JSON.stringify({ cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" });
 const INSTALLED = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];
 
@@ -147,10 +148,17 @@ describe("the CNI installer with real executables and a real API server", () => 
     expect(await readdir(directory)).toEqual(["loopback"]);
   });
 
-  it("removes its files when the configuration is being deleted", async () => {
-    await config.beginDeletion();
-    expect(await installer.stop()).toBe(0);
-    expect(await readdir(directory)).toEqual([]);
+  it("removes its files when the configuration is being deleted, and the directories of its state", async () => {
+    await vi.waitFor(() => stat(seen(STATE)), WITHIN);
+    const root = await open(seen("/run"));
+    try {
+      await config.beginDeletion();
+      expect(await installer.stop()).toBe(0);
+      expect(await readdir(directory)).toEqual([]);
+      expect(await readdir(`/proc/self/fd/${root.fd}/cni`)).toEqual([]);
+    } finally {
+      await root.close();
+    }
   });
 
   /** A path as the process sees it. */

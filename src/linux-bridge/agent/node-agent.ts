@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, rm, rmdir } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { Registry } from "prom-client";
 import { ATTACHMENT_RECORD_DIRECTORY, NODE_STATE_DIRECTORY, REPORT_SOCKET } from "../../api/node-state.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -11,6 +11,7 @@ import type { NodeDirectories } from "./attachments.ts";
 import { listLinks } from "./host-links.ts";
 import { parseAgentEvent } from "./monitor-event.ts";
 import { Reaper } from "./reaper.ts";
+import { namesIn } from "./recorded-attachments.ts";
 
 /**
  * The node agent counts what the plugins report, and removes attachments that the runtime forgot. The plugins neither need
@@ -92,6 +93,14 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   } finally {
     names?.close();
   }
+}
+
+/** Removes the directories in which plugins and agent keep their state, where they are empty. */
+export async function removeEmptyState(directory = NODE_STATE_DIRECTORY): Promise<void> {
+  await rm(join(directory, basename(REPORT_SOCKET)), { force: true });
+  const names = await namesIn(directory);
+  for (const path of [...names.map((name) => join(directory, name)), directory])
+    await rmdir(path).catch(() => undefined);
 }
 
 /** A namespace that something still holds loses its name only, and no link. */
