@@ -9,6 +9,7 @@
  */
 import { join } from "node:path";
 import { decideAtShutdown, type RawConfig, readLiveConfig } from "../api/component-state.ts";
+import { FORMER_CNI_BIN_DIRS, parseFormerCniBinDirs } from "../api/former-cni-bin-dirs.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
 import { KubeClient } from "../kube/client/client.ts";
@@ -20,6 +21,7 @@ import { attachmentsThatNeed } from "./agent/attachments.ts";
 import { listLinks } from "./agent/host-links.ts";
 import { MOUNTED_DIRECTORIES, NODE_DIRECTORIES, removeEmptyState, runNodeAgent } from "./agent/node-agent.ts";
 import { passOnChange } from "./installer/directory-watch.ts";
+import { cleanFormerDirectory } from "./installer/former-directories.ts";
 import { Installer, shippedPlugins } from "./installer/installer.ts";
 import { installerMetrics } from "./installer/installer-metrics.ts";
 import { removePlugins } from "./installer/removal.ts";
@@ -50,6 +52,7 @@ await runProcess({
       log,
       metrics,
     });
+    const former = parseFormerCniBinDirs(env[FORMER_CNI_BIN_DIRS]);
     const replaceForeign = env.REPLACE_FOREIGN_PLUGINS === "true";
     const installer = new Installer({
       directory,
@@ -61,7 +64,8 @@ await runProcess({
       log,
     });
     installerMetrics(metrics, installer);
-    health.ready("installed", () => (installer.ready ? inventory(installer) : describe(installer)));
+    let formerAreClean = false;
+    health.ready("installed", () => (installer.ready && formerAreClean ? inventory(installer) : describe(installer)));
 
     const agent = {
       pluginDirectory,
@@ -72,7 +76,13 @@ await runProcess({
       log,
     };
     const watched = { directory, otherDirectories: MOUNTED_DIRECTORIES, clock: systemClock, log };
-    await Promise.all([passOnChange(watched, () => installer.repair(), signal), runNodeAgent(agent, signal)]);
+    const pass = async (): Promise<void> => {
+      await installer.repair();
+      if (!installer.ready || formerAreClean) return;
+      for (const one of former) await cleanFormerDirectory(one, directory, log);
+      formerAreClean = true;
+    };
+    await Promise.all([passOnChange(watched, pass, signal), runNodeAgent(agent, signal)]);
 
     const live = await readLiveConfig(() =>
       client.get(NETWORK_ADDONS_CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME }, { timeoutMs: LIVE_READ_TIMEOUT_MS }),
@@ -91,6 +101,7 @@ await runProcess({
       return;
     }
     const removed = await removePlugins(directory);
+    for (const one of former) await cleanFormerDirectory(one, directory, log);
     await removeEmptyState();
     log.info({ removed }, `removed the CNI plugins: ${decision.reason}`);
   },

@@ -1,7 +1,12 @@
 import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  FORMER_CNI_BIN_DIRS,
+  type FormerCniBinDir,
+  formatFormerCniBinDirs,
+} from "../../src/api/former-cni-bin-dirs.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
@@ -78,7 +83,7 @@ describe("the CNI installer with real executables and a real API server", () => 
     });
   }
 
-  async function start(): Promise<void> {
+  async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
     healthPort = await freePort();
     installer = await ProductProcess.start({
       product: "linux-bridge",
@@ -88,6 +93,7 @@ describe("the CNI installer with real executables and a real API server", () => 
         CNI_BIN_DIR: directory,
         HEALTH_PORT: String(healthPort),
         NODE_NAME: "node-a",
+        ...env,
       },
     });
   }
@@ -159,6 +165,47 @@ describe("the CNI installer with real executables and a real API server", () => 
     } finally {
       await root.close();
     }
+  });
+
+  describe("whose directory was another before", () => {
+    let former: string;
+
+    beforeEach(async () => {
+      await installer.stop();
+      await installer[Symbol.asyncDispose]();
+      former = directory;
+      directory = await mkdtemp(join(tmpdir(), "cni-bin-"));
+      await writeFile(join(former, "loopback"), "theirs");
+    });
+    afterEach(() => rm(former, { recursive: true, force: true }));
+
+    const startWith = (directories: readonly FormerCniBinDir[]): Promise<void> =>
+      start({ [FORMER_CNI_BIN_DIRS]: formatFormerCniBinDirs(directories) });
+    const isReady = () => vi.waitFor(async () => expect((await probe("readyz")).status).toBe(200), WITHIN);
+
+    it("removes its files, and no other, from the former one when all are in the new one", async () => {
+      await mkdir(join(directory, "cnv-bridge"));
+      await startWith([{ directory: former, directoryOnNode: "/opt/cni/bin" }]);
+      await vi.waitFor(async () => expect((await probe("readyz")).status).toBe(503), WITHIN);
+      await vi.waitFor(() => isBuilt("tuning"), WITHIN);
+      expect((await readdir(former)).sort()).toEqual([...INSTALLED, "loopback"].sort());
+      await rm(join(directory, "cnv-bridge"), { recursive: true });
+      await isReady();
+      for (const name of INSTALLED) await isBuilt(name);
+      expect(await readdir(former)).toEqual(["loopback"]);
+    });
+
+    it("keeps its files where another path leads to the same directory", async () => {
+      await startWith([{ directory: `${directory}/../${basename(directory)}`, directoryOnNode: "/opt/cni/bin" }]);
+      await isReady();
+      for (const name of INSTALLED) await isBuilt(name);
+    });
+
+    it("is ready when a former one can't be cleaned", async () => {
+      await startWith([{ directory: join(former, "nowhere"), directoryOnNode: "/opt/cni/bin" }]);
+      await isReady();
+      for (const name of INSTALLED) await isBuilt(name);
+    });
   });
 
   /** A path as the process sees it. */

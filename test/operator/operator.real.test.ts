@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAC_POOLS } from "../../src/api/kinds.ts";
 import type { MACPool } from "../../src/api/mac-pool.ts";
-import { APPLIED_CONFIG_MAP } from "../../src/api/names.ts";
+import { APPLIED_CONFIG_MAP, LINUX_BRIDGE_DAEMON_SET } from "../../src/api/names.ts";
 import type { Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
@@ -250,6 +250,26 @@ describe("the operator on a real API server, with the rights of the release", ()
       const pool = await cluster.find(POOLS, { name: "default" });
       return pool?.spec.ranges[0]?.start === RANGE.rangeStart;
     });
+    await cluster.rollOutUntilAvailable();
+  });
+
+  it("gives the installer the former CNI directory until every pod has cleaned it", async () => {
+    const directories = async (): Promise<(string | undefined)[]> => {
+      const installer = await cluster.find(RESOURCES.daemonSets, {
+        name: LINUX_BRIDGE_DAEMON_SET,
+        namespace: NAMESPACE,
+      });
+      const volumes = installer?.spec?.template.spec?.volumes ?? [];
+      return volumes.filter(({ name }) => name.includes("cni-bin")).map(({ hostPath }) => hostPath?.path);
+    };
+    await cluster.applyConfig({ linuxBridge: { cniBinDir: "/var/lib/cni/bin" }, kubeMacPool: RANGE });
+    await cluster.until(async () => (await directories())[0] === "/var/lib/cni/bin");
+    expect(await directories()).toEqual(["/var/lib/cni/bin", "/opt/cni/bin"]);
+    await cluster.until(async () => {
+      await cluster.rollOut();
+      return (await directories()).length === 1;
+    });
+    expect(await directories()).toEqual(["/var/lib/cni/bin"]);
     await cluster.rollOutUntilAvailable();
   });
 

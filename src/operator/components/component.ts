@@ -1,20 +1,33 @@
 /**
  * An addon, one file each in this folder. The file says what the addon consists of; nothing else in the operator knows
- * its name. `render` is pure: the same spec and facts give the same objects under their final names. Labels of the
- * product and the owner are added later.
+ * its name. `render` is pure: the same input gives the same objects under their final names. Labels of the product and the
+ * owner are added later.
  */
 
 import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import type { ObjectIdentity } from "../convergence/inventory.ts";
 import type { Facts } from "../facts.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
+import type { Rollout } from "../status/rollout.ts";
+
+/** A workload as it is now. */
+export interface Deployed {
+  readonly object: KubeObject;
+  readonly rollout: Rollout;
+  readonly cannotStart: boolean;
+}
 
 export interface RenderInput {
   readonly spec: EffectiveSpec;
   readonly facts: Facts;
   readonly settings: OperatorSettings;
+  /** Undefined where it is not there. */
+  readonly deployed: (identity: ObjectIdentity) => Deployed | undefined;
 }
+
+export const NOTHING_DEPLOYED: RenderInput["deployed"] = () => undefined;
 
 export interface Component {
   /** Key in the spec. The component is on when the key is present. */

@@ -6,6 +6,7 @@ import { identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
 import { bridgeMarkerObjects } from "./bridge-marker.ts";
 import type { Component, RenderInput } from "./component.ts";
+import { CNI_BIN_DIR_ON_NODE, formerCniBinDirs, formerEnv, formerMounts } from "./former-cni-bin-dirs.ts";
 import { linuxBridgeWebhookObjects } from "./linux-bridge-webhook.ts";
 
 const SERVICE_ACCOUNT = "linux-bridge";
@@ -24,9 +25,11 @@ export const linuxBridge: Component = {
   render: (input) => [...installerObjects(input), ...bridgeMarkerObjects(input), ...linuxBridgeWebhookObjects(input)],
 };
 
-function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
+function installerObjects({ spec, settings, deployed }: RenderInput): KubeObject[] {
   const cniBinDir = spec.linuxBridge?.cniBinDir || DEFAULT_CNI_BIN_DIR;
   const namespace = settings.operandNamespace;
+  const identity = { apiVersion: "apps/v1", kind: "DaemonSet", namespace, name: LINUX_BRIDGE_DAEMON_SET };
+  const former = formerCniBinDirs(cniBinDir, deployed(identity));
   const takeOver = spec.linuxBridge?.replaceForeignPlugins === true ? { REPLACE_FOREIGN_PLUGINS: "true" } : {};
   const labels = { name: LINUX_BRIDGE_DAEMON_SET, app: "cni-plugins" };
   return [
@@ -54,7 +57,8 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
         imagePullSecrets: settings.imagePullSecrets,
         env: [
           fieldEnv("NODE_NAME", "spec.nodeName"),
-          ...env({ CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR, CNI_BIN_DIR_ON_NODE: cniBinDir, HEALTH_PORT, ...takeOver }),
+          ...env({ CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR, [CNI_BIN_DIR_ON_NODE]: cniBinDir, HEALTH_PORT, ...takeOver }),
+          ...formerEnv(former),
         ],
         ports: { health: HEALTH_PORT },
         healthPort: HEALTH_PORT,
@@ -84,6 +88,7 @@ function installerObjects({ spec, settings }: RenderInput): KubeObject[] {
           },
           { name: "cni-run", hostPath: CNI_RUN_DIRECTORY, mountPath: CNI_RUN_DIRECTORY },
           { name: "cni-state", hostPath: CNI_STATE_DIRECTORY, mountPath: CNI_STATE_DIRECTORY },
+          ...formerMounts(former),
         ],
       },
     }),

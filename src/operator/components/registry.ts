@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { NO_FACTS } from "../facts.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { effectiveSpec } from "../spec/effective-spec.ts";
-import type { Component } from "./component.ts";
+import { type Component, NOTHING_DEPLOYED } from "./component.ts";
 import { kubeMacPool } from "./kube-mac-pool.ts";
 import { linuxBridge } from "./linux-bridge.ts";
 
@@ -30,5 +30,7 @@ export function renderEverything(settings: OperatorSettings): KubeObject[] {
   const asked = { linuxBridge: {}, kubeMacPool: {} };
   const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);
   const facts = { ...NO_FACTS, nodeCount: 2 };
-  return COMPONENTS.flatMap((component) => component.render?.({ spec, facts, settings }) ?? []);
+  return COMPONENTS.flatMap(
+    (component) => component.render?.({ spec, facts, settings, deployed: NOTHING_DEPLOYED }) ?? [],
+  );
 }

@@ -2,18 +2,25 @@
 
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { isOn } from "../components/component.ts";
+import { type Deployed, isOn } from "../components/component.ts";
 import { COMPONENTS } from "../components/registry.ts";
 import type { Facts } from "../facts.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
 import type { ComponentOutcome, Outcome } from "../status/outcome.ts";
-import { rollout } from "../status/rollout.ts";
+import { cannotStart, rollout, type Surroundings } from "../status/rollout.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
 import type { ClusterView } from "./cluster-view.ts";
-import { EMPTY_INVENTORY, entryFor, type Inventory, type InventoryEntry, identityOf } from "./inventory.ts";
+import {
+  EMPTY_INVENTORY,
+  entryFor,
+  type Inventory,
+  type InventoryEntry,
+  identityOf,
+  type ObjectIdentity,
+} from "./inventory.ts";
 import { type PlannedObject, planned } from "./plan.ts";
 import type { Records } from "./records.ts";
 import type { RemovalResult, Remover } from "./remover.ts";
@@ -82,7 +89,7 @@ export class Rollforward {
       const { name, render } = component;
       if (render === undefined) return { name, kind: "unsupported" };
       try {
-        const objects = render({ spec, facts, settings });
+        const objects = render({ spec, facts, settings, deployed: (identity) => this.#deployed(identity) });
         return { name, kind: "objects", objects: objects.map((object) => planned(finished(object, decoration))) };
       } catch (error) {
         return { name, kind: "failed", message: messageOf(error) };
@@ -100,13 +107,24 @@ export class Rollforward {
     if (failures.length > 0) {
       return { name, state: { kind: "failed", reason: "FailedToApply", message: failures.join("\n") } };
     }
-    const { view, clock } = this.#options;
-    const around = { nodes: view.nodes(), pods: view.pods(), nowMs: clock.now() };
+    const around = this.#surroundings();
     const workloads = component.objects
       .map(({ object }) => object)
       .filter(isWorkload)
-      .map((workload) => rollout(workload, view.live(identityOf(workload)), around));
+      .map((workload) => rollout(workload, this.#options.view.live(identityOf(workload)), around));
     return { name, state: { kind: "deployed", workloads } };
+  }
+
+  #deployed(identity: ObjectIdentity): Deployed | undefined {
+    const object = this.#options.view.live(identity);
+    if (object === undefined) return undefined;
+    const around = this.#surroundings();
+    return { object, rollout: rollout(object, object, around), cannotStart: cannotStart(object, around) };
+  }
+
+  #surroundings(): Surroundings {
+    const { view, clock } = this.#options;
+    return { nodes: view.nodes(), pods: view.pods(), nowMs: clock.now() };
   }
 }
 

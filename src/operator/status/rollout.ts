@@ -34,6 +34,9 @@ const TROUBLE = new Set([
   "RunContainerError",
 ]);
 
+/** The kubelet pulls the image or mounts volumes: a state of every start. */
+const BEING_CREATED = "ContainerCreating";
+
 export function rollout(wanted: KubeObject, live: KubeObject | undefined, around: Surroundings): Rollout {
   const title = `${wanted.kind} "${wanted.metadata.namespace}/${wanted.metadata.name}"`;
   if (live === undefined) {
@@ -121,10 +124,22 @@ function named(nodes: readonly string[]): string {
   return `${sorted.slice(0, MAX_NAMED_NODES).join(", ")}${more > 0 ? ` and ${more} more nodes` : ""}`;
 }
 
+/** Whether the runtime has tried for too long to make a container of the workload, for example because a mount fails. */
+export function cannotStart(workload: KubeObject, { nodes, pods, nowMs }: Surroundings): boolean {
+  const ready = new Set(nodes.filter(isReady).map(({ metadata }) => metadata.name));
+  return podsOf(workload, pods).some(
+    (pod) =>
+      ready.has(pod.spec?.nodeName) &&
+      waitingOf(pod).some(({ reason }) => reason === BEING_CREATED) &&
+      nowMs - notReadySince(pod) >= POD_TROUBLE_DEADLINE_MS,
+  );
+}
+
 /** When to reconcile again, because a deadline passes without a watch event. Undefined: never. */
 export function nextDeadlineMs(around: Surroundings): number | undefined {
   const waits = around.pods.flatMap((pod) => {
-    const since = troubleOf(pod) === undefined ? undefined : notReadySince(pod);
+    const isWaiting = waitingOf(pod).some(({ reason = "" }) => reason === BEING_CREATED || TROUBLE.has(reason));
+    const since = isWaiting ? notReadySince(pod) : undefined;
     const left = since === undefined ? 0 : since + POD_TROUBLE_DEADLINE_MS - around.nowMs;
     return left > 0 ? [left] : [];
   });
@@ -140,16 +155,19 @@ function longestTrouble(pods: readonly Pod[], nowMs: number): { reason: string; 
 }
 
 function troubleOf(pod: Pod): { reason: string; message: string } | undefined {
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  for (const { name, state } of statuses) {
-    const reason = state?.waiting?.reason;
+  for (const { name, reason, message: said } of waitingOf(pod)) {
     if (reason !== undefined && TROUBLE.has(reason)) {
-      const said = state?.waiting?.message;
       const text = said === undefined || said === "" ? reason : `${reason}: ${said}`;
       return { reason, message: `container ${name} of pod ${pod.metadata.name}: ${text}` };
     }
   }
   return undefined;
+}
+
+/** Containers that do not run yet, and why. */
+function waitingOf(pod: Pod): { readonly name: string; readonly reason?: string; readonly message?: string }[] {
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  return statuses.flatMap(({ name, state }) => (state?.waiting === undefined ? [] : [{ name, ...state.waiting }]));
 }
 
 function notReadySince(pod: Pod): number {

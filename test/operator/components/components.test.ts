@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { FORMER_CNI_BIN_DIRS, parseFormerCniBinDirs } from "../../../src/api/former-cni-bin-dirs.ts";
 import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-config.ts";
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { type Deployed, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { COMPONENTS, renderEverything } from "../../../src/operator/components/registry.ts";
 import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
 import { NO_FACTS } from "../../../src/operator/facts.ts";
@@ -11,10 +13,17 @@ import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
 
 const BOTH: NetworkAddonsConfigSpec = { linuxBridge: {}, kubeMacPool: {} };
 
-function render(name: string, asked: NetworkAddonsConfigSpec = BOTH, nodeCount = 2): KubeObject[] {
+function render(
+  name: string,
+  asked: NetworkAddonsConfigSpec = BOTH,
+  nodeCount = 2,
+  deployed = NOTHING_DEPLOYED,
+): KubeObject[] {
   const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);
   const component = COMPONENTS.find((candidate) => candidate.name === name);
-  return [...(component?.render?.({ spec, facts: { ...NO_FACTS, nodeCount }, settings: DEFAULT_SETTINGS }) ?? [])];
+  return [
+    ...(component?.render?.({ spec, facts: { ...NO_FACTS, nodeCount }, settings: DEFAULT_SETTINGS, deployed }) ?? []),
+  ];
 }
 
 function workloads(objects: readonly KubeObject[]): (Deployment | DaemonSet)[] {
@@ -106,6 +115,65 @@ describe("the components", () => {
         .join("");
     expect(told({})).not.toContain("REPLACE_FOREIGN_PLUGINS");
     expect(told({ replaceForeignPlugins: true })).toContain('{"name":"REPLACE_FOREIGN_PLUGINS","value":"true"}');
+  });
+
+  describe("after a change of the CNI directory", () => {
+    const READY: Deployed["rollout"] = { phase: "ready" };
+    const ROLLING: Deployed["rollout"] = { phase: "rolling", message: "" };
+    const installerOf = (cniBinDir: string, before?: KubeObject, state: Partial<Deployed> = {}) => {
+      const deployed = ({ name }: { name?: string | undefined }) =>
+        before === undefined || name !== before.metadata.name
+          ? undefined
+          : { object: before, rollout: READY, cannotStart: false, ...state };
+      const [installer] = workloads(render("linuxBridge", { linuxBridge: { cniBinDir } }, 2, deployed));
+      if (installer === undefined) throw new Error("no installer");
+      return installer;
+    };
+    /** Directories on the node: the present one, and the former ones as volumes and as the process is told. */
+    const directoriesOf = (installer: Deployment | DaemonSet): object => {
+      const paths = podOf(installer)?.volumes?.map(({ hostPath }) => hostPath?.path) ?? [];
+      const text = podOf(installer)?.containers[0]?.env?.find(({ name }) => name === FORMER_CNI_BIN_DIRS)?.value;
+      const told = parseFormerCniBinDirs(text).map(({ directoryOnNode }) => directoryOnNode);
+      return { present: paths[0], former: paths.slice(4), told };
+    };
+
+    it("give the installer the former directory until every pod has had it", () => {
+      const first = installerOf("/a");
+      const second = installerOf("/b", first);
+      expect(directoriesOf(second)).toEqual({ present: "/b", former: ["/a"], told: ["/a"] });
+      expect(installerOf("/b", second, { rollout: ROLLING })).toEqual(second);
+      const withLostNode = { rollout: { phase: "ready", note: "n1 is not ready" } } as const;
+      expect(installerOf("/b", second, withLostNode)).toEqual(second);
+      expect(installerOf("/b", second)).toEqual(installerOf("/b"));
+    });
+
+    it("mount each former directory where the process is told to look for it", () => {
+      const pod = podOf(installerOf("/b", installerOf("/a")));
+      const mounts = pod?.containers[0]?.volumeMounts ?? [];
+      const text = pod?.containers[0]?.env?.find(({ name }) => name === FORMER_CNI_BIN_DIRS)?.value;
+      const [former] = parseFormerCniBinDirs(text);
+      const volume = mounts.find(({ mountPath }) => mountPath === former?.directory)?.name;
+      expect(pod?.volumes?.find(({ name }) => name === volume)?.hostPath?.path).toBe("/a");
+    });
+
+    it("keep all former directories while changes follow each other, and none that is in use again", () => {
+      const second = installerOf("/b", installerOf("/a"));
+      const third = installerOf("/c", second, { rollout: ROLLING });
+      expect(directoriesOf(third)).toEqual({ present: "/c", former: ["/a", "/b"], told: ["/a", "/b"] });
+      const back = installerOf("/a/", third, { rollout: ROLLING });
+      expect(directoriesOf(back)).toEqual({ present: "/a/", former: ["/b", "/c"], told: ["/b", "/c"] });
+    });
+
+    it("do without former directories where a pod can't start with them", () => {
+      const second = installerOf("/b", installerOf("/a"));
+      expect(installerOf("/b", second, { rollout: ROLLING, cannotStart: true })).toEqual(installerOf("/b"));
+    });
+
+    it("take a DaemonSet of somebody else for one without former directories", () => {
+      const template = { spec: { containers: [{ name: "cni-plugins", image: "theirs" }] } };
+      const theirs = { ...installerOf("/a"), spec: { selector: {}, template } } as KubeObject;
+      expect(installerOf("/b", theirs)).toEqual(installerOf("/b"));
+    });
   });
 
   it("follow the settings of linuxBridge", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Node, Pod } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { nextDeadlineMs, POD_TROUBLE_DEADLINE_MS, rollout } from "../../../src/operator/status/rollout.ts";
+import { cannotStart, nextDeadlineMs, POD_TROUBLE_DEADLINE_MS, rollout } from "../../../src/operator/status/rollout.ts";
 
 const NOW = Date.parse("2026-01-01T01:00:00Z");
 const daemonSet = workload("DaemonSet");
@@ -97,6 +97,20 @@ describe("a rollout", () => {
     expect(look(daemonSet, live(daemonSet, counts), [node("a", true)], [young])).toMatchObject({ phase: "rolling" });
     expect(nextDeadlineMs({ nodes: [], pods: [young], nowMs: NOW })).toBe(1000);
     expect(nextDeadlineMs({ nodes: [], pods: [stuck], nowMs: NOW })).toBeUndefined();
+  });
+
+  it("can't start where a container is being created for too long on a node that is ready", () => {
+    const since = NOW - POD_TROUBLE_DEADLINE_MS;
+    const waits = (ms: number) => pod("a", false, { reason: "ContainerCreating", message: "", since: ms });
+    const cannot = (stuck: Pod, ready = true) =>
+      cannotStart(daemonSet, { nodes: [node("a", ready)], pods: [stuck], nowMs: NOW });
+    expect([cannot(waits(since)), cannot(waits(since + 1000)), cannot(waits(since), false)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(cannot(pod("a", true))).toBe(false);
+    expect(nextDeadlineMs({ nodes: [], pods: [waits(since + 1000)], nowMs: NOW })).toBe(1000);
   });
 
   it("misses what is not there", () => {
