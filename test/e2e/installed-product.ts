@@ -7,7 +7,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { DEFAULT_NAMESPACE, PRODUCT_VERSION } from "../../src/api/names.ts";
+import { DEFAULT_NAMESPACE, LINUX_BRIDGE_DAEMON_SET, PRODUCT_VERSION } from "../../src/api/names.ts";
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
@@ -69,12 +69,14 @@ export class InstalledProduct implements AsyncDisposable {
   /** Runs the README's commands with a release of the built image. Gives what they print. */
   async install(): Promise<string> {
     await this.#writeRelease(this.image);
-    const { PATH } = plainEnv();
-    const env = plainEnv({
-      ...{ KUBECONFIG: this.cluster.kubeconfig, HOME: this.#folder, PATH: `${this.#folder}:${PATH}` },
-    });
-    const { stdout } = await run("sh", ["-e", "-c", await readmeInstall()], { cwd: this.#folder, env });
-    return stdout;
+    const commands = await commandsOf("README.md", "Install");
+    // kubectl gives up after 30 s by itself, which tells nothing on a busy machine.
+    return this.#run(commands.replace(/^(kubectl wait )(?!.*--timeout)/m, `$1--timeout=${AVAILABLE_LIMIT_S}s `));
+  }
+
+  /** Runs the commands that docs/install.md gives for the removal. Gives what they print. */
+  async remove(): Promise<string> {
+    return this.#run(await commandsOf(join("docs", "install.md"), "Remove"));
   }
 
   /** Applies a release of another image, as an upgrade or a rollback does. */
@@ -101,6 +103,21 @@ export class InstalledProduct implements AsyncDisposable {
     return (await this.client.list(RESOURCES.pods, { namespace: DEFAULT_NAMESPACE })).items;
   }
 
+  /** The pod of the linux-bridge DaemonSet. */
+  async installerOn(node: string): Promise<Pod> {
+    const found = (await this.pods()).find(
+      ({ metadata, spec }) => metadata.name?.startsWith(`${LINUX_BRIDGE_DAEMON_SET}-`) && spec?.nodeName === node,
+    );
+    if (found === undefined) throw new Error(`no installer on ${node}`);
+    return found;
+  }
+
+  async #run(commands: string): Promise<string> {
+    const path = `${this.#folder}:${plainEnv().PATH}`;
+    const env = plainEnv({ KUBECONFIG: this.cluster.kubeconfig, HOME: this.#folder, PATH: path });
+    return (await run("sh", ["-e", "-c", commands], { cwd: this.#folder, env })).stdout;
+  }
+
   async #writeRelease(image: string): Promise<void> {
     await npmRun("release", "--image", image);
     const release = join(ROOT, RELEASE_FOLDER, "release.yaml");
@@ -120,12 +137,11 @@ async function npmRun(script: string, ...args: readonly string[]): Promise<strin
   return (await run("npm", ["run", "--silent", script, "--", ...args], options)).stdout;
 }
 
-/** The commands of the README's section Install, as they are there. */
-async function readmeInstall(): Promise<string> {
-  const readme = await readFile(join(ROOT, "README.md"), "utf8");
-  const section = readme.slice(readme.indexOf("\n## Install\n"));
-  const block = /```\w*\n([\s\S]*?)```/.exec(section)?.[1];
-  if (block === undefined) throw new Error("README.md has no commands below ## Install");
-  // kubectl gives up after 30 s by itself, which tells nothing on a busy machine.
-  return block.replace(/^(kubectl wait )(?!.*--timeout)/m, `$1--timeout=${AVAILABLE_LIMIT_S}s `);
+/** The commands of a section, as they are there. */
+async function commandsOf(file: string, section: string): Promise<string> {
+  const text = await readFile(join(ROOT, file), "utf8");
+  const found = text.slice(text.indexOf(`\n## ${section}\n`));
+  const block = /```\w*\n([\s\S]*?)```/.exec(found)?.[1];
+  if (block === undefined) throw new Error(`${file} has no commands below ## ${section}`);
+  return block;
 }

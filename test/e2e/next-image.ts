@@ -10,6 +10,7 @@ import { machineArch } from "../../cni-plugins/build/toolchain.ts";
 import { IMAGE_ROOT, pluginFolder } from "../../src/api/image.ts";
 import { formatPluginMark } from "../../src/api/plugin-mark.ts";
 import { buildCrane } from "../support/registry.ts";
+import type { InstalledProduct } from "./installed-product.ts";
 
 const run = promisify(execFile);
 const EXECUTABLES = ["bridge", "tuning"];
@@ -62,4 +63,11 @@ export async function pluginSums(): Promise<{ readonly first: PluginSums; readon
     return Object.fromEntries((await Promise.all(entries)).flat());
   };
   return { first: await sums((name) => readFile(join(folder, name))), next: await sums(nextExecutable) };
+}
+
+/** Checksums of the product's executables on a node; throws while one is missing. */
+export async function pluginSumsOn(product: InstalledProduct, node: string, directory: string): Promise<PluginSums> {
+  const files = EXECUTABLES.flatMap((name) => [`${directory}/${name}`, `${directory}/cnv-${name}`]);
+  const lines = (await product.onNode(node, ["sha256sum", ...files])).trim().split("\n");
+  return Object.fromEntries(lines.map((line) => [line.slice(line.lastIndexOf("/") + 1), line.slice(0, 64)]));
 }

@@ -218,6 +218,12 @@ export class NodeCluster implements AsyncDisposable {
     return readFile(join(this.logDirectory, `${service}-${node}.log`), "utf8");
   }
 
+  /** What the runtimes of the nodes said about sandboxes that got no network. */
+  async failedAdds(nodes: readonly string[]): Promise<string[]> {
+    const logs = await Promise.all(nodes.map((node) => this.log(node, "containerd")));
+    return logs.flatMap((log) => log.split("\n").filter((line) => line.includes("failed to setup network")));
+  }
+
   /** SIGKILL. Containers go on. */
   async killService(node: string, service: Service): Promise<void> {
     await this.#caller.call("killService", { node, service });

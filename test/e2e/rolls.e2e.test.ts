@@ -13,12 +13,13 @@ import { type KubeObject, RESOURCES, type Resource } from "../../src/kube/client
 import { eventually } from "../support/eventually.ts";
 import { churnDuring } from "./churn.ts";
 import { containerOf, InstalledProduct } from "./installed-product.ts";
-import { pluginSums, pushNextImage } from "./next-image.ts";
+import { pluginSums, pluginSumsOn, pushNextImage } from "./next-image.ts";
 import type { NodeCluster } from "./node-cluster.ts";
-import { CNI_BIN_DIRECTORY, CNI_CONFIG_DIRECTORY } from "./node-config.ts";
+import { CNI_BIN_DIRECTORY } from "./node-config.ts";
 import { OLDEST_KUBERNETES_VERSION } from "./node-programs.ts";
 import { PluginGuard } from "./plugin-guard.ts";
 import { noRealNodes } from "./real-nodes.ts";
+import { addSecondNetwork, SECOND_BRIDGE } from "./second-network.ts";
 import { pidOf } from "./security.ts";
 import { deletePod, runPod } from "./test-pod.ts";
 
@@ -34,15 +35,6 @@ const KILLS = 2;
 const ROLL = { limitMs: 300_000 };
 /** The installer looks once a minute for what a killed one left, and takes files of a minute's age. */
 const LATE = { limitMs: 200_000 };
-const BRIDGE = "br1";
-const SECOND_LIST = `${CNI_CONFIG_DIRECTORY}/20-second.conflist`;
-
-/** Each pod gets a second interface by the installed plugin. */
-const SECOND_NETWORK = {
-  cniVersion: "1.1.0",
-  name: "second",
-  plugins: [{ type: "cnv-bridge", bridge: BRIDGE, macspoofchk: true }],
-};
 
 /** No network of these tests uses it. */
 const DAMAGED = "cnv-tuning";
@@ -74,11 +66,7 @@ describe.skipIf(await noRealNodes())(
       [sums, nextImage] = [await pluginSums(), await pushNextImage(product.image)];
       await product.onNode(SMALL_DISK, ["sh", "-ec", MAKE_SMALL_DISK]);
       await product.install();
-      for (const node of NODES) {
-        await product.onNode(node, ["sh", "-c", `cat > ${SECOND_LIST}`], JSON.stringify(SECOND_NETWORK));
-        await cluster.restartService(node, "containerd");
-        await cluster.nodeReady(node);
-      }
+      for (const node of NODES) await addSecondNetwork(product, node);
     }, SETUP_LIMIT_MS);
     afterAll(async () => {
       await product?.[Symbol.asyncDispose]();
@@ -87,21 +75,10 @@ describe.skipIf(await noRealNodes())(
     /** Every file and directory in which the product works on a node. */
     const ourPlaces = (node: string): Promise<string> =>
       product.onNode(node, ["sh", "-c", `find ${CNI_BIN_DIRECTORY} /run/cni /var/lib/cni 2>/dev/null | sort`]);
-    const sumsOn = async (node: string): Promise<Record<string, string>> => {
-      const files = Object.keys(sums.first).map((name) => `${CNI_BIN_DIRECTORY}/${name}`);
-      const lines = (await product.onNode(node, ["sha256sum", ...files])).trim().split("\n");
-      return Object.fromEntries(lines.map((line) => [line.slice(line.lastIndexOf("/") + 1), line.slice(0, 64)]));
-    };
+    const sumsOn = (node: string) => pluginSumsOn(product, node, CNI_BIN_DIRECTORY);
     const guardOf = (node: string, files: readonly string[]): PluginGuard =>
       new PluginGuard(cluster, node, CNI_BIN_DIRECTORY, files);
-    const installerOn = async (node: string): Promise<Pod> => {
-      const pods = await product.pods();
-      const found = pods.find(
-        ({ metadata, spec }) => metadata.name?.startsWith(`${LINUX_BRIDGE_DAEMON_SET}-`) && spec?.nodeName === node,
-      );
-      if (found === undefined) throw new Error(`no installer on ${node}`);
-      return found;
-    };
+    const installerOn = (node: string): Promise<Pod> => product.installerOn(node);
     const statusOf = ({ metadata, status }: Pod) => {
       const found = status?.containerStatuses?.[0];
       if (found === undefined) throw new Error(`${metadata.name} has no container yet`);
@@ -112,11 +89,7 @@ describe.skipIf(await noRealNodes())(
       const pods = await product.pods();
       return pods.every((pod) => pod.spec?.containers[0]?.image === image && isReady(pod));
     };
-    /** What kubelets and runtimes said about sandboxes that got no network. */
-    const failedAdds = async (): Promise<string[]> => {
-      const logs = await Promise.all(NODES.map((node) => cluster.log(node, "containerd")));
-      return logs.flatMap((log) => log.split("\n").filter((line) => line.includes("failed to setup network")));
-    };
+    const failedAdds = (): Promise<string[]> => cluster.failedAdds(NODES);
     const available = () =>
       product.kubectl(["wait", "networkaddonsconfig", NETWORK_ADDONS_CONFIG_NAME, "--for=condition=Available"]);
     const conditions = async (): Promise<Record<string, { status: string; message?: string } | undefined>> => {
@@ -135,7 +108,7 @@ describe.skipIf(await noRealNodes())(
         expect(links).toContain("eth1@");
         await eventually("the bridge is the node's resource", async () => {
           const { status } = await client.get(RESOURCES.nodes, { name: node });
-          return status?.capacity?.[`${BRIDGE_RESOURCE_PREFIX}${BRIDGE}`] !== undefined;
+          return status?.capacity?.[`${BRIDGE_RESOURCE_PREFIX}${SECOND_BRIDGE}`] !== undefined;
         });
         await deletePod(client, `first-${node}`);
       }

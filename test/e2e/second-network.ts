@@ -1,0 +1,27 @@
+/** A second interface for every pod of a node, by the plugins that the product installs there. */
+import type { InstalledProduct } from "./installed-product.ts";
+import { CNI_CONFIG_DIRECTORY } from "./node-config.ts";
+
+export const SECOND_BRIDGE = "br1";
+const LIST = `${CNI_CONFIG_DIRECTORY}/20-second.conflist`;
+const NETWORK = {
+  cniVersion: "1.1.0",
+  name: "second",
+  plugins: [{ type: "cnv-bridge", bridge: SECOND_BRIDGE, macspoofchk: true }],
+};
+
+export async function addSecondNetwork(product: InstalledProduct, node: string): Promise<void> {
+  await product.onNode(node, ["sh", "-c", `cat > ${LIST}`], JSON.stringify(NETWORK));
+  await restartRuntime(product, node);
+}
+
+export async function removeSecondNetwork(product: InstalledProduct, node: string): Promise<void> {
+  await product.onNode(node, ["rm", LIST]);
+  await restartRuntime(product, node);
+}
+
+/** It reads its lists and its own configuration then. */
+export async function restartRuntime({ cluster }: InstalledProduct, node: string): Promise<void> {
+  await cluster.restartService(node, "containerd");
+  await cluster.nodeReady(node);
+}
