@@ -60,31 +60,69 @@ export function meets(labels: Readonly<Record<string, string>>, { key, operator,
 /** Run strategy of a VM that waits to receive another one by live migration. */
 export const WAIT_AS_RECEIVER = "WaitAsReceiver";
 
-const INTERFACES = "?spec.?template.?spec.?domain.?devices.?interfaces";
-const NETWORKS = "?spec.?template.?spec.?networks";
+/** Run strategy of a VM that is not to run. */
+export const HALTED = "Halted";
 
-const differs = (path: string): string => `object.${path} != oldObject.${path}`;
+/** Where a VM and a VMI have the spec of the guest. */
+const VM_SPEC = "?spec.?template.?spec";
+const VMI_SPEC = "?spec";
+
+const interfacesOf = (object: string, spec: string): string =>
+  `${object}.${spec}.?domain.?devices.?interfaces.orValue([])`;
+const networksOf = (object: string, spec: string): string => `${object}.${spec}.?networks.orValue([])`;
+const text = (value: string, field: string): string => `${value}.?${field}.orValue('')`;
+const isSame = (field: string, one: string, other: string): string => `${text(one, field)} == ${text(other, field)}`;
 
 /** The pool gives an address to masquerade interfaces and to those on a multus network of the same name. */
-const IS_MANAGED_INTERFACE =
-  `(i.?masquerade.hasValue() || object.${NETWORKS}.orValue([])` +
-  ".exists(n, n.?name.orValue('') == i.?name.orValue('') && n.?multus.hasValue()))";
+const isManaged = (spec: string): string =>
+  `(i.?masquerade.hasValue() || ${networksOf("object", spec)}` +
+  `.exists(n, ${isSame("name", "n", "i")} && n.?multus.hasValue()))`;
+
+const IS_OPTED_OUT = `object.?metadata.?labels[?'${VM_WEBHOOK}'].orValue('') == '${OPT_OUT}'`;
+const HAS_ADDRESS = `${text("i", "macAddress")} != ''`;
+/** An interface that is to get an address; one that is being unplugged gets none. */
+const LACKS_ADDRESS = `(${text("i", "macAddress")} == '' && ${text("i", "state")} != 'absent' && !(${IS_OPTED_OUT}))`;
+
+const hasManaged = (spec: string, which: string): string =>
+  `${interfacesOf("object", spec)}.exists(i, (${which}) && ${isManaged(spec)})`;
+
+/** CEL: a VM or VMI has an interface that the pool gives an address to, or claims one for. */
+const hasAnyFor = (spec: string): string => hasManaged(spec, `${HAS_ADDRESS} || ${LACKS_ADDRESS}`);
+
+/** An interface of the VM is new, or has another address or network. One that is unplugged is as it was. */
+const INTERFACES_CHANGED =
+  `(${interfacesOf("object", VM_SPEC)} != ${interfacesOf("oldObject", VM_SPEC)} || ` +
+  `${networksOf("object", VM_SPEC)} != ${networksOf("oldObject", VM_SPEC)}) && ` +
+  `${interfacesOf("object", VM_SPEC)}.exists(i, !(` +
+  `${interfacesOf("object", VM_SPEC)}.filter(x, ${isSame("name", "x", "i")}).size() == ` +
+  `${interfacesOf("oldObject", VM_SPEC)}.filter(x, ${isSame("name", "x", "i")}).size() && ` +
+  `${interfacesOf("oldObject", VM_SPEC)}.exists(o, ${isSame("name", "o", "i")} && ${isSame("macAddress", "o", "i")} && ` +
+  `(${text("i", "state")} == 'absent' || ${text("o", "state")} != 'absent') && ` +
+  "i.?masquerade.hasValue() == o.?masquerade.hasValue()) && " +
+  `${networksOf("object", VM_SPEC)}.filter(n, ${isSame("name", "n", "i")}) == ` +
+  `${networksOf("oldObject", VM_SPEC)}.filter(n, ${isSame("name", "n", "i")})))`;
 
 const isReceiver = (object: string): string => `${object}.?spec.?runStrategy.orValue('') == '${WAIT_AS_RECEIVER}'`;
+const mayRun = (object: string): string =>
+  `(${object}.?spec.?running.orValue(false) == true || ` +
+  `!(${object}.?spec.?runStrategy.orValue('') in ['', '${HALTED}']))`;
 
 /**
  * CEL: the VM request has something for the pool. As few requests as possible, because one that reaches the pool fails
- * while the pool is down. Every field access is optional: an expression that fails would refuse the request.
+ * while the pool is down: a new VM, interfaces that change, a VM that waits as a receiver no longer, and the start of one
+ * that lacks an address. Every field access is optional: an expression that fails would refuse the request.
  */
-export const VM_REQUEST_MATTERS = [
-  "request.operation == 'CREATE'",
-  differs(INTERFACES),
-  differs(NETWORKS),
-  differs(`?metadata.?labels[?'${VM_WEBHOOK}']`),
-  `(${isReceiver("oldObject")} && !(${isReceiver("object")}))`,
-  `object.${INTERFACES}.orValue([])` +
-    `.exists(i, i.?macAddress.orValue('') == '' && i.?state.orValue('') != 'absent' && ${IS_MANAGED_INTERFACE})`,
-].join(" || ");
+export const VM_REQUEST_MATTERS =
+  `${hasAnyFor(VM_SPEC)} && (request.operation == 'CREATE' ? true : (` +
+  [
+    `(${isReceiver("oldObject")} && !(${isReceiver("object")}))`,
+    `(!${mayRun("oldObject")} && ${mayRun("object")} && ${hasManaged(VM_SPEC, LACKS_ADDRESS)})`,
+    `(${INTERFACES_CHANGED})`,
+  ].join(" || ") +
+  "))";
+
+/** CEL: the VMI has something for the pool. */
+export const VMI_REQUEST_MATTERS = hasAnyFor(VMI_SPEC);
 
 export const NOT_BEING_DELETED = "!has(object.metadata.deletionTimestamp)";
 
@@ -93,9 +131,12 @@ export const OWNED_BY_VM =
   "object.?metadata.?ownerReferences.orValue([])" +
   ".exists(o, o.kind == 'VirtualMachine' && o.name == object.?metadata.?name.orValue(''))";
 
-/** CEL: the VMI of a VM starts or gets an interface. KubeVirt writes a running VMI often; the rest does not matter. */
-export const VMI_STARTS_OR_GETS_INTERFACES = `request.operation == 'CREATE' || (${NOT_BEING_DELETED} && ${differs("?spec.?domain.?devices.?interfaces")})`;
+/** CEL: the VMI of a VM starts with an address, or gets one. KubeVirt writes a running VMI often; the rest does not matter. */
+export const VMI_STARTS_OR_GETS_INTERFACES =
+  `request.operation == 'CREATE' ? ${hasManaged(VMI_SPEC, HAS_ADDRESS)} : (${NOT_BEING_DELETED} && ` +
+  `${hasManaged(VMI_SPEC, `${HAS_ADDRESS} && !${interfacesOf("oldObject", VMI_SPEC)}.exists(o, ${isSame("macAddress", "o", "i")})`)})`;
 
 /** CEL: a pod asks for networks by this annotation. */
-export const hasAnnotation = (annotation: string): string =>
-  `has(object.metadata.annotations) && '${annotation}' in object.metadata.annotations`;
+export const asksForNetworks = (annotation: string): string =>
+  `has(object.metadata.annotations) && '${annotation}' in object.metadata.annotations && ` +
+  `!(object.metadata.annotations['${annotation}'].trim() in ['', '[]'])`;

@@ -11,6 +11,7 @@ import { Caches } from "./caches/caches.ts";
 import { type Connections, connect } from "./connections.ts";
 import { ClaimController } from "./controllers/claim-controller.ts";
 import { CollisionController } from "./controllers/collision-controller.ts";
+import { FinalizerController } from "./controllers/finalizer-controller.ts";
 import { PoolStatusController } from "./controllers/pool-status.ts";
 import { statusOf } from "./core/claim.ts";
 import type { LifecycleStep } from "./core/lifecycle.ts";
@@ -202,7 +203,8 @@ export class Replica {
       events,
       onCollision: (mac, parties) => this.#metrics.collided(mac, parties),
     });
-    await Promise.all([claims.run(signal), pools.run(signal), collisions.run(signal)]);
+    const finalizers = new FinalizerController({ ...shared, client });
+    await Promise.all([claims, pools, collisions, finalizers].map((controller) => controller.run(signal)));
   }
 
   /** Reports several holders that were not admitted together: they existed before the pool, or were written without it. */

@@ -8,6 +8,8 @@ export interface TestInterface {
   readonly name: string;
   readonly macAddress?: string;
   readonly state?: string;
+  /** Of multus; "br1-net" by default. */
+  readonly network?: string;
   /** A multus network unless "pod" (masquerade) or "pod-bridge" (none of the pool's business). */
   readonly on?: "pod" | "pod-bridge";
 }
@@ -16,14 +18,14 @@ export function guestSpec(interfaces: readonly TestInterface[]): Record<string, 
   return {
     domain: {
       devices: {
-        interfaces: interfaces.map(({ on, ...nic }) => ({
+        interfaces: interfaces.map(({ on, network: _network, ...nic }) => ({
           ...nic,
           ...(on === "pod" ? { masquerade: {} } : { bridge: {} }),
         })),
       },
     },
-    networks: interfaces.map(({ name, on }) =>
-      on === undefined ? { name, multus: { networkName: "br1-net" } } : { name, pod: {} },
+    networks: interfaces.map(({ name, on, network = "br1-net" }) =>
+      on === undefined ? { name, multus: { networkName: network } } : { name, pod: {} },
     ),
   };
 }

@@ -1,10 +1,14 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
+import { WAIT_AS_RECEIVER } from "../../src/api/mac-pool-scope.ts";
+import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK, VMI_WEBHOOK } from "../../src/api/names.ts";
 import { type KubeObject, type OwnerReference, RESOURCES } from "../../src/kube/client/resource.ts";
+import { requestMatters } from "../../src/mac-pool/objects/guest-changes.ts";
+import { guestInterfaces, VM_TEMPLATE_SPEC } from "../../src/mac-pool/objects/guest-interfaces.ts";
 import { isManaged } from "../../src/mac-pool/objects/management.ts";
 import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-webhooks.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { client } from "../support/api-server-bed.ts";
+import { inFlight } from "./in-flight.ts";
 import { guestSpec, machine, type TestInterface } from "./machines.ts";
 import { MemoryClaimStore } from "./memory-claim-store.ts";
 import { review, reviewParts } from "./webhooks/review-bed.ts";
@@ -29,6 +33,8 @@ const NAMESPACES: Readonly<Record<string, Record<string, string>>> = {
   "run-level-1": { "openshift.io/run-level": "1", [POD_WEBHOOK]: "allocate" },
   "run-level-2": { runlevel: "2", [POD_WEBHOOK]: "allocate" },
 };
+
+const MAC = { macAddress: "02:00:00:00:00:01" };
 
 interface Webhook {
   readonly name: string;
@@ -77,11 +83,15 @@ async function calledBy(
   return [...warnings.matchAll(/calls ([a-z.]+)/g)].map(([, name = ""]) => name);
 }
 
-const vmi = (namespace: string, ownerReferences: readonly OwnerReference[] = []): KubeObject => ({
+const vmi = (
+  namespace: string,
+  ownerReferences: readonly OwnerReference[] = [],
+  interfaces: readonly TestInterface[] = [{ name: "a", ...MAC }],
+): KubeObject => ({
   apiVersion: "kubevirt.io/v1",
   kind: "VirtualMachineInstance",
   metadata: { name: "web", namespace, ...(ownerReferences.length > 0 && { ownerReferences }) },
-  spec: guestSpec([{ name: "a" }]),
+  spec: guestSpec(interfaces),
 });
 
 const pod = (namespace: string, annotations: Record<string, string>, labels: Record<string, string> = {}) => ({
@@ -94,7 +104,6 @@ const pod = (namespace: string, annotations: Record<string, string>, labels: Rec
 const ASKS = { [NETWORKS_ANNOTATION]: "br1-net" };
 const OWNER = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "web", uid: "1" };
 
-const MAC = { macAddress: "02:00:00:00:00:01" };
 const INTERFACES: readonly (readonly TestInterface[])[] = [
   [],
   [{ name: "a" }],
@@ -104,8 +113,64 @@ const INTERFACES: readonly (readonly TestInterface[])[] = [
   [{ name: "a", on: "pod" }],
   [{ name: "a", on: "pod", ...MAC }],
   [{ name: "a", on: "pod-bridge" }],
+  [{ name: "a", on: "pod-bridge", ...MAC }],
   [{ name: "a", ...MAC }, { name: "b" }],
+  [{ name: "a", ...MAC, state: "absent" }, { name: "b" }],
+  [
+    { name: "b", on: "pod-bridge" },
+    { name: "a", ...MAC },
+  ],
+  [
+    { name: "b", on: "pod-bridge", ...MAC },
+    { name: "a", ...MAC },
+  ],
+  [
+    { name: "a", ...MAC },
+    { name: "a", ...MAC },
+  ],
+  [{ name: "a", ...MAC, network: "br2-net" }],
 ];
+
+/** What else of a VM a request may change. */
+interface Rest {
+  readonly runStrategy?: string;
+  readonly labels?: Record<string, string>;
+}
+
+const OPTED_OUT = { labels: { [VM_WEBHOOK]: "ignore" } };
+const CHANGES: readonly (readonly [before: Rest, after: Rest])[] = [
+  [{}, {}],
+  [{ runStrategy: "Halted" }, { runStrategy: "Always" }],
+  [{ runStrategy: "Always" }, { runStrategy: "Halted" }],
+  [{ runStrategy: "Always" }, { runStrategy: "Manual" }],
+  [{ runStrategy: WAIT_AS_RECEIVER }, { runStrategy: "Halted" }],
+  [{ runStrategy: "Halted" }, { runStrategy: "Always", ...OPTED_OUT }],
+  [{}, { labels: { app: "web" } }],
+  [{}, OPTED_OUT],
+  [OPTED_OUT, {}],
+  [OPTED_OUT, OPTED_OUT],
+];
+
+interface Update {
+  readonly before: KubeObject;
+  readonly after: KubeObject;
+}
+
+function updates(): Update[] {
+  const made: Update[] = [];
+  const vm = (interfaces: readonly TestInterface[], { runStrategy, labels }: Rest): KubeObject => {
+    const bare = machine(`vm-${made.length}`, "plain", interfaces, labels);
+    return { ...bare, spec: { ...(bare.spec as object), runStrategy } };
+  };
+  for (const [was, is] of CHANGES) {
+    for (const before of INTERFACES) {
+      // With another strategy or label, the same interfaces and one other selection say enough.
+      const others = was === CHANGES[0]?.[0] ? INTERFACES : [before, INTERFACES[1] ?? []];
+      for (const after of others) made.push({ before: vm(before, was), after: vm(after, is) });
+    }
+  }
+  return made;
+}
 
 describe("the scope of the MAC pool", () => {
   beforeAll(async () => {
@@ -142,6 +207,8 @@ describe("the scope of the MAC pool", () => {
 
   it("leaves out pods without networks, and launcher pods that virt-controller makes", async () => {
     expect(await calledBy("POST", pod("pods-opted-in", {}))).toEqual([]);
+    for (const none of [" ", "[]"])
+      expect(await calledBy("POST", pod("pods-opted-in", { [NETWORKS_ANNOTATION]: none }))).toEqual([]);
     const launcher = pod("pods-opted-in", ASKS, { "kubevirt.io": "virt-launcher" });
     const account = "system:serviceaccount:kubevirt:kubevirt-controller";
     const groups = { "Impersonate-Group": "system:masters" };
@@ -152,52 +219,72 @@ describe("the scope of the MAC pool", () => {
   it("asks about a VMI of a VM only whether it may start", async () => {
     expect(await calledBy("POST", vmi("plain"))).toEqual(["mutatevirtualmachineinstances.kubemacpool.io"]);
     expect(await calledBy("POST", vmi("plain", [OWNER]))).toEqual(["startvirtualmachineinstances.kubemacpool.io"]);
+    for (const interfaces of [[], [{ name: "a" }], [{ name: "a", ...MAC, on: "pod-bridge" as const }]])
+      expect(await calledBy("POST", vmi("plain", [OWNER], interfaces))).toEqual([]);
   });
 
-  it("has every update of a VM in it for which the pool would do something", async () => {
-    let name = 0;
-    const missed: object[] = [];
-    let acted = 0;
-    for (const before of INTERFACES) {
-      for (const after of INTERFACES) {
-        const old = machine(`vm-${name++}`, "vms-opted-out", before);
-        const stored = await client.raw("POST", pathOf(old), { body: old });
-        const { metadata } = stored.body as KubeObject;
-        const changed = { ...machine(metadata.name as string, "vms-opted-out", after), metadata };
-        const store = new MemoryClaimStore();
-        const request = { operation: "UPDATE" as const, oldObject: stored.body as KubeObject };
-        const { answer } = await review(changed, request, reviewParts(store));
-        const acts = !answer.allowed || answer.patch !== undefined || store.writes.length > 0;
-        acted += Number(acts);
-        const called = await calledInPlain(old, changed);
-        if (acts && !called) missed.push({ before, after });
+  it("is the same for an update of a VM by CEL and by code, and has every update in it for which the pool does something", async () => {
+    const found = await inFlight(16, updates().length, async (index) => {
+      const { before, after } = updates()[index] as Update;
+      const stored = (await client.raw("POST", pathOf(before), { body: before })).body as KubeObject;
+      const { name, namespace, uid, resourceVersion } = stored.metadata;
+      const changed = {
+        ...after,
+        metadata: { ...after.metadata, name, namespace, uid, resourceVersion },
+      } as KubeObject;
+      const store = new MemoryClaimStore();
+      const { answer } = await review(changed, { operation: "UPDATE", oldObject: stored }, reviewParts(store));
+      const acts = !answer.allowed || answer.patch !== undefined || store.writes.length > 0;
+      const interfaces = guestInterfaces(changed, VM_TEMPLATE_SPEC);
+      const byCode = requestMatters({
+        object: changed,
+        oldObject: stored,
+        interfaces,
+        before: guestInterfaces(stored, VM_TEMPLATE_SPEC),
+      });
+      const byCel = (await calledBy("PUT", changed)).includes(VM_WEBHOOK);
+      return { before, after, acts, byCode, byCel };
+    });
+    expect(found.filter(({ byCode, byCel }) => byCode !== byCel)).toEqual([]);
+    expect(found.filter(({ acts, byCel }) => acts && !byCel)).toEqual([]);
+    for (const kind of ["acts", "byCel"] as const) {
+      expect(found.filter((update) => update[kind]).length).toBeGreaterThan(INTERFACES.length);
+      expect(found.filter((update) => !update[kind]).length).toBeGreaterThan(INTERFACES.length);
+    }
+  });
+
+  it("is the same for what is new by CEL and by code", async () => {
+    for (const interfaces of INTERFACES) {
+      for (const labels of [undefined, OPTED_OUT.labels]) {
+        const vm = machine("new", "plain", interfaces, labels);
+        const instance = { ...vmi("plain", [], interfaces), metadata: { name: "new", namespace: "plain", labels } };
+        const matters = requestMatters({
+          object: vm,
+          oldObject: null,
+          interfaces: guestInterfaces(vm, VM_TEMPLATE_SPEC),
+          before: [],
+        });
+        expect({ interfaces, labels, called: await calledBy("POST", vm) }).toEqual({
+          interfaces,
+          labels,
+          called: matters ? [VM_WEBHOOK] : [],
+        });
+        expect(await calledBy("POST", instance as KubeObject)).toEqual(matters ? [VMI_WEBHOOK] : []);
       }
     }
-    expect(missed).toEqual([]);
-    expect(acted).toBeGreaterThan(INTERFACES.length);
   });
 
-  /** The same update in a managed namespace. */
-  async function calledInPlain(old: KubeObject, changed: KubeObject): Promise<boolean> {
-    const { name } = old.metadata;
-    const there = { ...old, metadata: { name, namespace: "plain" } };
-    const { resourceVersion } = ((await client.raw("POST", pathOf(there), { body: there })).body as KubeObject)
-      .metadata;
-    const update = { ...changed, metadata: { name, namespace: "plain", resourceVersion } } as KubeObject;
-    return (await calledBy("PUT", update)).includes(VM_WEBHOOK);
-  }
-
-  it("has no update of a VM in it that changes nothing of the pool's", async () => {
-    for (const [index, nics] of [
-      [],
-      [{ name: "a", ...MAC }],
-      [{ name: "a", on: "pod-bridge" as const }],
-      [{ name: "a", state: "absent" }],
-    ].entries()) {
-      const vm = machine(`quiet-${index}`, "plain", nics);
-      const stored = (await client.raw("POST", pathOf(vm), { body: vm })).body as KubeObject;
-      const started = { ...stored, spec: { ...(stored.spec as object), runStrategy: "Always" } };
-      expect(await calledBy("PUT", started)).toEqual([]);
-    }
+  it("can be found out for a VM with 128 interfaces", async () => {
+    const stored = async (name: string) => {
+      const nics = Array.from({ length: 128 }, (_, index) => ({ name: `net-${index}`, ...MAC }));
+      const vm = machine(name, "plain", nics);
+      const { metadata } = (await client.raw("POST", pathOf(vm), { body: vm })).body as KubeObject;
+      return (each: object, last: object): KubeObject => {
+        const changed = nics.map((nic, index) => ({ ...nic, ...each, ...(index === 127 && last) }));
+        return { ...machine(name, "plain", changed), metadata };
+      };
+    };
+    expect(await calledBy("PUT", (await stored("unplugged"))({ state: "absent" }, {}))).toEqual([]);
+    expect(await calledBy("PUT", (await stored("changed"))({}, { network: "br2-net" }))).toEqual([VM_WEBHOOK]);
   });
 });

@@ -24,7 +24,7 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "deadline ends": [70, 7],
   "owner comparison": [3, 1],
   "admitted object": [24, 5, 10],
-  "start noted": [3],
+  "start noted": [6],
   "running read": [27, 9],
   "plug-in judged": [12, 3],
   "opt-out allowed": [7, 3],

@@ -1,9 +1,11 @@
 import type { AdmissionAnswer } from "../../src/kube/admission/admission-server.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { requestMatters } from "../../src/mac-pool/objects/guest-changes.ts";
+import { guestInterfaces, VM_TEMPLATE_SPEC } from "../../src/mac-pool/objects/guest-interfaces.ts";
 import { appliedPatch } from "../support/applied-patch.ts";
 import { keyOf } from "../support/object-store.ts";
 import { type Party, type Provenance, Violation } from "./audit.ts";
-import { type HolderKind, isOptedOut, isReceiver, macsHeld, nicsOf, RESOURCE_OF } from "./objects.ts";
+import { type HolderKind, isOptedOut, isReceiver, macsHeld, RESOURCE_OF } from "./objects.ts";
 import { type Answer, admissionRequest, callWebhook } from "./webhook-call.ts";
 import type { World } from "./world.ts";
 
@@ -203,15 +205,10 @@ function merged(before: Provenance, given: Given, held: readonly string[]): Prov
   };
 }
 
-/** The match conditions of the webhook configuration. */
+/** The match conditions of the webhook configuration, which only updates of VMs do not all meet. */
 function needsReview(old: KubeObject, object: KubeObject): boolean {
-  const nics = nicsOf(object);
-  return (
-    JSON.stringify(nicsOf(old)) !== JSON.stringify(nics) ||
-    isOptedOut(old) !== isOptedOut(object) ||
-    (isReceiver(old) && !isReceiver(object)) ||
-    nics.some(({ macAddress, state }) => macAddress === undefined && state !== "absent")
-  );
+  const [interfaces, before] = [object, old].map((each) => guestInterfaces(each, VM_TEMPLATE_SPEC));
+  return requestMatters({ object, oldObject: old, interfaces: interfaces ?? [], before: before ?? [] });
 }
 
 /** The addresses that the answer warns about; all of a VM that waits to receive a migration. */

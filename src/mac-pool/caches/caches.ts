@@ -5,11 +5,12 @@ import type { ConflictPolicy, MACPool } from "../../api/mac-pool.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
-import { Informer, type InformerOptions } from "../../kube/informer/informer.ts";
+import { Informer, type InformerOptions, objectKey } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { RunningParty } from "../core/collision.ts";
 import type { Party, Sighting } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
+import { isOptedOut } from "../objects/guest-changes.ts";
 import {
   distinctHolders,
   type FindInstance,
@@ -63,7 +64,8 @@ export class Caches {
   readonly pods: Informer<KubeObject>;
   readonly namespaces: Informer<KubeObject>;
   readonly #excludedNamespaces: readonly string[];
-  readonly #labelChanges: LabelChanges;
+  readonly #namespaceLabels: LabelChanges;
+  readonly #machineLabels: LabelChanges;
   readonly #feed: IndexFeed;
 
   constructor(options: CachesOptions) {
@@ -99,7 +101,8 @@ export class Caches {
     });
     this.namespaces = informer(KINDS.namespaces, { transform: slimNamespace });
     const clock = options.clock ?? systemClock;
-    this.#labelChanges = new LabelChanges(this.namespaces, clock);
+    this.#namespaceLabels = new LabelChanges(this.namespaces, clock);
+    this.#machineLabels = new LabelChanges(this.machines, clock);
     this.#feed = new IndexFeed(this.claims, this.pools, clock);
     this.index = this.#feed.index;
   }
@@ -157,7 +160,8 @@ export class Caches {
    * not changed for longer than a creation can be under way.
    */
   readonly wasAdmitted = (kind: OwnerKind, object: KubeObject): boolean =>
-    this.#labelChanges.areOlderThan(this.index.pendingMs, object.metadata.namespace ?? "") &&
+    this.#namespaceLabels.areOlderThan(this.index.pendingMs, object.metadata.namespace ?? "") &&
+    (kind !== "VirtualMachine" || this.#isLabelledAsCreated(object)) &&
     this.#isManaged(kind, object);
 
   /** Managed objects that run with the address now. */
@@ -199,6 +203,18 @@ export class Caches {
     const instance = this.instances.get(`${namespace}/${name}`);
     return instance?.metadata.uid === uid ? instance : undefined;
   };
+
+  /** A VM can be opted out for its creation, and in again without the webhook. */
+  #isLabelledAsCreated(machine: KubeObject): boolean {
+    const key = objectKey(machine);
+    const cached = this.machines.get(key);
+    return (
+      cached?.metadata.uid === machine.metadata.uid &&
+      cached !== undefined &&
+      isOptedOut(cached) === isOptedOut(machine) &&
+      this.#machineLabels.areOlderThan(this.index.pendingMs, key)
+    );
+  }
 
   #isManaged(kind: OwnerKind, object: KubeObject): boolean {
     const { namespace = "" } = object.metadata;

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { Informer } from "../../kube/informer/informer.ts";
+import { type Informer, objectKey } from "../../kube/informer/informer.ts";
 
 /** Remembers when the labels of objects of one kind changed, as far as this process has seen it. */
 export class LabelChanges {
@@ -10,16 +10,16 @@ export class LabelChanges {
   constructor(informer: Informer<KubeObject>, clock: Clock) {
     this.#clock = clock;
     informer.on({
-      update: ({ metadata: { name = "", labels } }, old) => {
-        if (JSON.stringify(labels) !== JSON.stringify(old.metadata.labels))
-          this.#changedMs.set(name, clock.monotonicMs());
+      update: (object, old) => {
+        if (JSON.stringify(object.metadata.labels) !== JSON.stringify(old.metadata.labels))
+          this.#changedMs.set(objectKey(object), clock.monotonicMs());
       },
-      delete: ({ metadata: { name = "" } }) => this.#changedMs.delete(name),
+      delete: (object) => this.#changedMs.delete(objectKey(object)),
     });
   }
 
   /** Whether they have stayed as they are for so long; true where no change was seen. */
-  areOlderThan(ms: number, name: string): boolean {
-    return this.#clock.monotonicMs() - (this.#changedMs.get(name) ?? Number.NEGATIVE_INFINITY) >= ms;
+  areOlderThan(ms: number, key: string): boolean {
+    return this.#clock.monotonicMs() - (this.#changedMs.get(key) ?? Number.NEGATIVE_INFINITY) >= ms;
   }
 }

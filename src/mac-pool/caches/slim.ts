@@ -1,4 +1,10 @@
-import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../api/names.ts";
+import {
+  FORMER_FINALIZER,
+  NETWORK_STATUS_ANNOTATION,
+  NETWORKS_ANNOTATION,
+  POD_WEBHOOK,
+  VM_WEBHOOK,
+} from "../../api/names.ts";
 import type { KubeObject, ObjectMeta } from "../../kube/client/resource.ts";
 import { INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
 import { isLauncher, podMacs } from "../objects/holders.ts";
@@ -33,8 +39,10 @@ export function concernsPool(pod: KubeObject): boolean {
 
 export function slimMachine(vm: KubeObject, shared: SharedValues): KubeObject {
   const runStrategy = shared.text(at(vm, "spec", "runStrategy"));
+  const { finalizers } = vm.metadata;
+  const metadata = slimMeta(vm.metadata, []);
   return {
-    metadata: slimMeta(vm.metadata, []),
+    metadata: finalizers?.includes(FORMER_FINALIZER) ? { ...metadata, finalizers: [FORMER_FINALIZER] } : metadata,
     spec: { runStrategy, template: { spec: slimGuest(at(vm, ...VM_TEMPLATE_SPEC), shared) } },
   };
 }

@@ -3,6 +3,7 @@ import type { MACClaim } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches } from "../caches/caches.ts";
+import { isOptedOut, isReceiver } from "../objects/guest-changes.ts";
 import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { onManagementChange } from "./following.ts";
 
@@ -30,7 +31,7 @@ export class ClaimTriggers {
       }),
       this.#follow(machines, machineMacs),
       machines.on({
-        update: (machine, old) => this.#enqueueReceiver(machine, old),
+        update: (machine, old) => this.#enqueueIfInAnotherRole(machine, old),
         delete: (machine) => this.#enqueueInstanceOf(machine),
       }),
       this.#follow(instances, instanceMacs),
@@ -67,11 +68,10 @@ export class ClaimTriggers {
     });
   }
 
-  /** Claims tell which of their owners wait for a migration. */
-  #enqueueReceiver(machine: KubeObject, old: KubeObject): void {
-    const [now, before] = [machineMacs(machine), machineMacs(old)];
-    if (now[0]?.holder.receiver === before[0]?.holder.receiver) return;
-    for (const { mac } of now) this.#enqueue(claimName(mac));
+  /** Claims tell which of their owners wait for a migration; a VM that opts out no longer is managed. */
+  #enqueueIfInAnotherRole(machine: KubeObject, old: KubeObject): void {
+    if (isReceiver(machine) === isReceiver(old) && isOptedOut(machine) === isOptedOut(old)) return;
+    for (const { mac } of machineMacs(machine)) this.#enqueue(claimName(mac));
   }
 
   /** A VM that opted out spoke for its instance, which is managed by itself once it is alone. */

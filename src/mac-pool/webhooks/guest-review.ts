@@ -1,8 +1,7 @@
-import { OPT_OUT, WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
-import { VM_WEBHOOK } from "../../api/names.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { type JsonPatchOp, jsonPointer } from "../../kube/client/json-patch.ts";
 import { type InterfaceStep, planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
+import { isOptedOut, isReceiver, requestMatters, stopsWaiting } from "../objects/guest-changes.ts";
 import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
 import { machineOf } from "../objects/holders.ts";
 import { textAt } from "../objects/json-path.ts";
@@ -21,8 +20,9 @@ import { refusalOfPlugIn, reviewInstance } from "./start-review.ts";
 
 /**
  * /mutate-virtualmachines and /mutate-virtualmachineinstances: what has an interface without an address gets one, what
- * asks for one gets it claimed. A VM that waits for a live migration no longer is judged like a new one. Any other update is decided against request.oldObject; an object that is being deleted, opts
- * out or has no interfaces of ours is answered without looking any further.
+ * asks for one gets it claimed. A VM that waits for a live migration no longer is judged like a new one. Any other update
+ * is decided against request.oldObject. An object that is being deleted, opts out, has no interfaces of ours or changes
+ * none is answered without looking any further.
  */
 
 const GUESTS = {
@@ -75,26 +75,25 @@ function decide(
     return reviewInstance(request, parts, signal);
   const { specPath, interfaces: pointer } = GUESTS[kind];
   const interfaces = guestInterfaces(object, specPath);
-  if (interfaces.length === 0) return UNCHANGED;
+  const before = guestInterfaces(oldObject, specPath);
+  if (!requestMatters({ object, oldObject, interfaces, before })) return UNCHANGED;
 
   const party = partyOfRequest(kind, request);
-  const before = request.operation === "UPDATE" ? guestInterfaces(oldObject, specPath) : [];
-  const stopsWaiting = isReceiver(oldObject) && !isReceiver(object);
+  const judgedAnew = stopsWaiting({ object, oldObject });
   const plan = planInterfaces({
     party,
     field: "macAddress",
     interfaces,
     before,
     claimedBefore: !isOptedOut(oldObject),
-    judgedAnew: stopsWaiting,
+    judgedAnew,
   });
   if (!plan.ok) return denied(plan.refusal);
   const steps = isOptedOut(object) ? plan.steps.filter(({ action }) => action === "claim") : plan.steps;
   if (steps.length === 0) return UNCHANGED;
   const claim = async (): Promise<Decision> => {
     // After the migration the VM that was received still has the addresses, and must not start beside this one.
-    const receiver =
-      isReceiver(object) || (stopsWaiting && (await parts.hasReceived(party, signal).catch(() => false)));
+    const receiver = isReceiver(object) || (judgedAnew && (await parts.hasReceived(party, signal).catch(() => false)));
     const asked = { party, receiver, field: "macAddress", dryRun: request.dryRun } as const;
     const result = await carryOut({ ...plan, steps }, asked, parts, signal);
     if (!result.ok) return denied(result.refusal);
@@ -130,13 +129,4 @@ function pluggedIn(steps: readonly InterfaceStep[], before: readonly RequestedIn
     if (step.action !== "claim" || before.some(({ name }) => name === step.to.name)) return [];
     return [{ mac: step.mac, name: step.to.name, network: step.to.network }];
   });
-}
-
-function isReceiver(object: unknown): boolean {
-  return textAt(object, "spec", "runStrategy") === WAIT_AS_RECEIVER;
-}
-
-/** The label that steers a namespace opts a single object out as well. */
-function isOptedOut(object: unknown): boolean {
-  return textAt(object, "metadata", "labels", VM_WEBHOOK) === OPT_OUT;
 }

@@ -2,6 +2,7 @@
 
 import { CLAIM_BREAK_GLASS } from "../../api/mac-claim.ts";
 import {
+  FORMER_FINALIZER,
   MAC_POOL_CA_SECRET,
   MAC_POOL_CERT_MANAGER,
   MAC_POOL_GROUP,
@@ -35,6 +36,7 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
           rule(MAC_POOL_GROUP, ["macpools"], READ),
           rule(MAC_POOL_GROUP, ["macpools/status"], ["patch"]),
           rule("kubevirt.io", ["virtualmachines", "virtualmachineinstances"], READ),
+          rule("kubevirt.io", ["virtualmachines"], ["patch"]),
           rule("", ["pods", "namespaces"], READ),
           rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], READ, [NETWORK_ADDONS_CONFIG_NAME]),
           rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
@@ -69,6 +71,7 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
     viewRole(labels),
     ...ownPriorityLevel(namespace, labels),
     ...claimPolicy(namespace, labels),
+    ...machinePolicy(namespace, labels),
   ];
 }
 
@@ -140,7 +143,7 @@ function claimPolicy(namespace: string, labels: Labels): KubeObject[] {
     conditions: [
       {
         name: "is-not-the-pool",
-        expression: `request.userInfo.username != 'system:serviceaccount:${namespace}:${MANAGER_ACCOUNT}'`,
+        expression: `!(${isThePool(namespace)})`,
       },
     ],
     validations: [
@@ -149,6 +152,32 @@ function claimPolicy(namespace: string, labels: Labels): KubeObject[] {
         message:
           "Only the MAC pool may change MACClaims: a change by hand can give two VMs the same MAC address. " +
           `To change the claim all the same, set its annotation ${CLAIM_BREAK_GLASS}: "true" first.`,
+      },
+    ],
+  });
+}
+
+const isThePool = (namespace: string): string =>
+  `request.userInfo.username == 'system:serviceaccount:${namespace}:${MANAGER_ACCOUNT}'`;
+
+/** RBAC knows no right to a single field: of a VM, the pool may take off its predecessor's finalizer, and change nothing else. */
+function machinePolicy(namespace: string, labels: Labels): KubeObject[] {
+  const kept = ["?spec", "?metadata.?labels", "?metadata.?annotations", "?metadata.?ownerReferences"].map(
+    (path) => `object.${path} == oldObject.${path}`,
+  );
+  return denyingPolicy({
+    name: "kubemacpool-virtualmachines",
+    labels,
+    match: { apiGroups: ["kubevirt.io"], apiVersions: ["*"], resources: ["virtualmachines"], operations: ["UPDATE"] },
+    conditions: [{ name: "is-the-pool", expression: isThePool(namespace) }],
+    validations: [
+      {
+        expression: [
+          "has(oldObject.metadata.deletionTimestamp)",
+          ...kept,
+          `object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([]).filter(f, f != '${FORMER_FINALIZER}')`,
+        ].join(" && "),
+        message: `The MAC pool may only take the finalizer ${FORMER_FINALIZER} off a VM that is being deleted.`,
       },
     ],
   });

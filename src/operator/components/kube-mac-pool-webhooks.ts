@@ -4,7 +4,7 @@
  */
 
 import {
-  hasAnnotation,
+  asksForNetworks,
   type LabelRequirement,
   NOT_A_LAUNCHER,
   NOT_BEING_DELETED,
@@ -13,6 +13,7 @@ import {
   RUN_LEVELS,
   VM_NAMESPACES,
   VM_REQUEST_MATTERS,
+  VMI_REQUEST_MATTERS,
   VMI_STARTS_OR_GETS_INTERFACES,
 } from "../../api/mac-pool-scope.ts";
 import {
@@ -56,7 +57,7 @@ const ENTRIES: readonly Entry[] = [
     namespaces: POD_NAMESPACES,
     conditions: [
       { name: "no-launcher", expression: NOT_A_LAUNCHER },
-      { name: "asks-for-networks", expression: hasAnnotation(NETWORKS_ANNOTATION) },
+      { name: "asks-for-networks", expression: asksForNetworks(NETWORKS_ANNOTATION) },
     ],
   },
   {
@@ -78,7 +79,10 @@ const ENTRIES: readonly Entry[] = [
     resource: "virtualmachineinstances",
     operations: ["CREATE"],
     namespaces: VM_NAMESPACES,
-    conditions: [{ name: "without-vm", expression: `!${OWNED_BY_VM}` }],
+    conditions: [
+      { name: "without-vm", expression: `!${OWNED_BY_VM}` },
+      { name: "has-interfaces", expression: VMI_REQUEST_MATTERS },
+    ],
   },
   {
     name: VMI_START_WEBHOOK,

@@ -36,7 +36,10 @@ describe("objects of absurd shape", () => {
     expect(await messageOf(vm([{ masquerade: {} }]))).toContain(
       "interface 0 of VirtualMachine default/web has no name",
     );
-    for (const odd of [null, 7, "eth0", [], {}]) expect(await messageOf(vm([odd]))).toContain("unique name");
+    for (const odd of [null, 7, "eth0", [], {}]) {
+      expect(await messageOf(vm([odd, { name: "a" }]))).toContain("unique name");
+      expect((await review(vm([odd]))).answer).toEqual({ allowed: true });
+    }
     for (const odd of [null, 7, "eth0", {}]) expect((await review(vm(odd))).answer).toEqual({ allowed: true });
   });
 
