@@ -40,10 +40,10 @@ export const MAC_POOL_WEBHOOK_CONFIGURATION = "kubemacpool-mutator";
 export const MAC_POOL_RANGE_CONFIG_MAP = "kubemacpool-mac-range-config";
 export const MAC_POOL_HTTPS_PORT = 8000;
 
-/** Namespace label `allocate | ignore` and name of the webhook that it steers. `ignore` on an object opts it out. */
 /** KubeMacPool before 0.30 put it on VMs. Nobody else takes it off. */
 export const FORMER_FINALIZER = "k8s.v1.cni.cncf.io/kubeMacPool";
 
+/** Namespace label `allocate | ignore` and name of the webhook that it steers. `ignore` on an object opts it out. */
 export const VM_WEBHOOK = "mutatevirtualmachines.kubemacpool.io";
 export const VMI_WEBHOOK = "mutatevirtualmachineinstances.kubemacpool.io";
 /** Called at the start of a VM: the pool checks whether another holder of its addresses runs. */
