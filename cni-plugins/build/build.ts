@@ -5,18 +5,18 @@
  * carries that inside. Nothing is done when the inputs are those of the last build. Tests and the demo call `buildPlugins`.
  */
 
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { appendFile, copyFile, glob, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, glob, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { formatPluginMark } from "../../src/api/plugin-mark.ts";
 import { BuiltPlugins } from "./built-plugins.ts";
 import { PLUGINS, writeBundles } from "./bundle.ts";
+import { runCommand } from "./command.ts";
 import { startOnce } from "./first-start.ts";
-import { replaceFile } from "./replace-file.ts";
+import { cleanUpOnSignals, withTemporaryFolder } from "./temporary-folder.ts";
 import {
   type Arch,
   BuildError,
@@ -78,13 +78,17 @@ async function stripAndStart({ arch, log, env }: { arch: Arch; log(line: string)
   return stripped;
 }
 
-/** The stamp comes last: without it the executables are not believed to be these inputs'. */
+/**
+ * A reader sees the old executable or the new one, and one that runs is never written to. The stamp comes last: without it
+ * the executables are not believed to be these inputs'.
+ */
 async function install(from: string, directory: string, inputs: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  for (const plugin of PLUGINS) {
-    await replaceFile(path.join(directory, plugin), (temporary) => copyFile(path.join(from, plugin), temporary));
-  }
-  await replaceFile(path.join(directory, STAMP), (temporary) => writeFile(temporary, inputs));
+  await withTemporaryFolder({ parent: path.dirname(directory), prefix: "unfinished-" }, async (temporary) => {
+    await mkdir(directory, { recursive: true });
+    for (const plugin of PLUGINS) await copyFile(path.join(from, plugin), path.join(temporary, plugin));
+    await writeFile(path.join(temporary, STAMP), inputs);
+    for (const name of [...PLUGINS, STAMP]) await rename(path.join(temporary, name), path.join(directory, name));
+  });
 }
 
 /** Throws as buildPlugins would for a missing tool, if there is something to build, and builds nothing. */
@@ -141,21 +145,9 @@ async function cargoBuild(arch: Arch, env: NodeJS.ProcessEnv): Promise<void> {
   if (code !== 0) throw new BuildError(`cargo could not build the CNI plugins for ${arch}:\n${output.trimEnd()}`);
 }
 
-function run(
-  command: string,
-  args: string[],
-  env: NodeJS.ProcessEnv,
-): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: HOST, env, stdio: ["ignore", "pipe", "pipe"] });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text: string) => {
-        output += text;
-      });
-    }
-    child.on("error", reject).on("close", (code) => resolve({ code, output }));
-  });
+async function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
+  const { code, stdout, stderr } = await runCommand(command, args, { cwd: HOST, env });
+  return { code, output: `${stdout}${stderr}` };
 }
 
 async function main(): Promise<void> {
@@ -170,6 +162,7 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) {
+  cleanUpOnSignals();
   await main().catch((error: unknown) => {
     console.error(error instanceof BuildError ? error.message : error);
     process.exitCode = 1;

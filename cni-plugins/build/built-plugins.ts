@@ -3,12 +3,16 @@
  * clone of the same source has nothing to build. The oldest go when there are many.
  */
 
-import { cp, mkdir, mkdtemp, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { cp, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
+import { withTemporaryFolder } from "./temporary-folder.ts";
 
 const KEPT = 10;
 const PREFIX = "cni-plugins-";
+
+/** What names another cache directory. */
+export const CACHE_ELSEWHERE = "XDG_CACHE_HOME";
 
 /** Where what takes long to build is kept between clones. */
 export function cacheDirectory(env: NodeJS.ProcessEnv): string {
@@ -36,14 +40,11 @@ export class BuiltPlugins {
 
   /** Copies the folder of the executables. Whole or not at all, also when others do the same. */
   async keep(arch: string, inputs: string, directory: string): Promise<void> {
-    await mkdir(this.#root, { recursive: true });
-    const temporary = await mkdtemp(path.join(this.#root, "unfinished-cni-plugins-"));
-    try {
+    const place = { parent: this.#root, prefix: "unfinished-cni-plugins-", elsewhere: CACHE_ELSEWHERE };
+    await withTemporaryFolder(place, async (temporary) => {
       await cp(directory, temporary, { recursive: true });
       await rename(temporary, this.#folder(arch, inputs)).catch(ignoreTaken);
-    } finally {
-      await rm(temporary, { recursive: true, force: true });
-    }
+    });
     await this.#forgetOldest();
   }
 

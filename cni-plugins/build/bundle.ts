@@ -1,11 +1,11 @@
 /** TypeScript of the plugins to the JavaScript modules that the crate `host/` makes bytecode of, by esbuild. */
 
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { build, type Plugin } from "esbuild";
 import { PRODUCT_VERSION } from "../../src/api/names.ts";
-import { replaceFile } from "./replace-file.ts";
+import { withTemporaryFolder } from "./temporary-folder.ts";
 
 export const PLUGINS = ["bridge", "tuning", "link-monitor"] as const;
 export type PluginName = (typeof PLUGINS)[number];
@@ -60,6 +60,10 @@ export async function bundlePlugin(plugin: PluginName): Promise<readonly Module[
 
 /** One folder for each plugin. A file that is as it was keeps its time, so that cargo has nothing to do. */
 export async function writeBundles(): Promise<void> {
+  await withTemporaryFolder({ parent: path.dirname(BUNDLES), prefix: "unfinished-bundles-" }, writeBundlesBy);
+}
+
+async function writeBundlesBy(temporary: string): Promise<void> {
   for (const plugin of PLUGINS) {
     const folder = path.join(BUNDLES, plugin);
     const modules = await bundlePlugin(plugin);
@@ -70,7 +74,8 @@ export async function writeBundles(): Promise<void> {
     for (const { name, text } of modules) {
       const file = path.join(folder, name);
       if ((await readFile(file, "utf8").catch(() => undefined)) === text) continue;
-      await replaceFile(file, (temporary) => writeFile(temporary, text));
+      await writeFile(path.join(temporary, name), text);
+      await rename(path.join(temporary, name), file);
     }
   }
 }

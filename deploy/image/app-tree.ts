@@ -1,10 +1,11 @@
 /** What is below the image's root: the bundles, the CNI executables beside them, and both as a folder on this machine. */
 
 import { createHash } from "node:crypto";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { buildPlugins } from "../../cni-plugins/build/build.ts";
 import { PLUGINS } from "../../cni-plugins/build/bundle.ts";
+import { withTemporaryFolder } from "../../cni-plugins/build/temporary-folder.ts";
 import { type Arch, machineArch } from "../../cni-plugins/build/toolchain.ts";
 import { pluginFolder } from "../../src/api/image.ts";
 import { bundleProcesses } from "./bundles.ts";
@@ -48,10 +49,8 @@ export async function writeAppTree(log?: (line: string) => void): Promise<string
   return folder;
 }
 
-async function writeWhole(folder: string, tree: Tree): Promise<void> {
-  await mkdir(FOLDER, { recursive: true });
-  const temporary = await mkdtemp(`${folder}.`);
-  try {
+function writeWhole(folder: string, tree: Tree): Promise<void> {
+  return withTemporaryFolder({ parent: FOLDER, prefix: `unfinished-${PREFIX}` }, async (temporary) => {
     await chmod(temporary, 0o755);
     for (const [name, entry] of tree) {
       if (entry.kind !== "file") continue;
@@ -62,9 +61,7 @@ async function writeWhole(folder: string, tree: Tree): Promise<void> {
       // Somebody else was first; theirs is the same.
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
-  }
+  });
 }
 
 async function forgetUnused(): Promise<void> {

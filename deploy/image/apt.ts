@@ -5,11 +5,13 @@
 
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import type { Ran } from "../../cni-plugins/build/command.ts";
 import { lastLine, run } from "./command.ts";
 import { ImageError } from "./image-error.ts";
 
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const INSTALL = "apt (the image's libraries are Debian packages)";
+const SOURCES = "our.sources";
 /** Code names of Debian, as they stand in a machine's sources. */
 const RELEASES = /^(stable|oldstable|testing|bullseye|bookworm|trixie|forky)(-security)?$/;
 
@@ -19,54 +21,70 @@ export interface Stanza {
   readonly sha256: string;
 }
 
+export interface AptOptions {
+  /** Debian's names; the first is the one of packages that are named without. */
+  readonly architectures: readonly string[];
+  /** What is installed, as dpkg keeps it: nothing by default. */
+  readonly status?: string;
+}
+
 export class Apt {
   readonly #folder: string;
   readonly #options: readonly string[];
 
-  constructor(folder: string) {
+  constructor(folder: string, { architectures, status = "/dev/null" }: AptOptions) {
     this.#folder = folder;
+    const [main = ""] = architectures;
     const settings = {
       "Dir::State": path.join(folder, "state"),
-      "Dir::State::status": "/dev/null",
+      "Dir::State::status": status,
       "Dir::Cache": path.join(folder, "cache"),
-      "Dir::Etc::SourceList": path.join(folder, "image.sources"),
+      "Dir::Etc::SourceList": path.join(folder, SOURCES),
       "Dir::Etc::SourceParts": "/dev/null",
-      "APT::Architecture": "amd64",
+      "APT::Architecture": main,
       "APT::Get::List-Cleanup": "false",
       "APT::Sandbox::User": "",
+      // The machine's lock is for installing.
+      "Debug::NoLocking": "true",
       "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
     };
-    const architectures = ["amd64", "arm64"].flatMap((arch) => ["-o", `APT::Architectures::=${arch}`]);
     this.#options = [
       "-q",
       ...Object.entries(settings).flatMap(([key, value]) => ["-o", `${key}=${value}`]),
-      ...architectures,
+      ...architectures.flatMap((arch) => ["-o", `APT::Architectures::=${arch}`]),
     ];
   }
 
-  /** Reads the lists of `release`. `mirror`: in place of the machine's. */
-  async update(release: string, mirror: string | undefined): Promise<void> {
+  /** The folder of the packages that `apt-get install --download-only` has got. */
+  get archives(): string {
+    return path.join(this.#folder, "cache/archives");
+  }
+
+  /**
+   * Reads the lists of these releases; one for security is left out where its mirror is not known. `mirror`: in place of
+   * the machine's.
+   */
+  async update(releases: readonly string[], mirror?: string): Promise<void> {
     const mirrors = mirror === undefined ? await this.#mirrorsOfMachine() : { main: mirror, security: undefined };
     await mkdir(path.join(this.#folder, "state/lists/partial"), { recursive: true });
-    await mkdir(path.join(this.#folder, "cache/archives/partial"), { recursive: true });
-    const stanza = (uri: string, suite: string): string =>
-      `Types: deb\nURIs: ${uri}\nSuites: ${suite}\nComponents: main\nSigned-By: ${KEYRING}\n`;
-    const stanzas = [
-      stanza(mirrors.main, release),
-      ...(mirrors.security === undefined ? [] : [stanza(mirrors.security, `${release}-security`)]),
-    ];
-    await writeFile(path.join(this.#folder, "image.sources"), stanzas.join("\n"));
-    const updated = await this.#run("apt-get", ["update"]);
+    await mkdir(path.join(this.archives, "partial"), { recursive: true });
+    const stanzas = releases.flatMap((release) => {
+      const uri = release.endsWith("-security") ? mirrors.security : mirrors.main;
+      const stanza = `Types: deb\nURIs: ${uri}\nSuites: ${release}\nComponents: main\nSigned-By: ${KEYRING}\n`;
+      return uri === undefined ? [] : [stanza];
+    });
+    await writeFile(path.join(this.#folder, SOURCES), stanzas.join("\n"));
+    const updated = await this.run("apt-get", ["update"]);
     // apt ends with 0 also when it got nothing.
     if (updated.code !== 0 || /^(W|E|Err:)/m.test(`${updated.stderr}\n${updated.stdout}`)) {
       const failure = /^(?:W|E): (Failed to fetch .*)$/m.exec(updated.stderr)?.[1] ?? lastLine(updated);
-      throw new ImageError(`apt could not read the package lists of Debian ${release}: ${failure}`);
+      throw new ImageError(`apt could not read the package lists of Debian ${releases[0]}: ${failure}`);
     }
   }
 
   async download(name: string, arch: string, version: string, folder: string): Promise<void> {
     const wanted = `${name}:${arch}=${version}`;
-    const downloaded = await this.#run("apt-get", ["download", wanted], folder);
+    const downloaded = await this.run("apt-get", ["download", wanted], folder);
     if (downloaded.code === 0) return;
     const gone = /Version .* was not found|Unable to locate/.test(downloaded.stderr);
     throw new ImageError(
@@ -78,7 +96,7 @@ export class Apt {
 
   /** The newest version. */
   async show(name: string, arch: string): Promise<Stanza> {
-    const { stdout } = await this.#run("apt-cache", ["show", "--no-all-versions", `${name}:${arch}`]);
+    const { stdout } = await this.run("apt-cache", ["show", "--no-all-versions", `${name}:${arch}`]);
     const field = (key: string): string | undefined => new RegExp(`^${key}: (.*)$`, "m").exec(stdout)?.[1];
     const [version, sha256] = [field("Version"), field("SHA256")];
     if (version === undefined || sha256 === undefined) throw new ImageError(`Debian has no ${name} for ${arch}`);
@@ -103,7 +121,8 @@ export class Apt {
     return { main, security: sites.get("security") };
   }
 
-  #run(command: string, args: readonly string[], cwd = this.#folder) {
+  /** A program of apt's. */
+  run(command: string, args: readonly string[], cwd = this.#folder): Promise<Ran> {
     return run(command, [...this.#options, ...args], { cwd, install: INSTALL });
   }
 }

@@ -7,17 +7,15 @@
  * same bytes; SOURCE_DATE_EPOCH sets the time that the image and its files carry, 1970 without it.
  */
 
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { cleanUpOnSignals } from "../../cni-plugins/build/temporary-folder.ts";
 import { type Arch, BuildError, machineArch } from "../../cni-plugins/build/toolchain.ts";
-import { DEFAULT_IMAGE } from "../../src/api/image.ts";
-import { PRODUCT_VERSION } from "../../src/api/names.ts";
 import { newestPackages } from "./debian.ts";
 import { buildImage, type Image } from "./image.ts";
 import { ImageError } from "./image-error.ts";
 import { newestNode } from "./node-runtime.ts";
-import { ociArchive } from "./oci.ts";
+import { writeImageFiles } from "./output.ts";
 import { nodeVersion, readPinsToRenew, writePins } from "./pins.ts";
 import { pushImage, pushTarget } from "./push.ts";
 
@@ -39,7 +37,7 @@ async function main(): Promise<void> {
   if (values.push !== undefined) pushTarget(values.push);
   const timeS = readEpoch(process.env.SOURCE_DATE_EPOCH);
   const image = await buildImage({ archs: readArchs(values.arch), timeS, mirror, env: process.env, log });
-  for (const file of await writeFiles(image, values.output, timeS)) log(path.relative(process.cwd(), file));
+  for (const file of await writeImageFiles(image, values.output, timeS)) log(path.relative(process.cwd(), file));
   if (values.push !== undefined) log(`pushed ${await pushImage(image, values.push, process.env, log)}`);
   console.log(JSON.stringify(summary(image)));
 }
@@ -55,24 +53,6 @@ function readEpoch(text: string | undefined): number {
   if (text === undefined || text === "") return 0;
   if (!/^\d{1,10}$/.test(text)) throw new ImageError(`SOURCE_DATE_EPOCH must be seconds since 1970, found ${text}`);
   return Number(text);
-}
-
-/** All of them, or none. */
-async function writeFiles({ blobs, index, platforms }: Image, folder: string, timeS: number): Promise<string[]> {
-  await mkdir(folder, { recursive: true });
-  const temporary = await mkdtemp(path.join(folder, "unfinished-"));
-  const stem = `cluster-network-addons-${PRODUCT_VERSION}`;
-  const files = new Map<string, Buffer | string>([
-    [`${stem}.oci.tar`, ociArchive(blobs, index, DEFAULT_IMAGE, timeS)],
-    ...platforms.map(({ arch, sbom }) => [`${stem}-${arch}.spdx.json`, sbom] as const),
-  ]);
-  try {
-    for (const [name, content] of files) await writeFile(path.join(temporary, name), content);
-    for (const name of files.keys()) await rename(path.join(temporary, name), path.join(folder, name));
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
-  }
-  return [...files.keys()].map((name) => path.join(folder, name));
 }
 
 function summary({ index, platforms }: Image) {
@@ -94,20 +74,10 @@ async function renewPins(mirror: string | undefined, log: (line: string) => void
   for (const { name, version } of renewed.debian.packages) log(`${name} ${version}`);
 }
 
-/** Why a file can't be written. */
-const UNWRITABLE: Readonly<Record<string, string>> = {
-  ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota is used up",
-  EROFS: "the file system is read-only",
-  EACCES: "permission is denied",
-};
-
+cleanUpOnSignals();
 await main().catch((error: unknown) => {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  const reason = UNWRITABLE[code];
   const inOneSentence = error instanceof ImageError || error instanceof BuildError || code.startsWith("ERR_PARSE_ARGS");
-  if (inOneSentence) console.error(message);
-  else if (reason !== undefined) console.error(`The image was not built: ${reason} (${message})`);
-  else console.error(error);
+  console.error(inOneSentence ? message : error);
   process.exitCode = 1;
 });

@@ -1,9 +1,11 @@
 /** The libraries that Node needs, out of Debian packages that are unpacked and never installed. */
 
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { withTemporaryFolder } from "../../cni-plugins/build/temporary-folder.ts";
 import type { Arch } from "../../cni-plugins/build/toolchain.ts";
+import { sayingWhere } from "../../cni-plugins/build/unwritable.ts";
 import { Apt } from "./apt.ts";
 import { lastLine, run } from "./command.ts";
 import { ImageError } from "./image-error.ts";
@@ -26,6 +28,13 @@ const LOADERS: Readonly<Record<Arch, readonly [link: string, target: string]>> =
   arm64: ["usr/lib/ld-linux-aarch64.so.1", "usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1"],
 };
 
+const ARCHITECTURES: readonly Arch[] = ["amd64", "arm64"];
+
+const releasesOf = ({ release }: Pins["debian"]): string[] => [release, `${release}-security`];
+
+/** Where packages are unpacked, and apt keeps its lists. */
+const TEMPORARY = { parent: tmpdir(), elsewhere: "TMPDIR" };
+
 export interface DebianOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly mirror: string | undefined;
@@ -42,7 +51,7 @@ export async function debianTree(pins: Pins["debian"], arch: Arch, options: Debi
           name: `the Debian package ${pin.name} ${pin.version} for ${arch}`,
           hash: { algorithm: "sha256", hex: pin.sha256[arch] },
           download: async (target) => {
-            updated ??= apt.update(pins.release, options.mirror);
+            updated ??= sayingWhere(TEMPORARY, () => apt.update(releasesOf(pins), options.mirror));
             await updated;
             await apt.download(pin.name, arch, pin.version, target);
           },
@@ -86,7 +95,7 @@ async function takeFiles(pin: DebianPin, archive: string, arch: Arch, folder: st
 /** The newest packages of a release. */
 export function newestPackages(pins: Pins["debian"], mirror: string | undefined): Promise<Pins["debian"]> {
   return withApt(async (apt) => {
-    await apt.update(pins.release, mirror);
+    await apt.update(releasesOf(pins), mirror);
     const packages: DebianPin[] = [];
     for (const { name } of pins.packages) {
       const [amd64, arm64] = [await apt.show(name, "amd64"), await apt.show(name, "arm64")];
@@ -102,11 +111,8 @@ export function newestPackages(pins: Pins["debian"], mirror: string | undefined)
   });
 }
 
-async function withApt<T>(work: (apt: Apt, folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(path.join(tmpdir(), "image-debian-"));
-  try {
-    return await work(new Apt(folder), folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+function withApt<T>(work: (apt: Apt, folder: string) => Promise<T>): Promise<T> {
+  return withTemporaryFolder({ ...TEMPORARY, prefix: "image-debian-" }, (folder) =>
+    work(new Apt(folder, { architectures: ARCHITECTURES }), folder),
+  );
 }

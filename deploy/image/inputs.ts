@@ -1,9 +1,10 @@
 /** Files from package registries, by the hash that pins them. They are kept in the user's cache directory. */
 
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { readdir, readFile, rename } from "node:fs/promises";
 import path from "node:path";
-import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
+import { CACHE_ELSEWHERE, cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
+import { withTemporaryFolder } from "../../cni-plugins/build/temporary-folder.ts";
 import { ImageError } from "./image-error.ts";
 
 export interface Input {
@@ -19,9 +20,8 @@ export async function fetchInput(input: Input, env: NodeJS.ProcessEnv): Promise<
   const folder = path.join(cacheDirectory(env), "image-inputs");
   const kept = path.join(folder, input.hash.hex.slice(0, 64));
   if (await matches(kept, input)) return kept;
-  await mkdir(folder, { recursive: true });
-  const temporary = await mkdtemp(path.join(folder, "unfinished-"));
-  try {
+  const place = { parent: folder, prefix: "unfinished-", elsewhere: CACHE_ELSEWHERE };
+  return withTemporaryFolder(place, async (temporary) => {
     await input.download(temporary);
     const [downloaded = ""] = await readdir(temporary);
     const file = path.join(temporary, downloaded);
@@ -30,9 +30,7 @@ export async function fetchInput(input: Input, env: NodeJS.ProcessEnv): Promise<
     }
     await rename(file, kept);
     return kept;
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
-  }
+  });
 }
 
 async function matches(file: string, { hash }: Input): Promise<boolean> {

@@ -1,8 +1,9 @@
 /** Node for the image: the executable of the npm package for the architecture, and its license. */
 
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { withTemporaryFolder } from "../../cni-plugins/build/temporary-folder.ts";
 import type { Arch } from "../../cni-plugins/build/toolchain.ts";
 import { IMAGE_NODE } from "../../src/api/image.ts";
 import { lastLine, run } from "./command.ts";
@@ -27,8 +28,8 @@ export async function nodeTree(pins: Pins["node"], arch: Arch, env: NodeJS.Proce
     },
     env,
   );
-  const folder = await mkdtemp(path.join(tmpdir(), "image-node-"));
-  try {
+  const place = { parent: tmpdir(), prefix: "image-node-", elsewhere: "TMPDIR" };
+  return withTemporaryFolder(place, async (folder) => {
     const wanted = ["package/bin/node", "package/LICENSE"];
     const unpacked = await run("tar", ["-xzf", archive, ...wanted], { cwd: folder, install: "tar" });
     if (unpacked.code !== 0) throw new ImageError(`tar could not unpack ${name}: ${lastLine(unpacked)}`);
@@ -39,9 +40,7 @@ export async function nodeTree(pins: Pins["node"], arch: Arch, env: NodeJS.Proce
       [IMAGE_NODE.slice(1), file(node, 0o755)],
       ["usr/share/doc/node/LICENSE", file(license)],
     ]);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function pack(name: string, folder: string): Promise<void> {

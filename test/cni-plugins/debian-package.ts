@@ -2,10 +2,11 @@
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { readdir, rename } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
+import { withTemporaryFolder } from "../../cni-plugins/build/temporary-folder.ts";
 
 const run = promisify(execFile);
 
@@ -28,21 +29,20 @@ export async function unpackOnce(
 ): Promise<string | undefined> {
   const directory = path.join(cacheDirectory(env), name);
   if (existsSync(directory)) return directory;
-  await mkdir(path.dirname(directory), { recursive: true });
-  const temporary = await mkdtemp(`${directory}.`);
+  const place = { parent: path.dirname(directory), prefix: `unfinished-${name}-` };
   try {
-    await download(temporary);
-    const packages = (await readdir(temporary)).filter((file) => file.endsWith(".deb"));
-    const root = path.join(temporary, "root");
-    for (const file of packages) await run("dpkg", ["-x", path.join(temporary, file), root]);
-    // Somebody else may have been faster; theirs is the same.
-    await rename(root, directory).catch((error: unknown) => {
-      if (!existsSync(directory)) throw error;
+    await withTemporaryFolder(place, async (temporary) => {
+      await download(temporary);
+      const packages = (await readdir(temporary)).filter((file) => file.endsWith(".deb"));
+      const root = path.join(temporary, "root");
+      for (const file of packages) await run("dpkg", ["-x", path.join(temporary, file), root]);
+      // Somebody else may have been faster; theirs is the same.
+      await rename(root, directory).catch((error: unknown) => {
+        if (!existsSync(directory)) throw error;
+      });
     });
     return directory;
   } catch {
     return undefined;
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
   }
 }

@@ -1,90 +1,63 @@
 /**
- * Debian's packages by an index of our own, so that the machine's package lists need be neither fresh nor complete: the
- * machine's sources for bookworm, and that mirror's backports. Nothing is installed.
+ * Debian's packages by an index of our own, so that the machine's package lists need be neither fresh nor complete: bookworm
+ * and its backports, from the machine's mirror. Nothing is installed.
  */
 
-import { execFile } from "node:child_process";
-import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
-
-const run = promisify(execFile);
+import { machineArch } from "../../cni-plugins/build/toolchain.ts";
+import { Apt } from "../../deploy/image/apt.ts";
+import { lastLine } from "../../deploy/image/command.ts";
 
 const RELEASE = "bookworm";
 export const BACKPORTS = `${RELEASE}-backports`;
-const RELEASES = [RELEASE, `${RELEASE}-updates`, `${RELEASE}-security`];
-const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
-const UPDATE_TIMEOUT_MS = 60_000;
-const DOWNLOAD_TIMEOUT_MS = 180_000;
+const RELEASES = [RELEASE, `${RELEASE}-updates`, `${RELEASE}-security`, BACKPORTS];
+/** What the machine has installed: its libraries are not downloaded again. */
+const STATUS = "/var/lib/dpkg/status";
 
 export class DebianIndex {
   readonly #directory: string;
+  readonly #apt: Apt;
 
-  private constructor(directory: string) {
+  private constructor(directory: string, apt: Apt) {
     this.#directory = directory;
+    this.#apt = apt;
   }
 
   /** `directory`: an existing one, which the index and what is downloaded are kept in. */
   static async read(directory: string): Promise<DebianIndex> {
     const state = path.join(directory, "apt");
-    await mkdir(path.join(state, "lists", "partial"), { recursive: true });
-    await mkdir(path.join(state, "cache", "archives", "partial"), { recursive: true });
-    await writeFile(path.join(state, "sources.list"), await sources());
-    const index = new DebianIndex(directory);
-    await index.#apt("apt-get", ["update"], UPDATE_TIMEOUT_MS);
-    return index;
+    await mkdir(state);
+    const apt = new Apt(state, { architectures: [machineArch()], status: STATUS });
+    await apt.update(RELEASES);
+    return new DebianIndex(directory, apt);
   }
 
   /** The newest packages of their names in the backports, and what they depend on and the machine lacks. */
   async downloadFromBackports(packages: readonly string[]): Promise<void> {
     const what = ["install", "--yes", "--download-only", "--no-install-recommends", "--target-release", BACKPORTS];
-    await this.#apt("apt-get", [...what, ...packages], DOWNLOAD_TIMEOUT_MS);
-    const archives = path.join(this.#directory, "apt", "cache", "archives");
+    await this.#run("apt-get", [...what, ...packages]);
+    const { archives } = this.#apt;
     const files = (await readdir(archives)).filter((file) => file.endsWith(".deb"));
     for (const file of files) await rename(path.join(archives, file), path.join(this.#directory, file));
   }
 
   /** These packages alone. */
   async download(packages: readonly string[]): Promise<void> {
-    await this.#apt("apt-get", ["download", ...packages], DOWNLOAD_TIMEOUT_MS);
+    await this.#run("apt-get", ["download", ...packages]);
   }
 
   /** What a package that has no content of its own stands for. */
   async standsFor(metaPackage: string): Promise<string> {
-    const text = await this.#apt("apt-cache", ["depends", "--no-recommends", metaPackage], UPDATE_TIMEOUT_MS);
+    const text = await this.#run("apt-cache", ["depends", "--no-recommends", metaPackage]);
     const name = /^\s*Depends: (\S+)$/m.exec(text)?.[1];
     if (name === undefined) throw new Error(`the package ${metaPackage} depends on nothing`);
     return name;
   }
 
-  async #apt(program: string, argv: readonly string[], timeout: number): Promise<string> {
-    const state = path.join(this.#directory, "apt");
-    const settings = {
-      "Dir::Etc::SourceList": path.join(state, "sources.list"),
-      "Dir::Etc::SourceParts": "/dev/null",
-      "Dir::State::Lists": path.join(state, "lists"),
-      "Dir::Cache": path.join(state, "cache"),
-      "APT::Sandbox::User": "root",
-      // The machine's lock is for installing.
-      "Debug::NoLocking": "true",
-    };
-    const options = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
-    const { stdout } = await run(program, [...options, "--quiet", ...argv], { cwd: this.#directory, timeout });
-    return stdout;
+  async #run(program: string, argv: readonly string[]): Promise<string> {
+    const ran = await this.#apt.run(program, argv, this.#directory);
+    if (ran.code !== 0) throw new Error(`${program} failed: ${lastLine(ran)}`);
+    return ran.stdout;
   }
-}
-
-async function sources(): Promise<string> {
-  const format = "$(REPO_URI) $(RELEASE) $(COMPONENT)";
-  const { stdout } = await run("apt-get", ["indextargets", "--format", format, "Created-By: Packages"]);
-  const known = new Map(
-    stdout.split("\n").flatMap((line) => {
-      const [uri = "", release = "", component] = line.split(" ");
-      return component === "main" && RELEASES.includes(release) ? [[release, uri] as const] : [];
-    }),
-  );
-  const mirror = known.get(RELEASE);
-  if (mirror === undefined) throw new Error(`apt has no source for Debian ${RELEASE}`);
-  known.set(BACKPORTS, mirror);
-  return [...known].map(([release, uri]) => `deb [signed-by=${KEYRING}] ${uri} ${release} main\n`).join("");
 }
