@@ -21,6 +21,7 @@ import {
   type Arch,
   BuildError,
   binutils,
+  compilerVersions,
   crossTool,
   isCross,
   machineArch,
@@ -44,7 +45,7 @@ const STAMP = ".inputs.sha256";
 export async function buildPlugins(options: BuildOptions = {}): Promise<string> {
   const { arch = machineArch(), log = () => {}, env = process.env, reuse = true } = options;
   const directory = path.join(ROOT, "dist/cni", arch);
-  const inputs = await hashInputs();
+  const inputs = await hashInputs(arch, env);
   if (await isUpToDate(directory, inputs)) return directory;
   const built = new BuiltPlugins(env);
   const found = reuse ? await built.find(arch, inputs) : undefined;
@@ -94,12 +95,12 @@ async function install(from: string, directory: string, inputs: string): Promise
 /** Throws as buildPlugins would for a missing tool, if there is something to build, and builds nothing. */
 export async function requirePluginsOrTools(options: BuildOptions = {}): Promise<void> {
   const { arch = machineArch(), env = process.env } = options;
-  const inputs = await hashInputs();
+  const inputs = await hashInputs(arch, env);
   if (await isUpToDate(path.join(ROOT, "dist/cni", arch), inputs)) return;
   if ((await new BuiltPlugins(env).find(arch, inputs)) === undefined) requireTools(arch, env);
 }
 
-async function hashInputs(): Promise<string> {
+async function hashInputs(arch: Arch, env: NodeJS.ProcessEnv): Promise<string> {
   const patterns = [
     "cni-plugins/**/*.{ts,rs,toml,lock}",
     "src/api/{names,node-state,plugin-mark}.ts",
@@ -107,7 +108,7 @@ async function hashInputs(): Promise<string> {
   ];
   const files: string[] = [];
   for await (const file of glob(patterns, { cwd: ROOT })) if (!file.includes("/target/")) files.push(file);
-  const hash = createHash("sha256");
+  const hash = createHash("sha256").update(compilerVersions(arch, env));
   for (const file of files.sort()) {
     hash.update(file).update("\0");
     hash.update(await readFile(path.join(ROOT, file))).update("\0");
@@ -122,7 +123,7 @@ async function isUpToDate(directory: string, inputs: string): Promise<boolean> {
 
 async function cargoBuild(arch: Arch, env: NodeJS.ProcessEnv): Promise<void> {
   const target = TARGETS[arch];
-  const cargoHome = env.CARGO_HOME ?? path.join(homedir(), ".cargo");
+  const cargoHome = path.resolve(HOST, env.CARGO_HOME || path.join(env.HOME || homedir(), ".cargo"));
   const flags = [
     "-Ctarget-feature=+crt-static",
     "-Crelocation-model=static",

@@ -20,7 +20,9 @@ const CROSS_PACKAGE = "gcc-aarch64-linux-gnu";
 export function machineArch(): Arch {
   if (process.arch === "x64") return "amd64";
   if (process.arch === "arm64") return "arm64";
-  throw new BuildError(`the CNI plugins are made for amd64 and arm64, this machine is ${process.arch}`);
+  throw new BuildError(
+    `the CNI plugins are made for amd64 and arm64, this machine is ${process.arch}: build them on another`,
+  );
 }
 
 export function isCross(arch: Arch): boolean {
@@ -33,6 +35,12 @@ export function binutils(name: string, arch: Arch): string {
 
 export function crossTool(name: string): string {
   return `aarch64-linux-gnu-${name}`;
+}
+
+/** Of the compilers for an architecture: others make other bytes of the same source. Empty where there is none. */
+export function compilerVersions(arch: Arch, env: NodeJS.ProcessEnv): string {
+  const compilers = ["rustc", isCross(arch) ? crossTool("gcc") : "cc"];
+  return compilers.map((tool) => spawnSync(tool, ["--version"], { env, encoding: "utf8" }).stdout ?? "").join("");
 }
 
 /** Throws one BuildError that names all that is missing. */

@@ -7,6 +7,7 @@ import { BuildError } from "../../cni-plugins/build/toolchain.ts";
 import { add, type CniCall, cni, del } from "../netns/cni-call.ts";
 import { BRIDGE, NETNS, PreparedNode } from "../netns/prepared-node.ts";
 import { findArm64Emulator } from "./arm64-emulator.ts";
+import { pathsOfBuild } from "./source-paths.ts";
 
 const BUILD_TIMEOUT_MS = 600_000;
 const SIZE_LIMIT_BYTES = 2.6e6;
@@ -50,6 +51,10 @@ describe.skipIf(built.reason !== undefined)("the executables for arm64", { timeo
     const elf = await readFile(file(plugin));
     expect(elf.readUInt16LE(ELF_MACHINE_AT)).toBe(EM_AARCH64);
     expect(elf.length).toBeLessThan(SIZE_LIMIT_BYTES);
+  });
+
+  it.each(PLUGINS)("%s contains no path of the machine it was built on", async (plugin) => {
+    expect(pathsOfBuild(await readFile(file(plugin)))).toEqual([]);
   });
 
   it("answer VERSION as the others do", async () => {
