@@ -35,7 +35,10 @@ export async function findHierarchies(): Promise<Hierarchies> {
   try {
     await Promise.all(mountPoints.map((mountPoint) => access(mountPoint, constants.W_OK)));
   } catch (cause) {
-    throw new MissingRequirement(`${ROOT} is not writable: kubelets make control groups there.`, { cause });
+    throw new MissingRequirement(
+      `${ROOT} is not writable, and kubelets make control groups there (in a container, start it privileged with --cgroupns=host).`,
+      { cause },
+    );
   }
   return { version, mountPoints };
 }

@@ -26,9 +26,13 @@ const SERVICE_RULES = `table ip probe {
 
 export async function requireRealNodes(): Promise<Hierarchies> {
   if (!isRoot())
-    throw new MissingRequirement("Real nodes need root: kubelet and containerd mount and make control groups.");
+    throw new MissingRequirement(
+      "Real nodes need root, because kubelet and containerd mount and make control groups: run this as root.",
+    );
   if (!ARCHITECTURES.includes(process.arch)) {
-    throw new MissingRequirement(`Real nodes run on ${ARCHITECTURES.join(" and ")}; this machine is ${process.arch}.`);
+    throw new MissingRequirement(
+      `Real nodes run on ${ARCHITECTURES.join(" and ")}; this machine is ${process.arch}: take another.`,
+    );
   }
   await requireNamespaces();
   requireExecutables(["nft"], "by kube-proxy", "nftables");
@@ -44,7 +48,9 @@ async function requireServiceRules(): Promise<void> {
   const tried = await runCommand(["unshare", "--net", "nft", "-f", "-"], { stdin: SERVICE_RULES, env: plainEnv() });
   if (tried.code === 0) return;
   const [reason = ""] = tried.stderr.trim().split("\n");
-  throw new MissingRequirement(`This kernel's nftables lacks what kube-proxy needs (${reason.trim()}).`);
+  throw new MissingRequirement(
+    `This kernel's nftables lacks what kube-proxy needs (${reason.trim()}): load its modules (modprobe nf_tables nft_chain_nat), or take another kernel.`,
+  );
 }
 
 async function requireSpace(): Promise<void> {
