@@ -4,7 +4,6 @@
  * errors are answered in plain text. Health and metrics have a listener of their own, without fastify: `process/health`.
  */
 
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
@@ -14,6 +13,7 @@ import { type FastifyError, type FastifyInstance, type FastifyReply, type Fastif
 import { type Log, silentLog } from "../log.ts";
 import type { CertificateSource } from "./certificate-source.ts";
 import { HttpError } from "./http-error.ts";
+import { listenOn } from "./listen.ts";
 
 export interface HttpServerOptions {
   /** 0 for any free port. */
@@ -110,8 +110,7 @@ export class HttpServer {
     await this.app.ready();
     const { server } = this.app;
     // Not fastify's own listen: without a host it takes localhost only.
-    server.listen({ port, ...(host === undefined ? {} : { host }) });
-    await once(server, "listening");
+    await listenOn(server, { port, host });
     server.on("error", (error) => this.#log.error({ err: error }, "the HTTP server has an error"));
     return this.port;
   }

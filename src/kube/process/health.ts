@@ -90,7 +90,6 @@ export function healthServer(health: Health, metrics: Registry, log: Log): Serve
   };
   const server = createServer({ headersTimeout: REQUEST_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
   server.maxConnections = MAX_CONNECTIONS;
-  server.on("error", (error) => log.error({ err: error }, "the health listener has an error"));
   return server.on("request", async (request, response) => {
     const { status, type, body } = await find(request).catch((error): HealthAnswer => {
       log.error({ err: error, path: request.url }, "a request failed");

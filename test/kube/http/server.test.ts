@@ -131,7 +131,7 @@ describe("failures", () => {
   test("a port in use is an error of listen", async () => {
     await server.listen();
     const second = new HttpServer({ port: server.port, host: "127.0.0.1" });
-    await expect(second.listen()).rejects.toThrow("EADDRINUSE");
+    await expect(second.listen()).rejects.toThrow(`Port ${server.port} is in use`);
   });
 });
 

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -66,6 +68,20 @@ describe("a process", () => {
     const fixture = new Fixture(behaviour);
     expect(await fixture.exit).toBe(1);
     expect(await fixture.line(message)).toMatchObject({ level: "fatal", err: { message: error } });
+  });
+
+  test("whose port is in use says so once, and ends with 1", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const fixture = new Fixture("serve", { HEALTH_PORT: String(port) });
+    expect(await fixture.exit).toBe(1);
+    other.close();
+    const message = `Port ${port} is in use (EADDRINUSE): end what listens on it, or give this process another port`;
+    expect(fixture.lines).toMatchObject([
+      { level: "fatal", msg: "failed", err: { message: expect.stringMatching(/^Port/) } },
+    ]);
+    expect(JSON.stringify(fixture.lines)).toContain(message);
   });
 
   test("stops in order on SIGTERM and on SIGINT", async () => {
