@@ -11,7 +11,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SecureContextOptions } from "node:tls";
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { type Log, silentLog } from "../log.ts";
+import { Bodies } from "./bodies.ts";
 import type { CertificateSource } from "./certificate-source.ts";
+import { ConnectionTable } from "./connection-table.ts";
 import { HttpError } from "./http-error.ts";
 import { listenOn } from "./listen.ts";
 
@@ -23,13 +25,23 @@ export interface HttpServerOptions {
   readonly tls?: CertificateSource;
   readonly log?: Log;
   readonly maxBodyBytes?: number;
+  /** Of the bodies of all requests under way. */
+  readonly maxBytes?: number;
+  /** One more takes the place of an idle one. */
+  readonly maxConnections?: number;
+  /** One more is answered 503. */
+  readonly maxRequests?: number;
   /** For a request to arrive with its body; a handler bounds its own time by `answerWithin`. */
   readonly requestTimeoutMs?: number;
 }
 
 /** An AdmissionReview carries an object twice, each up to etcd's 1.5 MB, in JSON. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** Eight of the longest, or a thousand reviews of a size that occurs. Parsed, they take about four times as much. */
+const MAX_BYTES = 64 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** An API server on the other side of the world needs one. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Above the 90 s of Go clients, so that they close an idle connection and never write into one that we closed. */
 const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -39,6 +51,7 @@ const SILENCE_MS = 60_000;
 const CHECK_MS = 5_000;
 /** Three API servers with 1,000 writes under way each, and room for others. */
 const MAX_CONNECTIONS = 4_000;
+const MAX_REQUESTS = 2_000;
 /** Longer than any name of a Kubernetes object. */
 const MAX_PARAM_CHARS = 512;
 const MIN_TLS_VERSION = "TLSv1.2";
@@ -55,6 +68,8 @@ export class HttpServer {
   /** Connections as accepted; under TLS the socket of a connection is another one, once it is established. */
   readonly #handshakes = new Set<Socket>();
   readonly #sockets = new Set<Socket>();
+  readonly #connections: ConnectionTable;
+  readonly #bodies: Bodies;
   /** Answers that are not out yet. */
   readonly #answers = new Set<ServerResponse>();
   /** The methods of each path. */
@@ -67,15 +82,20 @@ export class HttpServer {
   constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#log = options.log ?? silentLog;
-    const { tls, maxBodyBytes = MAX_BODY_BYTES, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+    const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+    const { maxBodyBytes = MAX_BODY_BYTES, maxBytes = MAX_BYTES, maxConnections = MAX_CONNECTIONS } = options;
+    this.#connections = new ConnectionTable(maxConnections);
+    this.#bodies = new Bodies({ maxBodyBytes, maxBytes });
+    const handshakeTimeout = Math.min(HANDSHAKE_TIMEOUT_MS, requestTimeoutMs);
     const limits = {
       headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
       requestTimeout: requestTimeoutMs,
       connectionsCheckingInterval: Math.min(CHECK_MS, requestTimeoutMs),
     };
     this.app = fastify({
-      ...(tls === undefined ? { http: limits } : { https: { ...limits, minVersion: MIN_TLS_VERSION } }),
-      bodyLimit: maxBodyBytes,
+      ...(tls === undefined
+        ? { http: limits }
+        : { https: { ...limits, handshakeTimeout, minVersion: MIN_TLS_VERSION } }),
       requestTimeout: requestTimeoutMs,
       connectionTimeout: SILENCE_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -83,9 +103,8 @@ export class HttpServer {
       frameworkErrors: (_error, _request, reply) => answerText(reply, 400, "the path is not valid"),
     }) as FastifyInstance;
     this.app.removeAllContentTypeParsers();
-    this.app.addContentTypeParser(["application/json", "*"], { parseAs: "string" }, (_request, body, done) =>
-      done(null, body),
-    );
+    this.app.addContentTypeParser(["application/json", "*"], this.#bodies.read);
+    this.app.addHook("onRequest", (_request, reply, done) => done(this.#refusalOf(reply)));
     this.app.setErrorHandler((error: FastifyError, request, reply) => this.#fail(error, request, reply));
     this.app.setNotFoundHandler((request) => {
       throw new HttpError(404, `nothing at ${request.url.split("?", 1)[0]}`);
@@ -94,11 +113,14 @@ export class HttpServer {
       this.#methods.set(url, [...(this.#methods.get(url) ?? []), ...[method].flat()]);
     });
     const { server } = this.app;
-    server.maxConnections = MAX_CONNECTIONS;
-    server.on("connection", (socket: Socket) => remember(this.#handshakes, socket));
+    server.on("connection", (socket: Socket) => {
+      this.#connections.add(socket);
+      remember(this.#handshakes, socket);
+    });
     server.on(tls ? "secureConnection" : "connection", (socket: Socket) => remember(this.#sockets, socket));
     server.on("tlsClientError", (error) => this.#log.debug({ err: error }, "a TLS handshake failed"));
-    server.on("request", (_request: IncomingMessage, answer: ServerResponse) => this.#follow(answer));
+    // Before fastify's, whose hooks look at what is under way.
+    server.prependListener("request", (_request: IncomingMessage, answer: ServerResponse) => this.#follow(answer));
   }
 
   /** Starts listening; resolves with the port. */
@@ -180,18 +202,28 @@ export class HttpServer {
     }
   }
 
+  #refusalOf(reply: FastifyReply): HttpError | undefined {
+    const { maxRequests = MAX_REQUESTS } = this.#options;
+    if (this.#answers.size <= maxRequests) return undefined;
+    reply.header("connection", "close").header("retry-after", "1");
+    return new HttpError(503, "too many requests are under way: try again");
+  }
+
   #follow(answer: ServerResponse): void {
+    const { req, socket } = answer;
     this.#answers.add(answer);
-    answer.on("close", () => this.#answers.delete(answer));
+    if (socket !== null) this.#connections.begin(socket);
+    answer.on("close", () => {
+      this.#answers.delete(answer);
+      this.#bodies.release(req);
+      if (socket !== null) this.#connections.end(socket);
+    });
     if (this.#draining) endConnectionAfter(answer);
   }
 
   #fail(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-    const { maxBodyBytes = MAX_BODY_BYTES } = this.#options;
     if (error instanceof HttpError) answerText(reply, error.statusCode, error.message);
-    else if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE") {
-      answerText(reply, 413, `the body is longer than ${maxBodyBytes} bytes`);
-    } else if (error.code?.startsWith("FST_ERR_") && error.statusCode !== undefined && error.statusCode < 500) {
+    else if (error.code?.startsWith("FST_ERR_") && error.statusCode !== undefined && error.statusCode < 500) {
       answerText(reply, error.statusCode, error.message);
     } else {
       if (!reply.raw.destroyed) this.#log.error({ err: error, path: request.url }, "a request failed");

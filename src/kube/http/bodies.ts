@@ -1,0 +1,89 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyRequest } from "fastify";
+import { HttpError } from "./http-error.ts";
+
+export interface BodyLimits {
+  /** Of one body. */
+  readonly maxBodyBytes: number;
+  /** Of the bodies of all requests under way. */
+  readonly maxBytes: number;
+}
+
+interface Body {
+  bytes: number;
+  /** Ends the reading; absent once the body is complete. */
+  refuse: ((error: HttpError) => void) | undefined;
+}
+
+/**
+ * Reads bodies as text. A body counts until its request is answered. When all of them are too much for the memory they may
+ * take, the longest incomplete one gives way: a client that sends big bodies slowly loses to those that send small ones.
+ */
+export class Bodies {
+  readonly #limits: BodyLimits;
+  readonly #held = new Map<IncomingMessage, Body>();
+  #bytes = 0;
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits;
+  }
+
+  /** A content type parser of fastify. */
+  readonly read = (
+    { headers }: FastifyRequest,
+    payload: IncomingMessage,
+    done: (error: Error | null, text?: string) => void,
+  ): void => {
+    const { maxBodyBytes, maxBytes } = this.#limits;
+    if (Number(headers["content-length"]) > maxBodyBytes) {
+      done(this.#tooLong());
+      return;
+    }
+    const chunks: Buffer[] = [];
+    const end = (error: Error | null): void => {
+      payload.off("data", onData).off("end", onEnd).off("error", refuse);
+      body.refuse = undefined;
+      if (error !== null) this.release(payload);
+      done(error, error === null ? textOf(chunks) : undefined);
+    };
+    const refuse = (error: Error): void => end(error);
+    const body: Body = { bytes: 0, refuse };
+    const onData = (chunk: Buffer): void => {
+      body.bytes += chunk.length;
+      this.#bytes += chunk.length;
+      chunks.push(chunk);
+      if (body.bytes > maxBodyBytes) refuse(this.#tooLong());
+      else if (this.#bytes > maxBytes) this.#longestIncomplete()?.(tooMuch());
+    };
+    const onEnd = (): void => end(null);
+    this.#held.set(payload, body);
+    payload.on("data", onData).on("end", onEnd).on("error", refuse);
+  };
+
+  /** The request is answered, or its client is gone. */
+  release(payload: IncomingMessage): void {
+    this.#bytes -= this.#held.get(payload)?.bytes ?? 0;
+    this.#held.delete(payload);
+  }
+
+  #longestIncomplete(): Body["refuse"] {
+    let longest: Body | undefined;
+    for (const body of this.#held.values()) {
+      if (body.refuse !== undefined && body.bytes > (longest?.bytes ?? 0)) longest = body;
+    }
+    return longest?.refuse;
+  }
+
+  #tooLong(): HttpError {
+    return new HttpError(413, `the body is longer than ${this.#limits.maxBodyBytes} bytes`);
+  }
+}
+
+function textOf(chunks: readonly Buffer[]): string {
+  const [first] = chunks;
+  return (chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)).toString("utf8");
+}
+
+function tooMuch(): HttpError {
+  return new HttpError(503, "the bodies of all requests under way take too much memory: try again");
+}
