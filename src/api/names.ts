@@ -38,7 +38,9 @@ export const MAC_POOL_SERVICE = "kubemacpool-service";
 export const MAC_POOL_CA_SECRET = "kubemacpool-mutator-ca";
 export const MAC_POOL_WEBHOOK_CONFIGURATION = "kubemacpool-mutator";
 export const MAC_POOL_RANGE_CONFIG_MAP = "kubemacpool-mac-range-config";
+/** Webhooks. */
 export const MAC_POOL_HTTPS_PORT = 8000;
+export const MAC_POOL_INSPECTION_PORT = 8443;
 
 /** KubeMacPool before 0.30 put it on VMs. Nobody else takes it off. */
 export const FORMER_FINALIZER = "k8s.v1.cni.cncf.io/kubeMacPool";

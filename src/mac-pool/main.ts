@@ -1,17 +1,23 @@
 /**
  * Process of the MAC pool, in two or more replicas that all answer admission requests.
  *
- * Environment: POD_NAME, POD_NAMESPACE, HTTPS_PORT (webhooks and /api/v1), HEALTH_PORT (plain HTTP probes and metrics),
- * TLS_SECRET (name of the Secret with the serving certificate), LOG_LEVEL.
+ * Environment: POD_NAME, POD_NAMESPACE, HTTPS_PORT (webhooks), INSPECTION_PORT (/api/v1), HEALTH_PORT (plain HTTP probes
+ * and metrics), TLS_SECRET (name of the Secret with the serving certificate), LOG_LEVEL.
  */
 
-import { MAC_POOL_HTTPS_PORT, MAC_POOL_MANAGER, MAC_POOL_SERVICE, PRODUCT_VERSION } from "../api/names.ts";
+import {
+  MAC_POOL_HTTPS_PORT,
+  MAC_POOL_INSPECTION_PORT,
+  MAC_POOL_MANAGER,
+  MAC_POOL_SERVICE,
+  PRODUCT_VERSION,
+} from "../api/names.ts";
 import { ProfiledTlsSource } from "../certs/profiled-tls-source.ts";
 import { SecretTlsSource } from "../certs/tls-source.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
-import { httpsListener } from "./https-listener.ts";
+import { Listeners, MAX_INSPECTION_CALLS } from "./listeners.ts";
 import { Replica } from "./replica.ts";
 
 const DEFAULT_HEALTH_PORT = 8081;
@@ -37,6 +43,7 @@ await runProcess({
     };
     await using client = new KubeClient({ ...connection, maxInFlight: MAX_IN_FLIGHT });
     await using leaderClient = new KubeClient({ ...connection, maxInFlight: MAX_IN_FLIGHT_OF_LEADER });
+    await using inspectionClient = new KubeClient({ ...connection, maxInFlight: MAX_INSPECTION_CALLS });
     const certificates = new SecretTlsSource({
       client,
       namespace,
@@ -45,13 +52,17 @@ await runProcess({
       metrics,
     });
     const tls = new ProfiledTlsSource({ client, certificates, log, metrics });
+    const ports = {
+      port: readPort(env, "HTTPS_PORT") ?? MAC_POOL_HTTPS_PORT,
+      inspectionPort: readPort(env, "INSPECTION_PORT") ?? MAC_POOL_INSPECTION_PORT,
+    };
     const replica = new Replica({
       client,
       leaderClient,
       identity,
       namespace,
       tls,
-      listen: httpsListener({ client, port: readPort(env, "HTTPS_PORT") ?? MAC_POOL_HTTPS_PORT, tls, log }),
+      listen: (served) => new Listeners({ client, inspectionClient, ...ports, tls, log }, served),
       log,
       metrics,
     });

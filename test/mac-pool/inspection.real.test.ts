@@ -4,7 +4,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
-import { restGet } from "./rest-client.ts";
+import { getFrom, restGet } from "./rest-client.ts";
 
 const TOKEN_SECONDS = 3600;
 
@@ -94,6 +94,14 @@ describe("the REST interface on a real API server", () => {
     ]);
     expect((await get("/api/v1/pools/default")).body.ranges).toEqual(["02:5d:1c:00:00:00-02:5d:1c:00:ff:ff"]);
     expect((await get("/api/v1/pools/none")).status).toBe(404);
+  });
+
+  it("is not on the port of the webhooks, nor they on its port", async () => {
+    const { certificate } = bed.controlPlane.authority;
+    expect((await getFrom(bed.httpsUrl("one"), certificate, "/api/v1/claims", viewer)).status).toBe(404);
+    expect((await getFrom(bed.httpsUrl("one"), certificate, "/readyz")).status).toBe(404);
+    expect((await get("/mutate-pods")).status).toBe(404);
+    expect((await get("/readyz")).status).toBe(200);
   });
 
   it("answers nobody without a token, and nobody who may not read claims", async () => {

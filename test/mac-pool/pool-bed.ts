@@ -15,7 +15,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import type { Clock } from "../../src/kube/clock.ts";
 import type { ServerCertificate } from "../../src/kube/http/certificate-source.ts";
 import { silentLog } from "../../src/kube/log.ts";
-import { httpsListener } from "../../src/mac-pool/https-listener.ts";
+import { Listeners } from "../../src/mac-pool/listeners.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { LEASE_NAME, Replica } from "../../src/mac-pool/replica.ts";
 import { MANAGER_NODE_FLAGS } from "../../src/operator/components/kube-mac-pool.ts";
@@ -56,6 +56,7 @@ interface Address {
 interface Running {
   readonly component: Component;
   readonly httpsPort: number;
+  readonly inspectionPort: number;
   readonly healthPort: number;
 }
 
@@ -145,7 +146,7 @@ export class PoolBed implements AsyncDisposable {
 
   /** Starts a replica, waits until it is ready, resolves with its process ID. `asPod`: with its account as in a pod. */
   async startReplica(name: string, asPod = false): Promise<number> {
-    const [httpsPort, healthPort] = [await freePort(), await freePort()];
+    const [httpsPort, inspectionPort, healthPort] = [await freePort(), await freePort(), await freePort()];
     const node = [process.execPath, ...MANAGER_NODE_FLAGS, MAIN];
     const directory = join(this.controlPlane.directory, name);
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -161,6 +162,7 @@ export class PoolBed implements AsyncDisposable {
         POD_NAME: name,
         POD_NAMESPACE: POOL_NAMESPACE,
         HTTPS_PORT: String(httpsPort),
+        INSPECTION_PORT: String(inspectionPort),
         HEALTH_PORT: String(healthPort),
         TLS_SECRET: MAC_POOL_SERVICE,
         LOG_LEVEL: asPod ? "info" : "debug",
@@ -169,7 +171,7 @@ export class PoolBed implements AsyncDisposable {
         if (this.#replicas.has(name)) throw error;
       },
     });
-    this.#replicas.set(name, { component, httpsPort, healthPort });
+    this.#replicas.set(name, { component, httpsPort, inspectionPort, healthPort });
     await eventually(`replica ${name} is ready`, async () => {
       if (!component.running) throw new Error(component.logTail());
       const answer = await fetch(`http://127.0.0.1:${healthPort}/readyz`).catch(() => undefined);
@@ -189,12 +191,13 @@ export class PoolBed implements AsyncDisposable {
     const credentials = await credentialsFromKubeconfig(this.#kubeconfig());
     const client = new KubeClient({ credentials });
     const tls = { current: () => this.#serving, onChange: () => () => {} };
+    const ports = { port: 0, inspectionPort: 0, host: LOOPBACK };
     const replica = new Replica({
       client,
       identity: name,
       namespace: POOL_NAMESPACE,
       tls,
-      listen: httpsListener({ client, port: 0, host: "127.0.0.1", tls, log: silentLog }),
+      listen: (served) => new Listeners({ client, inspectionClient: client, ...ports, tls, log: silentLog }, served),
       log: silentLog,
       metrics,
       clock,
@@ -257,6 +260,10 @@ export class PoolBed implements AsyncDisposable {
 
   httpsUrl(name: string): string {
     return `https://127.0.0.1:${this.#running(name).httpsPort}`;
+  }
+
+  inspectionUrl(name: string): string {
+    return `https://127.0.0.1:${this.#running(name).inspectionPort}`;
   }
 
   async metrics(name: string): Promise<string> {

@@ -8,15 +8,15 @@ export interface RestAnswer {
   readonly body: any;
 }
 
-/** GET of a replica's HTTPS port, with the serving certificate verified. */
+/** GET of a replica's inspection port, with the serving certificate verified. */
 export function restGet(bed: PoolBed, replica: string, path: string, token?: string): Promise<RestAnswer> {
+  return getFrom(bed.inspectionUrl(replica), bed.controlPlane.authority.certificate, path, token);
+}
+
+export function getFrom(url: string, ca: string, path: string, token?: string): Promise<RestAnswer> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   return new Promise((resolve, reject) => {
-    const asked = request(`${bed.httpsUrl(replica)}${path}`, {
-      ca: bed.controlPlane.authority.certificate,
-      headers,
-      agent: false,
-    });
+    const asked = request(`${url}${path}`, { ca, headers, agent: false });
     asked.on("error", reject);
     asked.on("response", (response) => {
       const chunks: Buffer[] = [];

@@ -37,9 +37,7 @@ export function linuxBridgeWebhookObjects({ spec, facts, settings }: RenderInput
       namespace,
       labels: LABELS,
       selector: SELECTOR,
-      port: 443,
-      targetPort: HTTPS_PORT,
-      portName: "webhook",
+      ports: [{ name: "webhook", port: 443, targetPort: HTTPS_PORT }],
     }),
     disruptionBudget(LINUX_BRIDGE_WEBHOOK, namespace, LABELS, SELECTOR, replicas),
     deployment({

@@ -7,18 +7,21 @@ export interface ServiceOptions {
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly selector: Readonly<Record<string, string>>;
-  readonly port: number;
-  readonly targetPort: number;
-  readonly portName: string;
+  readonly ports: readonly {
+    readonly name: string;
+    readonly port: number;
+    readonly targetPort: number;
+  }[];
 }
 
 export function service(options: ServiceOptions): KubeObject {
-  const { name, namespace, labels, selector, port, targetPort, portName } = options;
+  const { name, namespace, labels, selector } = options;
+  const ports = options.ports.map((port) => ({ ...port, protocol: "TCP" }));
   return {
     apiVersion: "v1",
     kind: "Service",
     metadata: { name, namespace, labels },
-    spec: { type: "ClusterIP", selector, ports: [{ name: portName, port, targetPort, protocol: "TCP" }] },
+    spec: { type: "ClusterIP", selector, ports },
   };
 }
 
