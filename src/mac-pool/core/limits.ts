@@ -24,11 +24,19 @@ export const LATE_AFTER_MS = 10_000;
 const MAX_LATE_PER_NAMESPACE = 2_000;
 export const MAX_LATE_PER_POOL = 20_000;
 /** In a small pool a few objects that are refused after admission are no flood. */
-const MIN_LATE_PER_NAMESPACE = 8;
+export const MIN_LATE_PER_NAMESPACE = 8;
 
 /** Late claims that a namespace may have: a quarter of the pool that serves it, within bounds. */
 export const maxLateInNamespace = (capacity: number): number =>
   Math.min(MAX_LATE_PER_NAMESPACE, Math.max(MIN_LATE_PER_NAMESPACE, Math.floor(capacity / 4)));
+
+/**
+ * Claims of a namespace whose objects are on their way, and addresses of its reviews under way: half the pool that serves
+ * it, within bounds. Far more than the API server and its caches ever have on their way, and what forged reviews can take
+ * before their claims are late.
+ */
+export const maxUnseenInNamespace = (capacity: number): number =>
+  Math.min(8_000, Math.max(2 * MAX_INTERFACES, Math.floor(capacity / 2)));
 
 /** Two replicas rarely pick the same free address. So many times in a row mean a stale cache. */
 export const MAX_ALLOCATION_TRIES = 32;

@@ -16,13 +16,17 @@ export class PendingClaims {
   /** Both in the order in which this process saw them first. */
   readonly #fresh = new Map<Mac, Pending>();
   readonly #late = new Map<Mac, Pending>();
+  readonly #freshIn = new NamespaceCounts();
   readonly #lateIn = new NamespaceCounts();
 
   /** Known already, it keeps its age. */
   set(mac: Mac, namespaces: readonly string[], nowMs: number): void {
     const late = this.#late.get(mac);
     if (late === undefined) {
-      this.#fresh.set(mac, { sinceMs: this.#fresh.get(mac)?.sinceMs ?? nowMs, namespaces });
+      const known = this.#fresh.get(mac);
+      if (known !== undefined) this.#freshIn.change(known.namespaces, -1);
+      this.#fresh.set(mac, { sinceMs: known?.sinceMs ?? nowMs, namespaces });
+      this.#freshIn.change(namespaces, 1);
       return;
     }
     this.#lateIn.change(late.namespaces, -1);
@@ -30,7 +34,7 @@ export class PendingClaims {
   }
 
   delete(mac: Mac): void {
-    this.#fresh.delete(mac);
+    this.#deleteFresh(mac);
     const late = this.#late.get(mac);
     if (late === undefined) return;
     this.#late.delete(mac);
@@ -41,9 +45,18 @@ export class PendingClaims {
   age(nowMs: number, isListed: (mac: Mac) => boolean): void {
     for (const [mac, pending] of this.#fresh) {
       if (nowMs - pending.sinceMs < LATE_AFTER_MS) return;
-      this.#fresh.delete(mac);
+      this.#deleteFresh(mac);
       if (!isListed(mac)) this.#setLate(mac, pending);
     }
+  }
+
+  /** Whether a namespace has so many claims whose objects are still on their way. Looks at them only if it may have. */
+  hasUnseen(namespace: string, count: number, isListed: (mac: Mac) => boolean): boolean {
+    if (this.#freshIn.in(namespace) < count) return false;
+    for (const [mac, { namespaces }] of this.#fresh) {
+      if (namespaces.includes(namespace) && isListed(mac)) this.#deleteFresh(mac);
+    }
+    return this.#freshIn.in(namespace) >= count;
   }
 
   lateIn(namespace: string): number {
@@ -65,6 +78,13 @@ export class PendingClaims {
       for (const [mac, { sinceMs }] of pending) if (isMeant(mac)) return sinceMs;
     }
     return undefined;
+  }
+
+  #deleteFresh(mac: Mac): void {
+    const fresh = this.#fresh.get(mac);
+    if (fresh === undefined) return;
+    this.#fresh.delete(mac);
+    this.#freshIn.change(fresh.namespaces, -1);
   }
 
   #setLate(mac: Mac, pending: Pending): void {

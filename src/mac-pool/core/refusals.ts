@@ -211,6 +211,15 @@ export function pendingLimit(where: string, limit: number, pendingMs: number): R
   };
 }
 
+export function unseenLimit(namespace: string, limit: number): Refusal {
+  return {
+    code: "MACPOOL_PENDING_LIMIT",
+    message:
+      `namespace ${namespace} has reached the limit of ${limit} MAC addresses for objects that are being created at the same ` +
+      "time. Try again in some seconds. If no objects are being created, find out who sends the pool reviews of them.",
+  };
+}
+
 export function noNamespace(namespace: string): Refusal {
   return {
     code: "MACPOOL_NO_NAMESPACE",

@@ -8,6 +8,7 @@ import type { Mac } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { Log } from "../../kube/log.ts";
+import { NamespaceCounts } from "../core/namespace-counts.ts";
 import type { Party } from "../core/party.ts";
 import { Allocation, type AllocationOptions } from "./allocation.ts";
 import type { ClaimRequest, ClaimResult, Granted, Outcome, Refused, Wish } from "./claim-request.ts";
@@ -32,6 +33,8 @@ export interface LedgerOptions extends AllocationOptions {
 export class ClaimLedger {
   readonly #options: LedgerOptions;
   readonly #allocation: Allocation;
+  /** Addresses that the requests under way want. */
+  readonly #wanted = new NamespaceCounts();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -43,8 +46,19 @@ export class ClaimLedger {
    * what was claimed; what can't be given back then ends at its deadline.
    */
   async claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimResult> {
-    const limit = pendingLimitReached(this.#options, request);
-    if (limit !== undefined) return { ok: false, refusal: limit };
+    const namespaces = [request.party.namespace];
+    const count = request.dryRun ? 0 : request.wishes.length;
+    this.#wanted.change(namespaces, count);
+    try {
+      const wantedIn = (namespace: string): number => this.#wanted.in(namespace);
+      const limit = pendingLimitReached({ ...this.#options, wantedIn }, request);
+      return limit === undefined ? await this.#claim(request, signal) : { ok: false, refusal: limit };
+    } finally {
+      this.#wanted.change(namespaces, -count);
+    }
+  }
+
+  async #claim(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimResult> {
     const plausible = request.dryRun ? plausibleMacs(this.#options, request) : [];
     const attempts = request.wishes.map((wish) => this.#attempt(request, wish, plausible, signal));
     const granted: Granted[] = [];

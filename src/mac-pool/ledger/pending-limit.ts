@@ -1,14 +1,16 @@
 import type { Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { MAX_LATE_PER_POOL, maxLateInNamespace } from "../core/limits.ts";
+import { MAX_LATE_PER_POOL, MIN_LATE_PER_NAMESPACE, maxLateInNamespace, maxUnseenInNamespace } from "../core/limits.ts";
 import type { Pool } from "../core/pool.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
-import { pendingLimit, type Refusal } from "../core/refusals.ts";
+import { pendingLimit, type Refusal, unseenLimit } from "../core/refusals.ts";
 
 interface Known {
   readonly index: PoolIndex;
   readonly clock: Clock;
   readonly listers: (mac: Mac) => readonly unknown[];
+  /** Addresses that the requests of a namespace want that are under way, the one that asks included. */
+  readonly wantedIn: (namespace: string) => number;
 }
 
 interface Asked {
@@ -16,13 +18,25 @@ interface Asked {
   readonly pool: Pool | undefined;
 }
 
-/** The refusal where a namespace or a pool has as many late claims as it may have; else undefined. */
-export function pendingLimitReached({ index, clock, listers }: Known, { party, pool }: Asked): Refusal | undefined {
+/**
+ * The refusal where a namespace or a pool has as many late claims as it may have, or a namespace as many whose objects are
+ * still on their way; else undefined. A pool that is at its limit refuses the namespaces that have a part in it.
+ */
+export function pendingLimitReached(
+  { index, clock, listers, wantedIn }: Known,
+  { party: { namespace }, pool }: Asked,
+): Refusal | undefined {
   const { pending, pendingMs } = index;
-  pending.age(clock.monotonicMs(), (mac) => listers(mac).length > 0);
-  const most = maxLateInNamespace(pool?.counts.capacity ?? Number.POSITIVE_INFINITY);
-  if (pending.lateIn(party.namespace) >= most) return pendingLimit(`namespace ${party.namespace}`, most, pendingMs);
-  if (pool === undefined || pending.lateCount < MAX_LATE_PER_POOL) return undefined;
+  const isListed = (mac: Mac): boolean => listers(mac).length > 0;
+  pending.age(clock.monotonicMs(), isListed);
+  const capacity = pool?.counts.capacity ?? Number.POSITIVE_INFINITY;
+  const late = pending.lateIn(namespace);
+  const most = maxLateInNamespace(capacity);
+  if (late >= most) return pendingLimit(`namespace ${namespace}`, most, pendingMs);
+  const mostUnseen = maxUnseenInNamespace(capacity);
+  const left = mostUnseen - late - wantedIn(namespace);
+  if (left < 0 || pending.hasUnseen(namespace, left + 1, isListed)) return unseenLimit(namespace, mostUnseen);
+  if (pool === undefined || pending.lateCount < MAX_LATE_PER_POOL || late < MIN_LATE_PER_NAMESPACE) return undefined;
   const lateInPool = [...pending.late].filter((mac) => pool.has(mac)).length;
   return lateInPool < MAX_LATE_PER_POOL
     ? undefined

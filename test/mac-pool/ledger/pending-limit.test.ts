@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Mac } from "../../../src/api/mac.ts";
-import { LATE_AFTER_MS, MAX_LATE_PER_POOL, maxLateInNamespace } from "../../../src/mac-pool/core/limits.ts";
+import {
+  LATE_AFTER_MS,
+  MAX_INTERFACES,
+  MAX_LATE_PER_POOL,
+  maxLateInNamespace,
+  maxUnseenInNamespace,
+} from "../../../src/mac-pool/core/limits.ts";
 import type { Sighting } from "../../../src/mac-pool/core/party.ts";
 import type { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
@@ -70,17 +76,30 @@ describe("the limit of addresses whose objects were never created", () => {
     expect([4, 32, 64, 4096, 2 ** 20].map(maxLateInNamespace)).toEqual([8, 8, 16, 1024, 2000]);
   });
 
-  it("refuses a pool that has too many of them, whatever namespaces they are in", async () => {
+  it("bounds what the reviews of a namespace claim before any object is seen, also when all come at once", async () => {
+    const { ledger, index } = bed(4096);
+    const wishes = Array<undefined>(MAX_INTERFACES).fill(undefined);
+    const forged = (i: number) => ledger.claim(request(index, `forged-${i}`, wishes));
+    const results = await Promise.all(Array.from({ length: 40 }, (_, i) => forged(i)));
+    expect(results.filter(({ ok }) => ok)).toHaveLength(maxUnseenInNamespace(4096) / MAX_INTERFACES);
+    const { party, ...other } = request(index, "honest", [undefined]);
+    expect((await ledger.claim({ ...other, party: { ...party, namespace: "other" } })).ok).toBe(true);
+  });
+
+  it("refuses the namespaces that have a part in it while a pool has too many of them, and no others", async () => {
     const { clock, ledger, index } = bed(2 ** 20);
     pend(index, clock, MAX_LATE_PER_POOL, (offset) => `n${offset % 64}`);
     await clock.advance(LATE_AFTER_MS);
-    expect(await ledger.claim(request(index, "a", [undefined]))).toMatchObject({
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+    const { party, ...asked } = request(index, "b", [undefined]);
+    const inFlooded = { ...asked, party: { ...party, namespace: "n1" } };
+    expect(await ledger.claim(inFlooded)).toMatchObject({
       refusal: {
         code: "MACPOOL_PENDING_LIMIT",
         message: expect.stringContaining("MACPool default has reached the limit of 20000"),
       },
     });
     index.deleteClaim(mac(0));
-    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+    expect((await ledger.claim(inFlooded)).ok).toBe(true);
   });
 });
