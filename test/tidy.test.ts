@@ -146,7 +146,7 @@ describe("the house", () => {
     const servers = files.filter(
       (file) => file.startsWith("src/") && importsOf(read(file)).some((from) => from.endsWith("/http/server.ts")),
     );
-    expect(servers).toEqual(["src/linux-bridge-webhook/main.ts", "src/mac-pool/https-listener.ts"]);
+    expect(servers).toEqual(["src/linux-bridge-webhook/main.ts", "src/mac-pool/listeners.ts"]);
   });
 
   it("ends relative imports in .ts", () => {

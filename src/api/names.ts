@@ -38,6 +38,8 @@ export const MAC_POOL_SERVICE = "kubemacpool-service";
 export const MAC_POOL_CA_SECRET = "kubemacpool-mutator-ca";
 export const MAC_POOL_WEBHOOK_CONFIGURATION = "kubemacpool-mutator";
 export const MAC_POOL_RANGE_CONFIG_MAP = "kubemacpool-mac-range-config";
+/** ConfigMap with the authority of those who may call the webhooks, if there is one. */
+export const MAC_POOL_WEBHOOK_CLIENTS = "kubemacpool-webhook-clients";
 /** Webhooks. */
 export const MAC_POOL_HTTPS_PORT = 8000;
 export const MAC_POOL_INSPECTION_PORT = 8443;

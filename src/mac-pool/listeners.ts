@@ -27,6 +27,8 @@ export interface ListenersOptions {
   readonly port: number;
   readonly inspectionPort: number;
   readonly host?: string;
+  /** Of the webhooks: it says who may call them. */
+  readonly webhookTls: CertificateSource;
   readonly tls: CertificateSource;
   readonly log: Log;
 }
@@ -38,7 +40,7 @@ export class Listeners implements Listener {
 
   constructor(options: ListenersOptions, { admission, caches, metrics, clock, readiness }: Served) {
     const { client, inspectionClient, port, inspectionPort, log } = options;
-    this.#webhooks = new HttpServer({ ...options, port });
+    this.#webhooks = new HttpServer({ ...options, tls: options.webhookTls, port });
     const names = new Names(new SubjectAccess({ client, ...NAMES }), log);
     routeWebhooks(this.#webhooks.app, { parts: admission, names, metrics, clock });
     this.#inspection = new HttpServer({ ...options, ...INSPECTION_LIMITS, port: inspectionPort });

@@ -10,8 +10,10 @@ import {
   MAC_POOL_INSPECTION_PORT,
   MAC_POOL_MANAGER,
   MAC_POOL_SERVICE,
+  MAC_POOL_WEBHOOK_CLIENTS,
   PRODUCT_VERSION,
 } from "../api/names.ts";
+import { ClientAuthoritySource } from "../certs/client-authority-source.ts";
 import { ProfiledTlsSource } from "../certs/profiled-tls-source.ts";
 import { SecretTlsSource } from "../certs/tls-source.ts";
 import { KubeClient } from "../kube/client/client.ts";
@@ -52,6 +54,8 @@ await runProcess({
       metrics,
     });
     const tls = new ProfiledTlsSource({ client, certificates, log, metrics });
+    const clients = { namespace, configMap: MAC_POOL_WEBHOOK_CLIENTS };
+    const webhookTls = new ClientAuthoritySource({ client, certificates: tls, ...clients, log, metrics });
     const ports = {
       port: readPort(env, "HTTPS_PORT") ?? MAC_POOL_HTTPS_PORT,
       inspectionPort: readPort(env, "INSPECTION_PORT") ?? MAC_POOL_INSPECTION_PORT,
@@ -61,12 +65,12 @@ await runProcess({
       leaderClient,
       identity,
       namespace,
-      tls,
-      listen: (served) => new Listeners({ client, inspectionClient, ...ports, tls, log }, served),
+      tls: webhookTls,
+      listen: (served) => new Listeners({ client, inspectionClient, ...ports, webhookTls, tls, log }, served),
       log,
       metrics,
     });
     health.ready("replica", () => replica.readiness());
-    await Promise.all([certificates.run(signal), tls.run(signal), replica.run(signal)]);
+    await Promise.all([certificates.run(signal), tls.run(signal), webhookTls.run(signal), replica.run(signal)]);
   },
 });

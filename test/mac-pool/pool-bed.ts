@@ -174,8 +174,7 @@ export class PoolBed implements AsyncDisposable {
     this.#replicas.set(name, { component, httpsPort, inspectionPort, healthPort });
     await eventually(`replica ${name} is ready`, async () => {
       if (!component.running) throw new Error(component.logTail());
-      const answer = await fetch(`http://127.0.0.1:${healthPort}/readyz`).catch(() => undefined);
-      return answer?.status === 200;
+      return (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status === 200;
     });
     this.#balancer.add(httpsPort);
     return component.process.pid ?? 0;
@@ -197,7 +196,8 @@ export class PoolBed implements AsyncDisposable {
       identity: name,
       namespace: POOL_NAMESPACE,
       tls,
-      listen: (served) => new Listeners({ client, inspectionClient: client, ...ports, tls, log: silentLog }, served),
+      listen: (served) =>
+        new Listeners({ client, inspectionClient: client, ...ports, webhookTls: tls, tls, log: silentLog }, served),
       log: silentLog,
       metrics,
       clock,
@@ -267,13 +267,11 @@ export class PoolBed implements AsyncDisposable {
   }
 
   async metrics(name: string): Promise<string> {
-    const answer = await fetch(`http://127.0.0.1:${this.#running(name).healthPort}/metrics`);
-    return answer.text();
+    return (await fetch(`http://127.0.0.1:${this.#running(name).healthPort}/metrics`)).text();
   }
 
   async claim(mac: string): Promise<MACClaim | undefined> {
-    const name = `mac-${mac.replaceAll(":", "-")}`;
-    return (await this.claims()).find((claim) => claim.metadata.name === name);
+    return (await this.claims()).find(({ spec }) => spec.mac === mac);
   }
 
   async claims(): Promise<MACClaim[]> {

@@ -1,4 +1,5 @@
 import type { SecureVersion } from "node:tls";
+import type { ClientAuthority } from "./client-authority.ts";
 
 export interface ServerCertificate {
   readonly cert: string | Buffer;
@@ -6,6 +7,8 @@ export interface ServerCertificate {
   readonly notAfterMs?: number;
   /** TLS 1.2 and later with the ciphers of the platform, unless given. */
   readonly limits?: TlsLimits;
+  /** Anybody may connect unless given. */
+  readonly clients?: ClientAuthority;
 }
 
 /** What a client must support. */

@@ -8,11 +8,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SecureContextOptions } from "node:tls";
+import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { type Log, silentLog } from "../log.ts";
 import { Bodies } from "./bodies.ts";
 import type { CertificateSource } from "./certificate-source.ts";
+import { type ClientAuthority, refusalOfClient } from "./client-authority.ts";
 import { ConnectionTable } from "./connection-table.ts";
 import { HttpError } from "./http-error.ts";
 import { listenOn } from "./listen.ts";
@@ -55,6 +56,8 @@ const MAX_REQUESTS = 2_000;
 /** Longer than any name of a Kubernetes object. */
 const MAX_PARAM_CHARS = 512;
 const MIN_TLS_VERSION = "TLSv1.2";
+/** Whether a client's certificate is good enough is decided by request, with a text that says why it is not. */
+const CLIENTS = { requestCert: true, rejectUnauthorized: false };
 /** While draining, how often to look whether the last request is over. */
 const DRAIN_POLL_MS = 10;
 /** How long a finished answer may take to reach its client when the server stops. */
@@ -76,6 +79,9 @@ export class HttpServer {
   readonly #methods = new Map<string, string[]>();
   #unsubscribe: (() => void) | undefined;
   #draining = false;
+  #clients: ClientAuthority | undefined;
+  /** Whose certificates counted when a connection was made: it is judged by that, and ends when something else counts. */
+  readonly #clientsOf = new WeakMap<Socket, ClientAuthority>();
   /** For readiness routes: set it when the process can do its work. `drain` takes it back. */
   ready = false;
 
@@ -95,7 +101,7 @@ export class HttpServer {
     this.app = fastify({
       ...(tls === undefined
         ? { http: limits }
-        : { https: { ...limits, handshakeTimeout, minVersion: MIN_TLS_VERSION } }),
+        : { https: { ...limits, ...CLIENTS, handshakeTimeout, minVersion: MIN_TLS_VERSION } }),
       requestTimeout: requestTimeoutMs,
       connectionTimeout: SILENCE_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -117,7 +123,10 @@ export class HttpServer {
       this.#connections.add(socket);
       remember(this.#handshakes, socket);
     });
-    server.on(tls ? "secureConnection" : "connection", (socket: Socket) => remember(this.#sockets, socket));
+    server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
+      remember(this.#sockets, socket);
+      if (this.#clients !== undefined) this.#clientsOf.set(socket, this.#clients);
+    });
     server.on("tlsClientError", (error) => this.#log.debug({ err: error }, "a TLS handshake failed"));
     // Before fastify's, whose hooks look at what is under way.
     server.prependListener("request", (_request: IncomingMessage, answer: ServerResponse) => this.#follow(answer));
@@ -177,10 +186,11 @@ export class HttpServer {
   #loadCertificate(tls: CertificateSource): void {
     const certificate = tls.current();
     if (certificate === undefined) return;
-    const { cert, key, limits } = certificate;
-    const context: SecureContextOptions = { cert, key, minVersion: MIN_TLS_VERSION, ...limits };
+    const { cert, key, limits, clients } = certificate;
+    const context: SecureContextOptions = { cert, key, minVersion: MIN_TLS_VERSION, ...limits, ca: clients?.ca };
     try {
       (this.app.server as TlsServer).setSecureContext(context);
+      this.#clients = clients;
     } catch (error) {
       this.#log.error({ err: error }, "the new certificate or its TLS limits cannot be used; the old ones stay");
     }
@@ -204,9 +214,14 @@ export class HttpServer {
 
   #refusalOf(reply: FastifyReply): HttpError | undefined {
     const { maxRequests = MAX_REQUESTS } = this.#options;
-    if (this.#answers.size <= maxRequests) return undefined;
-    reply.header("connection", "close").header("retry-after", "1");
-    return new HttpError(503, "too many requests are under way: try again");
+    const { socket } = reply.request;
+    const clients = this.#clientsOf.get(socket);
+    const refusal =
+      this.#answers.size > maxRequests
+        ? new HttpError(503, "too many requests are under way: try again")
+        : clients && refusalOfClient(socket as TLSSocket, clients);
+    if (refusal !== undefined || clients !== this.#clients) reply.header("connection", "close");
+    return refusal;
   }
 
   #follow(answer: ServerResponse): void {

@@ -7,6 +7,7 @@ import {
   MAC_POOL_CERT_MANAGER,
   MAC_POOL_GROUP,
   MAC_POOL_SERVICE,
+  MAC_POOL_WEBHOOK_CLIENTS,
   MAC_POOL_WEBHOOK_CONFIGURATION,
   NETWORK_ADDONS_CONFIG_NAME,
   NETWORK_ADDONS_GROUP,
@@ -46,6 +47,7 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
       },
       namespaced: [
         rule("", ["secrets"], READ, [MAC_POOL_SERVICE]),
+        rule("", ["configmaps"], READ, [MAC_POOL_WEBHOOK_CLIENTS]),
         rule("coordination.k8s.io", ["leases"], ["create"]),
         rule("coordination.k8s.io", ["leases"], ["get", "update"], [MANAGER_LEASE]),
       ],

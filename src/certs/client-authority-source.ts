@@ -1,0 +1,94 @@
+import type { Registry } from "prom-client";
+import type { ConfigMap } from "../kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { RESOURCES } from "../kube/client/resource.ts";
+import type { CertificateSource, ServerCertificate } from "../kube/http/certificate-source.ts";
+import type { ClientAuthority } from "../kube/http/client-authority.ts";
+import { Informer } from "../kube/informer/informer.ts";
+import type { Log } from "../kube/log.ts";
+import { formatBundle, parseBundle } from "./certificate.ts";
+
+export interface ClientAuthoritySourceOptions {
+  readonly client: KubeClient;
+  readonly certificates: CertificateSource;
+  readonly namespace: string;
+  /** Name of the ConfigMap: `ca.crt` with certificates in PEM, and `names` with a common name in each line. */
+  readonly configMap: string;
+  readonly log: Log;
+  readonly metrics: Registry;
+}
+
+/**
+ * A listener's certificate with the authority of its clients, read from a ConfigMap by watch. While there is no such
+ * ConfigMap, anybody may connect; one that can't be read leaves the last valid one in force.
+ */
+export class ClientAuthoritySource implements CertificateSource {
+  readonly #options: ClientAuthoritySourceOptions;
+  readonly #informer: Informer<ConfigMap>;
+  readonly #listeners = new Set<() => void>();
+  #clients: ClientAuthority | undefined;
+
+  constructor(options: ClientAuthoritySourceOptions) {
+    this.#options = options;
+    const { client, namespace, configMap, log, metrics } = options;
+    this.#informer = new Informer<ConfigMap>({
+      client,
+      resource: RESOURCES.configMaps,
+      namespace,
+      fieldSelector: `metadata.name=${configMap}`,
+      log,
+      metrics,
+    });
+    const read = (found: ConfigMap): void => this.#read(found);
+    this.#informer.on({ add: read, update: read, delete: () => this.#use(undefined) });
+  }
+
+  /** Undefined until it is known who may connect, as without a certificate. */
+  current(): ServerCertificate | undefined {
+    const certificate = this.#informer.hasSynced ? this.#options.certificates.current() : undefined;
+    return certificate && { ...certificate, ...(this.#clients && { clients: this.#clients }) };
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    const unsubscribe = this.#options.certificates.onChange(listener);
+    return () => {
+      this.#listeners.delete(listener);
+      unsubscribe();
+    };
+  }
+
+  /** Watches the ConfigMap until the signal aborts. The creator of the certificate source runs that source. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#informer.whenSynced(signal).then(
+      () => this.#tell(),
+      () => {},
+    );
+    await this.#informer.run(signal);
+  }
+
+  #read({ data = {} }: ConfigMap): void {
+    const { namespace, configMap, log } = this.#options;
+    const bundle = parseBundle(data["ca.crt"] ?? "");
+    if (bundle.length === 0) {
+      const consequence = this.#clients === undefined ? "anybody may connect" : "the last valid one stays in force";
+      log.error(`ConfigMap ${namespace}/${configMap} has no certificate in PEM under ca.crt: ${consequence}`);
+      return;
+    }
+    const names = (data.names ?? "").split("\n").flatMap((line) => line.trim() || []);
+    this.#use({ ca: formatBundle(bundle), names });
+  }
+
+  #use(clients: ClientAuthority | undefined): void {
+    this.#clients = clients;
+    const { namespace, configMap, log } = this.#options;
+    const who =
+      clients === undefined ? "anybody" : `clients with a certificate as ConfigMap ${namespace}/${configMap} says`;
+    log.info({ names: clients?.names }, `webhooks are served to ${who}`);
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
