@@ -1,0 +1,102 @@
+import { machine } from "../machines.ts";
+import type { Attacker } from "./attacker.ts";
+
+const MIB = 1024 * 1024;
+const NAMESPACES = 1_000;
+
+export interface Target {
+  readonly webhooks: number;
+  readonly inspection: number;
+}
+
+export interface Attack {
+  readonly what: string;
+  /** Answers that it may get. */
+  readonly answers: readonly string[];
+  /** `times` makes it larger. */
+  run(attacker: Attacker, target: Target, times: number): Promise<void>;
+}
+
+export const floodedNamespaces = (): string[] => Array.from({ length: NAMESPACES }, (_, i) => `flooded-${i}`);
+
+/** A review of a VM that is never created. */
+export function forgedReview(namespace: string, name: string, interfaces: number): string {
+  const nics = Array.from({ length: interfaces }, (_, i) => ({ name: `n${i}` }));
+  const request = {
+    uid: name,
+    kind: { group: "kubevirt.io", version: "v1", kind: "VirtualMachine" },
+    resource: { group: "kubevirt.io", version: "v1", resource: "virtualmachines" },
+    operation: "CREATE",
+    name,
+    namespace,
+    object: machine(name, namespace, nics),
+    userInfo: { username: "admin", groups: ["system:masters"] },
+  };
+  return post(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }));
+}
+
+function post(body: string): string {
+  const head = `host: x\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
+  return `POST /mutate-virtualmachines?timeout=10s HTTP/1.1\r\n${head}\r\n\r\n${body}`;
+}
+
+const inspect = (token: string): string =>
+  `GET /api/v1/claims HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`;
+
+export const ATTACKS: readonly Attack[] = [
+  {
+    what: "forged reviews in namespaces that do not exist",
+    answers: ["200"],
+    run: (attacker, { webhooks }, times) =>
+      attacker.requests(webhooks, 200 * times, 16, (i) => forgedReview(`nowhere-${i}`, "forged", 2)),
+  },
+  {
+    what: "forged reviews in 1,000 namespaces that exist",
+    answers: ["200"],
+    run: (attacker, { webhooks }, times) =>
+      attacker.requests(webhooks, NAMESPACES * times, 16, (i) =>
+        forgedReview(`flooded-${i % NAMESPACES}`, `forged-${i}`, 1),
+      ),
+  },
+  {
+    what: "bodies that are too long",
+    answers: ["413"],
+    run: async (attacker, { webhooks }, times) => {
+      const long = `POST /mutate-pods HTTP/1.1\r\nhost: x\r\ncontent-length: ${9 * MIB}\r\n\r\n`;
+      await attacker.requests(webhooks, 50 * times, 16, () => long);
+      const chunk = `${MIB.toString(16)}\r\n${" ".repeat(MIB)}\r\n`;
+      const chunked = `POST /mutate-pods HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${chunk.repeat(9)}`;
+      await attacker.requests(webhooks, 2 * times, 2, () => chunked);
+    },
+  },
+  {
+    what: "bodies that never end",
+    answers: ["408", "503", "closed"],
+    run: async (attacker, { webhooks }, times) => {
+      await attacker.unfinished(webhooks, 50 * times, MIB, 1);
+      await attacker.unfinished(webhooks, 20, 8 * MIB, 7 * MIB);
+    },
+  },
+  {
+    what: "connections without a request",
+    answers: [],
+    run: async (attacker, { webhooks, inspection }, times) => {
+      await attacker.idle(webhooks, 300 * times);
+      await attacker.idle(inspection, 300 * times);
+    },
+  },
+  {
+    what: "random tokens",
+    answers: ["401", "503", "closed"],
+    run: (attacker, { inspection }, times) =>
+      attacker.requests(inspection, 200 * times, 64, (i) => inspect(`${i}-${Math.random()}`)),
+  },
+  {
+    what: "requests without a token, and for what is not there",
+    answers: ["401", "404", "503", "closed"],
+    run: async (attacker, { webhooks, inspection }, times) => {
+      await attacker.requests(inspection, 100 * times, 64, () => "GET /api/v1/pools HTTP/1.1\r\nhost: x\r\n\r\n");
+      await attacker.requests(webhooks, 100 * times, 64, () => "GET /api/v1/pools HTTP/1.1\r\nhost: x\r\n\r\n");
+    },
+  },
+];
