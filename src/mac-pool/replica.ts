@@ -112,6 +112,7 @@ export class Replica {
       identity,
       log,
       clock,
+      onOlder: () => this.#caches.relist(),
       ...random,
       ...options.lease,
     });

@@ -84,7 +84,9 @@ export class SimClient {
   }
 
   async *watchBatches(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent<KubeObject>[], void> {
-    for await (const event of this.watch(resource, options)) yield [event];
+    const watch = this.watch(resource, options) as SimWatch;
+    if (await watch.begun) yield [];
+    for await (const event of watch) yield [event];
   }
 
   create(resource: Resource, object: KubeObject, call: Call = {}): Promise<KubeObject> {

@@ -19,6 +19,7 @@ export class SimWatch implements AsyncIterableIterator<WatchEvent<KubeObject>> {
   readonly #cluster: SimCluster;
   readonly #host: Host;
   readonly #signal: AbortSignal | undefined;
+  readonly #begun = Promise.withResolvers<boolean>();
   #items: Item[] = [];
   #waiting: PromiseWithResolvers<IteratorResult<WatchEvent<KubeObject>>> | undefined;
   #lastDueMs = 0;
@@ -36,6 +37,11 @@ export class SimWatch implements AsyncIterableIterator<WatchEvent<KubeObject>> {
     this.#signal?.addEventListener("abort", onAbort, { once: true });
     scheduler.after(network.delayMs(), () => this.#open(plural, Number(options.resourceVersion ?? 0)));
     scheduler.after((options.timeoutSeconds ?? 300) * 1000, () => this.#host.deliver(() => this.#finish("end")));
+  }
+
+  /** Resolves with whether the server has answered before the watch was over. */
+  get begun(): Promise<boolean> {
+    return this.#begun.promise;
   }
 
   [Symbol.asyncIterator](): this {
@@ -63,6 +69,7 @@ export class SimWatch implements AsyncIterableIterator<WatchEvent<KubeObject>> {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#begun.resolve(false);
     this.#unsubscribe();
     this.onEnd();
   }
@@ -90,6 +97,7 @@ export class SimWatch implements AsyncIterableIterator<WatchEvent<KubeObject>> {
       this.#host.deliver(() => this.#finish({ event: { type: "ERROR", object: status } }));
       return;
     }
+    this.#host.deliver(() => this.#begun.resolve(true));
     for (const change of missed) this.#send(change);
     this.#unsubscribe = etcd.watch((change) => {
       if (change.plural === plural) this.#send(change);

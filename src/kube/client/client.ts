@@ -119,7 +119,7 @@ export class KubeClient {
     }
   }
 
-  /** `watch`, with the events that arrived together in one array. */
+  /** `watch`, with the events that arrived together in one array; first an empty one, once the server has answered. */
   async *watchBatches<T extends KubeObject>(
     resource: Resource<T>,
     options: WatchOptions & { readonly signal: AbortSignal },
@@ -127,6 +127,7 @@ export class KubeClient {
     const path = resourcePath(resource, { namespace: options.namespace }, watchQuery(options));
     const body = await this.#caller.stream({ method: "GET", path, signal: options.signal });
     const decoder = new WatchDecoder<T>(`GET ${path}`, options.managedFields ?? true);
+    yield [];
     for await (const chunk of body) {
       const { events, error } = decoder.decode(chunk);
       if (events.length > 0) {

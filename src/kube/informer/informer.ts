@@ -53,6 +53,8 @@ export class Informer<T extends KubeObject> {
   readonly #synced = Promise.withResolvers<void>();
   #state: ReflectorState<T> = initialState();
   #running = false;
+  /** Ends the watch for a list; aborted until a list is complete. */
+  #again = new AbortController();
 
   constructor(options: InformerOptions<T>) {
     this.resource = options.resource;
@@ -121,6 +123,11 @@ export class Informer<T extends KubeObject> {
     return this.#handlers.add(handler, this.#store.list());
   }
 
+  /** Lists anew, because what the watch goes on from may never have been. */
+  relist(): void {
+    this.#again.abort(new Error("a new list is needed"));
+  }
+
   /** Starts `run` without waiting for its end. */
   start(signal: AbortSignal): void {
     this.run(signal).catch((error) => this.#log.error({ err: error }, "the informer ended with an error"));
@@ -152,6 +159,7 @@ export class Informer<T extends KubeObject> {
   async #carryOut(effect: Effect, signal: AbortSignal): Promise<Effect> {
     switch (effect.type) {
       case "list": {
+        if (effect.next === undefined) this.#again = new AbortController();
         const next = this.#expectEffect(await this.#list(effect, signal));
         this.#metrics.size(this.#store.size);
         return next;
@@ -176,8 +184,15 @@ export class Informer<T extends KubeObject> {
   async #watch(effect: Extract<Effect, { type: "watch" }>, signal: AbortSignal): Promise<Effect> {
     const startedMs = this.#clock.monotonicMs();
     const lasted = () => this.#clock.monotonicMs() - startedMs;
+    const again = this.#again.signal;
+    let begun = false;
+    const failed = (fault: Fault, lastedMs: number): Effect =>
+      this.#expectEffect({ type: "watch-failed", fault, begun, lastedMs });
+    const gone = (): Effect => failed({ kind: "gone" }, this.#rules.shortWatchMs);
     try {
-      for await (const inputs of this.#source.watch(effect, signal)) {
+      if (again.aborted) return gone();
+      for await (const inputs of this.#source.watch(effect, AbortSignal.any([signal, again]))) {
+        begun = true;
         for (const input of inputs) {
           this.#apply(input);
         }
@@ -185,9 +200,11 @@ export class Informer<T extends KubeObject> {
       }
     } catch (error) {
       signal.throwIfAborted();
-      return this.#expectEffect({ type: "watch-failed", fault: this.#fault("watch", error), lastedMs: lasted() });
+      if (again.aborted) return gone();
+      return failed(this.#fault("watch", error), lasted());
     }
     signal.throwIfAborted();
+    if (again.aborted) return gone();
     return this.#expectEffect({ type: "watch-ended", lastedMs: lasted() });
   }
 
@@ -203,8 +220,10 @@ export class Informer<T extends KubeObject> {
     const { state, writes, effect } = step(this.#state, input, this.#rules, this.#random);
     this.#state = state;
     for (const write of writes) {
-      const changes =
-        write.type === "replace" ? this.#store.replace(write.objects) : this.#store[write.type](write.object);
+      const isList = write.type === "replace";
+      if (isList && write.anew)
+        this.#log.warn("the API server's state is older than it was, as after a restore of etcd");
+      const changes = isList ? this.#store.replace(write.objects, write.anew) : this.#store[write.type](write.object);
       this.#handlers.tell(changes);
     }
     if (state.synced) {

@@ -7,15 +7,17 @@
  * Imports its rules, the backoff and the order of versions only.
  */
 import type { KubeObject } from "../client/resource.ts";
+import { isOlder } from "../client/resource-version.ts";
 import { backoffMs } from "../queue/backoff.ts";
 import type { ReflectorRules } from "./reflector-rules.ts";
-import { isOlder } from "./resource-version.ts";
 
 export interface ReflectorState<T> {
   /** The pages of a list that is not complete yet. */
   readonly pages: readonly (readonly T[])[];
   /** Where to watch from; undefined: a list is needed first. */
   readonly resourceVersion: string | undefined;
+  /** What the last list and the watches after it have reached; an older list is from before that. */
+  readonly reached: string | undefined;
   readonly synced: boolean;
   /** Failures in a row. A watch that delivers something or lasts ends the row; a list does not. */
   readonly failures: number;
@@ -32,7 +34,8 @@ export type Input<T> =
   | { readonly type: "bookmark"; readonly resourceVersion: string }
   /** The server ended the watch in order. */
   | { readonly type: "watch-ended"; readonly lastedMs: number }
-  | { readonly type: "watch-failed"; readonly fault: Fault; readonly lastedMs: number }
+  /** `begun`: the server had answered. */
+  | { readonly type: "watch-failed"; readonly fault: Fault; readonly begun: boolean; readonly lastedMs: number }
   | { readonly type: "waited" };
 
 export interface Fault {
@@ -46,7 +49,8 @@ export interface Fault {
 
 /** What to do to the store, in order. */
 export type StoreWrite<T> =
-  | { readonly type: "replace"; readonly objects: readonly T[] }
+  /** `anew`: of what is stored, nothing counts as the same, whatever its version says. */
+  | { readonly type: "replace"; readonly objects: readonly T[]; readonly anew: boolean }
   | { readonly type: "put" | "forget" | "remove"; readonly object: T };
 
 export type Effect =
@@ -65,7 +69,15 @@ export interface Step<T> {
 }
 
 export function initialState<T>(): ReflectorState<T> {
-  return { pages: [], resourceVersion: undefined, synced: false, failures: 0, paged: true, listBroke: false };
+  return {
+    pages: [],
+    resourceVersion: undefined,
+    reached: undefined,
+    synced: false,
+    failures: 0,
+    paged: true,
+    listBroke: false,
+  };
 }
 
 /** What to do first. */
@@ -90,13 +102,13 @@ export function step<T extends KubeObject>(
         ? state.resourceVersion
         : (metadata.resourceVersion ?? state.resourceVersion);
       return {
-        state: { ...state, resourceVersion, failures: 0 },
+        state: { ...state, resourceVersion, reached: resourceVersion, failures: 0 },
         writes: [{ type: input.event, object: input.object }],
       };
     }
     case "bookmark": {
       const resourceVersion = input.resourceVersion || state.resourceVersion;
-      return { state: { ...state, resourceVersion, failures: 0 }, writes: [] };
+      return { state: { ...state, resourceVersion, reached: resourceVersion, failures: 0 }, writes: [] };
     }
     case "watch-ended":
       return watchEnded(state, input.lastedMs, rules, random);
@@ -122,10 +134,20 @@ function page<T>(
     };
   }
   const { resourceVersion } = input;
-  const listed = { ...state, pages: [], resourceVersion, synced: true, paged: true, listBroke: false };
+  const listed = {
+    ...state,
+    pages: [],
+    resourceVersion,
+    reached: resourceVersion,
+    synced: true,
+    paged: true,
+    listBroke: false,
+  };
+  // etcd was restored: its versions are given a second time.
+  const anew = isOlder(input, { resourceVersion: state.reached });
   return {
     state: listed,
-    writes: [{ type: "replace", objects: pages.flat() }],
+    writes: [{ type: "replace", objects: pages.flat(), anew }],
     effect: next(listed, rules, random),
   };
 }
@@ -151,7 +173,7 @@ function watchEnded<T>(
   random: () => number,
 ): Step<T> {
   if (lastedMs < rules.shortWatchMs && state.failures > 0) {
-    return watchFailed(state, { fault: { kind: "broken" }, lastedMs }, rules, random);
+    return watchFailed(state, { fault: { kind: "broken" }, begun: true, lastedMs }, rules, random);
   }
   const again = { ...state, failures: lastedMs < rules.shortWatchMs ? 1 : 0 };
   return { state: again, writes: [], effect: next(again, rules, random) };
@@ -159,7 +181,7 @@ function watchEnded<T>(
 
 function watchFailed<T>(
   state: ReflectorState<T>,
-  { fault, lastedMs }: { readonly fault: Fault; readonly lastedMs: number },
+  { fault, begun, lastedMs }: Pick<Extract<Input<T>, { type: "watch-failed" }>, "fault" | "begun" | "lastedMs">,
   rules: ReflectorRules,
   random: () => number,
 ): Step<T> {
@@ -167,7 +189,8 @@ function watchFailed<T>(
     return absent(state, rules, random);
   }
   const failures = (lastedMs < rules.shortWatchMs ? state.failures : 0) + 1;
-  const relist = fault.kind !== "broken" || failures >= rules.maxWatchFailures;
+  // An API server that does not even begin the watch may be down, and its etcd may be restored meanwhile.
+  const relist = fault.kind !== "broken" || !begun || failures >= rules.maxWatchFailures;
   const again = { ...state, failures, resourceVersion: relist ? undefined : state.resourceVersion };
   const effect =
     fault.kind === "gone" && failures === 1 ? next(again, rules, random) : wait(fault, failures, rules, random);
@@ -178,7 +201,7 @@ function watchFailed<T>(
 function absent<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => number): Step<T> {
   return {
     state: { ...state, pages: [], resourceVersion: undefined, synced: true, failures: 0, paged: true },
-    writes: [{ type: "replace", objects: [] }],
+    writes: [{ type: "replace", objects: [], anew: false }],
     effect: { type: "wait", delayMs: rules.absentRetryMs * (0.5 + random()) },
   };
 }

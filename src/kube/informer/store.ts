@@ -1,6 +1,6 @@
 import type { KubeObject } from "../client/resource.ts";
+import { isOlder } from "../client/resource-version.ts";
 import { objectKey } from "./object-key.ts";
-import { isOlder } from "./resource-version.ts";
 
 export type Indexer<T> = (object: T) => readonly string[];
 
@@ -94,8 +94,11 @@ export class Store<T extends KubeObject> {
     return [{ type: "delete", object: old, final: false }];
   }
 
-  /** Swaps the whole content. Of several objects with one key the last counts. Missed deletions are among the changes. */
-  replace(objects: readonly T[]): Change<T>[] {
+  /**
+   * Swaps the whole content. Of several objects with one key the last counts. Missed deletions are among the changes.
+   * `anew`: objects with the version of the stored ones may be others.
+   */
+  replace(objects: readonly T[], anew = false): Change<T>[] {
     const before = this.#objects;
     this.#objects = new Map();
     this.#indexes = emptyIndexes(this.#indexers);
@@ -104,7 +107,7 @@ export class Store<T extends KubeObject> {
       const key = objectKey(object);
       const old = before.get(key);
       // Handlers may keep what they were given: the same version stays the same object.
-      const kept = old !== undefined && sameVersion(old, object) ? old : object;
+      const kept = !anew && old !== undefined && sameVersion(old, object) ? old : object;
       this.#set(key, this.#objects.get(key), kept);
     }
     const changes: Change<T>[] = [];
@@ -114,7 +117,7 @@ export class Store<T extends KubeObject> {
       }
     }
     for (const [key, object] of this.#objects) {
-      changes.push(...difference(before.get(key), object));
+      changes.push(...difference(before.get(key), object, anew));
     }
     return changes;
   }
@@ -142,7 +145,7 @@ export class Store<T extends KubeObject> {
 }
 
 /** The same name with another uid is another object: the deletion of the old one was missed. */
-function difference<T extends KubeObject>(old: T | undefined, object: T): Change<T>[] {
+function difference<T extends KubeObject>(old: T | undefined, object: T, anew = false): Change<T>[] {
   if (old === undefined) {
     return [{ type: "add", object }];
   }
@@ -152,7 +155,7 @@ function difference<T extends KubeObject>(old: T | undefined, object: T): Change
       { type: "add", object },
     ];
   }
-  return sameVersion(old, object) ? [] : [{ type: "update", object, old }];
+  return sameVersion(old, object) && !anew ? [] : [{ type: "update", object, old }];
 }
 
 function sameVersion(one: KubeObject, other: KubeObject): boolean {

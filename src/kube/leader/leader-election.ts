@@ -9,6 +9,7 @@ import { isAlreadyExists, isConflict, isNotFound } from "../client/api-error.ts"
 import type { Lease } from "../client/built-in-kinds.ts";
 import type { KubeClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resource.ts";
+import { isOlder } from "../client/resource-version.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { heldBy, type LeaseSpec, mayHold, type Observation, observe, released } from "./lease-rules.ts";
@@ -25,6 +26,8 @@ export interface LeaderElectorOptions {
   /** How long a leader goes on without a renewal; less than the lease duration. */
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
+  /** Told when the Lease is older than this process has seen it, or gone: etcd was restored, and all else may be older too. */
+  readonly onOlder?: () => void;
   readonly log?: Log;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -44,7 +47,9 @@ export class LeaderElector {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #random: () => number;
+  readonly #onOlder: () => void;
   #observation: Observation | undefined;
+  #seenVersion: string | undefined;
   /** Until when (monotonic) our last successful write lets us lead. */
   #leadsUntilMs: number | undefined;
 
@@ -56,6 +61,7 @@ export class LeaderElector {
     this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
     this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
     this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
+    this.#onOlder = options.onOlder ?? (() => {});
     this.#log = (options.log ?? silentLog).child({ lease: `${options.namespace}/${options.name}` });
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -163,6 +169,7 @@ export class LeaderElector {
     const call = { signal, timeoutMs: Math.max(1, timeoutMs) };
     try {
       const lease = await this.#read(call);
+      this.#seeVersion(lease);
       const spec = lease?.spec as LeaseSpec | undefined;
       const nowMs = this.#clock.monotonicMs();
       this.#observation = observe(this.#observation, spec, nowMs);
@@ -171,6 +178,7 @@ export class LeaderElector {
       }
       const mine = heldBy(spec, this.#identity, this.#leaseDurationMs, new Date(this.#clock.now()));
       const written = await this.#write(lease, mine, call);
+      this.#seenVersion = written.metadata.resourceVersion;
       this.#observation = observe(this.#observation, written.spec as LeaseSpec, this.#clock.monotonicMs());
       // From before the write: others count from when they see it, which is later.
       this.#leadsUntilMs = nowMs + this.#renewDeadlineMs;
@@ -182,6 +190,15 @@ export class LeaderElector {
       }
       return "failed";
     }
+  }
+
+  #seeVersion(lease: Lease | undefined): void {
+    const before = { resourceVersion: this.#seenVersion };
+    this.#seenVersion = lease?.metadata.resourceVersion;
+    const isOlderNow = lease === undefined ? before.resourceVersion !== undefined : isOlder(lease.metadata, before);
+    if (!isOlderNow) return;
+    this.#log.warn("the lease is older than it was, as after a restore of etcd");
+    this.#onOlder();
   }
 
   async #read(call: { signal?: AbortSignal; timeoutMs: number }): Promise<Lease | undefined> {

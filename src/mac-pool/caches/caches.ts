@@ -112,6 +112,11 @@ export class Caches {
     await Promise.all(this.#all().map((informer) => informer.run(signal)));
   }
 
+  /** Lists every kind anew. */
+  relist(): void {
+    for (const informer of this.#all()) informer.relist();
+  }
+
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#all().map((informer) => informer.whenSynced(signal)));
   }

@@ -6,7 +6,7 @@
  * Everything ends with this process, also when it is killed. A process that ends by itself is an error with the tail of
  * its log: during start from startControlPlane, later through `onCrash`, which by default is an uncaught error.
  */
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { requireSetpriv } from "../requirements.ts";
 import { makeRunDirectory } from "../run-directory.ts";
@@ -116,7 +116,7 @@ export class ControlPlane extends ControlPlaneAccess {
   async start(): Promise<void> {
     await mkdir(this.#pki, { recursive: true, mode: 0o700 });
     await mkdir(join(this.directory, "etcd"), { recursive: true, mode: 0o700 });
-    this.#launch("etcd", this.#binaries.etcd, etcdArguments(this.#addresses, this.#files));
+    this.#launchEtcd();
     await this.#writeKeys();
     this.#launchApiServer();
     await this.#apiServerReady();
@@ -132,6 +132,25 @@ export class ControlPlane extends ControlPlaneAccess {
   /** Kills the API server if it runs, starts it again and waits until it is ready. */
   async restartApiServer(): Promise<void> {
     await this.killApiServer();
+    this.#launchApiServer();
+    await this.#apiServerReady();
+  }
+
+  /** Copies what etcd has stored, to be restored later. etcd is away meanwhile. */
+  async saveEtcd(): Promise<void> {
+    await this.#components.get("etcd")?.[Symbol.asyncDispose]();
+    await cp(this.#files.etcd, this.#savedEtcd, { recursive: true });
+    this.#launchEtcd();
+    await this.#apiServerReady();
+  }
+
+  /** Puts back what was saved, as an administrator does: the API server ends, etcd goes back, versions are given again. */
+  async restoreEtcd(): Promise<void> {
+    await this.killApiServer();
+    await this.#components.get("etcd")?.[Symbol.asyncDispose]();
+    await rm(this.#files.etcd, { recursive: true });
+    await cp(this.#savedEtcd, this.#files.etcd, { recursive: true });
+    this.#launchEtcd();
     this.#launchApiServer();
     await this.#apiServerReady();
   }
@@ -197,6 +216,14 @@ export class ControlPlane extends ControlPlaneAccess {
       await write("scheduler", SCHEDULER_USER);
       this.#launch("kube-scheduler", this.#binaries.scheduler, schedulerArguments(this.#addresses, this.#pki));
     }
+  }
+
+  get #savedEtcd(): string {
+    return join(this.directory, "etcd-saved");
+  }
+
+  #launchEtcd(): void {
+    this.#launch("etcd", this.#binaries.etcd, etcdArguments(this.#addresses, this.#files));
   }
 
   #launchApiServer(): void {

@@ -6,11 +6,13 @@ import { configMap } from "../support/objects.ts";
 import { statusObject } from "../support/scripted-server.ts";
 
 describe("a connection that breaks", () => {
-  test("before the headers of the watch: goes on from the same version", async () => {
+  test("before the headers of the watch: lists, since the API server may have been down", async () => {
     start();
     (await server.next("GET", LIST)).list([configMap("a", "5")], "10");
     await (await server.next("GET", WATCH)).reset();
+    (await server.next("GET", LIST)).list([configMap("a", "5")], "10");
     expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("10");
+    expect(story.lines).toEqual(["add default/a@5"]);
   });
 
   test("in the middle of a line: the half event is dropped and comes again", async () => {
@@ -66,10 +68,33 @@ describe("a connection that breaks", () => {
     start({ rules: { maxWatchFailures: 3 } });
     (await server.next("GET", LIST)).list([configMap("a", "5")], "10");
     for (let attempt = 0; attempt < 3; attempt++) {
-      await (await server.next("GET", WATCH)).reset();
+      await (await server.next("GET", WATCH)).open().reset();
     }
     (await server.next("GET", LIST)).list([configMap("a", "5")], "3");
     expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("3");
+  });
+
+  test("while etcd is restored: takes what the older list says, also under versions that it knows", async () => {
+    start();
+    const first = await synced();
+    first.event("MODIFIED", configMap("a", "11")).event("ADDED", configMap("b", "12"));
+    await told("add default/b@12");
+    await first.reset();
+    await (await server.next("GET", WATCH)).reset();
+    (await server.next("GET", LIST)).list([configMap("a", "11")], "11");
+    await told("update default/a@11");
+    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("11");
+    expect(story.lines.slice(-2)).toEqual(["missed-delete default/b@12", "update default/a@11"]);
+  });
+
+  test("or not, when a list is asked for: ends the watch and lists", async () => {
+    const informer = start();
+    const first = await synced();
+    informer.relist();
+    await eventually("the watch is closed", () => first.closed);
+    (await server.next("GET", LIST)).list([configMap("c", "3")], "4");
+    await told("add default/c@3");
+    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("4");
   });
 });
 

@@ -81,9 +81,12 @@ test("2. a timestamp is a string, whether it came by list or by watch", async ()
 
 test("3. it lives on after a connection was reset", async () => {
   informer.start(stop.signal);
-  await (await listed([configMap("a", "5")], "10")).reset();
-  (await server.next("GET", WATCH)).open().event("MODIFIED", configMap("a", "11"));
-  await told("update default/a@11");
+  const first = await listed([], "10");
+  first.event("ADDED", configMap("a", "11"));
+  await told("add default/a@11");
+  await first.reset();
+  (await server.next("GET", WATCH)).open().event("MODIFIED", configMap("a", "12"));
+  await told("update default/a@12");
 });
 
 test("4. there is no gap between two watches: the next one starts where the last one was", async () => {

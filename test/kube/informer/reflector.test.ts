@@ -29,6 +29,7 @@ const failedWatch = (
   extra: { retryAfterMs?: number; lastedMs?: number } = {},
 ): Input<ConfigMap> => ({
   type: "watch-failed",
+  begun: true,
   fault: { kind, retryAfterMs: extra.retryAfterMs },
   lastedMs: extra.lastedMs ?? 0,
 });

@@ -166,7 +166,7 @@ export class ModelRun {
       this.#listing = undefined;
       this.#feed({ type: "list-failed", fault });
     } else if (this.#effect.type === "watch") {
-      this.#feed({ type: "watch-failed", fault, lastedMs: this.#random() * 10_000 });
+      this.#feed({ type: "watch-failed", fault, begun: this.#random() < 0.5, lastedMs: this.#random() * 10_000 });
     }
   }
 
