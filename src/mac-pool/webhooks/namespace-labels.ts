@@ -1,5 +1,6 @@
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { InFlight } from "../../kube/client/in-flight.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import { KINDS } from "../objects/kinds.ts";
@@ -13,19 +14,41 @@ type Labels = Readonly<Record<string, string>>;
 
 const READ_TIMEOUT_MS = 3_000;
 
-export function namespaceLabels(client: KubeClient, informer: Informer<KubeObject>): NamespaceLabels {
+/**
+ * Reads at once; further ones wait. A namespace that was created a moment ago is rare, and reviews that make up namespaces
+ * must not take the calls of those that claim.
+ */
+const MAX_READS = 4;
+
+export function namespaceLabels(
+  client: Pick<KubeClient, "get">,
+  informer: Pick<Informer<KubeObject>, "get">,
+): NamespaceLabels {
+  const reads = new InFlight(MAX_READS);
+  const readInTurn = async (namespace: string, signal: AbortSignal): Promise<Labels | undefined> => {
+    const leave = await reads.enter(signal);
+    try {
+      return await readLabels(client, namespace, signal);
+    } finally {
+      leave();
+    }
+  };
   return {
     labelsOf(namespace, signal) {
       const cached = informer.get(namespace);
       if (cached !== undefined) return cached.metadata.labels ?? NO_LABELS;
-      return namespace === "" ? undefined : readLabels(client, namespace, signal);
+      return namespace === "" ? undefined : readInTurn(namespace, signal);
     },
   };
 }
 
 const NO_LABELS: Labels = {};
 
-async function readLabels(client: KubeClient, name: string, signal: AbortSignal): Promise<Labels | undefined> {
+async function readLabels(
+  client: Pick<KubeClient, "get">,
+  name: string,
+  signal: AbortSignal,
+): Promise<Labels | undefined> {
   try {
     const read = await client.get(KINDS.namespaces, { name }, { signal, timeoutMs: READ_TIMEOUT_MS });
     return read.metadata.labels ?? NO_LABELS;
