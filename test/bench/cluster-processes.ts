@@ -73,21 +73,30 @@ export function since(before: Sample, after: Sample): Sample {
 
 /** Those below this process that run `entry`, by the name of their pod. */
 export function findProcesses(entry: string, client: KubeClient): PodProcess[] {
-  const found: PodProcess[] = [];
-  for (const pid of descendants(process.pid)) {
+  return findPids(entry).flatMap((pid) => {
     try {
-      const args = read(pid, "cmdline").split("\0");
-      const isNode = basename(readlinkSync(`/proc/${pid}/exe`)) === "node";
-      if (!isNode || !args.some((argument) => argument.endsWith(`/${entry}`))) continue;
       const pod = read(pid, "environ")
         .split("\0")
         .find((line) => line.startsWith("POD_NAME="));
-      if (pod !== undefined) found.push(new PodProcess(pid, pod.slice("POD_NAME=".length), client));
+      return pod === undefined ? [] : [new PodProcess(pid, pod.slice("POD_NAME=".length), client)];
     } catch {
       // It has ended.
+      return [];
     }
-  }
-  return found;
+  });
+}
+
+/** The processes below this one that run `entry`. */
+export function findPids(entry: string): number[] {
+  return descendants(process.pid).filter((pid) => {
+    try {
+      const isNode = basename(readlinkSync(`/proc/${pid}/exe`)) === "node";
+      const args = read(pid, "cmdline").split("\0");
+      return isNode && args.some((argument) => argument.endsWith(`/${entry}`));
+    } catch {
+      return false;
+    }
+  });
 }
 
 const read = (pid: number, file: string): string => readFileSync(`/proc/${pid}/${file}`, "utf8");
