@@ -196,7 +196,8 @@ describe.skipIf(await noRealNodes())(
     });
 
     it("are as before the installation after the commands for the removal", async () => {
-      console.log(await product.remove());
+      const began = performance.now();
+      console.log(`${await product.remove()}removed after ${Math.round(performance.now() - began)} ms`);
       for (const node of NODES) {
         await expect.poll(() => leftoversOn(node), { timeout: ROLL.limitMs }).toEqual(before.get(node));
       }

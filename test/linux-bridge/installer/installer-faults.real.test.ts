@@ -238,6 +238,25 @@ describe("the installer", () => {
     expect(await visible()).toEqual({ ...installed, tuning: "the distribution's" });
   });
 
+  it("beside the predecessor's, whose pod copies its files at each start, has the last word", async () => {
+    const command = [INSTALL_ON_CHANGE, host, image];
+    const installer = spawn(process.execPath, command, { stdio: ["pipe", "ignore", "inherit"] });
+    const ends = (files: object) => vi.waitFor(async () => expect(await visible()).toEqual(files), { timeout: 30_000 });
+    await ends({ "cnv-bridge": PLUGINS.bridge, bridge: PLUGINS.bridge });
+    await writeFile(join(earlierImage, "bridge"), PREDECESSOR);
+    const copy = async (name: string, link: string): Promise<void> => {
+      const start = `cd "$0" && cp --remove-destination "$1/bridge" ${name} && ln -sf ${name} ${link}`;
+      expect((await runCommand(["sh", "-c", start, host, earlierImage])).code).toBe(0);
+    };
+    await copy("cnv-bridge", "bridge");
+    await ends({ "cnv-bridge": PLUGINS.bridge, bridge: PLUGINS.bridge });
+    // A file of its own under the shared name is somebody else's.
+    await copy("bridge", "cnv-bridge");
+    await ends({ "cnv-bridge": PLUGINS.bridge, bridge: PREDECESSOR });
+    installer.stdin.end();
+    expect(await once(installer, "exit")).toEqual([0, null]);
+  });
+
   it("never lets a plugin fail that is executed while it is replaced: the predecessor's, then other versions", async () => {
     const shipped = await readFile(await pluginPath("bridge"));
     await cp(join(await buildPeers(process.env), "bridge"), join(host, "cnv-bridge"));
