@@ -137,12 +137,17 @@ describe.skipIf(await noRealNodes())("real nodes with webhooks under load", () =
     await change(stream);
     await stream.stop();
     console.log(`${prefix}: ${stream.summary()}`);
+    if (stream.refusals.length > 0) console.log(await unhealthyPods());
     given.push(...stream.answers.flatMap(macsOf));
     expect(stream.answers.length).toBeGreaterThan(0);
     expect(given.filter((mac) => !mac.startsWith(RANGE))).toEqual([]);
     expect(new Set(given).size).toBe(given.length);
     return stream;
   }
+
+  /** What kubelets said of failing probes: it explains a Service without endpoints. */
+  const unhealthyPods = (): Promise<string> =>
+    product.kubectl(["get", "events", `--namespace=${DEFAULT_NAMESPACE}`, "--field-selector=reason=Unhealthy"]);
 
   it("admit every VM while replicas of the pool are deleted", async () => {
     const { refusals } = await creatingVms("deleted", () => deleteReplicas(MAC_POOL_MANAGER));

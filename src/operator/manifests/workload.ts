@@ -179,13 +179,16 @@ function container(pod: PodOptions): Container {
   };
 }
 
-/** Readiness every second, so that a stopping webhook replica leaves its Service at once. */
+/**
+ * Readiness every second, so that a stopping webhook replica leaves its Service at once. A late answer is no reason to
+ * leave it: a slow replica is better than none while the other one is replaced.
+ */
 function probes(port: number): Pick<Container, "readinessProbe" | "livenessProbe"> {
   return {
     readinessProbe: {
       httpGet: { path: "/readyz", port, scheme: "HTTP" },
       periodSeconds: 1,
-      timeoutSeconds: 1,
+      timeoutSeconds: 5,
       failureThreshold: 3,
     },
     livenessProbe: {
