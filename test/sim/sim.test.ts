@@ -8,7 +8,7 @@ import { MUTATIONS, type Mutation } from "./mutations.ts";
 const REPLICAS = 3;
 const SLICE_STEPS = 12_000;
 const SLICE_SEED = 58;
-const SHRINK_MS = 3_000;
+const SHRINK_MS = 60_000;
 /** Seconds on an idle machine; the bound is for a busy one. */
 const TIMEOUT_MS = 120_000;
 
