@@ -15,6 +15,8 @@ export class PoolMetrics {
   readonly #unjudged: Counter;
   readonly #admission: Histogram;
   readonly #sync: Gauge;
+  readonly #toAdopt: Gauge;
+  readonly #adopted: Gauge;
   readonly #collisions: Gauge;
 
   /** `notAfterMs`: until when the certificate in service is valid. */
@@ -87,6 +89,18 @@ export class PoolMetrics {
       labelNames: ["mac"],
       registers,
     });
+    this.#toAdopt = new Gauge({
+      name: "kubevirt_macpool_adoption_owners",
+      help: "Objects that had addresses of a pool without a claim when the elected leader's last adoption began.",
+      labelNames: ["pool"],
+      registers,
+    });
+    this.#adopted = new Gauge({
+      name: "kubevirt_macpool_adoption_owners_done",
+      help: "Those of kubevirt_macpool_adoption_owners whose addresses have a claim now, or need none.",
+      labelNames: ["pool"],
+      registers,
+    });
     this.#sync = new Gauge({
       name: "kubevirt_macpool_sync_seconds",
       help: "Time from the start of the process until its caches were filled.",
@@ -118,6 +132,11 @@ export class PoolMetrics {
 
   admitted(webhook: string, durationMs: number): void {
     this.#admission.observe({ webhook }, durationMs / 1000);
+  }
+
+  adopting(pool: string, { owners, adopted }: { readonly owners: number; readonly adopted: number }): void {
+    this.#toAdopt.set({ pool }, owners);
+    this.#adopted.set({ pool }, adopted);
   }
 
   synced(durationMs: number): void {

@@ -9,6 +9,7 @@ import { LeaderElector } from "../kube/leader/leader-election.ts";
 import type { Log } from "../kube/log.ts";
 import { Caches } from "./caches/caches.ts";
 import { type Connections, connect } from "./connections.ts";
+import { Adoption } from "./controllers/adoption.ts";
 import { ClaimController } from "./controllers/claim-controller.ts";
 import { CollisionController } from "./controllers/collision-controller.ts";
 import { FinalizerController } from "./controllers/finalizer-controller.ts";
@@ -187,8 +188,16 @@ export class Replica {
     const events = this.#events;
     const shared = { caches: this.#caches, clock: this.#clock, log, metrics, ...(random && { random }) };
     const reads = new LiveReads(client, this.#clock, signal);
+    const adoption = new Adoption({
+      ...shared,
+      onProgress: (pool, progress) => {
+        this.#metrics.adopting(pool, progress);
+        pools.refresh();
+      },
+    });
     const claims = new ClaimController({
       ...shared,
+      adoption,
       store: this.#connections.claimsOfController,
       clock: this.#connections.controllerClock,
       evidence: (mac, parties) => this.#connections.evidence(reads, mac, parties),
@@ -198,7 +207,12 @@ export class Replica {
         this.#reportShared(step, before, events);
       },
     });
-    const pools = new PoolStatusController({ ...shared, client, events });
+    const pools = new PoolStatusController({
+      ...shared,
+      client,
+      events,
+      adoption: (pool) => adoption.progress(pool),
+    });
     const collisions = new CollisionController({
       ...shared,
       events,

@@ -149,6 +149,22 @@ export class Caches {
     );
   }
 
+  /** Every address that an object in the cache lists for its own. */
+  *listed(): Generator<{ readonly mac: Mac; readonly holder: CachedSighting }> {
+    const kinds = [
+      { informer: this.machines, macsOf: machineMacs },
+      { informer: this.instances, macsOf: instanceMacs },
+      { informer: this.pods, macsOf: (pod: KubeObject) => podMacs(pod, this.#findInstance) },
+    ] as const;
+    for (const { informer, macsOf } of kinds) {
+      for (const object of informer.list()) {
+        for (const { mac, holder } of macsOf(object)) {
+          if (holder.adoptable) yield { mac, holder: { ...holder, managed: this.#isManaged(holder.kind, object) } };
+        }
+      }
+    }
+  }
+
   /**
    * What keeps an address from everybody else, whether or not there is a claim: VMs and VMIs, and pods that are managed or
    * have an address of a pool.

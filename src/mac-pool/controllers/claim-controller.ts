@@ -12,12 +12,13 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-e
 import type { Clock } from "../../kube/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
-import type { CachedSighting, Caches } from "../caches/caches.ts";
+import type { Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
 import { type Evidence, isSettled, type LifecycleStep, nextStep } from "../core/lifecycle.ts";
 import type { Party } from "../core/party.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
 import { distinctHolders } from "../objects/holders.ts";
+import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
 import { ClaimTimes } from "./claim-times.ts";
 import { ClaimTriggers } from "./claim-triggers.ts";
 import { whileFollowing } from "./following.ts";
@@ -40,6 +41,8 @@ export interface ClaimControllerOptions {
   readonly random?: () => number;
   readonly log: Log;
   readonly metrics: Registry;
+  /** How far it is with the claims that are missing when it begins. */
+  readonly adoption: Adoption;
   /** Told of every step that was written. */
   readonly onStep: (step: LifecycleStep, before: MACClaim | undefined) => void;
 }
@@ -63,14 +66,21 @@ export class ClaimController {
       ...(random && { random }),
       reconcile: (key, context) => this.#reconcile(key, context),
     });
-    this.#triggers = new ClaimTriggers(options.caches, (claim) => this.#controller.enqueue(claim));
+    const { caches, adoption } = options;
+    const look = (): void => {
+      if (caches.hasSynced) adoption.look(unclaimedIn(caches));
+    };
+    this.#triggers = new ClaimTriggers(caches, (claim) => this.#controller.enqueue(claim), look);
   }
 
   /** Runs until the signal aborts, then resolves once nothing is being written any more. Can be run once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { caches } = this.#options;
+    const { caches, adoption } = this.#options;
     const stops = this.#triggers.start();
-    await whileFollowing(caches, signal, stops, () => Promise.all([this.#controller.run(signal), this.#sweep(signal)]));
+    await whileFollowing(caches, signal, stops, () => {
+      adoption.look(unclaimedIn(caches));
+      return Promise.all([this.#controller.run(signal), this.#sweep(signal)]);
+    });
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
@@ -85,17 +95,25 @@ export class ClaimController {
    * and the event of the newer one brings the key back.
    */
   async #reconcile(key: string, { signal, log }: ReconcileContext): Promise<ReconcileResult> {
-    const { caches, clock, evidence } = this.#options;
+    const { caches, clock, evidence, adoption } = this.#options;
     const mac = macOfClaimName(key);
     if (mac === undefined) return {};
     const claim = caches.claims.get(key);
+    if (claim !== undefined) adoption.settle(key);
     const sightings = caches.sightings(mac);
     const { overdue, nextMs } = this.#times.waits(key, claim);
     const restMs = this.#times.restMs(key, claim, mac);
     const remainingMs = restMs ?? nextMs;
     if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), overdue)) return { requeueAfterMs: remainingMs };
-    const adoptAs = this.#adoptAs(mac, sightings);
-    if (claim === undefined && adoptAs === undefined) return {};
+    const adoptAs = adoptionOf(
+      mac,
+      sightings.filter(({ adoptable }) => adoptable),
+      caches,
+    );
+    if (claim === undefined && adoptAs === undefined) {
+      adoption.settle(key);
+      return {};
+    }
 
     const parties = [...(claim === undefined ? [] : statusOf(claim).owners), ...sightings];
     const step = nextStep({
@@ -132,21 +150,5 @@ export class ClaimController {
     const { phase, owner } = statusOf(step.claim);
     log.info({ mac: step.claim.spec.mac, step: step.action, phase, owner }, "claim changed");
     onStep(step, before);
-  }
-
-  /** Managed objects get a claim for any address, others for one that a pool could hand out. */
-  #adoptAs(
-    mac: Mac,
-    sightings: readonly CachedSighting[],
-  ): { readonly pool: string | undefined; readonly origin: "explicit" | "observed" } | undefined {
-    const { caches } = this.#options;
-    const owners = sightings.filter(({ adoptable }) => adoptable);
-    const managed = owners.find((sighting) => sighting.managed);
-    const inRange = caches.index.pools().find((pool) => pool.has(mac));
-    if (managed !== undefined) {
-      const pool = inRange ?? caches.index.poolFor(caches.labelsOf(managed.namespace));
-      return { pool: pool?.name, origin: "explicit" };
-    }
-    return owners.length > 0 && inRange !== undefined ? { pool: inRange.name, origin: "observed" } : undefined;
   }
 }

@@ -11,10 +11,13 @@ import { onManagementChange } from "./following.ts";
 export class ClaimTriggers {
   readonly #caches: Caches;
   readonly #enqueue: (claim: string) => void;
+  readonly #onMany: () => void;
 
-  constructor(caches: Caches, enqueue: (claim: string) => void) {
+  /** `onMany`: told when objects may have come in that nobody has looked at. */
+  constructor(caches: Caches, enqueue: (claim: string) => void, onMany: () => void) {
     this.#caches = caches;
     this.#enqueue = enqueue;
+    this.#onMany = onMany;
   }
 
   /** Returns what ends it. */
@@ -91,5 +94,6 @@ export class ClaimTriggers {
         .flatMap((pod) => podMacs(pod)),
     ];
     for (const { mac } of listed) this.#enqueue(claimName(mac));
+    this.#onMany();
   }
 }

@@ -9,7 +9,11 @@ import type { Log } from "../../kube/log.ts";
 import type { Caches } from "../caches/caches.ts";
 import { poolStatus } from "../core/pool-status.ts";
 import { KINDS } from "../objects/kinds.ts";
+import type { AdoptionProgress } from "./adoption.ts";
 import { whileFollowing } from "./following.ts";
+
+/** The status of a condition that an event reports. */
+const BAD: Readonly<Record<string, string>> = { Valid: "False", Full: "True", Overlapping: "True" };
 
 /** Status follows the claims at this pace, however many of them change: one write a pool and interval. */
 const INTERVAL_MS = 500;
@@ -21,6 +25,7 @@ export interface PoolStatusOptions {
   /** For the delays between tries. */
   readonly random?: () => number;
   readonly events: EventRecorder;
+  readonly adoption: (pool: string) => AdoptionProgress | undefined;
   readonly log: Log;
   readonly metrics: Registry;
 }
@@ -60,6 +65,11 @@ export class PoolStatusController {
     await whileFollowing(caches, signal, stops, () => this.#controller.run(signal));
   }
 
+  /** Something that no cache tells of has changed. */
+  refresh(): void {
+    this.#enqueueSoon();
+  }
+
   #enqueueSoon(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -84,6 +94,7 @@ export class PoolStatusController {
       pool,
       problem: caches.problemOf(name),
       overlapping: caches.index.overlapping(pool),
+      adoption: this.#options.adoption(name),
       now: new Date(clock.now()).toISOString(),
     });
     if (status === undefined) return {};
@@ -102,7 +113,7 @@ export class PoolStatusController {
   #announce(object: MACPool, status: MacPoolStatus): void {
     for (const condition of status.conditions ?? []) {
       const before = object.status?.conditions?.find(({ type }) => type === condition.type);
-      const bad = condition.status === (condition.type === "Valid" ? "False" : "True");
+      const bad = condition.status === BAD[condition.type];
       if (!bad || (before?.status === condition.status && before.reason === condition.reason)) continue;
       this.#options.events.event(object, "Warning", condition.reason ?? condition.type, condition.message ?? "");
     }

@@ -11,6 +11,8 @@ export interface PoolStatusInput {
   readonly problem: string | undefined;
   /** Names of pools that share addresses with this one. */
   readonly overlapping: readonly string[];
+  /** How far the adoption of its objects is; undefined while that is not known. */
+  readonly adoption: { readonly owners: number; readonly adopted: number; readonly tookMs: number } | undefined;
   /** RFC 3339. */
   readonly now: string;
 }
@@ -29,7 +31,8 @@ export function poolStatus(input: PoolStatusInput): MacPoolStatus | undefined {
   return isSame(status, object.status) ? undefined : status;
 }
 
-function conditionsOf({ pool, problem, overlapping }: PoolStatusInput): Condition[] {
+function conditionsOf(input: PoolStatusInput): Condition[] {
+  const { pool, problem, overlapping } = input;
   const { capacity, used, free } = pool.counts;
   return [
     validity(pool, problem),
@@ -47,7 +50,19 @@ function conditionsOf({ pool, problem, overlapping }: PoolStatusInput): Conditio
           `some of its addresses are also in MACPool ${overlapping.join(", ")}. No address is given out twice.`,
         )
       : no("Overlapping", "OwnAddresses"),
+    ...adopted(input),
   ];
+}
+
+function adopted({ adoption, object }: PoolStatusInput): readonly Condition[] {
+  if (adoption === undefined) return object.status?.conditions?.filter(({ type }) => type === "Adopted") ?? [];
+  const { owners, adopted, tookMs } = adoption;
+  if (adopted < owners) {
+    const message = `${adopted} of ${owners} objects whose addresses had no claim are adopted. None of their addresses is given out meanwhile.`;
+    return [{ ...no("Adopted", "Adopting"), message }];
+  }
+  const message = `${owners} objects whose addresses had no claim were adopted in ${Math.ceil(tookMs / 1000)} s.`;
+  return [yes("Adopted", "AllAdopted", owners === 0 ? "" : message)];
 }
 
 function validity(pool: Pool, problem: string | undefined): Condition {

@@ -45,7 +45,8 @@ class Bed {
     const events = { event: () => {} } as unknown as EventRecorder;
     const { clock } = this;
     const metrics = new PromRegistry();
-    return new PoolStatusController({ caches, client, events, clock, log: silentLog, metrics }).run(signal);
+    const adoption = () => undefined;
+    return new PoolStatusController({ caches, client, events, adoption, clock, log: silentLog, metrics }).run(signal);
   }
 
   setRange(name: string, last: string): void {

@@ -20,7 +20,7 @@ function macPool(spec: Partial<MACPool["spec"]> = {}, status?: MACPool["status"]
 
 function statusOf(object: MACPool, overlapping: readonly string[] = []) {
   const { settings, problem } = readPool(object, undefined);
-  return poolStatus({ object, pool: new Pool(settings), problem, overlapping, now: NOW });
+  return poolStatus({ object, pool: new Pool(settings), problem, overlapping, adoption: undefined, now: NOW });
 }
 
 describe("a MACPool", () => {

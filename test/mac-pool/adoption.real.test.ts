@@ -1,0 +1,82 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "../support/eventually.ts";
+import { inFlight } from "./in-flight.ts";
+import { machine } from "./machines.ts";
+import { PoolBed } from "./pool-bed.ts";
+
+const MACHINES = 300;
+const IN_FLIGHT = 16;
+
+const macAt = (number: number): string =>
+  `02:5d:1c:00:${[number >> 8, number & 255].map((octet) => octet.toString(16).padStart(2, "0")).join(":")}`;
+
+describe("the adoption of VMs that are older than the pool", () => {
+  let bed: PoolBed;
+  const watched = new AbortController();
+  /** Status and message of the condition, as they were written. */
+  const told: string[] = [];
+  let watching: Promise<unknown> = Promise.resolve();
+
+  beforeAll(async () => {
+    bed = await PoolBed.start();
+    await inFlight(IN_FLIGHT, MACHINES, (number) =>
+      bed.admin.create(
+        KINDS.virtualMachines,
+        machine(`vm-${number}`, "default", [
+          { name: "a", macAddress: macAt(2 * number) },
+          { name: "b", macAddress: macAt(2 * number + 1) },
+        ]),
+      ),
+    );
+    const ranges = [{ start: macAt(0), end: macAt(0xffff) }];
+    await bed.admin.create(KINDS.pools, { metadata: { name: "default" }, spec: { ranges } });
+    watching = watch();
+    await bed.startReplica("one");
+  });
+  afterAll(async () => {
+    watched.abort();
+    await watching;
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  async function watch(): Promise<void> {
+    try {
+      for await (const { object } of bed.admin.watch(KINDS.pools, { signal: watched.signal })) {
+        const condition = object.status?.conditions?.find(({ type }) => type === "Adopted");
+        if (condition !== undefined) told.push(`${condition.status} ${condition.message ?? ""}`);
+      }
+    } catch (error) {
+      if (!watched.signal.aborted) throw error;
+    }
+  }
+
+  it("shows its progress in the pool's condition, in metrics and in the log", async () => {
+    await eventually("all are adopted", () => told.at(-1)?.startsWith("True "));
+    expect(await bed.claims()).toHaveLength(2 * MACHINES);
+    expect(told.at(-1)).toMatch(/^True 300 objects whose addresses had no claim were adopted in \d+ s\.$/);
+    expect(told[0]).toMatch(/^False \d+ of 300 objects whose addresses had no claim are adopted\./);
+
+    const metrics = await bed.metrics("one");
+    expect(metrics).toContain('kubevirt_macpool_adoption_owners{pool="default"} 300\n');
+    expect(metrics).toContain('kubevirt_macpool_adoption_owners_done{pool="default"} 300\n');
+
+    const lines = readFileSync(join(bed.controlPlane.directory, "one.log"), "utf8")
+      .split("\n")
+      .filter((line) => line.includes('"msg":"adopt'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines[0]).toMatchObject({ owners: MACHINES, addresses: 2 * MACHINES });
+    expect(lines.at(-1)).toMatchObject({ owners: MACHINES, adopted: MACHINES, seconds: expect.any(Number) });
+    for (const line of lines.slice(1, -1)) expect(line).toMatchObject({ msg: "adopting", owners: MACHINES });
+  });
+
+  it("has nothing to do when the next leader begins", async () => {
+    await bed.stopReplica("one");
+    await bed.startReplica("two");
+    await eventually("it leads", async () => (await bed.leader()) === "two");
+    await eventually("the condition says so", () => told.at(-1) === "True ");
+    expect(bed.logOf("two")).not.toContain('"msg":"adopt');
+  });
+});
