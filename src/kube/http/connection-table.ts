@@ -1,62 +1,49 @@
 import type { Socket } from "node:net";
 
+/** What tells the connection of a socket from others. Under TLS a connection has two sockets. */
+export const connectionKey = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
 /**
- * The open connections, up to a number. One more takes the place of another: of the client address that has most, the one
- * without a request whose last request is longest ago. So whoever opens many takes the places of its own.
+ * The open connections, up to a number. One more takes the place of another: of the client address that has most, the
+ * oldest one without a request. So whoever opens many takes the places of its own.
  */
 export class ConnectionTable {
   readonly #max: number;
-  /** By client address, then by port: the one that was idle longest first. */
-  readonly #open = new Map<string, Map<number, Socket>>();
-  readonly #busy = new Set<string>();
+  /** Keys of connections with a request. */
+  readonly #busy: () => ReadonlySet<string>;
+  /** By client address, the oldest connection first. */
+  readonly #open = new Map<string, Set<Socket>>();
   #count = 0;
 
-  constructor(max: number) {
+  constructor(max: number, busy: () => ReadonlySet<string>) {
     this.#max = max;
+    this.#busy = busy;
   }
 
   add(socket: Socket): void {
-    const { remoteAddress = "", remotePort = 0 } = socket;
-    const ofAddress = this.#open.get(remoteAddress) ?? new Map<number, Socket>();
-    this.#open.set(remoteAddress, ofAddress.set(remotePort, socket));
+    const { remoteAddress = "" } = socket;
+    const ofAddress = this.#open.get(remoteAddress) ?? new Set<Socket>();
+    this.#open.set(remoteAddress, ofAddress.add(socket));
     this.#count += 1;
-    socket.once("close", () => this.#forget(socket, remoteAddress, remotePort));
-    if (this.#count > this.#max) this.#close(this.#leastUsed() ?? socket);
+    socket.once("close", () => this.#forget(socket, remoteAddress));
+    if (this.#count <= this.#max) return;
+    const [least, address] = this.#leastUsed() ?? [socket, remoteAddress];
+    this.#forget(least, address);
+    least.destroy();
   }
 
-  /** A request came by this connection. Under TLS the socket is another one than the one that was added. */
-  begin({ remoteAddress, remotePort }: Socket): void {
-    this.#busy.add(`${remoteAddress} ${remotePort}`);
-  }
-
-  /** It was answered. */
-  end({ remoteAddress = "", remotePort = 0 }: Socket): void {
-    this.#busy.delete(`${remoteAddress} ${remotePort}`);
-    const ofAddress = this.#open.get(remoteAddress);
-    const socket = ofAddress?.get(remotePort);
-    if (ofAddress === undefined || socket === undefined) return;
-    ofAddress.delete(remotePort);
-    ofAddress.set(remotePort, socket);
-  }
-
-  #close(socket: Socket): void {
-    const { remoteAddress = "", remotePort = 0 } = socket;
-    this.#forget(socket, remoteAddress, remotePort);
-    socket.destroy();
-  }
-
-  #forget(socket: Socket, address: string, port: number): void {
+  #forget(socket: Socket, address: string): void {
     const ofAddress = this.#open.get(address);
-    if (ofAddress?.get(port) !== socket) return;
+    if (ofAddress?.delete(socket) !== true) return;
     this.#count -= 1;
-    ofAddress.delete(port);
     if (ofAddress.size === 0) this.#open.delete(address);
   }
 
-  #leastUsed(): Socket | undefined {
-    let [most, from] = [new Map<number, Socket>(), ""];
+  #leastUsed(): [Socket, string] | undefined {
+    let [most, from] = [new Set<Socket>(), ""];
     for (const [address, sockets] of this.#open) if (sockets.size > most.size) [most, from] = [sockets, address];
-    for (const [port, socket] of most) if (!this.#busy.has(`${from} ${port}`)) return socket;
+    const busy = this.#busy();
+    for (const socket of most) if (!busy.has(connectionKey(socket))) return [socket, from];
     return undefined;
   }
 }

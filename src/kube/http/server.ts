@@ -14,7 +14,7 @@ import { type Log, silentLog } from "../log.ts";
 import { Bodies } from "./bodies.ts";
 import type { CertificateSource } from "./certificate-source.ts";
 import { type ClientAuthority, refusalOfClient } from "./client-authority.ts";
-import { ConnectionTable } from "./connection-table.ts";
+import { ConnectionTable, connectionKey } from "./connection-table.ts";
 import { HttpError } from "./http-error.ts";
 import { listenOn } from "./listen.ts";
 
@@ -90,7 +90,9 @@ export class HttpServer {
     this.#log = options.log ?? silentLog;
     const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
     const { maxBodyBytes = MAX_BODY_BYTES, maxBytes = MAX_BYTES, maxConnections = MAX_CONNECTIONS } = options;
-    this.#connections = new ConnectionTable(maxConnections);
+    const busy = (): Set<string> =>
+      new Set([...this.#answers].map(({ socket }) => (socket === null ? "" : connectionKey(socket))));
+    this.#connections = new ConnectionTable(maxConnections, busy);
     this.#bodies = new Bodies({ maxBodyBytes, maxBytes });
     const handshakeTimeout = Math.min(HANDSHAKE_TIMEOUT_MS, requestTimeoutMs);
     const limits = {
@@ -225,13 +227,10 @@ export class HttpServer {
   }
 
   #follow(answer: ServerResponse): void {
-    const { req, socket } = answer;
     this.#answers.add(answer);
-    if (socket !== null) this.#connections.begin(socket);
     answer.on("close", () => {
       this.#answers.delete(answer);
-      this.#bodies.release(req);
-      if (socket !== null) this.#connections.end(socket);
+      this.#bodies.release(answer.req);
     });
     if (this.#draining) endConnectionAfter(answer);
   }

@@ -50,8 +50,7 @@ export class ClaimLedger {
     const count = request.dryRun ? 0 : request.wishes.length;
     this.#wanted.change(namespaces, count);
     try {
-      const wantedIn = (namespace: string): number => this.#wanted.in(namespace);
-      const limit = pendingLimitReached({ ...this.#options, wantedIn }, request);
+      const limit = pendingLimitReached(this.#options, request, this.#wanted.in(request.party.namespace));
       return limit === undefined ? await this.#claim(request, signal) : { ok: false, refusal: limit };
     } finally {
       this.#wanted.change(namespaces, -count);

@@ -9,8 +9,6 @@ interface Known {
   readonly index: PoolIndex;
   readonly clock: Clock;
   readonly listers: (mac: Mac) => readonly unknown[];
-  /** Addresses that the requests of a namespace want that are under way, the one that asks included. */
-  readonly wantedIn: (namespace: string) => number;
 }
 
 interface Asked {
@@ -20,11 +18,13 @@ interface Asked {
 
 /**
  * The refusal where a namespace or a pool has as many late claims as it may have, or a namespace as many whose objects are
- * still on their way; else undefined. A pool that is at its limit refuses the namespaces that have a part in it.
+ * still on their way; else undefined. A pool that is at its limit refuses the namespaces that have a part in it. `wanted`: the
+ * addresses that the requests of the namespace want that are under way, the one that asks included.
  */
 export function pendingLimitReached(
-  { index, clock, listers, wantedIn }: Known,
+  { index, clock, listers }: Known,
   { party: { namespace }, pool }: Asked,
+  wanted: number,
 ): Refusal | undefined {
   const { pending, pendingMs } = index;
   const isListed = (mac: Mac): boolean => listers(mac).length > 0;
@@ -34,7 +34,7 @@ export function pendingLimitReached(
   const most = maxLateInNamespace(capacity);
   if (late >= most) return pendingLimit(`namespace ${namespace}`, most, pendingMs);
   const mostUnseen = maxUnseenInNamespace(capacity);
-  const left = mostUnseen - late - wantedIn(namespace);
+  const left = mostUnseen - late - wanted;
   if (left < 0 || pending.hasUnseen(namespace, left + 1, isListed)) return unseenLimit(namespace, mostUnseen);
   if (pool === undefined || pending.lateCount < MAX_LATE_PER_POOL || late < MIN_LATE_PER_NAMESPACE) return undefined;
   const lateInPool = [...pending.late].filter((mac) => pool.has(mac)).length;
