@@ -119,10 +119,15 @@ function settle(status: MacClaimStatus, evidence: Evidence, overdue: ReadonlySet
   });
   const added = unmatched
     .filter((holder) => holder.adoptable && !kept.some((owner) => isKnownAs(owner, holder)))
-    .map((holder) => ownerOf(holder, since))
+    .map((holder) => ownerOf({ ...holder, receiver: holder.receiver ?? isReceiver(holder, owners) }, since))
     // Who has no room comes in when another leaves: until then the others keep the claim.
     .slice(0, MAX_CLAIM_OWNERS - kept.length);
   return { owners: [...kept, ...added], waiting, seen: seen || added.length > 0 };
+}
+
+/** An instance does not tell whether its VM came in as a receiver; the entry that its VM was admitted with does. */
+function isReceiver(holder: Sighting, owners: readonly ClaimOwner[]): boolean {
+  return owners.some((owner) => owner.receiver === true && mayBe({ ...owner, uid: undefined }, holder));
 }
 
 /** By what an owner is known: its UID, else its name, else a prefix, the longer the better. */

@@ -138,6 +138,15 @@ describe("a pending claim", () => {
 });
 
 describe("a claim that has an owner and waits for another", () => {
+  it("knows the instance of a receiver as a receiver's, though the live read of its VM was too early to find it", () => {
+    const admitted = owner({ name: "target", receiver: true });
+    const instance = sighting({ name: "target", uid: "u2", confirms: false });
+    const next = step(waiting(owner({ uid: "u1" }), admitted), seen(sighting({ uid: "u1" }), instance));
+    expect(next).toMatchObject({
+      owners: [{ uid: "u1" }, admitted, { name: "target", uid: "u2", receiver: true }],
+    });
+  });
+
   const { uid: _, ...unseen } = owner();
 
   it("is bound as soon as one of two creations of a name is seen, and waits for the other", () => {
