@@ -82,7 +82,7 @@ export class StartGate {
       const claim = await store.read(mac, signal);
       const status = withListers(claim === undefined ? UNCLAIMED : statusOf(claim), listers(mac), clock.now());
       const others = status.owners.filter((owner) => !sameParty(owner, party));
-      if (claim === undefined ? others.length === 0 : status.owners.length === 0) return undefined;
+      if (claim !== undefined && status.owners.length === 0) return undefined;
       const isMarked = waits && status.owners.some((owner) => owner.receiver && sameParty(owner, party));
       if (isMarked && (await this.#options.isReceiver(party, signal))) return undefined;
       const runner = await this.#runnerAmong(others, mac, signal);

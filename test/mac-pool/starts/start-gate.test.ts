@@ -70,6 +70,15 @@ describe("a VM that starts under the policy DenyRunning", () => {
     expect(await start("web")).toBeUndefined();
   });
 
+  it("comes before those who share its address later also where nobody has claimed that yet", async () => {
+    const { store, start, join } = await gate(["web"]);
+    const claim = await store.read(mac);
+    if (claim !== undefined) await store.remove(claim);
+    expect(await start("web")).toBeUndefined();
+    await join(owner("twin"));
+    expect(await start("twin", false, 1)).toMatchObject({ code: "MACPOOL_RUNNING" });
+  });
+
   it("comes before the others also while the claim knows it by the prefix of its name only", async () => {
     const { name: _name, uid: _uid, ...unnamed } = owner("x");
     const { start, store } = await gate(["twin"], [], [{ ...unnamed, generateName: "web-" }]);
