@@ -26,7 +26,7 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "admitted object": [24, 5, 10],
   "start noted": [6],
   "running read": [0, 27],
-  "plug-in judged": [21, 24],
+  "plug-in judged": [234, 219],
   "opt-out allowed": [7, 3],
   "strictest policy": [7, 56],
   "listed in caches": [5],
