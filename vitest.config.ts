@@ -44,6 +44,7 @@ export default defineConfig({
           exclude: [...real, ...nodes],
           maxWorkers,
           testTimeout: UNIT_TIMEOUT_MS,
+          hookTimeout: UNIT_TIMEOUT_MS,
           expect,
         },
       },
