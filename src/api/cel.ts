@@ -3,7 +3,7 @@
  * words. Kubernetes 1.30 has all functions used here.
  */
 
-import { wrongOrderText } from "./mac-range.ts";
+import { CNAO_NAMES, type RangeNames, wrongOrderText } from "./mac-range.ts";
 
 export interface CelRule {
   readonly rule: string;
@@ -42,15 +42,16 @@ const octetText = (value: string): string =>
  */
 export function macRangeRules(
   names: { readonly start: string; readonly end: string },
-  options: { readonly required: boolean; readonly single: boolean },
+  options: { readonly required: boolean; readonly single: boolean; readonly texts: RangeNames },
 ): CelRule[] {
+  const { texts } = options;
   const start = `self.${names.start}`;
   const end = `self.${names.end}`;
   const has = (name: string): string => (options.required ? "true" : `(has(self.${name}) && self.${name} != '')`);
   const given = `${has(names.start)} && ${has(names.end)}`;
   const ends = [
-    { name: names.start, value: start, text: "rangeStart", setText: "RangeStart" },
-    { name: names.end, value: end, text: "rangeEnd", setText: "RangeEnd" },
+    { name: names.start, value: start, text: texts.start, setText: texts.setStart },
+    { name: names.end, value: end, text: texts.end, setText: texts.setEnd },
   ];
   const both: CelRule = {
     rule: `${has(names.start)} == ${has(names.end)}`,
@@ -58,6 +59,9 @@ export function macRangeRules(
   };
   const syntax = ends.map(({ name, value, text }) => ({
     rule: `!${has(name)} || ${isMac(value)}`,
+    ...(texts !== CNAO_NAMES && {
+      messageExpression: `'failed to parse ${text} "' + ${value} + '" because the mac address is invalid'`,
+    }),
     message: `failed to parse ${text} because the mac address is invalid`,
     fieldPath: `.${name}`,
   }));
@@ -91,7 +95,7 @@ export function macRangeRules(
   };
   const notZero = {
     rule: `!${has(names.start)} || !${isMac(start)} || ${macDigits(start)} != '000000000000'`,
-    message: "failed to set RangeStart: invalid mac address. The all-zero address cannot be used",
+    message: `failed to set ${texts.setStart}: invalid mac address. The all-zero address cannot be used`,
     fieldPath: `.${names.start}`,
   };
   return [...(options.required ? [] : [both]), ...syntax, ...unicast, order, between, notZero];

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { celRules, macRangeRules } from "./cel.ts";
+import { POOL_NAMES } from "./mac-range.ts";
 import type { ObjectMeta } from "./object-meta.ts";
 
 export const CONFLICT_POLICIES = ["Deny", "Warn", "DenyRunning"] as const;
@@ -30,7 +31,7 @@ const rangeSchema = z
   })
   .meta({
     description: "MAC addresses from start to end, both included.",
-    ...celRules(...macRangeRules({ start: "start", end: "end" }, { required: true, single: true })),
+    ...celRules(...macRangeRules({ start: "start", end: "end" }, { required: true, single: true, texts: POOL_NAMES })),
   });
 
 const labelSelectorSchema = z.object({
@@ -80,6 +81,14 @@ export const macPoolSpecSchema = z
           "object means. Claim (the default): the object gets no address from the pool, but those that it lists must be free " +
           "and are claimed. Allow: the pool ignores the object. The label macpool.network.kubevirt.io/object-opt-out of the " +
           "namespace, claim or allow, takes precedence.",
+      ),
+    maxAddressesPerNamespace: z
+      .int32()
+      .min(1)
+      .exactOptional()
+      .describe(
+        "How many MAC addresses the objects of one namespace that this pool serves can have, in and outside the ranges. " +
+          "Default: no limit.",
       ),
     quarantineSeconds: z
       .int32()

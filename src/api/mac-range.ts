@@ -10,6 +10,24 @@ export interface MacRange {
   readonly end: Mac;
 }
 
+/** What texts call the two ends. */
+export interface RangeNames {
+  readonly start: string;
+  readonly end: string;
+  readonly setStart: string;
+  readonly setEnd: string;
+}
+
+/** Of NetworkAddonsConfig. CNAO's texts do not quote the value. */
+export const CNAO_NAMES: RangeNames = {
+  start: "rangeStart",
+  end: "rangeEnd",
+  setStart: "RangeStart",
+  setEnd: "RangeEnd",
+};
+
+export const POOL_NAMES: RangeNames = { start: "start", end: "end", setStart: "start", setEnd: "end" };
+
 export type RangeResult =
   | { readonly ok: true; readonly range: MacRange }
   | { readonly ok: false; readonly reason: string };
@@ -20,19 +38,21 @@ export type RangeResult =
  */
 export function parseRange(
   ends: { readonly rangeStart: string; readonly rangeEnd: string },
-  options: { readonly allowSingle?: boolean } = {},
+  options: { readonly allowSingle?: boolean; readonly names?: RangeNames } = {},
 ): RangeResult {
+  const names = options.names ?? CNAO_NAMES;
   const start = parseMac(ends.rangeStart);
   const end = parseMac(ends.rangeEnd);
-  if (start === undefined) return refused("failed to parse rangeStart because the mac address is invalid");
-  if (end === undefined) return refused("failed to parse rangeEnd because the mac address is invalid");
-  if (isMulticast(start)) return refused(`failed to set RangeStart: ${multicastReason(start)}`);
-  if (isMulticast(end)) return refused(`failed to set RangeEnd: ${multicastReason(end)}`);
+  if (start === undefined) return refused(notAMac(names.start, ends.rangeStart, names));
+  if (end === undefined) return refused(notAMac(names.end, ends.rangeEnd, names));
+  if (isMulticast(start)) return refused(`failed to set ${names.setStart}: ${multicastReason(start)}`);
+  if (isMulticast(end)) return refused(`failed to set ${names.setEnd}: ${multicastReason(end)}`);
   const allowSingle = options.allowSingle ?? true;
   if (end < start || (end === start && !allowSingle)) {
     return refused(`${wrongOrderText(allowSingle)} start: ${ends.rangeStart} end: ${ends.rangeEnd}`);
   }
-  if (start === 0) return refused("failed to set RangeStart: invalid mac address. The all-zero address cannot be used");
+  if (start === 0)
+    return refused(`failed to set ${names.setStart}: invalid mac address. The all-zero address cannot be used`);
   if (firstOctet(start) !== firstOctet(end)) {
     return refused(
       "failed to set mac address range: invalid range. Multicast addresses lie between its ends: " +
@@ -68,6 +88,11 @@ export function parseRangeText(text: string): MacRange | undefined {
   if (rangeStart === undefined || rangeEnd === undefined || rest.length > 0) return undefined;
   const parsed = parseRange({ rangeStart, rangeEnd });
   return parsed.ok ? parsed.range : undefined;
+}
+
+function notAMac(name: string, text: string, names: RangeNames): string {
+  const what = names === CNAO_NAMES ? name : `${name} ${JSON.stringify(text)}`;
+  return `failed to parse ${what} because the mac address is invalid`;
 }
 
 function multicastReason(mac: Mac): string {

@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { celRules, durationRules, macRangeRules } from "./cel.ts";
+import { CNAO_NAMES } from "./mac-range.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "./names.ts";
 import type { ObjectMeta } from "./object-meta.ts";
 import { placementConfigurationSchema } from "./placement.ts";
@@ -82,7 +83,12 @@ export const networkAddonsConfigSpecSchema = z
       ),
     kubeMacPool: kubeMacPool.exactOptional().meta({
       description: "The MAC pool for virtual machines and pods.",
-      ...celRules(...macRangeRules({ start: "rangeStart", end: "rangeEnd" }, { required: false, single: false })),
+      ...celRules(
+        ...macRangeRules(
+          { start: "rangeStart", end: "rangeEnd" },
+          { required: false, single: false, texts: CNAO_NAMES },
+        ),
+      ),
     }),
     multus: empty("Multus, which attaches pods to several networks."),
     multusDynamicNetworks: z

@@ -126,3 +126,11 @@ function element(
 function malformed(reason: string): NetworkSelection {
   return { form: "malformed", reason };
 }
+
+/**
+ * Admission warning for an annotation that multus would not understand. Several webhooks read it; the API server tells a
+ * client once what they say with the same words.
+ */
+export function unreadable(annotation: string, reason: string): string {
+  return `annotation ${annotation} can't be read, so nothing is added to the pod for it: ${reason}.`;
+}

@@ -1,5 +1,5 @@
 import { DEFAULT_NETWORK_ANNOTATION, NETWORKS_ANNOTATION, SYSTEM_NAMESPACE } from "../api/names.ts";
-import { parseNetworkSelection } from "../api/network-selection.ts";
+import { parseNetworkSelection, unreadable } from "../api/network-selection.ts";
 import type { AdmissionAnswer, AdmissionRequest, Review } from "../kube/admission/admission-server.ts";
 import { type Attachment, type InjectablePod, planInjection } from "./injection.ts";
 import type { NetworkLookups, NetworkRef } from "./network-catalog.ts";
@@ -58,9 +58,7 @@ function askedNetworks(annotations: Readonly<Record<string, string>>, namespace:
   const read = (annotation: string, defaultNamespace: string, guessed: boolean): void => {
     const selection = parseNetworkSelection(annotations[annotation] ?? "");
     if (selection.form === "malformed") {
-      warnings.push(
-        `annotation ${annotation} can't be read, so no resources are requested for it: ${selection.reason}`,
-      );
+      warnings.push(unreadable(annotation, selection.reason));
     }
     for (const element of "elements" in selection ? selection.elements : []) {
       const network = { namespace: element.namespace || defaultNamespace, name: element.name };

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "../support/eventually.ts";
 import { inFlight } from "./in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
@@ -15,6 +17,12 @@ describe("what a namespace may have", () => {
     bed = await PoolBed.start();
     await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
     await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:3f:ff" }] });
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "limited", labels: { pool: "limited" } } });
+    await bed.createPool("limited", {
+      ranges: [{ start: "02:5d:1e:00:00:00", end: "02:5d:1e:00:ff:ff" }],
+      namespaceSelector: { matchLabels: { pool: "limited" } },
+      maxAddressesPerNamespace: 10,
+    });
     await bed.registerWebhooks();
   });
   afterAll(() => bed?.[Symbol.asyncDispose]());
@@ -25,5 +33,23 @@ describe("what a namespace may have", () => {
       bed.admin.create(KINDS.virtualMachines, machine(`burst-${index}`, "default", nics)),
     );
     expect(new Set(created.flatMap(macsOf)).size).toBe(2 * BURST);
+  });
+
+  it("has no more addresses than its pool allows, but for what two replicas give at one moment", async () => {
+    const create = (name: string, dryRun = false) =>
+      bed.admin.create(KINDS.virtualMachines, machine(name, "limited", [{ name: "a" }]), { dryRun });
+    const results = await inFlight(4, 30, (index) =>
+      create(`limited-${index}`).then(
+        () => "created",
+        (error: Error) => error.message,
+      ),
+    );
+    const created = results.filter((result) => result === "created").length;
+    expect(created).toBeGreaterThanOrEqual(10);
+    expect(created).toBeLessThanOrEqual(2 * 10);
+    await eventually("either replica knows what the other has given", async () => {
+      const refusal = await create("one-more", true).catch((error: Error) => error.message);
+      return /namespace limited has \d\d MAC addresses and asks for 1 more/.test(String(refusal));
+    });
   });
 });

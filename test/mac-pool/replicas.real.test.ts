@@ -113,7 +113,7 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
     const results = await Promise.all(Array.from({ length: more }, (_, i) => create(vm(i))));
     expect(created(results)).toHaveLength(SMALL);
     const [refused] = results.filter((result) => result instanceof Error);
-    expect(refused?.message).toContain("the range is full: every address of MACPool default is in use (10 of 10)");
+    expect(refused?.message).toContain("the range is full: none of the 10 addresses of MACPool default is free");
     expect(await duplicates()).toEqual([]);
     const events = async () => (await bed.admin.list(RESOURCES.events, { namespace: "default" })).items;
     await eventually("an event on the pool", async () =>

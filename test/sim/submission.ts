@@ -93,7 +93,9 @@ export class Submission {
     const granted =
       isOptedOut(patched) && world.plan.mayOptOut ? [] : macsHeld(patched).filter((mac) => !known.has(mac));
     if (old === undefined && !isReceiver(patched) && world.plan.settled) this.#checkPolicies(granted, calledMs);
-    this.#checkListed(object, granted, { chosen, excused: excusedIn(decision.answer, patched) }, said);
+    const sent = new Set(macsHeld(object));
+    const chosenNow = new Set([...chosen].filter((mac) => !sent.has(mac)));
+    this.#checkListed(object, granted, { chosen: chosenNow, excused: excusedIn(decision.answer, patched) }, said);
     this.#later(old, patched, {
       granted: new Map(granted.map((mac) => [mac, calledMs])),
       chosen,
@@ -119,7 +121,10 @@ export class Submission {
     }
   }
 
-  /** Nothing is given out, or admitted without a warning, that the replica knew another object to list. */
+  /**
+   * Nothing is given out, or admitted without a warning, that the replica knew another object to list. `chosen`: by this
+   * replica, not by one that was called before it.
+   */
   #checkListed(
     { metadata: { name } }: KubeObject,
     granted: readonly string[],
@@ -190,9 +195,9 @@ type Given = Omit<Provenance, "party">;
 
 const NOTHING: Given = { granted: new Map(), chosen: new Set(), excused: new Set(), isGated: false, judgedAnew: false };
 
-/** What an object has after an update: what it keeps as it had it, what is new as it was given. */
+/** What an object has after an update: what it keeps as it had it, unless that was judged anew, what is new as it was given. */
 function merged(before: Provenance, given: Given, held: readonly string[]): Provenance {
-  const kept = [...before.granted].filter(([mac]) => held.includes(mac));
+  const kept = given.judgedAnew ? [] : [...before.granted].filter(([mac]) => held.includes(mac));
   return {
     ...before,
     granted: new Map([...kept, ...given.granted]),

@@ -20,11 +20,18 @@ export function namedText(owners: readonly ClaimOwner[], tell: (describe: Descri
   return { message: tell(describeParty), naming: { owners, tell } };
 }
 
+/** Owners that a text names; a claim can have 64 of them. */
+const MAX_NAMED = 5;
+
 /** `VirtualMachine default/web (a) and an object in another namespace`. */
 export function describeOwners(owners: readonly ClaimOwner[], describe: Describe): string {
   const texts = owners.map((owner) => {
     const text = describe(owner);
     return text === SOMEBODY ? text : `${text} (${owner.interface})`;
   });
-  return [...new Set(texts)].join(" and ");
+  const distinct = [...new Set(texts)];
+  if (distinct.length <= MAX_NAMED) return distinct.join(" and ");
+  const named = distinct.slice(0, MAX_NAMED);
+  const others = texts.filter((text) => !named.includes(text)).length;
+  return `${named.join(", ")} and ${others} more`;
 }

@@ -5,7 +5,7 @@ import {
   type MACPool,
 } from "../../api/mac-pool.ts";
 import type { MacRange } from "../../api/mac-range.ts";
-import { parseRange, parseRangeText } from "../../api/mac-range.ts";
+import { POOL_NAMES, parseRange, parseRangeText } from "../../api/mac-range.ts";
 import type { PoolSettings } from "./pool.ts";
 import { Segments } from "./segments.ts";
 
@@ -30,6 +30,9 @@ export function readPool(pool: MACPool, lastGood: Segments | undefined): ReadPoo
       namespaceSelector: pool.spec?.namespaceSelector,
       conflictPolicy: pool.spec?.conflictPolicy ?? DEFAULT_CONFLICT_POLICY,
       ...(pool.spec?.objectOptOut === undefined ? {} : { objectOptOut: pool.spec.objectOptOut }),
+      ...(pool.spec?.maxAddressesPerNamespace === undefined
+        ? {}
+        : { maxAddressesPerNamespace: pool.spec.maxAddressesPerNamespace }),
       quarantineMs: (pool.spec?.quarantineSeconds ?? DEFAULT_QUARANTINE_SECONDS) * 1000,
       pendingMs: (pool.spec?.pendingSeconds ?? DEFAULT_PENDING_SECONDS) * 1000,
       createdAtMs: Date.parse(pool.metadata.creationTimestamp ?? "") || 0,
@@ -45,7 +48,7 @@ function parseSegments(pool: MACPool): { segments: Segments } | { problem: strin
     ["exclusions", pool.spec?.exclusions ?? [], exclusions],
   ] as const) {
     for (const [index, { start, end }] of list.entries()) {
-      const parsed = parseRange({ rangeStart: start, rangeEnd: end });
+      const parsed = parseRange({ rangeStart: start, rangeEnd: end }, { names: POOL_NAMES });
       if (!parsed.ok) return { problem: `spec.${field}[${index}]: ${parsed.reason}` };
       target.push(parsed.range);
     }

@@ -1,6 +1,7 @@
 import { describeRanges, type MACPool, type MacPoolStatus } from "../../api/mac-pool.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { Pool } from "./pool.ts";
+import { describeFull, MORE_ADDRESSES } from "./refusals.ts";
 
 type Condition = NonNullable<MacPoolStatus["conditions"]>[number];
 
@@ -33,15 +34,11 @@ export function poolStatus(input: PoolStatusInput): MacPoolStatus | undefined {
 
 function conditionsOf(input: PoolStatusInput): Condition[] {
   const { pool, problem, overlapping } = input;
-  const { capacity, used, free } = pool.counts;
+  const { free } = pool.counts;
   return [
     validity(pool, problem),
     free === 0
-      ? yes(
-          "Full",
-          "RangeFull",
-          `the range is full: ${used} of ${capacity} addresses are in use. Add a range, or delete objects that are no longer needed.`,
-        )
+      ? yes("Full", "RangeFull", `${describeFull(pool.name, pool.counts)} ${MORE_ADDRESSES}`)
       : no("Full", "AddressesFree"),
     overlapping.length > 0
       ? yes(

@@ -14,6 +14,8 @@ export interface PoolSettings {
   readonly conflictPolicy: ConflictPolicy;
   /** Claim, unless set. */
   readonly objectOptOut?: ObjectOptOut;
+  /** No limit, unless set. */
+  readonly maxAddressesPerNamespace?: number;
   readonly quarantineMs: number;
   readonly pendingMs: number;
   readonly createdAtMs: number;

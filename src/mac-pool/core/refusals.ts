@@ -2,7 +2,8 @@ import { formatMac, type Mac } from "../../api/mac.ts";
 import { type ClaimOwner, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import { MAX_INTERFACES, MAX_SHOWN_CHARS, PENDING_MS } from "./limits.ts";
 import { describeOwners, type NamedText, namedText } from "./named-text.ts";
-import { describeParty, type Party } from "./party.ts";
+import { describeParty, mayBe, type Party } from "./party.ts";
+import type { PoolCounts } from "./pool.ts";
 
 /**
  * Every refusal of the MAC pool: a stable code (the label `reason` of the metrics) and a text that says what is refused,
@@ -19,6 +20,7 @@ export type RefusalCode =
   | "MACPOOL_TOO_MANY_INTERFACES"
   | "MACPOOL_FULL"
   | "MACPOOL_NO_POOL"
+  | "MACPOOL_NAMESPACE_LIMIT"
   | "MACPOOL_PENDING_LIMIT"
   | "MACPOOL_NO_NAMESPACE"
   | "MACPOOL_BUSY"
@@ -42,16 +44,25 @@ export function conflict(
   mac: Mac,
   interfaceName: string,
   owners: readonly ClaimOwner[],
-  { field, pendingMs }: { readonly field: MacField; readonly pendingMs: number },
+  {
+    field,
+    pendingMs,
+    listers,
+  }: {
+    readonly field: MacField;
+    readonly pendingMs: number;
+    /** Objects that list the address: an owner that is one of them exists, though its claim may not know it. */
+    readonly listers: readonly Party[];
+  },
 ): Refusal {
-  const isComing = owners.every(({ uid }) => uid === undefined);
+  const isComing = owners.every((owner) => owner.uid === undefined && !listers.some((lister) => mayBe(owner, lister)));
   const other = owners[0]?.kind === "Pod" ? "delete the other pod first" : "first remove it from the other VM";
-  const more = isComing ? `try again in ${waitOf(pendingMs)}: it is free then unless that object was created` : other;
+  const more = isComing ? `try again in ${waitOf(pendingMs)}: it is free then if that object was not created` : other;
   const text = namedText(
     owners,
     (describe) =>
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${describeOwners(owners, describe)}` +
-      `${isComing ? ", which was admitted but does not exist yet" : ""}. ` +
+      `${isComing ? ", which was admitted and has not been seen yet" : ""}. ` +
       `Leave ${field} out to get a free address. To use this one, ${more}.`,
   );
   return { code: "MACPOOL_CONFLICT", ...text };
@@ -182,13 +193,35 @@ export function tooManyInterfaces(party: Party, count: number): Refusal {
   };
 }
 
-/** `capacity` counts every address in use, also those of requests that are being answered now. */
-export function full(pool: string, capacity: number): Refusal {
+/** `nextFreeMs`: until the oldest claim whose object is missing ends. */
+export function full(pool: string, counts: PoolCounts, nextFreeMs: number | undefined): Refusal {
+  const soon =
+    nextFreeMs === undefined
+      ? ""
+      : ` The next one is free in ${Math.max(1, Math.ceil(nextFreeMs / 1000))} s at the latest, unless its object was created.`;
+  return { code: "MACPOOL_FULL", message: `${describeFull(pool, counts)}${soon} ${MORE_ADDRESSES}` };
+}
+
+/** What has the addresses of a full pool. */
+export function describeFull(pool: string, { capacity, used, pending, quarantined }: PoolCounts): string {
+  const bound = used - pending - quarantined;
+  const asked = capacity - used;
+  return (
+    `the range is full: none of the ${capacity} addresses of MACPool ${pool} is free. Objects have ${bound}, ${pending} are ` +
+    `kept for objects that were admitted and have not been seen, ${quarantined} are in quarantine` +
+    `${asked > 0 ? `, ${asked} are being given out` : ""}.`
+  );
+}
+
+export const MORE_ADDRESSES = "Add a range to the pool, or delete objects that are no longer needed.";
+
+/** The pool that serves the namespace has no address at all. */
+export function emptyPool(namespace: string, pool: string): Refusal {
   return {
-    code: "MACPOOL_FULL",
+    code: "MACPOOL_NO_POOL",
     message:
-      `the range is full: every address of MACPool ${pool} is in use (${capacity} of ${capacity}). ` +
-      "Add a range to the pool, or delete objects that are no longer needed.",
+      `MACPool ${pool}, which serves namespace ${namespace}, has no addresses: its ranges are invalid, or its exclusions cover ` +
+      "them. Correct spec.ranges or spec.exclusions, or write a MAC address of your own into the interface.",
   };
 }
 
@@ -198,6 +231,19 @@ export function noPool(namespace: string): Refusal {
     message:
       `no MACPool has addresses for namespace ${namespace}. Create MACPool "default" with a range, ` +
       "or write a MAC address of your own into the interface.",
+  };
+}
+
+export function namespaceLimit(
+  namespace: string,
+  pool: string,
+  { has, asked, most }: { readonly has: number; readonly asked: number; readonly most: number },
+): Refusal {
+  return {
+    code: "MACPOOL_NAMESPACE_LIMIT",
+    message:
+      `namespace ${namespace} has ${has} MAC addresses and asks for ${asked} more, and maxAddressesPerNamespace of MACPool ` +
+      `${pool} is ${most}. Delete objects that are no longer needed, or ask an administrator for a higher limit.`,
   };
 }
 

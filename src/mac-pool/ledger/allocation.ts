@@ -7,7 +7,7 @@ import { MAX_ALLOCATION_TRIES, MAX_LISTED_DRAWS, RESERVATION_MS } from "../core/
 import { ownerOf, type Sighting } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
-import { busy, full, noPool } from "../core/refusals.ts";
+import { busy, emptyPool, full, noPool, type Refusal } from "../core/refusals.ts";
 import { type ClaimRequest, holderOf, type Outcome, pendingClaim, refuse, type Wish } from "./claim-request.ts";
 import type { ClaimStore } from "./claim-store.ts";
 
@@ -39,10 +39,12 @@ export class Allocation {
   ): Promise<Outcome> {
     const { index, clock, store } = this.#options;
     const { pool } = request;
-    if (pool === undefined || pool.counts.capacity === 0) return refuse(noPool(request.party.namespace));
+    const { namespace } = request.party;
+    if (pool === undefined) return refuse(noPool(namespace));
+    if (pool.counts.capacity === 0) return refuse(emptyPool(namespace, pool.name));
     if (request.dryRun) {
       const mac = plausible.shift();
-      return mac === undefined ? refuse(full(pool.name, pool.counts.capacity)) : { ok: true, mac };
+      return mac === undefined ? refuse(this.#full(pool)) : { ok: true, mac };
     }
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const nowMs = clock.now();
@@ -91,9 +93,16 @@ export class Allocation {
    * Nothing can be drawn. Addresses of failed creations stay reserved for a while, because their claims may exist, and so do
    * those that a draw has not looked at yet: until then the pool is busy and not full.
    */
-  #nothingFree({ name, counts: { free, capacity } }: Pool): Outcome {
-    const isDoubtful = free > 0 && this.#options.clock.now() <= this.#doubtUntilMs;
-    return refuse(isDoubtful ? busy(`MACPool ${name}`) : full(name, capacity));
+  #nothingFree(pool: Pool): Outcome {
+    const isDoubtful = pool.counts.free > 0 && this.#options.clock.now() <= this.#doubtUntilMs;
+    return refuse(isDoubtful ? busy(`MACPool ${pool.name}`) : this.#full(pool));
+  }
+
+  #full(pool: Pool): Refusal {
+    const { clock, index } = this.#options;
+    const oldestMs = index.pending.oldestMs((mac) => pool.has(mac));
+    const nextFreeMs = oldestMs === undefined ? undefined : oldestMs + index.pendingMs - clock.monotonicMs();
+    return full(pool.name, pool.counts, nextFreeMs);
   }
 
   /** Nothing is free: the address that has rested longest is better than none. */

@@ -13,6 +13,7 @@ import type { Party } from "../core/party.ts";
 import { Allocation, type AllocationOptions } from "./allocation.ts";
 import type { ClaimRequest, ClaimResult, Granted, Outcome, Refused, Wish } from "./claim-request.ts";
 import { claimExplicit } from "./explicit-claim.ts";
+import { NamespaceQuota } from "./namespace-quota.ts";
 import { pendingLimitReached } from "./pending-limit.ts";
 import { plausibleMacs } from "./plausible-macs.ts";
 
@@ -33,12 +34,14 @@ export interface LedgerOptions extends AllocationOptions {
 export class ClaimLedger {
   readonly #options: LedgerOptions;
   readonly #allocation: Allocation;
+  readonly #quota: NamespaceQuota;
   /** Addresses that the requests under way want. */
   readonly #wanted = new NamespaceCounts();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
     this.#allocation = new Allocation(options);
+    this.#quota = new NamespaceQuota(options);
   }
 
   /**
@@ -51,13 +54,26 @@ export class ClaimLedger {
     this.#wanted.change(namespaces, count);
     try {
       const limit = pendingLimitReached(this.#options, request, this.#wanted.in(request.party.namespace));
-      return limit === undefined ? await this.#claim(request, signal) : { ok: false, refusal: limit };
+      return limit === undefined ? await this.#claimWithinQuota(request, signal) : { ok: false, refusal: limit };
     } finally {
       this.#wanted.change(namespaces, -count);
     }
   }
 
-  async #claim(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimResult> {
+  async #claimWithinQuota(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimResult> {
+    const room = this.#quota.enter(request);
+    if ("code" in room) return { ok: false, refusal: room };
+    let given: readonly Mac[] = [];
+    try {
+      const result = await this.#claimAll(request, signal);
+      if (result.ok) given = result.macs;
+      return result;
+    } finally {
+      room.done(given);
+    }
+  }
+
+  async #claimAll(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimResult> {
     const plausible = request.dryRun ? plausibleMacs(this.#options, request) : [];
     const attempts = request.wishes.map((wish) => this.#attempt(request, wish, plausible, signal));
     const granted: Granted[] = [];

@@ -1,6 +1,6 @@
 import { isVirtController, OPT_OUT } from "../../api/mac-pool-scope.ts";
 import { LAUNCHER, LAUNCHER_LABEL, NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../api/names.ts";
-import type { NetworkElement } from "../../api/network-selection.ts";
+import { type NetworkElement, unreadable } from "../../api/network-selection.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { jsonPointer } from "../../kube/client/json-patch.ts";
 import { planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
@@ -39,8 +39,7 @@ export async function reviewPod(
   const networks = podNetworks(object);
   if (networks.form === "none") return UNCHANGED;
   if (networks.form === "malformed") {
-    const message = `annotation ${NETWORKS_ANNOTATION} can't be read, so it gets no MAC addresses: ${networks.reason}.`;
-    return admitted([], [{ message }]);
+    return admitted([], [{ message: unreadable(NETWORKS_ANNOTATION, networks.reason) }]);
   }
 
   const party = partyOfRequest("Pod", request);

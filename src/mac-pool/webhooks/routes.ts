@@ -11,6 +11,7 @@ import { describeParty } from "../core/party.ts";
 import type { PoolMetrics } from "../metrics.ts";
 import { type AdmissionParts, type Decision, partyOfRequest } from "./decision.ts";
 import type { Names } from "./names.ts";
+import { RefusalLog } from "./refusal-log.ts";
 import { REVIEWS } from "./reviews.ts";
 
 const PATHS = {
@@ -26,8 +27,9 @@ export interface WebhooksOptions {
   readonly clock: Clock;
 }
 
-/** Serves the admission webhooks, counts what they decide and logs each refusal. */
+/** Serves the admission webhooks, counts what they decide and logs refusals. */
 export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clock }: WebhooksOptions): void {
+  const log = new RefusalLog(parts.log, clock);
   for (const kind of OWNER_KINDS) {
     const path = PATHS[kind];
     const webhook = path.slice(1);
@@ -41,7 +43,7 @@ export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clo
       if (refusal !== undefined) {
         metrics.denied(refusal.code);
         const object = describeParty(partyOfRequest(kind, request));
-        parts.log.info({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
+        log.add({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
       }
       return names.tell(decision, request);
     };

@@ -45,8 +45,8 @@ describe("a request for an address that has a claim", () => {
     const { uid: _, ...unseen } = owner();
     expect(decide(bound(unseen), ask({ name: "thief", interface: "nic" }))).toMatchObject({
       refused:
-        'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a), which was admitted but does not exist yet. ' +
-        "Leave macAddress out to get a free address. To use this one, try again in two minutes: it is free then unless that object was created.",
+        'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a), which was admitted and has not been seen yet. ' +
+        "Leave macAddress out to get a free address. To use this one, try again in two minutes: it is free then if that object was not created.",
     });
   });
 
