@@ -51,6 +51,8 @@ export interface ManagedFieldsEntry {
   readonly operation?: string | undefined;
   readonly subresource?: string | undefined;
   readonly time?: string | undefined;
+  /** The fields as a tree with keys `f:NAME`. */
+  readonly fieldsV1?: unknown;
 }
 
 export interface OwnerReference {

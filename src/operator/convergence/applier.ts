@@ -106,7 +106,7 @@ export class Applier {
     try {
       const { resource } = appliedKind(wanted.object);
       const current = await this.#client.get(resource, refOf(wanted.object), { signal });
-      const manager = lastManager(current, FIELD_MANAGER);
+      const manager = lastManager(current, field, FIELD_MANAGER);
       this.#log.info({ object: wanted.key, field, manager }, "repairing");
       this.#fights.repaired(wanted.key, field, manager);
       await this.#send(wanted, signal, { current, field });

@@ -57,11 +57,19 @@ export class Fights {
   }
 }
 
-/** Who wrote last besides `own`, by the name that writers give themselves. */
-export function lastManager({ metadata }: KubeObject, own: string): string | undefined {
+/**
+ * Who wrote the field besides `own`, by the name that writers give themselves: the last of those who have the innermost field
+ * that anybody has. The time alone has a resolution of a second, and an atomic map is a field without fields of its own.
+ */
+export function lastManager({ metadata }: KubeObject, field: string, own: string): string | undefined {
   const others = (metadata.managedFields ?? []).filter(
     ({ manager, subresource }) => !manager?.startsWith(own) && !subresource,
   );
   const timeOf = ({ time }: (typeof others)[number]): number => Date.parse(time ?? "") || 0;
-  return others.sort((a, b) => timeOf(b) - timeOf(a))[0]?.manager;
+  const latestFirst = others.toSorted((a, b) => timeOf(b) - timeOf(a));
+  for (const part of field.split(".").toReversed()) {
+    const writer = latestFirst.find(({ fieldsV1 }) => JSON.stringify(fieldsV1)?.includes(`"f:${part}"`));
+    if (writer !== undefined) return writer.manager;
+  }
+  return latestFirst[0]?.manager;
 }

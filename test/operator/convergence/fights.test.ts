@@ -52,6 +52,8 @@ describe("a fight over a field", () => {
 
 describe("the last other writer", () => {
   const written = (manager: string, time: string, subresource?: string) => ({ manager, time, subresource });
+  const at = (managedFields: readonly object[]) =>
+    lastManager({ metadata: { managedFields } }, "spec.nodeSelector.zone", "operator");
 
   it("is the one who wrote last, but neither the operator nor who wrote the status", () => {
     const managedFields = [
@@ -60,7 +62,16 @@ describe("the last other writer", () => {
       written("kube-controller-manager", "2026-01-03T00:00:00Z", "status"),
       written("operator", "2026-01-04T00:00:00Z"),
     ];
-    expect(lastManager({ metadata: { managedFields } }, "operator")).toBe("kubectl-patch");
-    expect(lastManager({ metadata: {} }, "operator")).toBeUndefined();
+    expect(at(managedFields)).toBe("kubectl-patch");
+    expect(at([])).toBeUndefined();
+  });
+
+  it("is one who wrote that field, or what it is part of, where that is known", () => {
+    const time = "2026-01-01T00:00:00Z";
+    const wrote = (manager: string, fields: object) => ({ manager, time, fieldsV1: { "f:spec": fields } });
+    const replicas = wrote("kubectl-scale", { "f:replicas": {} });
+    const region = wrote("kubectl-label", { "f:nodeSelector": { "f:region": {} } });
+    expect(at([replicas, region, wrote("kubectl-edit", { "f:nodeSelector": { "f:zone": {} } })])).toBe("kubectl-edit");
+    expect(at([replicas, wrote("kubectl-edit", { "f:nodeSelector": {} })])).toBe("kubectl-edit");
   });
 });
