@@ -12,9 +12,10 @@ import type { KubeClient } from "../kube/client/client.ts";
 import type { OwnerReference, Resource } from "../kube/client/resource.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Log } from "../kube/log.ts";
+import { renderEverything } from "./components/registry.ts";
 import { Applier } from "./convergence/applier.ts";
 import type { ClusterView } from "./convergence/cluster-view.ts";
-import { EMPTY_INVENTORY } from "./convergence/inventory.ts";
+import { EMPTY_INVENTORY, keyOf } from "./convergence/inventory.ts";
 import { Records } from "./convergence/records.ts";
 import { Remover } from "./convergence/remover.ts";
 import { Rollforward } from "./convergence/rollforward.ts";
@@ -61,7 +62,7 @@ export class Reconciler {
     this.#options = options;
     this.#records = new Records(client, settings.operatorNamespace);
     this.#platform = new Platform(client, clock);
-    this.#remover = new Remover(options);
+    this.#remover = new Remover({ ...options, known: new Set(renderEverything(settings).map(keyOf)) });
     this.#rollforward = new Rollforward({
       applier: new Applier(options),
       remover: this.#remover,

@@ -67,7 +67,7 @@ function ownNodePolicy(namespace: string): KubeObject[] {
   return denyingPolicy({
     name: BRIDGE_MARKER,
     labels: LABELS,
-    match: { apiGroups: [""], apiVersions: ["v1"], resources: ["nodes/status"], operations: ["UPDATE"] },
+    matches: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["nodes/status"], operations: ["UPDATE"] }],
     conditions: [
       {
         name: "is-bridge-marker",

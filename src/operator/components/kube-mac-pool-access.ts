@@ -13,7 +13,7 @@ import {
   NETWORK_ADDONS_GROUP,
 } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { denyingPolicy } from "../manifests/admission-policy.ts";
+import { denyingPolicy, type Validation } from "../manifests/admission-policy.ts";
 import { identityObjects, READ, rule } from "../manifests/rbac.ts";
 
 export const MANAGER_ACCOUNT = "kubemacpool-sa";
@@ -72,8 +72,7 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
     }),
     viewRole(labels),
     ...ownPriorityLevel(namespace, labels),
-    ...claimPolicy(namespace, labels),
-    ...machinePolicy(namespace, labels),
+    ...writePolicy(namespace, labels),
   ];
 }
 
@@ -127,60 +126,54 @@ function ownPriorityLevel(namespace: string, labels: Labels): KubeObject[] {
   ];
 }
 
-/** Deleting a bound claim by hand could give two VMs the same address. */
-function claimPolicy(namespace: string, labels: Labels): KubeObject[] {
+/**
+ * Who writes MACClaims, and what the pool writes in VMs. Deleting a bound claim by hand could give two VMs the same address.
+ * RBAC knows no right to a single field: of a VM, the pool may take off its predecessor's finalizer, and change nothing else.
+ */
+function writePolicy(namespace: string, labels: Labels): KubeObject[] {
+  const isThePool = `request.userInfo.username == 'system:serviceaccount:${namespace}:${MANAGER_ACCOUNT}'`;
+  const concerns = (resource: string): string => `request.resource.resource == '${resource}'`;
+  return denyingPolicy({
+    name: "kubemacpool-macclaims",
+    labels,
+    matches: [
+      {
+        apiGroups: [MAC_POOL_GROUP],
+        apiVersions: ["*"],
+        resources: ["macclaims"],
+        operations: ["CREATE", "UPDATE", "DELETE"],
+      },
+      { apiGroups: ["kubevirt.io"], apiVersions: ["*"], resources: ["virtualmachines"], operations: ["UPDATE"] },
+    ],
+    conditions: [{ name: "concerns-the-writer", expression: `(${concerns("virtualmachines")}) == (${isThePool})` }],
+    validations: [claimValidation(concerns("macclaims")), machineValidation(concerns("virtualmachines"))],
+  });
+}
+
+function claimValidation(concernsClaims: string): Validation {
   const carries = (object: string): string =>
     `(${object} != null && has(${object}.metadata.annotations) && ` +
     `'${CLAIM_BREAK_GLASS}' in ${object}.metadata.annotations && ` +
     `${object}.metadata.annotations['${CLAIM_BREAK_GLASS}'] == 'true')`;
-  return denyingPolicy({
-    name: "kubemacpool-macclaims",
-    labels,
-    match: {
-      apiGroups: [MAC_POOL_GROUP],
-      apiVersions: ["*"],
-      resources: ["macclaims"],
-      operations: ["CREATE", "UPDATE", "DELETE"],
-    },
-    conditions: [
-      {
-        name: "is-not-the-pool",
-        expression: `!(${isThePool(namespace)})`,
-      },
-    ],
-    validations: [
-      {
-        expression: `${carries("object")} || ${carries("oldObject")}`,
-        message:
-          "Only the MAC pool may change MACClaims: a change by hand can give two VMs the same MAC address. " +
-          `To change the claim all the same, set its annotation ${CLAIM_BREAK_GLASS}: "true" first.`,
-      },
-    ],
-  });
+  return {
+    expression: `!(${concernsClaims}) || ${carries("object")} || ${carries("oldObject")}`,
+    message:
+      "Only the MAC pool may change MACClaims: a change by hand can give two VMs the same MAC address. " +
+      `To change the claim all the same, set its annotation ${CLAIM_BREAK_GLASS}: "true" first.`,
+  };
 }
 
-const isThePool = (namespace: string): string =>
-  `request.userInfo.username == 'system:serviceaccount:${namespace}:${MANAGER_ACCOUNT}'`;
-
-/** RBAC knows no right to a single field: of a VM, the pool may take off its predecessor's finalizer, and change nothing else. */
-function machinePolicy(namespace: string, labels: Labels): KubeObject[] {
+function machineValidation(concernsMachines: string): Validation {
   const kept = ["?spec", "?metadata.?labels", "?metadata.?annotations", "?metadata.?ownerReferences"].map(
     (path) => `object.${path} == oldObject.${path}`,
   );
-  return denyingPolicy({
-    name: "kubemacpool-virtualmachines",
-    labels,
-    match: { apiGroups: ["kubevirt.io"], apiVersions: ["*"], resources: ["virtualmachines"], operations: ["UPDATE"] },
-    conditions: [{ name: "is-the-pool", expression: isThePool(namespace) }],
-    validations: [
-      {
-        expression: [
-          "has(oldObject.metadata.deletionTimestamp)",
-          ...kept,
-          `object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([]).filter(f, f != '${FORMER_FINALIZER}')`,
-        ].join(" && "),
-        message: `The MAC pool may only take the finalizer ${FORMER_FINALIZER} off a VM that is being deleted.`,
-      },
-    ],
-  });
+  const expression = [
+    "has(oldObject.metadata.deletionTimestamp)",
+    ...kept,
+    `object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([]).filter(f, f != '${FORMER_FINALIZER}')`,
+  ].join(" && ");
+  return {
+    expression: `!(${concernsMachines}) || (${expression})`,
+    message: `The MAC pool may only take the finalizer ${FORMER_FINALIZER} off a VM that is being deleted.`,
+  };
 }

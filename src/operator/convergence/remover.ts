@@ -3,7 +3,7 @@
  * shutdown needs goes after their last pod. An unfinished removal is retried, because the inventory remembers it.
  */
 
-import { isNotFound } from "../../kube/client/api-error.ts";
+import { isForbidden, isNotFound } from "../../kube/client/api-error.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { RESOURCES } from "../../kube/client/resource.ts";
@@ -16,11 +16,20 @@ import type { Inventory, InventoryEntry } from "./inventory.ts";
 import { removals } from "./plan.ts";
 
 export interface RemovalResult {
-  /** Keys of objects that are gone, are never removed, or have a kind unknown to this version. */
+  /** Keys of objects that are gone, are never removed, or stay because only a newer version knows them. */
   readonly gone: ReadonlySet<string>;
   /** Components that are still being removed, with what they wait for. */
   readonly waiting: ReadonlyMap<string, string>;
   readonly failures: readonly string[];
+}
+
+export interface RemoverOptions {
+  readonly client: KubeClient;
+  readonly view: ClusterView;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Keys of every object that this version can apply: it has the rights for these, and for no others. */
+  readonly known: ReadonlySet<string>;
 }
 
 /** A pod on a dead node can stay for ever. The remover waits for its grace period plus this time. */
@@ -31,14 +40,16 @@ export class Remover {
   readonly #view: ClusterView;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #known: ReadonlySet<string>;
   /** Keys of deleted workloads whose pods are still stopping. */
   readonly #deleted = new Set<string>();
 
-  constructor(options: { client: KubeClient; view: ClusterView; clock: Clock; log: Log }) {
+  constructor(options: RemoverOptions) {
     this.#client = options.client;
     this.#view = options.view;
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#known = options.known;
   }
 
   async remove(inventory: Inventory, wanted: ReadonlySet<string>, signal: AbortSignal): Promise<RemovalResult> {
@@ -59,6 +70,11 @@ export class Remover {
           else waiting.set(entry.component, reason);
         } catch (error) {
           signal.throwIfAborted();
+          if (isForbidden(error) && !this.#known.has(key)) {
+            this.#log.warn({ err: error }, `${describe(entry)} of a newer version stays: delete it by hand`);
+            gone.add(key);
+            return;
+          }
           failures.push(`${describe(entry)} could not be deleted: ${messageOf(error)}`);
           waiting.set(entry.component, `${describe(entry)} could not be deleted`);
         }

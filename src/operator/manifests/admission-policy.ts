@@ -3,24 +3,30 @@
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Rule } from "./rbac.ts";
 
+export interface Validation {
+  /** CEL: the request is allowed. */
+  readonly expression: string;
+  readonly message: string;
+}
+
 export interface PolicyOptions {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly match: {
+  readonly matches: readonly {
     readonly apiGroups: Rule["apiGroups"];
     readonly apiVersions: readonly string[];
     readonly resources: Rule["resources"];
     readonly operations: readonly string[];
-  };
+  }[];
   /** The policy applies to requests that meet all of these. */
   readonly conditions: readonly { readonly name: string; readonly expression: string }[];
-  readonly validations: readonly { readonly expression: string; readonly message: string }[];
+  readonly validations: readonly Validation[];
 }
 
 const ADMISSION = "admissionregistration.k8s.io/v1";
 
 export function denyingPolicy(options: PolicyOptions): KubeObject[] {
-  const { name, labels, match, conditions, validations } = options;
+  const { name, labels, matches, conditions, validations } = options;
   const metadata = { name, labels };
   return [
     {
@@ -29,7 +35,7 @@ export function denyingPolicy(options: PolicyOptions): KubeObject[] {
       metadata,
       spec: {
         failurePolicy: "Fail",
-        matchConstraints: { resourceRules: [match] },
+        matchConstraints: { resourceRules: matches },
         ...(conditions.length === 0 ? {} : { matchConditions: conditions }),
         validations: validations.map((validation) => ({ ...validation, reason: "Forbidden" })),
       },

@@ -6,7 +6,7 @@ import { mustRun, runCommand, shellQuote } from "../command.ts";
 const repository = join(import.meta.dirname, "..", "..", "..");
 
 /** The last commit of the release before this one. */
-const COMMIT = "6638ea8267770a653aed6f5e8d24e9de34dc010b";
+const COMMIT = "e10e6456ac58fa259f8f53e6691df00e758ea67e";
 /** The image that its manifest names. */
 export const PREVIOUS_IMAGE = "cluster-network-addons/cluster-network-addons:0.1.0";
 
