@@ -25,8 +25,8 @@ const RECORDS = "/var/lib/cni /run/cni";
 /** host-local's own: they stay when no address is taken. */
 const NO_RECORDS = /\/(lock|last_reserved_ip\.\d+)$/;
 const KUBE_PROXY = "kube-proxy";
-/** The command that takes the census. */
-const OWN = ["sh", "ps", "nsenter"];
+/** The command that lists processes, and what kube-proxy runs now and then. */
+const PASSING = ["sh", "ps", "nsenter", "nft"];
 
 export async function takeCensus(cluster: NodeCluster, node: string): Promise<Census> {
   const read = async (...argv: string[]): Promise<string> => {
@@ -36,15 +36,15 @@ export async function takeCensus(cluster: NodeCluster, node: string): Promise<Ce
   };
   const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await read(...argv)) || "[]");
   const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
-  const [links, routes, ruleset, records, namespaces, processes, mounts] = await Promise.all([
+  const [links, routes, ruleset, records, namespaces, mounts] = await Promise.all([
     json("ip", "-json", "address"),
     read("ip", "route", "show", "table", "all"),
     json("nft", "--json", "list", "ruleset"),
     read("sh", "-c", `find ${RECORDS} -type f 2>/dev/null || true`),
     read("ls", "/run/netns"),
-    read("ps", "-A", "-o", "comm="),
     read("cat", "/proc/1/mounts"),
   ]);
+  const processes = await read("ps", "-A", "-o", "comm=");
   return {
     links: (links as Link[]).map(({ ifname, master }) => `${ifname} master ${master ?? "none"}`).sort(),
     addresses: (links as Link[]).flatMap(addressesOf).sort(),
@@ -58,7 +58,7 @@ export async function takeCensus(cluster: NodeCluster, node: string): Promise<Ce
     namespaces: lines(namespaces).sort(),
     processes: lines(processes)
       .map((name) => name.trim())
-      .filter((name) => !OWN.includes(name))
+      .filter((name) => !PASSING.includes(name))
       .sort(),
     mounts: lines(mounts)
       .map((line) => line.split(" ").slice(0, 2).join(" on "))

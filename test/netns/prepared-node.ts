@@ -31,6 +31,12 @@ export function freshPreparedNode(): void {
   afterEach(() => node[Symbol.asyncDispose]());
 }
 
+/** The kernel reports a change of carrier up to a second later, which no comparison of states could bear either. */
+const CARRIER_SETTLED = `for try in $(seq 500); do
+  ip link show | grep -E ' keep[01]@' | grep -qE 'NO-CARRIER|LOWERLAYERDOWN|state UNKNOWN' || break
+  sleep 0.01
+done`;
+
 export class PreparedNode implements AsyncDisposable {
   readonly #testbed: Testbed;
   readonly container: Namespace;
@@ -94,6 +100,7 @@ export class PreparedNode implements AsyncDisposable {
 
   /** All that a call could leave on the node: links, addresses, rules, and files under /run. */
   async state(): Promise<string> {
+    await this.shell(CARRIER_SETTLED);
     const links = await this.#testbed.state(this.container);
     return links + (await this.shell("nft list ruleset; find /run -type f | sort"));
   }
