@@ -53,10 +53,10 @@ export function pendingStatus(owners: readonly ClaimOwner[], deadlineMs: number,
  * So is a creation under a name for which another is under way: nobody can tell whether it is the same request again,
  * and when both get stored, the second after the deletion of the first, each needs the claim.
  *
- * Towards other owners the policy decides, of theirs and of the own pool the strictest, also for a namesake of an owner. It does not apply to the object that has the
- * address already (same UID) and to a VM that waits for a migration, which has the addresses of the VM that it will be. The
- * claim remembers that: once the VM waits no longer, it does not have the address already. A repeated request gets the
- * warning again.
+ * Towards other owners the policy decides: the strictest of the own pool's and theirs, also for a namesake of an owner. It does
+ * not apply to the object that has the address already (same UID) and to a VM that waits for a migration, which has the
+ * addresses of the VM that it will be. The claim remembers that: once the VM waits no longer, it does not have the address
+ * already. A repeated request gets the warning again.
  *
  * Objects that list the address count as owners although the claim does not name them, and are written into the claim.
  */
