@@ -13,7 +13,7 @@ import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { readEnv, readPort, runProcess } from "../kube/process/process.ts";
 import { Operator } from "./operator.ts";
-import type { OperatorSettings } from "./settings.ts";
+import { type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./settings.ts";
 
 const image = z.string().min(1).default(DEFAULT_IMAGE);
 
@@ -27,6 +27,7 @@ const environment = z.object({
   KUBEMACPOOL_IMAGE: image,
   /** Names with commas between them. */
   IMAGE_PULL_SECRETS: z.string().default(""),
+  POD_TROUBLE_DEADLINE_SECONDS: z.coerce.number().int().min(0).default(POD_TROUBLE_DEADLINE_SECONDS),
 });
 
 await runProcess({
@@ -45,6 +46,7 @@ await runProcess({
         kubeMacPool: variables.KUBEMACPOOL_IMAGE,
       },
       imagePullSecrets: variables.IMAGE_PULL_SECRETS.split(",").filter((name) => name !== ""),
+      podTroubleDeadlineMs: variables.POD_TROUBLE_DEADLINE_SECONDS * 1_000,
     };
     await using client = new KubeClient({
       credentials: await loadCredentials(env),

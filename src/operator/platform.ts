@@ -20,6 +20,11 @@ export class Platform {
     this.#clock = clock;
   }
 
+  /** As they were when they were detected last. */
+  get known(): PlatformFacts | undefined {
+    return this.#known?.facts;
+  }
+
   /** Throws if the API server gives no usable answer. */
   async facts(signal: AbortSignal): Promise<PlatformFacts> {
     const atMs = this.#clock.monotonicMs();

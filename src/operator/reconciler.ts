@@ -1,47 +1,44 @@
 /**
  * Reconciles the NetworkAddonsConfig, once per call: validate, fill in defaults, render, apply, remove, report. It is
- * level-based: it reads the state and no history, so it may be called at any time and interrupted anywhere.
+ * level-based: what to do follows from the state alone, so it may be called at any time and interrupted anywhere.
  */
 
 import { apiVersionOf, MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import type { MACPool } from "../api/mac-pool.ts";
-import { DEFAULT_MAC_POOL, FIELD_MANAGER, NETWORK_ADDONS_GROUP } from "../api/names.ts";
-import type { NetworkAddonsConfig } from "../api/network-addons-config.ts";
+import { DEFAULT_MAC_POOL } from "../api/names.ts";
+import type { NetworkAddonsConfig, NetworkAddonsConfigSpec } from "../api/network-addons-config.ts";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
-import type { KubeClient } from "../kube/client/client.ts";
-import type { OwnerReference, Resource } from "../kube/client/resource.ts";
-import type { Clock } from "../kube/clock.ts";
+import type { OwnerReference } from "../kube/client/resource.ts";
 import type { Log } from "../kube/log.ts";
 import { renderEverything } from "./components/registry.ts";
-import { Applier } from "./convergence/applier.ts";
-import type { ClusterView } from "./convergence/cluster-view.ts";
-import { EMPTY_INVENTORY, keyOf } from "./convergence/inventory.ts";
+import { ConfigWriter, type ConfigWriterOptions } from "./config-writer.ts";
+import { Applier, messageOf } from "./convergence/applier.ts";
+import { keyOf } from "./convergence/inventory.ts";
 import { Records } from "./convergence/records.ts";
 import { Remover } from "./convergence/remover.ts";
 import { Rollforward } from "./convergence/rollforward.ts";
 import type { Facts } from "./facts.ts";
 import type { Decoration } from "./manifests/labels.ts";
 import { Platform } from "./platform.ts";
-import type { OperatorSettings } from "./settings.ts";
-import { effectiveSpec, type PoolRange, type Previous, unsafeChanges } from "./spec/effective-spec.ts";
+import {
+  type EffectiveSpec,
+  effectiveSpec,
+  type PoolRange,
+  type Previous,
+  unsafeChanges,
+} from "./spec/effective-spec.ts";
 import { validateSpec } from "./spec/validation.ts";
-import type { ConfigurationFailure, Outcome } from "./status/outcome.ts";
+import type { ConfigurationFailure, Outcome, Reconciled } from "./status/outcome.ts";
+import { Patience } from "./status/patience.ts";
 import { nextDeadlineMs } from "./status/rollout.ts";
-import { type Announcement, announcements, isSameStatus, nextStatus } from "./status/status.ts";
+import { Teardown } from "./teardown.ts";
 
-export interface ReconcilerOptions {
-  readonly client: KubeClient;
-  readonly view: ClusterView;
-  readonly settings: OperatorSettings;
-  readonly clock: Clock;
+export interface ReconcilerOptions extends ConfigWriterOptions {
   /** From 0 to below 1. */
   readonly random: () => number;
-  readonly announce: (config: NetworkAddonsConfig, announcement: Announcement) => void;
   readonly log: Log;
 }
 
-export const FINALIZER = `${NETWORK_ADDONS_GROUP}/teardown`;
-const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 /** Watches wake the reconciler. This covers what no watch reports. */
 const WAITING_RECHECK_MS = 2_000;
 const CONFLICT_RECHECK_MS = 100;
@@ -50,36 +47,64 @@ interface Again {
   readonly requeueAfterMs?: number | undefined;
 }
 
+/** Why the configuration is not applied. */
+interface Refusal {
+  readonly reason: ConfigurationFailure;
+  readonly message: string;
+  /** Undefined if only another configuration helps. */
+  readonly error?: unknown;
+}
+
+/** `spec`: what to bring about; next to a refusal the one that was applied last. */
+type Decision =
+  | { readonly spec: EffectiveSpec; readonly facts: Facts; readonly refusal?: Refusal }
+  | { readonly spec?: undefined; readonly refusal: Refusal };
+
+interface Converged {
+  /** Undefined while it is too early to say. */
+  readonly outcome: Outcome | undefined;
+  readonly again: Again;
+  readonly error?: unknown;
+}
+
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #records: Records;
   readonly #platform: Platform;
-  readonly #remover: Remover;
   readonly #rollforward: Rollforward;
+  readonly #writer: ConfigWriter;
+  readonly #patience: Patience;
+  readonly #teardown: Teardown;
 
   constructor(options: ReconcilerOptions) {
     const { client, clock, settings, view } = options;
     this.#options = options;
-    this.#records = new Records(client, settings.operatorNamespace);
+    const records = new Records(client, settings.operatorNamespace);
+    const remover = new Remover({ ...options, known: new Set(renderEverything(settings).map(keyOf)) });
+    const applier = new Applier(options);
+    this.#records = records;
     this.#platform = new Platform(client, clock);
-    this.#remover = new Remover({ ...options, known: new Set(renderEverything(settings).map(keyOf)) });
-    this.#rollforward = new Rollforward({
-      applier: new Applier(options),
-      remover: this.#remover,
-      records: this.#records,
-      view,
-      settings,
-      clock,
-    });
+    this.#rollforward = new Rollforward({ applier, remover, records, view, settings, clock });
+    this.#writer = new ConfigWriter(options);
+    this.#patience = new Patience(clock, settings.podTroubleDeadlineMs);
+    this.#teardown = new Teardown({ records, remover, writer: this.#writer, patience: this.#patience });
   }
 
   async reconcile(signal: AbortSignal): Promise<Again> {
     const config = this.#options.view.config();
-    if (config === undefined || config.metadata.deletionTimestamp !== undefined) return this.#tearDown(config, signal);
+    if (config === undefined || config.metadata.deletionTimestamp !== undefined) {
+      const isDone = await this.#teardown.run(config, this.#decoration(config), signal);
+      return isDone ? {} : { requeueAfterMs: WAITING_RECHECK_MS };
+    }
     try {
-      const current = await this.#withFinalizer(config, signal);
-      const { outcome, again } = await this.#converge(current, signal);
-      await this.#report(current, outcome, signal);
+      const finalizer = await attempt("FailedToApply", this.#writer.withFinalizer(config, signal), signal);
+      const current = finalizer.ok ? finalizer.value : config;
+      const { outcome, again, error } = finalizer.ok
+        ? await this.#converge(current, signal)
+        : { ...this.#refused(finalizer.refusal), again: {} };
+      if (outcome !== undefined) await this.#writer.report(current, outcome, signal);
+      if (error !== undefined) throw error;
+      this.#patience.reset();
       const failures = failuresOf(outcome);
       if (failures.length > 0) throw new Error(failures.join("\n"));
       return again;
@@ -91,84 +116,49 @@ export class Reconciler {
     }
   }
 
-  async #converge(config: NetworkAddonsConfig, signal: AbortSignal): Promise<{ outcome: Outcome; again: Again }> {
+  async #converge(config: NetworkAddonsConfig, signal: AbortSignal): Promise<Converged> {
+    const decision = await this.#decide(config, signal);
+    const { spec, refusal } = decision;
+    if (spec === undefined) return { ...this.#refused(refusal), again: {} };
+    const run = this.#rollforward.run(spec, decision.facts, this.#decoration(config), signal);
+    const result = await attempt("FailedToApply", run, signal);
+    if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };
+    const { outcome, waiting } = result.value;
+    const again = { requeueAfterMs: waiting ? WAITING_RECHECK_MS : nextDeadlineMs(this.#surroundings()) };
+    return refusal === undefined ? { outcome, again } : { ...this.#refused(refusal, outcome), again };
+  }
+
+  /** `running`: what became of the configuration that was applied last. */
+  #refused(refusal: Refusal, running?: Reconciled): Omit<Converged, "again"> {
+    const { reason, message, error } = refusal;
+    const isEarly = error !== undefined && !this.#patience.isOver(error);
+    return { outcome: isEarly ? undefined : { kind: "refused", reason, message, running }, error };
+  }
+
+  async #decide(config: NetworkAddonsConfig, signal: AbortSignal): Promise<Decision> {
     const { view, random } = this.#options;
-    const asked = config.spec ?? {};
-    const facts: Facts = { ...(await this.#platform.facts(signal)), nodeCount: view.nodes().length };
-
-    const invalid = validateSpec(asked, facts);
-    if (invalid.length > 0) {
-      return refused("FailedToValidate", `failed to validate NetworkConfig.Spec: ${configurationErrors(invalid)}`);
-    }
-    const applied = await this.#records.applied(signal);
-    if (!applied.ok) return refused("FailedToGetPreviousConfigSpec", applied.reason);
+    const record = await attempt("FailedToGetPreviousConfigSpec", this.#records.applied(signal), signal);
+    if (!record.ok) return record;
+    const applied = record.value;
+    if (!applied.ok) return { refusal: { reason: "FailedToGetPreviousConfigSpec", message: applied.reason } };
     const previous: Previous = { spec: applied.spec, poolRange: this.#existingPoolRange() };
-    const unsafe = unsafeChanges(asked, previous);
-    if (unsafe.length > 0) {
-      return refused("FailedToGetPreviousConfigSpec", `not applying unsafe change: ${configurationErrors(unsafe)}`);
-    }
-    const spec = effectiveSpec(asked, previous, random);
-    const decoration = this.#decoration(config);
+    const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
+    const nodeCount = view.nodes().length;
+    const insteadOf = (refusal: Refusal, platform = this.#platform.known): Decision =>
+      lastGood === undefined || platform === undefined
+        ? { refusal }
+        : { spec: lastGood, facts: { ...platform, nodeCount }, refusal };
+
+    const platform = await attempt("FailedToGetOpenShiftNetworkConfig", this.#platform.facts(signal), signal);
+    if (!platform.ok) return insteadOf(platform.refusal);
+    const facts = { ...platform.value, nodeCount };
+    const wrong = wrongIn(config.spec ?? {}, previous, facts);
+    if (wrong !== undefined) return insteadOf(wrong);
+    const spec = effectiveSpec(config.spec ?? {}, previous, random);
     // Stored before anything is rendered from it: a random range must survive a crash.
-    await this.#records.saveApplied(spec, decoration, signal);
-    const { outcome, waiting } = await this.#rollforward.run(spec, facts, decoration, signal);
-    if (waiting) return { outcome, again: { requeueAfterMs: WAITING_RECHECK_MS } };
-    return { outcome, again: { requeueAfterMs: nextDeadlineMs(this.#surroundings()) } };
-  }
-
-  async #tearDown(config: NetworkAddonsConfig | undefined, signal: AbortSignal): Promise<Again> {
-    const inventory = await this.#records.inventory(signal);
-    const { gone, waiting, failures } = await this.#remover.remove(inventory ?? EMPTY_INVENTORY, new Set(), signal);
-    const left = new Map([...(inventory ?? EMPTY_INVENTORY)].filter(([key]) => !gone.has(key)));
-    if (left.size > 0) {
-      if (gone.size > 0) await this.#records.saveInventory(left, this.#decoration(config), signal);
-      const message = [...waiting].map(([component, reason]) => `${component}: ${reason}`).join("; ");
-      this.#options.log.debug({ waiting: message }, "teardown continues");
-      if (failures.length > 0) throw new Error(failures.join("\n"));
-      return { requeueAfterMs: WAITING_RECHECK_MS };
-    }
-    if (inventory !== undefined) await this.#records.deleteAll(signal);
-    if (config?.metadata.finalizers?.includes(FINALIZER)) {
-      await this.#setFinalizers(
-        config,
-        config.metadata.finalizers.filter((finalizer) => finalizer !== FINALIZER),
-        signal,
-      );
-    }
-    return {};
-  }
-
-  async #withFinalizer(config: NetworkAddonsConfig, signal: AbortSignal): Promise<NetworkAddonsConfig> {
-    const finalizers = config.metadata.finalizers ?? [];
-    if (finalizers.includes(FINALIZER)) return config;
-    return this.#setFinalizers(config, [...finalizers, FINALIZER], signal);
-  }
-
-  async #setFinalizers(
-    config: NetworkAddonsConfig,
-    finalizers: readonly string[],
-    signal: AbortSignal,
-  ): Promise<NetworkAddonsConfig> {
-    const { client, view } = this.#options;
-    const { name = "", resourceVersion } = config.metadata;
-    const body = { metadata: { finalizers, resourceVersion } };
-    const options = { fieldManager: FIELD_MANAGER, signal };
-    const answer = await client.patch(CONFIGS, { name }, { type: "merge", body }, options);
-    view.rememberConfig(answer);
-    return answer;
-  }
-
-  async #report(config: NetworkAddonsConfig, outcome: Outcome, signal: AbortSignal): Promise<void> {
-    const { client, view, settings, clock, announce } = this.#options;
-    const { name = "", generation } = config.metadata;
-    const previous = config.status;
-    const nowMs = clock.now();
-    const status = nextStatus({ outcome, previous, generation, version: settings.version, nowMs });
-    if (isSameStatus(previous, status)) return;
-    const patch = { type: "merge" as const, body: { status } };
-    const options = { subresource: "status", fieldManager: FIELD_MANAGER, signal };
-    view.rememberConfig(await client.patch(CONFIGS, { name }, patch, options));
-    for (const announcement of announcements(previous, status)) announce(config, announcement);
+    const saving = this.#records.saveApplied(spec, this.#decoration(config), signal);
+    const saved = await attempt("FailedToApply", saving, signal);
+    return saved.ok ? { spec, facts } : insteadOf(saved.refusal);
   }
 
   #decoration(config: NetworkAddonsConfig | undefined): Decoration {
@@ -204,17 +194,45 @@ export class Reconciler {
   }
 }
 
-/** Whether to retry without a change in the cluster. A refused spec is not retried. */
-function failuresOf(outcome: Outcome): string[] {
-  if (outcome.kind === "refused") return [];
-  const failed = outcome.components.flatMap(({ state }) => (state.kind === "failed" ? [state.message] : []));
-  return [...failed, ...outcome.removalFailures];
-}
-
-function refused(reason: ConfigurationFailure, message: string): { outcome: Outcome; again: Again } {
-  return { outcome: { kind: "refused", reason, message }, again: {} };
+function wrongIn(asked: NetworkAddonsConfigSpec, previous: Previous, facts: Facts): Refusal | undefined {
+  const invalid = validateSpec(asked, facts);
+  if (invalid.length > 0) {
+    const message = `failed to validate NetworkConfig.Spec: ${configurationErrors(invalid)}`;
+    return { reason: "FailedToValidate", message };
+  }
+  const unsafe = unsafeChanges(asked, previous);
+  if (unsafe.length === 0) return undefined;
+  const message = `not applying unsafe change: ${configurationErrors(unsafe)}`;
+  return { reason: "FailedToGetPreviousConfigSpec", message };
 }
 
 function configurationErrors(errors: readonly string[]): string {
   return `invalid configuration:\n${errors.join("\n")}`;
+}
+
+/** A conflict, and an object that is gone, are left to the caller. */
+async function attempt<T>(
+  reason: ConfigurationFailure,
+  work: Promise<T>,
+  signal: AbortSignal,
+): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }> {
+  try {
+    return { ok: true, value: await work };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isConflict(error) || isNotFound(error)) throw error;
+    const hasNoNamespace = error instanceof Error && isNotFound(error.cause);
+    return {
+      ok: false,
+      refusal: { reason: hasNoNamespace ? "NoNamespace" : reason, message: messageOf(error), error },
+    };
+  }
+}
+
+/** Whether to retry without a change in the cluster. */
+function failuresOf(outcome: Outcome | undefined): string[] {
+  const reconciled = outcome?.kind === "refused" ? outcome.running : outcome;
+  if (reconciled?.kind !== "reconciled") return [];
+  const failed = reconciled.components.flatMap(({ state }) => (state.kind === "failed" ? [state.message] : []));
+  return [...failed, ...reconciled.removalFailures];
 }

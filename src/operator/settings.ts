@@ -19,7 +19,11 @@ export interface OperatorSettings {
   readonly images: Images;
   /** Names of the Secrets with which nodes pull the images. */
   readonly imagePullSecrets: readonly string[];
+  /** What keeps a pod from running for longer is a failure, not progress. */
+  readonly podTroubleDeadlineMs: number;
 }
+
+export const POD_TROUBLE_DEADLINE_SECONDS = 5 * 60;
 
 /** Every process runs from `image`. */
 export function settingsFor(image: string, namespace = DEFAULT_NAMESPACE): OperatorSettings {
@@ -29,6 +33,7 @@ export function settingsFor(image: string, namespace = DEFAULT_NAMESPACE): Opera
     version: PRODUCT_VERSION,
     images: { linuxBridge: image, bridgeMarker: image, kubeMacPool: image },
     imagePullSecrets: [],
+    podTroubleDeadlineMs: POD_TROUBLE_DEADLINE_SECONDS * 1_000,
   };
 }
 

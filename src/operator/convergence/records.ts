@@ -67,7 +67,7 @@ export class Records {
       try {
         await this.#client.delete(RESOURCES.configMaps, { name, namespace: this.#namespace }, { signal });
       } catch (error) {
-        if (!isNotFound(error)) throw error;
+        if (!isNotFound(error)) throw this.#trouble(name, "deleted", error);
       }
     }
   }
@@ -86,7 +86,7 @@ export class Records {
       return configMap.data?.[key] ?? "";
     } catch (error) {
       if (isNotFound(error)) return undefined;
-      throw error;
+      throw this.#trouble(name, "read", error);
     }
   }
 
@@ -102,7 +102,17 @@ export class Records {
       decoration,
       { owned: true },
     );
-    await this.#client.apply(RESOURCES.configMaps, object, { fieldManager: FIELD_MANAGER, force: true, signal });
+    try {
+      await this.#client.apply(RESOURCES.configMaps, object, { fieldManager: FIELD_MANAGER, force: true, signal });
+    } catch (error) {
+      throw this.#trouble(name, "written", error);
+    }
     this.#stored.set(name, text);
+  }
+
+  #trouble(name: string, deed: "read" | "written" | "deleted", cause: unknown): Error {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    const text = `ConfigMap ${this.#namespace}/${name} could not be ${deed}: ${what}. The operator keeps its records in it`;
+    return new Error(`${text}: make room for it or change the policy that refuses it`, { cause });
   }
 }

@@ -8,7 +8,7 @@ import type { Facts } from "../facts.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
-import type { ComponentOutcome, Outcome } from "../status/outcome.ts";
+import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
 import { cannotStart, rollout, type Surroundings } from "../status/rollout.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
@@ -55,7 +55,7 @@ export class Rollforward {
     facts: Facts,
     decoration: Decoration,
     signal: AbortSignal,
-  ): Promise<{ outcome: Outcome; waiting: boolean }> {
+  ): Promise<{ outcome: Reconciled; waiting: boolean }> {
     const { applier, remover, records } = this.#options;
     const rendered = this.#render(spec, facts, decoration);
     const wanted = rendered.flatMap((component) =>
@@ -74,7 +74,7 @@ export class Rollforward {
     const [removal] = await Promise.all([remover.remove(known, keep, signal), ...applying]);
     await records.saveInventory(withResults(known, results, removal), decoration, signal);
 
-    const outcome: Outcome = {
+    const outcome: Reconciled = {
       kind: "reconciled",
       components: [...rendered.map((component) => this.#outcome(component, results)), ...removing(rendered, removal)],
       removalFailures: removal.failures,

@@ -1,7 +1,7 @@
 /** The conditions Available, Progressing and Degraded of an outcome, always all three. Texts are interface facts. Pure. */
 
 import type { ComponentStatus } from "../../api/network-addons-config.ts";
-import type { ComponentOutcome, Outcome } from "./outcome.ts";
+import type { ComponentOutcome, Outcome, Removing } from "./outcome.ts";
 
 export interface Verdict {
   readonly type: "Available" | "Progressing" | "Degraded";
@@ -12,6 +12,7 @@ export interface Verdict {
 
 export function verdicts(outcome: Outcome): Verdict[] {
   if (outcome.kind === "refused") return configurationFailure(outcome.reason, outcome.message);
+  if (outcome.kind === "removing") return removal(outcome);
   const { components, removalFailures } = outcome;
 
   const failed = components.flatMap(({ name, state }) => (state.kind === "failed" ? [{ name, ...state }] : []));
@@ -60,9 +61,8 @@ export function verdicts(outcome: Outcome): Verdict[] {
 }
 
 /** One row for each component that is on or being removed. */
-export function componentRows(outcome: Outcome): ComponentStatus[] {
-  if (outcome.kind === "refused") return [];
-  return outcome.components.map(row);
+export function componentRows(components: readonly ComponentOutcome[]): ComponentStatus[] {
+  return components.map(row);
 }
 
 function row({ name, state }: ComponentOutcome): ComponentStatus {
@@ -85,6 +85,16 @@ function progressing(workloads: readonly { readonly phase: string; readonly mess
   const rolling = workloads.filter(({ phase }) => phase === "rolling");
   if (rolling.length === 0) return { type: "Progressing", status: "False" };
   return { type: "Progressing", status: "True", reason: "Deploying", message: lines(rolling) };
+}
+
+function removal({ waiting, failures }: Removing): Verdict[] {
+  if (failures.length > 0) return configurationFailure("FailedToDeleteObjects", failures.join("\n"));
+  const message = [...waiting].map(([component, what]) => `${component}: ${what}`).join("\n");
+  return [
+    { type: "Degraded", status: "False" },
+    { type: "Progressing", status: "True", reason: "Removing", message },
+    { type: "Available", status: "False", reason: "Removing", message: "The configuration is being deleted" },
+  ];
 }
 
 function configurationFailure(reason: string, message: string): Verdict[] {

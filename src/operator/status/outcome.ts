@@ -10,7 +10,8 @@ export type ConfigurationFailure =
   | "FailedToGetOpenShiftNetworkConfig"
   | "FailedToRender"
   | "FailedToApply"
-  | "FailedToDeleteObjects";
+  | "FailedToDeleteObjects"
+  | "NoNamespace";
 
 export interface ComponentOutcome {
   readonly name: keyof NetworkAddonsConfigSpec;
@@ -22,13 +23,28 @@ export interface ComponentOutcome {
     | { readonly kind: "removing"; readonly message: string };
 }
 
-export type Outcome =
-  /** The spec was not applied: it is invalid, or an unsafe change. What runs goes on. */
-  | { readonly kind: "refused"; readonly reason: ConfigurationFailure; readonly message: string }
-  | {
-      readonly kind: "reconciled";
-      readonly components: readonly ComponentOutcome[];
-      readonly removalFailures: readonly string[];
-      /** Rendered Deployments and DaemonSets. */
-      readonly workloads: readonly KubeObject[];
-    };
+export interface Refused {
+  readonly kind: "refused";
+  readonly reason: ConfigurationFailure;
+  readonly message: string;
+  /** What became of the configuration that was applied last. Undefined if there is none. */
+  readonly running?: Reconciled | undefined;
+}
+
+export interface Reconciled {
+  readonly kind: "reconciled";
+  readonly components: readonly ComponentOutcome[];
+  readonly removalFailures: readonly string[];
+  /** Rendered Deployments and DaemonSets. */
+  readonly workloads: readonly KubeObject[];
+}
+
+/** The configuration is being deleted. */
+export interface Removing {
+  readonly kind: "removing";
+  /** By component: what its removal waits for. */
+  readonly waiting: ReadonlyMap<string, string>;
+  readonly failures: readonly string[];
+}
+
+export type Outcome = Refused | Reconciled | Removing;

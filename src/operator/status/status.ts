@@ -7,7 +7,7 @@ import type {
 } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { componentRows, type Verdict, verdicts } from "./conditions.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome, Reconciled } from "./outcome.ts";
 
 export interface StatusInput {
   readonly outcome: Outcome;
@@ -21,6 +21,7 @@ export function nextStatus({ outcome, previous, generation, version, nowMs }: St
   const now = timestamp(nowMs);
   const wanted = verdicts(outcome);
   const isAvailable = wanted.some(({ type, status }) => type === "Available" && status === "True");
+  const reconciled = broughtAbout(outcome);
   const observedVersion = isAvailable ? version : previous?.observedVersion;
   return {
     operatorVersion: version,
@@ -28,9 +29,15 @@ export function nextStatus({ outcome, previous, generation, version, nowMs }: St
     ...(observedVersion === undefined ? {} : { observedVersion }),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     conditions: wanted.map((verdict) => condition(verdict, previous?.conditions, now)),
-    containers: outcome.kind === "refused" ? (previous?.containers ?? []) : outcome.workloads.flatMap(containersOf),
-    components: outcome.kind === "refused" ? (previous?.components ?? []) : componentRows(outcome),
+    containers: reconciled?.workloads.flatMap(containersOf) ?? previous?.containers ?? [],
+    components: reconciled === undefined ? (previous?.components ?? []) : componentRows(reconciled.components),
   };
+}
+
+/** Undefined if nothing was brought about: then what was said about containers and components stands. */
+function broughtAbout(outcome: Outcome): Reconciled | undefined {
+  if (outcome.kind === "reconciled") return outcome;
+  return outcome.kind === "refused" ? outcome.running : undefined;
 }
 
 /** Heartbeats do not count as a change, so an idle operator writes nothing. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { NetworkAddonsConfigStatus } from "../../../src/api/network-addons-config.ts";
-import type { ComponentOutcome, Outcome } from "../../../src/operator/status/outcome.ts";
+import type { ComponentOutcome, Outcome, Reconciled } from "../../../src/operator/status/outcome.ts";
 import type { Rollout } from "../../../src/operator/status/rollout.ts";
 import { announcements, isSameStatus, nextStatus } from "../../../src/operator/status/status.ts";
 
@@ -68,6 +68,25 @@ describe("the status", () => {
     });
     expect(status.observedVersion).toBe("1.2.3");
     expect(status.components).toEqual(before.components);
+  });
+
+  it("tells what runs on while another configuration is refused", () => {
+    const running = reconciled([ROLLING]) as Reconciled;
+    const status = next({ kind: "refused", reason: "FailedToValidate", message: "wrong", running });
+    expect(brief(status).Degraded).toEqual(["True", "FailedToValidate", "wrong"]);
+    expect(status.components?.[0]).toMatchObject({ phase: "Progressing", message: "one\ntwo" });
+  });
+
+  it("says what the removal waits for, or what is in its way", () => {
+    const waiting = new Map([["linuxBridge", "3 pods are still stopping"]]);
+    const status = next({ kind: "removing", waiting, failures: [] });
+    expect(brief(status)).toEqual({
+      Available: ["False", "Removing", "The configuration is being deleted"],
+      Progressing: ["True", "Removing", "linuxBridge: 3 pods are still stopping"],
+      Degraded: ["False", undefined, undefined],
+    });
+    const stuck = next({ kind: "removing", waiting, failures: ["one", "two"] });
+    expect(brief(stuck).Degraded).toEqual(["True", "FailedToDeleteObjects", "one\ntwo"]);
   });
 
   it("is degraded by pods that will not start", () => {
