@@ -26,7 +26,10 @@ export interface LeaderElectorOptions {
   /** How long a leader goes on without a renewal; less than the lease duration. */
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
-  /** Told when the Lease is older than this process has seen it, or gone: etcd was restored, and all else may be older too. */
+  /**
+   * Told when etcd may have been restored, so that all else may be older too: the Lease is older than this process has seen
+   * it, or gone, or was not read for the lease's duration, in which a stopped process sees nothing of a restore.
+   */
   readonly onOlder?: () => void;
   readonly log?: Log;
   readonly clock?: Clock;
@@ -50,6 +53,8 @@ export class LeaderElector {
   readonly #onOlder: () => void;
   #observation: Observation | undefined;
   #seenVersion: string | undefined;
+  /** When (monotonic) the Lease was last read. */
+  #seenMs: number | undefined;
   /** Until when (monotonic) our last successful write lets us lead. */
   #leadsUntilMs: number | undefined;
 
@@ -169,9 +174,9 @@ export class LeaderElector {
     const call = { signal, timeoutMs: Math.max(1, timeoutMs) };
     try {
       const lease = await this.#read(call);
-      this.#seeVersion(lease);
-      const spec = lease?.spec as LeaseSpec | undefined;
       const nowMs = this.#clock.monotonicMs();
+      this.#see(lease, nowMs);
+      const spec = lease?.spec as LeaseSpec | undefined;
       this.#observation = observe(this.#observation, spec, nowMs);
       if (!mayHold(spec, this.#observation, this.#identity, this.#leaseDurationMs, nowMs)) {
         return "other";
@@ -192,12 +197,15 @@ export class LeaderElector {
     }
   }
 
-  #seeVersion(lease: Lease | undefined): void {
+  #see(lease: Lease | undefined, nowMs: number): void {
     const before = { resourceVersion: this.#seenVersion };
+    const unseenMs = nowMs - (this.#seenMs ?? nowMs);
     this.#seenVersion = lease?.metadata.resourceVersion;
+    this.#seenMs = nowMs;
     const isOlderNow = lease === undefined ? before.resourceVersion !== undefined : isOlder(lease.metadata, before);
-    if (!isOlderNow) return;
-    this.#log.warn("the lease is older than it was, as after a restore of etcd");
+    if (isOlderNow) this.#log.warn("the lease is older than it was, as after a restore of etcd");
+    else if (unseenMs > this.#leaseDurationMs) this.#log.warn({ unseenMs }, "the lease was not read for a long time");
+    else return;
     this.#onOlder();
   }
 

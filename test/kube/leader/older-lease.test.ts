@@ -51,3 +51,43 @@ test("a replica is told when the lease is older than it has seen it, or gone, an
   stop.abort();
   await running;
 });
+
+test("a replica is told when it has not read the lease for longer than the lease lasts, as after it was stopped", async () => {
+  let nowMs = 0;
+  let older = 0;
+  const stop = new AbortController();
+  const wake: (() => void)[] = [];
+  const client = {
+    get: async () => ({ metadata: { resourceVersion: "9" }, spec: { holderIdentity: "b", renewTime: `${nowMs}` } }),
+  } as unknown as KubeClient;
+  const elector = new LeaderElector({
+    client,
+    namespace: "default",
+    name: "lease",
+    identity: "a",
+    clock: {
+      now: () => nowMs,
+      monotonicMs: () => nowMs,
+      sleep: () => new Promise((resolve) => wake.push(resolve)),
+      after: () => () => {},
+    },
+    onOlder: () => {
+      older += 1;
+    },
+  });
+  const running = elector.run(stop.signal, () => Promise.resolve());
+  const readAfter = async (ms: number): Promise<number> => {
+    await eventually("it sleeps", () => wake.length === 1);
+    nowMs += ms;
+    wake.shift()?.();
+    await eventually("it sleeps again", () => wake.length === 1);
+    return older;
+  };
+  expect(await readAfter(2_000)).toBe(0);
+  expect(await readAfter(15_000)).toBe(0);
+  expect(await readAfter(15_001)).toBe(1);
+  expect(await readAfter(2_000)).toBe(1);
+  stop.abort();
+  wake.shift()?.();
+  await running;
+});
