@@ -33,6 +33,18 @@ export interface Holding extends Provenance {
   readonly sinceMs: number;
 }
 
+interface AuditState {
+  readonly provenance: ReadonlyMap<string, Provenance>;
+  readonly runsWith: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly forgiven: ReadonlyMap<string, number>;
+  readonly holdings: ReadonlyMap<string, ReadonlyMap<string, Holding>>;
+}
+
+function refill<V>(map: Map<string, V>, entries: ReadonlyMap<string, V>): void {
+  map.clear();
+  for (const [key, value] of entries) map.set(key, value);
+}
+
 export class Violation extends Error {
   readonly invariant: string;
 
@@ -56,8 +68,8 @@ export class Auditor {
   readonly #provenance = new Map<string, Provenance>();
   /** What runs -> the addresses that the pool let it run with. */
   readonly #runsWith = new Map<string, ReadonlySet<string>>();
-  /** Names of claims that were deleted by hand, until they name every holder again. */
-  readonly #forgiven = new Set<string>();
+  /** Name of a claim that was deleted by hand -> when, until it names every holder again. */
+  readonly #forgiven = new Map<string, number>();
   /** Address -> object -> how it holds it. */
   readonly #holdings = new Map<string, Map<string, Holding>>();
 
@@ -78,7 +90,21 @@ export class Auditor {
 
   /** The claim may go, and come back without some of the holders that it had. No address may be given out twice by that. */
   forgive(claim: string): void {
-    this.#forgiven.add(claim);
+    this.#forgiven.set(claim, this.#nowMs());
+  }
+
+  /** What it knows, to come back with a snapshot of etcd. */
+  snapshot(): AuditState {
+    const holdings = new Map([...this.#holdings].map(([mac, holders]) => [mac, new Map(holders)]));
+    const [provenance, runsWith] = [new Map(this.#provenance), new Map(this.#runsWith)];
+    return { provenance, runsWith, forgiven: new Map(this.#forgiven), holdings };
+  }
+
+  restore({ provenance, runsWith, forgiven, holdings }: AuditState): void {
+    refill(this.#provenance, provenance);
+    refill(this.#runsWith, runsWith);
+    refill(this.#forgiven, forgiven);
+    refill(this.#holdings, new Map([...holdings].map(([mac, holders]) => [mac, new Map(holders)])));
   }
 
   /** Addresses that are held at the moment. */
@@ -120,7 +146,8 @@ export class Auditor {
       if (holders.has(id)) continue;
       this.#checkSharing(mac, provenance);
       holders.set(id, { ...provenance, id, sinceMs: this.#nowMs() });
-      if (provenance.granted.has(mac)) this.#checkCovered(mac, provenance.party);
+      const askedMs = provenance.granted.get(mac);
+      if (askedMs !== undefined) this.#checkCovered(mac, provenance.party, askedMs);
     }
   }
 
@@ -152,8 +179,9 @@ export class Auditor {
     }
   }
 
-  /** What goes through the webhook has its claim before it is stored. */
-  #checkCovered(mac: string, party: Party): void {
+  /** What goes through the webhook has its claim before it is stored, unless that was deleted by hand since. */
+  #checkCovered(mac: string, party: Party, askedMs: number): void {
+    if (askedMs <= (this.#forgiven.get(claimKey(mac)) ?? Number.NEGATIVE_INFINITY)) return;
     const claim = this.#etcd.get("macclaims", claimKey(mac)) as unknown as MACClaim | undefined;
     if (claim === undefined || !isCovered(party, claim)) {
       throw new Violation("claimed", `${nameOf(party)} holds ${mac}, and ${describe(claim)}`);

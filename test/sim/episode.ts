@@ -74,7 +74,7 @@ async function trouble(
   const { scheduler } = world;
   const endMs = scheduler.nowMs + plan.chaosMs;
   const endSteps = scheduler.steps + MAX_TROUBLE_STEPS;
-  const isOver = (): boolean => scheduler.nowMs >= endMs || scheduler.steps >= endSteps;
+  const isOver = (): boolean => (scheduler.nowMs >= endMs || scheduler.steps >= endSteps) && !world.isRestoring;
   const again = (): void => {
     const number = counter.operations++;
     const random = new Random(...plan.seed, 4, number);

@@ -50,6 +50,13 @@ export const MUTATIONS = {
       evidence: (_reads, mac) => Promise.resolve(fromCache(caches, mac)),
     }),
   },
+  /** Caches stay as they are when etcd may have gone back. */
+  "caches listed anew": {
+    between: (connections, caches) => {
+      caches.relist = () => {};
+      return connections;
+    },
+  },
   /** What was admitted has no time to show up. */
   "deadline kept": {
     between: (connections) => ({ ...connections, controllerClock: hurried(connections.controllerClock) }),

@@ -27,6 +27,9 @@ const USERS = {
 
 type Operation = keyof typeof USERS | Trouble;
 
+/** A replica that is stopped for less notices nothing; whoever restores etcd stops all API servers for longer. */
+const SHORTEST_RESTORE_MS = 16_000;
+
 /** Who asks for a name that is taken gets addresses and is refused after us, which fills pools for two minutes. */
 const MOSTLY = 0.8;
 
@@ -184,6 +187,9 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
   compact(world) {
     world.faults += 1;
     world.etcd.compact();
+  },
+  restoreEtcd(world, random) {
+    world.restoreEtcd(random.between(10, 60_000), random.between(SHORTEST_RESTORE_MS, 60_000));
   },
   weather(world) {
     world.network.weather = world.network.weather === CALM ? world.plan.weather : CALM;

@@ -54,6 +54,7 @@ export type Trouble =
   | "cutWatches"
   | "restartApi"
   | "compact"
+  | "restoreEtcd"
   | "weather"
   | "changeRange"
   | "changePolicy"
@@ -68,6 +69,7 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
   const words = [seed, episode];
   const random = new Random(...words, 0);
   const later = new Random(...words, 5);
+  const latest = new Random(...words, 6);
   const mayOptOut = later.chance(0.5);
   const some = (probability: number, most: number): number =>
     random.chance(probability) ? random.between(0, most) : 0;
@@ -124,6 +126,7 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
       cutWatches: trouble(0.4, 3),
       restartApi: trouble(0.3, 2),
       compact: trouble(0.4, 3),
+      restoreEtcd: latest.chance(0.25) ? latest.between(0, 4) * Math.min(1, meanOperationMs / 400) : 0,
       weather: trouble(1, 6),
       changeRange: trouble(0.4, 4),
       changePolicy: trouble(unless(0.2), 2),

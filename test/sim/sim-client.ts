@@ -165,11 +165,12 @@ export class SimClient {
       const thereMs = network.delayMs();
       const { random, weather } = network;
       const isLost = random.chance(weather.lost);
+      const { restores } = this.#cluster.etcd;
       if (thereMs >= timeoutMs) fail(timeoutMs, true);
       if (isLost || !network.reaches(host.name))
         return fail(Math.min(timeoutMs, random.chance(0.5) ? 2 : 8_000), false);
       scheduler.after(thereMs, () => {
-        if (!network.apiIsUp) return fail(1, true);
+        if (!network.apiIsUp || this.#cluster.etcd.restores !== restores) return fail(1, true);
         if (random.chance(weather.refused)) {
           this.#cluster.faults += 1;
           const status = random.pick([429, 500, 503, 504]);

@@ -100,7 +100,7 @@ export class SimWatch implements AsyncIterableIterator<WatchEvent<KubeObject>> {
     this.#host.deliver(() => this.#begun.resolve(true));
     for (const change of missed) this.#send(change);
     this.#unsubscribe = etcd.watch((change) => {
-      if (change.plural === plural) this.#send(change);
+      if (change.plural === plural && change.version > version) this.#send(change);
     });
   }
 

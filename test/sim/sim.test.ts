@@ -18,7 +18,7 @@ const TIMEOUT_MS = 120_000;
  */
 const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "create as lock": [7, 70],
-  resourceVersion: [1, 17, 6],
+  resourceVersion: [9, 16],
   "live read": [3, 6],
   "deadline kept": [2, 3],
   "deadline ends": [70, 7],
@@ -33,6 +33,7 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "receiver judged": [20, 19],
   "receiver remembered": [94, 29],
   "pool selection": [70, 7],
+  "caches listed anew": [3220, 7361],
 };
 
 describe("the simulated cluster", { timeout: TIMEOUT_MS }, () => {

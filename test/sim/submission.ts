@@ -35,12 +35,14 @@ export class Submission {
   readonly #world: World;
   readonly #wanted: Wanted;
   readonly #startMs: number;
+  readonly #restores: number;
   #retries = 0;
 
   constructor(world: World, wanted: Wanted) {
     this.#world = world;
     this.#wanted = wanted;
     this.#startMs = world.scheduler.nowMs;
+    this.#restores = world.etcd.restores;
   }
 
   begin(): void {
@@ -149,7 +151,8 @@ export class Submission {
     scheduler.after(delayMs, () => {
       if (scheduler.nowMs - this.#startMs > REQUEST_MS || random.chance(chaos ? 0.12 : 0.02)) return this.#fail();
       const { network, etcd } = this.#world;
-      if (!network.apiIsUp || etcd.absent.has(RESOURCE_OF[this.#wanted.kind].plural)) return this.#fail();
+      if (!network.apiIsUp || etcd.restores !== this.#restores) return this.#fail();
+      if (etcd.absent.has(RESOURCE_OF[this.#wanted.kind].plural)) return this.#fail();
       this.#store(old, object, given);
     });
   }

@@ -30,13 +30,14 @@ export class VirtController {
     const { etcd, tenancy } = this.#world;
     const vm = etcd.get(MACHINES.plural, key);
     if (vm === undefined || etcd.get(INSTANCES.plural, key) !== undefined) return;
+    const { restores } = etcd;
     const { namespace = "", name } = vm.metadata;
     const started = instanceOf(vm);
     const waits = started.metadata.annotations?.[RECEIVER_ANNOTATION] === "true";
     const status = vmiStatus(started, undefined, []);
     const object = { ...started, status: waits ? { ...status, phase: "WaitingForSync" } : status };
     if (!tenancy.manages("VirtualMachine", namespace)) {
-      this.#startLater(vm, object, false);
+      this.#startLater(vm, object, false, restores);
       return;
     }
     const request = admissionRequest("VirtualMachineInstance", object, undefined, false);
@@ -45,17 +46,18 @@ export class VirtController {
         this.#world.countRefusal(said.decision.refusal, `start of ${namespace}/${name}`);
         return;
       }
-      this.#startLater(vm, object, wasJudged(said) && !waits);
+      this.#startLater(vm, object, wasJudged(said) && !waits, restores);
     });
   }
 
   /** What comes after the pool takes its time, or says no. */
-  #startLater(vm: KubeObject, object: KubeObject, isGated: boolean): void {
+  #startLater(vm: KubeObject, object: KubeObject, isGated: boolean, restores: number): void {
     const { scheduler, random } = this.#world;
     const delayMs = random.chance(0.03) ? random.between(1_000, 50_000) : random.between(0, 50);
     scheduler.after(delayMs, () => {
       const { etcd, auditor } = this.#world;
       const key = keyOf(object.metadata);
+      if (etcd.restores !== restores) return;
       if (random.chance(0.03) || etcd.get(INSTANCES.plural, key) !== undefined) return;
       const current = etcd.get(MACHINES.plural, key);
       const provenance = current && auditor.provenanceOf(current);
@@ -124,8 +126,9 @@ export class VirtController {
     const next = wanted.map((nic) => running.find(({ name }) => name === nic.name) ?? nic);
     if (JSON.stringify(next) === JSON.stringify(running)) return;
     const object = withInstanceNics(vmi, next);
+    const { restores } = etcd;
     if (!tenancy.manages("VirtualMachine", vm.metadata.namespace ?? "")) {
-      this.#plug(vm, vmi, object, false);
+      this.#plug(vm, vmi, object, false, restores);
       return;
     }
     const request = admissionRequest("VirtualMachineInstance", object, vmi, false);
@@ -134,17 +137,18 @@ export class VirtController {
         this.#world.countRefusal(said.decision.refusal, `what is plugged into ${key}`);
         return;
       }
-      this.#plug(vm, vmi, object, wasJudged(said));
+      this.#plug(vm, vmi, object, wasJudged(said), restores);
     });
   }
 
   /** What comes after the pool takes its time, and stores the change only on top of what was read. */
-  #plug(vm: KubeObject, vmi: KubeObject, object: KubeObject, isJudged: boolean): void {
+  #plug(vm: KubeObject, vmi: KubeObject, object: KubeObject, isJudged: boolean, restores: number): void {
     const { scheduler, random } = this.#world;
     const delayMs = random.chance(0.03) ? random.between(1_000, 50_000) : random.between(0, 50);
     scheduler.after(delayMs, () => {
       const { etcd, auditor } = this.#world;
       const key = keyOf(vmi.metadata);
+      if (etcd.restores !== restores) return;
       const current = etcd.get(INSTANCES.plural, key);
       if (current?.metadata.resourceVersion !== vmi.metadata.resourceVersion) return;
       if (etcd.get(MACHINES.plural, key)?.metadata.uid !== vm.metadata.uid) return;

@@ -33,6 +33,8 @@ export class World implements SimCluster {
   /** Lines of what happened, kept when somebody wants to read them. */
   readonly history: string[] | undefined;
   chaos = false;
+  /** Every API server is stopped, and etcd has lost its last history. */
+  isRestoring = false;
   faults = 0;
   allocations = 0;
   failedRequests = 0;
@@ -113,7 +115,25 @@ export class World implements SimCluster {
     this.network.apiIsUp = false;
     for (const replica of this.replicas) replica.cutWatches();
     this.scheduler.after(downMs, () => {
-      this.network.apiIsUp = true;
+      if (!this.isRestoring) this.network.apiIsUp = true;
+    });
+  }
+
+  /** A snapshot is taken, and after some time comes back in place of all that was written since. Every API server is stopped meanwhile. */
+  restoreEtcd(afterMs: number, downMs: number): void {
+    const [etcd, audit] = [this.etcd.snapshot(), this.auditor.snapshot()];
+    const { restores } = this.etcd;
+    this.scheduler.after(afterMs, () => {
+      if (!this.chaos || this.isRestoring || this.etcd.restores !== restores) return;
+      this.note(`etcd goes back from version ${this.etcd.version} to ${etcd.version}`);
+      this.isRestoring = true;
+      this.restartApi(downMs);
+      this.etcd.restore(etcd);
+      this.auditor.restore(audit);
+      this.scheduler.after(downMs, () => {
+        this.isRestoring = false;
+        this.network.apiIsUp = true;
+      });
     });
   }
 

@@ -26,6 +26,12 @@ interface Options {
   readonly dryRun?: boolean;
 }
 
+/** What was stored at some time. */
+export interface Snapshot {
+  readonly version: number;
+  readonly objects: ReadonlyMap<string, ReadonlyMap<string, KubeObject>>;
+}
+
 export const keyOf = ({ namespace, name }: { namespace?: string | undefined; name?: string | undefined }): string =>
   namespace === undefined ? (name ?? "") : `${namespace}/${name}`;
 
@@ -42,6 +48,7 @@ export class ObjectStore {
   readonly #watchers = new Set<(change: Change) => void>();
   #version = 1;
   #compacted = 0;
+  #restores = 0;
 
   /** `now` is in ms since 1970. */
   constructor(now: () => number = Date.now) {
@@ -50,6 +57,11 @@ export class ObjectStore {
 
   get version(): string {
     return String(this.#version);
+  }
+
+  /** How often a snapshot came back. Requests from before a restore do not survive it. */
+  get restores(): number {
+    return this.#restores;
   }
 
   get(plural: string, key: string): KubeObject | undefined {
@@ -65,7 +77,8 @@ export class ObjectStore {
     const key = keyOf(object.metadata);
     if (this.get(resource.plural, key) !== undefined) throw refusal(409, "AlreadyExists", resource, key);
     const creationTimestamp = new Date(this.#now()).toISOString();
-    const metadata = { ...object.metadata, uid: `u${this.#version + 1}`, creationTimestamp, generation: 1 };
+    const uid = `u${this.#version + 1}${this.#restores > 0 ? `-${this.#restores}` : ""}`;
+    const metadata = { ...object.metadata, uid, creationTimestamp, generation: 1 };
     return this.#write("ADDED", resource.plural, key, { ...object, metadata }, undefined, options);
   }
 
@@ -95,6 +108,21 @@ export class ObjectStore {
   compact(): void {
     this.#compacted = this.#version;
     for (const table of this.#tables.values()) table.changes = [];
+  }
+
+  snapshot(): Snapshot {
+    const objects = new Map([...this.#tables].map(([plural, table]) => [plural, new Map(table.objects)]));
+    return { version: this.#version, objects };
+  }
+
+  /** As etcd does without new versions: what came after the snapshot is lost, and its versions are given again. */
+  restore({ version, objects }: Snapshot): void {
+    this.#tables.clear();
+    for (const [plural, stored] of objects) this.#tables.set(plural, { objects: new Map(stored), changes: [] });
+    this.#version = version;
+    this.#compacted = version;
+    this.#restores += 1;
+    this.absent.clear();
   }
 
   watch(watcher: (change: Change) => void): () => void {
