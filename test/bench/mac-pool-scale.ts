@@ -18,17 +18,19 @@ export interface Filling {
   readonly vms: number;
   /** Interfaces of each. */
   readonly nics: number;
+  /** Whether their addresses have claims. */
+  readonly claimed: boolean;
 }
 
-/** VMs of 2 kB and more, and the bound claims of their addresses. */
+/** VMs of 2 kB and more, with or without the bound claims of their addresses. */
 export async function fill(bed: PoolBed, filling: Filling, log: (line: string) => void): Promise<void> {
-  const { prefix, firstMac, vms, nics } = filling;
+  const { prefix, firstMac, vms, nics, claimed } = filling;
   await using pool = await poolClient(bed);
   const since = new Date().toISOString();
   let next = 0;
   const work = async (): Promise<void> => {
     for (let vm = next++; vm < vms; vm = next++) {
-      if (vm % (vms / 10) === 0) log(`  ${vm * nics} claims`);
+      if (vm % (vms / 10) === 0) log(`  ${vm} VMs`);
       const macs = Array.from({ length: nics }, (_, nic) => (firstMac + vm * nics + nic) as Mac);
       const interfaces = macs.map((mac, nic) => ({ name: `nic${nic}`, macAddress: formatMac(mac) }));
       const written = machine(`${prefix}-${vm}`, "default", interfaces);
@@ -37,6 +39,7 @@ export async function fill(bed: PoolBed, filling: Filling, log: (line: string) =
         ...written,
         metadata: { ...written.metadata, annotations },
       });
+      if (!claimed) continue;
       const { name = "", uid = "" } = created.metadata;
       for (const [nic, mac] of macs.entries()) {
         const owner = {
