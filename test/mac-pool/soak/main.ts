@@ -1,7 +1,8 @@
 /**
  * `npm run soak:mac-pool -- [--minutes N] [--operations N] [--seed N]`: two replicas of the MAC pool on a real API
- * server, VMs and pods that come, change and go as fast as it takes them, replicas killed and stopped at random, the API
- * server restarted twice. The load ends after so many operations or minutes, whichever comes first.
+ * server, VMs and pods that come, change and go as fast as it takes them, in namespaces with pools of different policies,
+ * VMs that wait to receive a migration, namespaces that opt in or are deleted; replicas killed and stopped at random, the
+ * API server restarted twice. The load ends after so many operations or minutes, whichever comes first.
  *
  * What counts is computed by an auditor from the API server's watches and never from the pool: objects that had one
  * address at the same time, and addresses that stay claimed after their last holder is gone. The last line of stdout is
@@ -9,6 +10,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { WAIT_AS_RECEIVER } from "../../../src/api/mac-pool-scope.ts";
 import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
 import { PENDING_MS } from "../../../src/mac-pool/core/limits.ts";
@@ -17,13 +19,18 @@ import { startControlPlane } from "../../cluster/control-plane/control-plane.ts"
 import { Random } from "../../support/random.ts";
 import { macsOf } from "../machines.ts";
 import { PoolBed } from "../pool-bed.ts";
-import { Auditor } from "./auditor.ts";
+import { Auditor, type Reading } from "./auditor.ts";
 import { Faults } from "./faults.ts";
+import { Outcomes } from "./outcomes.ts";
+import { Tenants } from "./tenants.ts";
 import { Workload } from "./workload.ts";
 
 /** A call that meets a stopped replica waits for the webhook's time-out; the others go on meanwhile. */
 const WORKERS = 24;
+const TENANTS = 3;
 const PODS = "soak-pods";
+/** VMs there are warned when they share an address with each other. */
+const WARNED = "soak-warned";
 const DEFAULT_MINUTES = 20;
 const DEFAULT_OPERATIONS = 10_000;
 /** Shares of the load after which the API server is restarted. */
@@ -43,41 +50,53 @@ async function main(): Promise<number> {
   const { minutes, operations, seed } = options;
   const log = (line: string): void => console.error(line);
   log(`seed ${seed}, ${operations} operations, ${minutes} minutes at most`);
-  const controlPlane = await startControlPlane();
+  const controlPlane = await startControlPlane({ controllerManager: true });
   await using bed = await PoolBed.start({ controlPlane });
-  for (const [name, labels] of [[PODS, { [POD_WEBHOOK]: "allocate" }]] as const) {
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
-    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
-  }
+  await bed.admin.create(RESOURCES.namespaces, { metadata: { name: PODS, labels: { [POD_WEBHOOK]: "allocate" } } });
+  await bed.admin.create(RESOURCES.namespaces, { metadata: { name: WARNED, labels: { pool: WARNED } } });
   for (const name of REPLICAS) await bed.startReplica(name);
   const ranges = [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:3f:ff" }];
   await bed.createPool("default", { ranges, quarantineSeconds: QUARANTINE_SECONDS });
+  await bed.createPool("warned", {
+    ranges: [{ start: "02:5d:1d:00:00:00", end: "02:5d:1d:00:3f:ff" }],
+    quarantineSeconds: QUARANTINE_SECONDS,
+    namespaceSelector: { matchLabels: { pool: WARNED } },
+    conflictPolicy: "Warn",
+  });
   await bed.registerWebhooks();
 
   const auditing = new AbortController();
   const auditor = new Auditor(bed.admin);
   const following = [
-    auditor.follow(KINDS.virtualMachines, machineMacs, auditing.signal),
-    auditor.follow(KINDS.pods, podMacs, auditing.signal),
+    auditor.follow(KINDS.virtualMachines, readMachine, auditing.signal),
+    auditor.follow(KINDS.pods, readPod, auditing.signal),
   ];
   const loading = new AbortController();
+  const outcomes = new Outcomes();
+  const shared = { client: bed.admin, outcomes };
   const workloads = Array.from({ length: WORKERS }, (_, index) => {
-    const names = { machineNamespace: "default", podNamespace: PODS };
-    return new Workload(`w${index}`, { client: bed.admin, random: new Random(seed, index + 1).next, ...names });
+    const names = { machineNamespaces: ["default", "default", "default", WARNED], podNamespace: PODS };
+    return new Workload(`w${index}`, { ...shared, random: new Random(seed, index + 1).next, ...names });
   });
-  const sum = (count: (workload: Workload) => number) => workloads.reduce((total, each) => total + count(each), 0);
+  const tenants = Array.from({ length: TENANTS }, (_, number) => {
+    const random = new Random(seed, WORKERS + number + 1).next;
+    return new Tenants({ ...shared, random, number, sourceNamespace: "default" });
+  });
   const startMs = performance.now();
   const progress = (): number => {
     const byTime = (performance.now() - startMs) / (minutes * 60_000);
-    const share = Math.max(sum((each) => each.operations) / operations, byTime);
+    const share = Math.max(outcomes.operations / operations, byTime);
     if (share >= 1) loading.abort();
     return share;
   };
   const ticking = setInterval(progress, 100);
-  const telling = setInterval(() => log(`${sum((each) => each.operations)} operations`), PROGRESS_MS);
+  const telling = setInterval(() => log(`${outcomes.operations} operations`), PROGRESS_MS);
   const random = new Random(seed).next;
   const faults = new Faults({ bed, controlPlane, replicas: REPLICAS, random, restartsAt: RESTARTS_AT, progress, log });
-  await Promise.all([faults.run(loading.signal), ...workloads.map((workload) => workload.run(loading.signal))]);
+  await Promise.all([
+    faults.run(loading.signal),
+    ...[...workloads, ...tenants].map((each) => each.run(loading.signal)),
+  ]);
   for (const timer of [ticking, telling]) clearInterval(timer);
   log("waiting for what is left to settle");
   const leaked = await settle(bed, auditor);
@@ -85,16 +104,16 @@ async function main(): Promise<number> {
   await Promise.all(following);
 
   const duplicates = auditor.duplicates();
-  const unexplained = workloads.flatMap((workload) => workload.unexplained);
+  const { unexplained } = outcomes;
   for (const line of [...duplicates, ...leaked, ...unexplained]) log(line);
   const result = {
     seed,
-    operations: sum((each) => each.operations),
-    allocations: sum(({ allocations }) => allocations),
+    operations: outcomes.operations,
+    allocations: outcomes.allocations,
     duplicates: duplicates.length,
     leaks: leaked.length,
-    denials: sum(({ denials }) => denials),
-    failedCalls: sum(({ failedCalls }) => failedCalls),
+    denials: outcomes.denials,
+    failedCalls: outcomes.failedCalls,
     kills: faults.kills,
     stops: faults.stops,
     restarts: faults.restarts,
@@ -124,14 +143,16 @@ async function settle(bed: PoolBed, auditor: Auditor): Promise<string[]> {
   }
 }
 
-function machineMacs(vm: KubeObject): string[] {
-  return macsOf(vm).filter((mac) => mac !== undefined);
+function readMachine(vm: KubeObject): Reading {
+  const waits = (vm.spec as { readonly runStrategy?: string }).runStrategy === WAIT_AS_RECEIVER;
+  const sharing = waits ? "any" : vm.metadata.namespace === WARNED ? "like" : "none";
+  return { macs: macsOf(vm).filter((mac) => mac !== undefined), sharing };
 }
 
-function podMacs(pod: KubeObject): string[] {
+function readPod(pod: KubeObject): Reading {
   const text = pod.metadata.annotations?.[NETWORKS_ANNOTATION];
   const networks: { mac?: string }[] = text === undefined ? [] : JSON.parse(text);
-  return networks.flatMap(({ mac }) => (mac === undefined ? [] : [mac]));
+  return { macs: networks.flatMap(({ mac }) => (mac === undefined ? [] : [mac])), sharing: "none" };
 }
 
 interface Arguments {

@@ -1,15 +1,17 @@
 import { NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
-import { ApiError } from "../../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { KubeObject, Resource } from "../../../src/kube/client/resource.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
 import { machine, macsOf, type TestInterface } from "../machines.ts";
+import type { Outcomes } from "./outcomes.ts";
 
 export interface WorkloadOptions {
   readonly client: KubeClient;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  readonly machineNamespace: string;
+  readonly outcomes: Outcomes;
+  /** One of them for each VM. */
+  readonly machineNamespaces: readonly string[];
   readonly podNamespace: string;
 }
 
@@ -25,15 +27,8 @@ const MAX_LIVING = 20;
 /** A call that meets a stopped replica waits for the webhook's time-out. */
 const CALL_TIMEOUT_MS = 40_000;
 
-/** Creates, changes and deletes VMs and pods, one call at a time, and counts what the API server says to it. */
+/** Creates, changes and deletes VMs and pods, one call at a time, and has its answers counted. */
 export class Workload {
-  /** Creations, changes and deletions that were carried out or refused with a reason; not those that failed. */
-  operations = 0;
-  allocations = 0;
-  denials = 0;
-  failedCalls = 0;
-  /** Refusals that give no reason: there must be none. */
-  readonly unexplained: string[] = [];
   readonly #options: WorkloadOptions;
   readonly #name: string;
   readonly #living: Living[] = [];
@@ -48,9 +43,9 @@ export class Workload {
     while (!signal.aborted) {
       try {
         await this.#step();
-        this.operations++;
+        this.#options.outcomes.operations++;
       } catch (error) {
-        this.#judge(error);
+        this.#options.outcomes.judge(error);
       }
     }
   }
@@ -63,8 +58,9 @@ export class Workload {
   }
 
   async #createMachine(): Promise<void> {
-    const { machineNamespace } = this.#options;
-    const object = machine(this.#nextName(), machineNamespace, this.#nics());
+    const { machineNamespaces, random } = this.#options;
+    const namespace = machineNamespaces[Math.floor(random() * machineNamespaces.length)] ?? "default";
+    const object = machine(this.#nextName(), namespace, this.#nics());
     await this.#create(KINDS.virtualMachines, this.#perhapsUnnamed(object));
   }
 
@@ -84,7 +80,7 @@ export class Workload {
   async #create(resource: Resource, object: KubeObject): Promise<void> {
     const created = await this.#options.client.create(resource, object, { timeoutMs: CALL_TIMEOUT_MS });
     this.#living.push({ resource, object: created });
-    this.allocations += resource === KINDS.pods ? 1 : macsOf(created).length;
+    this.#options.outcomes.allocations += resource === KINDS.pods ? 1 : macsOf(created).length;
   }
 
   async #change(): Promise<void> {
@@ -122,21 +118,5 @@ export class Workload {
     if (this.#options.random() > 0.2) return object;
     const { name, ...metadata } = object.metadata;
     return { ...object, metadata: { ...metadata, generateName: `${name}-` } };
-  }
-
-  /** A refusal of the pool has a reason; everything else is a call that failed. */
-  #judge(error: unknown): void {
-    const denied = error instanceof ApiError && error.message.includes("denied the request:");
-    if (!denied) {
-      this.failedCalls++;
-      return;
-    }
-    const text = (error as ApiError).message;
-    if (/could not be claimed|Nothing is wrong with the object/.test(text)) this.failedCalls++;
-    else {
-      this.denials++;
-      this.operations++;
-    }
-    if ((text.split("denied the request:")[1] ?? "").trim().length < 20) this.unexplained.push(text);
   }
 }
