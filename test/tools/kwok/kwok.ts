@@ -10,7 +10,7 @@ import { ensureGoTool } from "../go-tool.ts";
 export const FAKE_NODE = { "kwok.x-k8s.io/node": "fake" } as const;
 
 /** As the kubelet's: renewed every quarter of it. */
-const LEASE_SECONDS = 40;
+export const LEASE_SECONDS = 40;
 const PARALLEL = 16;
 /** Pods there get addresses that lead nowhere. */
 const POD_CIDR = "10.200.0.0/13";
@@ -47,14 +47,14 @@ const stage = (kind: string, name: string, matchExpressions: readonly object[], 
 
 const DELETED = ".metadata.deletionTimestamp";
 
-const CONFIGURATION = [
+const configuration = (nodeLeaseDurationSeconds: number): readonly object[] => [
   {
     apiVersion: "config.kwok.x-k8s.io/v1alpha1",
     kind: "KwokConfiguration",
     options: {
       cidr: POD_CIDR,
       nodeIP: NODE_ADDRESS,
-      nodeLeaseDurationSeconds: LEASE_SECONDS,
+      nodeLeaseDurationSeconds,
       nodeLeaseParallelism: PARALLEL,
       nodePlayStageParallelism: PARALLEL,
       podPlayStageParallelism: PARALLEL,
@@ -80,10 +80,11 @@ export async function startKwok(
   kubeconfig: string,
   directory: string,
   log: (line: string) => void = () => {},
+  leaseSeconds = LEASE_SECONDS,
 ): Promise<Component> {
   const program = await ensureGoTool({ name: "kwok", goPackage: "sigs.k8s.io/kwok/cmd/kwok" }, process.env, log);
   const config = join(directory, "kwok.yaml");
-  await writeFile(config, CONFIGURATION.map((document) => JSON.stringify(document)).join("\n---\n"));
+  await writeFile(config, configuration(leaseSeconds).map((document) => JSON.stringify(document)).join("\n---\n"));
   const [annotation] = Object.entries(FAKE_NODE);
   return new Component({
     name: "kwok",
