@@ -27,7 +27,7 @@ const environment = z.object({
   KUBEMACPOOL_IMAGE: image,
   /** Names with commas between them. */
   IMAGE_PULL_SECRETS: z.string().default(""),
-  POD_TROUBLE_DEADLINE_SECONDS: z.coerce.number().int().min(0).default(POD_TROUBLE_DEADLINE_SECONDS),
+  POD_TROUBLE_DEADLINE_SECONDS: z.coerce.number().int().min(1).default(POD_TROUBLE_DEADLINE_SECONDS),
 });
 
 await runProcess({

@@ -30,7 +30,8 @@ import {
 import { validateSpec } from "./spec/validation.ts";
 import type { ConfigurationFailure, Outcome, Reconciled } from "./status/outcome.ts";
 import { Patience } from "./status/patience.ts";
-import { nextDeadlineMs } from "./status/rollout.ts";
+import { podsFailedSinceMs } from "./status/status.ts";
+import { WarningEvents } from "./status/warning-events.ts";
 import { Teardown } from "./teardown.ts";
 
 export interface ReconcilerOptions extends ConfigWriterOptions {
@@ -84,7 +85,8 @@ export class Reconciler {
     const applier = new Applier(options);
     this.#records = records;
     this.#platform = new Platform(client, clock);
-    this.#rollforward = new Rollforward({ applier, remover, records, view, settings, clock });
+    const events = new WarningEvents({ client, clock, log: options.log, maxAgeMs: settings.podTroubleDeadlineMs / 10 });
+    this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, clock });
     this.#writer = new ConfigWriter(options);
     this.#patience = new Patience(clock, settings.podTroubleDeadlineMs);
     this.#teardown = new Teardown({ records, remover, writer: this.#writer, patience: this.#patience });
@@ -120,11 +122,12 @@ export class Reconciler {
     const decision = await this.#decide(config, signal);
     const { spec, refusal } = decision;
     if (spec === undefined) return { ...this.#refused(refusal), again: {} };
-    const run = this.#rollforward.run(spec, decision.facts, this.#decoration(config), signal);
+    const state = { decoration: this.#decoration(config), failedSinceMs: podsFailedSinceMs(config.status) };
+    const run = this.#rollforward.run(spec, decision.facts, state, signal);
     const result = await attempt("FailedToApply", run, signal);
     if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };
-    const { outcome, waiting } = result.value;
-    const again = { requeueAfterMs: waiting ? WAITING_RECHECK_MS : nextDeadlineMs(this.#surroundings()) };
+    const { outcome, lookAgainMs } = result.value;
+    const again = { requeueAfterMs: lookAgainMs };
     return refusal === undefined ? { outcome, again } : { ...this.#refused(refusal, outcome), again };
   }
 
@@ -186,11 +189,6 @@ export class Reconciler {
     }) as MACPool | undefined;
     const range = pool?.spec.ranges?.[0];
     return range === undefined ? undefined : { rangeStart: range.start, rangeEnd: range.end };
-  }
-
-  #surroundings() {
-    const { view, clock } = this.#options;
-    return { nodes: view.nodes(), pods: view.pods(), nowMs: clock.now() };
   }
 }
 

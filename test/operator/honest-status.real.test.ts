@@ -131,7 +131,7 @@ describe("the status of the operator on a real API server", () => {
     await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(service));
     const network = "/apis/operator.openshift.io/v1/networks/cluster";
     await expect.poll(async () => (await cluster.admin.raw("GET", network)).status).toBe(503);
-    cluster.start({ ...DEFAULT_SETTINGS, podTroubleDeadlineMs: 0 });
+    cluster.start({ ...DEFAULT_SETTINGS, podTroubleDeadlineMs: 1 });
     await expect.poll(degraded).toMatchObject({
       reason: "FailedToGetOpenShiftNetworkConfig",
       message: expect.stringContaining("the API server answered 503"),

@@ -13,7 +13,7 @@ import { apiVersionOf, type KubeObject, RESOURCES, type Resource } from "../../k
 import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { OperatorSettings } from "../settings.ts";
-import { isReady } from "../status/rollout.ts";
+import { isReady } from "../status/pod-trouble.ts";
 import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
 import { identityKey, keyOf, type ObjectIdentity } from "./inventory.ts";
 import { selectorLabels, slimNode, slimPod } from "./slim.ts";

@@ -8,8 +8,11 @@ import type { Facts } from "../facts.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
+import { FirstSeen } from "../status/first-seen.ts";
 import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
-import { cannotStart, rollout, type Surroundings } from "../status/rollout.ts";
+import { explained } from "../status/questions.ts";
+import { cannotStart, type Rollout, rollout, type Surroundings, soonest } from "../status/rollout.ts";
+import type { WarningEvents } from "../status/warning-events.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
 import type { ClusterView } from "./cluster-view.ts";
@@ -39,24 +42,36 @@ export interface RollforwardOptions {
   readonly records: Records;
   readonly view: ClusterView;
   readonly settings: OperatorSettings;
+  readonly events: WarningEvents;
   readonly clock: Clock;
 }
 
+export interface Run {
+  readonly outcome: Reconciled;
+  /** Undefined: when a watch reports a change. */
+  readonly lookAgainMs: number | undefined;
+}
+
+/** Watches wake the operator. This covers what no watch reports: that pods of a removed component are gone. */
+const REMOVAL_RECHECK_MS = 2_000;
+
 export class Rollforward {
   readonly #options: RollforwardOptions;
+  #seen: FirstSeen | undefined;
 
   constructor(options: RollforwardOptions) {
     this.#options = options;
   }
 
-  /** `waiting`: a removed component is not gone yet. */
+  /** `failedSinceMs`: since when the status says that pods can't run, for the first run of a process. */
   async run(
     spec: EffectiveSpec,
     facts: Facts,
-    decoration: Decoration,
+    { decoration, failedSinceMs }: { readonly decoration: Decoration; readonly failedSinceMs: number | undefined },
     signal: AbortSignal,
-  ): Promise<{ outcome: Reconciled; waiting: boolean }> {
-    const { applier, remover, records } = this.#options;
+  ): Promise<Run> {
+    const { applier, remover, records, settings } = this.#options;
+    this.#seen ??= new FirstSeen(failedSinceMs && failedSinceMs - settings.podTroubleDeadlineMs);
     const rendered = this.#render(spec, facts, decoration);
     const wanted = rendered.flatMap((component) =>
       component.kind === "objects" ? component.objects.map((object) => ({ ...object, component: component.name })) : [],
@@ -74,13 +89,17 @@ export class Rollforward {
     const [removal] = await Promise.all([remover.remove(known, keep, signal), ...applying]);
     await records.saveInventory(withResults(known, results, removal), decoration, signal);
 
+    const outcomes = await Promise.all(rendered.map((component) => this.#outcome(component, results, signal)));
+    this.#seen.endRound();
     const outcome: Reconciled = {
       kind: "reconciled",
-      components: [...rendered.map((component) => this.#outcome(component, results)), ...removing(rendered, removal)],
+      components: [...outcomes, ...removing(rendered, removal)],
       removalFailures: removal.failures,
       workloads: wanted.map(({ object }) => object).filter(isWorkload),
     };
-    return { outcome, waiting: removal.waiting.size > 0 };
+    const looks = outcomes.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
+    const waits = removal.waiting.size > 0 ? [REMOVAL_RECHECK_MS] : [];
+    return { outcome, lookAgainMs: soonest([...waits, ...looks.map(({ lookAgainMs }) => lookAgainMs)]) };
   }
 
   #render(spec: EffectiveSpec, facts: Facts, decoration: Decoration): Rendered[] {
@@ -97,7 +116,11 @@ export class Rollforward {
     });
   }
 
-  #outcome(component: Rendered, results: ReadonlyMap<ComponentName, ApplyResult>): ComponentOutcome {
+  async #outcome(
+    component: Rendered,
+    results: ReadonlyMap<ComponentName, ApplyResult>,
+    signal: AbortSignal,
+  ): Promise<ComponentOutcome> {
     const { name } = component;
     if (component.kind === "unsupported") return { name, state: { kind: "unsupported" } };
     if (component.kind === "failed") {
@@ -112,7 +135,14 @@ export class Rollforward {
       .map(({ object }) => object)
       .filter(isWorkload)
       .map((workload) => rollout(workload, this.#options.view.live(identityOf(workload)), around));
-    return { name, state: { kind: "deployed", workloads } };
+    const explained = await Promise.all(workloads.map((workload) => this.#explain(workload, signal)));
+    return { name, state: { kind: "deployed", workloads: explained } };
+  }
+
+  async #explain(workload: Rollout, signal: AbortSignal): Promise<Rollout> {
+    if (workload.phase !== "failing" || workload.question === undefined) return workload;
+    const event = await this.#options.events.latest(workload.question, signal);
+    return event === undefined ? workload : explained(workload, workload.question, event);
   }
 
   #deployed(identity: ObjectIdentity): Deployed | undefined {
@@ -123,8 +153,15 @@ export class Rollforward {
   }
 
   #surroundings(): Surroundings {
-    const { view, clock } = this.#options;
-    return { nodes: view.nodes(), pods: view.pods(), nowMs: clock.now() };
+    const { view, clock, settings } = this.#options;
+    const nowMs = clock.now();
+    return {
+      nodes: view.nodes(),
+      pods: view.pods(),
+      nowMs,
+      deadlineMs: settings.podTroubleDeadlineMs,
+      firstSeenMs: (what) => this.#seen?.sinceMs(what, nowMs) ?? nowMs,
+    };
   }
 }
 

@@ -6,25 +6,39 @@ import { isWorkload } from "./applied-kinds.ts";
 
 export function slimNode(node: Node): Node {
   const { name, uid, resourceVersion } = node.metadata;
-  return { metadata: { name, uid, resourceVersion }, status: { conditions: readyOf(node) } } as Node;
+  return {
+    metadata: { name, uid, resourceVersion },
+    status: { conditions: conditionsOf(node).filter(({ type }) => type === "Ready") },
+  } as Node;
 }
 
 /** `labels`: the keys that selectors of workloads use. */
 export function slimPod(pod: Pod, labels: ReadonlySet<string>): Pod {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = pod.metadata;
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = pod.metadata;
   const kept = Object.entries(pod.metadata.labels ?? {}).filter(([key]) => labels.has(key));
-  const { initContainerStatuses, containerStatuses } = pod.status ?? {};
-  const waiting = (statuses: typeof containerStatuses = []): object[] =>
-    statuses.flatMap(({ name, state }) => (state?.waiting === undefined ? [] : [{ name, state }]));
+  const { phase, initContainerStatuses, containerStatuses } = pod.status ?? {};
   return {
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp, labels: Object.fromEntries(kept) },
+    metadata: {
+      ...{ name, namespace, uid, resourceVersion, creationTimestamp, labels: Object.fromEntries(kept) },
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    },
     spec: { nodeName: pod.spec?.nodeName },
     status: {
-      conditions: readyOf(pod),
-      initContainerStatuses: waiting(initContainerStatuses),
-      containerStatuses: waiting(containerStatuses),
+      phase,
+      conditions: conditionsOf(pod),
+      initContainerStatuses: remarkable(initContainerStatuses),
+      containerStatuses: remarkable(containerStatuses),
     },
   } as Pod;
+}
+
+type ContainerStatuses = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>;
+
+/** Of containers that wait, or that have ended before. */
+function remarkable(statuses: ContainerStatuses = []): object[] {
+  return statuses
+    .filter(({ state, restartCount }) => state?.running === undefined || restartCount > 0)
+    .map(({ name, state, lastState, restartCount }) => ({ name, state, lastState, restartCount }));
 }
 
 /** Keys of the labels by which the Deployments and DaemonSets among the objects select pods. */
@@ -37,7 +51,14 @@ interface WithSelector {
   readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
 }
 
-function readyOf({ status }: Node | Pod): object[] {
-  const conditions: readonly { readonly type: string }[] = status?.conditions ?? [];
-  return conditions.filter(({ type }) => type === "Ready");
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+}
+
+function conditionsOf({ status }: Node | Pod): Condition[] {
+  const conditions: readonly Condition[] = status?.conditions ?? [];
+  return conditions.filter(
+    ({ type, status: value }) => type === "Ready" || (type === "PodScheduled" && value === "False"),
+  );
 }

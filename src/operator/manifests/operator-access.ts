@@ -41,6 +41,7 @@ export function operatorAccess(everything: readonly KubeObject[]): OperatorAcces
       rule("coordination.k8s.io", ["leases"], ["get", "update"], [OPERATOR_NAME]),
       rule("", ["configmaps"], ["get", "create", "patch", "delete"], [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]),
       rule("", ["pods"], READ),
+      rule("events.k8s.io", ["events"], ["list"]),
       ...rulesToApply(inNamespace),
       ...rulesOf(everything, "Role"),
     ]),

@@ -2,6 +2,7 @@
 
 import type { ComponentStatus } from "../../api/network-addons-config.ts";
 import type { ComponentOutcome, Outcome, Removing } from "./outcome.ts";
+import type { Rollout } from "./rollout.ts";
 
 export interface Verdict {
   readonly type: "Available" | "Progressing" | "Degraded";
@@ -9,6 +10,9 @@ export interface Verdict {
   readonly reason?: string;
   readonly message?: string;
 }
+
+/** Reason of Progressing while the configuration itself can't be applied. */
+export const INVALID_CONFIGURATION = "InvalidConfiguration";
 
 export function verdicts(outcome: Outcome): Verdict[] {
   if (outcome.kind === "refused") return configurationFailure(outcome.reason, outcome.message);
@@ -81,7 +85,7 @@ function row({ name, state }: ComponentOutcome): ComponentStatus {
   return { name, phase: "Available" };
 }
 
-function progressing(workloads: readonly { readonly phase: string; readonly message?: string }[]): Verdict {
+function progressing(workloads: readonly Rollout[]): Verdict {
   const rolling = workloads.filter(({ phase }) => phase === "rolling");
   if (rolling.length === 0) return { type: "Progressing", status: "False" };
   return { type: "Progressing", status: "True", reason: "Deploying", message: lines(rolling) };
@@ -103,7 +107,7 @@ function configurationFailure(reason: string, message: string): Verdict[] {
     {
       type: "Progressing",
       status: "False",
-      reason: "InvalidConfiguration",
+      reason: INVALID_CONFIGURATION,
       message: "Human interaction is needed, please fix the desired configuration",
     },
     { type: "Available", status: "False", reason: "Failing", message: "Unable to apply desired configuration" },
@@ -114,6 +118,12 @@ function unsupported(name: string): string {
   return `${name} was requested, but this version of the operator does not deploy it: remove it from the spec or deploy it yourself`;
 }
 
-function lines(workloads: readonly { readonly phase: string; readonly message?: string }[]): string {
-  return workloads.flatMap(({ message }) => message ?? []).join("\n");
+function lines(workloads: readonly Rollout[]): string {
+  return workloads.flatMap(line).join("\n");
+}
+
+function line(workload: Rollout): string[] {
+  if (workload.phase === "ready") return [];
+  if (workload.phase !== "failing") return [workload.message];
+  return [`${workload.message.replace(/\.$/, "")}. ${workload.advice}`];
 }

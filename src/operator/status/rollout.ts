@@ -2,40 +2,40 @@
 
 import type { DaemonSet, Deployment, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { isBeingCreated, isReady, notReadySinceMs, type Trouble, troubleOf } from "./pod-trouble.ts";
+import { FAILED_CREATE, type Question, refusedPods } from "./questions.ts";
 
-export type Rollout =
+export type Rollout = (
   | { readonly phase: "ready"; readonly note?: string }
   | { readonly phase: "rolling"; readonly message: string }
-  /** Pods that will not start by themselves. */
-  | { readonly phase: "failing"; readonly reason: string; readonly message: string }
-  | { readonly phase: "missing"; readonly reason: "NoDaemonSet" | "NoDeployment"; readonly message: string };
+  /** It does not go on by itself. */
+  | {
+      readonly phase: "failing";
+      readonly reason: string;
+      readonly message: string;
+      readonly advice: string;
+      readonly question?: Question | undefined;
+    }
+  | { readonly phase: "missing"; readonly reason: "NoDaemonSet" | "NoDeployment"; readonly message: string }
+) & {
+  /** When to look again, because time passes without an event of a watch. Undefined: never. */
+  readonly lookAgainMs?: number | undefined;
+};
 
 export interface Surroundings {
   readonly nodes: readonly Node[];
   readonly pods: readonly Pod[];
   /** Wall clock. */
   readonly nowMs: number;
+  /** What keeps a pod from running for longer is a failure, not progress. */
+  readonly deadlineMs: number;
+  /** When something was first seen that has been seen ever since. */
+  readonly firstSeenMs: (what: string) => number;
 }
-
-/** A pod in trouble for longer counts as failed, not as progressing. */
-export const POD_TROUBLE_DEADLINE_MS = 5 * 60_000;
 
 /** The rest is counted: a status that names thousands of nodes is too large to be stored and sent to its watchers. */
 const MAX_NAMED_NODES = 10;
-
-const TROUBLE = new Set([
-  "CrashLoopBackOff",
-  "CreateContainerConfigError",
-  "CreateContainerError",
-  "ErrImageNeverPull",
-  "ErrImagePull",
-  "ImagePullBackOff",
-  "InvalidImageName",
-  "RunContainerError",
-]);
-
-/** The kubelet pulls the image or mounts volumes: a state of every start. */
-const BEING_CREATED = "ContainerCreating";
+const MIN_RECHECK_MS = 1_000;
 
 export function rollout(wanted: KubeObject, live: KubeObject | undefined, around: Surroundings): Rollout {
   const title = `${wanted.kind} "${wanted.metadata.namespace}/${wanted.metadata.name}"`;
@@ -46,15 +46,71 @@ export function rollout(wanted: KubeObject, live: KubeObject | undefined, around
   const counts = wanted.kind === "DaemonSet" ? daemonSetCounts(live) : deploymentCounts(live);
   const pods = podsOf(wanted, around.pods);
   const lost = lostNodes(pods, around.nodes);
-  const message = progress(title, counts, lost.length);
-  if (message === undefined) {
-    return lost.length === 0
-      ? { phase: "ready" }
-      : { phase: "ready", note: `${title} does not run on ${named(lost)}: not ready` };
+  const awaited = progress(counts, lost.length);
+  const troubles = troublesOf(pods, new Set(lost), awaited === undefined, around);
+  if (awaited !== undefined) troubles.push(...refusals(live), standstill(wanted, awaited, counts, around));
+
+  const nowMs = around.nowMs;
+  const [worst] = troubles.filter(({ sinceMs }) => nowMs - sinceMs >= around.deadlineMs);
+  if (worst !== undefined) {
+    const { reason, advice, question, untilMs = Number.POSITIVE_INFINITY } = worst;
+    // Events that say more come without notice.
+    const lookAgainMs = Math.max(MIN_RECHECK_MS, Math.min(around.deadlineMs / 5, untilMs - nowMs));
+    return { phase: "failing", reason, message: `${title}: ${worst.message}`, advice, question, lookAgainMs };
   }
-  const trouble = longestTrouble(pods, around.nowMs);
-  if (trouble === undefined) return { phase: "rolling", message };
-  return { phase: "failing", reason: trouble.reason, message: `${title}: ${trouble.message}` };
+  const lookAgainMs = soonest(troubles.map(({ sinceMs }) => sinceMs + around.deadlineMs - nowMs));
+  if (awaited !== undefined) return { phase: "rolling", message: `${title} ${awaited}`, lookAgainMs };
+  if (lost.length === 0) return { phase: "ready", lookAgainMs };
+  return { phase: "ready", note: `${title} does not run on ${named(lost)}: not ready`, lookAgainMs };
+}
+
+/** Undefined for none. */
+export function soonest(delaysMs: readonly (number | undefined)[]): number | undefined {
+  const known = delaysMs.filter((delay) => delay !== undefined && Number.isFinite(delay)) as number[];
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** The longest first. Where all pods are there, only one that is about to crash again is in trouble. */
+function troublesOf(
+  pods: readonly Pod[],
+  lost: ReadonlySet<string>,
+  isComplete: boolean,
+  { nowMs, deadlineMs, firstSeenMs }: Surroundings,
+): Trouble[] {
+  const troubles = pods.flatMap((pod): Trouble[] => {
+    if (lost.has(pod.spec?.nodeName ?? "") || (isComplete && !isReady(pod))) return [];
+    const trouble = troubleOf(pod, nowMs, deadlineMs);
+    if (trouble === undefined) return [];
+    const seenMs = firstSeenMs(`${pod.metadata.uid} ${trouble.reason}`);
+    return [{ ...trouble, sinceMs: Math.min(seenMs, trouble.sinceMs || seenMs) }];
+  });
+  return troubles.sort((a, b) => a.sinceMs - b.sinceMs || (a.message < b.message ? -1 : 1));
+}
+
+/** A Deployment says itself that its pods are refused; a DaemonSet says it in events only. */
+function refusals(live: KubeObject): Trouble[] {
+  const conditions = (live as Deployment).status?.conditions ?? [];
+  return conditions.flatMap(({ type, status, message = "", lastTransitionTime }) =>
+    type === "ReplicaFailure" && status === "True"
+      ? [{ ...refusedPods(message, live.metadata.namespace ?? ""), sinceMs: Date.parse(String(lastTransitionTime)) }]
+      : [],
+  );
+}
+
+/** Last, for everything that has no name. */
+function standstill(
+  { kind = "", metadata: { name = "", namespace = "" } }: KubeObject,
+  awaited: string,
+  counts: Counts,
+  { deadlineMs, firstSeenMs }: Surroundings,
+): Trouble {
+  return {
+    reason: "ProgressDeadlineExceeded",
+    message: `nothing has happened for ${deadlineMs / 1_000} s: it ${awaited}`,
+    advice: `See kubectl describe ${kind.toLowerCase()} -n ${namespace} ${name}`,
+    sinceMs: firstSeenMs(`${kind} ${namespace}/${name} ${JSON.stringify(counts)}`),
+    question: { kind, namespace, name, reasons: FAILED_CREATE },
+  };
 }
 
 interface Counts {
@@ -91,15 +147,15 @@ function deploymentCounts(live: KubeObject): Counts {
 }
 
 /** Undefined if the rollout is complete. Pods on NotReady nodes do not count. */
-function progress(title: string, counts: Counts, lost: number): string | undefined {
+function progress(counts: Counts, lost: number): string | undefined {
   const { desired, available, updated, generation, observedGeneration } = counts;
   const awaited = counts.unavailable - lost;
   if (observedGeneration < generation) {
-    return `${title} update is being processed (generation ${generation}, observed generation ${observedGeneration})`;
+    return `update is being processed (generation ${generation}, observed generation ${observedGeneration})`;
   }
-  if (awaited > 0) return `${title} is not available (awaiting ${awaited} nodes)`;
-  if (desired > lost && available === 0) return `${title} is not yet scheduled on any nodes`;
-  if (updated < desired - lost) return `${title} update is rolling out (${updated} out of ${desired} updated)`;
+  if (awaited > 0) return `is not available (awaiting ${awaited} nodes)`;
+  if (desired > lost && available === 0) return `is not yet scheduled on any nodes`;
+  if (updated < desired - lost) return `update is rolling out (${updated} out of ${desired} updated)`;
   return undefined;
 }
 
@@ -125,62 +181,9 @@ function named(nodes: readonly string[]): string {
 }
 
 /** Whether the runtime has tried for too long to make a container of the workload, for example because a mount fails. */
-export function cannotStart(workload: KubeObject, { nodes, pods, nowMs }: Surroundings): boolean {
+export function cannotStart(workload: KubeObject, { nodes, pods, nowMs, deadlineMs }: Surroundings): boolean {
   const ready = new Set(nodes.filter(isReady).map(({ metadata }) => metadata.name));
   return podsOf(workload, pods).some(
-    (pod) =>
-      ready.has(pod.spec?.nodeName) &&
-      waitingOf(pod).some(({ reason }) => reason === BEING_CREATED) &&
-      nowMs - notReadySince(pod) >= POD_TROUBLE_DEADLINE_MS,
+    (pod) => ready.has(pod.spec?.nodeName) && isBeingCreated(pod) && nowMs - notReadySinceMs(pod) >= deadlineMs,
   );
-}
-
-/** When to reconcile again, because a deadline passes without a watch event. Undefined: never. */
-export function nextDeadlineMs(around: Surroundings): number | undefined {
-  const waits = around.pods.flatMap((pod) => {
-    const isWaiting = waitingOf(pod).some(({ reason = "" }) => reason === BEING_CREATED || TROUBLE.has(reason));
-    const since = isWaiting ? notReadySince(pod) : undefined;
-    const left = since === undefined ? 0 : since + POD_TROUBLE_DEADLINE_MS - around.nowMs;
-    return left > 0 ? [left] : [];
-  });
-  return waits.length === 0 ? undefined : Math.min(...waits);
-}
-
-function longestTrouble(pods: readonly Pod[], nowMs: number): { reason: string; message: string } | undefined {
-  for (const pod of pods) {
-    const trouble = troubleOf(pod);
-    if (trouble !== undefined && nowMs - notReadySince(pod) >= POD_TROUBLE_DEADLINE_MS) return trouble;
-  }
-  return undefined;
-}
-
-function troubleOf(pod: Pod): { reason: string; message: string } | undefined {
-  for (const { name, reason, message: said } of waitingOf(pod)) {
-    if (reason !== undefined && TROUBLE.has(reason)) {
-      const text = said === undefined || said === "" ? reason : `${reason}: ${said}`;
-      return { reason, message: `container ${name} of pod ${pod.metadata.name}: ${text}` };
-    }
-  }
-  return undefined;
-}
-
-/** Containers that do not run yet, and why. */
-function waitingOf(pod: Pod): { readonly name: string; readonly reason?: string; readonly message?: string }[] {
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  return statuses.flatMap(({ name, state }) => (state?.waiting === undefined ? [] : [{ name, ...state.waiting }]));
-}
-
-function notReadySince(pod: Pod): number {
-  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready") as
-    | { readonly lastTransitionTime?: unknown }
-    | undefined;
-  return Date.parse(String(ready?.lastTransitionTime ?? pod.metadata.creationTimestamp));
-}
-
-interface WithConditions {
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } | undefined;
-}
-
-export function isReady(object: WithConditions): boolean {
-  return object.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
 }

@@ -6,7 +6,7 @@ import type {
   NetworkAddonsConfigStatus,
 } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { componentRows, type Verdict, verdicts } from "./conditions.ts";
+import { componentRows, INVALID_CONFIGURATION, type Verdict, verdicts } from "./conditions.ts";
 import type { Outcome, Reconciled } from "./outcome.ts";
 
 export interface StatusInput {
@@ -83,6 +83,13 @@ export function announcements(
       : [normal("Progressing", progressing.message ?? "Components are being deployed")]),
     ...(available === undefined ? [] : [normal("Available", "All requested components are available")]),
   ];
+}
+
+/** Since when the status says that pods can't run. Undefined if it does not. */
+export function podsFailedSinceMs(status: NetworkAddonsConfigStatus | undefined): number | undefined {
+  const degraded = find(status?.conditions, "Degraded");
+  const isOfPods = find(status?.conditions, "Progressing")?.reason !== INVALID_CONFIGURATION;
+  return degraded?.status === "True" && isOfPods ? Date.parse(degraded.lastTransitionTime ?? "") : undefined;
 }
 
 function condition(

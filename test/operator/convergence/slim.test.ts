@@ -22,6 +22,7 @@ const pod = {
   },
   spec: { nodeName: "a", ...workload.spec.template.spec },
   status: {
+    phase: "Pending",
     conditions: [
       { type: "Initialized", status: "True", lastTransitionTime: SINCE },
       { type: "Ready", status: "False", lastTransitionTime: SINCE },
@@ -49,15 +50,40 @@ const node = {
   },
 } as unknown as Node;
 
+/** The same pod in other trouble. */
+function withStatus(status: object): Pod {
+  return { ...pod, status: { ...pod.status, containerStatuses: [], ...status } } as unknown as Pod;
+}
+
+const running = { name: "c", ready: false, restartCount: 0, state: { running: { startedAt: SINCE } } };
+const ended = { exitCode: 1, startedAt: SINCE, finishedAt: SINCE };
+const waiting = { waiting: { reason: "CrashLoopBackOff" } };
+const CRASHED = withStatus({
+  phase: "Running",
+  containerStatuses: [{ ...running, restartCount: 3, state: waiting, lastState: { terminated: ended } }],
+});
+const UNREADY = withStatus({ phase: "Running", containerStatuses: [running] });
+const UNSCHEDULED = withStatus({
+  conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", lastTransitionTime: SINCE }],
+});
+
 const slim = (one: Pod): Pod => slimPod(one, selectorLabels(objects));
 
 describe("what the operator keeps", () => {
   it("of pods and nodes tells of a rollout what the whole objects tell", () => {
     const nowMs = Date.parse(SINCE) + 3_600_000;
     const live = { ...workload, status: { desiredNumberScheduled: 1, numberUnavailable: 1 } };
-    const whole = rollout(workload, live, { nodes: [node], pods: [pod], nowMs });
-    expect(whole).toMatchObject({ phase: "failing", reason: "ErrImagePull" });
-    expect(rollout(workload, live, { nodes: [slimNode(node)], pods: [slim(pod)], nowMs })).toEqual(whole);
+    const around = { nowMs, deadlineMs: 1_000, firstSeenMs: () => nowMs };
+    const told = (one: Pod) => ({
+      whole: rollout(workload, live, { nodes: [node], pods: [one], ...around }),
+      kept: rollout(workload, live, { nodes: [slimNode(node)], pods: [slim(one)], ...around }),
+    });
+    const reasons = [pod, CRASHED, UNREADY, UNSCHEDULED].map((one) => {
+      const { whole, kept } = told(one);
+      expect(kept).toEqual(whole);
+      return "reason" in whole ? whole.reason : whole.phase;
+    });
+    expect(reasons).toEqual(["ImagePullBackOff", "CrashLoopBackOff", "ContainersNotReady", "Unschedulable"]);
   });
 
   it("of a pod is little more than what the workloads select by", () => {
@@ -68,6 +94,7 @@ describe("what the operator keeps", () => {
       },
       spec: { nodeName: "a" },
       status: {
+        phase: "Pending",
         conditions: [{ type: "Ready", status: "False", lastTransitionTime: SINCE }],
         initContainerStatuses: [],
         containerStatuses: [{ name: "c", state: { waiting: { reason: "ErrImagePull", message: "m" } } }],

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Node, Pod } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { cannotStart, nextDeadlineMs, POD_TROUBLE_DEADLINE_MS, rollout } from "../../../src/operator/status/rollout.ts";
+import { cannotStart, rollout, type Surroundings } from "../../../src/operator/status/rollout.ts";
 
 const NOW = Date.parse("2026-01-01T01:00:00Z");
+const DEADLINE_MS = 300_000;
 const daemonSet = workload("DaemonSet");
 const deployment = workload("Deployment");
 
@@ -33,8 +34,12 @@ function pod(nodeName: string, ready: boolean, waiting?: { reason: string; messa
   } as unknown as Pod;
 }
 
+function around(nodes: Node[], pods: Pod[], firstSeenMs: number = NOW): Surroundings {
+  return { nodes, pods, nowMs: NOW, deadlineMs: DEADLINE_MS, firstSeenMs: () => firstSeenMs };
+}
+
 function look(wanted: KubeObject, present: KubeObject | undefined, nodes: Node[] = [], pods: Pod[] = []) {
-  return rollout(wanted, present, { nodes, pods, nowMs: NOW });
+  return rollout(wanted, present, around(nodes, pods));
 }
 
 describe("a rollout", () => {
@@ -60,7 +65,7 @@ describe("a rollout", () => {
     [deployment, {}, "is not yet scheduled on any nodes"],
   ])("says how far a %o has come", (wanted, status, text) => {
     const message = `${wanted.kind} "ns/w" ${text}`;
-    expect(look(wanted, live(wanted, status))).toEqual({ phase: "rolling", message });
+    expect(look(wanted, live(wanted, status))).toMatchObject({ phase: "rolling", message, lookAgainMs: DEADLINE_MS });
   });
 
   it("does not wait for a node that is not ready, but names it", () => {
@@ -86,31 +91,62 @@ describe("a rollout", () => {
 
   it("fails with the pod's own reason once the deadline is over", () => {
     const counts = { desiredNumberScheduled: 1, numberUnavailable: 1 };
-    const since = NOW - POD_TROUBLE_DEADLINE_MS;
+    const since = NOW - DEADLINE_MS;
     const stuck = pod("a", false, { reason: "ImagePullBackOff", message: "no such image", since });
-    expect(look(daemonSet, live(daemonSet, counts), [node("a", true)], [stuck])).toEqual({
+    expect(look(daemonSet, live(daemonSet, counts), [node("a", true)], [stuck])).toMatchObject({
       phase: "failing",
       reason: "ImagePullBackOff",
       message: 'DaemonSet "ns/w": container c of pod w-1: ImagePullBackOff: no such image',
+      advice: "Check the name of the image and whether the nodes can pull it",
     });
     const young = pod("a", false, { reason: "ImagePullBackOff", message: "", since: since + 1000 });
-    expect(look(daemonSet, live(daemonSet, counts), [node("a", true)], [young])).toMatchObject({ phase: "rolling" });
-    expect(nextDeadlineMs({ nodes: [], pods: [young], nowMs: NOW })).toBe(1000);
-    expect(nextDeadlineMs({ nodes: [], pods: [stuck], nowMs: NOW })).toBeUndefined();
+    expect(look(daemonSet, live(daemonSet, counts), [node("a", true)], [young])).toMatchObject({
+      phase: "rolling",
+      lookAgainMs: 1000,
+    });
+    const elsewhere = [node("a", false), node("b", true)];
+    const more = { ...counts, desiredNumberScheduled: 2, numberUnavailable: 2 };
+    expect(look(daemonSet, live(daemonSet, more), elsewhere, [stuck])).toMatchObject({ phase: "rolling" });
+  });
+
+  it("fails when its pods are refused, or nothing happens for as long as the deadline", () => {
+    const since = new Date(NOW - DEADLINE_MS).toISOString();
+    const refused = {
+      type: "ReplicaFailure",
+      status: "True",
+      reason: "FailedCreate",
+      message: 'pods "w-5d4-" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0',
+      lastTransitionTime: since,
+    };
+    expect(look(deployment, live(deployment, { conditions: [refused] }))).toMatchObject({
+      phase: "failing",
+      reason: "FailedCreate",
+      message:
+        'Deployment "ns/w": its pods are refused: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0',
+      advice: "Raise the quota of namespace ns",
+    });
+    expect(
+      rollout(daemonSet, live(daemonSet, { desiredNumberScheduled: 1 }), around([], [], Date.parse(since))),
+    ).toEqual({
+      phase: "failing",
+      reason: "ProgressDeadlineExceeded",
+      message: 'DaemonSet "ns/w": nothing has happened for 300 s: it is not yet scheduled on any nodes',
+      advice: "See kubectl describe daemonset -n ns w",
+      question: { kind: "DaemonSet", namespace: "ns", name: "w", reasons: new Set(["FailedCreate"]) },
+      lookAgainMs: 60_000,
+    });
   });
 
   it("can't start where a container is being created for too long on a node that is ready", () => {
-    const since = NOW - POD_TROUBLE_DEADLINE_MS;
+    const since = NOW - DEADLINE_MS;
     const waits = (ms: number) => pod("a", false, { reason: "ContainerCreating", message: "", since: ms });
-    const cannot = (stuck: Pod, ready = true) =>
-      cannotStart(daemonSet, { nodes: [node("a", ready)], pods: [stuck], nowMs: NOW });
+    const cannot = (stuck: Pod, ready = true) => cannotStart(daemonSet, around([node("a", ready)], [stuck]));
     expect([cannot(waits(since)), cannot(waits(since + 1000)), cannot(waits(since), false)]).toEqual([
       true,
       false,
       false,
     ]);
     expect(cannot(pod("a", true))).toBe(false);
-    expect(nextDeadlineMs({ nodes: [], pods: [waits(since + 1000)], nowMs: NOW })).toBe(1000);
   });
 
   it("misses what is not there", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { NetworkAddonsConfigStatus } from "../../../src/api/network-addons-config.ts";
 import type { ComponentOutcome, Outcome, Reconciled } from "../../../src/operator/status/outcome.ts";
 import type { Rollout } from "../../../src/operator/status/rollout.ts";
-import { announcements, isSameStatus, nextStatus } from "../../../src/operator/status/status.ts";
+import { announcements, isSameStatus, nextStatus, podsFailedSinceMs } from "../../../src/operator/status/status.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
 
@@ -90,13 +90,21 @@ describe("the status", () => {
   });
 
   it("is degraded by pods that will not start", () => {
-    const failing = deployed({ phase: "failing", reason: "ImagePullBackOff", message: "no image" });
+    const failing = deployed({ phase: "failing", reason: "ImagePullBackOff", message: "no image", advice: "Check it" });
     const status = next(reconciled([failing]));
     expect(brief(status)).toMatchObject({
       Available: ["False", "Failing", "Some problems occurred while deploying components' pods"],
-      Degraded: ["True", "ImagePullBackOff", "no image"],
+      Degraded: ["True", "ImagePullBackOff", "no image. Check it"],
     });
     expect(status.components?.[0]).toMatchObject({ phase: "Degraded", reason: "ImagePullBackOff" });
+  });
+
+  it("tells a new process since when pods can't run, and nothing else", () => {
+    const failing = deployed({ phase: "failing", reason: "Unschedulable", message: "no node", advice: "Add one" });
+    expect(podsFailedSinceMs(next(reconciled([failing])))).toBe(T0);
+    expect(podsFailedSinceMs(next(reconciled([ROLLING])))).toBeUndefined();
+    expect(podsFailedSinceMs(next(REFUSED))).toBeUndefined();
+    expect(podsFailedSinceMs(undefined)).toBeUndefined();
   });
 
   it("tells one component's failure from the others", () => {

@@ -1,0 +1,180 @@
+/** What keeps a pod from running, with the reason that Kubernetes gives for it. Pure. */
+
+import type { Pod } from "../../kube/client/built-in-kinds.ts";
+import { POD_EVENTS, type Question, UNHEALTHY } from "./questions.ts";
+
+export interface Trouble {
+  readonly reason: string;
+  /** What is wrong with which object. */
+  readonly message: string;
+  readonly advice: string;
+  /** Wall clock. */
+  readonly sinceMs: number;
+  /** When it may be over without an event of any watch. */
+  readonly untilMs?: number;
+  /** Which events say more. */
+  readonly question?: Question;
+}
+
+/** Reasons for which a container waits until somebody helps. */
+const TROUBLE = new Set([
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "ErrImageNeverPull",
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "InvalidImageName",
+  "RunContainerError",
+]);
+const CRASHES = "CrashLoopBackOff";
+/** The kubelet pulls the image or mounts volumes: a state of every start. */
+const BEING_CREATED = "ContainerCreating";
+const ENDED = new Set(["Failed", "Succeeded"]);
+
+/** Undefined if nothing is wrong, and if the pod is not to run any more. */
+export function troubleOf(pod: Pod, nowMs: number, deadlineMs: number): Trouble | undefined {
+  if (pod.metadata.deletionTimestamp !== undefined || ENDED.has(pod.status?.phase ?? "")) return undefined;
+  return unscheduled(pod) ?? crashing(pod, nowMs, deadlineMs) ?? stuck(pod) ?? beingCreated(pod) ?? notReady(pod);
+}
+
+/** Whether the runtime still makes a container of the pod. */
+export function isBeingCreated(pod: Pod): boolean {
+  return statusesOf(pod).some(({ state }) => state?.waiting?.reason === BEING_CREATED);
+}
+
+/** Since when the pod is not ready. */
+export function notReadySinceMs(pod: Pod): number {
+  return Date.parse(conditionOf(pod, "Ready")?.lastTransitionTime ?? pod.metadata.creationTimestamp ?? "");
+}
+
+function unscheduled(pod: Pod): Trouble | undefined {
+  const scheduled = conditionOf(pod, "PodScheduled");
+  if (scheduled?.status !== "False") return undefined;
+  return {
+    reason: scheduled.reason ?? "Unschedulable",
+    message: `pod ${pod.metadata.name} has no node: ${scheduled.message ?? "the scheduler does not say why"}`,
+    advice: "Check the nodes, their taints and ports, and spec.placementConfiguration",
+    sinceMs: Date.parse(scheduled.lastTransitionTime ?? ""),
+  };
+}
+
+/** A container that has run for as long as the deadline has recovered. Until then its next crash is as likely as not. */
+function crashing(pod: Pod, nowMs: number, deadlineMs: number): Trouble | undefined {
+  for (const { name, state, lastState, restartCount = 0, isInit } of statusesOf(pod)) {
+    const hasEnded = state?.terminated !== undefined && !(isInit && state.terminated.exitCode === 0);
+    const last = state?.terminated ?? lastState?.terminated;
+    const runsSinceMs = Date.parse(state?.running?.startedAt ?? "");
+    const ranMs = Date.parse(last?.finishedAt ?? "") - Date.parse(last?.startedAt ?? "");
+    const isUnstable = restartCount > (isReady(pod) ? 1 : 0) && ranMs < deadlineMs && nowMs - runsSinceMs < deadlineMs;
+    if (state?.waiting?.reason !== CRASHES && !hasEnded && !isUnstable) continue;
+    const how =
+      last === undefined ? "" : `, last with exit code ${last.exitCode}${last.reason ? ` (${last.reason})` : ""}`;
+    return {
+      reason: CRASHES,
+      message: `container ${name} of pod ${pod.metadata.name} ends again and again${how}`,
+      advice: `Read its log: kubectl logs -n ${pod.metadata.namespace} ${pod.metadata.name} -c ${name} --previous`,
+      sinceMs: isReady(pod) ? nowMs : notReadySinceMs(pod),
+      ...(isUnstable ? { untilMs: runsSinceMs + deadlineMs } : {}),
+    };
+  }
+  return undefined;
+}
+
+function stuck(pod: Pod): Trouble | undefined {
+  for (const { name, state } of statusesOf(pod)) {
+    const { reason, message } = state?.waiting ?? {};
+    if (reason === undefined || !TROUBLE.has(reason)) continue;
+    // The kubelet goes from one to the other and back with each try.
+    const isPull = reason === "ErrImagePull" || reason === "ImagePullBackOff";
+    const why = isPull ? message?.replace(/^Back-off pulling image "[^"]*": ErrImagePull: /, "") : message;
+    const shown = isPull ? "ImagePullBackOff" : reason;
+    return {
+      reason: shown,
+      message: `container ${name} of pod ${pod.metadata.name}: ${why ? `${shown}: ${why}` : shown}`,
+      advice: adviceFor(shown, pod),
+      sinceMs: notReadySinceMs(pod),
+    };
+  }
+  return undefined;
+}
+
+function adviceFor(reason: string, pod: Pod): string {
+  if (reason === "ImagePullBackOff" || reason === "ErrImageNeverPull" || reason === "InvalidImageName") {
+    return "Check the name of the image and whether the nodes can pull it";
+  }
+  if (reason === "CreateContainerConfigError") return `Create it in namespace ${pod.metadata.namespace}`;
+  return describeIt(pod);
+}
+
+function beingCreated(pod: Pod): Trouble | undefined {
+  const { name = "", namespace = "" } = pod.metadata;
+  if (!isBeingCreated(pod) && (pod.status?.phase !== "Pending" || statusesOf(pod).length > 0)) return undefined;
+  return {
+    reason: BEING_CREATED,
+    message: `the containers of pod ${name} are still not created on node ${pod.spec?.nodeName}`,
+    advice: describeIt(pod),
+    sinceMs: notReadySinceMs(pod),
+    question: { kind: "Pod", namespace, name, reasons: POD_EVENTS },
+  };
+}
+
+function notReady(pod: Pod): Trouble | undefined {
+  const ready = conditionOf(pod, "Ready");
+  if (pod.spec?.nodeName === undefined || ready?.status !== "False") return undefined;
+  const { name = "", namespace = "" } = pod.metadata;
+  return {
+    reason: ready.reason ?? "ContainersNotReady",
+    message: `pod ${name} runs and is not ready: ${ready.message ?? "the kubelet does not say why"}`,
+    advice: `Read its log: kubectl logs -n ${namespace} ${name} --all-containers`,
+    sinceMs: notReadySinceMs(pod),
+    question: { kind: "Pod", namespace, name, reasons: UNHEALTHY, keepReason: true },
+  };
+}
+
+function describeIt({ metadata: { name, namespace } }: Pod): string {
+  return `See kubectl describe pod -n ${namespace} ${name}`;
+}
+
+interface Ended {
+  readonly exitCode: number;
+  readonly reason?: string;
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
+}
+
+interface ContainerState {
+  readonly name: string;
+  readonly restartCount?: number;
+  readonly state?: {
+    readonly waiting?: { readonly reason?: string; readonly message?: string };
+    readonly running?: { readonly startedAt?: string };
+    readonly terminated?: Ended;
+  };
+  readonly lastState?: { readonly terminated?: Ended };
+}
+
+function statusesOf({ status }: Pod): (ContainerState & { readonly isInit: boolean })[] {
+  const init = (status?.initContainerStatuses ?? []) as readonly ContainerState[];
+  const main = (status?.containerStatuses ?? []) as readonly ContainerState[];
+  return [...init.map((each) => ({ ...each, isInit: true })), ...main.map((each) => ({ ...each, isInit: false }))];
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+function conditionOf({ status }: Pod, type: string): Condition | undefined {
+  return (status?.conditions as readonly Condition[] | undefined)?.find((condition) => condition.type === type);
+}
+
+interface WithConditions {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } | undefined;
+}
+
+export function isReady(object: WithConditions): boolean {
+  return object.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+}

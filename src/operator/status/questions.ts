@@ -1,0 +1,67 @@
+/** Which events tell why something does not proceed, and what they mean. Pure. */
+
+export interface Question {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly reasons: ReadonlySet<string>;
+  /** The event adds its text only. */
+  readonly keepReason?: boolean;
+}
+
+const FAILED_CREATE_REASON = "FailedCreate";
+export const FAILED_CREATE: ReadonlySet<string> = new Set([FAILED_CREATE_REASON]);
+export const UNHEALTHY: ReadonlySet<string> = new Set(["Unhealthy"]);
+/** Why the kubelet does not come to the containers of a pod. */
+export const POD_EVENTS: ReadonlySet<string> = new Set([
+  "FailedAttachVolume",
+  "FailedCreatePodContainer",
+  "FailedCreatePodSandBox",
+  "FailedMapVolume",
+  "FailedMount",
+  "NetworkNotReady",
+]);
+
+export interface RefusedPods {
+  readonly reason: string;
+  readonly message: string;
+  readonly advice: string;
+}
+
+/** What a controller says when the API server takes no pods from it. Each text names another pod that never was. */
+export function refusedPods(text: string, namespace: string): RefusedPods {
+  const why = text.replace(
+    /^(\(combined from similar events\): )?(Error creating: )?(pods "[^"]*" is forbidden: )?/,
+    "",
+  );
+  return { reason: FAILED_CREATE_REASON, message: `its pods are refused: ${why}`, advice: adviceOn(why, namespace) };
+}
+
+function adviceOn(why: string, namespace: string): string {
+  if (why.includes("exceeded quota")) return `Raise the quota of namespace ${namespace}`;
+  if (why.includes("violates PodSecurity")) {
+    return `Run kubectl label namespace ${namespace} --overwrite pod-security.kubernetes.io/enforce=privileged`;
+  }
+  if (why.includes("security context constraint")) {
+    return "Allow its service account to use a SecurityContextConstraints that admits it";
+  }
+  return "Change what refuses them";
+}
+
+/** Any text that a reader takes a failure from. */
+interface Failure {
+  readonly reason: string;
+  readonly message: string;
+  readonly advice: string;
+}
+
+/** The failure as the event tells it. */
+export function explained<T extends Failure>(failure: T, question: Question, event: Omit<Failure, "advice">): T {
+  const { kind, namespace, name, reasons, keepReason = false } = question;
+  if (reasons === FAILED_CREATE) {
+    const { message, ...refused } = refusedPods(event.message, namespace);
+    return { ...failure, ...refused, message: `${kind} "${namespace}/${name}": ${message}` };
+  }
+  const reason = keepReason ? failure.reason : event.reason;
+  return { ...failure, reason, message: `${failure.message}: ${event.message}` };
+}

@@ -1,0 +1,222 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_IMAGE, entryPoint, IMAGE_PROCESSES } from "../../src/api/image.ts";
+import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../src/api/names.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { networkAddonsConfig } from "./demo/objects.ts";
+import { CONFIGS } from "./demo/stage.ts";
+import { makeRunDirectory } from "./run-directory.ts";
+import { manifest, testPod } from "./test-pods.ts";
+
+const NAMESPACE = DEFAULT_NAMESPACE;
+const ABSENT = "registry.example/absent:1";
+/** It is ready for two seconds, then it ends, every time. */
+const FLAPPING = "localhost/flapping:1";
+const UNREADY = "localhost/unready:1";
+const DEADLINE_SECONDS = 4;
+/** Controllers that were refused try again after a while. */
+const WITHIN = { timeout: 90_000 };
+
+const serve = (readiness: number, then: string): string => `
+  process.on("SIGTERM", () => process.exit());
+  const flag = process.argv.indexOf("-health-probe-port");
+  const answer = (request, response) => {
+    response.statusCode = request.url === "/readyz" ? ${readiness} : 200;
+    response.end("the caches are not synced yet");
+  };
+  require("http").createServer(answer).listen(flag < 0 ? 8081 : Number(process.argv[flag + 1]), () => { ${then} });`;
+
+async function writeTree(folder: string, program: string): Promise<string> {
+  for (const process of IMAGE_PROCESSES) {
+    const file = join(folder, entryPoint(process));
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, program);
+  }
+  return folder;
+}
+
+/** One story: the tests follow each other on one cluster, with its own scheduler and controllers. */
+describe("the status while something keeps pods from running", () => {
+  let directory: string;
+  let cluster: Cluster;
+  let client: KubeClient;
+  let tries = 0;
+
+  beforeAll(async () => {
+    directory = await makeRunDirectory();
+    const flapping = await writeTree(
+      join(directory, "flapping"),
+      serve(200, "setTimeout(() => process.exit(3), 2_000)"),
+    );
+    const unready = await writeTree(join(directory, "unready"), serve(503, ""));
+    cluster = await startCluster({ nodes: [{ name: "node-a" }], images: { [FLAPPING]: flapping, [UNREADY]: unready } });
+    client = await cluster.client();
+    await kubectl("apply", "--server-side", "-f", "deploy/release.yaml");
+    await setEnv({
+      POD_TROUBLE_DEADLINE_SECONDS: String(DEADLINE_SECONDS),
+      LINUX_BRIDGE_IMAGE: ABSENT,
+      LINUX_BRIDGE_MARKER_IMAGE: FLAPPING,
+      KUBEMACPOOL_IMAGE: UNREADY,
+    });
+  }, 300_000);
+  afterAll(async () => {
+    await client?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
+  });
+
+  async function kubectl(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await cluster.kubectl(args);
+    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
+    return stdout.trim();
+  }
+
+  async function apply(...objects: readonly object[]): Promise<void> {
+    const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
+    if (code !== 0) throw new Error(stderr);
+  }
+
+  async function setEnv(variables: Readonly<Record<string, string>>): Promise<void> {
+    const operator = ["-n", NAMESPACE, `deployment/${OPERATOR_NAME}`];
+    const pairs = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+    await kubectl("set", "env", ...operator, ...pairs);
+    await kubectl("rollout", "status", "--timeout=60s", ...operator);
+  }
+
+  /** After some failures the DaemonSet controller creates pods ever less often, unless the DaemonSet changes. */
+  async function tryAgain(): Promise<void> {
+    await kubectl("annotate", "daemonset", "--all", "-n", NAMESPACE, "--overwrite", `tried=${++tries}`);
+  }
+
+  /** The level of Pod Security in the namespace. */
+  async function label(level: string): Promise<void> {
+    const text = `pod-security.kubernetes.io/enforce=${level}`;
+    await kubectl("label", "namespace", NAMESPACE, "--overwrite", text);
+  }
+
+  const status = async () => (await client.get(CONFIGS, { name: "cluster" })).status;
+  const condition = async (wanted: string) => (await status())?.conditions?.find(({ type }) => type === wanted);
+  /** What the status says about a workload. */
+  const said = async (workload: string): Promise<string | undefined> =>
+    (await status())?.components
+      ?.flatMap(({ message }) => message?.split("\n") ?? [])
+      .find((line) => line.includes(`"${NAMESPACE}/${workload}"`));
+
+  it("is degraded by a quota", async () => {
+    const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "none", namespace: NAMESPACE } };
+    await apply({ ...quota, spec: { hard: { pods: "0" } } });
+    await expect
+      .poll(() => kubectl("get", "quota", "none", "-n", NAMESPACE, "-o", "jsonpath={.status.hard.pods}"))
+      .toBe("0");
+    await apply(networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }));
+    const advice = `. Raise the quota of namespace ${NAMESPACE}`;
+    await expect
+      .poll(() => said("kubemacpool-mac-controller-manager"))
+      .toContain("its pods are refused: exceeded quota: none");
+    await expect.poll(() => said("bridge-marker"), WITHIN).toContain("its pods are refused: exceeded quota: none");
+    expect(await said("bridge-marker")).toContain(advice);
+    expect(await condition("Degraded")).toMatchObject({ status: "True", reason: "FailedCreate" });
+    expect((await status())?.components?.map(({ phase, reason }) => [phase, reason])).toEqual([
+      ["Degraded", "FailedCreate"],
+      ["Degraded", "FailedCreate"],
+    ]);
+  });
+
+  it("is degraded by Pod Security", async () => {
+    await label("restricted");
+    await kubectl("delete", "quota", "none", "-n", NAMESPACE);
+    await tryAgain();
+    await expect
+      .poll(() => said("bridge-marker"))
+      .toMatch(
+        /its pods are refused: violates PodSecurity "restricted:latest": host namespaces .*Run kubectl label namespace/,
+      );
+  });
+
+  it("is degraded by a port that is taken, an image that is missing and a selector that no node has", async () => {
+    // The scheduler would take it away for the marker if it were less important.
+    const priorityClassName = "system-node-critical";
+    const ports = [{ containerPort: 8081, hostPort: 8081 }];
+    await apply(
+      testPod({
+        name: "squatter",
+        node: "node-a",
+        container: { ports },
+        spec: { hostNetwork: true, priorityClassName },
+      }),
+    );
+    await label("privileged");
+    const infra = { nodeSelector: { "no-such": "node" } };
+    const config = networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }) as { readonly spec: object };
+    await apply({ ...config, spec: { ...config.spec, placementConfiguration: { infra } } });
+    await tryAgain();
+    await expect.poll(() => said("bridge-marker"), WITHIN).toMatch(/pod bridge-marker-\w+ has no node: .*free ports/);
+    await expect
+      .poll(() => said("kube-cni-linux-bridge-plugin"))
+      .toMatch(/container cni-plugins of pod .*ImagePullBackOff: .*absent:1/);
+    await expect
+      .poll(() => said("kubemacpool-cert-manager"))
+      .toMatch(
+        /has no node: .*node affinity\/selector.*Check the nodes, their taints and ports, and spec.placementConfiguration/,
+      );
+  });
+
+  it("stays degraded while a container is ready for some seconds and crashes, again and again", async () => {
+    await kubectl("delete", "pod", "squatter", "--grace-period=1");
+    const crash =
+      /container bridge-marker of pod bridge-marker-\w+ ends again and again, last with exit code 3 \(Error\)/;
+    await expect.poll(() => said("bridge-marker"), WITHIN).toMatch(crash);
+    const restarts = async () => {
+      const { items } = await client.list(RESOURCES.pods, {
+        namespace: NAMESPACE,
+        labelSelector: "name=bridge-marker",
+      });
+      return items[0]?.status?.containerStatuses?.[0]?.restartCount ?? 0;
+    };
+    const before = await restarts();
+    const texts = new Set<string | undefined>();
+    const watched = async () => {
+      texts.add((await said("bridge-marker"))?.replace(/bridge-marker-\w+/g, "POD"));
+      return restarts();
+    };
+    await expect.poll(watched, { ...WITHIN, interval: 50 }).toBeGreaterThan(before + 1);
+    expect([...texts]).toHaveLength(1);
+  });
+
+  it("is degraded by a pod that runs and is never ready, and says what the probe says", async () => {
+    await apply(networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }));
+    const unready = /pod (kubemacpool-cert-manager-\S+) runs and is not ready: /;
+    await expect.poll(() => said("kubemacpool-cert-manager"), WITHIN).toMatch(unready);
+    const name = unready.exec((await said("kubemacpool-cert-manager")) ?? "")?.[1] ?? "";
+    const note = "Readiness probe failed: HTTP probe failed with statuscode: 503";
+    await client.create(RESOURCES.events, {
+      metadata: { name: `${name}.unhealthy`, namespace: NAMESPACE },
+      ...{ type: "Warning", reason: "Unhealthy", action: "Probing", note },
+      eventTime: new Date().toISOString().replace("Z", "000Z"),
+      reportingController: "kubelet",
+      reportingInstance: "node-a",
+      regarding: { apiVersion: "v1", kind: "Pod", namespace: NAMESPACE, name },
+    } as never);
+    await expect.poll(() => said("kubemacpool-cert-manager"), WITHIN).toContain(note);
+  });
+
+  it("is available soon after the cause is gone", async () => {
+    await setEnv({
+      LINUX_BRIDGE_IMAGE: DEFAULT_IMAGE,
+      LINUX_BRIDGE_MARKER_IMAGE: DEFAULT_IMAGE,
+      KUBEMACPOOL_IMAGE: DEFAULT_IMAGE,
+    });
+    const rows = async () => (await status())?.components;
+    await expect.poll(rows, WITHIN).toEqual([
+      { name: "linuxBridge", phase: "Available" },
+      { name: "kubeMacPool", phase: "Available" },
+    ]);
+    expect(await condition("Available")).toMatchObject({ status: "True" });
+    expect(await condition("Degraded")).toMatchObject({ status: "False" });
+    const text = await kubectl("logs", "-n", NAMESPACE, `deployment/${OPERATOR_NAME}`);
+    expect(text.split("\n").filter((line) => line.includes("forbidden"))).toEqual([]);
+  });
+});
