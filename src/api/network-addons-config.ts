@@ -20,6 +20,9 @@ export const CRI_SOCKET_PATHS = [
   "/run/k3s/containerd/containerd.sock",
 ] as const;
 
+/** The user's ConfigMap of another name takes the place of this one. */
+export const DEFAULT_DEVICE_PLUGIN_CONFIG = "macvtap-deviceplugin-config";
+
 export const SELF_SIGN_FIELDS = [
   "caRotateInterval",
   "caOverlapInterval",
@@ -100,7 +103,7 @@ export const networkAddonsConfigSpecSchema = z
         description: "The controller that plugs networks into running pods. Needs multus.",
         ...celRules({
           rule: `!has(self.hostCRISocketPath) || self.hostCRISocketPath in ${JSON.stringify(["", ...CRI_SOCKET_PATHS])}`,
-          message: `hostCRISocketPath has to be one of ${CRI_SOCKET_PATHS.join(", ")}`,
+          message: `hostCRISocketPath must be one of: ${CRI_SOCKET_PATHS.join(", ")}`,
           fieldPath: ".hostCRISocketPath",
         }),
       }),
@@ -195,7 +198,7 @@ export const networkAddonsConfigStatusSchema = z
       .array(
         z.object({
           name: z.string().describe("Key of the component in the spec."),
-          phase: z.string().describe("Available, Progressing, Degraded, Unsupported or Removing."),
+          phase: z.string().describe("Available, Progressing, Degraded or Removing."),
           reason: z.string().exactOptional().describe("One word for why."),
           message: z.string().exactOptional().describe("What is missing and what to do."),
         }),

@@ -6,9 +6,16 @@ export interface Facts {
   readonly openShift: boolean;
   /** OpenShift's Cluster Network Operator was told `disableMultiNetwork: true`. */
   readonly multiNetworkDisabled: boolean;
+  /** CRDs among the components' prerequisites that the API server serves. */
+  readonly definitions: ReadonlySet<string>;
 }
 
-export const NO_FACTS: Facts = { nodeCount: 0, openShift: false, multiNetworkDisabled: false };
+export const NO_FACTS: Facts = {
+  nodeCount: 0,
+  openShift: false,
+  multiNetworkDisabled: false,
+  definitions: new Set(),
+};
 
 /** Two where a second node could take over, one on a cluster of one node. */
 export function replicasFor(facts: Facts): number {

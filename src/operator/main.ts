@@ -11,7 +11,8 @@ import { DEFAULT_IMAGE } from "../api/image.ts";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME, PRODUCT_VERSION } from "../api/names.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
-import { readEnv, readPort, runProcess } from "../kube/process/process.ts";
+import { type Environment, readEnv, readPort, runProcess } from "../kube/process/process.ts";
+import { COMPONENT_IMAGES, type ComponentImages } from "./component-images.ts";
 import { Operator } from "./operator.ts";
 import { type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./settings.ts";
 
@@ -30,6 +31,12 @@ const environment = z.object({
   POD_TROUBLE_DEADLINE_SECONDS: z.coerce.number().int().min(1).default(POD_TROUBLE_DEADLINE_SECONDS),
 });
 
+/** An empty variable names no image. */
+function componentImages(env: Environment): ComponentImages {
+  const named = COMPONENT_IMAGES.map((variable) => [variable, env[variable]] as const);
+  return Object.fromEntries(named.filter(([, name]) => name !== undefined && name !== ""));
+}
+
 await runProcess({
   name: OPERATOR_NAME,
   env: process.env,
@@ -45,6 +52,7 @@ await runProcess({
         bridgeMarker: variables.LINUX_BRIDGE_MARKER_IMAGE,
         kubeMacPool: variables.KUBEMACPOOL_IMAGE,
       },
+      componentImages: componentImages(env),
       imagePullSecrets: variables.IMAGE_PULL_SECRETS.split(",").filter((name) => name !== ""),
       podTroubleDeadlineMs: variables.POD_TROUBLE_DEADLINE_SECONDS * 1_000,
     };

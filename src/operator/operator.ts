@@ -13,7 +13,7 @@ import { Controller } from "../kube/controller/controller.ts";
 import { EventRecorder } from "../kube/events/event-recorder.ts";
 import { LeaderElector } from "../kube/leader/leader-election.ts";
 import type { Log } from "../kube/log.ts";
-import { renderEverything } from "./components/registry.ts";
+import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
 import { ClusterView } from "./convergence/cluster-view.ts";
 import { operatorMetrics } from "./metrics.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -43,7 +43,9 @@ export class Operator {
   constructor(options: OperatorOptions) {
     const { client, settings, log, metrics } = options;
     this.#options = options;
-    this.#view = new ClusterView({ client, settings, everything: renderEverything(settings), log, metrics });
+    const everything = renderEverything(settings);
+    const prerequisites = PREREQUISITE_DEFINITIONS;
+    this.#view = new ClusterView({ client, settings, everything, prerequisites, log, metrics });
     operatorMetrics(metrics, this.#view, settings);
   }
 

@@ -5,7 +5,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Facts } from "./facts.ts";
 
-type PlatformFacts = Omit<Facts, "nodeCount">;
+type PlatformFacts = Pick<Facts, "openShift" | "multiNetworkDisabled">;
 
 const OPENSHIFT_NETWORK = "/apis/operator.openshift.io/v1/networks/cluster";
 const MAX_AGE_MS = 60_000;

@@ -17,6 +17,7 @@ import { keyOf } from "./convergence/inventory.ts";
 import { Records } from "./convergence/records.ts";
 import { Remover } from "./convergence/remover.ts";
 import { Rollforward } from "./convergence/rollforward.ts";
+import { criSocketPath } from "./cri-socket.ts";
 import type { Facts } from "./facts.ts";
 import type { Decoration } from "./manifests/labels.ts";
 import { Platform } from "./platform.ts";
@@ -144,17 +145,19 @@ export class Reconciler {
     if (!record.ok) return record;
     const applied = record.value;
     if (!applied.ok) return { refusal: { reason: "FailedToGetPreviousConfigSpec", message: applied.reason } };
-    const previous: Previous = { spec: applied.spec, poolRange: this.#existingPoolRange() };
+    const nodes = view.nodes();
+    const found = { poolRange: this.#existingPoolRange(), criSocketPath: criSocketPath(nodes) };
+    const previous: Previous = { spec: applied.spec, ...found };
     const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
-    const nodeCount = view.nodes().length;
+    const seen = { nodeCount: nodes.length, definitions: view.definitions() };
     const insteadOf = (refusal: Refusal, platform = this.#platform.known): Decision =>
       lastGood === undefined || platform === undefined
         ? { refusal }
-        : { spec: lastGood, facts: { ...platform, nodeCount }, refusal };
+        : { spec: lastGood, facts: { ...platform, ...seen }, refusal };
 
     const platform = await attempt("FailedToGetOpenShiftNetworkConfig", this.#platform.facts(signal), signal);
     if (!platform.ok) return insteadOf(platform.refusal);
-    const facts = { ...platform.value, nodeCount };
+    const facts = { ...platform.value, ...seen };
     const wrong = wrongIn(config.spec ?? {}, previous, facts);
     if (wrong !== undefined) return insteadOf(wrong);
     const spec = effectiveSpec(config.spec ?? {}, previous, random);
@@ -227,10 +230,12 @@ async function attempt<T>(
   }
 }
 
-/** Whether to retry without a change in the cluster. */
+/** Whether to retry without a change in the cluster. Prerequisites are watched. */
 function failuresOf(outcome: Outcome | undefined): string[] {
   const reconciled = outcome?.kind === "refused" ? outcome.running : outcome;
   if (reconciled?.kind !== "reconciled") return [];
-  const failed = reconciled.components.flatMap(({ state }) => (state.kind === "failed" ? [state.message] : []));
+  const failed = reconciled.components.flatMap(({ state }) =>
+    state.kind === "failed" && state.reason !== "MissingPrerequisite" ? [state.message] : [],
+  );
   return [...failed, ...reconciled.removalFailures];
 }

@@ -8,7 +8,7 @@ import { NETWORK_ADDONS_CONFIG_CRD } from "../api/crds.ts";
 import { DEFAULT_NAMESPACE, LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION, OPERATOR_NAME } from "../api/names.ts";
 import type { Deployment } from "../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../kube/client/resource.ts";
-import { renderEverything } from "./components/registry.ts";
+import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
 import { labelValue } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
 import { identityObjects } from "./manifests/rbac.ts";
@@ -36,7 +36,7 @@ export function release(image: string, namespace = DEFAULT_NAMESPACE): Release {
     [LABEL_PART_OF]: "cluster-network-addons",
     [LABEL_VERSION]: labelValue(settings.version),
   };
-  const access = operatorAccess(renderEverything(settings));
+  const access = operatorAccess(renderEverything(settings), PREREQUISITE_DEFINITIONS);
   const definition = NETWORK_ADDONS_CONFIG_CRD;
   return {
     foundation: [namespaceObject(namespace, labels), { ...definition, metadata: { ...definition.metadata, labels } }],

@@ -2,6 +2,7 @@
 
 import { DEFAULT_IMAGE } from "../api/image.ts";
 import { DEFAULT_NAMESPACE, PRODUCT_VERSION } from "../api/names.ts";
+import type { ComponentImages } from "./component-images.ts";
 
 export interface Images {
   readonly linuxBridge: string;
@@ -17,6 +18,7 @@ export interface OperatorSettings {
   /** Copied verbatim into the status. HCO compares it with the value that it passed in. */
   readonly version: string;
   readonly images: Images;
+  readonly componentImages: ComponentImages;
   /** Names of the Secrets with which nodes pull the images. */
   readonly imagePullSecrets: readonly string[];
   /** What keeps a pod from running for longer is a failure, not progress. */
@@ -25,13 +27,14 @@ export interface OperatorSettings {
 
 export const POD_TROUBLE_DEADLINE_SECONDS = 5 * 60;
 
-/** Every process runs from `image`. */
+/** Every process of the product runs from `image`. */
 export function settingsFor(image: string, namespace = DEFAULT_NAMESPACE): OperatorSettings {
   return {
     operatorNamespace: namespace,
     operandNamespace: namespace,
     version: PRODUCT_VERSION,
     images: { linuxBridge: image, bridgeMarker: image, kubeMacPool: image },
+    componentImages: {},
     imagePullSecrets: [],
     podTroubleDeadlineMs: POD_TROUBLE_DEADLINE_SECONDS * 1_000,
   };

@@ -148,7 +148,7 @@ describe("kubectl apply against the real API server", () => {
     [
       "an unknown runtime socket",
       { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/x" } },
-      ["hostCRISocketPath has to be one of /run/crio/crio.sock"],
+      ["hostCRISocketPath must be one of: /run/crio/crio.sock"],
     ],
     ["an unknown pull policy", { imagePullPolicy: "Now" }, ["requested imagePullPolicy 'Now' is not valid"]],
     ["a name server without address", { kubeSecondaryDNS: { nameServerIP: "me" } }, ["nameServerIP has to be an IP"]],

@@ -4,7 +4,7 @@ import type { MACPool } from "../../src/api/mac-pool.ts";
 import { APPLIED_CONFIG_MAP, LINUX_BRIDGE_DAEMON_SET } from "../../src/api/names.ts";
 import type { Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { renderEverything } from "../../src/operator/components/registry.ts";
+import { COMPONENTS, renderEverything } from "../../src/operator/components/registry.ts";
 import { appliedKind } from "../../src/operator/convergence/applied-kinds.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
@@ -16,6 +16,10 @@ const MANAGER = { name: "kubemacpool-mac-controller-manager", namespace: NAMESPA
 const MUTATOR = { name: "kubemacpool-mutator" };
 const RANGE = { rangeStart: "02:5d:1c:00:00:00", rangeEnd: "02:5d:1c:ff:ff:ff" };
 const BOTH = { linuxBridge: {}, kubeMacPool: {} };
+const DEPLOYED = renderEverything(
+  DEFAULT_SETTINGS,
+  COMPONENTS.filter(({ name }) => name in BOTH),
+);
 
 /** One story: the tests follow each other on one cluster. */
 describe("the operator on a real API server, with the rights of the release", () => {
@@ -57,7 +61,7 @@ describe("the operator on a real API server, with the rights of the release", ()
     await cluster.rollOutUntilAvailable();
 
     const missing = [];
-    for (const object of renderEverything(DEFAULT_SETTINGS)) if (!(await cluster.exists(object))) missing.push(object);
+    for (const object of DEPLOYED) if (!(await cluster.exists(object))) missing.push(object);
     expect(missing).toEqual([]);
     const status = (await cluster.config())?.status;
     expect(status).toMatchObject({ observedVersion: "0.1.0", operatorVersion: "0.1.0", targetVersion: "0.1.0" });
@@ -117,7 +121,7 @@ describe("the operator on a real API server, with the rights of the release", ()
   });
 
   it("brings back what was deleted", async () => {
-    const victims = renderEverything(DEFAULT_SETTINGS).filter(({ kind }) => kind !== "CustomResourceDefinition");
+    const victims = DEPLOYED.filter(({ kind }) => kind !== "CustomResourceDefinition");
     for (const object of victims) {
       const { name = "", namespace } = object.metadata;
       const before = await cluster.find(appliedKind(object).resource, { name, namespace });
@@ -235,13 +239,6 @@ describe("the operator on a real API server, with the rights of the release", ()
     await cluster.admin.patch(CONFIGS, { name: "cluster" }, { type: "json", ops });
     await cluster.until(async () => (await cluster.condition("Degraded")) === "False");
     await cluster.rollOutUntilAvailable();
-  });
-
-  it("is honest about components it cannot deploy", async () => {
-    await cluster.applyConfig({ ...BOTH, ovs: {} });
-    await cluster.rollOutUntilAvailable();
-    const components = (await cluster.config())?.status?.components;
-    expect(components?.find(({ name }) => name === "ovs")).toMatchObject({ phase: "Unsupported" });
   });
 
   it("follows a change of the range while it runs", async () => {

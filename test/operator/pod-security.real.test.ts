@@ -32,6 +32,42 @@ const HOST_ACCESS: Readonly<Record<string, readonly string[]>> = {
   "linux-bridge-webhook": [],
   "kubemacpool-mac-controller-manager": [],
   "kubemacpool-cert-manager": [],
+  multus: [
+    "host namespaces (hostNetwork=true, hostPID=true)",
+    'privileged (container "kube-multus" must not set securityContext.privileged=true)',
+    'seLinuxOptions (container "install-multus-binary" set forbidden securityContext.seLinuxOptions: type "spc_t")',
+    'allowPrivilegeEscalation != false (container "kube-multus" must set securityContext.allowPrivilegeEscalation=false)',
+    'unrestricted capabilities (container "kube-multus" must set securityContext.capabilities.drop=["ALL"]; container "install-multus-binary" must not include "DAC_OVERRIDE" in securityContext.capabilities.add)',
+    'restricted volume types (volumes "cni", "cnibin", "hostroot", "host-run", "host-var-lib-cni-multus", "host-var-lib-kubelet", "host-run-k8s-cni-cncf-io", "host-run-netns" use restricted volume type "hostPath")',
+    'runAsNonRoot != true (pod or containers "install-multus-binary", "kube-multus" must set securityContext.runAsNonRoot=true)',
+    "runAsUser=0 (pod must not set runAsUser=0)",
+  ],
+  "dynamic-networks-controller-ds": [
+    'seLinuxOptions (container "dynamic-networks-controller" set forbidden securityContext.seLinuxOptions: type "spc_t")',
+    'restricted volume types (volumes "multus-socket", "cri-socket" use restricted volume type "hostPath")',
+    'runAsNonRoot != true (pod or container "dynamic-networks-controller" must set securityContext.runAsNonRoot=true)',
+    "runAsUser=0 (pod must not set runAsUser=0)",
+  ],
+  "ovs-cni-amd64": [
+    "host namespaces (hostNetwork=true)",
+    'seLinuxOptions (containers "ovs-cni-plugin", "ovs-cni-marker" set forbidden securityContext.seLinuxOptions: type "spc_t")',
+    'unrestricted capabilities (containers "ovs-cni-plugin", "ovs-cni-marker" must not include "DAC_OVERRIDE" in securityContext.capabilities.add)',
+    'restricted volume types (volumes "cnibin", "ovs-var-run" use restricted volume type "hostPath")',
+    'runAsNonRoot != true (pod or containers "ovs-cni-plugin", "ovs-cni-marker" must set securityContext.runAsNonRoot=true)',
+    "runAsUser=0 (pod must not set runAsUser=0)",
+  ],
+  "macvtap-cni": [
+    "host namespaces (hostNetwork=true, hostPID=true)",
+    'privileged (container "macvtap-cni" must not set securityContext.privileged=true)',
+    'seLinuxOptions (container "install-cni" set forbidden securityContext.seLinuxOptions: type "spc_t")',
+    'allowPrivilegeEscalation != false (container "macvtap-cni" must set securityContext.allowPrivilegeEscalation=false)',
+    'unrestricted capabilities (container "macvtap-cni" must set securityContext.capabilities.drop=["ALL"]; container "install-cni" must not include "DAC_OVERRIDE" in securityContext.capabilities.add)',
+    'restricted volume types (volumes "deviceplugin", "cni" use restricted volume type "hostPath")',
+    'runAsNonRoot != true (pod or containers "install-cni", "macvtap-cni" must set securityContext.runAsNonRoot=true)',
+    "runAsUser=0 (pod must not set runAsUser=0)",
+  ],
+  "secondary-dns": [],
+  "kubevirt-ipam-controller-manager": [],
 };
 
 describe("Pod Security admission of a real API server", () => {

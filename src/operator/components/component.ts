@@ -1,6 +1,6 @@
 /**
- * An addon, one file each in this folder. The file says what the addon consists of; nothing else in the operator knows
- * its name. `render` is pure: the same input gives the same objects under their final names. Labels of the product and the
+ * An addon, one file each in this folder. The file says what the addon needs and consists of; nothing else in the operator
+ * knows its name. `render` is pure: the same input gives the same objects under their final names. Labels of the product and the
  * owner are added later.
  */
 
@@ -29,11 +29,30 @@ export interface RenderInput {
 
 export const NOTHING_DEPLOYED: RenderInput["deployed"] = () => undefined;
 
+/** Another product that has to be in the cluster first. */
+export interface Prerequisite {
+  readonly product: string;
+  /** Names of its CRDs. They are watched, so that the component follows as soon as they are there. */
+  readonly definitions: readonly string[];
+  readonly isNeeded: (facts: Facts) => boolean;
+}
+
 export interface Component {
   /** Key in the spec. The component is on when the key is present. */
   readonly name: keyof NetworkAddonsConfigSpec;
-  /** Undefined: this version cannot deploy the component. */
-  readonly render?: (input: RenderInput) => readonly KubeObject[];
+  readonly prerequisites?: readonly Prerequisite[];
+  /** Throws one sentence for the status when something that it needs is not given. */
+  readonly render: (input: RenderInput) => readonly KubeObject[];
+}
+
+/** One sentence for each product that is missing. */
+export function missingPrerequisites({ name, prerequisites = [] }: Component, facts: Facts): string[] {
+  return prerequisites.flatMap(({ product, definitions, isNeeded }) => {
+    const missing = isNeeded(facts) ? definitions.filter((definition) => !facts.definitions.has(definition)) : [];
+    return missing.length === 0
+      ? []
+      : [`${name} needs ${product}: install it (the API server does not serve ${missing.join(" and ")})`];
+  });
 }
 
 export function isOn(component: Component, spec: NetworkAddonsConfigSpec | EffectiveSpec): boolean {

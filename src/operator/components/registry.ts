@@ -1,36 +1,45 @@
 /** Every component of the spec, in the order of the status. */
 
-import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { COMPONENT_IMAGES } from "../component-images.ts";
 import { NO_FACTS } from "../facts.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { effectiveSpec } from "../spec/effective-spec.ts";
 import { type Component, NOTHING_DEPLOYED } from "./component.ts";
 import { kubeMacPool } from "./kube-mac-pool.ts";
+import { kubeSecondaryDns } from "./kube-secondary-dns.ts";
+import { kubevirtIpamController } from "./kubevirt-ipam-controller.ts";
 import { linuxBridge } from "./linux-bridge.ts";
-
-/** The spec may ask for it and it is validated, but this version deploys nothing for it. */
-const NOT_YET_DEPLOYED: readonly (keyof NetworkAddonsConfigSpec)[] = [
-  "multus",
-  "multusDynamicNetworks",
-  "ovs",
-  "macvtap",
-  "kubeSecondaryDNS",
-  "kubevirtIpamController",
-];
+import { macvtap } from "./macvtap.ts";
+import { multus } from "./multus.ts";
+import { multusDynamicNetworks } from "./multus-dynamic-networks.ts";
+import { ovs } from "./ovs.ts";
 
 export const COMPONENTS: readonly Component[] = [
   linuxBridge,
   kubeMacPool,
-  ...NOT_YET_DEPLOYED.map((name): Component => ({ name })),
+  multus,
+  multusDynamicNetworks,
+  ovs,
+  macvtap,
+  kubeSecondaryDns,
+  kubevirtIpamController,
 ];
 
-/** Every object of every component: all kinds, names and rights that can occur. */
-export function renderEverything(settings: OperatorSettings): KubeObject[] {
-  const asked = { linuxBridge: {}, kubeMacPool: {} };
-  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);
+/** CRDs of other products that components need. */
+export const PREREQUISITE_DEFINITIONS: readonly string[] = COMPONENTS.flatMap(({ prerequisites = [] }) =>
+  prerequisites.flatMap(({ definitions }) => definitions),
+);
+
+/** Every object of the components: all kinds, names and rights that can occur. A missing image is no obstacle here. */
+export function renderEverything(settings: OperatorSettings, components = COMPONENTS): KubeObject[] {
+  const asked = Object.fromEntries(COMPONENTS.map(({ name }) => [name, {}]));
+  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined, criSocketPath: undefined }, () => 0);
   const facts = { ...NO_FACTS, nodeCount: 2 };
-  return COMPONENTS.flatMap(
-    (component) => component.render?.({ spec, facts, settings, deployed: NOTHING_DEPLOYED }) ?? [],
-  );
+  const componentImages = {
+    ...Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, variable])),
+    ...settings.componentImages,
+  };
+  const input = { spec, facts, settings: { ...settings, componentImages }, deployed: NOTHING_DEPLOYED };
+  return components.flatMap((component) => component.render(input));
 }

@@ -5,7 +5,7 @@
 
 import { MAC_POOLS } from "../../api/kinds.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
-import { apiVersionOf, RESOURCES } from "../../kube/client/resource.ts";
+import { apiVersionOf, defineResource, RESOURCES } from "../../kube/client/resource.ts";
 
 export const APPLY_STAGES = ["definitions", "rights", "bindings", "configuration", "workloads", "webhooks"] as const;
 export type ApplyStage = (typeof APPLY_STAGES)[number];
@@ -23,15 +23,22 @@ export interface AppliedKind {
   readonly whole: boolean;
   /** Watched by name, because other objects of the kind do not concern the operator. Otherwise watched by label. */
   readonly watchedByName: boolean;
+  /** The API server may never serve the kind. */
+  readonly ofAnotherProduct: boolean;
 }
+
+export const CERT_MANAGER_GROUP = "cert-manager.io";
+const ISSUERS = defineResource(`${CERT_MANAGER_GROUP}/v1`, "Issuer", "issuers", true);
+const CERTIFICATES = defineResource(`${CERT_MANAGER_GROUP}/v1`, "Certificate", "certificates", true);
 
 const WATCHED_BY_NAME = new Set([RESOURCES.secrets.kind, RESOURCES.crds.kind, MAC_POOLS.kind]);
 /** Their other fields belong to users, to keepers of certificates or to controllers of the cluster. */
-const SHARED = new Set([...WATCHED_BY_NAME, RESOURCES.serviceAccounts.kind]);
+const SHARED = new Set([...WATCHED_BY_NAME, RESOURCES.serviceAccounts.kind, ISSUERS.kind, CERTIFICATES.kind]);
 
 function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
   const watchedByName = WATCHED_BY_NAME.has(resource.kind);
-  return { resource, stage, removal, whole: !SHARED.has(resource.kind), watchedByName };
+  const ofAnotherProduct = resource.group === CERT_MANAGER_GROUP;
+  return { resource, stage, removal, whole: !SHARED.has(resource.kind), watchedByName, ofAnotherProduct };
 }
 
 export const APPLIED_KINDS: readonly AppliedKind[] = [
@@ -50,6 +57,8 @@ export const APPLIED_KINDS: readonly AppliedKind[] = [
   kind(RESOURCES.validatingAdmissionPolicies, "configuration", "rest"),
   kind(RESOURCES.validatingAdmissionPolicyBindings, "configuration", "rest"),
   kind(MAC_POOLS, "configuration"),
+  kind(ISSUERS, "configuration", "rest"),
+  kind(CERTIFICATES, "configuration", "rest"),
   kind(RESOURCES.deployments, "workloads", "workloads"),
   kind(RESOURCES.daemonSets, "workloads", "workloads"),
   kind(RESOURCES.mutatingWebhookConfigurations, "webhooks", "webhooks"),

@@ -10,6 +10,7 @@ import type { Log } from "../../kube/log.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { covers } from "./drift.ts";
+import { isEstablished } from "./established.ts";
 import { Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityOf } from "./inventory.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
@@ -235,11 +236,6 @@ function isAppliedByUs({ metadata }: KubeObject): boolean {
   return (metadata.managedFields ?? []).some(
     ({ manager, operation }) => manager === FIELD_MANAGER && operation === "Apply",
   );
-}
-
-function isEstablished(definition: CustomResourceDefinition | undefined): boolean {
-  const conditions = definition?.status?.conditions ?? [];
-  return conditions.some(({ type, status }) => type === "Established" && status === "True");
 }
 
 function refOf(object: KubeObject): ObjectRef {

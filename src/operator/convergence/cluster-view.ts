@@ -7,7 +7,7 @@ import type { Registry } from "prom-client";
 import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { LABEL_MANAGED_BY, MANAGED_BY, NETWORK_ADDONS_CONFIG_NAME } from "../../api/names.ts";
 import type { NetworkAddonsConfig } from "../../api/network-addons-config.ts";
-import type { Node, Pod } from "../../kube/client/built-in-kinds.ts";
+import type { CustomResourceDefinition, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { apiVersionOf, type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
 import { Informer } from "../../kube/informer/informer.ts";
@@ -15,8 +15,9 @@ import type { Log } from "../../kube/log.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { isReady } from "../status/pod-trouble.ts";
 import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
+import { isEstablished } from "./established.ts";
 import { identityKey, keyOf, type ObjectIdentity } from "./inventory.ts";
-import { selectorLabels, slimNode, slimPod } from "./slim.ts";
+import { selectorLabels, slimDefinition, slimNode, slimPod } from "./slim.ts";
 import { onlyStatusChanged, type Urgency } from "./urgency.ts";
 
 export interface ClusterViewOptions {
@@ -24,9 +25,14 @@ export interface ClusterViewOptions {
   readonly settings: OperatorSettings;
   /** Every object that can be rendered. Gives the names of those that are watched by name. */
   readonly everything: readonly KubeObject[];
+  /** Names of the CRDs of other products that components need. */
+  readonly prerequisites: readonly string[];
   readonly log: Log;
   readonly metrics: Registry;
 }
+
+/** A kind that is not served is asked for again this often. Meanwhile the answers to our own writes have to do. */
+const ABSENT_RETRY_MS = 30_000;
 
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
 const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
@@ -35,6 +41,7 @@ export class ClusterView {
   readonly #configs: Informer<NetworkAddonsConfig>;
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
+  readonly #prerequisites: readonly Informer<CustomResourceDefinition>[];
   /** By apiVersion and kind. */
   readonly #applied = new Map<string, Informer<KubeObject>[]>();
   readonly #all: Informer<KubeObject>[] = [];
@@ -43,7 +50,7 @@ export class ClusterView {
   #writtenConfig: NetworkAddonsConfig | undefined;
   readonly #listeners = new Set<(urgency: Urgency) => void>();
 
-  constructor({ client, settings, everything, log, metrics }: ClusterViewOptions) {
+  constructor({ client, settings, everything, prerequisites, log, metrics }: ClusterViewOptions) {
     const namespace = settings.operandNamespace;
     const reporting = { client, log, metrics };
     this.#configs = new Informer({
@@ -75,14 +82,23 @@ export class ClusterView {
       },
       delete: soon,
     });
-    for (const { resource, watchedByName } of APPLIED_KINDS) {
+    const now = () => this.#wake("now");
+    this.#prerequisites = prerequisites.map((name) => {
+      const one = { resource: RESOURCES.crds, fieldSelector: `metadata.name=${name}`, transform: slimDefinition };
+      const informer = new Informer({ ...reporting, ...one });
+      informer.on({ add: now, update: now, delete: now });
+      return informer;
+    });
+    for (const { resource, watchedByName, ofAnotherProduct } of APPLIED_KINDS) {
       const scope = resource.namespaced ? { namespace } : {};
       const names = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
       const selectors = watchedByName
         ? names.map((name) => ({ fieldSelector: `metadata.name=${name}` }))
         : [{ labelSelector: OURS }];
       for (const selector of selectors) {
-        this.#watch(new Informer({ ...reporting, resource, ...scope, ...selector, absentIsEmpty: true }), resource);
+        const rules = ofAnotherProduct ? { absentRetryMs: ABSENT_RETRY_MS } : {};
+        const options = { ...reporting, resource, ...scope, ...selector, absentIsEmpty: true, rules };
+        this.#watch(new Informer(options), resource);
       }
     }
     if (settings.operatorNamespace !== namespace) {
@@ -128,6 +144,12 @@ export class ClusterView {
 
   pods(): readonly Pod[] {
     return this.#pods.list();
+  }
+
+  /** Names of the prerequisites that the API server serves. */
+  definitions(): ReadonlySet<string> {
+    const served = this.#prerequisites.flatMap((informer) => informer.list().filter(isEstablished));
+    return new Set(served.map(({ metadata }) => metadata.name ?? ""));
   }
 
   /** The newer one of the watched object and the answer to our last write. */
@@ -184,7 +206,7 @@ export class ClusterView {
   }
 
   #informers(): readonly Pick<Informer<KubeObject>, "start" | "whenSynced" | "hasSynced">[] {
-    return [this.#configs, this.#nodes, this.#pods, ...this.#all];
+    return [this.#configs, this.#nodes, this.#pods, ...this.#prerequisites, ...this.#all];
   }
 }
 

@@ -1,6 +1,6 @@
 /** The steps from the cluster's state to the wanted state. Pure. */
 
-import { LABEL_VERSION } from "../../api/names.ts";
+import { LABEL_MANAGED_BY, LABEL_VERSION, MANAGED_BY, NAD_GROUP } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import {
   APPLY_STAGES,
@@ -63,8 +63,16 @@ export function removals(
  * fight over it during an upgrade.
  */
 function needsNewDefinition(live: KubeObject, wanted: KubeObject): boolean {
+  if (isOfAnotherInstaller(live)) return false;
   const order = compareVersions(live.metadata.labels?.[LABEL_VERSION], wanted.metadata.labels?.[LABEL_VERSION]);
   return order < 0 || (order === 0 && !covers(live.spec, wanted.spec));
+}
+
+/** Kinds that several projects use and any of them may install. Who came first keeps it in its own version. */
+function isOfAnotherInstaller({ spec, metadata }: KubeObject): boolean {
+  return (
+    (spec as { readonly group?: string }).group === NAD_GROUP && metadata.labels?.[LABEL_MANAGED_BY] !== MANAGED_BY
+  );
 }
 
 function compareVersions(left: string | undefined, right: string | undefined): number {

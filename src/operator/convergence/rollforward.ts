@@ -2,14 +2,14 @@
 
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { type Deployed, isOn } from "../components/component.ts";
+import { type Deployed, isOn, missingPrerequisites } from "../components/component.ts";
 import { COMPONENTS } from "../components/registry.ts";
 import type { Facts } from "../facts.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
 import { FirstSeen } from "../status/first-seen.ts";
-import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
+import type { ComponentOutcome, ConfigurationFailure, Reconciled } from "../status/outcome.ts";
 import { explained } from "../status/questions.ts";
 import { cannotStart, type Rollout, rollout, type Surroundings, soonest } from "../status/rollout.ts";
 import type { WarningEvents } from "../status/warning-events.ts";
@@ -32,8 +32,7 @@ type ComponentName = ComponentOutcome["name"];
 
 type Rendered = { readonly name: ComponentName } & (
   | { readonly kind: "objects"; readonly objects: readonly PlannedObject[] }
-  | { readonly kind: "unsupported" }
-  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
 );
 
 export interface RollforwardOptions {
@@ -105,13 +104,15 @@ export class Rollforward {
   #render(spec: EffectiveSpec, facts: Facts, decoration: Decoration): Rendered[] {
     const { settings } = this.#options;
     return COMPONENTS.filter((component) => isOn(component, spec)).map((component): Rendered => {
-      const { name, render } = component;
-      if (render === undefined) return { name, kind: "unsupported" };
+      const { name } = component;
+      const missing = missingPrerequisites(component, facts);
+      if (missing.length > 0)
+        return { name, kind: "failed", reason: "MissingPrerequisite", message: missing.join("\n") };
       try {
-        const objects = render({ spec, facts, settings, deployed: (identity) => this.#deployed(identity) });
+        const objects = component.render({ spec, facts, settings, deployed: (identity) => this.#deployed(identity) });
         return { name, kind: "objects", objects: objects.map((object) => planned(finished(object, decoration))) };
       } catch (error) {
-        return { name, kind: "failed", message: messageOf(error) };
+        return { name, kind: "failed", reason: "FailedToRender", message: messageOf(error) };
       }
     });
   }
@@ -122,9 +123,8 @@ export class Rollforward {
     signal: AbortSignal,
   ): Promise<ComponentOutcome> {
     const { name } = component;
-    if (component.kind === "unsupported") return { name, state: { kind: "unsupported" } };
     if (component.kind === "failed") {
-      return { name, state: { kind: "failed", reason: "FailedToRender", message: component.message } };
+      return { name, state: { kind: "failed", reason: component.reason, message: component.message } };
     }
     const failures = results.get(name)?.failures ?? [];
     if (failures.length > 0) {

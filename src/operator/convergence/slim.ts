@@ -1,15 +1,21 @@
-/** What the caches keep of nodes and pods, which are large and many. Every reader has to find its fields here. Pure. */
+/** What the caches keep of nodes, pods and CRDs, which are large or many. Every reader has to find its fields here. Pure. */
 
-import type { Node, Pod } from "../../kube/client/built-in-kinds.ts";
+import type { CustomResourceDefinition, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { isWorkload } from "./applied-kinds.ts";
 
 export function slimNode(node: Node): Node {
   const { name, uid, resourceVersion } = node.metadata;
-  return {
-    metadata: { name, uid, resourceVersion },
-    status: { conditions: conditionsOf(node).filter(({ type }) => type === "Ready") },
-  } as Node;
+  const { containerRuntimeVersion, kubeletVersion } = node.status?.nodeInfo ?? {};
+  const conditions = conditionsOf(node).filter(({ type }) => type === "Ready");
+  const nodeInfo = { containerRuntimeVersion, kubeletVersion };
+  return { metadata: { name, uid, resourceVersion }, status: { conditions, nodeInfo } } as Node;
+}
+
+export function slimDefinition(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { name, uid, resourceVersion } = definition.metadata;
+  const conditions = definition.status?.conditions;
+  return { metadata: { name, uid, resourceVersion }, status: { conditions } } as CustomResourceDefinition;
 }
 
 /** `labels`: the keys that selectors of workloads use. */

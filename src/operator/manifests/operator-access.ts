@@ -9,8 +9,8 @@ import {
   NETWORK_ADDONS_GROUP,
   OPERATOR_NAME,
 } from "../../api/names.ts";
-import type { KubeObject } from "../../kube/client/resource.ts";
-import { appliedKind } from "../convergence/applied-kinds.ts";
+import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
+import { type AppliedKind, appliedKind } from "../convergence/applied-kinds.ts";
 import { INVENTORY_CONFIG_MAP } from "../convergence/records.ts";
 import { READ, type Rule, rule } from "./rbac.ts";
 
@@ -19,7 +19,8 @@ export interface OperatorAccess {
   readonly namespaced: readonly Rule[];
 }
 
-export function operatorAccess(everything: readonly KubeObject[]): OperatorAccess {
+/** `prerequisites`: names of CRDs of other products that it watches. */
+export function operatorAccess(everything: readonly KubeObject[], prerequisites: readonly string[]): OperatorAccess {
   const clusterWide = everything.filter(({ metadata }) => metadata.namespace === undefined);
   const inNamespace = everything.filter(({ metadata }) => metadata.namespace !== undefined);
   return {
@@ -31,6 +32,7 @@ export function operatorAccess(everything: readonly KubeObject[]): OperatorAcces
         [NETWORK_ADDONS_CONFIG_NAME],
       ),
       rule("", ["nodes"], READ),
+      rule(RESOURCES.crds.group, [RESOURCES.crds.plural], READ, prerequisites),
       rule("operator.openshift.io", ["networks"], ["get"], ["cluster"]),
       rule("events.k8s.io", ["events"], ["create", "patch"]),
       ...rulesToApply(clusterWide),
@@ -49,20 +51,20 @@ export function operatorAccess(everything: readonly KubeObject[]): OperatorAcces
 }
 
 function rulesToApply(objects: readonly KubeObject[]): Rule[] {
-  const byResource = new Map<string, { group: string; plural: string; watchedByName: boolean; names: string[] }>();
+  const byResource = new Map<string, AppliedKind & { readonly names: string[] }>();
   for (const object of objects) {
-    const { resource, watchedByName } = appliedKind(object);
-    const key = `${resource.group}/${resource.plural}`;
+    const applied = appliedKind(object);
+    const key = `${applied.resource.group}/${applied.resource.plural}`;
     const known = byResource.get(key);
     const { name = "" } = object.metadata;
     if (known === undefined) {
-      byResource.set(key, { group: resource.group, plural: resource.plural, watchedByName, names: [name] });
+      byResource.set(key, { ...applied, names: [name] });
     } else {
       known.names.push(name);
     }
   }
-  return [...byResource.values()].flatMap(({ group, plural, watchedByName, names }) => {
-    const written = ["get", "create", "update", "patch", "delete"];
+  return [...byResource.values()].flatMap(({ resource: { group, plural }, removal, watchedByName, names }) => {
+    const written = ["get", "create", "update", "patch", ...(removal === undefined ? [] : ["delete"])];
     if (watchedByName) return [rule(group, [plural], ["list", "watch", ...written], names)];
     return [rule(group, [plural], ["list", "watch"]), rule(group, [plural], written, names)];
   });

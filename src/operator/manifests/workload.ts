@@ -60,19 +60,6 @@ export function deployment(
   options: WorkloadOptions & { readonly replicas: number; readonly strategy?: "Recreate" },
 ): Deployment {
   const { replicas, selector } = options;
-  const spread =
-    replicas > 1
-      ? {
-          topologySpreadConstraints: [
-            {
-              maxSkew: 1,
-              topologyKey: "kubernetes.io/hostname",
-              whenUnsatisfiable: "ScheduleAnyway",
-              labelSelector: { matchLabels: { ...selector } },
-            },
-          ],
-        }
-      : {};
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -84,7 +71,7 @@ export function deployment(
         options.strategy === "Recreate"
           ? { type: "Recreate" }
           : { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-      template: template(options, spread),
+      template: template(options, spread(selector, replicas)),
     },
   };
 }
@@ -116,21 +103,47 @@ export const OWN_POD: readonly EnvVar[] = [
   fieldEnv("POD_NAMESPACE", "metadata.namespace"),
 ];
 
+/** Replicas on different nodes where there are several, as a field of the pod's spec. */
+export function spread(selector: Readonly<Record<string, string>>, replicas: number): Partial<PodSpec> {
+  if (replicas < 2) return {};
+  return {
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: "kubernetes.io/hostname",
+        whenUnsatisfiable: "ScheduleAnyway",
+        labelSelector: { matchLabels: { ...selector } },
+      },
+    ],
+  };
+}
+
+/** Where the pod may run, as fields of its spec. */
+export function placed({ nodeSelector, affinity, tolerations }: Placement): Partial<PodSpec> {
+  return {
+    ...(nodeSelector === undefined ? {} : { nodeSelector }),
+    ...(affinity === undefined ? {} : { affinity }),
+    ...(tolerations === undefined ? {} : { tolerations }),
+  };
+}
+
+/** The Secrets with which the pod's images are pulled, as a field of its spec. */
+export function pulled(imagePullSecrets: readonly string[]): Partial<PodSpec> {
+  return imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) };
+}
+
 function metadata({ name, namespace, labels }: WorkloadOptions) {
   return { name, namespace, labels };
 }
 
 function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplate {
   const { pod } = options;
-  const { nodeSelector, affinity, tolerations } = pod.placement;
   const volumes = pod.hostDirectories ?? [];
   return {
     metadata: { labels: { ...options.labels, ...options.selector } },
     spec: {
       serviceAccountName: pod.serviceAccount,
-      ...(pod.imagePullSecrets.length === 0
-        ? {}
-        : { imagePullSecrets: pod.imagePullSecrets.map((name) => ({ name })) }),
+      ...pulled(pod.imagePullSecrets),
       priorityClassName: pod.priorityClass,
       ...(pod.hostNetwork === true ? { hostNetwork: true } : {}),
       terminationGracePeriodSeconds: TERMINATION_GRACE_SECONDS,
@@ -146,9 +159,7 @@ function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplat
               hostPath: { path: hostPath, type: "DirectoryOrCreate" },
             })),
           }),
-      ...(nodeSelector === undefined ? {} : { nodeSelector }),
-      ...(affinity === undefined ? {} : { affinity }),
-      ...(tolerations === undefined ? {} : { tolerations }),
+      ...placed(pod.placement),
       ...extra,
     },
   };

@@ -1,10 +1,11 @@
 /**
  * The spec with its defaults. Defaults are in memory and in the applied ConfigMap, never in the user's object. The random
- * MAC range and the pull policy come from the previously applied spec, once chosen. Pure.
+ * MAC range, the pull policy and what was found on the nodes come from the previously applied spec, once chosen. Pure.
  */
 
 import { formatMac, macFromNumber } from "../../api/mac.ts";
 import {
+  DEFAULT_DEVICE_PLUGIN_CONFIG,
   IMAGE_PULL_POLICIES,
   type ImagePullPolicy,
   type NetworkAddonsConfigSpec,
@@ -33,7 +34,12 @@ export interface Previous {
   readonly spec: NetworkAddonsConfigSpec | undefined;
   /** Range of an existing MACPool `default`. Used if the stored spec has none because the component was off. */
   readonly poolRange: PoolRange | undefined;
+  /** Socket of the container runtime, where the nodes tell which one they have. */
+  readonly criSocketPath: string | undefined;
 }
+
+type DynamicNetworks = NonNullable<NetworkAddonsConfigSpec["multusDynamicNetworks"]>;
+type Macvtap = NonNullable<NetworkAddonsConfigSpec["macvtap"]>;
 
 const DEFAULT_SELF_SIGN: Readonly<Record<SelfSignField, string>> = {
   caRotateInterval: "48h0m0s",
@@ -60,10 +66,22 @@ const DEFAULT_WORKLOADS: Placement = {
 
 /** `random` gives numbers from 0 to below 1. The spec has to be valid. */
 export function effectiveSpec(spec: NetworkAddonsConfigSpec, previous: Previous, random: () => number): EffectiveSpec {
-  const { kubeMacPool, imagePullPolicy, selfSignConfiguration, placementConfiguration, ...rest } = spec;
+  const {
+    kubeMacPool,
+    multusDynamicNetworks,
+    macvtap,
+    imagePullPolicy,
+    selfSignConfiguration,
+    placementConfiguration,
+    ...rest
+  } = spec;
   return {
     ...rest,
     ...(kubeMacPool === undefined ? {} : { kubeMacPool: poolRange(kubeMacPool, previous, random) }),
+    ...(multusDynamicNetworks === undefined
+      ? {}
+      : { multusDynamicNetworks: dynamicNetworks(multusDynamicNetworks, previous) }),
+    ...(macvtap === undefined ? {} : { macvtap: devicePlugin(macvtap, previous) }),
     imagePullPolicy: pullPolicy(imagePullPolicy) ?? pullPolicy(previous.spec?.imagePullPolicy) ?? "IfNotPresent",
     selfSignConfiguration: { ...DEFAULT_SELF_SIGN, ...(selfSignConfiguration ?? previous.spec?.selfSignConfiguration) },
     placementConfiguration: {
@@ -91,6 +109,17 @@ function poolRange(
     previous.poolRange ??
     randomRange(random)
   );
+}
+
+function dynamicNetworks(asked: DynamicNetworks, previous: Previous): DynamicNetworks {
+  const before = previous.spec?.multusDynamicNetworks?.hostCRISocketPath;
+  const hostCRISocketPath = asked.hostCRISocketPath || before || previous.criSocketPath;
+  return hostCRISocketPath === undefined ? {} : { hostCRISocketPath };
+}
+
+function devicePlugin(asked: Macvtap, previous: Previous): Macvtap {
+  const before = previous.spec?.macvtap?.devicePluginConfig;
+  return { devicePluginConfig: asked.devicePluginConfig || before || DEFAULT_DEVICE_PLUGIN_CONFIG };
 }
 
 function bothEnds(rangeStart: string | undefined, rangeEnd: string | undefined): PoolRange | undefined {

@@ -43,7 +43,7 @@ function multusErrors(spec: NetworkAddonsConfigSpec, facts: Facts): string[] {
     if (facts.openShift) errors.push("`multusDynamicNetworks` configuration is not supported on Openshift yet");
     if (spec.multus === undefined) errors.push(MULTUS_REQUIRED);
     if (socket !== undefined && socket !== "" && !CRI_SOCKET_PATHS.some((path) => path === socket)) {
-      errors.push(`hostCRISocketPath has to be one of ${CRI_SOCKET_PATHS.join(", ")}`);
+      errors.push(`hostCRISocketPath must be one of: ${CRI_SOCKET_PATHS.join(", ")}`);
     }
   }
   if (spec.macvtap !== undefined && facts.openShift) {

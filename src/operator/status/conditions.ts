@@ -51,12 +51,9 @@ export function verdicts(outcome: Outcome): Verdict[] {
       { type: "Available", status: "False", reason: "Startup", message: "Configuration is in process" },
     ];
   }
-  const notes = [
-    ...workloads.flatMap((workload) =>
-      workload.phase === "ready" && workload.note !== undefined ? [workload.note] : [],
-    ),
-    ...components.flatMap(({ name, state }) => (state.kind === "unsupported" ? [unsupported(name)] : [])),
-  ];
+  const notes = workloads.flatMap((workload) =>
+    workload.phase === "ready" && workload.note !== undefined ? [workload.note] : [],
+  );
   return [
     degraded,
     progress,
@@ -71,9 +68,6 @@ export function componentRows(components: readonly ComponentOutcome[]): Componen
 
 function row({ name, state }: ComponentOutcome): ComponentStatus {
   if (state.kind === "failed") return { name, phase: "Degraded", reason: state.reason, message: state.message };
-  if (state.kind === "unsupported") {
-    return { name, phase: "Unsupported", reason: "NotPartOfThisVersion", message: unsupported(name) };
-  }
   if (state.kind === "removing") return { name, phase: "Removing", reason: "Removing", message: state.message };
   const troubled = state.workloads.filter(({ phase }) => phase === "failing" || phase === "missing");
   const [first] = troubled;
@@ -112,10 +106,6 @@ function configurationFailure(reason: string, message: string): Verdict[] {
     },
     { type: "Available", status: "False", reason: "Failing", message: "Unable to apply desired configuration" },
   ];
-}
-
-function unsupported(name: string): string {
-  return `${name} was requested, but this version of the operator does not deploy it: remove it from the spec or deploy it yourself`;
 }
 
 function lines(workloads: readonly Rollout[]): string {

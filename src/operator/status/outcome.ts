@@ -11,15 +11,15 @@ export type ConfigurationFailure =
   | "FailedToRender"
   | "FailedToApply"
   | "FailedToDeleteObjects"
-  | "NoNamespace";
+  | "NoNamespace"
+  /** Another product that the component needs is not there. */
+  | "MissingPrerequisite";
 
 export interface ComponentOutcome {
   readonly name: keyof NetworkAddonsConfigSpec;
   readonly state:
     | { readonly kind: "deployed"; readonly workloads: readonly Rollout[] }
     | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
-    /** Requested, but this version deploys nothing for it. */
-    | { readonly kind: "unsupported" }
     | { readonly kind: "removing"; readonly message: string };
 }
 

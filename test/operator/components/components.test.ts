@@ -12,6 +12,7 @@ import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
 
 const BOTH: NetworkAddonsConfigSpec = { linuxBridge: {}, kubeMacPool: {} };
+const OWN = COMPONENTS.filter(({ name }) => name in BOTH);
 
 function render(
   name: string,
@@ -19,7 +20,7 @@ function render(
   nodeCount = 2,
   deployed = NOTHING_DEPLOYED,
 ): KubeObject[] {
-  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);
+  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined, criSocketPath: undefined }, () => 0);
   const component = COMPONENTS.find((candidate) => candidate.name === name);
   return [
     ...(component?.render?.({ spec, facts: { ...NO_FACTS, nodeCount }, settings: DEFAULT_SETTINGS, deployed }) ?? []),
@@ -82,7 +83,7 @@ describe("the components", () => {
 
   it("need no privilege but the host's network, and the node agent what CNI keeps on the host, whoever owns it, and NET_ADMIN", () => {
     const hostPaths = ["/opt/cni/bin", "/run/netns", "/run/cni", "/var/lib/cni"];
-    for (const workload of workloads(renderEverything(DEFAULT_SETTINGS))) {
+    for (const workload of workloads(renderEverything(DEFAULT_SETTINGS, OWN))) {
       const pod = podOf(workload);
       expect(pod?.securityContext?.seccompProfile).toEqual({ type: "RuntimeDefault" });
       const isInstaller = workload.metadata.name === "kube-cni-linux-bridge-plugin";

@@ -41,6 +41,17 @@ describe("the plan", () => {
     expect(stages.map(({ stage }) => stage)).toEqual(["rights", "configuration", "workloads", "webhooks"]);
   });
 
+  it("leaves a kind of several projects to whoever installed it first", () => {
+    const wanted = definition("0.1.0", { group: "k8s.cni.cncf.io", scope: "Namespaced" });
+    const theirs = definition(undefined, { group: "k8s.cni.cncf.io", scope: "Other" });
+    expect(needsApply(planned(wanted), theirs, undefined)).toBe(false);
+    const labels = { "app.kubernetes.io/managed-by": "cnao-operator" };
+    const predecessors = { ...theirs, metadata: { ...theirs.metadata, labels } };
+    expect(needsApply(planned(wanted), predecessors, undefined)).toBe(true);
+    const own = definition(undefined, { group: "macpool.network.kubevirt.io" });
+    expect(needsApply(planned(definition("0.1.0", {})), own, undefined)).toBe(true);
+  });
+
   it("removes webhooks first, then workloads, and what workloads need only after them", () => {
     const stages = removals(inventory(role, configMap, daemonSet, hook), new Set());
     expect(stages.map(({ stage, entries }) => [stage, entries.map(({ entry }) => entry.name)])).toEqual([

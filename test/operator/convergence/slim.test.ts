@@ -90,7 +90,7 @@ describe("what the operator keeps", () => {
     expect(slim(pod)).toEqual({
       metadata: {
         ...{ name: "p", namespace: "ns", uid: "u", resourceVersion: "7", creationTimestamp: SINCE },
-        labels: { name: "kube-cni-linux-bridge-plugin" },
+        labels: { app: "cni-plugins", name: "kube-cni-linux-bridge-plugin" },
       },
       spec: { nodeName: "a" },
       status: {

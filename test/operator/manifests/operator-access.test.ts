@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { renderEverything } from "../../../src/operator/components/registry.ts";
+import { PREREQUISITE_DEFINITIONS, renderEverything } from "../../../src/operator/components/registry.ts";
 import { operatorAccess } from "../../../src/operator/manifests/operator-access.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 
-const access = operatorAccess(renderEverything(DEFAULT_SETTINGS));
+const access = operatorAccess(renderEverything(DEFAULT_SETTINGS), PREREQUISITE_DEFINITIONS);
 const WRITES = ["create", "update", "patch", "delete"];
 
 describe("what the operator may do", () => {
@@ -23,6 +23,16 @@ describe("what the operator may do", () => {
     expect(secrets.length).toBeGreaterThan(0);
     expect(secrets.every(({ resourceNames }) => resourceNames !== undefined)).toBe(true);
     expect(access.cluster.some(({ resources }) => resources.includes("secrets"))).toBe(false);
+  });
+
+  it("is to delete no definition and no pool, because they hold users' data", () => {
+    const kept = access.cluster.filter(({ resources }) =>
+      resources.some((resource) => ["customresourcedefinitions", "macpools"].includes(resource)),
+    );
+    expect(kept.length).toBeGreaterThan(2);
+    expect(kept.filter(({ verbs, resourceNames }) => verbs.includes("delete") && resourceNames !== undefined)).toEqual(
+      [],
+    );
   });
 
   it("has no wildcard and no right to escalate", () => {

@@ -4,7 +4,7 @@ import { parseRange, rangeSize } from "../../../src/api/mac-range.ts";
 import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-config.ts";
 import { effectiveSpec, type Previous, unsafeChanges } from "../../../src/operator/spec/effective-spec.ts";
 
-const NOTHING: Previous = { spec: undefined, poolRange: undefined };
+const NOTHING: Previous = { spec: undefined, poolRange: undefined, criSocketPath: undefined };
 const fill = (spec: NetworkAddonsConfigSpec, previous = NOTHING, random = () => 0.5) =>
   effectiveSpec(spec, previous, random);
 const previously = (spec: NetworkAddonsConfigSpec): Previous => ({ ...NOTHING, spec });
@@ -32,7 +32,9 @@ describe("the effective spec", () => {
 
   it("takes the range of a pool that outlived its component", () => {
     const poolRange = { rangeStart: "02:aa:bb:00:00:00", rangeEnd: "02:aa:bb:ff:ff:ff" };
-    expect(fill({ kubeMacPool: {} }, { spec: { linuxBridge: {} }, poolRange }).kubeMacPool).toEqual(poolRange);
+    expect(fill({ kubeMacPool: {} }, { ...NOTHING, spec: { linuxBridge: {} }, poolRange }).kubeMacPool).toEqual(
+      poolRange,
+    );
   });
 
   it("follows a range that is asked for", () => {
@@ -43,6 +45,30 @@ describe("the effective spec", () => {
 
   it("has no pool when none is asked for", () => {
     expect(fill({ linuxBridge: {} })).not.toHaveProperty("kubeMacPool");
+  });
+
+  it("takes the runtime's socket that was asked for, else applied before, else found on the nodes", () => {
+    const found = { ...NOTHING, criSocketPath: "/run/containerd/containerd.sock" };
+    const before = { ...found, spec: { multusDynamicNetworks: { hostCRISocketPath: "/run/crio/crio.sock" } } };
+    const socket = (asked: string, previous: Previous) =>
+      fill({ multus: {}, multusDynamicNetworks: { hostCRISocketPath: asked } }, previous).multusDynamicNetworks;
+    const asked = "/run/k3s/containerd/containerd.sock";
+    expect(socket(asked, before)).toEqual({ hostCRISocketPath: asked });
+    expect(socket("", before)).toEqual({ hostCRISocketPath: "/run/crio/crio.sock" });
+    expect(socket("", found)).toEqual({ hostCRISocketPath: "/run/containerd/containerd.sock" });
+    expect(socket("", NOTHING)).toEqual({});
+    expect(fill({ multus: {} }, before)).not.toHaveProperty("multusDynamicNetworks");
+  });
+
+  it("keeps the device plugin's ConfigMap that was named before", () => {
+    const name = (devicePluginConfig: string, previous = NOTHING) =>
+      fill({ macvtap: { devicePluginConfig } }, previous).macvtap?.devicePluginConfig;
+    const before = previously({ macvtap: { devicePluginConfig: "before" } });
+    expect([name(""), name("", before), name("asked", before)]).toEqual([
+      "macvtap-deviceplugin-config",
+      "before",
+      "asked",
+    ]);
   });
 
   it("fills in lifetimes, pull policy and placement", () => {

@@ -121,11 +121,12 @@ describe("the status", () => {
     expect(brief(next(reconciled([READY], ["stuck"]))).Degraded).toEqual(["True", "FailedToDeleteObjects", "stuck"]);
   });
 
-  it("is honest about a component it cannot deploy, which holds up nothing", () => {
-    const status = next(reconciled([READY, { name: "ovs", state: { kind: "unsupported" } }]));
-    expect(brief(status).Available?.[0]).toBe("True");
-    expect(brief(status).Available?.[2]).toContain("ovs was requested");
-    expect(status.components?.[1]).toMatchObject({ name: "ovs", phase: "Unsupported" });
+  it("names the product that a component waits for", () => {
+    const message = "kubevirtIpamController needs cert-manager";
+    const state = { kind: "failed", reason: "MissingPrerequisite", message } as const;
+    const status = next(reconciled([READY, { name: "kubevirtIpamController", state }]));
+    expect(brief(status).Degraded).toEqual(["True", "MissingPrerequisite", `kubevirtIpamController: ${message}`]);
+    expect(status.components?.map(({ phase }) => phase)).toEqual(["Available", "Degraded"]);
   });
 
   it("keeps the time of a transition, and a heartbeat alone is no change", () => {

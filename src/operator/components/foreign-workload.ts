@@ -1,0 +1,115 @@
+/**
+ * Pods of other projects: their images, with the arguments, mounts and rights that each program needs. A container gets
+ * the restricted security profile, and its component says what the program needs beyond that. Pure.
+ */
+
+import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { type ComponentImage, requireImage } from "../component-images.ts";
+import { fingerprintOf } from "../convergence/inventory.ts";
+import { placed, pulled, spread } from "../manifests/workload.ts";
+import type { RenderInput } from "./component.ts";
+
+type PodSpec = NonNullable<NonNullable<Deployment["spec"]>["template"]["spec"]>;
+export type Container = PodSpec["containers"][number];
+export type Volume = NonNullable<PodSpec["volumes"]>[number];
+type SecurityContext = NonNullable<Container["securityContext"]>;
+type Labels = Readonly<Record<string, string>>;
+
+export interface ForeignWorkload {
+  readonly name: string;
+  readonly labels: Labels;
+  /** Never change it: the API server refuses another selector. */
+  readonly selector: Labels;
+  readonly priorityClass: "system-cluster-critical" | "system-node-critical";
+  /** ConfigMaps that the programs read at their start only: a change replaces the pods. */
+  readonly configuration?: readonly KubeObject[];
+  readonly pod: Omit<PodSpec, "priorityClassName" | "imagePullSecrets" | "nodeSelector" | "affinity" | "tolerations">;
+}
+
+const CONFIGURATION_ANNOTATION = "networkaddonsoperator.network.kubevirt.io/configuration";
+
+/** Root without any right but those of the files that belong to it. */
+export const ROOT_POD = { runAsUser: 0, runAsGroup: 0, seccompProfile: { type: "RuntimeDefault" } };
+export const UNPRIVILEGED: SecurityContext = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+};
+/** SELinux forbids ordinary containers to use the node's files and sockets. */
+export const HOST_FILES: SecurityContext = { ...UNPRIVILEGED, seLinuxOptions: { type: "spc_t" } };
+/** The same for files and directories that belong to another user than root. */
+export const ANY_HOST_FILES: SecurityContext = {
+  ...HOST_FILES,
+  capabilities: { drop: ["ALL"], add: ["DAC_OVERRIDE"] },
+};
+/** Every right on the node. */
+export const PRIVILEGED: SecurityContext = { privileged: true };
+
+export function foreignDaemonSet(input: RenderInput, workload: ForeignWorkload): DaemonSet {
+  return {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: metadata(input, workload),
+    spec: {
+      selector: { matchLabels: { ...workload.selector } },
+      updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "10%" } },
+      template: template(input, workload, "workloads"),
+    },
+  };
+}
+
+export function foreignDeployment(input: RenderInput, workload: ForeignWorkload, replicas: number): Deployment {
+  const pod = { ...workload.pod, ...spread(workload.selector, replicas) };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: metadata(input, workload),
+    spec: {
+      replicas,
+      selector: { matchLabels: { ...workload.selector } },
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      template: template(input, { ...workload, pod }, "infra"),
+    },
+  };
+}
+
+/** `memory` is a request. There is no limit: a limit would kill the program when it grows. */
+export function foreignContainer(
+  { spec, settings }: RenderInput,
+  image: ComponentImage,
+  { memory, ...container }: Omit<Container, "image" | "imagePullPolicy" | "resources"> & { readonly memory: string },
+): Container {
+  return {
+    ...container,
+    image: requireImage(settings.componentImages, image),
+    imagePullPolicy: spec.imagePullPolicy,
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    resources: { requests: { cpu: "10m", memory } },
+  };
+}
+
+export function hostVolume(name: string, path: string, type: "Directory" | "DirectoryOrCreate" | "Socket"): Volume {
+  return { name, hostPath: { path, type } };
+}
+
+function metadata({ settings }: RenderInput, { name, labels }: ForeignWorkload) {
+  return { name, namespace: settings.operandNamespace, labels };
+}
+
+function template(input: RenderInput, workload: ForeignWorkload, placement: "infra" | "workloads") {
+  const { labels, selector, priorityClass, configuration = [], pod } = workload;
+  const annotations =
+    configuration.length === 0
+      ? {}
+      : { annotations: { [CONFIGURATION_ANNOTATION]: configuration.map(fingerprintOf).join("-") } };
+  return {
+    metadata: { labels: { ...labels, ...selector }, ...annotations },
+    spec: {
+      ...pod,
+      ...pulled(input.settings.imagePullSecrets),
+      priorityClassName: priorityClass,
+      ...placed(input.spec.placementConfiguration[placement]),
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/** kubeSecondaryDNS: a name server for the secondary interfaces of VMs. One program writes zones, CoreDNS serves them. */
+
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { env } from "../manifests/workload.ts";
+import type { Component, RenderInput } from "./component.ts";
+import { foreignContainer, foreignDeployment, UNPRIVILEGED } from "./foreign-workload.ts";
+
+const NAME = "secondary-dns";
+const ACCOUNT = "secondary";
+const LABELS = { "k8s-app": NAME };
+const DNS_PORT = 5353;
+const DNS_HEALTH_PORT = 8082;
+const DNS_READY_PORT = 8083;
+const MONITOR_HEALTH_PORT = 8081;
+const ZONES = "/zones";
+const USER = 1000;
+
+const COREFILE = `.:${DNS_PORT} {
+    auto {
+        directory ${ZONES} db\\.(.*) {1}
+        reload 45s
+    }
+    reload
+    log
+    health :${DNS_HEALTH_PORT}
+    ready :${DNS_READY_PORT}
+}
+`;
+
+export const kubeSecondaryDns: Component = { name: "kubeSecondaryDNS", render: objects };
+
+function objects(input: RenderInput): KubeObject[] {
+  const namespace = input.settings.operandNamespace;
+  const { domain = "", nameServerIP = "" } = input.spec.kubeSecondaryDNS ?? {};
+  const configMap: KubeObject = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: NAME, namespace, labels: LABELS },
+    data: { DOMAIN: domain, NAME_SERVER_IP: nameServerIP, Corefile: COREFILE },
+  };
+  return [
+    ...identityObjects({
+      serviceAccount: ACCOUNT,
+      namespace,
+      labels: LABELS,
+      cluster: {
+        role: ACCOUNT,
+        binding: ACCOUNT,
+        rules: [rule("kubevirt.io", ["virtualmachineinstances"], READ)],
+      },
+    }),
+    configMap,
+    server(input, configMap, { DOMAIN: domain, NAME_SERVER_IP: nameServerIP }),
+  ];
+}
+
+function server(input: RenderInput, configMap: KubeObject, variables: Readonly<Record<string, string>>): KubeObject {
+  const { facts } = input;
+  // OpenShift gives each namespace users of its own.
+  const user = facts.openShift ? {} : { runAsUser: USER };
+  const probe = (path: string, port: number) => ({ httpGet: { path, port, scheme: "HTTP" as const } });
+  const ready = { initialDelaySeconds: 5, periodSeconds: 10 };
+  const alive = { initialDelaySeconds: 15, periodSeconds: 20 };
+  const workload = {
+    name: NAME,
+    labels: LABELS,
+    selector: LABELS,
+    priorityClass: "system-cluster-critical" as const,
+    configuration: [configMap],
+    pod: {
+      serviceAccountName: ACCOUNT,
+      securityContext: { runAsNonRoot: true, ...user, seccompProfile: { type: "RuntimeDefault" } },
+      containers: [
+        foreignContainer(input, "CORE_DNS_IMAGE", {
+          name: NAME,
+          args: ["-conf", "/etc/coredns/Corefile"],
+          ports: [
+            { name: "dns", containerPort: DNS_PORT, protocol: "UDP" },
+            { name: "dns-health", containerPort: DNS_HEALTH_PORT, protocol: "TCP" },
+            { name: "dns-ready", containerPort: DNS_READY_PORT, protocol: "TCP" },
+          ],
+          memory: "70Mi",
+          // The program's file carries this capability, and the kernel refuses to run it where it cannot have it.
+          securityContext: { ...UNPRIVILEGED, capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] } },
+          readinessProbe: { ...probe("/ready", DNS_READY_PORT), ...ready },
+          livenessProbe: { ...probe("/health", DNS_HEALTH_PORT), ...alive },
+          volumeMounts: [
+            { name: "config", mountPath: "/etc/coredns", readOnly: true },
+            { name: "zones", mountPath: ZONES, readOnly: true },
+          ],
+        }),
+        foreignContainer(input, "KUBE_SECONDARY_DNS_IMAGE", {
+          name: "status-monitor",
+          env: env(variables),
+          ports: [{ name: "monitor-health", containerPort: MONITOR_HEALTH_PORT, protocol: "TCP" }],
+          memory: "70Mi",
+          securityContext: UNPRIVILEGED,
+          readinessProbe: { ...probe("/readyz", MONITOR_HEALTH_PORT), ...ready },
+          livenessProbe: { ...probe("/healthz", MONITOR_HEALTH_PORT), ...alive },
+          volumeMounts: [{ name: "zones", mountPath: ZONES }],
+        }),
+      ],
+      volumes: [
+        { name: "config", configMap: { name: NAME, items: [{ key: "Corefile", path: "Corefile" }] } },
+        { name: "zones", emptyDir: {} },
+      ],
+    },
+  };
+  return foreignDeployment(input, workload, 1);
+}

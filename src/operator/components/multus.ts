@@ -1,0 +1,149 @@
+/**
+ * multus: Multus in its thick form, one daemon a node, which calls the plugins of every network of a pod. The runtime calls
+ * its shim, which asks the daemon. On OpenShift the Cluster Network Operator deploys it.
+ */
+
+import { NAD_GROUP } from "../../api/names.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { fieldEnv } from "../manifests/workload.ts";
+import { CNI_CONFIG_DIR, cniBinDir, DEFAULT_CNI_BIN_DIR } from "./cni-directories.ts";
+import type { Component, RenderInput } from "./component.ts";
+import {
+  ANY_HOST_FILES,
+  foreignContainer,
+  foreignDaemonSet,
+  hostVolume,
+  PRIVILEGED,
+  ROOT_POD,
+} from "./foreign-workload.ts";
+import { NETWORK_ATTACHMENT_DEFINITION_CRD } from "./network-attachment-definition.ts";
+
+const NAME = "multus";
+const CONFIG_MAP = "multus-daemon-config";
+const CONFIG_FILE = "daemon-config.json";
+const LABELS = { tier: "node", app: NAME };
+const SELECTOR = { name: "kube-multus-ds-amd64" };
+const PROGRAMS = "/usr/src/multus-cni/bin";
+/** The directory of the daemon's socket on the nodes. Other components talk to the daemon. */
+export const MULTUS_SOCKET_DIR = "/run/multus";
+/** The daemon's own directory for its configuration. */
+const CONFIG_MOUNT = "/etc/cni/net.d/multus.d";
+/** Plugins run with this directory as their root. */
+const HOST_ROOT = "/hostroot";
+
+export const multus: Component = {
+  name: "multus",
+  render: (input) => (input.facts.openShift ? [] : objects(input)),
+};
+
+function objects(input: RenderInput): KubeObject[] {
+  const namespace = input.settings.operandNamespace;
+  const configMap = daemonConfig(namespace, cniBinDir(input));
+  return [
+    NETWORK_ATTACHMENT_DEFINITION_CRD,
+    ...identityObjects({
+      serviceAccount: NAME,
+      namespace,
+      labels: LABELS,
+      cluster: {
+        role: NAME,
+        binding: NAME,
+        rules: [
+          rule(NAD_GROUP, ["network-attachment-definitions"], READ),
+          rule("", ["pods"], READ),
+          // The annotation network-status.
+          rule("", ["pods/status"], ["update"]),
+          rule("", ["events"], ["create", "patch"]),
+        ],
+      },
+    }),
+    configMap,
+    daemonSet(input, configMap),
+  ];
+}
+
+function daemonConfig(namespace: string, binDir: string): KubeObject {
+  const config = {
+    chrootDir: HOST_ROOT,
+    cniVersion: "0.3.1",
+    logLevel: "verbose",
+    logToStderr: true,
+    cniConfigDir: `/host${CNI_CONFIG_DIR}`,
+    // It delegates to the first configuration in this directory and writes its own before it.
+    multusConfigFile: "auto",
+    multusAutoconfigDir: `/host${CNI_CONFIG_DIR}`,
+    socketDir: `/host${MULTUS_SOCKET_DIR}/`,
+    ...(binDir === DEFAULT_CNI_BIN_DIR ? {} : { binDir }),
+  };
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: CONFIG_MAP, namespace, labels: LABELS },
+    data: { [CONFIG_FILE]: `${JSON.stringify(config, undefined, 2)}\n` },
+  };
+}
+
+function daemonSet(input: RenderInput, configMap: KubeObject): KubeObject {
+  const binDir = cniBinDir(input);
+  return foreignDaemonSet(input, {
+    name: NAME,
+    labels: { ...LABELS, name: NAME },
+    selector: SELECTOR,
+    priorityClass: "system-cluster-critical",
+    configuration: [configMap],
+    pod: {
+      serviceAccountName: NAME,
+      hostNetwork: true,
+      hostPID: true,
+      // The daemon removes its configuration from the node when it stops.
+      terminationGracePeriodSeconds: 10,
+      securityContext: ROOT_POD,
+      initContainers: [
+        foreignContainer(input, "MULTUS_IMAGE", {
+          name: "install-multus-binary",
+          command: [`${PROGRAMS}/install_multus`, "-d", "/host/opt/cni/bin", "-t", "thick"],
+          memory: "15Mi",
+          securityContext: ANY_HOST_FILES,
+          volumeMounts: [{ name: "cnibin", mountPath: "/host/opt/cni/bin" }],
+        }),
+      ],
+      containers: [
+        foreignContainer(input, "MULTUS_IMAGE", {
+          name: "kube-multus",
+          command: [`${PROGRAMS}/multus-daemon`],
+          env: [fieldEnv("MULTUS_NODE_NAME", "spec.nodeName")],
+          memory: "15Mi",
+          // It changes its root, enters network namespaces and runs plugins with every right.
+          securityContext: PRIVILEGED,
+          volumeMounts: [
+            { name: "cni", mountPath: `/host${CNI_CONFIG_DIR}` },
+            // Under the node's own path, because the plugins are called by it.
+            { name: "cnibin", mountPath: binDir },
+            { name: "host-run", mountPath: "/host/run" },
+            { name: "host-var-lib-cni-multus", mountPath: "/var/lib/cni/multus" },
+            { name: "host-var-lib-kubelet", mountPath: "/var/lib/kubelet", mountPropagation: "HostToContainer" },
+            { name: "host-run-k8s-cni-cncf-io", mountPath: "/run/k8s.cni.cncf.io" },
+            { name: "host-run-netns", mountPath: "/run/netns", mountPropagation: "HostToContainer" },
+            { name: "multus-daemon-config", mountPath: CONFIG_MOUNT, readOnly: true },
+            { name: "hostroot", mountPath: HOST_ROOT, mountPropagation: "HostToContainer" },
+          ],
+        }),
+      ],
+      volumes: [
+        hostVolume("cni", CNI_CONFIG_DIR, "DirectoryOrCreate"),
+        hostVolume("cnibin", binDir, "DirectoryOrCreate"),
+        hostVolume("hostroot", "/", "Directory"),
+        hostVolume("host-run", "/run", "Directory"),
+        hostVolume("host-var-lib-cni-multus", "/var/lib/cni/multus", "DirectoryOrCreate"),
+        hostVolume("host-var-lib-kubelet", "/var/lib/kubelet", "Directory"),
+        hostVolume("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io", "DirectoryOrCreate"),
+        hostVolume("host-run-netns", "/run/netns", "DirectoryOrCreate"),
+        {
+          name: "multus-daemon-config",
+          configMap: { name: CONFIG_MAP, items: [{ key: CONFIG_FILE, path: CONFIG_FILE }] },
+        },
+      ],
+    },
+  });
+}

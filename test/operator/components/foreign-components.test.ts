@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-config.ts";
+import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { COMPONENT_IMAGES, type ComponentImages } from "../../../src/operator/component-images.ts";
+import { missingPrerequisites, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
+import { COMPONENTS } from "../../../src/operator/components/registry.ts";
+import { type Facts, NO_FACTS } from "../../../src/operator/facts.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
+
+type Workload = Deployment | DaemonSet;
+
+const FOREIGN = COMPONENTS.map(({ name }) => name).filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
+const ALL: NetworkAddonsConfigSpec = Object.fromEntries(FOREIGN.map((name) => [name, {}]));
+const IMAGES: ComponentImages = Object.fromEntries(
+  COMPONENT_IMAGES.map((variable) => [variable, `registry.example.com/${variable.toLowerCase()}:1`]),
+);
+const CERT_MANAGER = ["certificates.cert-manager.io", "issuers.cert-manager.io"];
+
+function component(name: string) {
+  const found = COMPONENTS.find((candidate) => candidate.name === name);
+  if (found === undefined) throw new Error(name);
+  return found;
+}
+
+function render(name: string, more: NetworkAddonsConfigSpec = {}, facts: Partial<Facts> = {}, images = IMAGES) {
+  const nothing = { spec: undefined, poolRange: undefined, criSocketPath: undefined };
+  const spec = effectiveSpec({ ...ALL, ...more }, nothing, () => 0);
+  const settings = { ...DEFAULT_SETTINGS, componentImages: images };
+  const input = { spec, settings, facts: { ...NO_FACTS, nodeCount: 2, ...facts }, deployed: NOTHING_DEPLOYED };
+  return [...component(name).render(input)];
+}
+
+const workloads = (objects: readonly KubeObject[]): Workload[] =>
+  objects.filter(({ kind }) => kind === "Deployment" || kind === "DaemonSet") as Workload[];
+const podOf = (workload: Workload) => workload.spec?.template.spec;
+const one = (objects: readonly KubeObject[], kind: string): KubeObject => {
+  const [found] = objects.filter((object) => object.kind === kind);
+  if (found === undefined) throw new Error(`no ${kind}`);
+  return found;
+};
+const text = (objects: readonly KubeObject[]): string =>
+  objects.map((object) => stringify(object, { lineWidth: 120, aliasDuplicateObjects: false })).join("---\n");
+
+describe("the components of other projects", () => {
+  it.each(FOREIGN)("%s renders what its golden file says", async (name) => {
+    await expect(text(render(name))).toMatchFileSnapshot(`../../golden/${name}.yaml`);
+  });
+
+  it("render on OpenShift what the platform does not bring", async () => {
+    const rendered = (name: string) => render(name, {}, { openShift: true });
+    expect(["multus", "multusDynamicNetworks"].flatMap(rendered)).toEqual([]);
+    const platform = text(rendered("kubevirtIpamController"));
+    await expect(platform).toMatchFileSnapshot("../../golden/kubevirtIpamController-openshift.yaml");
+    expect(platform).not.toContain("cert-manager.io");
+    expect(text(rendered("ovs"))).toContain("path: /var/lib/cni/bin");
+    expect(text(rendered("kubeSecondaryDNS"))).not.toContain("runAsUser");
+  });
+
+  it.each(FOREIGN)("%s follows placement, pull policy and pull Secrets", (name) => {
+    const placementConfiguration = {
+      infra: { nodeSelector: { infra: "yes" } },
+      workloads: { nodeSelector: { work: "yes" }, tolerations: [{ operator: "Exists" }] },
+    };
+    const [workload, ...others] = workloads(render(name, { placementConfiguration, imagePullPolicy: "Always" }));
+    expect(others).toEqual([]);
+    const expected = workload?.kind === "DaemonSet" ? placementConfiguration.workloads : placementConfiguration.infra;
+    const pod = workload && podOf(workload);
+    expect(pod).toMatchObject(expected);
+    const containers = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])];
+    expect(new Set(containers.map(({ imagePullPolicy }) => imagePullPolicy))).toEqual(new Set(["Always"]));
+  });
+
+  it.each(COMPONENT_IMAGES)("say in one sentence that %s is missing", (variable) => {
+    const { [variable]: _, ...others } = IMAGES;
+    const failed = FOREIGN.flatMap((name) => {
+      try {
+        render(name, {}, {}, others);
+        return [];
+      } catch (error) {
+        return [(error as Error).message];
+      }
+    });
+    expect(failed).toEqual([`set ${variable} in the environment of the operator to the image to deploy`]);
+  });
+
+  it("are privileged only where the program enters the namespaces of the node", () => {
+    const privileged = FOREIGN.flatMap((name) =>
+      workloads(render(name)).flatMap((workload) => {
+        const pod = podOf(workload);
+        const all = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])];
+        for (const { securityContext } of all) {
+          if (securityContext?.privileged !== true) {
+            expect(securityContext).toMatchObject({
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+              capabilities: { drop: ["ALL"] },
+            });
+          }
+        }
+        return all.filter(({ securityContext }) => securityContext?.privileged).map((container) => container.name);
+      }),
+    );
+    expect(privileged).toEqual(["kube-multus", "macvtap-cni"]);
+  });
+
+  it("grant no wildcard, and no write to what belongs to others but what they are for", () => {
+    const writes = FOREIGN.flatMap((name) => render(name))
+      .filter(({ kind }) => kind === "ClusterRole")
+      .flatMap(({ rules }) => rules as { resources: string[]; verbs: string[] }[])
+      .filter(({ verbs }) => verbs.some((verb) => !["get", "list", "watch"].includes(verb)))
+      .map(
+        ({ resources, verbs }) => `${verbs.filter((verb) => !["get", "list", "watch"].includes(verb))} ${resources}`,
+      );
+    expect([...new Set(writes)].sort()).toEqual([
+      "create,patch events",
+      "create,update ipamclaims",
+      "patch nodes/status",
+      "update pods/status",
+      "update virtualmachines/finalizers,virtualmachineinstances/finalizers",
+    ]);
+  });
+
+  it("put CNI plugins where linuxBridge says the node has them", () => {
+    const linuxBridge = { cniBinDir: "/var/lib/rancher/k3s/data/cni" };
+    for (const name of ["multus", "ovs", "macvtap"]) {
+      const pod = workloads(render(name, { linuxBridge })).map(podOf)[0];
+      expect(pod?.volumes?.map(({ hostPath }) => hostPath?.path)).toContain(linuxBridge.cniBinDir);
+    }
+    const { data } = one(render("multus", { linuxBridge }), "ConfigMap");
+    expect(JSON.parse((data as Record<string, string>)["daemon-config.json"] ?? "")).toMatchObject({
+      binDir: linuxBridge.cniBinDir,
+    });
+  });
+
+  it("mount the socket of the nodes' runtime where the controller is told to look for it", () => {
+    const hostCRISocketPath = "/run/k3s/containerd/containerd.sock";
+    const objects = render("multusDynamicNetworks", { multusDynamicNetworks: { hostCRISocketPath } });
+    const pod = workloads(objects).map(podOf)[0];
+    const volume = pod?.volumes?.find(({ hostPath }) => hostPath?.path === hostCRISocketPath);
+    const mount = pod?.containers[0]?.volumeMounts?.find(({ name }) => name === volume?.name);
+    const config = one(objects, "ConfigMap").data as Record<string, string>;
+    expect(JSON.parse(config["dynamic-networks-config.json"] ?? "")).toMatchObject({ criSocketPath: mount?.mountPath });
+  });
+
+  it("leave a ConfigMap of another name to the user of macvtap", () => {
+    const objects = render("macvtap", { macvtap: { devicePluginConfig: "mine" } });
+    expect(objects.filter(({ kind }) => kind === "ConfigMap")).toEqual([]);
+    expect(workloads(objects).map((workload) => podOf(workload)?.containers[0]?.envFrom)).toEqual([
+      [{ configMapRef: { name: "mine" } }],
+    ]);
+  });
+
+  it("replace the name server's pod when its configuration changes", () => {
+    const template = (domain: string) => {
+      const objects = render("kubeSecondaryDNS", { kubeSecondaryDNS: { domain, nameServerIP: "10.96.0.53" } });
+      expect(one(objects, "ConfigMap").data).toMatchObject({ DOMAIN: domain, NAME_SERVER_IP: "10.96.0.53" });
+      return workloads(objects)[0]?.spec?.template;
+    };
+    expect(template("a.example")?.metadata).not.toEqual(template("b.example")?.metadata);
+    expect(template("a.example")).toEqual(template("a.example"));
+  });
+
+  it("tell the IPAM controller where the default network is defined", () => {
+    const args = (defaultNetworkNADNamespace: string) =>
+      workloads(render("kubevirtIpamController", { kubevirtIpamController: { defaultNetworkNADNamespace } })).flatMap(
+        (workload) => podOf(workload)?.containers[0]?.args ?? [],
+      );
+    expect(args("")).toEqual(["--leader-elect"]);
+    expect(args("nads")).toEqual(["--leader-elect", "--default-network-nad-namespace=nads"]);
+  });
+
+  it("need cert-manager only where no platform issues certificates, and say which kind is missing", () => {
+    const missing = (facts: Partial<Facts>) =>
+      COMPONENTS.flatMap((candidate) => missingPrerequisites(candidate, { ...NO_FACTS, ...facts }));
+    expect(missing({ definitions: new Set(CERT_MANAGER) })).toEqual([]);
+    expect(missing({ openShift: true })).toEqual([]);
+    expect(missing({ definitions: new Set(CERT_MANAGER.slice(0, 1)) })).toEqual([
+      "kubevirtIpamController needs cert-manager: install it (the API server does not serve issuers.cert-manager.io)",
+    ]);
+  });
+});

@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NAD_GROUP } from "../../src/api/names.ts";
+import type { ComponentStatus } from "../../src/api/network-addons-config.ts";
+import { isNotFound } from "../../src/kube/client/api-error.ts";
+import { defineResource, type KubeObject, RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
+import { COMPONENT_IMAGES } from "../../src/operator/component-images.ts";
+import { COMPONENTS, renderEverything } from "../../src/operator/components/registry.ts";
+import { DEFAULT_SETTINGS, type OperatorSettings } from "../../src/operator/settings.ts";
+import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
+
+const SETTINGS: OperatorSettings = {
+  ...DEFAULT_SETTINGS,
+  componentImages: Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, `registry.example.com/${name}:1`])),
+};
+const FOREIGN = COMPONENTS.map(({ name }) => name).filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
+const ALL = Object.fromEntries(FOREIGN.map((name) => [name, {}]));
+const NADS = defineResource(`${NAD_GROUP}/v1`, "NetworkAttachmentDefinition", "network-attachment-definitions", true);
+const NAD = { name: "blue", namespace: "default" };
+const isDefinition = ({ kind }: KubeObject): boolean => kind === "CustomResourceDefinition";
+
+const objectsOf = (...names: readonly string[]): KubeObject[] =>
+  renderEverything(
+    SETTINGS,
+    COMPONENTS.filter(({ name }) => names.includes(name)),
+  );
+
+/** What cert-manager and OpenShift define, as far as their kinds matter here. */
+function definition(group: string, version: string, kind: string, plural: string, scope: string): KubeObject {
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  return {
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, scope, names: { kind, plural }, versions: [{ name: version, served: true, storage: true, schema }] },
+  };
+}
+
+/** One story: the tests follow each other on one cluster. */
+describe("the components of other projects on a real API server, with the rights of the release", () => {
+  let cluster: InstalledOperator;
+
+  beforeAll(async () => {
+    cluster = await InstalledOperator.install();
+    for (const name of ["node-a", "node-b"]) {
+      await cluster.addNode(name);
+      const status = { nodeInfo: { containerRuntimeVersion: "containerd://2.2.2", kubeletVersion: "v1.36.3" } };
+      const patch = { type: "merge" as const, body: { status } };
+      await cluster.admin.patch(RESOURCES.nodes, { name }, patch, { subresource: "status" });
+    }
+    cluster.start(SETTINGS);
+  });
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  async function row(name: string): Promise<ComponentStatus | undefined> {
+    return (await cluster.config())?.status?.components?.find((candidate) => candidate.name === name);
+  }
+
+  /** The API server serves a new kind a moment after it was defined. */
+  async function createOnceServed(resource: Resource, object: KubeObject): Promise<void> {
+    await cluster.until(async () => {
+      try {
+        await cluster.admin.create(resource, object);
+        return true;
+      } catch (error) {
+        if (isNotFound(error)) return false;
+        throw error;
+      }
+    });
+  }
+
+  async function existing(objects: readonly KubeObject[]): Promise<KubeObject[]> {
+    const found = [];
+    for (const object of objects) if (await cluster.exists(object)) found.push(object);
+    return found;
+  }
+
+  const names = (objects: readonly KubeObject[]) => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+
+  it.each(["multus", "ovs", "macvtap", "kubeSecondaryDNS"])("%s is deployed and removed again", async (name) => {
+    expect(await cluster.applyConfig({ [name]: {} })).toMatchObject({ code: 0 });
+    await cluster.rollOutUntilAvailable();
+    const objects = objectsOf(name);
+    expect(names(await existing(objects))).toEqual(names(objects));
+    expect(await row(name)).toMatchObject({ phase: "Available" });
+
+    expect(await cluster.applyConfig({})).toMatchObject({ code: 0 });
+    await cluster.until(async () => (await existing(objects)).every(isDefinition));
+    await cluster.rollOutUntilAvailable();
+    expect(names(await existing(objects))).toEqual(names(objects.filter(isDefinition)));
+  });
+
+  it("lets the marker of ovs publish bridges of its own node, and nothing else", async () => {
+    await cluster.applyConfig({ ovs: {} });
+    await cluster.rollOutUntilAvailable();
+    const publish = async (node: string, capacity: object): Promise<number> => {
+      const headers = {
+        "impersonate-user": `system:serviceaccount:${NAMESPACE}:ovs-cni-marker`,
+        "impersonate-extra-authentication.kubernetes.io%2Fnode-name": "node-a",
+        "content-type": "application/merge-patch+json",
+      };
+      const body = { status: { capacity } };
+      return (await cluster.admin.raw("PATCH", `/api/v1/nodes/${node}/status`, { headers, body })).status;
+    };
+    let bytes = 0;
+    await cluster.until(async () => (await publish("node-a", { memory: `${++bytes}` })) === 403);
+    expect(await publish("node-b", { "ovs-cni.network.kubevirt.io/br1": "1k" })).toBe(403);
+    expect(await publish("node-a", { "ovs-cni.network.kubevirt.io/br1": "1k" })).toBe(200);
+    expect(await publish("node-a", { "ovs-cni.network.kubevirt.io/br1": null })).toBe(200);
+  });
+
+  it("keeps the users' NetworkAttachmentDefinitions when multus goes", async () => {
+    await cluster.applyConfig({ multus: {} });
+    await cluster.rollOutUntilAvailable();
+    await createOnceServed(NADS, { metadata: NAD, spec: { config: "{}" } });
+    await cluster.applyConfig({});
+    await cluster.rollOutUntilAvailable();
+    expect(await cluster.isThere(NADS, NAD)).toBe(true);
+  });
+
+  it("multusDynamicNetworks takes the socket of the runtime that the nodes have", async () => {
+    await cluster.applyConfig({ multus: {}, multusDynamicNetworks: {} });
+    await cluster.rollOutUntilAvailable();
+    const daemonSet = await cluster.find(RESOURCES.daemonSets, {
+      name: "dynamic-networks-controller-ds",
+      namespace: NAMESPACE,
+    });
+    const paths = daemonSet?.spec?.template.spec?.volumes?.map(({ hostPath }) => hostPath?.path);
+    expect(paths).toContain("/run/containerd/containerd.sock");
+    await cluster.applyConfig({ multus: {} });
+    await cluster.until(async () => (await existing(objectsOf("multusDynamicNetworks"))).length === 0);
+  });
+
+  it("names a missing product, deploys the others, and follows as soon as it is there", async () => {
+    await cluster.applyConfig({ ovs: {}, kubevirtIpamController: {} });
+    await cluster.until(async () => {
+      await cluster.rollOut();
+      return (await row("ovs"))?.phase === "Available";
+    });
+    expect(await row("kubevirtIpamController")).toEqual({
+      name: "kubevirtIpamController",
+      phase: "Degraded",
+      reason: "MissingPrerequisite",
+      message:
+        "kubevirtIpamController needs cert-manager: install it " +
+        "(the API server does not serve certificates.cert-manager.io and issuers.cert-manager.io)",
+    });
+    expect(await cluster.condition("Degraded")).toBe("True");
+
+    for (const [kind, plural] of [
+      ["Certificate", "certificates"],
+      ["Issuer", "issuers"],
+    ] as const) {
+      const kinds = definition("cert-manager.io", "v1", kind, plural, "Namespaced");
+      await cluster.admin.create(RESOURCES.crds, kinds as never);
+    }
+    await cluster.rollOutUntilAvailable();
+    const objects = objectsOf("kubevirtIpamController");
+    expect(names(await existing(objects))).toEqual(names(objects));
+  });
+
+  it("leaves the authority to who injects it into the webhook", async () => {
+    const name = "kubevirt-ipam-controller-mutating-webhook-configuration";
+    const caBundle = btoa("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n");
+    const ops = [
+      { op: "add" as const, path: "/webhooks/0/clientConfig/caBundle", value: caBundle },
+      { op: "replace" as const, path: "/webhooks/0/failurePolicy", value: "Ignore" },
+    ];
+    await cluster.admin.patch(RESOURCES.mutatingWebhookConfigurations, { name }, { type: "json", ops });
+    const webhook = async () => (await cluster.find(RESOURCES.mutatingWebhookConfigurations, { name }))?.webhooks?.[0];
+    await cluster.until(async () => (await webhook())?.failurePolicy === "Fail");
+    expect((await webhook())?.clientConfig.caBundle).toBe(caBundle);
+  });
+
+  it("says which image is missing, and deploys the others", async () => {
+    await cluster.applyConfig({});
+    await cluster.rollOutUntilAvailable();
+    await cluster.stop();
+    const { MACVTAP_CNI_IMAGE: _, ...componentImages } = SETTINGS.componentImages;
+    cluster.start({ ...SETTINGS, componentImages });
+    await cluster.applyConfig({ ovs: {}, macvtap: {} });
+    await cluster.until(async () => {
+      await cluster.rollOut();
+      return (await row("ovs"))?.phase === "Available";
+    });
+    expect(await row("macvtap")).toMatchObject({
+      phase: "Degraded",
+      message: "set MACVTAP_CNI_IMAGE in the environment of the operator to the image to deploy",
+    });
+    await cluster.stop();
+    cluster.start(SETTINGS);
+    await cluster.rollOutUntilAvailable();
+  });
+
+  it("deploys all of them together, and leaves nothing but definitions behind", async () => {
+    await cluster.applyConfig(ALL);
+    await cluster.rollOutUntilAvailable();
+    const objects = objectsOf(...FOREIGN);
+    expect(names(await existing(objects))).toEqual(names(objects));
+    expect(await cluster.kubectl(["delete", "nac", "cluster"])).toMatchObject({ code: 0 });
+    expect(names(await existing(objects))).toEqual(names(objects.filter(isDefinition)));
+    expect(await cluster.isThere(NADS, NAD)).toBe(true);
+  });
+
+  it("on OpenShift accepts multus without deploying it, and refuses what the platform does not support", async () => {
+    await cluster.stop();
+    const network = definition("operator.openshift.io", "v1", "Network", "networks", "Cluster");
+    await cluster.admin.create(RESOURCES.crds, network as never);
+    const networks = defineResource("operator.openshift.io/v1", "Network", "networks", false);
+    await createOnceServed(networks, { metadata: { name: "cluster" }, spec: {} });
+    for (const plural of ["certificates", "issuers"]) {
+      await cluster.admin.delete(RESOURCES.crds, { name: `${plural}.cert-manager.io` });
+    }
+    cluster.start(SETTINGS);
+    await cluster.applyConfig({ multus: {}, kubevirtIpamController: {} });
+    await cluster.rollOutUntilAvailable();
+    expect(await row("multus")).toMatchObject({ phase: "Available" });
+    expect(await cluster.isThere(RESOURCES.daemonSets, { name: "multus", namespace: NAMESPACE })).toBe(false);
+    expect(await row("kubevirtIpamController")).toMatchObject({ phase: "Available" });
+
+    await cluster.applyConfig({ multus: {}, macvtap: {} });
+    await cluster.until(async () => (await cluster.condition("Degraded")) === "True");
+    const degraded = (await cluster.config())?.status?.conditions?.find(({ type }) => type === "Degraded");
+    expect(degraded?.message).toContain("`macvtap` has been requested, but is not supported on OpenShift");
+  });
+
+  it("was never refused anything", () => {
+    expect(cluster.warnings.filter((warning) => warning.includes("orbidden"))).toEqual([]);
+  });
+});
