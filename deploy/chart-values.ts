@@ -9,6 +9,7 @@ import { DEFAULT_NAMESPACE, LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION } from
 import { networkAddonsConfigSpecSchema } from "../src/api/network-addons-config.ts";
 import { placementSchema } from "../src/api/placement.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
+import { COMPONENT_IMAGES } from "../src/operator/component-images.ts";
 import { HEADER } from "./object-yaml.ts";
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -23,6 +24,10 @@ const chartValuesSchema = z.object({
     .string()
     .regex(/^[^\s@]+(:[\w.-]+|@sha256:[0-9a-f]{64})$/)
     .describe("The image of every process of the product, with its tag or digest."),
+  componentImages: z
+    .object(Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, z.string().min(1).exactOptional()])))
+    .exactOptional()
+    .describe("Images of components that other projects build, by variable: MULTUS_IMAGE, OVS_CNI_IMAGE and the like."),
   imagePullSecrets: z
     .array(z.object({ name: z.string().min(1) }))
     .exactOptional()
@@ -68,6 +73,7 @@ export function chartValues(operator: Deployment): ChartValues {
   const [container] = pod?.containers ?? [];
   const defaults = {
     image: container?.image,
+    componentImages: {},
     imagePullSecrets: [],
     namespace: DEFAULT_NAMESPACE,
     replicas: operator.spec?.replicas,

@@ -129,7 +129,11 @@ function operatorWorkload(workload: Deployment): KubeObject {
           affinity: block("affinity"),
           tolerations: block("tolerations"),
           containers: [
-            { ...container, env: [...variables, "@pull secrets@"], resources: block("resources") },
+            {
+              ...container,
+              env: [...variables, "@component images@", "@pull secrets@"],
+              resources: block("resources"),
+            },
             ...containers.slice(1),
           ],
         },
@@ -155,6 +159,13 @@ function template(object: KubeObject | undefined, annotations: Readonly<Record<s
   return text.split("\n").map(expression).join("\n");
 }
 
+const IMAGES = [
+  "{{- range $variable, $image := .Values.componentImages }}",
+  "- name: {{ $variable }}",
+  '  value: "{{ $image }}"',
+  "{{- end }}",
+];
+
 const PULL_SECRETS = [
   "{{- with .Values.imagePullSecrets }}",
   "- name: IMAGE_PULL_SECRETS",
@@ -176,6 +187,7 @@ function expression(text: string): string {
   if (map !== undefined) {
     return lines([`{{- with .Values.${map} }}`, `{{- toYaml . | nindent ${indent.length} }}`, "{{- end }}"]);
   }
+  if (text.trim() === '- "@component images@"') return lines(IMAGES);
   if (text.trim() === '- "@pull secrets@"') return lines(PULL_SECRETS);
   return text.replace(/"@value (replicas)@"/, "{{ .Values.$1 }}").replaceAll(/@value (\w+)@/g, "{{ .Values.$1 }}");
 }

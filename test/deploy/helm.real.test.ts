@@ -107,9 +107,17 @@ describe("the Helm chart on a real API server", () => {
   });
 
   it("is installed again over what it left", async () => {
-    await must("install", "addons", CHART);
-    expect(await cluster.isThere(RESOURCES.deployments, DEPLOYMENT)).toBe(true);
+    const image = "registry.example.com/multus:4";
+    await must("install", "addons", CHART, "--set", `componentImages.MULTUS_IMAGE=${image}`);
+    const deployment = await cluster.find(RESOURCES.deployments, DEPLOYMENT);
+    expect(deployment?.spec?.template.spec?.containers[0]?.env).toContainEqual({ name: "MULTUS_IMAGE", value: image });
     await must("uninstall", "addons");
+  });
+
+  it("takes images only for components that there are", async () => {
+    const { code, stderr } = await run("template", "addons", CHART, "--set", "componentImages.OTHER_IMAGE=other:1");
+    expect(code).toBe(1);
+    expect(stderr).toContain("OTHER_IMAGE");
   });
 
   it("takes over what kubectl applied", async () => {
