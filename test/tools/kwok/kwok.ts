@@ -84,7 +84,12 @@ export async function startKwok(
 ): Promise<Component> {
   const program = await ensureGoTool({ name: "kwok", goPackage: "sigs.k8s.io/kwok/cmd/kwok" }, process.env, log);
   const config = join(directory, "kwok.yaml");
-  await writeFile(config, configuration(leaseSeconds).map((document) => JSON.stringify(document)).join("\n---\n"));
+  await writeFile(
+    config,
+    configuration(leaseSeconds)
+      .map((document) => JSON.stringify(document))
+      .join("\n---\n"),
+  );
   const [annotation] = Object.entries(FAKE_NODE);
   return new Component({
     name: "kwok",
