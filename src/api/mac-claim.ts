@@ -36,6 +36,13 @@ const ownerSchema = z
     uid: z.string().exactOptional().describe("UID of the object. Absent until the object was seen."),
     interface: z.string().describe("Interface that has the address."),
     network: z.string().exactOptional().describe("Network of the interface."),
+    domains: z
+      .array(z.string())
+      .exactOptional()
+      .describe(
+        "Layer-2 domains that the network led into when the object got the address, and those that it has moved from since. " +
+          "Only where the pool's conflictScope is Network.",
+      ),
     since: z.iso.datetime().describe("When the object got the address."),
     receiver: z
       .boolean()

@@ -8,6 +8,9 @@ import type { ObjectMeta } from "./object-meta.ts";
 export const CONFLICT_POLICIES = ["Deny", "Warn", "DenyRunning"] as const;
 export type ConflictPolicy = (typeof CONFLICT_POLICIES)[number];
 
+export const CONFLICT_SCOPES = ["Cluster", "Network"] as const;
+export type ConflictScope = (typeof CONFLICT_SCOPES)[number];
+
 export const OBJECT_OPT_OUTS = ["Claim", "Allow"] as const;
 export type ObjectOptOut = (typeof OBJECT_OPT_OUTS)[number];
 
@@ -73,6 +76,14 @@ export const macPoolSpecSchema = z
         "What happens when an object asks for a MAC address that another object has. Deny (the default): the object is " +
           "refused. Warn: it is admitted with a warning. DenyRunning: it is admitted, but only one of them can run.",
       ),
+    conflictScope: z
+      .enum(CONFLICT_SCOPES)
+      .exactOptional()
+      .describe(
+        "Where an address is in conflict with another object's. Cluster (the default): anywhere. Network: only on networks that can " +
+          "meet, if the pools of both objects say Network. Different bridges, VLANs of a bridge, and networks of other plugins by " +
+          "name count as apart. The pool itself gives out no address that any object has.",
+      ),
     objectOptOut: z
       .enum(OBJECT_OPT_OUTS)
       .exactOptional()
@@ -137,7 +148,7 @@ export const macPoolStatusSchema = z
     pending: count("Addresses of objects that were admitted but do not exist yet."),
     quarantined: count("Released addresses that are still in quarantine."),
     outOfRange: count("Claims of this pool for addresses outside its ranges."),
-    conflicts: count("Addresses that more than one object has."),
+    conflicts: count("Addresses that more than one object has. With conflictScope Network: on networks that can meet."),
     conditions: z.array(conditionSchema).exactOptional().describe("Health of the pool."),
   })
   .describe("State of the pool, written by its manager.");

@@ -46,11 +46,15 @@ function ownerFields(claim: MACClaim, owner: ClaimOwner, context: ClaimContext, 
   const several = ownersOf(claim).length > 1 ? [["owner", describeOwner(owner)] as [string, string]] : [];
   return [
     ...several,
-    ["interface", owner.interface + (owner.network === undefined ? "" : ` (${owner.network})`)],
+    ["interface", owner.interface + networkText(owner)],
     ["origin", origin(claim, context.pools)],
     ["since", `${localTime(sinceMs)} (${spanInWords(context.nowMs - sinceMs)})`],
     ["running on", place === undefined ? "not running" : `${place.node}, pod ${place.pod}`],
   ];
+}
+
+function networkText({ network, domains = [] }: ClaimOwner): string {
+  return network === undefined ? "" : ` (${[network, ...domains].join(", ")})`;
 }
 
 function origin(claim: MACClaim, pools: readonly MACPool[]): string {

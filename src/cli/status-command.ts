@@ -37,9 +37,11 @@ function describePool({ metadata, spec, status }: MACPool): string {
     ["free", String(free)],
     ["out of range", String(outOfRange)],
     ["conflicts", String(conflicts)],
-    ["policy", `${spec.conflictPolicy ?? "Deny"}, quarantine ${spec.quarantineSeconds ?? 60} s`],
+    ["policy", `${spec.conflictPolicy ?? "Deny"}${scopeOf(spec)}, quarantine ${spec.quarantineSeconds ?? 60} s`],
   ])}`;
 }
+
+const scopeOf = ({ conflictScope }: MACPool["spec"]): string => (conflictScope === "Network" ? " on each network" : "");
 
 function problemsOf({ metadata, status }: MACPool): string[] {
   const name = `MACPool ${metadata.name}`;

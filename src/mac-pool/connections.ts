@@ -10,6 +10,8 @@ import type { LiveReads } from "./evidence/live-reads.ts";
 import { hasReceived, isReceiver, macsOfMachine } from "./evidence/machine-of-instance.ts";
 import { isRunning } from "./evidence/running-owner.ts";
 import { apiClaimStore, type ClaimStore } from "./ledger/claim-store.ts";
+import type { Networks } from "./networks/network-domains.ts";
+import type { AttachedMac } from "./objects/holders.ts";
 import { type NamespaceLabels, namespaceLabels } from "./webhooks/namespace-labels.ts";
 
 /** How the parts of a replica reach the cluster: each of these is a guard, without which duplicates or leaks come about. */
@@ -23,7 +25,7 @@ export interface Connections {
   /** Whether the owner of an address runs now, by a live read. */
   readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
   /** Addresses that a VM lists, by a live read; undefined when there is no such VM. */
-  readonly macsOfMachine: (vm: Party, signal: AbortSignal) => Promise<readonly Mac[] | undefined>;
+  readonly macsOfMachine: (vm: Party, signal: AbortSignal) => Promise<readonly AttachedMac[] | undefined>;
   /** Whether a VM waits to receive a live migration, by a live read. */
   readonly isReceiver: (vm: Party, signal: AbortSignal) => Promise<boolean>;
   /** Whether it has received one, by a live read. */
@@ -33,6 +35,8 @@ export interface Connections {
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
   /** Objects in the caches that list the address, whatever the claims say. */
   readonly listers: (mac: Mac) => readonly Sighting[];
+  /** Which networks can't meet. */
+  readonly networks: Networks;
 }
 
 export function connect(
@@ -54,5 +58,6 @@ export function connect(
     namespaces: namespaceLabels(client, caches.namespaces),
     policyIn: caches.policyIn,
     listers: caches.listers,
+    networks: caches.networks,
   };
 }

@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { distinctOwners, type MACClaim } from "../api/mac-claim.ts";
+import type { MACClaim } from "../api/mac-claim.ts";
 import { SYSTEM_NAMESPACE } from "../api/names.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
@@ -17,6 +17,7 @@ import { PoolStatusController } from "./controllers/pool-status.ts";
 import { statusOf } from "./core/claim.ts";
 import type { LifecycleStep } from "./core/lifecycle.ts";
 import { startingMs } from "./core/limits.ts";
+import { meetingOwners } from "./core/meeting-owners.ts";
 import type { Party } from "./core/party.ts";
 import { sharedByHolders, UNJUDGED } from "./core/refusals.ts";
 import { LiveReads } from "./evidence/live-reads.ts";
@@ -225,9 +226,9 @@ export class Replica {
   /** Reports several holders that were not admitted together: they existed before the pool, or were written without it. */
   #reportShared(step: LifecycleStep, before: MACClaim | undefined, events: EventRecorder): void {
     if (step.action !== "create" && step.action !== "update") return;
-    const owners = distinctOwners(statusOf(step.claim).owners);
-    if (owners.length < 2) return;
-    if (before !== undefined && owners.length <= distinctOwners(statusOf(before).owners).length) return;
+    const meeting = (claim: MACClaim) => meetingOwners(statusOf(claim).owners, this.#caches.networks.cached);
+    const owners = meeting(step.claim);
+    if (owners.length < 2 || (before !== undefined && owners.length <= meeting(before).length)) return;
     const message = sharedByHolders(step.claim.spec.mac, owners);
     for (const owner of owners) events.event(regardingOf(owner), "Warning", "MACShared", message);
   }
@@ -243,6 +244,7 @@ export class Replica {
       random: random ?? Math.random,
       policyIn: connections.policyIn,
       listers: connections.listers,
+      networks: connections.networks,
       log,
       onGranted: (kind, origin) => this.#metrics.allocated(kind, origin),
     });
@@ -255,18 +257,20 @@ export class Replica {
       isRunning: connections.isRunning,
       isReceiver: connections.isReceiver,
       listers: connections.listers,
+      networks: connections.networks,
       times,
       clock: this.#clock,
       startingMs: () => startingMs(index.pendingMs),
     });
-    const { namespaces, hasReceived, policyIn } = connections;
+    const { namespaces, hasReceived, policyIn, networks } = connections;
     const { ownersOf } = this.#caches;
     const onUnjudged = (vm: Party): void => {
       this.#metrics.unjudged();
       this.#events.event(regardingOf(vm), "Warning", "MACStartUnjudged", UNJUDGED);
     };
     const macsOfMachine = { cached: this.#caches.macsOfMachine, live: connections.macsOfMachine };
-    return { ledger, starts, index, namespaces, policyIn, ownersOf, hasReceived, macsOfMachine, onUnjudged, log };
+    const looks = { namespaces, policyIn, ownersOf, hasReceived, macsOfMachine, networks };
+    return { ledger, starts, index, ...looks, onUnjudged, log };
   }
 }
 

@@ -75,7 +75,7 @@ async function pool(): Promise<number> {
   const clock = systemClock;
   // Never started: a look-up in empty caches takes as long as one that finds nothing.
   const client = {} as KubeClient;
-  const { listers, policyIn, ownersOf } = new Caches({
+  const { listers, policyIn, ownersOf, networks } = new Caches({
     client,
     log: silentLog,
     metrics: new Registry(),
@@ -88,6 +88,7 @@ async function pool(): Promise<number> {
     random: Math.random,
     policyIn,
     listers,
+    networks,
     log: silentLog,
     onGranted: () => {},
   });
@@ -95,7 +96,7 @@ async function pool(): Promise<number> {
   const no = async (): Promise<boolean> => false;
   const startingMs = (): number => 75_000;
   const times = new StartTimes(clock, startingMs);
-  const starts = new StartGate({ store, isRunning: no, isReceiver: no, listers, times, clock, startingMs });
+  const starts = new StartGate({ store, isRunning: no, isReceiver: no, listers, networks, times, clock, startingMs });
   const namespaces = { labelsOf: () => ({}) };
   const parts = {
     ledger,
@@ -105,6 +106,7 @@ async function pool(): Promise<number> {
     hasReceived: no,
     onUnjudged: () => {},
     macsOfMachine,
+    networks,
     index,
     namespaces,
     log: silentLog,

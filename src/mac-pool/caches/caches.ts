@@ -1,17 +1,20 @@
 import type { Registry } from "prom-client";
 import { claimName, formatMac, type Mac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim, OwnerKind } from "../../api/mac-claim.ts";
-import type { ConflictPolicy, MACPool } from "../../api/mac-pool.ts";
+import type { ConflictPolicy, ConflictScope, MACPool } from "../../api/mac-pool.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { Informer, type InformerOptions, objectKey } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { RunningParty } from "../core/collision.ts";
-import type { Party, Sighting } from "../core/party.ts";
+import { type Party, type Sighting, sameParty } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
+import { NetworkDomains } from "../networks/network-domains.ts";
 import { isOptedOut } from "../objects/guest-changes.ts";
 import {
+  type AttachedMac,
+  attachedMacs,
   distinctHolders,
   type FindInstance,
   instanceMacs,
@@ -41,6 +44,13 @@ export interface CachedSighting extends Sighting {
   readonly managed: boolean;
 }
 
+/** Something that runs with an address, and its network. */
+export interface RunningAt extends RunningParty {
+  readonly network: string | undefined;
+  /** Layer-2 domains that its claim names for it. */
+  readonly domains: readonly string[];
+}
+
 export interface CachesOptions {
   readonly client: KubeClient;
   readonly log: Log;
@@ -63,6 +73,7 @@ export class Caches {
   readonly instances: Informer<KubeObject>;
   readonly pods: Informer<KubeObject>;
   readonly namespaces: Informer<KubeObject>;
+  readonly networks: NetworkDomains;
   readonly #excludedNamespaces: readonly string[];
   readonly #namespaceLabels: LabelChanges;
   readonly #machineLabels: LabelChanges;
@@ -105,16 +116,21 @@ export class Caches {
     this.#machineLabels = new LabelChanges(this.machines, clock);
     this.#feed = new IndexFeed(this.claims, this.pools, clock);
     this.index = this.#feed.index;
+    this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
+    const look = ({ spec }: MACPool): void => {
+      if (spec?.conflictScope === "Network") this.networks.need();
+    };
+    this.pools.on({ add: look, update: look });
   }
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#all().map((informer) => informer.run(signal)));
+    await Promise.all([...this.#all().map((informer) => informer.run(signal)), this.networks.run(signal)]);
   }
 
   /** Lists every kind anew. */
   relist(): void {
-    for (const informer of this.#all()) informer.relist();
+    for (const informer of [...this.#all(), this.networks]) informer.relist();
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {
@@ -185,17 +201,32 @@ export class Caches {
     (kind !== "VirtualMachine" || this.#isLabelledAsCreated(object)) &&
     this.#isManaged(kind, object);
 
-  /** Managed objects that run with the address now. */
-  running(mac: Mac): RunningParty[] {
+  /** Managed objects that run with the address now, and where they have it from. */
+  running(mac: Mac): RunningAt[] {
     const text = formatMac(mac);
     const managed =
       (kind: OwnerKind) =>
       (object: KubeObject): boolean =>
         this.#isManaged(kind, object);
     return [
-      ...this.instances.byIndex(BY_RUNNING, text).filter(managed("VirtualMachineInstance")).map(runningInstance),
-      ...this.pods.byIndex(BY_RUNNING, text).filter(managed("Pod")).map(runningPod),
+      ...this.instances
+        .byIndex(BY_RUNNING, text)
+        .filter(managed("VirtualMachineInstance"))
+        .map((object) => ({ ...runningInstance(object), ...this.#placeOf(mac, instanceMacs(object)) })),
+      ...this.pods
+        .byIndex(BY_RUNNING, text)
+        .filter(managed("Pod"))
+        .map((object) => ({ ...runningPod(object), ...this.#placeOf(mac, podMacs(object)) })),
     ];
+  }
+
+  /** Where an object has the address: by its network, and by the claim if it is an owner. */
+  #placeOf(mac: Mac, listed: readonly ListedMac[]): Pick<RunningAt, "network" | "domains"> {
+    const holder = listed.find((entry) => entry.mac === mac)?.holder;
+    const domains = this.ownersOf(mac).flatMap((owner) =>
+      holder !== undefined && sameParty(owner, holder) ? (owner.domains ?? []) : [],
+    );
+    return { network: holder?.network, domains };
   }
 
   /** The launchers of a VMI, finished ones too. */
@@ -211,10 +242,15 @@ export class Caches {
   readonly ownersOf = (mac: Mac): readonly ClaimOwner[] => this.claims.get(claimName(mac))?.status?.owners ?? NOBODY;
 
   /** Addresses that the VM lists; undefined while the cache does not have it. */
-  readonly macsOfMachine = ({ namespace, name, uid }: Party): readonly Mac[] | undefined => {
+  readonly macsOfMachine = ({ namespace, name, uid }: Party): readonly AttachedMac[] | undefined => {
     const machine = this.machines.get(`${namespace}/${name}`);
-    return machine?.metadata.uid === uid ? machine && machineMacs(machine).map(({ mac }) => mac) : undefined;
+    return machine?.metadata.uid === uid ? machine && attachedMacs(machine) : undefined;
   };
+
+  #scopeIn(namespace: string): ConflictScope {
+    const labels = this.namespaces.get(namespace) && this.labelsOf(namespace);
+    return (labels && this.index.poolFor(labels)?.settings.conflictScope) ?? "Cluster";
+  }
 
   labelsOf(namespace: string): Readonly<Record<string, string>> {
     return this.namespaces.get(namespace)?.metadata.labels ?? {};

@@ -53,21 +53,23 @@ export class ClaimTriggers {
     this.#enqueue(claim.metadata.name ?? "");
   }
 
-  /** Looks at the addresses that an object has gained or lost; most updates of pods and VMIs change none. */
+  /** Looks at the addresses that an object has gained, lost, or moved; most updates of pods and VMIs change none. */
   #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => ListedMac[]): () => void {
     const enqueue = (macs: Iterable<Mac>): void => {
       for (const mac of macs) this.#enqueue(claimName(mac));
     };
-    const listed = (object: KubeObject): Set<Mac> => new Set(macsOf(object).map(({ mac }) => mac));
+    const listed = (object: KubeObject) => new Map(macsOf(object).map(({ mac, holder }) => [mac, holder.network]));
     return informer.on({
-      add: (object) => enqueue(listed(object)),
+      add: (object) => enqueue(listed(object).keys()),
       update: (object, old) => {
         const [now, before] = [listed(object), listed(old)];
         const other = object.metadata.uid !== old.metadata.uid;
-        enqueue([...now].filter((mac) => other || !before.has(mac)));
-        enqueue([...before].filter((mac) => other || !now.has(mac)));
+        const isElsewhere = ([mac, network]: readonly [Mac, string | undefined]): boolean =>
+          other || !before.has(mac) || before.get(mac) !== network;
+        enqueue([...now].filter(isElsewhere).map(([mac]) => mac));
+        enqueue([...before.keys()].filter((mac) => other || !now.has(mac)));
       },
-      delete: (object) => enqueue(listed(object)),
+      delete: (object) => enqueue(listed(object).keys()),
     });
   }
 

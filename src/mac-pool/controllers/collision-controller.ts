@@ -2,17 +2,20 @@ import type { Registry } from "prom-client";
 import { parseMac } from "../../api/mac.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { Controller } from "../../kube/controller/controller.ts";
+import { Controller, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Caches } from "../caches/caches.ts";
-import { collisionMessage, countParties, partyKey, type RunningParty } from "../core/collision.ts";
+import { collisionMessage, countParties, meetingParties, partyKey, type RunningParty } from "../core/collision.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { onManagementChange, whileFollowing } from "./following.ts";
 
 export const COLLISION_EVENT = "MACCollision";
+
+/** However many networks change, all addresses are looked at no more often than this. */
+const INTERVAL_MS = 500;
 
 export interface CollisionControllerOptions {
   readonly caches: Caches;
@@ -35,6 +38,7 @@ export class CollisionController {
   readonly #controller: Controller;
   /** Address -> its parties when they were last told. */
   readonly #known = new Map<string, string>();
+  #isScheduled = false;
 
   constructor(options: CollisionControllerOptions) {
     this.#options = options;
@@ -44,7 +48,7 @@ export class CollisionController {
       ...(options.random && { random: options.random }),
       log: options.log,
       metrics: options.metrics,
-      reconcile: async (mac) => this.#compare(mac),
+      reconcile: (mac, { signal }) => this.#compare(mac, signal),
     });
   }
 
@@ -55,6 +59,7 @@ export class CollisionController {
       this.#follow(caches.instances, macsOfRunningInstance),
       this.#follow(caches.pods, macsOfRunningPod),
       onManagementChange(caches, (inside) => this.#enqueueInside(inside)),
+      ...this.#followNetworks(),
     ];
     try {
       await whileFollowing(caches, signal, stops, () => this.#controller.run(signal));
@@ -79,6 +84,29 @@ export class CollisionController {
     });
   }
 
+  /** A pool that tells networks apart from now on, or not any more, and a network that leads elsewhere change who can meet. */
+  #followNetworks(): (() => void)[] {
+    const { pools, networks } = this.#options.caches;
+    const all = (): void => this.#enqueueAllSoon();
+    return [
+      pools.on({
+        update: ({ spec }, old) => {
+          if (spec?.conflictScope !== old.spec?.conflictScope) all();
+        },
+      }),
+      networks.on({ add: all, update: all, delete: all }),
+    ];
+  }
+
+  #enqueueAllSoon(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#options.clock.after(INTERVAL_MS, () => {
+      this.#isScheduled = false;
+      this.#enqueueInside(() => true);
+    });
+  }
+
   /** A namespace that becomes managed, or is not any more, changes who is a party. */
   #enqueueInside(inside: (object: KubeObject) => boolean): void {
     const { instances, pods } = this.#options.caches;
@@ -89,25 +117,28 @@ export class CollisionController {
     for (const mac of macs) this.#controller.enqueue(mac);
   }
 
-  #compare(text: string): void {
+  async #compare(text: string, signal: AbortSignal): Promise<ReconcileResult> {
     const { caches, onCollision, log } = this.#options;
     const mac = parseMac(text);
-    if (mac === undefined) return;
-    const parties = caches.running(mac);
+    if (mac === undefined) return {};
+    const running = caches.running(mac);
+    const domainsOf = running.length > 1 ? await caches.networks.of(running, signal) : () => undefined;
+    const parties = meetingParties(running, running.map(domainsOf));
     const count = countParties(parties);
     if (count <= 1) {
       if (this.#known.delete(text)) {
         onCollision(text, 0);
         log.info({ mac: text }, "MAC collision ended");
       }
-      return;
+      return {};
     }
     onCollision(text, count);
     const named = parties.map(partyKey).sort().join(", ");
-    if (this.#known.get(text) === named) return;
+    if (this.#known.get(text) === named) return {};
     this.#known.set(text, named);
     log.warn({ mac: text, parties: named }, "MAC collision");
     for (const party of parties) this.#announce(party, collisionMessage(mac, parties));
+    return {};
   }
 
   #announce(party: RunningParty, message: string): void {

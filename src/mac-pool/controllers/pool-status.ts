@@ -7,6 +7,7 @@ import { Controller, type ReconcileContext, type ReconcileResult } from "../../k
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Caches } from "../caches/caches.ts";
+import { countsOf } from "../caches/pool-counts.ts";
 import { poolStatus } from "../core/pool-status.ts";
 import { KINDS } from "../objects/kinds.ts";
 import type { AdoptionProgress } from "./adoption.ts";
@@ -61,6 +62,7 @@ export class PoolStatusController {
         update: (pool, old) => (pool.metadata.generation === old.metadata.generation ? soon() : this.#enqueueAll()),
         delete: soon,
       }),
+      caches.networks.on({ add: soon, update: soon, delete: soon }),
     ];
     await whileFollowing(caches, signal, stops, () => this.#controller.run(signal));
   }
@@ -92,6 +94,7 @@ export class PoolStatusController {
     const status = poolStatus({
       object,
       pool,
+      counts: countsOf(pool, caches),
       problem: caches.problemOf(name),
       overlapping: caches.index.overlapping(pool),
       adoption: this.#options.adoption(name),

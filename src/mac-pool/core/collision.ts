@@ -1,5 +1,6 @@
 import { formatMac, type Mac } from "../../api/mac.ts";
 import type { OwnerKind } from "../../api/mac-claim.ts";
+import { areApart } from "./layer2-domain.ts";
 
 /** Something that runs and has an address. */
 export interface RunningParty {
@@ -9,6 +10,15 @@ export interface RunningParty {
   readonly uid: string;
   /** UIDs of the live migrations that it takes part in. */
   readonly migrations: readonly string[];
+}
+
+/** The parties that are on a network with another of them, or may be. `domains` are in the order of the parties. */
+export function meetingParties<P extends RunningParty>(
+  parties: readonly P[],
+  domains: readonly (readonly string[] | undefined)[],
+): readonly P[] {
+  const meet = (one: number, other: number): boolean => one !== other && !areApart(domains[one], domains[other]);
+  return parties.filter((_, one) => parties.some((_, other) => meet(one, other)));
 }
 
 /** `kind/namespace/name`, as events name a party. */

@@ -9,6 +9,7 @@ import {
 } from "../../api/mac-claim.ts";
 import { type ConflictPolicy, DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool.ts";
 import { statusOf, withStatus } from "./claim.ts";
+import { areApart, joined, UNKNOWN_DOMAIN } from "./layer2-domain.ts";
 import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
 import { withListers } from "./listers.ts";
 import type { NamedText } from "./named-text.ts";
@@ -28,6 +29,11 @@ export interface GrantRequest {
   readonly pendingMs: number;
   /** Objects that list the address, as far as the caches know; without the one that asks. */
   readonly listers: readonly Sighting[];
+  /**
+   * The layer-2 domains that an owner may be in, undefined for any. Absent where the pool of the one that asks does not
+   * tell networks apart.
+   */
+  readonly domainsOf?: ((owner: ClaimOwner) => readonly string[] | undefined) | undefined;
 }
 
 export type GrantDecision =
@@ -58,6 +64,8 @@ export function pendingStatus(owners: readonly ClaimOwner[], deadlineMs: number,
  * addresses of the VM that it will be. The claim remembers that: once the VM waits no longer, it does not have the address
  * already. A repeated request gets the warning again.
  *
+ * Where the pools of both say so, an owner whose network can't meet the one that is asked for is no other owner.
+ *
  * Objects that list the address count as owners although the claim does not name them, and are written into the claim.
  */
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
@@ -69,13 +77,15 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
     return { ok: true, claim: withStatus(claim, pendingStatus([owner], deadlineMs, status.until), "explicit") };
   }
   const isOwner = status.owners.some((known) => sameParty(known, holder));
-  const others = distinctOwners(isOwner ? status.owners.filter((known) => !isNamesake(known, holder)) : status.owners);
-  const hasIt = holder.uid !== undefined && status.owners.some(({ uid, receiver }) => uid === holder.uid && !receiver);
+  const isOther = (known: ClaimOwner): boolean => !(isOwner && isNamesake(known, holder));
+  const others = distinctOwners(status.owners.filter((known) => isOther(known) && !isApart(known, request)));
+  const isThis = ({ uid }: ClaimOwner): boolean => holder.uid !== undefined && uid === holder.uid;
+  const hasIt = status.owners.some((known) => isThis(known) && !known.receiver && !hasMoved(known, request));
   const policy = strictest([request.policy, ...others.map(({ namespace }) => request.policyIn(namespace))]);
   if (others.length > 0 && !hasIt && !holder.receiver && !mayShare(policy, holder)) {
     return { ok: false, refusal: conflict(mac, holder.interface, others, request) };
   }
-  const owners = withOwner(status.owners, owner, holder);
+  const owners = withOwner(status.owners, owner, request);
   if (owners.length > MAX_CLAIM_OWNERS) {
     return { ok: false, refusal: sharedTooOften(mac, holder.interface, request.field) };
   }
@@ -85,12 +95,43 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
   return { ok: true, claim: granted, warning };
 }
 
-function withOwner(owners: readonly ClaimOwner[], owner: ClaimOwner, holder: Holder): readonly ClaimOwner[] {
+/** Whether no network that the owner may be in can meet the one that is asked for. */
+function isApart(known: ClaimOwner, { domainsOf, holder }: GrantRequest): boolean {
+  return domainsOf !== undefined && areApart(domainsOf(known), holder.domains);
+}
+
+/** Whether an owner asks for the address in a domain in which it did not have it. */
+function hasMoved(known: ClaimOwner, { domainsOf, holder }: GrantRequest): boolean {
+  if (domainsOf === undefined || known.network === holder.network) return false;
+  const had = domainsOf(known) ?? [];
+  return !(holder.domains ?? [UNKNOWN_DOMAIN]).every((domain) => had.includes(domain));
+}
+
+/** What was made of the owner may still be where it was before: its domains are those from then and the new one. */
+function domainsAfter(known: ClaimOwner, { domainsOf, holder }: GrantRequest): { readonly domains?: string[] } {
+  const stays = domainsOf === undefined || known.network === holder.network;
+  const before = stays ? known.domains : (domainsOf(known) ?? [UNKNOWN_DOMAIN]);
+  if (before === undefined || holder.domains === undefined) return before === undefined ? {} : { domains: [...before] };
+  return { domains: [...joined(before, holder.domains)] };
+}
+
+function withOwner(owners: readonly ClaimOwner[], owner: ClaimOwner, request: GrantRequest): readonly ClaimOwner[] {
+  const { holder } = request;
   const isTwin = (known: ClaimOwner): boolean => sameParty(known, holder) && known.uid === holder.uid;
   const twin = owners.findLastIndex(isTwin);
   const mayBeAnother = holder.uid === undefined && owners.filter(isTwin).length < MAX_CREATIONS_OF_ONE_NAME;
+  if (twin < 0 && holder.uid !== undefined) {
+    // Its creation is not bound yet, and what was made of the object may be where that was admitted.
+    const created = owners.filter((known) => sameParty(known, holder) && known.uid === undefined);
+    const domains = created.flatMap((known) => domainsAfter(known, request).domains ?? []);
+    return [...owners, domains.length === 0 ? owner : { ...owner, domains: [...joined(domains, [])] }];
+  }
   if (twin < 0 || mayBeAnother) return [...owners, owner];
-  const renewed = ({ receiver: _, ...known }: ClaimOwner): ClaimOwner => ({ ...known, ...owner });
+  const renewed = ({ receiver: _, ...known }: ClaimOwner): ClaimOwner => ({
+    ...known,
+    ...owner,
+    ...domainsAfter(known, request),
+  });
   if (holder.uid !== undefined) return owners.map((known, i) => (i === twin ? renewed(known) : known));
   // Those that are listed stand for one more: all of them are waited for as long as for the last.
   return owners.map((known) => (isTwin(known) ? renewed(known) : known));

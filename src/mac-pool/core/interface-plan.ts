@@ -45,6 +45,8 @@ export interface PlanInput {
   readonly claimedBefore: boolean;
   /** The object is judged like a new one: what it keeps is claimed again. */
   readonly judgedAnew: boolean;
+  /** An address that is on another network than before is claimed again. */
+  readonly perNetwork: boolean;
 }
 
 export type PlanResult =
@@ -67,20 +69,23 @@ export function planInterfaces(input: PlanInput): PlanResult {
 
   const previous = new Map<string, Mac | undefined>();
   const stored = new Map<string, string>();
-  const had = new Set<Mac>();
+  /** Address -> its network. */
+  const had = new Map<Mac, string | undefined>();
   for (const old of input.before) {
     const mac = parseMac(old.mac);
     previous.set(old.name, mac);
     if (input.claimedBefore) stored.set(old.name, old.mac);
-    if (mac !== undefined && old.eligible && input.claimedBefore) had.add(mac);
+    if (mac !== undefined && old.eligible && input.claimedBefore) had.set(mac, old.network);
   }
   const used = new Set(asked.macs.values());
   const steps: InterfaceStep[] = [];
+  const isJudged = (mac: Mac, to: RequestedInterface): boolean =>
+    !had.has(mac) || input.judgedAnew || (input.perNetwork && had.get(mac) !== to.network);
   for (const to of interfaces) {
     if (!to.eligible) continue;
     const mac = asked.macs.get(to.index);
     if (mac !== undefined) {
-      if (!had.has(mac) || input.judgedAnew) steps.push({ action: "claim", to, mac });
+      if (isJudged(mac, to)) steps.push({ action: "claim", to, mac });
       // A CNI plugin may refuse another notation. What is stored already is left alone: nobody has changed it.
       if (to.mac !== formatMac(mac) && to.mac !== stored.get(to.name)) steps.push({ action: "write", to, mac });
       continue;
@@ -90,7 +95,7 @@ export function planInterfaces(input: PlanInput): PlanResult {
     if (old === undefined || used.has(old) || !had.has(old)) steps.push({ action: "allocate", to });
     else {
       used.add(old);
-      if (input.judgedAnew) steps.push({ action: "claim", to, mac: old });
+      if (isJudged(old, to)) steps.push({ action: "claim", to, mac: old });
       steps.push({ action: "write", to, mac: old });
     }
   }

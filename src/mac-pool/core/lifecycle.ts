@@ -176,8 +176,8 @@ function refreshed(owner: ClaimOwner, holder: Sighting, isAlone: boolean): Claim
   if (!holder.adoptable) return owner;
   const receiver = holder.receiver === false && isAlone ? false : (holder.receiver ?? false) || owner.receiver;
   const merged = { ...holder, uid: holder.uid ?? owner.uid, name: holder.name ?? owner.name, receiver };
-  const { starting } = owner;
-  return { ...ownerOf(merged, owner.since), ...(starting === undefined ? {} : { starting }) };
+  const { starting, domains } = owner;
+  return { ...ownerOf({ ...merged, domains }, owner.since), ...(starting === undefined ? {} : { starting }) };
 }
 
 function sameOwners(a: readonly ClaimOwner[], b: readonly ClaimOwner[]): boolean {

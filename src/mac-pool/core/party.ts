@@ -16,6 +16,8 @@ export interface Party {
 export interface Holder extends Party {
   readonly interface: string;
   readonly network?: string | undefined;
+  /** Layer-2 domains that the interface is or was in, where its pool asks for them and they are known. */
+  readonly domains?: readonly string[] | undefined;
   /** A VM that waits to receive a live migration, or has received one; undefined where only its VM could tell. */
   readonly receiver?: boolean | undefined;
 }
@@ -60,6 +62,7 @@ export function ownerOf(holder: Holder, since: string): ClaimOwner {
     ...(holder.uid === undefined ? {} : { uid: holder.uid }),
     interface: holder.interface,
     ...(holder.network === undefined ? {} : { network: holder.network }),
+    ...(holder.domains === undefined ? {} : { domains: [...holder.domains] }),
     since,
     ...(holder.receiver === true && { receiver: true }),
   };

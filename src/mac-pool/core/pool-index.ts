@@ -17,9 +17,15 @@ export class PoolIndex {
   readonly #claims = new Map<Mac, ClaimFacts>();
   readonly #byPhase: Record<ClaimPhase, number> = { Pending: 0, Bound: 0, Quarantined: 0 };
   readonly #owned = new NamespaceCounts();
+  readonly #shared = new Set<Mac>();
   readonly pending = new PendingClaims();
   /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
   readonly #reserved = new Map<Mac, number>();
+
+  /** Addresses that more than one object has. */
+  get shared(): ReadonlySet<Mac> {
+    return this.#shared;
+  }
 
   get claimCount(): number {
     return this.#claims.size;
@@ -103,6 +109,7 @@ export class PoolIndex {
     else this.pending.delete(mac);
     this.#reserved.delete(mac);
     this.#claims.set(mac, claim);
+    if (claim.ownerCount > 1) this.#shared.add(mac);
     this.#byPhase[claim.phase] += 1;
     for (const pool of this.#pools.values()) pool.count(mac, claim);
     this.#owned.change(claim.namespaces, 1);
@@ -155,6 +162,7 @@ export class PoolIndex {
     for (const pool of this.#pools.values()) pool.uncount(mac, claim);
     this.#owned.change(claim.namespaces, -1);
     this.#claims.delete(mac);
+    this.#shared.delete(mac);
   }
 
   #mark(mac: Mac): void {

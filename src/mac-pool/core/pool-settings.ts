@@ -29,6 +29,7 @@ export function readPool(pool: MACPool, lastGood: Segments | undefined): ReadPoo
       segments,
       namespaceSelector: pool.spec?.namespaceSelector,
       conflictPolicy: pool.spec?.conflictPolicy ?? DEFAULT_CONFLICT_POLICY,
+      ...(pool.spec?.conflictScope === undefined ? {} : { conflictScope: pool.spec.conflictScope }),
       ...(pool.spec?.objectOptOut === undefined ? {} : { objectOptOut: pool.spec.objectOptOut }),
       ...(pool.spec?.maxAddressesPerNamespace === undefined
         ? {}

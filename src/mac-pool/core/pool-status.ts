@@ -1,6 +1,6 @@
 import { describeRanges, type MACPool, type MacPoolStatus } from "../../api/mac-pool.ts";
 import { formatRange } from "../../api/mac-range.ts";
-import type { Pool } from "./pool.ts";
+import type { Pool, PoolCounts } from "./pool.ts";
 import { describeFull, MORE_ADDRESSES } from "./refusals.ts";
 
 type Condition = NonNullable<MacPoolStatus["conditions"]>[number];
@@ -8,6 +8,7 @@ type Condition = NonNullable<MacPoolStatus["conditions"]>[number];
 export interface PoolStatusInput {
   readonly object: MACPool;
   readonly pool: Pool;
+  readonly counts: PoolCounts;
   /** What is wrong with the ranges of the spec. */
   readonly problem: string | undefined;
   /** Names of pools that share addresses with this one. */
@@ -20,13 +21,13 @@ export interface PoolStatusInput {
 
 /** The status to write; undefined when the object has it already. */
 export function poolStatus(input: PoolStatusInput): MacPoolStatus | undefined {
-  const { object, pool, now } = input;
+  const { object, pool, counts, now } = input;
   const ranges = pool.settings.segments.ranges.map(formatRange);
   const status: MacPoolStatus = {
     ...(object.metadata.generation === undefined ? {} : { observedGeneration: object.metadata.generation }),
     ranges,
     range: describeRanges(ranges),
-    ...pool.counts,
+    ...counts,
     conditions: conditionsOf(input).map((next) => timed(next, object.status?.conditions ?? [], now)),
   };
   return isSame(status, object.status) ? undefined : status;

@@ -1,6 +1,6 @@
 import type { Mac } from "../../api/mac.ts";
 import type { ClaimPhase } from "../../api/mac-claim.ts";
-import type { ConflictPolicy, LabelSelector, ObjectOptOut } from "../../api/mac-pool.ts";
+import type { ConflictPolicy, ConflictScope, LabelSelector, ObjectOptOut } from "../../api/mac-pool.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { FreeSpace } from "./free-space.ts";
 import { OldestFirst } from "./oldest-first.ts";
@@ -12,6 +12,8 @@ export interface PoolSettings {
   readonly segments: Segments;
   readonly namespaceSelector: LabelSelector | undefined;
   readonly conflictPolicy: ConflictPolicy;
+  /** Cluster, unless set. */
+  readonly conflictScope?: ConflictScope;
   /** Claim, unless set. */
   readonly objectOptOut?: ObjectOptOut;
   /** No limit, unless set. */
@@ -135,15 +137,20 @@ export class Pool {
     this.#resting.delete(mac);
   }
 
+  /** Whether the claim counts for this pool: by its address, or else by its name. */
+  concerns(mac: Mac, { pool = DEFAULT_MAC_POOL, phase }: ClaimFacts): boolean {
+    return this.has(mac) || (pool === this.name && phase !== "Quarantined");
+  }
+
   #tally(mac: Mac, claim: ClaimFacts, change: 1 | -1): void {
+    if (!this.concerns(mac, claim)) return;
+    if (claim.ownerCount > 1) this.#conflicts += change;
     if (this.has(mac)) {
       this.#used += change;
       if (claim.phase === "Pending") this.#pending += change;
       if (claim.phase === "Quarantined") this.#quarantined += change;
-      if (claim.ownerCount > 1) this.#conflicts += change;
-    } else if ((claim.pool ?? DEFAULT_MAC_POOL) === this.name && claim.phase !== "Quarantined") {
+    } else {
       this.#outOfRange += change;
-      if (claim.ownerCount > 1) this.#conflicts += change;
     }
   }
 }

@@ -1,8 +1,7 @@
-import type { Mac } from "../../api/mac.ts";
 import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type Party, sameParty } from "../core/party.ts";
-import { instanceParty, machineMacs, partyOf } from "../objects/holders.ts";
+import { type AttachedMac, attachedMacs, instanceParty, partyOf } from "../objects/holders.ts";
 import { at, textAt } from "../objects/json-path.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { isFinished } from "../objects/pod-networks.ts";
@@ -13,10 +12,10 @@ export async function macsOfMachine(
   client: KubeClient,
   vm: Party,
   signal: AbortSignal,
-): Promise<readonly Mac[] | undefined> {
+): Promise<readonly AttachedMac[] | undefined> {
   const machine = await readObject(client, KINDS.virtualMachines, vm, signal);
   if (machine === undefined || !sameParty(partyOf("VirtualMachine", machine), vm)) return undefined;
-  return machineMacs(machine).map(({ mac }) => mac);
+  return attachedMacs(machine);
 }
 
 /** Whether the VM waits to receive another one by live migration, asked live: its run strategy says so. */

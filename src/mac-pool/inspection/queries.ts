@@ -3,6 +3,7 @@ import type { ClaimOwner, ClaimPhase, MACClaim } from "../../api/mac-claim.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Caches } from "../caches/caches.ts";
+import { countsOf } from "../caches/pool-counts.ts";
 import { statusOf } from "../core/claim.ts";
 import type { Pool } from "../core/pool.ts";
 import { textAt } from "../objects/json-path.ts";
@@ -72,8 +73,9 @@ export class Queries {
       name: pool.name,
       ranges: pool.settings.segments.ranges.map(formatRange),
       conflictPolicy: pool.settings.conflictPolicy,
+      conflictScope: pool.settings.conflictScope ?? "Cluster",
       quarantineSeconds: pool.settings.quarantineMs / 1000,
-      ...pool.counts,
+      ...countsOf(pool, this.#caches),
       ...(problem === undefined ? {} : { problem }),
     };
   }

@@ -27,6 +27,7 @@ export interface PoolView extends PoolCounts {
   readonly name: string;
   readonly ranges: readonly string[];
   readonly conflictPolicy: string;
+  readonly conflictScope: string;
   readonly quarantineSeconds: number;
   /** What is wrong with its spec. */
   readonly problem?: string;

@@ -10,8 +10,17 @@ import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { Log } from "../../kube/log.ts";
 import { NamespaceCounts } from "../core/namespace-counts.ts";
 import type { Party } from "../core/party.ts";
+import type { Networks } from "../networks/network-domains.ts";
 import { Allocation, type AllocationOptions } from "./allocation.ts";
-import type { ClaimRequest, ClaimResult, Granted, Outcome, Refused, Wish } from "./claim-request.ts";
+import {
+  type ClaimRequest,
+  type ClaimResult,
+  type Granted,
+  isPerNetwork,
+  type Outcome,
+  type Refused,
+  type Wish,
+} from "./claim-request.ts";
 import { claimExplicit } from "./explicit-claim.ts";
 import { NamespaceQuota } from "./namespace-quota.ts";
 import { pendingLimitReached } from "./pending-limit.ts";
@@ -27,6 +36,7 @@ export interface LedgerOptions extends AllocationOptions {
   readonly log: Log;
   /** Policy of the pool that serves a namespace, as far as the caches know. */
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
+  readonly networks: Networks;
   /** Told of every address that a request was given for good. */
   readonly onGranted: (kind: Party["kind"], origin: "automatic" | "explicit") => void;
 }
@@ -65,12 +75,22 @@ export class ClaimLedger {
     if ("code" in room) return { ok: false, refusal: room };
     let given: readonly Mac[] = [];
     try {
-      const result = await this.#claimAll(request, signal);
+      const placed = isPerNetwork(request) ? await this.#placed(request, signal) : request;
+      const result = await this.#claimAll(placed, signal);
       if (result.ok) given = result.macs;
       return result;
     } finally {
       room.done(given);
     }
+  }
+
+  /** The request with the domains of its networks. */
+  async #placed(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimRequest> {
+    const { namespace } = request.party;
+    const place = async (wish: Wish): Promise<Wish> => {
+      return { ...wish, domain: await this.#options.networks.domainOf(wish.network, namespace, signal) };
+    };
+    return { ...request, wishes: await Promise.all(request.wishes.map(place)) };
   }
 
   async #claimAll(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimResult> {

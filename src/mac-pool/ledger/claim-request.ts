@@ -12,6 +12,8 @@ export interface Wish {
   readonly interface: string;
   readonly network: string | undefined;
   readonly mac: Mac | undefined;
+  /** The layer-2 domain of the network, where it counts and is known. */
+  readonly domain?: string | undefined;
 }
 
 export interface ClaimRequest {
@@ -64,8 +66,14 @@ export function pendingClaim(
 
 export function holderOf({ party, receiver }: ClaimRequest, wish: Wish): Holder {
   const { kind, namespace, name, generateName, uid } = party;
-  return { kind, namespace, name, generateName, uid, interface: wish.interface, network: wish.network, receiver };
+  const domains = wish.domain === undefined ? undefined : [wish.domain];
+  const placed = { interface: wish.interface, network: wish.network, domains };
+  return { kind, namespace, name, generateName, uid, ...placed, receiver };
 }
+
+/** Whether only networks that can meet are in conflict. */
+export const isPerNetwork = ({ pool }: Pick<ClaimRequest, "pool">): boolean =>
+  pool?.settings.conflictScope === "Network";
 
 export function refuse(refusal: Refusal): Refused {
   return { ok: false, refusal };

@@ -2,14 +2,23 @@ import type { Mac } from "../../api/mac.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { newClaim } from "../core/claim.ts";
+import { newClaim, statusOf } from "../core/claim.ts";
 import { decideGrant } from "../core/grant.ts";
 import { MAX_CLAIM_TRIES } from "../core/limits.ts";
 import { UNCLAIMED } from "../core/listers.ts";
 import { type Holder, type Sighting, sameParty } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { busy } from "../core/refusals.ts";
-import { type ClaimRequest, holderOf, type Outcome, pendingClaim, refuse, type Wish } from "./claim-request.ts";
+import type { Networks } from "../networks/network-domains.ts";
+import {
+  type ClaimRequest,
+  holderOf,
+  isPerNetwork,
+  type Outcome,
+  pendingClaim,
+  refuse,
+  type Wish,
+} from "./claim-request.ts";
 import type { ClaimStore } from "./claim-store.ts";
 
 interface ExplicitOptions {
@@ -18,6 +27,7 @@ interface ExplicitOptions {
   readonly clock: Clock;
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
   readonly listers: (mac: Mac) => readonly Sighting[];
+  readonly networks: Networks;
 }
 
 /**
@@ -25,7 +35,7 @@ interface ExplicitOptions {
  * the address is another owner even if there is no claim: the pool may have been switched on a moment ago.
  */
 export async function claimExplicit(
-  { clock, store, index, policyIn, listers: listersOf }: ExplicitOptions,
+  { clock, store, index, policyIn, listers: listersOf, networks }: ExplicitOptions,
   request: ClaimRequest,
   wish: Wish,
   mac: Mac,
@@ -47,9 +57,13 @@ export async function claimExplicit(
         return { ok: true, mac, written: { claim, before } };
       }
       const { field } = request;
+      const found = before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED);
+      const domainsOf = isPerNetwork(request)
+        ? await networks.of([...statusOf(found).owners, ...listers], signal)
+        : undefined;
       const decision = decideGrant(
-        before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED),
-        { mac, holder, policy, policyIn, field, pendingMs: index.pendingMs, listers },
+        found,
+        { mac, holder, policy, policyIn, field, pendingMs: index.pendingMs, listers, domainsOf },
         clock.now(),
       );
       if (!decision.ok) return decision;

@@ -17,6 +17,17 @@ export interface ListedMac {
   readonly holder: Sighting;
 }
 
+/** An address and the network that it is on. */
+export interface AttachedMac {
+  readonly mac: Mac;
+  readonly network: string | undefined;
+}
+
+/** The addresses that a VM lists, and where. */
+export function attachedMacs(vm: KubeObject): AttachedMac[] {
+  return machineMacs(vm).map(({ mac, holder }) => ({ mac, network: holder.network }));
+}
+
 export function machineMacs(vm: KubeObject): ListedMac[] {
   const receiver = textAt(vm, "spec", "runStrategy") === WAIT_AS_RECEIVER;
   const party = { ...partyOf("VirtualMachine", vm), receiver };

@@ -3,6 +3,7 @@ import {
   type CustomKind,
   MAC_CLAIMS,
   MAC_POOLS,
+  NETWORK_ATTACHMENT_DEFINITIONS,
   VIRTUAL_MACHINE_INSTANCES,
   VIRTUAL_MACHINES,
 } from "../../api/kinds.ts";
@@ -19,6 +20,7 @@ export const KINDS = {
   pools: typed<MACPool>(MAC_POOLS),
   virtualMachines: typed<KubeObject>(VIRTUAL_MACHINES),
   instances: typed<KubeObject>(VIRTUAL_MACHINE_INSTANCES),
+  networks: typed<KubeObject>(NETWORK_ATTACHMENT_DEFINITIONS),
   pods: RESOURCES.pods as Resource<KubeObject>,
   namespaces: RESOURCES.namespaces as Resource<KubeObject>,
 } as const;

@@ -3,11 +3,13 @@ import { type ClaimOwner, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../ap
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { newClaim, statusOf, withStatus } from "../core/claim.ts";
+import { areApart, joined } from "../core/layer2-domain.ts";
 import { MAX_CLAIM_TRIES } from "../core/limits.ts";
 import { UNCLAIMED, withListers } from "../core/listers.ts";
 import { type Holder, ownerOf, type Party, type Sighting, sameParty } from "../core/party.ts";
 import { alreadyRunning, busy, type Refusal, type Runner } from "../core/refusals.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
+import type { Networks } from "../networks/network-domains.ts";
 import type { StartTimes } from "./start-times.ts";
 
 export interface StartRequest {
@@ -30,6 +32,7 @@ export interface StartGateOptions {
   readonly isReceiver: (vm: Party, signal: AbortSignal) => Promise<boolean>;
   /** Objects in the caches that list the address, whatever the claims say. */
   readonly listers: (mac: Mac) => readonly Sighting[];
+  readonly networks: Networks;
   readonly times: StartTimes;
   /** How long an admitted start counts as running. */
   readonly startingMs: () => number;
@@ -78,6 +81,7 @@ export class StartGate {
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
     const { store, clock, startingMs, listers } = this.#options;
+    const domains = await this.#domainsOf(party, signal);
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
       const claim = await store.read(mac, signal);
       const status = withListers(claim === undefined ? UNCLAIMED : statusOf(claim), listers(mac), clock.now());
@@ -85,12 +89,12 @@ export class StartGate {
       if (claim !== undefined && status.owners.length === 0) return undefined;
       const isMarked = waits && status.owners.some((owner) => owner.receiver && sameParty(owner, party));
       if (isMarked && (await this.#options.isReceiver(party, signal))) return undefined;
-      const runner = await this.#runnerAmong(others, mac, signal);
+      const runner = await this.#runnerAmong(await this.#meeting(domains, others, signal), mac, signal);
       if (runner !== undefined)
         return alreadyRunning(mac, party, runner, what === "plug-in" ? party.interface : undefined);
       if (dryRun) return undefined;
       try {
-        const next = noted(status, party, clock.now(), startingMs());
+        const next = noted(status, { ...party, domains }, clock.now(), startingMs());
         if (claim === undefined)
           await store.create(newClaim(mac, { pool: undefined, origin: "explicit" }, next), signal);
         else await store.update(withStatus(claim, next), signal);
@@ -100,6 +104,25 @@ export class StartGate {
       }
     }
     return busy("a claim of this object");
+  }
+
+  /** Where the interface leads now; undefined where the pool does not tell networks apart, or the network is not known. */
+  async #domainsOf({ network, namespace }: Holder, signal: AbortSignal): Promise<readonly string[] | undefined> {
+    const { networks } = this.#options;
+    if (networks.scopeIn(namespace) !== "Network") return undefined;
+    const domain = await networks.domainOf(network, namespace, signal);
+    return domain === undefined ? undefined : [domain];
+  }
+
+  /** The owners that may be in one of these domains. */
+  async #meeting(
+    domains: readonly string[] | undefined,
+    owners: readonly ClaimOwner[],
+    signal: AbortSignal,
+  ): Promise<readonly ClaimOwner[]> {
+    if (domains === undefined) return owners;
+    const domainsOf = await this.#options.networks.of(owners, signal);
+    return owners.filter((owner) => !areApart(domainsOf(owner), domains));
   }
 
   /** Asks about all owners side by side: the start waits for the slowest answer only. */
@@ -131,6 +154,13 @@ function noted(status: MacClaimStatus, party: Holder, nowMs: number, startingMs:
   const isKnown = status.owners.some((owner) => sameParty(owner, party)) || status.owners.length >= MAX_CLAIM_OWNERS;
   const owners = isKnown ? status.owners : [...status.owners, ownerOf(party, new Date(nowMs).toISOString())];
   const starting = new Date(nowMs + startingMs).toISOString();
-  const marked = owners.map((owner) => (sameParty(owner, party) ? { ...owner, starting } : owner));
+  const marked = owners.map((owner) => {
+    return sameParty(owner, party) ? { ...owner, ...domainsWith(owner, party), starting } : owner;
+  });
   return { ...status, owners: marked };
+}
+
+/** The network may lead elsewhere since the owner got the address. */
+function domainsWith({ domains }: ClaimOwner, party: Holder): { readonly domains?: string[] } {
+  return party.domains === undefined ? {} : { domains: [...joined(domains ?? [], party.domains)] };
 }

@@ -12,6 +12,8 @@ import type { PoolIndex } from "../core/pool-index.ts";
 import { noNamespace, type Refusal, unavailable } from "../core/refusals.ts";
 import type { ClaimLedger } from "../ledger/claim-ledger.ts";
 import type { ClaimRequest, ClaimResult } from "../ledger/claim-request.ts";
+import type { Networks } from "../networks/network-domains.ts";
+import type { AttachedMac } from "../objects/holders.ts";
 import { textAt } from "../objects/json-path.ts";
 import type { StartGate } from "../starts/start-gate.ts";
 import type { NamespaceLabels } from "./namespace-labels.ts";
@@ -26,9 +28,10 @@ export interface AdmissionParts {
   readonly ownersOf: (mac: Mac) => readonly ClaimOwner[];
   /** Addresses that a VM lists; undefined when there is no such VM. */
   readonly macsOfMachine: {
-    readonly cached: (vm: Party) => readonly Mac[] | undefined;
-    readonly live: (vm: Party, signal: AbortSignal) => Promise<readonly Mac[] | undefined>;
+    readonly cached: (vm: Party) => readonly AttachedMac[] | undefined;
+    readonly live: (vm: Party, signal: AbortSignal) => Promise<readonly AttachedMac[] | undefined>;
   };
+  readonly networks: Networks;
   /** Whether the VM has received another one by live migration. */
   readonly hasReceived: (vm: Party, signal: AbortSignal) => Promise<boolean>;
   readonly index: PoolIndex;

@@ -1,3 +1,4 @@
+import { parseMac } from "../../api/mac.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { type JsonPatchOp, jsonPointer } from "../../kube/client/json-patch.ts";
 import { type InterfaceStep, planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
@@ -87,6 +88,7 @@ function decide(
     before,
     claimedBefore: !isOptedOut(oldObject),
     judgedAnew,
+    perNetwork: parts.networks.scopeIn(party.namespace) === "Network",
   });
   if (!plan.ok) return denied(plan.refusal);
   const steps = isOptedOut(object) ? plan.steps.filter(({ action }) => action === "claim") : plan.steps;
@@ -123,10 +125,16 @@ async function judgePlugIn(
   return refusal === undefined ? decision : denied(refusal);
 }
 
-/** New interfaces with an address that they ask for. One that changes its address gets it when its VM starts again. */
+/**
+ * New interfaces with an address that they ask for, and those that move to another network with their address. One that
+ * changes its address gets it when its VM starts again.
+ */
 function pluggedIn(steps: readonly InterfaceStep[], before: readonly RequestedInterface[]): StartRequest["interfaces"] {
   return steps.flatMap((step) => {
-    if (step.action !== "claim" || before.some(({ name }) => name === step.to.name)) return [];
+    const old = step.action === "claim" ? before.find(({ name }) => name === step.to.name) : undefined;
+    const moves =
+      old !== undefined && step.action === "claim" && parseMac(old.mac) === step.mac && old.network !== step.to.network;
+    if (step.action !== "claim" || (old !== undefined && !moves)) return [];
     return [{ mac: step.mac, name: step.to.name, network: step.to.network }];
   });
 }

@@ -54,6 +54,7 @@ export async function reviewPod(
     before: [],
     claimedBefore: true,
     judgedAnew: false,
+    perNetwork: false,
   });
   if (!plan.ok) return denied(plan.refusal);
   const asked = { party, receiver: false, field: "mac", dryRun: request.dryRun } as const;

@@ -4,7 +4,7 @@ import type { AdmissionRequest } from "../../kube/admission/admission-server.ts"
 import { describeParty, type Party } from "../core/party.ts";
 import { type Refusal, unavailable } from "../core/refusals.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
-import { instanceParty } from "../objects/holders.ts";
+import { type AttachedMac, instanceParty } from "../objects/holders.ts";
 import { textAt } from "../objects/json-path.ts";
 import type { StartRequest } from "../starts/start-gate.ts";
 import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
@@ -67,10 +67,13 @@ async function refusalOfUnlisted(
   signal: AbortSignal,
 ): Promise<Refusal | undefined> {
   const { cached, live } = parts.macsOfMachine;
+  const perNetwork = parts.networks.scopeIn(party.namespace) === "Network";
+  const lists = (known: readonly AttachedMac[], { mac, network }: AttachedMac): boolean =>
+    known.some((each) => each.mac === mac && (!perNetwork || each.network === network));
   const known = cached(party);
-  if (known !== undefined && gained.every(({ mac }) => known.includes(mac))) return undefined;
+  if (known !== undefined && gained.every((nic) => lists(known, nic))) return undefined;
   const listed = await live(party, signal);
-  const unlisted = gained.filter(({ mac }) => !listed?.includes(mac));
+  const unlisted = gained.filter((nic) => !lists(listed ?? [], nic));
   if (unlisted.length === 0) return undefined;
   const claimed = await askLedger(
     {

@@ -9,6 +9,7 @@ import {
   MAC_POOL_SERVICE,
   MAC_POOL_WEBHOOK_CLIENTS,
   MAC_POOL_WEBHOOK_CONFIGURATION,
+  NAD_GROUP,
   NETWORK_ADDONS_CONFIG_NAME,
   NETWORK_ADDONS_GROUP,
 } from "../../api/names.ts";
@@ -39,6 +40,7 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
           rule("kubevirt.io", ["virtualmachines", "virtualmachineinstances"], READ),
           rule("kubevirt.io", ["virtualmachines"], ["patch"]),
           rule("", ["pods", "namespaces"], READ),
+          rule(NAD_GROUP, ["network-attachment-definitions"], READ),
           rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], READ, [NETWORK_ADDONS_CONFIG_NAME]),
           rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
           rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),

@@ -33,6 +33,7 @@ class Bed {
         on: (handler: Handler<MACPool>) => this.#followed(() => (this.#poolHandler = handler)),
         get: (name: string) => this.pools.get(name),
       },
+      networks: { on: () => () => {} },
       problemOf: () => undefined,
       whenSynced: async () => {},
     } as unknown as Caches;

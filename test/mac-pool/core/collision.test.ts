@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
-import { collisionMessage, countParties, type RunningParty } from "../../../src/mac-pool/core/collision.ts";
+import {
+  collisionMessage,
+  countParties,
+  meetingParties,
+  type RunningParty,
+} from "../../../src/mac-pool/core/collision.ts";
 
 const party = (name: string, ...migrations: string[]): RunningParty => ({
   kind: "VirtualMachineInstance",
@@ -22,6 +27,15 @@ describe("parties of a collision", () => {
     expect(countParties([party("source", "m1"), party("target", "m2")])).toBe(2);
     expect(countParties([party("a", "m1"), party("b", "m2"), party("c", "m1", "m2")])).toBe(1);
     expect(countParties([party("source", "m1"), party("target", "m1"), party("stranger")])).toBe(2);
+  });
+
+  it("are those that can meet another", () => {
+    const [a, b, c] = [party("a"), party("b"), party("c")];
+    const [ten, twenty] = [["bridge br1 vlan 10"], ["bridge br1 vlan 20"]];
+    expect(meetingParties([a, b], [ten, twenty])).toEqual([]);
+    expect(meetingParties([a, b, c], [ten, twenty, ten])).toEqual([a, c]);
+    expect(meetingParties([a, b, c], [ten, twenty, undefined])).toEqual([a, b, c]);
+    expect(meetingParties([a], [undefined])).toEqual([]);
   });
 
   it("are all named, sorted, with what to do", () => {

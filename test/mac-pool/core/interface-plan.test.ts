@@ -17,6 +17,7 @@ function plan(
   before: readonly Given[] = [],
   claimedBefore = true,
   judgedAnew = false,
+  perNetwork = false,
 ): string[] {
   const result = planInterfaces({
     party: { kind: "VirtualMachine", namespace: "default", name: "web" },
@@ -25,6 +26,7 @@ function plan(
     before: interfaces(before),
     claimedBefore,
     judgedAnew,
+    perNetwork,
   });
   if (!result.ok) return [result.refusal.code, result.refusal.message];
   return result.steps.map((step) =>
@@ -133,6 +135,18 @@ describe("the interfaces of a changed object", () => {
 
   it("have everything claimed where the old object was opted out", () => {
     expect(plan([{ name: "a", mac: A }], [{ name: "a", mac: A }], false)).toEqual([`claim a ${A}`]);
+  });
+
+  it("have an address claimed anew where it is on another network, if networks are told apart", () => {
+    const before = [{ name: "a", mac: A, network: "multus n" }];
+    const moved = [{ name: "a", mac: A, network: "multus m" }];
+    expect(plan(moved, before)).toEqual([]);
+    expect(plan(moved, before, true, false, true)).toEqual([`claim a ${A}`]);
+    expect(plan([{ name: "a", network: "multus m" }], before, true, false, true)).toEqual([
+      `claim a ${A}`,
+      `write a ${A}`,
+    ]);
+    expect(plan(before, before, true, false, true)).toEqual([]);
   });
 
   it("have an address claimed that was on an interface of no concern before", () => {

@@ -20,7 +20,8 @@ function macPool(spec: Partial<MACPool["spec"]> = {}, status?: MACPool["status"]
 
 function statusOf(object: MACPool, overlapping: readonly string[] = []) {
   const { settings, problem } = readPool(object, undefined);
-  return poolStatus({ object, pool: new Pool(settings), problem, overlapping, adoption: undefined, now: NOW });
+  const pool = new Pool(settings);
+  return poolStatus({ object, pool, counts: pool.counts, problem, overlapping, adoption: undefined, now: NOW });
 }
 
 describe("a MACPool", () => {

@@ -7,6 +7,7 @@ import { Segments } from "../../../src/mac-pool/core/segments.ts";
 import { ClaimLedger } from "../../../src/mac-pool/ledger/claim-ledger.ts";
 import type { ClaimRequest, ClaimResult } from "../../../src/mac-pool/ledger/claim-request.ts";
 import type { MemoryClaimStore } from "../memory-claim-store.ts";
+import { NO_NETWORKS } from "../no-networks.ts";
 
 /** The production ledger on claims in memory. */
 
@@ -38,6 +39,7 @@ export function replica(
     random,
     policyIn: () => undefined,
     listers,
+    networks: NO_NETWORKS,
     log: silentLog,
     onGranted: () => {},
   });

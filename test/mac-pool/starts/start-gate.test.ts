@@ -4,9 +4,11 @@ import type { ClaimOwner } from "../../../src/api/mac-claim.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { newClaim, withStatus } from "../../../src/mac-pool/core/claim.ts";
 import type { Party, Sighting } from "../../../src/mac-pool/core/party.ts";
+import type { Networks } from "../../../src/mac-pool/networks/network-domains.ts";
 import { StartGate } from "../../../src/mac-pool/starts/start-gate.ts";
 import { StartTimes } from "../../../src/mac-pool/starts/start-times.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
+import { NO_NETWORKS } from "../no-networks.ts";
 
 const { signal } = new AbortController();
 const mac = parseMac("0200000000aa") as Mac;
@@ -27,6 +29,7 @@ async function gate(
   running: readonly string[] = [],
   more: readonly ClaimOwner[] = [],
   isRunning = async ({ name = "" }: Party): Promise<boolean> => running.includes(name),
+  networks = NO_NETWORKS,
 ) {
   const store = new MemoryClaimStore();
   const owners = [...names.map(owner), ...more];
@@ -38,15 +41,24 @@ async function gate(
   const gateOf = (hours: number, asks: typeof isRunning): StartGate => {
     const clock = { ...systemClock, monotonicMs: () => nowMs, now: () => nowMs + hours * HOUR_MS };
     const times = new StartTimes(clock, startingMs);
-    return new StartGate({ store, isRunning: asks, isReceiver, listers, times, clock, startingMs });
+    return new StartGate({
+      store,
+      isRunning: asks,
+      isReceiver,
+      listers,
+      networks,
+      times,
+      clock,
+      startingMs,
+    });
   };
   // They share nothing but the claims.
   const gates = [gateOf(0, isRunning), gateOf(1, isRunning), gateOf(2, failing)];
-  const start = (name: string, dryRun = false, replica = 0) =>
+  const start = (name: string, dryRun = false, replica = 0, network?: string) =>
     gates[replica]?.refusal(
       {
         party: vm(name),
-        interfaces: [{ mac, name: "a", network: undefined }],
+        interfaces: [{ mac, name: "a", network }],
         dryRun,
         waits: name.startsWith("waiting"),
       },
@@ -181,6 +193,24 @@ describe("a VM that starts under the policy DenyRunning", () => {
       return name === "running";
     });
     expect(await start("web")).toMatchObject({ code: "MACPOOL_RUNNING" });
+  });
+
+  it("may beside a runner that it can't meet, and says where it is", async () => {
+    const networks: Networks = {
+      scopeIn: () => "Network",
+      domainOf: async (network) => network,
+      of: async () => (owner) => owner.domains,
+    };
+    const [web, twin] = ["web", "twin"].map((name) => ({ ...owner(name), domains: [`bridge ${name}`] }));
+    if (web === undefined || twin === undefined) throw new Error("no owners");
+    const { start, store } = await gate([], ["web"], [web, twin], undefined, networks);
+    for (const network of ["bridge web", undefined])
+      expect(await start("twin", false, 0, network)).toMatchObject({ code: "MACPOOL_RUNNING" });
+    expect(await start("twin", false, 0, "bridge other")).toBeUndefined();
+    expect((await store.read(mac))?.status?.owners).toMatchObject([
+      { domains: ["bridge web"] },
+      { domains: ["bridge twin", "bridge other"] },
+    ]);
   });
 
   it("leaves no trace of a dry run", async () => {

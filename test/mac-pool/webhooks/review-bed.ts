@@ -7,11 +7,13 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/core/segments.ts";
 import { ClaimLedger } from "../../../src/mac-pool/ledger/claim-ledger.ts";
+import type { AttachedMac } from "../../../src/mac-pool/objects/holders.ts";
 import { StartGate } from "../../../src/mac-pool/starts/start-gate.ts";
 import { StartTimes } from "../../../src/mac-pool/starts/start-times.ts";
 import type { AdmissionParts, Decision } from "../../../src/mac-pool/webhooks/decision.ts";
 import { reviewGuest } from "../../../src/mac-pool/webhooks/guest-review.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
+import { NO_NETWORKS } from "../no-networks.ts";
 
 /** The production reviews on claims in memory. */
 
@@ -49,6 +51,7 @@ export function reviewParts(
     random,
     policyIn: () => undefined,
     listers: () => [],
+    networks: NO_NETWORKS,
     log: silentLog,
     onGranted: () => {},
   });
@@ -58,6 +61,7 @@ export function reviewParts(
     isRunning: async ({ name = "" }) => running.includes(name),
     isReceiver: async () => false,
     listers: () => [],
+    networks: NO_NETWORKS,
     times: new StartTimes(systemClock, () => 75_000),
     clock: systemClock,
     startingMs: () => 75_000,
@@ -68,13 +72,16 @@ export function reviewParts(
     policyIn: () => undefined,
     ownersOf: () => [],
     hasReceived: async () => false,
-    macsOfMachine: { cached: () => undefined, live: async ({ name = "" }) => machines.get(name) },
+    macsOfMachine: { cached: () => undefined, live: async ({ name = "" }) => machines.get(name)?.map(attached) },
+    networks: NO_NETWORKS,
     onUnjudged: () => {},
     index,
     namespaces,
     log: silentLog,
   };
 }
+
+const attached = (mac: Mac): AttachedMac => ({ mac, network: "multus n" });
 
 export function reviewRequest(kind: string, object: unknown, more: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return {

@@ -127,7 +127,10 @@ describe("the review of a virtual machine", () => {
     const told: string[] = [];
     const parts = reviewParts(new MemoryClaimStore(() => Promise.reject(new Error("socket hang up"))), "DenyRunning");
     const onUnjudged = ({ name = "" }: Party): void => void told.push(name);
-    const listed = { cached: () => [parseMac("02:00:00:00:00:02") as Mac], live: async () => undefined };
+    const listed = {
+      cached: () => [{ mac: parseMac("02:00:00:00:00:02") as Mac, network: undefined }],
+      live: async () => undefined,
+    };
     const instance = {
       metadata: { name: "web", ownerReferences: [{ kind: "VirtualMachine", name: "web", uid: "u1" }] },
       spec: {

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { parseMac } from "../../../src/api/mac.ts";
+import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
+import { decideGrant, type GrantRequest } from "../../../src/mac-pool/core/grant.ts";
+import { UNKNOWN_DOMAIN } from "../../../src/mac-pool/core/layer2-domain.ts";
+import { meetingOwners } from "../../../src/mac-pool/core/meeting-owners.ts";
+import { claim, NOW, owner, sighting, step } from "./lifecycle-bed.ts";
+
+const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
+const [TEN, TWENTY, OTHER] = ["bridge br1 vlan 10", "bridge br1 vlan 20", "bridge br2"];
+
+const at = (domain: string, more: Partial<ClaimOwner> = {}): ClaimOwner =>
+  owner({ uid: "u1", network: `multus ${domain}`, domains: [domain], ...more });
+const bound = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners });
+
+/** Networks lead where they did; an owner in the namespace `whole` may be in any. */
+const domainsOf = ({ namespace, network, domains }: ClaimOwner) =>
+  namespace === "whole" || network === undefined ? undefined : domains;
+
+function decide(existing: MACClaim, domain: string | undefined, more: Partial<GrantRequest["holder"]> = {}) {
+  const placed = { network: `multus ${domain}`, domains: domain === undefined ? undefined : [domain] };
+  const holder = {
+    kind: "VirtualMachine",
+    namespace: "default",
+    name: "late",
+    interface: "a",
+    ...placed,
+    ...more,
+  } as const;
+  const base = { mac: MAC, holder, policyIn: () => undefined, field: "macAddress", pendingMs: 1, listers: [] } as const;
+  const decision = decideGrant(existing, { ...base, policy: "Deny", domainsOf }, NOW);
+  return decision.ok ? { ...decision.claim.status, warning: decision.warning } : { code: decision.refusal.code };
+}
+
+const REFUSED = { code: "MACPOOL_CONFLICT" };
+
+describe("a request for an address that others have, where networks are told apart", () => {
+  it("is granted where no other can be met, and becomes a further owner without a warning", () => {
+    expect(decide(bound(at(TEN)), TWENTY)).toMatchObject({
+      warning: undefined,
+      owners: [
+        { name: "web", domains: [TEN] },
+        { name: "late", domains: [TWENTY] },
+      ],
+    });
+  });
+
+  it("is refused where one can be met, or where that is not known", () => {
+    const shared = bound(at(TEN), at(OTHER, { name: "other", uid: "u2" }));
+    expect(decide(shared, TEN)).toEqual(REFUSED);
+    expect(decide(shared, OTHER)).toEqual(REFUSED);
+    expect(decide(shared, "bridge br1")).toEqual(REFUSED);
+    expect(decide(shared, undefined)).toEqual(REFUSED);
+    expect(decide(bound(at(TEN, { namespace: "whole" })), TWENTY)).toEqual(REFUSED);
+    expect(decide(bound(owner({ uid: "u1" })), TWENTY)).toEqual(REFUSED);
+  });
+
+  it("is judged for an owner that moves, which keeps the domain that it comes from", () => {
+    const shared = bound(at(TEN), at(TWENTY, { name: "late", uid: "u2" }));
+    expect(decide(shared, TEN, { uid: "u2" })).toEqual(REFUSED);
+    expect(decide(shared, undefined, { uid: "u2" })).toEqual(REFUSED);
+    expect(decide(shared, OTHER, { uid: "u2" })).toMatchObject({
+      owners: [{ domains: [TEN] }, { uid: "u2", network: `multus ${OTHER}`, domains: [TWENTY, OTHER] }],
+    });
+    expect(decide(bound(owner({ name: "late", uid: "u2" })), OTHER, { uid: "u2" })).toMatchObject({
+      owners: [{ domains: [UNKNOWN_DOMAIN] }],
+    });
+  });
+
+  it("is judged for an owner that moves before its creation was bound, which keeps both domains too", () => {
+    const { uid: _, ...created } = at(TWENTY, { name: "late" });
+    expect(decide(bound(at(TEN), created), OTHER, { uid: "u2" })).toMatchObject({
+      owners: [{ domains: [TEN] }, { name: "late", domains: [TWENTY] }, { uid: "u2", domains: [TWENTY, OTHER] }],
+    });
+  });
+
+  it("is granted to an owner that stays where it is, beside whom it had before", () => {
+    const twins = bound(at(TEN), at(TEN, { name: "late", uid: "u2" }));
+    expect(decide(twins, TEN, { uid: "u2" })).toHaveProperty("owners.length", 2);
+    expect(decide(twins, TEN, { uid: "u2", network: "multus also-10" })).toHaveProperty("owners.length", 2);
+  });
+});
+
+describe("an owner", () => {
+  it("keeps its domains when its object is seen", () => {
+    const { uid: _, ...pending } = at(TEN);
+    const waiting = claim({ phase: "Pending", owners: [pending], deadline: "2026-01-01T00:02:00.000Z" });
+    const holder = sighting({ network: `multus ${TEN}` });
+    expect(step(waiting, { holders: [holder], existing: [holder] })).toMatchObject({
+      phase: "Bound",
+      owners: [{ uid: "u1", domains: [TEN] }],
+    });
+  });
+
+  it("shares an address only with those that it can meet", () => {
+    const [one, two, three] = [at(TEN), at(TWENTY, { name: "two" }), at(TEN, { name: "three" })];
+    expect(meetingOwners([one, two], domainsOf)).toEqual([]);
+    expect(meetingOwners([one, two, three], domainsOf)).toEqual([one, three]);
+    expect(meetingOwners([one, two], () => undefined)).toEqual([one, two]);
+    expect(meetingOwners([one, one], () => undefined)).toEqual([]);
+  });
+});
