@@ -1,6 +1,7 @@
 import type { ClaimOwner, MACClaim } from "../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { type Change, keyOf, type ObjectStore } from "../support/object-store.ts";
+import { areApart, domainsHeld } from "./layer2.ts";
 import { type HolderKind, macsHeld } from "./objects.ts";
 
 /** Who holds an address in the auditor's eyes. A VMI of a VM and their launcher pods hold for the VM. */
@@ -31,7 +32,12 @@ export interface Holding extends Provenance {
   /** Kind and key of the object. */
   readonly id: string;
   readonly sinceMs: number;
+  /** The layer-2 domain that it is in, as far as that is known. */
+  readonly domain: string | undefined;
 }
+
+/** Who holds an address in which domain. */
+export type Place = Pick<Holding, "party" | "domain">;
 
 interface AuditState {
   readonly provenance: ReadonlyMap<string, Provenance>;
@@ -63,6 +69,8 @@ export const nameOf = ({ kind, namespace, name }: Party): string => `${kind} ${n
 export class Auditor {
   /** No two objects that share an address may run at once. */
   isExclusive = false;
+  /** Whether two may have an address because they can't meet. */
+  mayBeApart: (one: Party, other: Party) => boolean = () => false;
   readonly #etcd: ObjectStore;
   readonly #nowMs: () => number;
   readonly #provenance = new Map<string, Provenance>();
@@ -116,6 +124,10 @@ export class Auditor {
     return [...(this.#holdings.get(mac)?.values() ?? [])];
   }
 
+  isApart(one: Place, other: Place): boolean {
+    return areApart(one.domain, other.domain) && this.mayBeApart(one.party, other.party);
+  }
+
   #see({ plural, type, object, old }: Change): void {
     if (plural === "macclaims") {
       if (type !== "ADDED") this.#checkClaim(object as unknown as MACClaim, type === "DELETED");
@@ -125,6 +137,7 @@ export class Auditor {
     const id = idOf(object);
     const before = old === undefined ? [] : macsHeld(old);
     const now = type === "DELETED" ? [] : macsHeld(object);
+    const domains = domainsHeld(object);
     const provenance = this.#provenance.get(id);
     for (const mac of before) {
       if (!now.includes(mac) || provenance?.judgedAnew) this.#holdings.get(mac)?.delete(id);
@@ -139,40 +152,52 @@ export class Auditor {
         id,
         now.filter((mac) => isAdmitted(mac, type, provenance) && !before.includes(mac)),
         provenance,
+        domains,
       );
     for (const mac of now) {
       const holders = this.#holdings.get(mac) ?? new Map<string, Holding>();
       this.#holdings.set(mac, holders);
-      if (holders.has(id)) continue;
-      this.#checkSharing(mac, provenance);
-      holders.set(id, { ...provenance, id, sinceMs: this.#nowMs() });
+      const known = holders.get(id);
+      const domain = domains.get(mac) ?? known?.domain;
+      if (known !== undefined && known.domain === domain) continue;
+      this.#checkSharing(mac, { ...provenance, domain });
+      holders.set(id, { ...provenance, id, domain, sinceMs: this.#nowMs() });
       const askedMs = provenance.granted.get(mac);
       if (askedMs !== undefined) this.#checkCovered(mac, provenance.party, askedMs);
     }
   }
 
   /** No two live objects hold one address unless the policy allows it, and whoever comes second was told. */
-  #checkSharing(mac: string, { party, granted, chosen, excused }: Provenance): void {
+  #checkSharing(mac: string, { party, granted, chosen, excused, domain }: Provenance & Place): void {
     const askedMs = granted.get(mac);
     if (askedMs === undefined || this.#holdings.get(mac)?.size === 0) return;
     for (const other of this.holdersOf(mac)) {
       if (!other.granted.has(mac) || nameOf(other.party) === nameOf(party)) continue;
       const wasThere = other.sinceMs < askedMs;
-      const mayShare = excused.has(mac) || (other.excused.has(mac) && !wasThere);
+      const isApart = this.isApart({ party, domain }, other);
+      const mayShare = isApart || excused.has(mac) || (other.excused.has(mac) && !wasThere);
       if (mayShare && !(wasThere && chosen.has(mac))) continue;
       throw new Violation("unique", `${mac} is held by ${nameOf(other.party)} and by ${nameOf(party)}`);
     }
   }
 
   /** Where only one may run, whoever was let run is alone with its addresses. */
-  #run(id: string, macs: readonly string[], { party, granted }: Provenance): void {
+  #run(
+    id: string,
+    macs: readonly string[],
+    { party, granted }: Provenance,
+    domains: ReadonlyMap<string, string | undefined>,
+  ): void {
     if (macs.length === 0) return;
     this.#runsWith.set(id, new Set([...(this.#runsWith.get(id) ?? []), ...macs]));
     if (!this.isExclusive) return;
     for (const mac of macs) {
       const runner = this.holdersOf(mac).find(
         (other) =>
-          nameOf(other.party) !== nameOf(party) && other.granted.has(mac) && this.#runsWith.get(other.id)?.has(mac),
+          nameOf(other.party) !== nameOf(party) &&
+          other.granted.has(mac) &&
+          this.#runsWith.get(other.id)?.has(mac) &&
+          !this.isApart({ party, domain: domains.get(mac) }, other),
       );
       if (runner === undefined || !granted.has(mac)) continue;
       throw new Violation("exclusive", `${nameOf(party)} was let run with ${mac} while ${runner.id} runs with it`);

@@ -3,6 +3,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { keyOf } from "../support/object-store.ts";
 import type { Random } from "../support/random.ts";
 import type { Holding } from "./audit.ts";
+import { NETWORK_NAMES } from "./layer2.ts";
 import { type HolderKind, macsHeld, type Nic, nic } from "./objects.ts";
 import { MANAGED, UNMANAGED } from "./tenancy.ts";
 import type { World } from "./world.ts";
@@ -24,14 +25,19 @@ export function nicsFor(world: World, random: Random, namespace: string): Nic[] 
     const mac = namespace === UNMANAGED && random.chance(0.7) ? undefined : asked;
     const free = mac === undefined || !macs.has(mac);
     macs.add(mac);
-    return nic(`n${index}`, free ? mac : undefined);
+    return nic(`n${index}`, free ? mac : undefined, networkFor(world, random));
   });
+}
+
+/** Where no pool tells networks apart, each interface has one of its own. */
+export function networkFor({ plan }: World, random: Random): string | undefined {
+  return plan.perNetwork.length === 0 || random.chance(0.1) ? undefined : random.pick(NETWORK_NAMES);
 }
 
 /** Mostly none; else one that somebody has, or any in or a little beyond the range. */
 export function macFor(world: World, random: Random): string | undefined {
   const [kind, held, any] = [random.next(), random.next(), random.below(world.tenancy.addressCount)];
-  if (kind < (world.plan.exclusive ? 0.6 : 0.75)) return undefined;
+  if (kind < (world.plan.exclusive || world.plan.perNetwork.length > 0 ? 0.6 : 0.75)) return undefined;
   const macs = world.auditor.heldMacs();
   return kind < 0.88 && macs.length > 0 ? macs[Math.floor(held * macs.length)] : world.tenancy.mac(any);
 }

@@ -1,7 +1,8 @@
 import type { OwnerKind } from "../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { keyOf } from "../support/object-store.ts";
-import type { Party } from "./audit.ts";
+import type { Party, Place } from "./audit.ts";
+import { domainsHeld } from "./layer2.ts";
 import { type HolderKind, macsHeld } from "./objects.ts";
 import type { SimReplica } from "./sim-replica.ts";
 
@@ -9,6 +10,7 @@ interface Listing {
   /** Undefined for a launcher, which speaks for its instance. */
   readonly party: Party | undefined;
   readonly sinceMs: number;
+  readonly domain: string | undefined;
 }
 
 interface Asking {
@@ -46,13 +48,17 @@ export class Listings {
       const change = (object: KubeObject, isGone: boolean): void => {
         const id = `${kind} ${keyOf(object.metadata)}`;
         const macs = isGone ? [] : macsHeld({ ...object, kind });
+        const domains = domainsHeld({ ...object, kind });
         for (const [mac, holders] of listed) {
           if (!macs.includes(mac) && holders.delete(id) && holders.size === 0) endedMs.set(mac, this.#nowMs());
         }
         for (const mac of macs) {
           const holders = listed.get(mac) ?? new Map<string, Listing>();
           listed.set(mac, holders);
-          if (!holders.has(id)) holders.set(id, { party: partyOf(kind, object), sinceMs: this.#nowMs() });
+          const known = holders.get(id);
+          const domain = domains.get(mac) ?? known?.domain;
+          if (known === undefined || known.domain !== domain)
+            holders.set(id, { party: partyOf(kind, object), domain, sinceMs: this.#nowMs() });
         }
       };
       informer.on({
@@ -64,10 +70,17 @@ export class Listings {
   }
 
   /** An object that the replica knew to list the address before a time and ever since; not the one that asks. */
-  listedBefore(replica: SimReplica, mac: string, beforeMs: number, asking: Asking): string | undefined {
+  listedBefore(
+    replica: SimReplica,
+    mac: string,
+    beforeMs: number,
+    asking: Asking,
+    isApart: (place: Place) => boolean,
+  ): string | undefined {
     const listings = [...(this.#listed.get(replica)?.get(mac) ?? [])];
-    const isOther = ({ party }: Listing): boolean =>
+    const isOther = ({ party, domain }: Listing): boolean =>
       party !== undefined &&
+      !isApart({ party, domain }) &&
       (party.kind !== asking.kind || party.namespace !== asking.namespace || party.name !== asking.name);
     return listings.find(([, listing]) => listing.sinceMs < beforeMs && isOther(listing))?.[0];
   }

@@ -6,7 +6,7 @@ import type { Caches } from "../../src/mac-pool/caches/caches.ts";
 import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
 import type { ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
 import { distinctHolders } from "../../src/mac-pool/objects/holders.ts";
-import { isOptedOut, isReceiver } from "./objects.ts";
+import { isOptedOut, isReceiver, macsHeld } from "./objects.ts";
 import type { Seams } from "./sim-replica.ts";
 
 /**
@@ -141,6 +141,31 @@ export const MUTATIONS = {
   /** Nobody looks whether an object lists an address that has no claim. */
   "listed in caches": {
     between: (connections) => ({ ...connections, listers: () => [] }),
+  },
+  /** Any two networks count as apart. */
+  "network comparison": {
+    between: (connections) => ({
+      ...connections,
+      networks: {
+        ...connections.networks,
+        async of(owners, signal) {
+          const domainsOf = await connections.networks.of(owners, signal);
+          return (owner) => domainsOf(owner) && ["network of its own"];
+        },
+      },
+    }),
+  },
+  /** An interface that moves to another network with its address is not judged. */
+  "move judged": {
+    asks: ({ kind, oldObject, object }) => {
+      if (kind.kind !== "VirtualMachine" || oldObject === null || object === null) return true;
+      const [before, now] = [oldObject, object].map((each) =>
+        macsHeld(each as KubeObject)
+          .toSorted()
+          .join(),
+      );
+      return before !== now;
+    },
   },
   /** Every namespace is served by the pool `default`. */
   "pool selection": {

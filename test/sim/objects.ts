@@ -9,6 +9,8 @@ export interface Nic {
   readonly macAddress?: string | undefined;
   readonly state?: string | undefined;
   readonly bridge: object;
+  /** Its network, where that has not the name of the interface. */
+  readonly network?: string | undefined;
 }
 
 export const RESOURCE_OF = {
@@ -20,21 +22,26 @@ export const RESOURCE_OF = {
 export type HolderKind = keyof typeof RESOURCE_OF;
 
 interface GuestSpec {
+  readonly networks?: readonly { readonly name: string; readonly multus: { readonly networkName: string } }[];
   readonly domain: { readonly devices: { readonly interfaces: readonly Nic[] } };
 }
 
-interface Attachment {
+export interface Attachment {
   readonly name: string;
   readonly mac?: string | undefined;
 }
 
 const guestSpec = (nics: readonly Nic[]) => ({
-  domain: { devices: { interfaces: nics } },
-  networks: nics.map(({ name }) => ({ name, multus: { networkName: `net-${name}` } })),
+  domain: { devices: { interfaces: nics.map(({ network: _, ...nic }) => nic) } },
+  networks: nics.map(({ name, network = `net-${name}` }) => ({ name, multus: { networkName: network } })),
 });
 
-export const nic = (name: string, mac?: string): Nic =>
-  mac === undefined ? { name, bridge: {} } : { name, macAddress: mac, bridge: {} };
+export const nic = (name: string, mac?: string, network?: string): Nic => ({
+  name,
+  ...(mac === undefined ? {} : { macAddress: mac }),
+  bridge: {},
+  ...(network === undefined ? {} : { network }),
+});
 
 export interface Named {
   readonly namespace: string;
@@ -98,7 +105,7 @@ function inShort(attachments: readonly Attachment[]): string {
   return attachments.map(({ name }, index) => (index % 2 === 0 ? name : `other/${name}@eth${index}`)).join(", ");
 }
 
-function attachmentsIn(object: KubeObject): Attachment[] {
+export function attachmentsIn(object: KubeObject): Attachment[] {
   const text = object.metadata.annotations?.[NETWORKS_ANNOTATION] ?? "[]";
   return text.startsWith("[") ? (JSON.parse(text) as Attachment[]) : text.split(",").map((name) => ({ name }));
 }
@@ -135,7 +142,11 @@ export function inPhase(object: KubeObject, phase: string): KubeObject {
 
 export function nicsOf(object: KubeObject): readonly Nic[] {
   const spec = object.spec as { template?: { spec: GuestSpec } } & GuestSpec;
-  return (object.kind === "VirtualMachine" ? spec.template?.spec : spec)?.domain.devices.interfaces ?? [];
+  const guest = object.kind === "VirtualMachine" ? spec.template?.spec : spec;
+  return (guest?.domain.devices.interfaces ?? []).map((nic) => {
+    const network = guest?.networks?.find(({ name }) => name === nic.name)?.multus.networkName;
+    return network === undefined || network === `net-${nic.name}` ? nic : { ...nic, network };
+  });
 }
 
 /** Every address that an object holds: nothing once a pod has ended. */

@@ -2,6 +2,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { keyOf } from "../support/object-store.ts";
 import type { Random } from "../support/random.ts";
 import { anyOf, anySharer, macFor, NAMES, namespaceFor, nicsFor, sharersOf } from "./choices.ts";
+import { NETWORK_NAMES } from "./layer2.ts";
 import { CALM } from "./network.ts";
 import { inPhase, instance, isOptedOut, machine, type Nic, nic, nicsOf, optedOut, pod, withNics } from "./objects.ts";
 import type { Trouble } from "./plan.ts";
@@ -72,7 +73,7 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     const vm = anyOf(world, "VirtualMachine", random);
     if (vm === undefined) return;
     const namespace = vm.metadata.namespace ?? "";
-    const change = random.pick(CHANGES);
+    const change = random.pick(world.plan.perNetwork.length > 0 ? CHANGES_WITH_MOVES : CHANGES);
     const asked = macFor(world, random);
     const detail = random.below(8);
     const flips = random.chance(world.plan.optOut);
@@ -122,7 +123,10 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     const named = random.chance(0.5) ? { namespace, generateName: `${prefix}-` } : { namespace, name: `pod-${prefix}` };
     const exists = world.etcd.get(KINDS.pods.plural, keyOf(named)) !== undefined;
     if (exists && random.chance(MOSTLY)) return;
-    const attachments = nicsFor(world, random, namespace).map(({ name, macAddress }) => ({ name, mac: macAddress }));
+    const attachments = nicsFor(world, random, namespace).map(({ name, macAddress, network }) => ({
+      name: network ?? name,
+      mac: macAddress,
+    }));
     const short = random.chance(world.plan.shorthand);
     const made = optedOut(pod(named, attachments, short), random.chance(world.plan.optOut));
     world.submit({ kind: "Pod", namespace, build: () => made });
@@ -223,11 +227,20 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
 type Change = (nics: readonly Nic[], asked: string | undefined, detail: number) => readonly Nic[];
 
 const CHANGES: readonly Change[] = [
-  (nics, asked, detail) => nics.map((old, index) => (index === detail % nics.length ? nic(old.name, asked) : old)),
-  (nics) => nics.map(({ name }) => nic(name)),
+  (nics, asked, detail) =>
+    nics.map((old, index) => (index === detail % nics.length ? nic(old.name, asked, old.network) : old)),
+  (nics) => nics.map(({ name, network }) => nic(name, undefined, network)),
   (nics, asked, detail) => [...nics.filter(({ name }) => name !== `n${detail}`), nic(`n${detail}`, asked)],
   (nics, _asked, detail) => nics.filter((_, index) => index !== detail % nics.length),
   (nics, _asked, detail) =>
     nics.map((old, index) => (index === detail % nics.length ? { ...old, state: "absent" } : old)),
-  (nics) => nics.map((old, index) => nic(old.name, nics[(index + 1) % nics.length]?.macAddress)),
+  (nics) => nics.map((old, index) => nic(old.name, nics[(index + 1) % nics.length]?.macAddress, old.network)),
 ];
+
+/** An interface moves to another network. */
+const MOVE: Change = (nics, _asked, detail) =>
+  nics.map((old, index) =>
+    index === detail % nics.length ? { ...old, network: NETWORK_NAMES[detail % NETWORK_NAMES.length] } : old,
+  );
+
+const CHANGES_WITH_MOVES: readonly Change[] = [...CHANGES, MOVE, MOVE, MOVE];

@@ -23,6 +23,8 @@ export interface Plan {
   readonly strict: boolean;
   /** Each namespace is served by one pool all the time, which has one policy. */
   readonly settled: boolean;
+  /** Pools that tell networks apart, all the time. */
+  readonly perNetwork: readonly string[];
   /** Share of the objects that opt out by a label of their own. */
   readonly optOut: number;
   /** Whether the pools leave those objects alone; otherwise their addresses are claimed. */
@@ -82,7 +84,7 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
     some(probability, most) * Math.min(1, meanOperationMs / 400);
   /** Not while it has to be known which policy holds for everybody. */
   const unless = (most: number): number => (exclusive ? 0 : most);
-  const plan: Omit<Plan, "strict" | "settled"> = {
+  const plan: Omit<Plan, "strict" | "settled" | "perNetwork"> = {
     seed: words,
     replicas,
     poolSize,
@@ -137,9 +139,14 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
     },
   };
   const isDeny = Object.values(plan.pools).every(({ policy }) => policy === "Deny");
-  const { changePolicy, changeTenant, recreatePool } = plan.trouble;
+  const tellsApart = later.chance(0.25);
+  const perNetwork = Object.keys(plan.pools).filter(() => tellsApart && later.chance(0.7));
+  // It has to be known which networks count as apart for whom.
+  const others = perNetwork.length === 0 ? {} : { changeTenant: 0, recreatePool: 0 };
+  const { changePolicy, changeTenant, recreatePool } = { ...plan.trouble, ...others };
   const strict = isDeny && changePolicy === 0;
-  return { ...plan, strict, settled: changePolicy + changeTenant + recreatePool === 0 };
+  const settled = changePolicy + changeTenant + recreatePool === 0;
+  return { ...plan, perNetwork, trouble: { ...plan.trouble, ...others }, strict, settled };
 }
 
 const TENANT_POOLS = ["tenant", "another"] as const;

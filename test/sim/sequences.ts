@@ -12,7 +12,7 @@ import type { World } from "./world.ts";
 export function again(world: World, random: Random, vm: KubeObject): void {
   const { namespace = "", name } = vm.metadata;
   const keeps = random.chance(0.5);
-  const nics = nicsOf(vm).map((old) => (keeps ? old : nic(old.name)));
+  const nics = nicsOf(vm).map((old) => (keeps ? old : nic(old.name, undefined, old.network)));
   const copy = machine({ namespace, name }, nics, false);
   const submit = (): void => world.submit({ kind: "VirtualMachine", namespace, build: () => copy });
   world.scheduler.after(random.chance(0.7) ? random.between(0, 500) : random.between(0, 90_000), submit);

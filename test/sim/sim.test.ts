@@ -32,6 +32,8 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "listed in caches": [5],
   "receiver judged": [20, 19],
   "receiver remembered": [94, 29],
+  "network comparison": [95, 20],
+  "move judged": [27, 20],
   "pool selection": [70, 7],
   "caches listed anew": [3220, 7361],
 };

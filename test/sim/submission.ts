@@ -4,7 +4,8 @@ import { requestMatters } from "../../src/mac-pool/objects/guest-changes.ts";
 import { guestInterfaces, VM_TEMPLATE_SPEC } from "../../src/mac-pool/objects/guest-interfaces.ts";
 import { appliedPatch } from "../support/applied-patch.ts";
 import { keyOf } from "../support/object-store.ts";
-import { type Party, type Provenance, Violation } from "./audit.ts";
+import { type Party, type Place, type Provenance, Violation } from "./audit.ts";
+import { domainsHeld } from "./layer2.ts";
 import { type HolderKind, isOptedOut, isReceiver, macsHeld, RESOURCE_OF } from "./objects.ts";
 import { type Answer, admissionRequest, callWebhook } from "./webhook-call.ts";
 import type { World } from "./world.ts";
@@ -84,6 +85,7 @@ export class Submission {
     if (this.#wanted.dryRun) return;
     const before = new Set(macsHeld(asked));
     const had = new Set(old === undefined ? [] : macsHeld(old));
+    const moved = old === undefined ? [] : this.#moved(old, patched);
     const chosen = new Set(macsHeld(patched).filter((mac) => !before.has(mac) && !had.has(mac)));
     for (const mac of chosen) {
       if (world.tenancy.hasServed(namespace, mac)) continue;
@@ -91,10 +93,12 @@ export class Submission {
     }
     world.allocations += chosen.size;
     const stopsWaiting = old !== undefined && isReceiver(old) && !isReceiver(patched);
-    const known = old !== undefined && !isOptedOut(old) && !stopsWaiting ? had : new Set<string>();
+    const keeps = old !== undefined && !isOptedOut(old) && !stopsWaiting;
+    const known = new Set(keeps ? [...had].filter((mac) => !moved.includes(mac)) : []);
     const granted =
       isOptedOut(patched) && world.plan.mayOptOut ? [] : macsHeld(patched).filter((mac) => !known.has(mac));
-    if (old === undefined && !isReceiver(patched) && world.plan.settled) this.#checkPolicies(granted, calledMs);
+    if (old === undefined && !isReceiver(patched) && world.plan.settled)
+      this.#checkPolicies(patched, granted, calledMs);
     const sent = new Set(macsHeld(object));
     const chosenNow = new Set([...chosen].filter((mac) => !sent.has(mac)));
     this.#checkListed(object, granted, { chosen: chosenNow, excused: excusedIn(decision.answer, patched) }, said);
@@ -107,8 +111,23 @@ export class Submission {
     });
   }
 
+  /** Addresses that go to another network with this change, where the pool asks for that. */
+  #moved(old: KubeObject, object: KubeObject): string[] {
+    if (!this.#world.tenancy.isPerNetwork(this.#wanted.namespace)) return [];
+    const before = domainsHeld(old);
+    return [...domainsHeld(object)].flatMap(([mac, domain]) =>
+      before.has(mac) && before.get(mac) !== domain ? [mac] : [],
+    );
+  }
+
+  /** Where the object that is asked for holds an address. */
+  #placeOf(object: KubeObject, mac: string): Place {
+    const { kind, namespace } = this.#wanted;
+    return { party: { kind, namespace, name: "" }, domain: domainsHeld(object).get(mac) };
+  }
+
   /** No warning lets anybody in beside a holder whose own pool denies it. */
-  #checkPolicies(granted: readonly string[], calledMs: number): void {
+  #checkPolicies(object: KubeObject, granted: readonly string[], calledMs: number): void {
     const { auditor, tenancy } = this.#world;
     const { kind, namespace } = this.#wanted;
     for (const mac of granted) {
@@ -116,6 +135,7 @@ export class Submission {
         .holdersOf(mac)
         .find((each) => each.sinceMs < calledMs && each.granted.has(mac) && each.party.namespace !== namespace);
       if (holder === undefined || tenancy.policyIn(holder.party.namespace) !== "Deny") continue;
+      if (auditor.isApart(this.#placeOf(object, mac), holder)) continue;
       throw new Violation(
         "policy",
         `${kind} in ${namespace} was let share ${mac} with ${holder.id}, whose pool denies it`,
@@ -128,15 +148,19 @@ export class Submission {
    * replica, not by one that was called before it.
    */
   #checkListed(
-    { metadata: { name } }: KubeObject,
+    object: KubeObject,
     granted: readonly string[],
     { chosen, excused }: Pick<Given, "chosen" | "excused">,
     { replica, calledMs }: Answer,
   ): void {
     const { kind, namespace } = this.#wanted;
+    const { name } = object.metadata;
+    const { auditor, listings } = this.#world;
     for (const mac of granted) {
       if (excused.has(mac) && !chosen.has(mac)) continue;
-      const lister = this.#world.listings.listedBefore(replica, mac, calledMs, { kind, namespace, name });
+      const asking = { kind, namespace, name };
+      const isApart = (place: Place): boolean => auditor.isApart(this.#placeOf(object, mac), place) && !chosen.has(mac);
+      const lister = listings.listedBefore(replica, mac, calledMs, asking, isApart);
       const isPod = lister?.startsWith("Pod ") ?? false;
       if (lister === undefined || (isPod && !chosen.has(mac))) continue;
       throw new Violation("listed", `${kind} ${namespace}/${name} was given ${mac}, which ${lister} lists`);
@@ -172,7 +196,8 @@ export class Submission {
         return;
       }
       const before = auditor.provenanceOf(old);
-      if (before !== undefined) auditor.register(kind, keyOf(old.metadata), merged(before, given, macsHeld(object)));
+      const kept = this.#world.tenancy.isPerNetwork(namespace) ? keptBy(old, object) : macsHeld(object);
+      if (before !== undefined) auditor.register(kind, keyOf(old.metadata), merged(before, given, kept));
       etcd.update(resource, object);
       this.#world.stored(kind, object);
       return;
@@ -197,6 +222,12 @@ export class Submission {
 type Given = Omit<Provenance, "party">;
 
 const NOTHING: Given = { granted: new Map(), chosen: new Set(), excused: new Set(), isGated: false, judgedAnew: false };
+
+/** The addresses that stay with an object, and in the domain where they were. */
+function keptBy(old: KubeObject, object: KubeObject): string[] {
+  const before = domainsHeld(old);
+  return [...domainsHeld(object)].flatMap(([mac, domain]) => (before.get(mac) === domain ? [mac] : []));
+}
 
 /** What an object has after an update: what it keeps as it had it, unless that was judged anew, what is new as it was given. */
 function merged(before: Provenance, given: Given, held: readonly string[]): Provenance {

@@ -3,6 +3,7 @@ import type { ConflictPolicy, LabelSelector, MACPool, MacPoolSpec } from "../../
 import { POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import type { ObjectStore } from "../support/object-store.ts";
+import { NETWORKS } from "./layer2.ts";
 import type { HolderKind } from "./objects.ts";
 import type { Plan } from "./plan.ts";
 
@@ -46,7 +47,15 @@ export class Tenancy {
       const labels = { [VM_WEBHOOK]: mode, [POD_WEBHOOK]: mode, ...(name === plan.tenant && { [TENANT]: "yes" }) };
       etcd.create(KINDS.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
     }
+    if (plan.perNetwork.length > 0) this.#createNetworks();
     this.restore();
+  }
+
+  #createNetworks(): void {
+    for (const [name, network] of Object.entries(NETWORKS)) {
+      const spec = { config: JSON.stringify({ type: "bridge", ...network }) };
+      for (const namespace of NAMESPACES) this.#etcd.create(KINDS.networks, { metadata: { name, namespace }, spec });
+    }
   }
 
   get addressCount(): number {
@@ -83,6 +92,7 @@ export class Tenancy {
       ...(name === "default" ? {} : { namespaceSelector: selector }),
       quarantineSeconds: this.#plan.quarantineSeconds,
       conflictPolicy: this.#plan.pools[name]?.policy ?? "Deny",
+      ...(this.#plan.perNetwork.includes(name) && { conflictScope: "Network" }),
       objectOptOut: this.#plan.mayOptOut ? "Allow" : "Claim",
       ...old?.spec,
       ...(conflictPolicy === undefined ? {} : { conflictPolicy }),
@@ -124,6 +134,11 @@ export class Tenancy {
    */
   hasServed(namespace: string, mac: string): boolean {
     return [...(this.#servers.get(namespace) ?? [])].some((pool) => this.#had.get(pool)?.has(mac));
+  }
+
+  /** Whether objects of the namespace are in conflict on networks only that can meet. */
+  isPerNetwork(namespace: string): boolean {
+    return this.#poolOf(namespace)?.spec.conflictScope === "Network";
   }
 
   policyIn(namespace: string): ConflictPolicy | undefined {

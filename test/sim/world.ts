@@ -57,6 +57,7 @@ export class World implements SimCluster {
     this.fullness = new FullnessCheck(this);
     this.virt = new VirtController(this);
     this.auditor.isExclusive = plan.exclusive;
+    this.auditor.mayBeApart = (...parties) => parties.every(({ namespace }) => this.tenancy.isPerNetwork(namespace));
     if (history !== undefined) this.etcd.watch(({ type, object }) => this.#record(type, object));
     this.tenancy = new Tenancy(this.etcd, plan);
     if (plan.kubevirtAtMs > 0) this.removeKubevirt(plan.kubevirtAtMs);
