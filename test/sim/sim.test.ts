@@ -29,7 +29,7 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "plug-in judged": [234, 219],
   "opt-out allowed": [7, 3],
   "strictest policy": [7, 56],
-  "listed in caches": [5],
+  "listed in caches": [18, 28, 14],
   "receiver judged": [20, 19],
   "receiver remembered": [94, 29],
   "network comparison": [95, 20],
