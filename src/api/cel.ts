@@ -103,6 +103,9 @@ export function macRangeRules(
 
 const GO_DURATION_PATTERN = "^[-+]?(0|([0-9]+([.][0-9]*)?(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$";
 
+/** A duration whose last number has no unit. */
+const UNITLESS_PATTERN = "^[-+]?([0-9]+([.][0-9]*)?(ns|us|\u00b5s|\u03bcs|ms|s|m|h))*[0-9]+([.][0-9]*)?$";
+
 const isDuration = (value: string): string => `${value}.matches('${GO_DURATION_PATTERN}')`;
 
 /** All fields or none, each a positive Go duration, and every `[smaller, larger]` pair in order (equality allowed). */
@@ -115,7 +118,9 @@ export function durationRules(
   const missing = fields.map((field) => ({ rule: given(field), message: `${prefix}: ${field} is missing` }));
   const syntax = fields.map((field) => ({
     rule: `!${given(field)} || ${isDuration(`self.${field}`)}`,
-    messageExpression: `'${prefix}: error parsing ${field}: time: invalid duration "' + self.${field} + '"'`,
+    messageExpression:
+      `'${prefix}: error parsing ${field}: time: ' + (self.${field}.matches('${UNITLESS_PATTERN}') ? 'missing unit in' : 'invalid') + ` +
+      `' duration "' + self.${field} + '"'`,
     message: `${prefix}: error parsing ${field}: time: invalid duration`,
     fieldPath: `.${field}`,
   }));

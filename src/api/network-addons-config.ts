@@ -42,6 +42,13 @@ export const SELF_SIGN_PREFIX = "failed to validate selfSignConfiguration";
 export const MULTUS_REQUIRED = "the `multus` configuration is required";
 export const PULL_POLICY_FIXED = "cannot modify ImagePullPolicy configuration once components were deployed";
 
+/** Where nodes have CNI executables. No part of the path begins with a dot, so that none leads up again. */
+export const CNI_BIN_DIR_PATTERN =
+  "^$|^(/opt|/var/lib|/home/kubernetes|/run|/usr/lib/cni)(/[^/.][^/]*)+/?$|^/usr/lib/cni/?$";
+export const CNI_BIN_DIR_TEXT =
+  "cniBinDir has to be a directory below /opt, /var/lib, /home/kubernetes or /run, or /usr/lib/cni, and no part of it may begin " +
+  "with a dot: the installer writes to it as root";
+
 /** Longer than any valid MAC or duration, so that each value meets its own rule. Bounds the rules' cost. */
 const MAX_SHORT_TEXT = 64;
 const MAX_TEXT = 253;
@@ -74,7 +81,14 @@ export const networkAddonsConfigSpecSchema = z
           .max(65535)
           .exactOptional()
           .describe("Host port of the bridge marker's health endpoints. 8081 when unset, 0 turns them off."),
-        cniBinDir: text("Directory on the nodes that holds CNI executables. /opt/cni/bin when unset."),
+        cniBinDir: z
+          .string()
+          .max(MAX_TEXT)
+          .exactOptional()
+          .meta({
+            description: "Directory on the nodes that holds CNI executables. /opt/cni/bin when unset.",
+            ...celRules({ rule: `self.matches('${CNI_BIN_DIR_PATTERN}')`, message: CNI_BIN_DIR_TEXT }),
+          }),
         replaceForeignPlugins: z
           .boolean()
           .exactOptional()

@@ -144,6 +144,18 @@ describe("kubectl apply against the real API server", () => {
         `${PREFIX}caOverlapInterval(2h0m0s) has to be <= caRotateInterval(1h0m0s)`,
       ],
     ],
+    [
+      "a certificate lifetime without a unit",
+      selfSign(["48", "24h", "24h", "12h"]),
+      [`${PREFIX}error parsing caRotateInterval: time: missing unit in duration "48"`],
+    ],
+    [
+      "a CNI directory that is the system's",
+      { linuxBridge: { cniBinDir: "/opt/../etc" } },
+      [
+        'spec.linuxBridge.cniBinDir: Invalid value: "/opt/../etc": cniBinDir has to be a directory below /opt, /var/lib',
+      ],
+    ],
     ["dynamic networks without multus", { multusDynamicNetworks: {} }, ["the `multus` configuration is required"]],
     [
       "an unknown runtime socket",

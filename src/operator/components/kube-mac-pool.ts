@@ -135,7 +135,7 @@ function certManager({ spec, settings }: RenderInput): KubeObject {
     replicas: 1,
     strategy: "Recreate",
     pod: {
-      container: "cert-manager",
+      container: "manager",
       process: "certs",
       nodeFlags: ["--max-semi-space-size=1"],
       image: settings.images.kubeMacPool,

@@ -122,7 +122,8 @@ export function spread(selector: Readonly<Record<string, string>>, replicas: num
 export function placed({ nodeSelector, affinity, tolerations }: Placement): Partial<PodSpec> {
   return {
     ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    ...(affinity === undefined ? {} : { affinity }),
+    // Never absent: other software reads it without a look.
+    affinity: affinity ?? {},
     ...(tolerations === undefined ? {} : { tolerations }),
   };
 }

@@ -3,7 +3,7 @@
  * MAC range, the pull policy and what was found on the nodes come from the previously applied spec, once chosen. Pure.
  */
 
-import { formatMac, macFromNumber } from "../../api/mac.ts";
+import { formatMac, macFromNumber, parseMac } from "../../api/mac.ts";
 import {
   DEFAULT_DEVICE_PLUGIN_CONFIG,
   IMAGE_PULL_POLICIES,
@@ -122,9 +122,12 @@ function devicePlugin(asked: Macvtap, previous: Previous): Macvtap {
   return { devicePluginConfig: asked.devicePluginConfig || before || DEFAULT_DEVICE_PLUGIN_CONFIG };
 }
 
+/** In one notation, whatever was typed. */
 function bothEnds(rangeStart: string | undefined, rangeEnd: string | undefined): PoolRange | undefined {
-  if (rangeStart === undefined || rangeEnd === undefined || rangeStart === "" || rangeEnd === "") return undefined;
-  return { rangeStart, rangeEnd };
+  const start = parseMac(rangeStart ?? "");
+  const end = parseMac(rangeEnd ?? "");
+  if (start === undefined || end === undefined) return undefined;
+  return { rangeStart: formatMac(start), rangeEnd: formatMac(end) };
 }
 
 const ADDRESSES_IN_RANDOM_RANGE = 2 ** 24;

@@ -7,6 +7,8 @@ import { Address4, Address6 } from "ip-address";
 import { formatGoDuration, parseGoDuration } from "../../api/go-duration.ts";
 import { parseRange } from "../../api/mac-range.ts";
 import {
+  CNI_BIN_DIR_PATTERN,
+  CNI_BIN_DIR_TEXT,
   CRI_SOCKET_PATHS,
   IMAGE_PULL_POLICIES,
   MULTUS_REQUIRED,
@@ -25,12 +27,17 @@ export function validateSpec(spec: unknown, facts: Facts): string[] {
     return parsed.error.issues.map((issue) => `${["spec", ...issue.path].join(".")}: ${issue.message}`);
   }
   return [
+    ...cniBinDirErrors(parsed.data.linuxBridge?.cniBinDir),
     ...multusErrors(parsed.data, facts),
     ...rangeErrors(parsed.data.kubeMacPool),
     ...pullPolicyErrors(parsed.data.imagePullPolicy),
     ...selfSignErrors(parsed.data.selfSignConfiguration),
     ...secondaryDnsErrors(parsed.data.kubeSecondaryDNS),
   ];
+}
+
+function cniBinDirErrors(path = ""): string[] {
+  return new RegExp(CNI_BIN_DIR_PATTERN).test(path) ? [] : [CNI_BIN_DIR_TEXT];
 }
 
 function multusErrors(spec: NetworkAddonsConfigSpec, facts: Facts): string[] {

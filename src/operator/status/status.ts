@@ -81,7 +81,9 @@ export function announcements(
     ...(progressing === undefined
       ? []
       : [normal("Progressing", progressing.message ?? "Components are being deployed")]),
-    ...(available === undefined ? [] : [normal("Available", "All requested components are available")]),
+    ...(available === undefined
+      ? []
+      : [normal("Available", `All components of generation ${next.observedGeneration} are available`)]),
   ];
 }
 

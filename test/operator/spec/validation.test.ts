@@ -53,6 +53,27 @@ describe("validation of the spec", () => {
     );
   });
 
+  it.each([
+    ["", true],
+    ["/opt/cni/bin", true],
+    ["/var/lib/rancher/k3s/data/cni/", true],
+    ["/usr/lib/cni", true],
+    ["/home/kubernetes/bin", true],
+    ["/run/cni/bin", true],
+    ["/", false],
+    ["/opt", false],
+    ["/etc/cni/bin", false],
+    ["/usr/bin", false],
+    ["/usr/libexec/cni", false],
+    ["/opt/../etc", false],
+    ["/opt/cni/..", false],
+    ["/opt//cni", false],
+    ["/optional/cni", false],
+    ["opt/cni/bin", false],
+  ])("takes %s for cniBinDir: %s", (cniBinDir, valid) => {
+    expect(errors({ linuxBridge: { cniBinDir } })).toEqual(valid ? [] : [expect.stringContaining("below /opt")]);
+  });
+
   it("refuses a range of one address", () => {
     const one = "02:00:00:00:00:01";
     expect(errors({ kubeMacPool: { rangeStart: one, rangeEnd: one } })).toEqual([
