@@ -71,6 +71,24 @@ export const NETWORK_ATTACHMENT_DEFINITIONS: CustomKind = {
   namespaced: true,
 };
 
+const PROMETHEUS_GROUP = "monitoring.coreos.com";
+
+export const SERVICE_MONITORS: CustomKind = {
+  group: PROMETHEUS_GROUP,
+  version: "v1",
+  kind: "ServiceMonitor",
+  plural: "servicemonitors",
+  namespaced: true,
+};
+
+export const PROMETHEUS_RULES: CustomKind = {
+  group: PROMETHEUS_GROUP,
+  version: "v1",
+  kind: "PrometheusRule",
+  plural: "prometheusrules",
+  namespaced: true,
+};
+
 /** `group/version`, as in an object's apiVersion. */
 export function apiVersionOf(kind: CustomKind): string {
   return `${kind.group}/${kind.version}`;

@@ -28,8 +28,19 @@ export const LABEL_PART_OF = "app.kubernetes.io/part-of";
 export const LABEL_APP_VERSION = "app.kubernetes.io/version";
 export const MANAGED_BY = "cnao-operator";
 
+/** Of every process that serves metrics by HTTPS in a pod with a network of its own. */
+export const METRICS_PORT = 8443;
+export const METRICS_PORT_NAME = "metrics";
+export const OPERATOR_METRICS_SERVICE = `${OPERATOR_NAME}-prometheus-metrics`;
+export const MAC_POOL_METRICS_SERVICE = "kubemacpool-metrics-service";
+
+/** On pods: who needs the API server and DNS, and whom Prometheus scrapes. HCO's NetworkPolicies select them too. */
+export const LABEL_NEEDS_CLUSTER_SERVICES = "np.kubevirt.io/allow-access-cluster-services";
+export const LABEL_SCRAPED = "np.kubevirt.io/allow-prometheus-access";
+
 export const LINUX_BRIDGE_DAEMON_SET = "kube-cni-linux-bridge-plugin";
 export const LINUX_BRIDGE_WEBHOOK = "linux-bridge-webhook";
+export const INJECTION_WEBHOOK = "inject-resources.linux-bridge.network.kubevirt.io";
 export const BRIDGE_MARKER = "bridge-marker";
 
 export const MAC_POOL_MANAGER = "kubemacpool-mac-controller-manager";

@@ -1,7 +1,7 @@
 /**
  * The process `bridge-marker`, one on each node. It publishes the node's Linux bridges as node resources, so that pods
  * are scheduled only to nodes with their bridge. The executable `link-monitor` gives link events, `bridge-table.ts` keeps
- * the bridges, `node-publisher.ts` writes. A product: imports `src/api` and `src/kube`, nothing else of ours.
+ * the bridges, `node-publisher.ts` writes. A product: imports `src/api`, `src/kube` and `src/certs`, nothing else of ours.
  *
  * At its stop it removes its resources only if the component was removed (`src/api/component-state.ts`).
  */
@@ -9,10 +9,11 @@ import { join } from "node:path";
 import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
+import { serveNodeMetrics } from "../certs/metrics-endpoint.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
-import { runProcess } from "../kube/process/process.ts";
+import { readPort, runProcess } from "../kube/process/process.ts";
 import { BridgeTable } from "./bridge-table.ts";
 import { parseFlags } from "./flags.ts";
 import { runLinkMonitor } from "./link-monitor.ts";
@@ -81,7 +82,8 @@ await runProcess({
       clock: systemClock,
       log,
     };
-    await Promise.all([runLinkMonitor(monitor, signal), publisher.run(signal)]);
+    const endpoint = { client, port: readPort(env, "METRICS_PORT"), name: "bridge-marker", metrics, log };
+    await Promise.all([runLinkMonitor(monitor, signal), publisher.run(signal), serveNodeMetrics(endpoint, signal)]);
 
     const live = await readLiveConfig(() =>
       client.get(NETWORK_ADDONS_CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME }, { timeoutMs: LIVE_READ_TIMEOUT_MS }),

@@ -7,6 +7,7 @@ import { loadCredentials } from "../kube/client/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { CertManager } from "./cert-manager.ts";
 import { readIntervals } from "./intervals.ts";
+import { serveProfiledMetrics } from "./profiled-metrics.ts";
 import { parseWebhookConfigurationRefs } from "./webhook-configuration-ref.ts";
 
 const NOT_READY = "certificates and caBundles are not in place yet";
@@ -35,6 +36,8 @@ await runProcess({
       metrics,
     });
     health.ready("certificates", () => manager.ready || NOT_READY);
-    await manager.run(signal);
+    const port = readPort(env, "METRICS_PORT");
+    const serving = serveProfiledMetrics({ client, port, name: "cert-manager", metrics, log }, signal);
+    await Promise.all([serving, manager.run(signal)]);
   },
 });

@@ -7,6 +7,8 @@ import { LINUX_BRIDGE_WEBHOOK } from "../api/names.ts";
 import { INJECT_RESOURCES_PATH } from "../api/webhook-paths.ts";
 import { CertManager } from "../certs/cert-manager.ts";
 import { readIntervals } from "../certs/intervals.ts";
+import { serveMetrics } from "../certs/metrics-endpoint.ts";
+import { ProfiledTlsSource } from "../certs/profiled-tls-source.ts";
 import { SecretTlsSource } from "../certs/tls-source.ts";
 import { parseWebhookConfigurationRefs } from "../certs/webhook-configuration-ref.ts";
 import { admissionHandler } from "../kube/admission/admission-server.ts";
@@ -43,8 +45,9 @@ await runProcess({
     });
 
     const networks = new NetworkCatalog({ client, log, metrics });
-    const tls = new SecretTlsSource({ client, namespace, secret: servingSecret, log, metrics });
-    const certificates = {
+    const serving = new SecretTlsSource({ client, namespace, secret: servingSecret, log, metrics });
+    const tls = new ProfiledTlsSource({ client, certificates: serving, log, metrics });
+    const keeping = {
       client,
       namespace,
       caSecret: env.CA_SECRET ?? `${LINUX_BRIDGE_WEBHOOK}-ca`,
@@ -71,9 +74,15 @@ await runProcess({
 
     // The watches run until the last requests are answered.
     const answered = new AbortController();
-    const following = Promise.all([networks.run(answered.signal), tls.run(answered.signal)]);
+    const port = readPort(env, "METRICS_PORT");
+    const following = Promise.all([
+      networks.run(answered.signal),
+      serving.run(answered.signal),
+      tls.run(answered.signal),
+      serveMetrics({ client, port, tls, metrics, log }, answered.signal),
+    ]);
     await server.listen();
-    await elector.run(signal, (leading) => new CertManager(certificates).run(leading));
+    await elector.run(signal, (leading) => new CertManager(keeping).run(leading));
     await server.drain(DRAIN_MS, SETTLE_MS);
     answered.abort();
     await following;

@@ -2,7 +2,7 @@
  * The process of the DaemonSet `kube-cni-linux-bridge-plugin`, one on each node. Its installer keeps the CNI plugins in the
  * host's CNI directory; its node agent counts what they do and removes attachments that the runtime forgot. It is never in the
  * path of an attachment: plugins work the same when it is down.
- * A product: imports `src/api` and `src/kube`, nothing else of ours.
+ * A product: imports `src/api`, `src/kube` and `src/certs`, nothing else of ours.
  *
  * Told to stop, it removes its files only if the component itself was removed (`src/api/component-state.ts`) and no
  * attachment needs them any more.
@@ -12,6 +12,7 @@ import { decideAtShutdown, type RawConfig, readLiveConfig } from "../api/compone
 import { FORMER_CNI_BIN_DIRS, parseFormerCniBinDirs } from "../api/former-cni-bin-dirs.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
+import { serveNodeMetrics } from "../certs/metrics-endpoint.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
@@ -82,7 +83,12 @@ await runProcess({
       for (const one of former) await cleanFormerDirectory(one, directory, log);
       formerAreClean = true;
     };
-    await Promise.all([passOnChange(watched, pass, signal), runNodeAgent(agent, signal)]);
+    const endpoint = { client, port: readPort(env, "METRICS_PORT"), name: "linux-bridge", metrics, log };
+    await Promise.all([
+      passOnChange(watched, pass, signal),
+      runNodeAgent(agent, signal),
+      serveNodeMetrics(endpoint, signal),
+    ]);
 
     const live = await readLiveConfig(() =>
       client.get(NETWORK_ADDONS_CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME }, { timeoutMs: LIVE_READ_TIMEOUT_MS }),

@@ -1,9 +1,12 @@
+import type { FastifyInstance } from "fastify";
+import type { Registry } from "prom-client";
+import { METRICS_PATH, MetricsAccess } from "../kube/access/metrics-access.ts";
+import { SubjectAccess } from "../kube/access/subject-access.ts";
+import { TokenReviews } from "../kube/access/token-review.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { CertificateSource } from "../kube/http/certificate-source.ts";
 import { HttpServer } from "../kube/http/server.ts";
 import type { Log } from "../kube/log.ts";
-import { SubjectAccess } from "./access/subject-access.ts";
-import { TokenReviews } from "./access/token-review.ts";
 import { Queries } from "./inspection/queries.ts";
 import { routeInspection } from "./inspection/rest.ts";
 import type { Listener, Served } from "./replica.ts";
@@ -30,6 +33,7 @@ export interface ListenersOptions {
   /** Of the webhooks: it says who may call them. */
   readonly webhookTls: CertificateSource;
   readonly tls: CertificateSource;
+  readonly registry: Registry;
   readonly log: Log;
 }
 
@@ -39,17 +43,18 @@ export class Listeners implements Listener {
   readonly #inspection: HttpServer;
 
   constructor(options: ListenersOptions, { admission, caches, metrics, clock, readiness }: Served) {
-    const { client, inspectionClient, port, inspectionPort, log } = options;
+    const { client, inspectionClient, port, inspectionPort, registry, log } = options;
     this.#webhooks = new HttpServer({ ...options, tls: options.webhookTls, port });
     const names = new Names(new SubjectAccess({ client, ...NAMES }), log);
     routeWebhooks(this.#webhooks.app, { parts: admission, names, metrics, clock });
     this.#inspection = new HttpServer({ ...options, ...INSPECTION_LIMITS, port: inspectionPort });
     const { app } = this.#inspection;
-    routeInspection(app, {
-      queries: new Queries(caches),
+    const who = {
       tokens: new TokenReviews({ client: inspectionClient, ...QUESTIONS }),
       access: new SubjectAccess({ client: inspectionClient, ...QUESTIONS }),
-    });
+    };
+    routeInspection(app, { queries: new Queries(caches), ...who });
+    routeMetrics(app, new MetricsAccess(who), registry);
     app.get("/healthz", (_request, reply) => reply.send("ok\n"));
     app.get("/readyz", (_request, reply) => {
       const ready = readiness();
@@ -81,4 +86,13 @@ export class Listeners implements Listener {
   async drain(drainMs: number, settleMs: number): Promise<void> {
     await Promise.all([this.#webhooks.drain(drainMs, settleMs), this.#inspection.drain(drainMs, settleMs)]);
   }
+}
+
+function routeMetrics(app: FastifyInstance, access: MetricsAccess, registry: Registry): void {
+  app.get(METRICS_PATH, async ({ headers }, reply) => {
+    const refusal = await access.refusalOf(headers.authorization);
+    if (refusal?.statusCode === 401) reply.header("www-authenticate", "Bearer");
+    if (refusal !== undefined) throw refusal;
+    return reply.type(registry.contentType).send(await registry.metrics());
+  });
 }

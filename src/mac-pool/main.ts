@@ -66,7 +66,8 @@ await runProcess({
       identity,
       namespace,
       tls: webhookTls,
-      listen: (served) => new Listeners({ client, inspectionClient, ...ports, webhookTls, tls, log }, served),
+      listen: (served) =>
+        new Listeners({ client, inspectionClient, ...ports, webhookTls, tls, registry: metrics, log }, served),
       log,
       metrics,
     });

@@ -8,6 +8,10 @@ export interface Facts {
   readonly multiNetworkDisabled: boolean;
   /** CRDs among the components' prerequisites that the API server serves. */
   readonly definitions: ReadonlySet<string>;
+  /** The Prometheus operator's kinds are served. */
+  readonly prometheusOperator: boolean;
+  /** Ports at which API servers listen, in order; none while they are not known. */
+  readonly apiServerPorts: readonly number[];
 }
 
 export const NO_FACTS: Facts = {
@@ -15,7 +19,12 @@ export const NO_FACTS: Facts = {
   openShift: false,
   multiNetworkDisabled: false,
   definitions: new Set(),
+  prometheusOperator: false,
+  apiServerPorts: [],
 };
+
+/** With these, everything that can be deployed is. */
+export const EVERY_FACT: Facts = { ...NO_FACTS, nodeCount: 2, prometheusOperator: true, apiServerPorts: [6443] };
 
 /** Two where a second node could take over, one on a cluster of one node. */
 export function replicasFor(facts: Facts): number {

@@ -9,12 +9,13 @@
 import { z } from "zod";
 import { DEFAULT_IMAGE } from "../api/image.ts";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME, PRODUCT_VERSION } from "../api/names.ts";
+import { serveProfiledMetrics } from "../certs/profiled-metrics.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { type Environment, readEnv, readPort, runProcess } from "../kube/process/process.ts";
 import { COMPONENT_IMAGES, type ComponentImages } from "./component-images.ts";
 import { Operator } from "./operator.ts";
-import { type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./settings.ts";
+import { DEFAULT_MONITORING, type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./settings.ts";
 
 const image = z.string().min(1).default(DEFAULT_IMAGE);
 
@@ -28,6 +29,12 @@ const environment = z.object({
   KUBEMACPOOL_IMAGE: image,
   /** Names with commas between them. */
   IMAGE_PULL_SECRETS: z.string().default(""),
+  MONITORING_NAMESPACE: z.string().min(1).optional(),
+  MONITORING_SERVICE_ACCOUNT: z.string().min(1).default(DEFAULT_MONITORING.serviceAccount),
+  RUNBOOK_URL_TEMPLATE: z
+    .string()
+    .refine((text) => text.split("%s").length === 2, "it must have %s once, where the name of the alert goes")
+    .default(DEFAULT_MONITORING.runbookUrlTemplate),
   POD_TROUBLE_DEADLINE_SECONDS: z.coerce.number().int().min(1).default(POD_TROUBLE_DEADLINE_SECONDS),
 });
 
@@ -54,6 +61,11 @@ await runProcess({
       },
       componentImages: componentImages(env),
       imagePullSecrets: variables.IMAGE_PULL_SECRETS.split(",").filter((name) => name !== ""),
+      monitoring: {
+        namespace: variables.MONITORING_NAMESPACE,
+        serviceAccount: variables.MONITORING_SERVICE_ACCOUNT,
+        runbookUrlTemplate: variables.RUNBOOK_URL_TEMPLATE,
+      },
       podTroubleDeadlineMs: variables.POD_TROUBLE_DEADLINE_SECONDS * 1_000,
     };
     await using client = new KubeClient({
@@ -65,6 +77,8 @@ await runProcess({
     const operator = new Operator({ client, settings, identity: variables.POD_NAME, log, metrics });
     health.ready("caches", () => operator.hasSynced || "the caches are not synced yet");
     log.info({ settings }, "starting");
-    await operator.run(signal);
+    const port = readPort(env, "METRICS_PORT");
+    const serving = serveProfiledMetrics({ client, port, name: OPERATOR_NAME, metrics, log }, signal);
+    await Promise.all([serving, operator.run(signal)]);
   },
 });

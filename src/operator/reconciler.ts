@@ -149,7 +149,7 @@ export class Reconciler {
     const found = { poolRange: this.#existingPoolRange(), criSocketPath: criSocketPath(nodes) };
     const previous: Previous = { spec: applied.spec, ...found };
     const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
-    const seen = { nodeCount: nodes.length, definitions: view.definitions() };
+    const seen = view.facts();
     const insteadOf = (refusal: Refusal, platform = this.#platform.known): Decision =>
       lastGood === undefined || platform === undefined
         ? { refusal }

@@ -5,7 +5,15 @@
  */
 
 import { NETWORK_ADDONS_CONFIG_CRD } from "../api/crds.ts";
-import { DEFAULT_NAMESPACE, LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION, OPERATOR_NAME } from "../api/names.ts";
+import {
+  DEFAULT_NAMESPACE,
+  LABEL_COMPONENT,
+  LABEL_PART_OF,
+  LABEL_VERSION,
+  METRICS_PORT,
+  METRICS_PORT_NAME,
+  OPERATOR_NAME,
+} from "../api/names.ts";
 import type { Deployment } from "../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../kube/client/resource.ts";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
@@ -13,7 +21,7 @@ import { labelValue } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
 import { identityObjects } from "./manifests/rbac.ts";
 import { removalGuard } from "./manifests/removal-guard.ts";
-import { deployment, env, fieldEnv } from "./manifests/workload.ts";
+import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.ts";
 import { type OperatorSettings, settingsFor } from "./settings.ts";
 
 const HEALTH_PORT = 8081;
@@ -79,6 +87,7 @@ function operatorDeployment(
     labels,
     selector: { name: OPERATOR_NAME },
     replicas: 1,
+    podLabels: CLUSTER_CLIENT,
     pod: {
       container: OPERATOR_NAME,
       process: "operator",
@@ -95,12 +104,13 @@ function operatorDeployment(
           OPERATOR_VERSION: version,
           LOG_LEVEL,
           HEALTH_PORT,
+          METRICS_PORT,
           LINUX_BRIDGE_IMAGE: images.linuxBridge,
           LINUX_BRIDGE_MARKER_IMAGE: images.bridgeMarker,
           KUBEMACPOOL_IMAGE: images.kubeMacPool,
         }),
       ],
-      ports: { health: HEALTH_PORT },
+      ports: { [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
       healthPort: HEALTH_PORT,
       memory: "64Mi",
       serviceAccount: OPERATOR_NAME,

@@ -23,7 +23,26 @@ export interface OperatorSettings {
   readonly imagePullSecrets: readonly string[];
   /** What keeps a pod from running for longer is a failure, not progress. */
   readonly podTroubleDeadlineMs: number;
+  readonly monitoring: MonitoringSettings;
 }
+
+export interface MonitoringSettings {
+  /** Where Prometheus runs; undefined for the platform's usual namespace. */
+  readonly namespace: string | undefined;
+  /** The account of Prometheus. */
+  readonly serviceAccount: string;
+  /** Address of an alert's runbook, with `%s` for the name of the alert. */
+  readonly runbookUrlTemplate: string;
+}
+
+/** Where the runbooks of the alerts are that Cluster Network Addons Operator has too. */
+export const DEFAULT_RUNBOOK_URL_TEMPLATE = "https://kubevirt.io/monitoring/runbooks/%s";
+
+export const DEFAULT_MONITORING: MonitoringSettings = {
+  namespace: undefined,
+  serviceAccount: "prometheus-k8s",
+  runbookUrlTemplate: DEFAULT_RUNBOOK_URL_TEMPLATE,
+};
 
 export const POD_TROUBLE_DEADLINE_SECONDS = 5 * 60;
 
@@ -37,6 +56,7 @@ export function settingsFor(image: string, namespace = DEFAULT_NAMESPACE): Opera
     componentImages: {},
     imagePullSecrets: [],
     podTroubleDeadlineMs: POD_TROUBLE_DEADLINE_SECONDS * 1_000,
+    monitoring: DEFAULT_MONITORING,
   };
 }
 

@@ -135,7 +135,7 @@ export class ClusterBed implements AsyncDisposable {
   }
 
   operator(): PodProcess {
-    const [operator] = findProcesses(entryPoint("operator"), this.admin);
+    const [operator] = findProcesses(entryPoint("operator"));
     if (operator === undefined) throw new Error("the operator does not run");
     return operator;
   }
@@ -144,7 +144,7 @@ export class ClusterBed implements AsyncDisposable {
   async replicas(): Promise<readonly [PodProcess, PodProcess]> {
     return await eventually("two replicas of the MAC pool, of which one leads", async () => {
       const lease = await this.admin.get(RESOURCES.leases, { name: LEASE_NAME, namespace: DEFAULT_NAMESPACE });
-      const found = findProcesses(entryPoint("mac-pool"), this.admin);
+      const found = findProcesses(entryPoint("mac-pool"));
       const leader = found.find(({ pod }) => pod === lease.spec?.holderIdentity);
       const other = found.find((replica) => replica !== leader);
       return found.length === 2 && leader !== undefined && other !== undefined && ([leader, other] as const);
@@ -154,10 +154,10 @@ export class ClusterBed implements AsyncDisposable {
   /** Deletes the pod of a replica, and resolves with the one that comes in its place once it is ready. */
   async replace(replica: PodProcess): Promise<PodProcess> {
     const ref = { name: replica.pod, namespace: DEFAULT_NAMESPACE };
-    const known = findProcesses(entryPoint("mac-pool"), this.admin).map(({ pod }) => pod);
+    const known = findProcesses(entryPoint("mac-pool")).map(({ pod }) => pod);
     await this.admin.delete(RESOURCES.pods, ref);
     return await this.#until("a replica in place of the deleted one", async () => {
-      const next = findProcesses(entryPoint("mac-pool"), this.admin).find(({ pod }) => !known.includes(pod));
+      const next = findProcesses(entryPoint("mac-pool")).find(({ pod }) => !known.includes(pod));
       if (next === undefined) return undefined;
       const { status } = await this.admin.get(RESOURCES.pods, { ...ref, name: next.pod });
       const ready = status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True");

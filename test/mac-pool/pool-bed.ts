@@ -191,13 +191,13 @@ export class PoolBed implements AsyncDisposable {
     const client = new KubeClient({ credentials });
     const tls = { current: () => this.#serving, onChange: () => () => {} };
     const ports = { port: 0, inspectionPort: 0, host: LOOPBACK };
+    const listening = { client, inspectionClient: client, ...ports, webhookTls: tls, tls, registry: metrics };
     const replica = new Replica({
       client,
       identity: name,
       namespace: POOL_NAMESPACE,
       tls,
-      listen: (served) =>
-        new Listeners({ client, inspectionClient: client, ...ports, webhookTls: tls, tls, log: silentLog }, served),
+      listen: (served) => new Listeners({ ...listening, log: silentLog }, served),
       log: silentLog,
       metrics,
       clock,

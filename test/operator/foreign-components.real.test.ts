@@ -12,7 +12,9 @@ const SETTINGS: OperatorSettings = {
   ...DEFAULT_SETTINGS,
   componentImages: Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, `registry.example.com/${name}:1`])),
 };
-const FOREIGN = COMPONENTS.map(({ name }) => name).filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
+const FOREIGN = COMPONENTS.filter(({ standing }) => !standing)
+  .map(({ name }) => name)
+  .filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
 const ALL = Object.fromEntries(FOREIGN.map((name) => [name, {}]));
 const NADS = defineResource(`${NAD_GROUP}/v1`, "NetworkAttachmentDefinition", "network-attachment-definitions", true);
 const NAD = { name: "blue", namespace: "default" };

@@ -5,6 +5,7 @@ import type * as authentication from "kubernetes-types/authentication/v1.js";
 import type * as authorization from "kubernetes-types/authorization/v1.js";
 import type * as coordination from "kubernetes-types/coordination/v1.js";
 import type * as core from "kubernetes-types/core/v1.js";
+import type * as discovery from "kubernetes-types/discovery/v1.js";
 import type * as events from "kubernetes-types/events/v1.js";
 import type * as flowcontrol from "kubernetes-types/flowcontrol/v1.js";
 import type * as networking from "kubernetes-types/networking/v1.js";
@@ -40,6 +41,7 @@ export type ValidatingAdmissionPolicy = Kind<admissionregistration.ValidatingAdm
 export type ValidatingAdmissionPolicyBinding = Kind<admissionregistration.ValidatingAdmissionPolicyBinding>;
 export type PodDisruptionBudget = Kind<policy.PodDisruptionBudget>;
 export type NetworkPolicy = Kind<networking.NetworkPolicy>;
+export type EndpointSlice = Kind<discovery.EndpointSlice>;
 export type FlowSchema = Kind<flowcontrol.FlowSchema>;
 export type PriorityLevelConfiguration = Kind<flowcontrol.PriorityLevelConfiguration>;
 export type TokenReview = Kind<authentication.TokenReview>;

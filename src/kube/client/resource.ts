@@ -5,6 +5,7 @@ import type {
   CustomResourceDefinition,
   DaemonSet,
   Deployment,
+  EndpointSlice,
   FlowSchema,
   KubeEvent,
   Lease,
@@ -173,6 +174,7 @@ export const RESOURCES = {
     true,
   ),
   networkPolicies: defineResource<NetworkPolicy>("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true),
+  endpointSlices: defineResource<EndpointSlice>("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", true),
   flowSchemas: defineResource<FlowSchema>("flowcontrol.apiserver.k8s.io/v1", "FlowSchema", "flowschemas", false),
   priorityLevelConfigurations: defineResource<PriorityLevelConfiguration>(
     "flowcontrol.apiserver.k8s.io/v1",

@@ -33,6 +33,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
   /** A resource that the API does not serve (404: no such CRD) counts as synced and empty until it is served. */
   readonly absentIsEmpty?: boolean;
+  /** Called when `isServed` changes. */
+  readonly onServed?: () => void;
   readonly rules?: Partial<ReflectorRules>;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -53,6 +55,8 @@ export class Informer<T extends KubeObject> {
   readonly #synced = Promise.withResolvers<void>();
   #state: ReflectorState<T> = initialState();
   #running = false;
+  #served = false;
+  readonly #onServed: () => void;
   /** Ends the watch for a list; aborted until a list is complete. */
   #again = new AbortController();
 
@@ -61,6 +65,7 @@ export class Informer<T extends KubeObject> {
     this.#rules = { ...DEFAULT_RULES, absentIsEmpty: options.absentIsEmpty ?? false, ...options.rules };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
+    this.#onServed = options.onServed ?? (() => {});
     this.#log = (options.log ?? silentLog).child({ informer: options.resource.plural });
     this.#metrics = informerMetrics(options.metrics, options.resource.plural, this.#clock);
     const { client, resource, namespace, labelSelector, fieldSelector } = options;
@@ -84,6 +89,11 @@ export class Informer<T extends KubeObject> {
   /** True once the first list is in the store and handlers have been told of it. */
   get hasSynced(): boolean {
     return this.#state.synced;
+  }
+
+  /** Whether the API serves the resource, as it answered last. What is written after it became true will be watched. */
+  get isServed(): boolean {
+    return this.#served;
   }
 
   /** Rejects with the reason when the given signal aborts, or when the informer is stopped before it synced. */
@@ -174,7 +184,9 @@ export class Informer<T extends KubeObject> {
 
   async #list(effect: Extract<Effect, { type: "list" }>, signal: AbortSignal): Promise<Input<T>> {
     try {
-      return await this.#source.page(effect, signal);
+      const page = await this.#source.page(effect, signal);
+      this.#setServed(true);
+      return page;
     } catch (error) {
       signal.throwIfAborted();
       return { type: "list-failed", fault: this.#fault("list", error) };
@@ -232,9 +244,16 @@ export class Informer<T extends KubeObject> {
     return effect;
   }
 
+  #setServed(served: boolean): void {
+    if (served === this.#served) return;
+    this.#served = served;
+    this.#onServed();
+  }
+
   #fault(doing: "list" | "watch", error: unknown): Fault {
     const fault = faultOf(error);
     const absent = fault.kind === "absent" && this.#rules.absentIsEmpty;
+    if (fault.kind === "absent") this.#setServed(false);
     if (absent) {
       this.#metrics.absent();
     } else {

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Registry } from "prom-client";
+import { type Answer, answering } from "../http/answering.ts";
 import type { Log } from "../log.ts";
+import { metricsAnswer } from "./metrics-server.ts";
 
 /** True: healthy. An object: healthy, with details for the answer. A string: what is missing. */
 export type HealthCheck = () => boolean | string | Readonly<Record<string, string>>;
@@ -63,44 +65,28 @@ function report(checks: ReadonlyMap<string, HealthCheck>): HealthReport {
 
 const isFine = (result: ReturnType<HealthCheck>): boolean => result === true || typeof result === "object";
 
-interface HealthAnswer {
-  readonly status: number;
-  readonly type?: string;
-  readonly body: string;
-}
-
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 100;
+const LOOPBACK = /^(::ffff:)?127\.|^::1$/;
 
 /**
- * Plain HTTP: `/healthz`, `/readyz`, `/metrics`. On Node's own server: fastify would cost the processes on each node 15 MB
- * of memory.
+ * Plain HTTP: `/healthz` and `/readyz` for kubelet, `/metrics` for whoever is in the pod or forwards a port to it. On Node's
+ * own server: fastify would cost the processes on each node 15 MB of memory.
  */
 export function healthServer(health: Health, metrics: Registry, log: Log): Server {
-  const answers: Readonly<Record<string, () => HealthAnswer | Promise<HealthAnswer>>> = {
-    "/healthz": () => answerOf(health.reportAlive()),
-    "/readyz": () => answerOf(health.reportReady()),
-    "/metrics": async () => ({ status: 200, type: metrics.contentType, body: await metrics.metrics() }),
-  };
-  const find = async ({ method, url = "/" }: IncomingMessage): Promise<HealthAnswer> => {
-    const path = url.split("?", 1)[0] ?? "";
-    const found = answers[path];
-    if (found === undefined) return { status: 404, body: `nothing at ${path}\n` };
-    return method === "GET" || method === "HEAD" ? found() : { status: 405, body: `${method} is not possible here\n` };
-  };
   const server = createServer({ headersTimeout: REQUEST_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
   server.maxConnections = MAX_CONNECTIONS;
-  return server.on("request", async (request, response) => {
-    const { status, type, body } = await find(request).catch((error): HealthAnswer => {
-      log.error({ err: error, path: request.url }, "a request failed");
-      return { status: 500, body: "internal error\n" };
-    });
-    if (status === 405) response.setHeader("allow", "GET");
-    const headers = { "content-type": type ?? "text/plain; charset=utf-8", "content-length": Buffer.byteLength(body) };
-    response.writeHead(status, headers).end(body);
-  });
+  const answers = {
+    "/healthz": () => answerOf(health.reportAlive()),
+    "/readyz": () => answerOf(health.reportReady()),
+    "/metrics": async ({ socket }: IncomingMessage) =>
+      LOOPBACK.test(socket.remoteAddress ?? "") ? metricsAnswer(metrics) : ELSEWHERE,
+  };
+  return server.on("request", answering(answers, log));
 }
 
-function answerOf(report: HealthReport): HealthAnswer {
+const ELSEWHERE: Answer = { status: 403, body: "metrics are served by HTTPS, to those who may get /metrics\n" };
+
+function answerOf(report: HealthReport): Answer {
   return { status: report.ok ? 200 : 503, type: "application/json", body: JSON.stringify(report) };
 }

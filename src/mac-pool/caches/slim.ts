@@ -6,9 +6,9 @@ import {
   VM_WEBHOOK,
 } from "../../api/names.ts";
 import type { KubeObject, ObjectMeta } from "../../kube/client/resource.ts";
+import { at, fieldOf, listAt } from "../../kube/json-path.ts";
 import { INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
 import { isLauncher, podMacs } from "../objects/holders.ts";
-import { at, fieldOf, listAt } from "../objects/json-path.ts";
 import { macsOfRunningPod } from "../objects/running.ts";
 import type { SharedValues } from "./shared-values.ts";
 

@@ -1,8 +1,8 @@
 import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { at, textAt } from "../../kube/json-path.ts";
 import { type Party, sameParty } from "../core/party.ts";
 import { type AttachedMac, attachedMacs, instanceParty, partyOf } from "../objects/holders.ts";
-import { at, textAt } from "../objects/json-path.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import { readObject } from "./running-owner.ts";

@@ -2,11 +2,11 @@ import { formatMac, macOfClaimName, parseMac } from "../../api/mac.ts";
 import type { ClaimOwner, ClaimPhase, MACClaim } from "../../api/mac-claim.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { textAt } from "../../kube/json-path.ts";
 import type { Caches } from "../caches/caches.ts";
 import { countsOf } from "../caches/pool-counts.ts";
 import { statusOf } from "../core/claim.ts";
 import type { Pool } from "../core/pool.ts";
-import { textAt } from "../objects/json-path.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import type { ClaimView, ListView, OwnerView, PoolView } from "./views.ts";
 

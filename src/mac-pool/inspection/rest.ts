@@ -8,12 +8,12 @@ import { z } from "zod";
 import { claimName, parseMac } from "../../api/mac.ts";
 import { CLAIM_PHASES } from "../../api/mac-claim.ts";
 import { MAC_POOL_GROUP } from "../../api/names.ts";
+import { TooManyQuestions } from "../../kube/access/questions.ts";
+import type { Permission, SubjectAccess } from "../../kube/access/subject-access.ts";
+import type { TokenReviews } from "../../kube/access/token-review.ts";
+import type { User } from "../../kube/access/user.ts";
 import { answerWithin } from "../../kube/http/answer-within.ts";
 import { HttpError } from "../../kube/http/http-error.ts";
-import { TooManyQuestions } from "../access/questions.ts";
-import type { Permission, SubjectAccess } from "../access/subject-access.ts";
-import type { TokenReviews } from "../access/token-review.ts";
-import type { User } from "../access/user.ts";
 import type { Queries } from "./queries.ts";
 
 const TIMEOUT_MS = 30_000;

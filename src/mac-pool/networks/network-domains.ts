@@ -6,9 +6,9 @@ import { InFlight } from "../../kube/client/in-flight.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { type Handler, Informer } from "../../kube/informer/informer.ts";
+import { textAt } from "../../kube/json-path.ts";
 import type { Log } from "../../kube/log.ts";
 import { domainOfConfig, joined } from "../core/layer2-domain.ts";
-import { textAt } from "../objects/json-path.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { nadOf } from "../objects/pod-networks.ts";
 

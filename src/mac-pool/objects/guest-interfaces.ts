@@ -1,5 +1,5 @@
+import { at, fieldOf, listAt, textAt } from "../../kube/json-path.ts";
 import type { RequestedInterface } from "../core/interface-plan.ts";
-import { at, fieldOf, listAt, textAt } from "./json-path.ts";
 
 /** Where a VirtualMachine keeps the spec of its instances. */
 export const VM_TEMPLATE_SPEC = ["spec", "template", "spec"] as const;

@@ -1,6 +1,6 @@
 import { NETWORKS_ANNOTATION } from "../../api/names.ts";
 import { type NetworkElement, type NetworkSelection, parseNetworkSelection } from "../../api/network-selection.ts";
-import { textAt } from "./json-path.ts";
+import { textAt } from "../../kube/json-path.ts";
 
 /** The attachments that a pod asks multus for. */
 export function podNetworks(pod: unknown): NetworkSelection {

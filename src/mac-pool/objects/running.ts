@@ -1,10 +1,10 @@
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import { NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { at, listAt, textAt } from "../../kube/json-path.ts";
 import type { RunningParty } from "../core/collision.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./holders.ts";
-import { at, listAt, textAt } from "./json-path.ts";
 import { isFinished, podNetworks } from "./pod-networks.ts";
 
 /** Which addresses are on the network now, in whose name: what collision detection compares. */

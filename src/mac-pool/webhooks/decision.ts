@@ -4,6 +4,7 @@ import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { ApiError } from "../../kube/client/api-error.ts";
 import type { JsonPatchOp } from "../../kube/client/json-patch.ts";
+import { textAt } from "../../kube/json-path.ts";
 import type { Log } from "../../kube/log.ts";
 import type { InterfaceStep } from "../core/interface-plan.ts";
 import type { Describe, NamedText } from "../core/named-text.ts";
@@ -14,7 +15,6 @@ import type { ClaimLedger } from "../ledger/claim-ledger.ts";
 import type { ClaimRequest, ClaimResult } from "../ledger/claim-request.ts";
 import type { Networks } from "../networks/network-domains.ts";
 import type { AttachedMac } from "../objects/holders.ts";
-import { textAt } from "../objects/json-path.ts";
 import type { StartGate } from "../starts/start-gate.ts";
 import type { NamespaceLabels } from "./namespace-labels.ts";
 

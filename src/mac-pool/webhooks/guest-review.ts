@@ -1,11 +1,11 @@
 import { parseMac } from "../../api/mac.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { type JsonPatchOp, jsonPointer } from "../../kube/client/json-patch.ts";
+import { textAt } from "../../kube/json-path.ts";
 import { type InterfaceStep, planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
 import { isOptedOut, isReceiver, requestMatters, stopsWaiting } from "../objects/guest-changes.ts";
 import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
 import { machineOf } from "../objects/holders.ts";
-import { textAt } from "../objects/json-path.ts";
 import type { StartRequest } from "../starts/start-gate.ts";
 import {
   type AdmissionParts,

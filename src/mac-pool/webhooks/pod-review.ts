@@ -3,9 +3,9 @@ import { LAUNCHER, LAUNCHER_LABEL, NETWORKS_ANNOTATION, POD_WEBHOOK } from "../.
 import { type NetworkElement, unreadable } from "../../api/network-selection.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { jsonPointer } from "../../kube/client/json-patch.ts";
+import { at, textAt } from "../../kube/json-path.ts";
 import { planInterfaces, type RequestedInterface } from "../core/interface-plan.ts";
 import { severalMacs } from "../core/refusals.ts";
-import { at, textAt } from "../objects/json-path.ts";
 import { networkOf, podNetworks } from "../objects/pod-networks.ts";
 import {
   type AdmissionParts,

@@ -1,11 +1,11 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
+import { textAt } from "../../kube/json-path.ts";
 import { describeParty, type Party } from "../core/party.ts";
 import { type Refusal, unavailable } from "../core/refusals.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
 import { type AttachedMac, instanceParty } from "../objects/holders.ts";
-import { textAt } from "../objects/json-path.ts";
 import type { StartRequest } from "../starts/start-gate.ts";
 import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
 

@@ -3,11 +3,13 @@
 import { BRIDGE_MARKER, BRIDGE_RESOURCE_PREFIX } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { ownNodePolicy } from "../manifests/own-node-policy.ts";
-import { identityObjects, READ, READ_CONFIG, rule } from "../manifests/rbac.ts";
-import { daemonSet, fieldEnv } from "../manifests/workload.ts";
+import { ASK_WHO_MAY, identityObjects, READ, READ_CONFIG, rule } from "../manifests/rbac.ts";
+import { nodeMetrics } from "../manifests/webhook-service.ts";
+import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
 import type { RenderInput } from "./component.ts";
 
 const DEFAULT_HEALTH_PORT = 8081;
+const NODE_METRICS_PORT = 8445;
 const LABELS = { app: BRIDGE_MARKER };
 
 export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject[] {
@@ -21,10 +23,11 @@ export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject
       cluster: {
         role: "bridge-marker-cr",
         binding: "bridge-marker-crb",
-        rules: [rule("", ["nodes"], READ), rule("", ["nodes/status"], ["patch"]), READ_CONFIG],
+        rules: [rule("", ["nodes"], READ), rule("", ["nodes/status"], ["patch"]), READ_CONFIG, ...ASK_WHO_MAY],
       },
     }),
     ...ownNodePolicy({ account: BRIDGE_MARKER, namespace, resourcePrefix: BRIDGE_RESOURCE_PREFIX, labels: LABELS }),
+    nodeMetrics("bridge-marker-metrics", namespace, LABELS, { name: BRIDGE_MARKER }, NODE_METRICS_PORT),
     daemonSet({
       name: BRIDGE_MARKER,
       namespace,
@@ -38,7 +41,7 @@ export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject
         image: settings.images.bridgeMarker,
         imagePullPolicy: spec.imagePullPolicy,
         imagePullSecrets: settings.imagePullSecrets,
-        env: [fieldEnv("NODE_NAME", "spec.nodeName")],
+        env: [fieldEnv("NODE_NAME", "spec.nodeName"), ...env({ METRICS_PORT: NODE_METRICS_PORT })],
         ports: healthPort === 0 ? {} : { health: healthPort },
         healthPort,
         memory: "48Mi",

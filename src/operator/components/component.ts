@@ -37,9 +37,14 @@ export interface Prerequisite {
   readonly isNeeded: (facts: Facts) => boolean;
 }
 
+/** What every configuration has: nobody asks for it by name. */
+export type StandingPart = "monitoring" | "networkPolicies";
+
 export interface Component {
-  /** Key in the spec. The component is on when the key is present. */
-  readonly name: keyof NetworkAddonsConfigSpec;
+  /** Key in the spec: the component is on when the key is present. */
+  readonly name: keyof NetworkAddonsConfigSpec | StandingPart;
+  /** On whatever the spec says. The status names it only when it fails. */
+  readonly standing?: true;
   readonly prerequisites?: readonly Prerequisite[];
   /** Throws one sentence for the status when something that it needs is not given. */
   readonly render: (input: RenderInput) => readonly KubeObject[];
@@ -56,7 +61,7 @@ export function missingPrerequisites({ name, prerequisites = [] }: Component, fa
 }
 
 export function isOn(component: Component, spec: NetworkAddonsConfigSpec | EffectiveSpec): boolean {
-  return spec[component.name] !== undefined;
+  return component.standing === true || spec[component.name as keyof NetworkAddonsConfigSpec] !== undefined;
 }
 
 /** Environment with the lifetimes of certificates, for the process that rotates them. */

@@ -10,12 +10,10 @@ import {
   MAC_POOL_WEBHOOK_CLIENTS,
   MAC_POOL_WEBHOOK_CONFIGURATION,
   NAD_GROUP,
-  NETWORK_ADDONS_CONFIG_NAME,
-  NETWORK_ADDONS_GROUP,
 } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy, type Validation } from "../manifests/admission-policy.ts";
-import { identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { ASK_WHO_MAY, FOLLOW_CONFIG, identityObjects, READ, rule } from "../manifests/rbac.ts";
 
 export const MANAGER_ACCOUNT = "kubemacpool-sa";
 const MANAGER_ROLE = "kubemacpool-manager-role";
@@ -41,9 +39,8 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
           rule("kubevirt.io", ["virtualmachines"], ["patch"]),
           rule("", ["pods", "namespaces"], READ),
           rule(NAD_GROUP, ["network-attachment-definitions"], READ),
-          rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], READ, [NETWORK_ADDONS_CONFIG_NAME]),
-          rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
-          rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+          FOLLOW_CONFIG,
+          ...ASK_WHO_MAY,
           rule("events.k8s.io", ["events"], ["create", "patch"]),
         ],
       },
@@ -68,6 +65,8 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
             [...READ, "patch"],
             [MAC_POOL_WEBHOOK_CONFIGURATION],
           ),
+          FOLLOW_CONFIG,
+          ...ASK_WHO_MAY,
         ],
       },
       namespaced: [rule("", ["secrets"], [...READ, "patch"], [MAC_POOL_CA_SECRET, MAC_POOL_SERVICE])],

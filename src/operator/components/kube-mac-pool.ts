@@ -9,22 +9,27 @@ import {
   MAC_POOL_HTTPS_PORT,
   MAC_POOL_INSPECTION_PORT,
   MAC_POOL_MANAGER,
+  MAC_POOL_METRICS_SERVICE,
   MAC_POOL_RANGE_CONFIG_MAP,
   MAC_POOL_SERVICE,
   MAC_POOL_WEBHOOK_CONFIGURATION,
+  METRICS_PORT,
+  METRICS_PORT_NAME,
 } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { replicasFor } from "../facts.ts";
 import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
-import { deployment, env, OWN_POD } from "../manifests/workload.ts";
+import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
 import { type Component, certificateIntervals, type RenderInput } from "./component.ts";
 import { MANAGER_ACCOUNT, macPoolAccess } from "./kube-mac-pool-access.ts";
 import { macPoolWebhooks } from "./kube-mac-pool-webhooks.ts";
 
 const HEALTH_PORT = 8081;
 const LABELS = { app: "kubemacpool" };
-const MANAGER_LABELS = { ...LABELS, "control-plane": "mac-controller-manager" };
-const CERT_MANAGER_LABELS = { ...LABELS, "control-plane": "cert-manager" };
+export const MANAGER_SELECTOR = { "control-plane": "mac-controller-manager" };
+const MANAGER_LABELS = { ...LABELS, ...MANAGER_SELECTOR };
+const CERT_MANAGER_SELECTOR = { "control-plane": "cert-manager" };
+export const CERT_MANAGER_LABELS = { ...LABELS, ...CERT_MANAGER_SELECTOR };
 
 /**
  * The heap stays small: with 100,000 claims 305 MB are resident instead of 544 MB, and an admission takes the same time.
@@ -44,6 +49,7 @@ export const kubeMacPool: Component = {
     ...rangeObjects(input),
     ...managerObjects(input),
     certManager(input),
+    certManagerMetrics(input),
     macPoolWebhooks(input.settings.operandNamespace, LABELS),
   ],
 };
@@ -71,7 +77,7 @@ function rangeObjects({ spec, settings }: RenderInput): KubeObject[] {
 function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
   const namespace = settings.operandNamespace;
   const replicas = replicasFor(facts);
-  const selector = { "control-plane": "mac-controller-manager" };
+  const selector = MANAGER_SELECTOR;
   return [
     tlsSecret(MAC_POOL_SERVICE, namespace, LABELS),
     tlsSecret(MAC_POOL_CA_SECRET, namespace, LABELS),
@@ -86,11 +92,11 @@ function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
       ],
     }),
     service({
-      name: "kubemacpool-metrics-service",
+      name: MAC_POOL_METRICS_SERVICE,
       namespace,
-      labels: LABELS,
+      labels: MANAGER_LABELS,
       selector,
-      ports: [{ name: "metrics", port: 8443, targetPort: MAC_POOL_INSPECTION_PORT }],
+      ports: [{ name: METRICS_PORT_NAME, port: METRICS_PORT, targetPort: MAC_POOL_INSPECTION_PORT }],
     }),
     ...disruptionBudget(MAC_POOL_MANAGER, namespace, LABELS, selector, replicas),
     deployment({
@@ -99,6 +105,7 @@ function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
       labels: MANAGER_LABELS,
       selector,
       replicas,
+      podLabels: CLUSTER_CLIENT,
       pod: {
         container: "manager",
         process: "mac-pool",
@@ -126,14 +133,25 @@ function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
   ];
 }
 
+function certManagerMetrics({ settings }: RenderInput): KubeObject {
+  return service({
+    name: `${MAC_POOL_CERT_MANAGER}-metrics`,
+    namespace: settings.operandNamespace,
+    labels: CERT_MANAGER_LABELS,
+    selector: CERT_MANAGER_LABELS,
+    ports: [{ name: METRICS_PORT_NAME, port: METRICS_PORT, targetPort: METRICS_PORT_NAME }],
+  });
+}
+
 function certManager({ spec, settings }: RenderInput): KubeObject {
   return deployment({
     name: MAC_POOL_CERT_MANAGER,
     namespace: settings.operandNamespace,
     labels: CERT_MANAGER_LABELS,
-    selector: { "control-plane": "cert-manager" },
+    selector: CERT_MANAGER_SELECTOR,
     replicas: 1,
     strategy: "Recreate",
+    podLabels: CLUSTER_CLIENT,
     pod: {
       container: "manager",
       process: "certs",
@@ -149,10 +167,11 @@ function certManager({ spec, settings }: RenderInput): KubeObject {
           SERVICE_NAME: MAC_POOL_SERVICE,
           WEBHOOK_CONFIGURATIONS: `Mutating/${MAC_POOL_WEBHOOK_CONFIGURATION}`,
           ...certificateIntervals(spec),
+          METRICS_PORT,
           HEALTH_PORT,
         }),
       ],
-      ports: { health: HEALTH_PORT },
+      ports: { [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
       healthPort: HEALTH_PORT,
       memory: "48Mi",
       serviceAccount: MAC_POOL_CERT_MANAGER,

@@ -5,7 +5,10 @@
 
 import {
   DEFAULT_NETWORK_ANNOTATION,
+  INJECTION_WEBHOOK,
   LINUX_BRIDGE_WEBHOOK,
+  METRICS_PORT,
+  METRICS_PORT_NAME,
   NAD_GROUP,
   NAMESPACE_NAME_LABEL,
   NETWORKS_ANNOTATION,
@@ -14,16 +17,16 @@ import {
 import { INJECT_RESOURCES_PATH } from "../../api/webhook-paths.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { replicasFor } from "../facts.ts";
-import { identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { ASK_WHO_MAY, FOLLOW_CONFIG, identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
-import { deployment, env, OWN_POD } from "../manifests/workload.ts";
+import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
 import { certificateIntervals, type RenderInput } from "./component.ts";
 
 const CA_SECRET = `${LINUX_BRIDGE_WEBHOOK}-ca`;
-const HTTPS_PORT = 8443;
+export const WEBHOOK_PORT = 8000;
 const HEALTH_PORT = 8081;
 const LABELS = { app: LINUX_BRIDGE_WEBHOOK };
-const SELECTOR = { name: LINUX_BRIDGE_WEBHOOK };
+export const WEBHOOK_SELECTOR = { name: LINUX_BRIDGE_WEBHOOK };
 
 export function linuxBridgeWebhookObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
   const namespace = settings.operandNamespace;
@@ -36,16 +39,20 @@ export function linuxBridgeWebhookObjects({ spec, facts, settings }: RenderInput
       name: LINUX_BRIDGE_WEBHOOK,
       namespace,
       labels: LABELS,
-      selector: SELECTOR,
-      ports: [{ name: "webhook", port: 443, targetPort: HTTPS_PORT }],
+      selector: WEBHOOK_SELECTOR,
+      ports: [
+        { name: "webhook", port: 443, targetPort: "webhook" },
+        { name: METRICS_PORT_NAME, port: METRICS_PORT, targetPort: METRICS_PORT_NAME },
+      ],
     }),
-    disruptionBudget(LINUX_BRIDGE_WEBHOOK, namespace, LABELS, SELECTOR, replicas),
+    disruptionBudget(LINUX_BRIDGE_WEBHOOK, namespace, LABELS, WEBHOOK_SELECTOR, replicas),
     deployment({
       name: LINUX_BRIDGE_WEBHOOK,
       namespace,
       labels: LABELS,
-      selector: SELECTOR,
+      selector: WEBHOOK_SELECTOR,
       replicas,
+      podLabels: CLUSTER_CLIENT,
       pod: {
         container: "webhook",
         process: "linux-bridge-webhook",
@@ -55,7 +62,8 @@ export function linuxBridgeWebhookObjects({ spec, facts, settings }: RenderInput
         env: [
           ...OWN_POD,
           ...env({
-            HTTPS_PORT,
+            HTTPS_PORT: WEBHOOK_PORT,
+            METRICS_PORT,
             HEALTH_PORT,
             TLS_SECRET: LINUX_BRIDGE_WEBHOOK,
             CA_SECRET,
@@ -64,7 +72,7 @@ export function linuxBridgeWebhookObjects({ spec, facts, settings }: RenderInput
             ...certificateIntervals(spec),
           }),
         ],
-        ports: { webhook: HTTPS_PORT, health: HEALTH_PORT },
+        ports: { webhook: WEBHOOK_PORT, [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
         healthPort: HEALTH_PORT,
         memory: "64Mi",
         serviceAccount: LINUX_BRIDGE_WEBHOOK,
@@ -87,6 +95,8 @@ function identity(namespace: string): KubeObject[] {
       binding: LINUX_BRIDGE_WEBHOOK,
       rules: [
         rule(NAD_GROUP, ["network-attachment-definitions"], READ),
+        FOLLOW_CONFIG,
+        ...ASK_WHO_MAY,
         rule(
           "admissionregistration.k8s.io",
           ["mutatingwebhookconfigurations"],
@@ -113,7 +123,7 @@ function webhookConfiguration(namespace: string): KubeObject {
     metadata: { name: LINUX_BRIDGE_WEBHOOK, labels: LABELS },
     webhooks: [
       {
-        name: "inject-resources.linux-bridge.network.kubevirt.io",
+        name: INJECTION_WEBHOOK,
         clientConfig: { service: { name: LINUX_BRIDGE_WEBHOOK, namespace, path: INJECT_RESOURCES_PATH, port: 443 } },
         rules: [
           { apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"], scope: "Namespaced" },

@@ -2,7 +2,8 @@
 
 import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
+import { ASK_WHO_MAY, identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
+import { nodeMetrics } from "../manifests/webhook-service.ts";
 import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
 import { bridgeMarkerObjects } from "./bridge-marker.ts";
 import type { Component, RenderInput } from "./component.ts";
@@ -17,8 +18,9 @@ const MOUNTED_CNI_BIN_DIR = "/host/opt/cni/bin";
 const NETNS_DIRECTORY = "/run/netns";
 const CNI_RUN_DIRECTORY = "/run/cni";
 const CNI_STATE_DIRECTORY = "/var/lib/cni";
-/** bridge-marker has 8081 on the same host network. */
+/** bridge-marker has 8081 and 8445 on the same host network. */
 const HEALTH_PORT = 8082;
+const NODE_METRICS_PORT = 8444;
 
 export const linuxBridge: Component = {
   name: "linuxBridge",
@@ -39,9 +41,10 @@ function installerObjects({ spec, settings, deployed }: RenderInput): KubeObject
       cluster: {
         role: SERVICE_ACCOUNT,
         binding: SERVICE_ACCOUNT,
-        rules: [READ_CONFIG, rule("events.k8s.io", ["events"], ["create", "patch"])],
+        rules: [READ_CONFIG, rule("events.k8s.io", ["events"], ["create", "patch"]), ...ASK_WHO_MAY],
       },
     }),
+    nodeMetrics("linux-bridge-metrics", namespace, labels, { name: LINUX_BRIDGE_DAEMON_SET }, NODE_METRICS_PORT),
     daemonSet({
       name: LINUX_BRIDGE_DAEMON_SET,
       namespace,
@@ -57,7 +60,13 @@ function installerObjects({ spec, settings, deployed }: RenderInput): KubeObject
         imagePullSecrets: settings.imagePullSecrets,
         env: [
           fieldEnv("NODE_NAME", "spec.nodeName"),
-          ...env({ CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR, [CNI_BIN_DIR_ON_NODE]: cniBinDir, HEALTH_PORT, ...takeOver }),
+          ...env({
+            CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR,
+            [CNI_BIN_DIR_ON_NODE]: cniBinDir,
+            HEALTH_PORT,
+            METRICS_PORT: NODE_METRICS_PORT,
+            ...takeOver,
+          }),
           ...formerEnv(former),
         ],
         ports: { health: HEALTH_PORT },

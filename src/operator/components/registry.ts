@@ -2,7 +2,7 @@
 
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { COMPONENT_IMAGES } from "../component-images.ts";
-import { NO_FACTS } from "../facts.ts";
+import { EVERY_FACT } from "../facts.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { effectiveSpec } from "../spec/effective-spec.ts";
 import { type Component, NOTHING_DEPLOYED } from "./component.ts";
@@ -11,8 +11,10 @@ import { kubeSecondaryDns } from "./kube-secondary-dns.ts";
 import { kubevirtIpamController } from "./kubevirt-ipam-controller.ts";
 import { linuxBridge } from "./linux-bridge.ts";
 import { macvtap } from "./macvtap.ts";
+import { monitoring } from "./monitoring.ts";
 import { multus } from "./multus.ts";
 import { multusDynamicNetworks } from "./multus-dynamic-networks.ts";
+import { networkPolicies } from "./network-policies.ts";
 import { ovs } from "./ovs.ts";
 
 export const COMPONENTS: readonly Component[] = [
@@ -24,6 +26,8 @@ export const COMPONENTS: readonly Component[] = [
   macvtap,
   kubeSecondaryDns,
   kubevirtIpamController,
+  monitoring,
+  networkPolicies,
 ];
 
 /** CRDs of other products that components need. */
@@ -31,11 +35,14 @@ export const PREREQUISITE_DEFINITIONS: readonly string[] = COMPONENTS.flatMap(({
   prerequisites.flatMap(({ definitions }) => definitions),
 );
 
-/** Every object of the components: all kinds, names and rights that can occur. A missing image is no obstacle here. */
-export function renderEverything(settings: OperatorSettings, components = COMPONENTS): KubeObject[] {
-  const asked = Object.fromEntries(COMPONENTS.map(({ name }) => [name, {}]));
+/** Every object of the components where the cluster is as `facts` say: all kinds, names and rights that can occur. A missing image is no obstacle here. */
+export function renderEverything(
+  settings: OperatorSettings,
+  components = COMPONENTS,
+  facts = EVERY_FACT,
+): KubeObject[] {
+  const asked = Object.fromEntries(COMPONENTS.filter(({ standing }) => !standing).map(({ name }) => [name, {}]));
   const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined, criSocketPath: undefined }, () => 0);
-  const facts = { ...NO_FACTS, nodeCount: 2 };
   const componentImages = {
     ...Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, variable])),
     ...settings.componentImages,

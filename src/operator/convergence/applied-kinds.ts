@@ -3,7 +3,7 @@
  * not depend on each other.
  */
 
-import { MAC_POOLS } from "../../api/kinds.ts";
+import { MAC_POOLS, PROMETHEUS_RULES, SERVICE_MONITORS } from "../../api/kinds.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { apiVersionOf, defineResource, RESOURCES } from "../../kube/client/resource.ts";
 
@@ -21,6 +21,8 @@ export interface AppliedKind {
   readonly removal: RemoveStage | undefined;
   /** Everything but metadata and status is the operator's: what others add to it is removed again. */
   readonly whole: boolean;
+  /** Applied only while it is served. */
+  readonly optional: boolean;
   /** Watched by name, because other objects of the kind do not concern the operator. Otherwise watched by label. */
   readonly watchedByName: boolean;
   /** The API server may never serve the kind. */
@@ -35,10 +37,13 @@ const WATCHED_BY_NAME = new Set([RESOURCES.secrets.kind, RESOURCES.crds.kind, MA
 /** Their other fields belong to users, to keepers of certificates or to controllers of the cluster. */
 const SHARED = new Set([...WATCHED_BY_NAME, RESOURCES.serviceAccounts.kind, ISSUERS.kind, CERTIFICATES.kind]);
 
+const OPTIONAL = new Set([SERVICE_MONITORS.kind, PROMETHEUS_RULES.kind]);
+
 function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
   const watchedByName = WATCHED_BY_NAME.has(resource.kind);
-  const ofAnotherProduct = resource.group === CERT_MANAGER_GROUP;
-  return { resource, stage, removal, whole: !SHARED.has(resource.kind), watchedByName, ofAnotherProduct };
+  const optional = OPTIONAL.has(resource.kind);
+  const ofAnotherProduct = optional || resource.group === CERT_MANAGER_GROUP;
+  return { resource, stage, removal, whole: !SHARED.has(resource.kind), watchedByName, ofAnotherProduct, optional };
 }
 
 export const APPLIED_KINDS: readonly AppliedKind[] = [
@@ -56,6 +61,9 @@ export const APPLIED_KINDS: readonly AppliedKind[] = [
   kind(RESOURCES.flowSchemas, "configuration", "rest"),
   kind(RESOURCES.validatingAdmissionPolicies, "configuration", "rest"),
   kind(RESOURCES.validatingAdmissionPolicyBindings, "configuration", "rest"),
+  kind(RESOURCES.networkPolicies, "configuration", "rest"),
+  kind(SERVICE_MONITORS, "configuration", "rest"),
+  kind(PROMETHEUS_RULES, "configuration", "rest"),
   kind(MAC_POOLS, "configuration"),
   kind(ISSUERS, "configuration", "rest"),
   kind(CERTIFICATES, "configuration", "rest"),

@@ -7,11 +7,12 @@ import type { Registry } from "prom-client";
 import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { LABEL_MANAGED_BY, MANAGED_BY, NETWORK_ADDONS_CONFIG_NAME } from "../../api/names.ts";
 import type { NetworkAddonsConfig } from "../../api/network-addons-config.ts";
-import type { CustomResourceDefinition, Node, Pod } from "../../kube/client/built-in-kinds.ts";
+import type { CustomResourceDefinition, EndpointSlice, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { apiVersionOf, type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
 import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
+import type { Facts } from "../facts.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { isReady } from "../status/pod-trouble.ts";
 import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
@@ -35,6 +36,11 @@ export interface ClusterViewOptions {
 const ABSENT_RETRY_MS = 30_000;
 
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
+/** API servers keep it themselves, in the namespace `default`. */
+export const API_SERVER_SLICE = "kubernetes";
+const API_SERVER_NAMESPACE = "default";
+/** The same for a kind that is applied as soon as it is served. */
+const OPTIONAL_RETRY_MS = 5_000;
 const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 
 export class ClusterView {
@@ -42,6 +48,7 @@ export class ClusterView {
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
   readonly #prerequisites: readonly Informer<CustomResourceDefinition>[];
+  readonly #apiServers: Informer<EndpointSlice>;
   /** By apiVersion and kind. */
   readonly #applied = new Map<string, Informer<KubeObject>[]>();
   readonly #all: Informer<KubeObject>[] = [];
@@ -89,14 +96,22 @@ export class ClusterView {
       informer.on({ add: now, update: now, delete: now });
       return informer;
     });
-    for (const { resource, watchedByName, ofAnotherProduct } of APPLIED_KINDS) {
-      const scope = resource.namespaced ? { namespace } : {};
+    this.#apiServers = new Informer({
+      ...reporting,
+      resource: RESOURCES.endpointSlices,
+      namespace: API_SERVER_NAMESPACE,
+      fieldSelector: `metadata.name=${API_SERVER_SLICE}`,
+    });
+    this.#apiServers.on({ add: now, update: now, delete: now });
+    for (const { resource, watchedByName, ofAnotherProduct, optional } of APPLIED_KINDS) {
+      const scope = { ...(resource.namespaced && { namespace }), ...(optional && { onServed: now }) };
       const names = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
       const selectors = watchedByName
         ? names.map((name) => ({ fieldSelector: `metadata.name=${name}` }))
         : [{ labelSelector: OURS }];
       for (const selector of selectors) {
-        const rules = ofAnotherProduct ? { absentRetryMs: ABSENT_RETRY_MS } : {};
+        const absentRetryMs = optional ? OPTIONAL_RETRY_MS : ABSENT_RETRY_MS;
+        const rules = ofAnotherProduct ? { absentRetryMs } : {};
         const options = { ...reporting, resource, ...scope, ...selector, absentIsEmpty: true, rules };
         this.#watch(new Informer(options), resource);
       }
@@ -146,10 +161,18 @@ export class ClusterView {
     return this.#pods.list();
   }
 
-  /** Names of the prerequisites that the API server serves. */
-  definitions(): ReadonlySet<string> {
+  /** All but what only the platform itself says. */
+  facts(): Omit<Facts, "openShift" | "multiNetworkDisabled"> {
     const served = this.#prerequisites.flatMap((informer) => informer.list().filter(isEstablished));
-    return new Set(served.map(({ metadata }) => metadata.name ?? ""));
+    const optional = APPLIED_KINDS.filter((kind) => kind.optional).flatMap(({ resource }) => this.#of(resource));
+    const slice = this.#apiServers.get(`${API_SERVER_NAMESPACE}/${API_SERVER_SLICE}`);
+    const ports = (slice?.ports ?? []).flatMap(({ port }) => port ?? []);
+    return {
+      nodeCount: this.#nodes.list().length,
+      definitions: new Set(served.map(({ metadata }) => metadata.name ?? "")),
+      prometheusOperator: optional.every((informer) => informer.isServed),
+      apiServerPorts: [...new Set(ports)].sort((a, b) => a - b),
+    };
   }
 
   /** The newer one of the watched object and the answer to our last write. */
@@ -184,6 +207,10 @@ export class ClusterView {
     return undefined;
   }
 
+  #of(resource: Resource): readonly Informer<KubeObject>[] {
+    return this.#applied.get(`${apiVersionOf(resource)} ${resource.kind}`) ?? [];
+  }
+
   #watch(informer: Informer<KubeObject>, resource: Resource): void {
     const kind = `${apiVersionOf(resource)} ${resource.kind}`;
     this.#applied.set(kind, [...(this.#applied.get(kind) ?? []), informer]);
@@ -206,7 +233,7 @@ export class ClusterView {
   }
 
   #informers(): readonly Pick<Informer<KubeObject>, "start" | "whenSynced" | "hasSynced">[] {
-    return [this.#configs, this.#nodes, this.#pods, ...this.#prerequisites, ...this.#all];
+    return [this.#configs, this.#nodes, this.#pods, this.#apiServers, ...this.#prerequisites, ...this.#all];
   }
 }
 

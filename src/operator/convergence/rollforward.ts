@@ -92,7 +92,7 @@ export class Rollforward {
     this.#seen.endRound();
     const outcome: Reconciled = {
       kind: "reconciled",
-      components: [...outcomes, ...removing(rendered, removal)],
+      components: [...outcomes.filter(isTold), ...removing(rendered, removal)],
       removalFailures: removal.failures,
       workloads: wanted.map(({ object }) => object).filter(isWorkload),
     };
@@ -163,6 +163,11 @@ export class Rollforward {
       firstSeenMs: (what) => this.#seen?.sinceMs(what, nowMs) ?? nowMs,
     };
   }
+}
+
+/** A part that nobody asked for is no row of the status, unless it fails. */
+function isTold({ name, state }: ComponentOutcome): boolean {
+  return state.kind === "failed" || !COMPONENTS.some((component) => component.name === name && component.standing);
 }
 
 /** Data outlives the configuration, so it has no owner that would take it along. */

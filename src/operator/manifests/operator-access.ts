@@ -11,11 +11,12 @@ import {
 } from "../../api/names.ts";
 import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
 import { type AppliedKind, appliedKind } from "../convergence/applied-kinds.ts";
+import { API_SERVER_SLICE } from "../convergence/cluster-view.ts";
 import { INVENTORY_CONFIG_MAP } from "../convergence/records.ts";
-import { READ, type Rule, rule } from "./rbac.ts";
+import { ASK_WHO_MAY, type PathRule, READ, type Rule, rule } from "./rbac.ts";
 
 export interface OperatorAccess {
-  readonly cluster: readonly Rule[];
+  readonly cluster: readonly (Rule | PathRule)[];
   readonly namespaced: readonly Rule[];
 }
 
@@ -35,8 +36,10 @@ export function operatorAccess(everything: readonly KubeObject[], prerequisites:
       rule(RESOURCES.crds.group, [RESOURCES.crds.plural], READ, prerequisites),
       rule("operator.openshift.io", ["networks"], ["get"], ["cluster"]),
       rule("events.k8s.io", ["events"], ["create", "patch"]),
+      rule("discovery.k8s.io", ["endpointslices"], READ, [API_SERVER_SLICE]),
+      ...ASK_WHO_MAY,
       ...rulesToApply(clusterWide),
-      ...rulesOf(everything, "ClusterRole"),
+      ...rulesOf<Rule | PathRule>(everything, "ClusterRole"),
     ]),
     namespaced: distinct([
       rule("coordination.k8s.io", ["leases"], ["create"]),
@@ -70,10 +73,10 @@ function rulesToApply(objects: readonly KubeObject[]): Rule[] {
   });
 }
 
-function rulesOf(objects: readonly KubeObject[], kind: string): Rule[] {
-  return objects.filter((object) => object.kind === kind).flatMap(({ rules }) => rules as readonly Rule[]);
+function rulesOf<R extends Rule | PathRule = Rule>(objects: readonly KubeObject[], kind: string): R[] {
+  return objects.filter((object) => object.kind === kind).flatMap(({ rules }) => rules as readonly R[]);
 }
 
-function distinct(rules: readonly Rule[]): Rule[] {
+function distinct<R>(rules: readonly R[]): R[] {
   return [...new Map(rules.map((candidate) => [JSON.stringify(candidate), candidate])).values()];
 }

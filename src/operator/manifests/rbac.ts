@@ -10,12 +10,22 @@ export interface Rule {
   readonly verbs: readonly string[];
 }
 
+/** A right to paths that are no resources. */
+export interface PathRule {
+  readonly nonResourceURLs: readonly string[];
+  readonly verbs: readonly string[];
+}
+
 export interface Identity {
   readonly serviceAccount: string;
   readonly namespace: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** Cluster-wide rights, with the names of role and binding. */
-  readonly cluster?: { readonly role: string; readonly binding: string; readonly rules: readonly Rule[] };
+  readonly cluster?: {
+    readonly role: string;
+    readonly binding: string;
+    readonly rules: readonly (Rule | PathRule)[];
+  };
   /** Rights in the own namespace. Role and binding have the account's name. */
   readonly namespaced?: readonly Rule[];
 }
@@ -35,29 +45,46 @@ export function identityObjects(identity: Identity): KubeObject[] {
     const { role, binding, rules } = identity.cluster;
     objects.push(
       { apiVersion: RBAC, kind: "ClusterRole", metadata: metadata(role), rules },
-      {
-        apiVersion: RBAC,
-        kind: "ClusterRoleBinding",
-        metadata: metadata(binding),
-        roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: role },
-        subjects,
-      },
+      bindingOf("ClusterRoleBinding", metadata(binding), role, subjects),
     );
   }
   if (identity.namespaced !== undefined) {
     const name = { ...metadata(serviceAccount), namespace };
     objects.push(
       { apiVersion: RBAC, kind: "Role", metadata: name, rules: identity.namespaced },
-      {
-        apiVersion: RBAC,
-        kind: "RoleBinding",
-        metadata: name,
-        roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name: serviceAccount },
-        subjects,
-      },
+      bindingOf("RoleBinding", name, serviceAccount, subjects),
     );
   }
   return objects;
+}
+
+export interface Granted {
+  readonly name: string;
+  /** Undefined: in the whole cluster. */
+  readonly namespace?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly rules: readonly (Rule | PathRule)[];
+  /** An account that is not ours. */
+  readonly to: { readonly name: string; readonly namespace: string };
+}
+
+/** A role, and a binding of the same name. */
+export function grant({ rules, to, ...metadata }: Granted): KubeObject[] {
+  const cluster = metadata.namespace === undefined ? "Cluster" : "";
+  return [
+    { apiVersion: RBAC, kind: `${cluster}Role`, metadata, rules },
+    bindingOf(`${cluster}RoleBinding`, metadata, metadata.name, [{ kind: "ServiceAccount", ...to }]),
+  ];
+}
+
+function bindingOf(
+  kind: "RoleBinding" | "ClusterRoleBinding",
+  metadata: KubeObject["metadata"],
+  role: string,
+  subjects: readonly object[],
+): KubeObject {
+  const roleKind = kind === "RoleBinding" ? "Role" : "ClusterRole";
+  return { apiVersion: RBAC, kind, metadata, roleRef: { apiGroup: RBAC_GROUP, kind: roleKind, name: role }, subjects };
 }
 
 export function rule(
@@ -70,6 +97,17 @@ export function rule(
 }
 
 export const READ = ["get", "list", "watch"] as const;
+
+/** For a process that asks who reads its metrics. */
+export const ASK_WHO_MAY: readonly Rule[] = [
+  rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
+  rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+];
+
+/** For a process that follows the TLS profile of the NetworkAddonsConfig. */
+export const FOLLOW_CONFIG: Rule = rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], READ, [
+  NETWORK_ADDONS_CONFIG_NAME,
+]);
 
 /** A stopping node daemon reads the NetworkAddonsConfig: was its component removed, or is this a restart? */
 export const READ_CONFIG: Rule = rule(

@@ -1,5 +1,6 @@
-/** Objects around a Deployment that serves a webhook: Service, empty Secrets, disruption budget. Pure. */
+/** Objects around a workload that serves: Service, empty Secrets, disruption budget. Pure. */
 
+import { METRICS_PORT, METRICS_PORT_NAME } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 
 export interface ServiceOptions {
@@ -10,7 +11,8 @@ export interface ServiceOptions {
   readonly ports: readonly {
     readonly name: string;
     readonly port: number;
-    readonly targetPort: number;
+    /** A name is looked up in each pod, so that pods of two versions may listen on different ports. */
+    readonly targetPort: number | string;
   }[];
 }
 
@@ -23,6 +25,26 @@ export function service(options: ServiceOptions): KubeObject {
     metadata: { name, namespace, labels },
     spec: { type: "ClusterIP", selector, ports },
   };
+}
+
+/**
+ * For Prometheus to find the daemons on the nodes. The port is not among the container's: on the node's network the scheduler
+ * would keep the pod away from a node where another pod has it.
+ */
+export function nodeMetrics(
+  name: string,
+  namespace: string,
+  labels: ServiceOptions["labels"],
+  selector: ServiceOptions["selector"],
+  port: number,
+): KubeObject {
+  return service({
+    name,
+    namespace,
+    labels,
+    selector,
+    ports: [{ name: METRICS_PORT_NAME, port: METRICS_PORT, targetPort: port }],
+  });
 }
 
 /** A Secret without data. The operator only ensures that it exists; its owner writes the data. */

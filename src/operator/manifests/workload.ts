@@ -4,6 +4,7 @@
  */
 
 import { entryPoint, IMAGE_NODE, IMAGE_ROOT, type ImageProcess, NON_ROOT } from "../../api/image.ts";
+import { LABEL_NEEDS_CLUSTER_SERVICES, LABEL_SCRAPED } from "../../api/names.ts";
 import type { Placement } from "../../api/placement.ts";
 import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
 
@@ -18,6 +19,8 @@ export interface WorkloadOptions {
   /** Never change it: the API server refuses another selector. */
   readonly selector: Readonly<Record<string, string>>;
   readonly pod: PodOptions;
+  /** Labels of the pods only. */
+  readonly podLabels?: Readonly<Record<string, string>>;
 }
 
 export interface PodOptions {
@@ -97,6 +100,12 @@ export function env(values: Readonly<Record<string, string | number>>): EnvVar[]
   return Object.entries(values).map(([name, value]) => ({ name, value: String(value) }));
 }
 
+/** Labels of pods that need the API server and that Prometheus scrapes. */
+export const CLUSTER_CLIENT: Readonly<Record<string, string>> = {
+  [LABEL_NEEDS_CLUSTER_SERVICES]: "true",
+  [LABEL_SCRAPED]: "true",
+};
+
 /** Environment of every process that leads or serves in its own namespace. */
 export const OWN_POD: readonly EnvVar[] = [
   fieldEnv("POD_NAME", "metadata.name"),
@@ -141,7 +150,7 @@ function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplat
   const { pod } = options;
   const volumes = pod.hostDirectories ?? [];
   return {
-    metadata: { labels: { ...options.labels, ...options.selector } },
+    metadata: { labels: { ...options.labels, ...options.podLabels, ...options.selector } },
     spec: {
       serviceAccountName: pod.serviceAccount,
       ...pulled(pod.imagePullSecrets),

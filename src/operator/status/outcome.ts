@@ -1,7 +1,7 @@
 /** The outcome of one reconcile. The status is computed from it. */
 
-import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Component } from "../components/component.ts";
 import type { Rollout } from "./rollout.ts";
 
 export type ConfigurationFailure =
@@ -16,7 +16,7 @@ export type ConfigurationFailure =
   | "MissingPrerequisite";
 
 export interface ComponentOutcome {
-  readonly name: keyof NetworkAddonsConfigSpec;
+  readonly name: Component["name"];
   readonly state:
     | { readonly kind: "deployed"; readonly workloads: readonly Rollout[] }
     | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }

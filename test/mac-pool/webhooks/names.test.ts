@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner } from "../../../src/api/mac-claim.ts";
+import type { Permission } from "../../../src/kube/access/subject-access.ts";
 import { silentLog } from "../../../src/kube/log.ts";
-import type { Permission } from "../../../src/mac-pool/access/subject-access.ts";
 import { conflict } from "../../../src/mac-pool/core/refusals.ts";
 import { denied } from "../../../src/mac-pool/webhooks/decision.ts";
 import { Names } from "../../../src/mac-pool/webhooks/names.ts";

@@ -7,7 +7,7 @@ import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { type Deployed, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { COMPONENTS, renderEverything } from "../../../src/operator/components/registry.ts";
 import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
-import { NO_FACTS } from "../../../src/operator/facts.ts";
+import { EVERY_FACT } from "../../../src/operator/facts.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
 
@@ -23,7 +23,7 @@ function render(
   const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined, criSocketPath: undefined }, () => 0);
   const component = COMPONENTS.find((candidate) => candidate.name === name);
   return [
-    ...(component?.render?.({ spec, facts: { ...NO_FACTS, nodeCount }, settings: DEFAULT_SETTINGS, deployed }) ?? []),
+    ...(component?.render?.({ spec, facts: { ...EVERY_FACT, nodeCount }, settings: DEFAULT_SETTINGS, deployed }) ?? []),
   ];
 }
 
@@ -34,11 +34,14 @@ function workloads(objects: readonly KubeObject[]): (Deployment | DaemonSet)[] {
 const podOf = (workload: Deployment | DaemonSet) => workload.spec?.template.spec;
 
 describe("the components", () => {
-  it.each(["linuxBridge", "kubeMacPool"])("%s renders what its golden file says", async (name) => {
-    const objects = render(name).filter(({ kind }) => kind !== "CustomResourceDefinition");
-    const text = objects.map((object) => stringify(object, { lineWidth: 120, aliasDuplicateObjects: false }));
-    await expect(text.join("---\n")).toMatchFileSnapshot(`../../golden/${name}.yaml`);
-  });
+  it.each(["linuxBridge", "kubeMacPool", "monitoring", "networkPolicies"])(
+    "%s renders what its golden file says",
+    async (name) => {
+      const objects = render(name).filter(({ kind }) => kind !== "CustomResourceDefinition");
+      const text = objects.map((object) => stringify(object, { lineWidth: 120, aliasDuplicateObjects: false }));
+      await expect(text.join("---\n")).toMatchFileSnapshot(`../../golden/${name}.yaml`);
+    },
+  );
 
   it("render only kinds that the operator knows how to apply and remove", () => {
     expect(() => renderEverything(DEFAULT_SETTINGS).map(appliedKind)).not.toThrow();

@@ -12,7 +12,9 @@ import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
 
 type Workload = Deployment | DaemonSet;
 
-const FOREIGN = COMPONENTS.map(({ name }) => name).filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
+const FOREIGN = COMPONENTS.filter(({ standing }) => !standing)
+  .map(({ name }) => name)
+  .filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
 const ALL: NetworkAddonsConfigSpec = Object.fromEntries(FOREIGN.map((name) => [name, {}]));
 const IMAGES: ComponentImages = Object.fromEntries(
   COMPONENT_IMAGES.map((variable) => [variable, `registry.example.com/${variable.toLowerCase()}:1`]),

@@ -18,10 +18,12 @@ import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/r
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import type { Log } from "../../../src/kube/log.ts";
 import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
+import { EVERY_FACT } from "../../../src/operator/facts.ts";
 import { Operator } from "../../../src/operator/operator.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+import { PROMETHEUS_OPERATOR_CRDS } from "./prometheus-operator.ts";
 
 export const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 export const NAMESPACE = DEFAULT_NAMESPACE;
@@ -80,9 +82,13 @@ export class InstalledOperator implements AsyncDisposable {
     this.client = client;
   }
 
-  /** Control plane up, release applied as a user does it; the operator is not started. */
-  static async install(): Promise<InstalledOperator> {
+  /** Control plane up, release applied as a user does it; the operator is not started. `bare`: without `EVERY_FACT`. */
+  static async install({ bare = false } = {}): Promise<InstalledOperator> {
     const installed = await InstalledOperator.prepare();
+    if (!bare) {
+      await installed.installPrometheusOperator();
+      await installed.publishApiServer(EVERY_FACT.apiServerPorts);
+    }
     const applied = await installed.kubectl(["apply", "--server-side", "-f", RELEASE]);
     if (applied.code !== 0) throw new Error(applied.stderr);
     return installed;
@@ -95,6 +101,20 @@ export class InstalledOperator implements AsyncDisposable {
     const kubeconfig = await controlPlane.userKubeconfig(OPERATOR_USER, ["system:serviceaccounts"]);
     const client = new CountingClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
     return new InstalledOperator(controlPlane, admin, client);
+  }
+
+  async installPrometheusOperator(): Promise<void> {
+    for (const crd of PROMETHEUS_OPERATOR_CRDS) await this.admin.create(RESOURCES.crds, crd);
+  }
+
+  /** What an API server keeps itself; those of tests do not. */
+  async publishApiServer(ports: readonly number[]): Promise<void> {
+    await this.admin.create(RESOURCES.endpointSlices, {
+      metadata: { namespace: "default", name: "kubernetes" },
+      addressType: "IPv4",
+      endpoints: [{ addresses: ["192.0.2.1"] }],
+      ports: ports.map((port) => ({ name: `https-${port}`, port })),
+    });
   }
 
   start(settings = DEFAULT_SETTINGS): void {

@@ -1,6 +1,6 @@
-import type { KubeClient } from "../../kube/client/client.ts";
-import { RESOURCES } from "../../kube/client/resource.ts";
-import { at } from "../objects/json-path.ts";
+import type { KubeClient } from "../client/client.ts";
+import { RESOURCES } from "../client/resource.ts";
+import { at } from "../json-path.ts";
 import { Questions } from "./questions.ts";
 import { type User, userOf } from "./user.ts";
 

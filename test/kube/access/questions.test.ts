@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Questions, TooManyQuestions } from "../../../src/mac-pool/access/questions.ts";
+import { Questions, TooManyQuestions } from "../../../src/kube/access/questions.ts";
 
 const LIMITS = { maxInFlight: 2, keptMs: 60_000 };
 

@@ -1,4 +1,4 @@
-import { at, listAt, textAt } from "../objects/json-path.ts";
+import { at, listAt, textAt } from "../json-path.ts";
 
 /** Who asks, as the API server says in a TokenReview or an AdmissionReview. */
 export interface User {

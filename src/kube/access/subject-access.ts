@@ -1,6 +1,6 @@
-import type { KubeClient } from "../../kube/client/client.ts";
-import { RESOURCES } from "../../kube/client/resource.ts";
-import { at } from "../objects/json-path.ts";
+import type { KubeClient } from "../client/client.ts";
+import { RESOURCES } from "../client/resource.ts";
+import { at } from "../json-path.ts";
 import { Questions } from "./questions.ts";
 import type { User } from "./user.ts";
 
@@ -11,6 +11,12 @@ export interface Permission {
   /** Limits the question to what a Role in this namespace grants as well. */
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
+}
+
+/** The right to a path that is no resource, as RBAC grants it under `nonResourceURLs`. */
+export interface PathPermission {
+  readonly verb: "get";
+  readonly path: string;
 }
 
 const KEPT_MS = 10_000;
@@ -33,16 +39,9 @@ export class SubjectAccess {
   }
 
   /** Throws TooManyQuestions, or what the API server's refusal or a broken connection throws. */
-  async isAllowed({ username, uid, groups, extra }: User, permission: Permission): Promise<boolean> {
+  async isAllowed({ username, uid, groups, extra }: User, permission: Permission | PathPermission): Promise<boolean> {
     const { client, timeoutMs } = this.#options;
-    const { verb, group, resource, namespace, name } = permission;
-    const spec = {
-      user: username,
-      uid,
-      groups: [...groups],
-      extra: { ...extra },
-      resourceAttributes: { verb, group, resource, ...(namespace && { namespace }), ...(name && { name }) },
-    };
+    const spec = { user: username, uid, groups: [...groups], extra: { ...extra }, ...attributesOf(permission) };
     const { allowed } = await this.#questions.answer(JSON.stringify(spec), async () => {
       const review = await client.create(
         RESOURCES.subjectAccessReviews,
@@ -53,4 +52,10 @@ export class SubjectAccess {
     });
     return allowed;
   }
+}
+
+function attributesOf(permission: Permission | PathPermission) {
+  if ("path" in permission) return { nonResourceAttributes: permission };
+  const { verb, group, resource, namespace, name } = permission;
+  return { resourceAttributes: { verb, group, resource, ...(namespace && { namespace }), ...(name && { name }) } };
 }

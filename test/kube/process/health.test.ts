@@ -1,0 +1,37 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import PromRegistry from "prom-client/lib/registry.js";
+import { describe, expect, it } from "vitest";
+import { silentLog } from "../../../src/kube/log.ts";
+import { Health, healthServer } from "../../../src/kube/process/health.ts";
+
+/** Status of an answer to a client with this address. */
+function statusFor(path: string, remoteAddress: string): Promise<number> {
+  const server = healthServer(new Health(), new PromRegistry(), silentLog);
+  const socket = new Socket();
+  Object.defineProperty(socket, "remoteAddress", { value: remoteAddress });
+  const request = new IncomingMessage(socket);
+  Object.assign(request, { method: "GET", url: path });
+  const response = new ServerResponse(request);
+  return new Promise((resolve) => {
+    response.end = () => {
+      resolve(response.statusCode);
+      return response;
+    };
+    server.emit("request", request, response);
+  });
+}
+
+describe("the port for probes", () => {
+  it.each(["127.0.0.1", "::1", "::ffff:127.0.0.1"])("shows metrics to the pod itself, from %s", async (address) => {
+    expect(await statusFor("/metrics", address)).toBe(200);
+  });
+
+  it.each(["10.0.0.7", "::ffff:10.0.0.7", "fd00::1", "::10", ""])(
+    "shows none to others, as from %s",
+    async (address) => {
+      expect(await statusFor("/metrics", address)).toBe(403);
+      expect(await statusFor("/healthz", address)).toBe(200);
+    },
+  );
+});

@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import PromRegistry from "prom-client/lib/registry.js";
+import { describe, expect, it } from "vitest";
+import { BridgeTable } from "../../../src/bridge-marker/bridge-table.ts";
+import { markerMetrics } from "../../../src/bridge-marker/marker-metrics.ts";
+import { certificateMetrics } from "../../../src/certs/certificate-metrics.ts";
+import { KubeClient } from "../../../src/kube/client/client.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { Controller } from "../../../src/kube/controller/controller.ts";
+import { Informer } from "../../../src/kube/informer/informer.ts";
+import { silentLog } from "../../../src/kube/log.ts";
+import { agentMetrics } from "../../../src/linux-bridge/agent/agent-metrics.ts";
+import { installerMetrics } from "../../../src/linux-bridge/installer/installer-metrics.ts";
+import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
+import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
+import { NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
+import { monitoring } from "../../../src/operator/components/monitoring.ts";
+import { renderEverything } from "../../../src/operator/components/registry.ts";
+import { EVERY_FACT } from "../../../src/operator/facts.ts";
+import { Operator } from "../../../src/operator/operator.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
+import { alertNames, RULE_GROUPS } from "../support/rules.ts";
+
+const docs = join(import.meta.dirname, "../../../docs");
+const read = (file: string): string => readFileSync(join(docs, file), "utf8");
+
+/** Of Prometheus itself, and of API servers. */
+const OTHERS = ["up", "apiserver_admission_webhook_rejection_count", "apiserver_admission_webhook_fail_open_count"];
+const WORDS = ["and", "or", "unless", "by", "offset"];
+
+/** Names of the metrics that a query asks for. */
+function metricsOf(query: string): string[] {
+  const bare = query
+    .replace(/\{[^}]*\}/g, "")
+    .replace(/\bby \([^)]*\)/g, "")
+    .replace(/\[[^\]]*\]|\boffset \w+/g, "");
+  return [...bare.matchAll(/[a-z_:]+[a-z0-9_:]*(?!\s*\()\b/gi)]
+    .map(([name]) => name)
+    .filter((name) => !WORDS.includes(name) && !new RegExp(`\\b${name}\\s*\\(`).test(bare));
+}
+
+/** Names of all metrics of all processes. */
+function known(): string[] {
+  const metrics = new PromRegistry();
+  const client = new KubeClient({ credentials: { server: "http://127.0.0.1:1" } as never, metrics });
+  new Operator({ client, settings: DEFAULT_SETTINGS, identity: "a", log: silentLog, metrics });
+  new PoolMetrics(metrics, new PoolIndex(), () => undefined);
+  certificateMetrics(metrics, () => []);
+  markerMetrics(metrics, new BridgeTable());
+  agentMetrics(metrics, { recordDirectory: "/nowhere", listLinks: async () => [] });
+  installerMetrics(metrics, { states: [], contests: 0 });
+  new Controller({ name: "any", log: silentLog, metrics, reconcile: async () => ({}) });
+  new Informer({ client, resource: RESOURCES.pods, metrics });
+  return metrics.getMetricsAsArray().map(({ name }) => name);
+}
+
+describe("the rules", () => {
+  const names = known();
+
+  it("ask for metrics that exist", () => {
+    const rules = RULE_GROUPS.flatMap((group) => group.rules);
+    const recorded = rules.flatMap(({ record }) => record ?? []);
+    const asked = new Set(rules.flatMap(({ expr }) => metricsOf(expr)));
+    expect(asked.size).toBeGreaterThan(10);
+    expect([...asked].filter((name) => ![...names, ...recorded, ...OTHERS].includes(name))).toEqual([]);
+  });
+
+  it("recognise a metric that does not", () => {
+    const query = "max by (pool) (kubevirt_macpool_missing{pool='a'} offset 1h) / sum(up[5m]) > 0 and time() < 3";
+    expect(metricsOf(query)).toEqual(["kubevirt_macpool_missing", "up"]);
+  });
+
+  it.each(["operations.md", "runbooks.md"])("and %s names only metrics that exist", (file) => {
+    const pattern = /`((?:kubevirt_|kmp_|bridge_marker_|linux_bridge_|cert_manager_|informer_)[a-z_]+)/g;
+    const named = [...read(file).matchAll(pattern)].map(([, name]) => name ?? "");
+    expect([...new Set(named)].filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  it("have a section of the runbooks for each alert", () => {
+    const sections = [...read("runbooks.md").matchAll(/^## (\w+)$/gm)].map(([, title]) => title);
+    expect(alertNames().filter((name) => !sections.includes(name))).toEqual([]);
+  });
+
+  it("carry the labels by which KubeVirt's alerts are found, and a summary", () => {
+    for (const { labels, annotations } of RULE_GROUPS.flatMap(({ rules }) => rules.filter(({ alert }) => alert))) {
+      expect(labels).toMatchObject({
+        severity: expect.stringMatching(/^(warning|critical)$/),
+        operator_health_impact: expect.stringMatching(/^(warning|critical)$/),
+        kubernetes_operator_part_of: "kubevirt",
+        kubernetes_operator_component: "cluster-network-addons-operator",
+      });
+      expect(annotations?.summary).toMatch(/\w/);
+    }
+  });
+
+  const urls = (runbookUrlTemplate: string) => {
+    const settings = { ...DEFAULT_SETTINGS, monitoring: { ...DEFAULT_SETTINGS.monitoring, runbookUrlTemplate } };
+    return renderEverything(settings)
+      .filter(({ kind }) => kind === "PrometheusRule")
+      .flatMap(({ spec }) => (spec as { groups: typeof RULE_GROUPS }).groups)
+      .flatMap(({ rules }) => rules.flatMap(({ alert, annotations }) => (alert ? annotations?.runbook_url : [])));
+  };
+
+  it("link to KubeVirt's runbooks where there are some, and all of them to those of the environment", () => {
+    const byDefault = urls(DEFAULT_SETTINGS.monitoring.runbookUrlTemplate);
+    expect(byDefault.filter((url) => url !== undefined)).toEqual(
+      ["CnaoDown", "NetworkAddonsConfigNotReady", "KubemacpoolDown", "KubemacpoolMACCollisionDetected"].map(
+        (name) => `https://kubevirt.io/monitoring/runbooks/${name}`,
+      ),
+    );
+    expect(urls("https://example.com/runbooks#%s")).toEqual(
+      alertNames().map((name) => `https://example.com/runbooks#${name}`),
+    );
+  });
+
+  it("call a certificate overdue when half of the shorter overlap is left", () => {
+    const overdue = (caOverlapInterval: string, certOverlapInterval: string) => {
+      const selfSignConfiguration = {
+        ...{ caRotateInterval: "100h0m0s", certRotateInterval: "50h0m0s" },
+        ...{ caOverlapInterval, certOverlapInterval },
+      };
+      const previous = { spec: undefined, poolRange: undefined, criSocketPath: undefined };
+      const spec = effectiveSpec({ selfSignConfiguration }, previous, () => 0);
+      const input = { spec, facts: EVERY_FACT, settings: DEFAULT_SETTINGS, deployed: NOTHING_DEPLOYED };
+      return JSON.stringify(monitoring.render?.(input)).match(/time\(\) < \d+/g);
+    };
+    expect(overdue("24h0m0s", "12h0m0s")).toEqual(["time() < 21600", "time() < 21600"]);
+    expect(overdue("1h0m0s", "12h0m0s")).toEqual(["time() < 1800", "time() < 1800"]);
+  });
+});
