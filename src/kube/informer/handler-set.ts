@@ -2,10 +2,13 @@ import type { Change } from "./store.ts";
 
 /** Is told of changes in their order. `old` and `object` are shared: read only. */
 export interface Handler<T> {
-  add?(object: T): void;
+  /** `created`: the watch told of the creation itself, and the object is as it was created. */
+  add?(object: T, info: { readonly created: boolean }): void;
   update?(object: T, old: T): void;
   /** `final`: `object` is the state when it was deleted. Otherwise the deletion was missed, and it is the last known state. */
   delete?(object: T, info: { readonly final: boolean }): void;
+  /** Everything was listed anew: what a watch told before may be from a history that etcd has lost. Changes follow. */
+  listed?(): void;
 }
 
 /** The handlers of one informer. If one throws, the others and the informer go on. */
@@ -19,7 +22,7 @@ export class HandlerSet<T> {
 
   add(handler: Handler<T>, existing: readonly T[]): () => void {
     for (const object of existing) {
-      this.#call(() => handler.add?.(object));
+      this.#call(() => handler.add?.(object, { created: false }));
     }
     this.#handlers.add(handler);
     return () => {
@@ -32,6 +35,12 @@ export class HandlerSet<T> {
       for (const handler of this.#handlers) {
         this.#call(() => deliver(handler, change));
       }
+    }
+  }
+
+  listed(): void {
+    for (const handler of this.#handlers) {
+      this.#call(() => handler.listed?.());
     }
   }
 
@@ -51,7 +60,7 @@ export class HandlerSet<T> {
 function deliver<T>(handler: Handler<T>, change: Change<T>): unknown {
   switch (change.type) {
     case "add":
-      return handler.add?.(change.object);
+      return handler.add?.(change.object, { created: change.created });
     case "update":
       return handler.update?.(change.object, change.old);
     case "delete":

@@ -84,6 +84,7 @@ export class ObjectSource<T extends KubeObject> {
     }
     const kept = this.#transform(object);
     if (type === "DELETED") return { type: "event", event: "remove", object: kept };
-    return { type: "event", event: this.#keep(kept) ? "put" : "forget", object: kept };
+    if (!this.#keep(kept)) return { type: "event", event: "forget", object: kept };
+    return { type: "event", event: type === "ADDED" ? "create" : "put", object: kept };
   }
 }

@@ -30,7 +30,7 @@ export interface ReflectorState<T> {
 export type Input<T> =
   | { readonly type: "page"; readonly items: readonly T[]; readonly resourceVersion: string; readonly next?: string }
   | { readonly type: "list-failed"; readonly fault: Fault }
-  | { readonly type: "event"; readonly event: "put" | "forget" | "remove"; readonly object: T }
+  | { readonly type: "event"; readonly event: "create" | "put" | "forget" | "remove"; readonly object: T }
   | { readonly type: "bookmark"; readonly resourceVersion: string }
   /** The server ended the watch in order. */
   | { readonly type: "watch-ended"; readonly lastedMs: number }
@@ -51,7 +51,7 @@ export interface Fault {
 export type StoreWrite<T> =
   /** `anew`: of what is stored, nothing counts as the same, whatever its version says. */
   | { readonly type: "replace"; readonly objects: readonly T[]; readonly anew: boolean }
-  | { readonly type: "put" | "forget" | "remove"; readonly object: T };
+  | { readonly type: "create" | "put" | "forget" | "remove"; readonly object: T };
 
 export type Effect =
   | { readonly type: "list"; readonly way: ListWay; readonly next?: string }

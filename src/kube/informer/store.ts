@@ -9,7 +9,8 @@ type Index = Map<string, string | Set<string>>;
 
 /** What a write changed in the store, and what handlers are told. */
 export type Change<T> =
-  | { readonly type: "add"; readonly object: T }
+  /** `created`: the object has just been created. Otherwise it may have been there for long. */
+  | { readonly type: "add"; readonly object: T; readonly created: boolean }
   | { readonly type: "update"; readonly object: T; readonly old: T }
   /** `final`: the state when it was deleted. Otherwise it is the last stored state of an object that is not stored now. */
   | { readonly type: "delete"; readonly object: T; readonly final: boolean };
@@ -55,14 +56,23 @@ export class Store<T extends KubeObject> {
     return found;
   }
 
-  /** One object was added or changed. Does nothing if the stored object is the same or newer. */
+  /** One object was created. Does nothing if the stored object is the same or newer. */
+  create(object: T): Change<T>[] {
+    return this.#store(object, true);
+  }
+
+  /** The same for one that was changed. */
   put(object: T): Change<T>[] {
+    return this.#store(object, false);
+  }
+
+  #store(object: T, created: boolean): Change<T>[] {
     const key = objectKey(object);
     const old = this.#objects.get(key);
     if (old && isOlder(object.metadata, old.metadata)) {
       return [];
     }
-    const changes = difference(old, object);
+    const changes = difference(old, object, { created });
     if (changes.length > 0) {
       this.#set(key, old, object);
     }
@@ -117,7 +127,7 @@ export class Store<T extends KubeObject> {
       }
     }
     for (const [key, object] of this.#objects) {
-      changes.push(...difference(before.get(key), object, anew));
+      changes.push(...difference(before.get(key), object, { anew }));
     }
     return changes;
   }
@@ -145,14 +155,18 @@ export class Store<T extends KubeObject> {
 }
 
 /** The same name with another uid is another object: the deletion of the old one was missed. */
-function difference<T extends KubeObject>(old: T | undefined, object: T, anew = false): Change<T>[] {
+function difference<T extends KubeObject>(
+  old: T | undefined,
+  object: T,
+  { created = false, anew = false }: { readonly created?: boolean; readonly anew?: boolean },
+): Change<T>[] {
   if (old === undefined) {
-    return [{ type: "add", object }];
+    return [{ type: "add", object, created }];
   }
   if (old.metadata.uid !== object.metadata.uid) {
     return [
       { type: "delete", object: old, final: false },
-      { type: "add", object },
+      { type: "add", object, created },
     ];
   }
   return sameVersion(old, object) && !anew ? [] : [{ type: "update", object, old }];

@@ -167,6 +167,19 @@ describe("odd but valid streams", () => {
     expect(story.contradictions).toEqual([]);
   });
 
+  test("tells which additions are creations, and when everything was listed", async () => {
+    const informer = start();
+    const lines: string[] = [];
+    informer.on({
+      listed: () => lines.push("listed"),
+      add: ({ metadata: { name } }, { created }) => lines.push(`${created ? "created" : "found"} ${name}`),
+    });
+    const watch = await synced();
+    watch.event("ADDED", configMap("b", "11")).event("MODIFIED", configMap("c", "12"));
+    await eventually("c is told", () => lines.includes("found c"));
+    expect(lines).toEqual(["listed", "found a", "created b", "found c"]);
+  });
+
   test("DELETED of something unknown tells nothing", async () => {
     start();
     (await synced()).event("DELETED", configMap("z", "11")).event("ADDED", configMap("b", "12"));

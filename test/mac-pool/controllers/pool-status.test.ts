@@ -69,7 +69,7 @@ class Bed {
       0,
     );
     this.#next = (this.#next + 1) as Mac;
-    this.#claims.add?.({});
+    this.#claims.add?.({}, { created: false });
   }
 
   #set(pool: MACPool): void {
@@ -77,7 +77,7 @@ class Bed {
     const old = this.pools.get(name);
     this.pools.set(name, pool);
     this.index.setPool(readPool(pool, undefined).settings);
-    if (old === undefined) this.#poolHandler.add?.(pool);
+    if (old === undefined) this.#poolHandler.add?.(pool, { created: false });
     else this.#poolHandler.update?.(pool, old);
   }
 
