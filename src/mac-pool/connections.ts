@@ -1,8 +1,10 @@
 import type { Mac } from "../api/mac.ts";
+import type { MACClaim } from "../api/mac-claim.ts";
 import type { ConflictPolicy } from "../api/mac-pool.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Caches } from "./caches/caches.ts";
+import { givenAddresses } from "./caches/given-addresses.ts";
 import type { Evidence } from "./core/lifecycle.ts";
 import type { Party, Sighting } from "./core/party.ts";
 import { readEvidence } from "./evidence/live-evidence.ts";
@@ -22,6 +24,8 @@ export interface Connections {
   readonly controllerClock: Clock;
   /** Which of the parties have the address now, by live reads. */
   readonly evidence: (reads: LiveReads, mac: Mac, parties: readonly Party[]) => Promise<Evidence>;
+  /** Objects that were created with the address after the claim was last written, whether or not they still exist. */
+  readonly createdAfter: (claim: MACClaim, mac: Mac) => readonly Party[];
   /** Whether the owner of an address runs now, by a live read. */
   readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
   /** Addresses that a VM lists, by a live read; undefined when there is no such VM. */
@@ -37,6 +41,8 @@ export interface Connections {
   readonly listers: (mac: Mac) => readonly Sighting[];
   /** Which networks can't meet. */
   readonly networks: Networks;
+  /** Addresses that the interface of a VM has, or may get by an update that is under way. */
+  readonly givenTo: (vm: Party, interfaceName: string) => readonly Mac[];
 }
 
 export function connect(
@@ -51,6 +57,7 @@ export function connect(
     claimsOfController: apiClaimStore(leaderClient),
     controllerClock: clock,
     evidence: (reads, mac, parties) => readEvidence(reads, mac, parties, caches.wasAdmitted),
+    createdAfter: caches.createdAfter,
     isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
     macsOfMachine: (vm, signal) => macsOfMachine(client, vm, signal),
     isReceiver: (vm, signal) => isReceiver(client, vm, signal),
@@ -59,5 +66,6 @@ export function connect(
     policyIn: caches.policyIn,
     listers: caches.listers,
     networks: caches.networks,
+    givenTo: (vm, interfaceName) => givenAddresses(caches, vm, interfaceName),
   };
 }

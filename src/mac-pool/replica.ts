@@ -202,6 +202,7 @@ export class Replica {
       store: this.#connections.claimsOfController,
       clock: this.#connections.controllerClock,
       evidence: (mac, parties) => this.#connections.evidence(reads, mac, parties),
+      createdAfter: this.#connections.createdAfter,
       onStep: (step, before) => {
         const expired = before !== undefined && statusOf(before).phase === "Pending";
         if (step.action === "delete" && expired) this.#metrics.leaked();
@@ -245,6 +246,7 @@ export class Replica {
       policyIn: connections.policyIn,
       listers: connections.listers,
       networks: connections.networks,
+      givenTo: connections.givenTo,
       log,
       onGranted: (kind, origin) => this.#metrics.allocated(kind, origin),
     });

@@ -89,6 +89,7 @@ async function pool(): Promise<number> {
     policyIn,
     listers,
     networks,
+    givenTo: () => [],
     log: silentLog,
     onGranted: () => {},
   });

@@ -54,7 +54,8 @@ Write(c) ==
 
 (* Everybody else's requests and starts, after a write. *)
 OthersOutdated(i) == [j \in Requests |-> IF j = i THEN req[j] ELSE
-  IF Has("version") /\ (req[j].pc = "read" \/ (req[j].pc = "granted" /\ May("returns"))) THEN [req[j] EXCEPT !.fresh = FALSE] ELSE req[j]]
+  IF Has("version") /\ (req[j].pc = "read" \/ (req[j].pc = "granted" /\ May("returns"))) THEN [req[j] EXCEPT !.fresh = FALSE]
+  ELSE [req[j] EXCEPT !.after = FALSE]]
 StartsOutdated(name) == [n \in Names |->
   IF Has("version") /\ n # name /\ start[n] # None /\ start[n].pc \in {"read", "checked"} /\ ~start[n].absent
   THEN [start[n] EXCEPT !.pc = "asked", !.seen = None] ELSE start[n]]
@@ -118,7 +119,7 @@ Ask(i, kind, n, uid, receiver) ==
   /\ \E listers \in Listers([n |-> n, uid |-> uid]) :
        req' = [req EXCEPT ![i] = [pc |-> IF listers = {} THEN "asked" ELSE "conflict", kind |-> kind, n |-> n, uid |-> uid,
                                   receiver |-> receiver, listers |-> listers, seen |-> None, fresh |-> TRUE,
-                                  since |-> 0]]
+                                  since |-> 0, after |-> FALSE]]
   /\ UNCHANGED <<claim, vm, vmi, start, step>>
 
 AskCreate(i, n) == \E receiver \in (IF May("receivers") THEN BOOLEAN ELSE {FALSE}) : Ask(i, "create", n, NoUid, receiver)
@@ -180,7 +181,7 @@ Store(i) ==
                             /\ vm' = [vm EXCEPT ![r.n].lists = TRUE]
        [] OTHER -> /\ vm[r.n] = [uid |-> r.uid, lists |-> TRUE, receiver |-> TRUE]
                    /\ vm' = [vm EXCEPT ![r.n].receiver = FALSE]
-  /\ req' = [req EXCEPT ![i] = Ended(i, "stored")]
+  /\ req' = [req EXCEPT ![i] = [Ended(i, "stored") EXCEPT !.after = r.kind = "create"]]
   /\ UNCHANGED <<claim, vmi, start, step>>
 
 -----------------------------------------------------------------------------
@@ -265,6 +266,11 @@ StoreInstance(n) ==
 -----------------------------------------------------------------------------
 (* The leader: core/lifecycle.ts, evidence/live-evidence.ts. *)
 
+(* VMs that were created after the claim was last written, and may be gone: caches/creations.ts. *)
+CreatedAfter(owners) ==
+  {[n |-> req[i].n, uid |-> i] : i \in {j \in Requests : /\ Created(j) /\ (req[j].after \/ ~Has("created later"))
+                                                       /\ \E o \in owners : o.uid = NoUid /\ o.n = req[j].n}}
+
 UnderWay(by) == by \in Requests /\ req[by].pc = "granted"
 
 Begin(l) ==
@@ -274,8 +280,9 @@ Begin(l) ==
           (* A wait is longer than a request lives, and begins at the grant or later. *)
           /\ Has("deadline kept") => \A o \in overdue, i \in Requests : UnderWay(i) => req[i].since > SinceOf(o.by)
           /\ claim = None => sighted # {}
-          /\ step' = [step EXCEPT ![l] = [seen |-> claim, overdue |-> overdue, todo |-> {o.n : o \in owners} \cup sighted,
-                                          at |-> "", holders |-> {}, existing |-> {}]]
+          /\ \E created \in SUBSET CreatedAfter(owners) :
+               step' = [step EXCEPT ![l] = [seen |-> claim, overdue |-> overdue, todo |-> {o.n : o \in owners} \cup sighted,
+                                            at |-> "", holders |-> {}, existing |-> {}, created |-> created]]
   /\ UNCHANGED <<claim, vm, vmi, req, start>>
 
 UidsOf(s, n) == {o.uid : o \in {p \in (IF s.seen = None THEN {} ELSE s.seen.owners) : p.n = n}} \ {NoUid}
@@ -366,17 +373,34 @@ Settled(s) ==
       waiting |-> \E o \in owners : mayFollow[o] /\ (IF holder[o] = None THEN TRUE ELSE ~holder[o].confirms),
       seen |-> matched # {} \/ added # {}]
 
+(* Owners whose VMs have been stored, the first admitted first, with the UIDs of these. The first may be overdue. *)
+RECURSIVE WhichWereStored(_, _)
+WhichWereStored(entries, left) ==
+  IF entries = {} THEN {}
+  ELSE LET e == CHOOSE x \in entries : \A y \in entries : SinceOf(x.by) <= SinceOf(y.by)
+           fit == {c \in left : c.n = e.n}
+           c == CHOOSE x \in fit : TRUE
+       IN IF fit = {} THEN WhichWereStored(entries \ {e}, left)
+          ELSE {<<e, [e EXCEPT !.uid = c.uid]>>} \cup WhichWereStored(entries \ {e}, left \ {c})
+
+(* They are waited for no longer. *)
+Known(s) ==
+  LET pairs == WhichWereStored({o \in s.seen.owners : o.uid = NoUid}, s.created)
+      stored == {p[2] : p \in pairs}
+  IN [s EXCEPT !.seen.owners = (@ \ {p[1] : p \in pairs}) \cup stored, !.overdue = @ \cup stored]
+
 Adopted(s) == Bound({Entry(h.n, h.uid, 0, h.receiver = "yes") : h \in s.holders})
 
 (* The claim as it should be. *)
 NextStep(s) ==
   IF s.seen = None THEN (IF s.holders = {} THEN None ELSE Adopted(s))
   ELSE IF s.seen.phase = "Quarantined" THEN (IF s.holders = {} THEN None ELSE Adopted(s))
-  ELSE LET settled == Settled(s)
+  ELSE LET known == Known(s)
+           settled == Settled(known)
        IN IF settled.waiting
           THEN [phase |-> IF settled.seen THEN "Bound" ELSE "Pending", owners |-> settled.owners, waits |-> TRUE]
           ELSE IF settled.owners # {} THEN Bound(settled.owners)
-          ELSE IF \E o \in s.seen.owners : o.uid # NoUid THEN Quarantined ELSE None
+          ELSE IF \E o \in known.seen.owners : o.uid # NoUid THEN Quarantined ELSE None
 
 WriteStep(l) ==
   LET s == step[l]
@@ -393,7 +417,7 @@ WriteStep(l) ==
 
 -----------------------------------------------------------------------------
 
-Free == [pc |-> "free", since |-> 0, kind |-> "", n |-> "", uid |-> NoUid, receiver |-> FALSE, listers |-> {}, seen |-> None, fresh |-> FALSE]
+Free == [pc |-> "free", since |-> 0, kind |-> "", n |-> "", uid |-> NoUid, receiver |-> FALSE, listers |-> {}, seen |-> None, fresh |-> FALSE, after |-> FALSE]
 
 (* There may be a VM that is older than the pool, and it may run. *)
 Init ==

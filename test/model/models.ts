@@ -14,6 +14,7 @@ export const GUARDS = [
   "deadline kept",
   "owner comparison",
   "admitted object",
+  "created later",
   "listers",
   "receiver remembered",
   "mark inherited",
@@ -54,6 +55,7 @@ export const SOON_MISSED: readonly Model[] = [
   { policy: "Deny", requests: 1, features: ["updates"], without: "deadline kept" },
   { policy: "Deny", requests: 2, features: ["old"], without: "listers" },
   { policy: "DenyRunning", requests: 1, features: ["old", "runs"], without: "unclaimed noted" },
+  { policy: "Deny", requests: 2, features: [], without: "created later" },
 ];
 
 /** Checked by `npm run model`: some minutes. */

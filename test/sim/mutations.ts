@@ -91,6 +91,14 @@ export const MUTATIONS = {
       },
     }),
   },
+  /** Any creation that the caches remember is taken for the one that was admitted, also one that came before. */
+  "created later": {
+    between: (connections) => ({
+      ...connections,
+      createdAfter: (claim, mac) =>
+        connections.createdAfter({ ...claim, metadata: { ...claim.metadata, resourceVersion: "1" } }, mac),
+    }),
+  },
   /** An admitted start is not noted on the claim: of two at one moment none sees the other. */
   "start noted": {
     between: (connections) => ({

@@ -6,7 +6,8 @@ import { NETWORK_NAMES } from "./layer2.ts";
 import { CALM } from "./network.ts";
 import { inPhase, instance, isOptedOut, machine, type Nic, nic, nicsOf, optedOut, pod, withNics } from "./objects.ts";
 import type { Trouble } from "./plan.ts";
-import { again, flipStrategy, overtake, plugWhileItStarts, takeBack } from "./sequences.ts";
+import { again, comeAndGo, flipStrategy, overtake, plugWhileItStarts, takeBack } from "./sequences.ts";
+import type { Wanted } from "./submission.ts";
 import { MANAGED, UNMANAGED } from "./tenancy.ts";
 import { refOf } from "./virt-controller.ts";
 import type { World } from "./world.ts";
@@ -61,6 +62,7 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     if (exists && random.chance(MOSTLY)) return;
     const bare = machine(named, nicsFor(world, random, namespace), random.chance(0.08));
     const vm = optedOut(bare, random.chance(world.plan.optOut));
+    if (random.chance(0.15)) return comeAndGo(world, random, vm);
     const isOvertaken = random.chance(world.plan.optOut) && !isOptedOut(vm);
     world.submit({ kind: "VirtualMachine", namespace, build: () => vm, isSlow: isOvertaken });
     if (random.chance(0.05)) world.submit({ kind: "VirtualMachine", namespace, build: () => vm });
@@ -77,7 +79,7 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
     const asked = macFor(world, random);
     const detail = random.below(8);
     const flips = random.chance(world.plan.optOut);
-    world.submit({
+    const wanted: Wanted = {
       kind: "VirtualMachine",
       namespace,
       update: keyOf(vm.metadata),
@@ -86,7 +88,9 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
         const changed = withNics(old, change(nicsOf(old), asked, detail));
         return flips ? optedOut(changed, !isOptedOut(old)) : changed;
       },
-    });
+    };
+    const times = random.chance(0.15) ? 2 + random.below(4) : 1;
+    for (let time = 0; time < times; time++) world.submit(wanted);
   },
   deleteMachine(world, random) {
     const vm = anyOf(world, "VirtualMachine", random);

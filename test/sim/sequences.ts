@@ -4,6 +4,7 @@ import { keyOf } from "../support/object-store.ts";
 import type { Random } from "../support/random.ts";
 import { anyOf } from "./choices.ts";
 import { isOptedOut, isReceiver, machine, macsHeld, type Nic, nic, nicsOf, withNics, withStrategy } from "./objects.ts";
+import { refOf } from "./virt-controller.ts";
 import type { World } from "./world.ts";
 
 /** What users do in several steps, and what meets something else that is under way. */
@@ -16,6 +17,25 @@ export function again(world: World, random: Random, vm: KubeObject): void {
   const copy = machine({ namespace, name }, nics, false);
   const submit = (): void => world.submit({ kind: "VirtualMachine", namespace, build: () => copy });
   world.scheduler.after(random.chance(0.7) ? random.between(0, 500) : random.between(0, 90_000), submit);
+}
+
+/** A VM goes before anybody has looked at it, and may be created again with the addresses that it had. */
+export function comeAndGo(world: World, random: Random, vm: KubeObject): void {
+  const { namespace = "" } = vm.metadata;
+  const comesBack = random.chance(0.6);
+  const [goesMs, backMs] = [random.between(0, 20), random.between(0, 300)];
+  const onCreated = (created: KubeObject): void => {
+    const key = keyOf(created.metadata);
+    const back = machine({ namespace, name: created.metadata.name }, nicsOf(created), false);
+    world.scheduler.after(goesMs, () => {
+      if (world.etcd.get(KINDS.virtualMachines.plural, key)?.metadata.uid !== created.metadata.uid) return;
+      world.etcd.remove(KINDS.virtualMachines, refOf(key));
+      if (!comesBack) return;
+      const again = { kind: "VirtualMachine", namespace, build: () => back, isSlow: random.chance(0.5) } as const;
+      world.scheduler.after(backMs, () => world.submit(again));
+    });
+  };
+  world.submit({ kind: "VirtualMachine", namespace, build: () => vm, onCreated });
 }
 
 /** A VM starts while a change is on the way that gives it an address which another runs with. */

@@ -21,6 +21,8 @@ export interface Wanted {
   readonly build: (old: KubeObject | undefined) => KubeObject | undefined;
   /** Key of the object to change. */
   readonly update?: string;
+  /** Told of the object as it was created. */
+  readonly onCreated?: (object: KubeObject) => void;
 }
 
 /** The API server gives up on a request after this time. */
@@ -210,8 +212,9 @@ export class Submission {
     }
     const party: Party = { kind, namespace, name };
     auditor.register(kind, keyOf({ namespace, name }), { party, ...given });
-    etcd.create(resource, { ...object, metadata: { ...rest, name } });
+    const created = etcd.create(resource, { ...object, metadata: { ...rest, name } });
     this.#world.stored(kind, object);
+    this.#wanted.onCreated?.(created);
   }
 
   #fail(): void {

@@ -7,6 +7,7 @@ import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { Informer, type InformerOptions, objectKey } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
+import { isWaiting } from "../core/claim.ts";
 import type { RunningParty } from "../core/collision.ts";
 import { type Party, type Sighting, sameParty } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
@@ -27,6 +28,7 @@ import { KINDS } from "../objects/kinds.ts";
 import { isManaged } from "../objects/management.ts";
 import { macsOfRunningInstance, macsOfRunningPod, runningInstance, runningPod } from "../objects/running.ts";
 import { compactClaim } from "./compact-claim.ts";
+import { Creations } from "./creations.ts";
 import { IndexFeed } from "./index-feed.ts";
 import { LabelChanges } from "./label-changes.ts";
 import { SharedValues } from "./shared-values.ts";
@@ -38,6 +40,8 @@ const BY_MAC = "mac";
 const BY_RUNNING = "running";
 /** Index of the pods: UID of the VMI that a launcher belongs to. */
 const BY_INSTANCE = "instance";
+/** Index of the claims: UIDs of the owners that the claim waits for. */
+const BY_WAITING = "waiting";
 
 /** An object in the cache that lists an address. */
 export interface CachedSighting extends Sighting {
@@ -78,6 +82,7 @@ export class Caches {
   readonly #namespaceLabels: LabelChanges;
   readonly #machineLabels: LabelChanges;
   readonly #feed: IndexFeed;
+  readonly #creations: readonly Creations[];
 
   constructor(options: CachesOptions) {
     this.#excludedNamespaces = options.excludedNamespaces;
@@ -88,7 +93,10 @@ export class Caches {
       [BY_MAC]: (object: KubeObject) => [...new Set(macsOf(object).map(({ mac }) => formatMac(mac)))],
     });
     const shared = new SharedValues();
-    this.claims = informer(KINDS.claims, { transform: (claim) => compactClaim(claim, shared) });
+    this.claims = informer(KINDS.claims, {
+      transform: (claim) => compactClaim(claim, shared),
+      indexers: { [BY_WAITING]: uidsWaitedFor },
+    });
     this.pools = informer(KINDS.pools, {});
     this.machines = informer(KINDS.virtualMachines, {
       absentIsEmpty: true,
@@ -121,6 +129,19 @@ export class Caches {
       if (spec?.conflictScope === "Network") this.networks.need();
     };
     this.pools.on({ add: look, update: look });
+    const keptMs = (): number => this.index.pendingMs;
+    const creations = (kind: OwnerKind, objects: Informer<KubeObject>, macsOf: (object: KubeObject) => ListedMac[]) =>
+      new Creations(objects, { clock, keptMs, macsOf, isManaged: (object) => this.#isManaged(kind, object) });
+    // Claims, VMs and VMIs are all custom resources, whose versions have one order. Pods may be in an etcd of their own.
+    this.#creations = [
+      creations("VirtualMachine", this.machines, machineMacs),
+      creations("VirtualMachineInstance", this.instances, instanceMacs),
+    ];
+    this.claims.on({
+      listed: () => {
+        for (const known of this.#creations) known.forget();
+      },
+    });
   }
 
   /** Runs until the signal aborts. */
@@ -201,6 +222,15 @@ export class Caches {
     (kind !== "VirtualMachine" || this.#isLabelledAsCreated(object)) &&
     this.#isManaged(kind, object);
 
+  /**
+   * VMs and VMIs without a VM that were created with the address after the claim was last written, and through the webhook,
+   * as `wasAdmitted`. They may be gone.
+   */
+  readonly createdAfter = ({ metadata }: MACClaim, mac: Mac): readonly Party[] =>
+    this.#creations
+      .flatMap((creations) => creations.after(metadata, mac))
+      .filter(({ namespace }) => this.#namespaceLabels.areOlderThan(this.index.pendingMs, namespace));
+
   /** Managed objects that run with the address now, and where they have it from. */
   running(mac: Mac): RunningAt[] {
     const text = formatMac(mac);
@@ -252,6 +282,17 @@ export class Caches {
     return (labels && this.index.poolFor(labels)?.settings.conflictScope) ?? "Cluster";
   }
 
+  /** Whether the object that an owner was is in the cache. */
+  readonly has = ({ kind, namespace, name, uid }: Party): boolean => {
+    const informer = { VirtualMachine: this.machines, VirtualMachineInstance: this.instances, Pod: this.pods }[kind];
+    return uid !== undefined && informer.get(`${namespace}/${name}`)?.metadata.uid === uid;
+  };
+
+  /** Claims that wait for an update of the object to be stored. */
+  waitingFor(uid: string): readonly MACClaim[] {
+    return this.claims.byIndex(BY_WAITING, uid);
+  }
+
   labelsOf(namespace: string): Readonly<Record<string, string>> {
     return this.namespaces.get(namespace)?.metadata.labels ?? {};
   }
@@ -264,6 +305,7 @@ export class Caches {
   /** A VM can be opted out for its creation, and in again without the webhook. */
   #isLabelledAsCreated(machine: KubeObject): boolean {
     const key = objectKey(machine);
+    if (this.#creations.some((creations) => creations.has(machine.metadata.uid ?? ""))) return true;
     const cached = this.machines.get(key);
     return (
       cached?.metadata.uid === machine.metadata.uid &&
@@ -291,3 +333,8 @@ export class Caches {
 }
 
 const NOBODY: readonly ClaimOwner[] = [];
+
+function uidsWaitedFor({ status }: MACClaim): readonly string[] {
+  if (status === undefined || !isWaiting(status)) return [];
+  return [...new Set(status.owners.flatMap(({ uid }) => uid ?? []))];
+}

@@ -36,6 +36,8 @@ export interface ClaimControllerOptions {
   readonly store: ClaimStore;
   /** Live reads: which of the parties have the address now. */
   readonly evidence: (mac: Mac, parties: readonly Party[]) => Promise<Evidence>;
+  /** Objects that were created with the address after the claim was last written, as far as the caches know. */
+  readonly createdAfter: (claim: MACClaim, mac: Mac) => readonly Party[];
   readonly clock: Clock;
   /** For the delays between tries. */
   readonly random?: () => number;
@@ -95,7 +97,7 @@ export class ClaimController {
    * and the event of the newer one brings the key back.
    */
   async #reconcile(key: string, { signal, log }: ReconcileContext): Promise<ReconcileResult> {
-    const { caches, clock, evidence, adoption } = this.#options;
+    const { caches, clock, evidence, createdAfter, adoption } = this.#options;
     const mac = macOfClaimName(key);
     if (mac === undefined) return {};
     const claim = caches.claims.get(key);
@@ -104,7 +106,11 @@ export class ClaimController {
     const { overdue, nextMs } = this.#times.waits(key, claim);
     const restMs = this.#times.restMs(key, claim, mac);
     const remainingMs = restMs ?? nextMs;
-    if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), overdue)) return { requeueAfterMs: remainingMs };
+    const created = claim === undefined ? [] : createdAfter(claim, mac);
+    const owners = claim === undefined ? [] : statusOf(claim).owners;
+    const existing = owners.filter(caches.has);
+    if (restMs !== 0 && isSettled(claim, { holders: distinctHolders(sightings), existing, created }, overdue))
+      return { requeueAfterMs: remainingMs };
     const adoptAs = adoptionOf(
       mac,
       sightings.filter(({ adoptable }) => adoptable),
@@ -115,11 +121,11 @@ export class ClaimController {
       return {};
     }
 
-    const parties = [...(claim === undefined ? [] : statusOf(claim).owners), ...sightings];
+    const parties = [...owners, ...sightings];
     const step = nextStep({
       mac,
       claim,
-      evidence: parties.length === 0 ? NOTHING_FOUND : await evidence(mac, parties),
+      evidence: { ...(parties.length === 0 ? NOTHING_FOUND : await evidence(mac, parties)), created },
       overdue,
       restOver: restMs === 0,
       nowMs: clock.now(),

@@ -37,6 +37,7 @@ export class ClaimTriggers {
         update: (machine, old) => this.#enqueueIfInAnotherRole(machine, old),
         delete: (machine) => this.#enqueueInstanceOf(machine),
       }),
+      machines.on({ delete: ({ metadata: { uid = "" } }) => this.#enqueueWaitingFor(uid) }),
       this.#follow(instances, instanceMacs),
       this.#follow(pods, (pod) => podMacs(pod)),
       onManagementChange(this.#caches, (inside) => this.#listed(inside)),
@@ -47,6 +48,11 @@ export class ClaimTriggers {
   all(): void {
     for (const claim of this.#caches.claims.list()) this.#enqueueClaim(claim);
     this.#listed(() => true);
+  }
+
+  /** An update that was admitted for an object can't be stored any more. */
+  #enqueueWaitingFor(uid: string): void {
+    for (const claim of this.#caches.waitingFor(uid)) this.#enqueueClaim(claim);
   }
 
   #enqueueClaim(claim: MACClaim): void {

@@ -17,10 +17,16 @@ export interface Evidence {
   readonly existing: readonly Party[];
 }
 
+/** The same as somebody knows it, and what watches have told. */
+export interface Known extends Evidence {
+  /** Objects that were created with the address after this version of the claim was written, and may be gone. */
+  readonly created: readonly Party[];
+}
+
 export interface LifecycleInput {
   readonly mac: Mac;
   readonly claim: MACClaim | undefined;
-  readonly evidence: Evidence;
+  readonly evidence: Known;
   /** Owners whose wait is over. This process counts from when it first saw each. */
   readonly overdue: ReadonlySet<ClaimOwner>;
   /** The quarantine is over. */
@@ -53,7 +59,7 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
     if (adoptable.length > 0) return bound(claim, adoptable);
     return input.restOver ? { action: "delete", claim } : NONE;
   }
-  const { owners, waiting, seen } = settle(status, evidence, input.overdue, since);
+  const { owners, waiting, seen, wasHeld } = settle(status, evidence, input.overdue, since);
   if (waiting) {
     const phase = seen ? "Bound" : "Pending";
     if (phase === status.phase && sameOwners(owners, status.owners)) return NONE;
@@ -63,7 +69,7 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
     if (!isWaiting(status) && sameOwners(owners, status.owners)) return NONE;
     return bound(claim, owners);
   }
-  return released(input, claim);
+  return released(input, claim, wasHeld);
 }
 
 function bound(claim: MACClaim, owners: readonly ClaimOwner[]): LifecycleStep {
@@ -71,9 +77,8 @@ function bound(claim: MACClaim, owners: readonly ClaimOwner[]): LifecycleStep {
 }
 
 /** No object has the address: quarantine, unless no object ever had it. An interrupted quarantine begins anew. */
-function released(input: LifecycleInput, claim: MACClaim): LifecycleStep {
+function released(input: LifecycleInput, claim: MACClaim, wasHeld: boolean): LifecycleStep {
   const status = statusOf(claim);
-  const wasHeld = status.owners.some((owner) => owner.uid !== undefined);
   const rests = (wasHeld || status.until !== undefined) && input.quarantineMs > 0;
   if (!rests) return { action: "delete", claim };
   const until = new Date(input.nowMs + input.quarantineMs).toISOString();
@@ -86,30 +91,36 @@ interface Settled {
   readonly waiting: boolean;
   /** Somebody of them lists the address. */
   readonly seen: boolean;
+  /** An object had the address, or has it. */
+  readonly wasHeld: boolean;
 }
 
 /**
  * The owners after matching them with the objects that list the address. Objects that were not admitted are added: the
  * claim tells which objects have the address, not which may have it.
  */
-function settle(status: MacClaimStatus, evidence: Evidence, overdue: ReadonlySet<ClaimOwner>, since: string): Settled {
-  const { owners } = status;
-  const isPending = (owner: ClaimOwner): boolean => isWaiting(status) && !overdue.has(owner);
-  const unmatched = [...evidence.holders];
+function settle(status: MacClaimStatus, known: Known, overdue: ReadonlySet<ClaimOwner>, since: string): Settled {
+  const mayComeLate = (owner: ClaimOwner): boolean => isWaiting(status) && !overdue.has(owner);
+  const stored = whichWereStored(status.owners, mayComeLate, known.created);
+  const owners = status.owners.map((owner) => stored.get(owner) ?? owner);
+  const isPending = (position: number): boolean => {
+    const admitted = status.owners[position];
+    return admitted !== undefined && mayComeLate(admitted) && !stored.has(admitted);
+  };
+  const unmatched = [...known.holders];
   const found: (Sighting | undefined)[] = [];
   let waiting = false;
   let seen = false;
-  // The most exact first: a prefix must not take the object that another owner was admitted for by its name.
-  for (const [position, owner] of [...owners.entries()].sort(([, a], [, b]) => exactness(b) - exactness(a))) {
+  for (const [position, owner] of mostExactFirst(owners)) {
     const index =
       owner.uid !== undefined
         ? unmatched.findIndex((holder) => sameParty(owner, holder))
-        : firstNew(unmatched, owner, owners, isPending(owner));
+        : firstNew(unmatched, owner, owners, isPending(position));
     if (index >= 0) [found[position]] = unmatched.splice(index, 1);
   }
   const kept = owners.flatMap((owner, position) => {
     const holder = found[position];
-    const mayFollow = isPending(owner) && !isGone(owner, evidence.existing);
+    const mayFollow = isPending(position) && !isGone(owner, known.existing);
     if (holder === undefined && !mayFollow) return [];
     // What was made of the object may let go before an update of the object that was admitted is stored.
     if (mayFollow && holder?.confirms !== true) waiting = true;
@@ -122,7 +133,38 @@ function settle(status: MacClaimStatus, evidence: Evidence, overdue: ReadonlySet
     .map((holder) => ownerOf({ ...holder, receiver: holder.receiver ?? isReceiver(holder, owners) }, since))
     // Who has no room comes in when another leaves: until then the others keep the claim.
     .slice(0, MAX_CLAIM_OWNERS - kept.length);
-  return { owners: [...kept, ...added], waiting, seen: seen || added.length > 0 };
+  const wasHeld = owners.some(({ uid }) => uid !== undefined);
+  return { owners: [...kept, ...added], waiting, seen: seen || added.length > 0, wasHeld };
+}
+
+/** A prefix must not take the object that another owner was admitted for by its name. */
+function mostExactFirst(owners: readonly ClaimOwner[]): [number, ClaimOwner][] {
+  return [...owners.entries()].sort(([, a], [, b]) => exactness(b) - exactness(a));
+}
+
+/**
+ * The owners without UID whose objects have been stored, each with what it was stored as. Such an object was created after
+ * this version of the claim, which has an owner for every creation that was under way then. So one owner has come. Of those
+ * that it may be it is one that is waited for no longer, or else any: as many are left as may still come.
+ */
+function whichWereStored(
+  owners: readonly ClaimOwner[],
+  mayComeLate: (owner: ClaimOwner) => boolean,
+  created: readonly Party[],
+): Map<ClaimOwner, ClaimOwner> {
+  const left = [...created];
+  const stored = new Map<ClaimOwner, ClaimOwner>();
+  const exactFirst = mostExactFirst(owners).map(([, owner]) => owner);
+  const isLate = (owner: ClaimOwner): boolean => !mayComeLate(owner);
+  for (const owner of [...exactFirst.filter(isLate), ...exactFirst.filter(mayComeLate)]) {
+    if (owner.uid !== undefined || mayStandForMore(owner, owners)) continue;
+    const index = left.findIndex((object) => mayBe(owner, object));
+    const [object] = index < 0 ? [] : left.splice(index, 1);
+    const { generateName: _, ...known } = owner;
+    if (object?.name !== undefined && object.uid !== undefined)
+      stored.set(owner, { ...known, name: object.name, uid: object.uid });
+  }
+  return stored;
 }
 
 /** An instance does not tell whether its VM came in as a receiver; the entry that its VM was admitted with does. */
@@ -197,19 +239,19 @@ function sameOwner(a: ClaimOwner, b: ClaimOwner | undefined): boolean {
   );
 }
 
-/** Whether the cache already agrees with the claim, so that no live read is needed. */
-export function isSettled(
-  claim: MACClaim | undefined,
-  cached: readonly Sighting[],
-  overdue: ReadonlySet<ClaimOwner>,
-): boolean {
-  if (claim === undefined || statusOf(claim).phase === "Quarantined") return !cached.some((holder) => holder.adoptable);
+/** Whether the caches already agree with the claim, so that no live read is needed. */
+export function isSettled(claim: MACClaim | undefined, cached: Known, overdue: ReadonlySet<ClaimOwner>): boolean {
+  const { holders, existing, created } = cached;
+  if (claim === undefined || statusOf(claim).phase === "Quarantined")
+    return !holders.some((holder) => holder.adoptable);
   const status = statusOf(claim);
   if (status.phase === "Pending") {
     const isQuiet = (owner: ClaimOwner): boolean =>
-      !overdue.has(owner) && !cached.some((holder) => mayBe(owner, holder));
+      !overdue.has(owner) &&
+      !isGone(owner, existing) &&
+      ![...holders, ...created].some((object) => mayBe(owner, object));
     return status.owners.length > 0 && status.owners.every(isQuiet);
   }
-  const { owners, waiting, seen } = settle(status, { holders: cached, existing: status.owners }, overdue, "");
+  const { owners, waiting, seen } = settle(status, cached, overdue, "");
   return seen && waiting === isWaiting(status) && sameOwners(owners, status.owners);
 }

@@ -148,11 +148,21 @@ export class PoolIndex {
 
   /** A free address of the pool after dropping reservations that are over. Reserves nothing. */
   draw(pool: Pool, random: number, nowMs: number): Mac | undefined {
+    this.#dropReservations(nowMs);
+    return pool.draw(random);
+  }
+
+  /** The same for one at a point of the pool, or a little behind. */
+  near(pool: Pool, point: number, nowMs: number): Mac | undefined {
+    this.#dropReservations(nowMs);
+    return pool.near(point);
+  }
+
+  #dropReservations(nowMs: number): void {
     for (const [reserved, endsAtMs] of this.#reserved) {
       if (endsAtMs > nowMs) break;
       this.unreserve(reserved);
     }
-    return pool.draw(random);
   }
 
   #forget(mac: Mac): void {

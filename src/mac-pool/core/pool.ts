@@ -44,6 +44,9 @@ export interface PoolCounts {
   readonly conflicts: number;
 }
 
+/** How far from a point a free address is looked for: in a pool that is half full, one in 65,536 is not found. */
+const MAX_STEPS = 16;
+
 /** One pool's addresses and counters. Fed by PoolIndex; every operation is O(1) or O(log quarantined). */
 export class Pool {
   #settings: PoolSettings;
@@ -95,6 +98,17 @@ export class Pool {
   draw(random: number): Mac | undefined {
     const number = this.#space.draw(random);
     return number === undefined ? undefined : this.settings.segments.macAt(number);
+  }
+
+  /** A free address at a point of the pool in [0, 1) or a little behind; undefined when none is there. Marks nothing. */
+  near(point: number): Mac | undefined {
+    const { segments } = this.settings;
+    const first = Math.floor(point * segments.size);
+    for (let step = 0; step < Math.min(MAX_STEPS, segments.size); step++) {
+      const number = (first + step) % segments.size;
+      if (!this.#space.has(number)) return segments.macAt(number);
+    }
+    return undefined;
   }
 
   oldestQuarantined(): Mac | undefined {

@@ -1,33 +1,28 @@
 import type { Mac } from "../../api/mac.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { statusOf, withStatus } from "../core/claim.ts";
 import { pendingStatus } from "../core/grant.ts";
 import { MAX_ALLOCATION_TRIES, MAX_LISTED_DRAWS, RESERVATION_MS } from "../core/limits.ts";
-import { ownerOf, type Sighting } from "../core/party.ts";
+import { ownerOf } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
-import type { PoolIndex } from "../core/pool-index.ts";
 import { busy, emptyPool, full, noPool, type Refusal } from "../core/refusals.ts";
 import { type ClaimRequest, holderOf, type Outcome, pendingClaim, refuse, type Wish } from "./claim-request.ts";
-import type { ClaimStore } from "./claim-store.ts";
+import { RepeatedUpdates, type RepeatedUpdatesOptions } from "./repeated-updates.ts";
 
-export interface AllocationOptions {
-  readonly store: ClaimStore;
-  readonly index: PoolIndex;
-  readonly clock: Clock;
+export interface AllocationOptions extends RepeatedUpdatesOptions {
   readonly random: () => number;
-  /** What lists an address, as far as the caches know, whatever the claims say. */
-  readonly listers: (mac: Mac) => readonly Sighting[];
 }
 
 /** Gives a wish any free address: the index proposes one, and the creation of its claim decides. */
 export class Allocation {
   readonly #options: AllocationOptions;
+  readonly #updates: RepeatedUpdates;
   /** Until when an address may be reserved although it is free. */
   #doubtUntilMs = 0;
 
   constructor(options: AllocationOptions) {
     this.#options = options;
+    this.#updates = new RepeatedUpdates(options);
   }
 
   /** `plausible`: what a dry run shows, one for each wish. */
@@ -37,7 +32,7 @@ export class Allocation {
     plausible: Mac[],
     signal: AbortSignal | undefined,
   ): Promise<Outcome> {
-    const { index, clock, store } = this.#options;
+    const { clock } = this.#options;
     const { pool } = request;
     const { namespace } = request.party;
     if (pool === undefined) return refuse(noPool(namespace));
@@ -46,10 +41,23 @@ export class Allocation {
       const mac = plausible.shift();
       return mac === undefined ? refuse(this.#full(pool)) : { ok: true, mac };
     }
+    try {
+      return (
+        (await this.#updates.claim(request, wish, pool, signal)) ?? (await this.#takeFree(request, pool, wish, signal))
+      );
+    } catch (error) {
+      this.#doubtUntilMs = clock.now() + RESERVATION_MS;
+      throw error;
+    }
+  }
+
+  async #takeFree(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
+    const { clock, index, store } = this.#options;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const nowMs = clock.now();
       const mac = this.#draw(request, pool, nowMs);
       if (mac === undefined) return this.#reuseQuarantined(request, pool, wish, signal);
+      this.#updates.choose(request, wish, mac);
       try {
         const claim = await store.create(
           pendingClaim(request, wish, mac, { nowMs, pendingMs: index.pendingMs }),
@@ -57,9 +65,7 @@ export class Allocation {
         );
         return { ok: true, mac, written: { claim, before: undefined } };
       } catch (error) {
-        if (isAlreadyExists(error)) continue;
-        this.#doubtUntilMs = clock.now() + RESERVATION_MS;
-        throw error;
+        if (!isAlreadyExists(error)) throw error;
       }
     }
     return refuse(busy(`MACPool ${pool.name}`));

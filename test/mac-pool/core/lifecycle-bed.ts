@@ -2,7 +2,7 @@ import { parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner, MACClaim, MacClaimStatus } from "../../../src/api/mac-claim.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { type Evidence, isSettled, type LifecycleInput, nextStep } from "../../../src/mac-pool/core/lifecycle.ts";
-import type { Sighting } from "../../../src/mac-pool/core/party.ts";
+import type { Party, Sighting } from "../../../src/mac-pool/core/party.ts";
 
 /** Claims, sightings and steps in few words. */
 
@@ -37,17 +37,18 @@ export function claim(status: MacClaimStatus): MACClaim {
 export interface Asked extends Partial<LifecycleInput> {
   /** All owners of the claim have been waited for long enough. */
   readonly deadlineOver?: boolean;
+  readonly created?: readonly Party[];
 }
 
 export function step(
   existing: MACClaim | undefined,
   evidence: Evidence,
-  { deadlineOver = false, ...more }: Asked = {},
+  { deadlineOver = false, created = [], ...more }: Asked = {},
 ) {
   const input: LifecycleInput = {
     mac: MAC,
     claim: existing,
-    evidence,
+    evidence: { ...evidence, created },
     overdue: new Set(deadlineOver ? existing?.status?.owners : []),
     restOver: false,
     nowMs: NOW,
@@ -66,5 +67,6 @@ export const settled = (
   existing: MACClaim | undefined,
   cached: readonly Sighting[],
   overdue: readonly ClaimOwner[] = [],
-) => isSettled(existing, cached, new Set(overdue));
+  created: readonly Party[] = [],
+) => isSettled(existing, { holders: cached, existing: existing?.status?.owners ?? [], created }, new Set(overdue));
 export const seen = (...holders: Sighting[]): Evidence => ({ holders, existing: holders });

@@ -117,6 +117,49 @@ describe("a pending claim", () => {
     expect(step(pending(...all), seen(sighting()))).toMatchObject({ owners: [...all, { uid: "u1" }], deadline: SINCE });
   });
 
+  it("rests as soon as the object that it was made for has come and gone", () => {
+    const created = [{ kind: "VirtualMachine", namespace: "default", name: "web", uid: "u1" }] as const;
+    expect(settled(pending(owner()), [], [], created)).toBe(false);
+    expect(step(pending(owner()), NOTHING, { created })).toMatchObject({
+      action: "update",
+      phase: "Quarantined",
+      owners: [],
+      version: "7",
+    });
+    const { name: _, ...unnamed } = owner();
+    const generated = pending({ ...unnamed, generateName: "we" });
+    expect(step(generated, NOTHING, { created })).toMatchObject({ phase: "Quarantined" });
+    const other = [{ ...created[0], name: "db" }];
+    expect(settled(pending(owner()), [], [], other)).toBe(true);
+    expect(step(pending(owner()), NOTHING, { created: other })).toEqual({ action: "none" });
+  });
+
+  it("waits for as many creations as before but those that have come, and gone or not", () => {
+    const created = [{ kind: "VirtualMachine", namespace: "default", name: "web", uid: "u1" }] as const;
+    const two = pending(owner(), owner());
+    expect(step(two, NOTHING, { created })).toMatchObject({ phase: "Pending", owners: [{ name: "web" }] });
+    expect(step(two, NOTHING, { created })).not.toHaveProperty("owners.0.uid");
+    const bound = step(two, seen(sighting()), { created });
+    expect(bound).toMatchObject({ phase: "Bound", owners: [{ uid: "u1" }, { name: "web" }], deadline: SINCE });
+    expect(bound).not.toHaveProperty("owners.1.uid");
+    const [late, next] = [owner(), owner()];
+    expect(step(pending(next, late), NOTHING, { created, overdue: new Set([late]) })).toMatchObject({
+      phase: "Pending",
+      owners: [{ name: "web" }],
+    });
+    const all = Array.from({ length: MAX_CREATIONS_OF_ONE_NAME }, () => owner());
+    expect(step(pending(...all), NOTHING, { created })).toEqual({ action: "none" });
+  });
+
+  it("is kept by a launcher pod of the object that has come and gone", () => {
+    const created = [{ kind: "VirtualMachine", namespace: "default", name: "web", uid: "u1" }] as const;
+    const launcher = sighting({ uid: undefined, interface: "pod1", adoptable: false, confirms: false });
+    expect(step(pending(owner()), seen(launcher), { created })).toMatchObject({
+      phase: "Bound",
+      owners: [{ name: "web", uid: "u1" }],
+    });
+  });
+
   it("keeps an admitted update waiting while its object lives, and drops it once the object is gone", () => {
     const updated = pending(owner({ uid: "u1" }));
     expect(step(updated, { holders: [], existing: [sighting()] })).toEqual({ action: "none" });

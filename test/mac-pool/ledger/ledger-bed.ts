@@ -40,6 +40,7 @@ export function replica(
     policyIn: () => undefined,
     listers,
     networks: NO_NETWORKS,
+    givenTo: () => [],
     log: silentLog,
     onGranted: () => {},
   });

@@ -52,6 +52,7 @@ export function reviewParts(
     policyIn: () => undefined,
     listers: () => [],
     networks: NO_NETWORKS,
+    givenTo: () => [],
     log: silentLog,
     onGranted: () => {},
   });

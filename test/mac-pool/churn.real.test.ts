@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isConflict } from "../../src/kube/client/api-error.ts";
+import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { eventually } from "../support/eventually.ts";
+import { inFlight } from "./in-flight.ts";
+import { guestSpec, machine, macsOf } from "./machines.ts";
+import { PoolBed } from "./pool-bed.ts";
+
+const PATCHES = 15;
+const SPEC = "/spec/template/spec";
+
+describe("what comes and goes", () => {
+  let bed: PoolBed;
+
+  beforeAll(async () => {
+    bed = await PoolBed.start();
+    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
+    await bed.createPool("default", { ranges: [{ start: "02:5d:2c:00:00:00", end: "02:5d:2c:00:00:1f" }] });
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "roomy", labels: { pool: "roomy" } } });
+    await bed.createPool("roomy", {
+      ranges: [{ start: "02:5d:2d:00:00:00", end: "02:5d:2d:00:0f:ff" }],
+      namespaceSelector: { matchLabels: { pool: "roomy" } },
+    });
+    await bed.registerWebhooks();
+  });
+  afterAll(() => bed?.[Symbol.asyncDispose]());
+
+  /** The claims that name an object. */
+  const claimsOf = async (name: string) =>
+    (await bed.claims()).filter(({ status }) => status?.owners.some((owner) => owner.name === name));
+
+  it.each([
+    [1, 40],
+    [8, 120],
+  ])("gives its addresses back as soon as it has gone, %i at a time", async (limit, pairs) => {
+    await inFlight(limit, pairs, async (index) => {
+      const name = `brief-${index}`;
+      await bed.admin.create(KINDS.virtualMachines, machine(name, "default", [{ name: "a" }]));
+      await bed.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
+      await eventually(`no claim names ${name}`, async () => (await claimsOf(name)).length === 0);
+    });
+    expect((await bed.claims()).map(({ status }) => status?.phase)).not.toContain("Pending");
+  });
+
+  const addresses = async (name: string): Promise<{ readonly listed: unknown[]; readonly claimed: unknown[] }> => {
+    const vm = await bed.admin.get(KINDS.virtualMachines, { name, namespace: "roomy" });
+    return { listed: macsOf(vm).sort(), claimed: (await claimsOf(name)).map(({ spec }) => spec.mac).sort() };
+  };
+
+  it("has one claim for each address, however many of the same update are under way", async () => {
+    const name = "same";
+    await bed.admin.create(KINDS.virtualMachines, machine(name, "roomy", [{ name: "a" }]));
+    const body = { spec: { template: { spec: guestSpec([{ name: "a" }, { name: "b" }, { name: "c" }]) } } };
+    await inFlight(PATCHES, PATCHES, () =>
+      bed.admin.patch(KINDS.virtualMachines, { name, namespace: "roomy" }, { type: "merge", body }),
+    );
+    const { listed, claimed } = await addresses(name);
+    expect(listed).toHaveLength(3);
+    expect(claimed).toEqual(listed);
+  });
+
+  it("has one claim for each address, however often each of several updates is tried", async () => {
+    const name = "several";
+    await bed.admin.create(KINDS.virtualMachines, machine(name, "roomy", [{ name: "a" }]));
+    const ref = { name, namespace: "roomy" };
+    const add = async (nic: string): Promise<KubeObject> => {
+      const ops = [
+        { op: "add", path: `${SPEC}/domain/devices/interfaces/-`, value: { name: nic, bridge: {} } },
+        { op: "add", path: `${SPEC}/networks/-`, value: { name: nic, multus: { networkName: "br1-net" } } },
+      ] as const;
+      try {
+        return await bed.admin.patch(KINDS.virtualMachines, ref, { type: "json", ops });
+      } catch (error) {
+        if (isConflict(error)) return add(nic);
+        throw error;
+      }
+    };
+    await inFlight(PATCHES, PATCHES, (index) => add(`nic-${index}`));
+    const { listed, claimed } = await addresses(name);
+    expect(listed).toHaveLength(1 + PATCHES);
+    expect(claimed).toEqual(listed);
+  });
+});
