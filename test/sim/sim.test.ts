@@ -18,7 +18,7 @@ const TIMEOUT_MS = 120_000;
  */
 const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "create as lock": [7, 70],
-  resourceVersion: [16, 9],
+  resourceVersion: [6, 10, 27],
   "live read": [3, 6],
   "deadline kept": [2, 3],
   "deadline ends": [70, 7],

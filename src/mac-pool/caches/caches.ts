@@ -3,11 +3,10 @@ import { claimName, formatMac, type Mac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim, OwnerKind } from "../../api/mac-claim.ts";
 import type { ConflictPolicy, ConflictScope, MACPool } from "../../api/mac-pool.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { KubeObject, Resource } from "../../kube/client/resource.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
-import { Informer, type InformerOptions, objectKey } from "../../kube/informer/informer.ts";
+import { type Informer, objectKey } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import { isWaiting } from "../core/claim.ts";
 import type { RunningParty } from "../core/collision.ts";
 import { type Party, type Sighting, sameParty } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
@@ -24,24 +23,12 @@ import {
   machineOf,
   podMacs,
 } from "../objects/holders.ts";
-import { KINDS } from "../objects/kinds.ts";
 import { isManaged } from "../objects/management.ts";
-import { macsOfRunningInstance, macsOfRunningPod, runningInstance, runningPod } from "../objects/running.ts";
-import { compactClaim } from "./compact-claim.ts";
+import { runningInstance, runningPod } from "../objects/running.ts";
 import { Creations } from "./creations.ts";
 import { IndexFeed } from "./index-feed.ts";
+import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_WAITING, makeInformers } from "./informers.ts";
 import { LabelChanges } from "./label-changes.ts";
-import { SharedValues } from "./shared-values.ts";
-import { concernsPool, slimInstance, slimMachine, slimNamespace, slimPod } from "./slim.ts";
-
-/** Index of the informers of VMs, VMIs and pods: the addresses that an object lists, in canonical form. */
-const BY_MAC = "mac";
-/** Index of the informers of VMIs and pods: the addresses that are on the network now. */
-const BY_RUNNING = "running";
-/** Index of the pods: UID of the VMI that a launcher belongs to. */
-const BY_INSTANCE = "instance";
-/** Index of the claims: UIDs of the owners that the claim waits for. */
-const BY_WAITING = "waiting";
 
 /** An object in the cache that lists an address. */
 export interface CachedSighting extends Sighting {
@@ -87,38 +74,13 @@ export class Caches {
   constructor(options: CachesOptions) {
     this.#excludedNamespaces = options.excludedNamespaces;
     const { excludedNamespaces: _excluded, ...parts } = options;
-    const informer = <T extends KubeObject>(resource: Resource<T>, more: Partial<InformerOptions<T>>): Informer<T> =>
-      new Informer({ ...parts, resource, ...more });
-    const byMac = (macsOf: (object: KubeObject) => ListedMac[]) => ({
-      [BY_MAC]: (object: KubeObject) => [...new Set(macsOf(object).map(({ mac }) => formatMac(mac)))],
-    });
-    const shared = new SharedValues();
-    this.claims = informer(KINDS.claims, {
-      transform: (claim) => compactClaim(claim, shared),
-      indexers: { [BY_WAITING]: uidsWaitedFor },
-    });
-    this.pools = informer(KINDS.pools, {});
-    this.machines = informer(KINDS.virtualMachines, {
-      absentIsEmpty: true,
-      transform: (machine) => slimMachine(machine, shared),
-      indexers: byMac(machineMacs),
-    });
-    this.instances = informer(KINDS.instances, {
-      absentIsEmpty: true,
-      transform: (instance) => slimInstance(instance, shared),
-      indexers: { ...byMac(instanceMacs), [BY_RUNNING]: macsOfRunningInstance },
-    });
-    this.pods = informer(KINDS.pods, {
-      transform: slimPod,
-      keep: concernsPool,
-      indexers: {
-        ...byMac((pod) => podMacs(pod)),
-        [BY_RUNNING]: macsOfRunningPod,
-        [BY_INSTANCE]: ({ metadata: { ownerReferences = [] } }) =>
-          ownerReferences.filter(({ kind }) => kind === "VirtualMachineInstance").map(({ uid }) => uid),
-      },
-    });
-    this.namespaces = informer(KINDS.namespaces, { transform: slimNamespace });
+    const informers = makeInformers(parts);
+    this.claims = informers.claims;
+    this.pools = informers.pools;
+    this.machines = informers.machines;
+    this.instances = informers.instances;
+    this.pods = informers.pods;
+    this.namespaces = informers.namespaces;
     const clock = options.clock ?? systemClock;
     this.#namespaceLabels = new LabelChanges(this.namespaces, clock);
     this.#machineLabels = new LabelChanges(this.machines, clock);
@@ -333,8 +295,3 @@ export class Caches {
 }
 
 const NOBODY: readonly ClaimOwner[] = [];
-
-function uidsWaitedFor({ status }: MACClaim): readonly string[] {
-  if (status === undefined || !isWaiting(status)) return [];
-  return [...new Set(status.owners.flatMap(({ uid }) => uid ?? []))];
-}
