@@ -42,8 +42,7 @@ describe.skipIf(!(await hasPreviousRelease()))(
 
     beforeAll(async () => {
       directory = await makeRunDirectory();
-      const previousTree = join(directory, "previous");
-      await writePreviousTree(previousTree);
+      const previousTree = await writePreviousTree(join(directory, "previous"));
       cluster = await startCluster({
         nodes: [
           { name: "node-a", bridges: ["br1"] },
@@ -87,9 +86,10 @@ describe.skipIf(!(await hasPreviousRelease()))(
         async () => {
           const { status } = await client.get(CONFIGS, { name: "cluster" });
           const conditions = (status?.conditions ?? []).map((each) => `${each.type}=${each.status}`);
+          const troubles = (status?.conditions ?? []).flatMap(({ message }) => message ?? []);
           const { items } = await client.list(RESOURCES.pods, { namespace: "cluster-network-addons" });
           const pods = items.map(({ metadata, spec }) => `${metadata.name} ${spec?.containers[0]?.image}`);
-          last = JSON.stringify({ conditions, pods, observed: status?.observedVersion });
+          last = JSON.stringify({ conditions, troubles, pods, observed: status?.observedVersion });
           return (
             status?.observedVersion === version &&
             conditions.includes("Available=True") &&
