@@ -56,6 +56,8 @@ const ETCD_PORT = 2379;
 const LOCAL_PORTS = 4;
 /** In percent, as Go counts: a control plane lives for seconds only, collecting garbage less often saves it work. */
 const GOGC = "300";
+/** Go collects more often before the machine runs out of memory, in a large cluster. */
+const GOMEMLIMIT = "9GiB";
 const READY_DEADLINE_MS = 60_000;
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
@@ -245,7 +247,7 @@ export class ControlPlane extends ControlPlaneAccess {
       argv: [program, ...args],
       logFile: join(this.#options.logDirectory ?? this.directory, `${name}.log`),
       cwd: this.directory,
-      env: { GOGC },
+      env: { GOGC, GOMEMLIMIT },
       onCrash: (error) => {
         this.#failed.reject(error);
         if (this.#started) (this.#options.onCrash ?? throwUncaught)(error);
