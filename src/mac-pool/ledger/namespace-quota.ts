@@ -2,6 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { RESERVATION_MS } from "../core/limits.ts";
 import { NamespaceCounts } from "../core/namespace-counts.ts";
+import type { Party } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { namespaceLimit, type Refusal } from "../core/refusals.ts";
 import type { ClaimRequest, Wish } from "./claim-request.ts";
@@ -9,18 +10,29 @@ import type { ClaimRequest, Wish } from "./claim-request.ts";
 interface Known {
   readonly index: PoolIndex;
   readonly clock: Clock;
+  /** Addresses that the interface of a VM has, or may get by an update that is under way, as far as the caches know. */
+  readonly givenTo: (vm: Party, interfaceName: string) => readonly Mac[];
+}
+
+interface Given {
+  readonly namespace: string;
+  readonly update: string | undefined;
+  readonly endsAtMs: number;
 }
 
 /**
  * Holds a namespace to `maxAddressesPerNamespace` of its pool. Counted are the addresses that the replica's cache shows, in
- * or out of every range, those that this replica has given since, and those that it is about to give.
+ * or out of every range, those that this replica has given since, and those that it is about to give. The API server may
+ * review an update several times; all its reviews are given one address, and count once.
  */
 export class NamespaceQuota {
   readonly #known: Known;
   /** Addresses asked for by requests under way. */
   readonly #asked = new NamespaceCounts();
+  /** Interface of an object -> how many reviews of its updates ask for an address. */
+  readonly #updates = new Map<string, number>();
   /** Addresses given that the cache does not show yet, oldest first. */
-  readonly #given = new Map<Mac, { readonly namespace: string; readonly endsAtMs: number }>();
+  readonly #given = new Map<Mac, Given>();
 
   constructor(known: Known) {
     this.#known = known;
@@ -32,22 +44,41 @@ export class NamespaceQuota {
     if (pool === undefined || most === undefined) return UNLIMITED;
     const { namespace } = party;
     const { index, clock } = this.#known;
-    const asked = wishes.filter((wish) => this.#isNew(wish, namespace)).length;
-    if (asked === 0) return UNLIMITED;
+    const lacking = wishes.filter((wish) => !this.#has(party, wish));
+    if (lacking.length === 0) return UNLIMITED;
+    const asked = lacking.filter((wish) => !this.#updates.has(updateOf(party, wish) ?? "")).length;
     const has = index.ownedBy(namespace) + this.#asked.in(namespace) + this.#givenIn(namespace);
-    if (has + asked > most) return namespaceLimit(namespace, pool.name, { has, asked, most });
+    if (asked > 0 && has + asked > most) return namespaceLimit(namespace, pool.name, { has, asked, most });
     if (dryRun) return UNLIMITED;
-    this.#asked.change([namespace], asked);
+    for (const wish of lacking) this.#ask(party, wish, 1);
     const done = (macs: readonly Mac[]): void => {
-      this.#asked.change([namespace], -asked);
+      for (const wish of lacking) this.#ask(party, wish, -1);
       const endsAtMs = clock.monotonicMs() + RESERVATION_MS;
-      for (const mac of macs) if (!this.#isKnown(mac, namespace)) this.#given.set(mac, { namespace, endsAtMs });
+      for (const [position, wish] of wishes.entries()) {
+        const mac = macs[position];
+        if (mac === undefined || this.#isKnown(mac, namespace)) continue;
+        this.#given.set(mac, { namespace, update: updateOf(party, wish), endsAtMs });
+      }
     };
     return { done };
   }
 
-  #isNew({ mac }: Wish, namespace: string): boolean {
-    return mac === undefined || !(this.#isKnown(mac, namespace) || this.#given.has(mac));
+  #ask(party: Party, wish: Wish, by: 1 | -1): void {
+    const update = updateOf(party, wish);
+    const before = update === undefined ? 0 : (this.#updates.get(update) ?? 0);
+    const after = before + by;
+    if (update !== undefined && after > 0) this.#updates.set(update, after);
+    else if (update !== undefined) this.#updates.delete(update);
+    if (update === undefined || before === 0 || after === 0) this.#asked.change([party.namespace], by);
+  }
+
+  #has(party: Party, wish: Wish): boolean {
+    const { mac } = wish;
+    if (mac !== undefined) return this.#isKnown(mac, party.namespace) || this.#given.has(mac);
+    const update = updateOf(party, wish);
+    if (update === undefined) return false;
+    for (const given of this.#given.values()) if (given.update === update) return true;
+    return this.#known.givenTo(party, wish.interface).some((each) => this.#isKnown(each, party.namespace));
   }
 
   #isKnown(mac: Mac, namespace: string): boolean {
@@ -63,6 +94,11 @@ export class NamespaceQuota {
     }
     return count;
   }
+}
+
+/** Undefined for an object that is being created: each creation is another object. */
+function updateOf({ uid }: Party, wish: Wish): string | undefined {
+  return uid === undefined || wish.mac !== undefined ? undefined : `${uid}/${wish.interface}`;
 }
 
 const UNLIMITED = { done: () => {} };

@@ -60,6 +60,18 @@ describe("the limit of a namespace's addresses", () => {
     expect(store.claims.size).toBe(1);
   });
 
+  it("counts an update once, however often and side by side it is reviewed", async () => {
+    const { ledger, index, store } = limited(1);
+    const asked = request(index, "a", [undefined]);
+    const update: ClaimRequest = { ...asked, party: { ...asked.party, uid: "u1" } };
+    const reviews = await Promise.all([1, 2, 3].map(() => ledger.claim(update)));
+    expect(new Set(reviews.map((result) => macsOf(result).join()))).toEqual(new Set([[...store.claims.values()].map(({ spec }) => spec.mac).join()]));
+    expect((await ledger.claim(update)).ok).toBe(true);
+    expect(store.claims.size).toBe(1);
+    const other: ClaimRequest = { ...update, party: { ...asked.party, uid: "u2" } };
+    expect(macsOf(await ledger.claim(other))).toEqual(["MACPOOL_NAMESPACE_LIMIT"]);
+  });
+
   it("gives back the room of a request that failed or was a dry run", async () => {
     const { ask, ledger, index } = limited(1);
     expect((await ledger.claim(request(index, "dry", [undefined], true))).ok).toBe(true);
