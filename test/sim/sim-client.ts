@@ -181,6 +181,8 @@ export class SimClient {
           const result = execute();
           settle = () => resolve(result);
         } catch (error) {
+          // What the auditor finds in a write of the product ends the run, whoever would have caught it.
+          if (!(error instanceof ApiError)) throw error;
           settle = () => reject(error);
         }
         if (random.chance(weather.unanswered)) fail(random.between(1, timeoutMs), true);
