@@ -93,6 +93,20 @@ export function hostVolume(name: string, path: string, type: "Directory" | "Dire
   return { name, hostPath: { path, type } };
 }
 
+/** A ConfigMap with one file of JSON. */
+export function jsonConfigMap(
+  { settings }: RenderInput,
+  { name, labels, file }: { readonly name: string; readonly labels: Labels; readonly file: string },
+  config: Readonly<Record<string, unknown>>,
+): KubeObject {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace: settings.operandNamespace, labels },
+    data: { [file]: `${JSON.stringify(config, undefined, 2)}\n` },
+  };
+}
+
 function metadata({ settings }: RenderInput, { name, labels }: ForeignWorkload) {
   return { name, namespace: settings.operandNamespace, labels };
 }

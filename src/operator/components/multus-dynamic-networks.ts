@@ -1,12 +1,18 @@
 /** multusDynamicNetworks: the daemon that has Multus plug networks into running pods and unplug them. Needs multus. */
 
-import { NAD_GROUP } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { identityObjects } from "../manifests/rbac.ts";
 import { fieldEnv } from "../manifests/workload.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { foreignContainer, foreignDaemonSet, HOST_FILES, hostVolume, ROOT_POD } from "./foreign-workload.ts";
-import { MULTUS_SOCKET_DIR } from "./multus.ts";
+import {
+  foreignContainer,
+  foreignDaemonSet,
+  HOST_FILES,
+  hostVolume,
+  jsonConfigMap,
+  ROOT_POD,
+} from "./foreign-workload.ts";
+import { ATTACHING_RIGHTS, MULTUS_SOCKET_DIR } from "./multus.ts";
 
 const NAME = "dynamic-networks-controller";
 const CONFIG_MAP = "dynamic-networks-controller-config";
@@ -25,7 +31,7 @@ export const multusDynamicNetworks: Component = {
 function objects(input: RenderInput): KubeObject[] {
   const namespace = input.settings.operandNamespace;
   const criSocket = input.spec.multusDynamicNetworks?.hostCRISocketPath || DEFAULT_CRI_SOCKET;
-  const configMap = controllerConfig(namespace, criSocket);
+  const configMap = controllerConfig(input, criSocket);
   return [
     ...identityObjects({
       serviceAccount: NAME,
@@ -34,12 +40,7 @@ function objects(input: RenderInput): KubeObject[] {
       cluster: {
         role: NAME,
         binding: NAME,
-        rules: [
-          rule(NAD_GROUP, ["network-attachment-definitions"], READ),
-          rule("", ["pods"], READ),
-          rule("", ["pods/status"], ["update"]),
-          rule("", ["events"], ["create", "patch"]),
-        ],
+        rules: ATTACHING_RIGHTS,
       },
     }),
     configMap,
@@ -47,17 +48,12 @@ function objects(input: RenderInput): KubeObject[] {
   ];
 }
 
-function controllerConfig(namespace: string, criSocket: string): KubeObject {
+function controllerConfig(input: RenderInput, criSocket: string): KubeObject {
   const config = {
     criSocketPath: `/host${criSocket}`,
     multusSocketPath: `/host${MULTUS_SOCKET_DIR}/multus.sock`,
   };
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: CONFIG_MAP, namespace, labels: LABELS },
-    data: { [CONFIG_FILE]: `${JSON.stringify(config, undefined, 2)}\n` },
-  };
+  return jsonConfigMap(input, { name: CONFIG_MAP, labels: LABELS, file: CONFIG_FILE }, config);
 }
 
 function daemonSet(input: RenderInput, configMap: KubeObject, criSocket: string): KubeObject {

@@ -14,6 +14,7 @@ import {
   foreignContainer,
   foreignDaemonSet,
   hostVolume,
+  jsonConfigMap,
   PRIVILEGED,
   ROOT_POD,
 } from "./foreign-workload.ts";
@@ -31,6 +32,13 @@ export const MULTUS_SOCKET_DIR = "/run/multus";
 const CONFIG_MOUNT = "/etc/cni/net.d/multus.d";
 /** Plugins run with this directory as their root. */
 const HOST_ROOT = "/hostroot";
+/** What every program needs that attaches pods to networks and says so in their annotation network-status. */
+export const ATTACHING_RIGHTS = [
+  rule(NAD_GROUP, ["network-attachment-definitions"], READ),
+  rule("", ["pods"], READ),
+  rule("", ["pods/status"], ["update"]),
+  rule("", ["events"], ["create", "patch"]),
+];
 
 export const multus: Component = {
   name: "multus",
@@ -39,7 +47,7 @@ export const multus: Component = {
 
 function objects(input: RenderInput): KubeObject[] {
   const namespace = input.settings.operandNamespace;
-  const configMap = daemonConfig(namespace, cniBinDir(input));
+  const configMap = daemonConfig(input);
   return [
     NETWORK_ATTACHMENT_DEFINITION_CRD,
     ...identityObjects({
@@ -49,13 +57,7 @@ function objects(input: RenderInput): KubeObject[] {
       cluster: {
         role: NAME,
         binding: NAME,
-        rules: [
-          rule(NAD_GROUP, ["network-attachment-definitions"], READ),
-          rule("", ["pods"], READ),
-          // The annotation network-status.
-          rule("", ["pods/status"], ["update"]),
-          rule("", ["events"], ["create", "patch"]),
-        ],
+        rules: ATTACHING_RIGHTS,
       },
     }),
     configMap,
@@ -63,7 +65,8 @@ function objects(input: RenderInput): KubeObject[] {
   ];
 }
 
-function daemonConfig(namespace: string, binDir: string): KubeObject {
+function daemonConfig(input: RenderInput): KubeObject {
+  const binDir = cniBinDir(input);
   const config = {
     chrootDir: HOST_ROOT,
     cniVersion: "0.3.1",
@@ -76,12 +79,7 @@ function daemonConfig(namespace: string, binDir: string): KubeObject {
     socketDir: `/host${MULTUS_SOCKET_DIR}/`,
     ...(binDir === DEFAULT_CNI_BIN_DIR ? {} : { binDir }),
   };
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: CONFIG_MAP, namespace, labels: LABELS },
-    data: { [CONFIG_FILE]: `${JSON.stringify(config, undefined, 2)}\n` },
-  };
+  return jsonConfigMap(input, { name: CONFIG_MAP, labels: LABELS, file: CONFIG_FILE }, config);
 }
 
 function daemonSet(input: RenderInput, configMap: KubeObject): KubeObject {
