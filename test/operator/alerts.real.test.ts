@@ -11,7 +11,7 @@ import { freePort } from "../support/free-port.ts";
 import { promtool, runPromtool } from "../support/promtool.ts";
 import { alertNames, RULE_GROUPS } from "./support/rules.ts";
 
-const program = promtool(process.env);
+const program = await promtool(process.env);
 const NAMESPACE = "cluster-network-addons";
 const OVERDUE_SECONDS = 6 * 3600;
 
