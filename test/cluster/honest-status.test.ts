@@ -16,6 +16,8 @@ const ABSENT = "registry.example/absent:1";
 /** It is ready for two seconds, then it ends, every time. */
 const FLAPPING = "localhost/flapping:1";
 const UNREADY = "localhost/unready:1";
+/** The nodes of this cluster have no such runtime. */
+const NO_SOCKET = "/run/containerd/containerd.sock";
 const DEADLINE_SECONDS = 4;
 /** Controllers that were refused try again after a while. */
 const WITHIN = { timeout: 90_000 };
@@ -184,6 +186,17 @@ describe("the status while something keeps pods from running", () => {
     };
     await expect.poll(watched, { ...WITHIN, interval: 50 }).toBeGreaterThan(before + 1);
     expect([...texts]).toHaveLength(1);
+  });
+
+  it("is degraded by a volume that can't be mounted", async () => {
+    await setEnv({ MULTUS_IMAGE: ABSENT, MULTUS_DYNAMIC_NETWORKS_CONTROLLER_IMAGE: UNREADY });
+    const multusDynamicNetworks = { hostCRISocketPath: NO_SOCKET };
+    await apply(networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {}, multus: {}, multusDynamicNetworks }));
+    await expect
+      .poll(() => said("dynamic-networks-controller-ds"), WITHIN)
+      .toContain(`hostPath type check failed: ${NO_SOCKET} is not a socket`);
+    const row = (await status())?.components?.find(({ name }) => name === "multusDynamicNetworks");
+    expect(row).toMatchObject({ phase: "Degraded", reason: "FailedMount" });
   });
 
   it("is degraded by a pod that runs and is never ready, and says what the probe says", async () => {

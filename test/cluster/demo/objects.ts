@@ -17,6 +17,8 @@ const RESOURCE = `bridge.network.kubevirt.io/${BRIDGE}`;
 export interface Addons {
   readonly linuxBridge?: object;
   readonly kubeMacPool?: object;
+  readonly multus?: object;
+  readonly multusDynamicNetworks?: object;
 }
 
 export const networkAddonsConfig = (spec: Addons): object => ({
