@@ -27,7 +27,9 @@ export async function promtool(env: NodeJS.ProcessEnv): Promise<string | undefin
     const command = `apt-get download -q prometheus && dpkg --fsys-tarfile prometheus_*.deb | tar -x ${MEMBER}`;
     if (spawnSync("sh", ["-c", command], options).status !== 0) return undefined;
     const program = path.join(folder, MEMBER);
-    const hash = createHash("sha256").update(await readFile(program)).digest("hex");
+    const hash = createHash("sha256")
+      .update(await readFile(program))
+      .digest("hex");
     const target = path.join(cache, `promtool-${hash.slice(0, 16)}`);
     await rename(program, target);
     return target;

@@ -65,7 +65,9 @@ describe("the limit of a namespace's addresses", () => {
     const asked = request(index, "a", [undefined]);
     const update: ClaimRequest = { ...asked, party: { ...asked.party, uid: "u1" } };
     const reviews = await Promise.all([1, 2, 3].map(() => ledger.claim(update)));
-    expect(new Set(reviews.map((result) => macsOf(result).join()))).toEqual(new Set([[...store.claims.values()].map(({ spec }) => spec.mac).join()]));
+    expect(new Set(reviews.map((result) => macsOf(result).join()))).toEqual(
+      new Set([[...store.claims.values()].map(({ spec }) => spec.mac).join()]),
+    );
     expect((await ledger.claim(update)).ok).toBe(true);
     expect(store.claims.size).toBe(1);
     const other: ClaimRequest = { ...update, party: { ...asked.party, uid: "u2" } };
