@@ -79,6 +79,15 @@ export function macOfClaimName(name: string): Mac | undefined {
 }
 
 function joinOctets(mac: Mac, separator: ":" | "-"): string {
-  const digits = mac.toString(16).padStart(DIGITS, "0");
-  return (digits.match(/../g) ?? []).join(separator);
+  const [high, low] = [Math.floor(mac / 2 ** 24), mac % 2 ** 24];
+  let text = octetAt(high, 16);
+  for (const shift of [8, 0]) text += separator + octetAt(high, shift);
+  for (const shift of [16, 8, 0]) text += separator + octetAt(low, shift);
+  return text;
+}
+
+const OCTET_TEXTS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
+
+function octetAt(half: number, shift: number): string {
+  return OCTET_TEXTS[(half >>> shift) & 0xff] ?? "";
 }

@@ -14,6 +14,8 @@ export const RATE = 100;
 /** Pending claims of one namespace are limited. */
 const NAMESPACES = 8;
 const WARM_UP = 200;
+/** At the steady rate: by then both have the connections that they need. */
+const WARM_UP_SECONDS = 3;
 
 /**
  * Milliseconds of admissions that make two durable claims each, and of the same two writes by a bare client: second by
@@ -54,6 +56,7 @@ export async function measureDurable(
   for (let i = 0; i < WARM_UP; i++) for (const call of [admit, create]) await call();
   log(`${RATE} automatic 2-NIC VMs a second, and as many pairs of bare writes in turn, for ${seconds} s each`);
   const samples = { admissions: [] as number[], creations: [] as number[] };
+  for (let second = 0; second < WARM_UP_SECONDS; second++) for (const call of [admit, create]) await steadily(call);
   for (let second = 0; second < seconds; second++) {
     samples.admissions.push(...(await steadily(admit)));
     samples.creations.push(...(await steadily(create)));

@@ -12,6 +12,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { eventually } from "../support/eventually.ts";
 import { atLeastRow, type Bench, type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
+import { onCoresOfTheirOwn } from "./cores.ts";
 import { admissionReview, Caller, percentile, virtualMachine } from "./mac-pool-calls.ts";
 import { measureCore } from "./mac-pool-core.ts";
 import { measureDurable, RATE } from "./mac-pool-durable.ts";
@@ -73,13 +74,16 @@ async function measureOwnShare(bed: PoolBed, { log }: BenchContext): Promise<Ben
       admissionReview("UPDATE", "default", `vm-${i}`, virtualMachine(`vm-${i}`, "default", macs));
     for (const caller of [echo, ours]) for (const body of [created, same]) await sequence(caller, body, WARM_UP);
     const samples = { auto: [] as number[], autoEcho: [] as number[], same: [] as number[], sameEcho: [] as number[] };
-    for (let round = 0; round < ROUNDS; round++) {
-      if (round % 25 === 0) log(`own share, round ${round + 1} of ${ROUNDS}`);
-      samples.autoEcho.push(...(await sequence(echo, created, CALLS)));
-      samples.auto.push(...(await sequence(ours, created, CALLS)));
-      samples.sameEcho.push(...(await sequence(echo, same, CALLS)));
-      samples.same.push(...(await sequence(ours, same, CALLS)));
-    }
+    const pids = children.map(({ pid = 0 }) => pid);
+    await onCoresOfTheirOwn(pids, async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        if (round % 25 === 0) log(`own share, round ${round + 1} of ${ROUNDS}`);
+        samples.autoEcho.push(...(await sequence(echo, created, CALLS)));
+        samples.auto.push(...(await sequence(ours, created, CALLS)));
+        samples.sameEcho.push(...(await sequence(echo, same, CALLS)));
+        samples.same.push(...(await sequence(ours, same, CALLS)));
+      }
+    });
     const startMs = performance.now();
     await Promise.all(Array.from({ length: CONNECTIONS }, () => sequence(ours, created, WARM_UP)));
     const perSecond = (CONNECTIONS * WARM_UP * 1000) / (performance.now() - startMs);

@@ -132,10 +132,13 @@ export class Caches {
   /** Everything in the cache that lists the address, in whose name. */
   sightings(mac: Mac): CachedSighting[] {
     const text = formatMac(mac);
+    const [machines, instances] = [this.machines.byIndex(BY_MAC, text), this.instances.byIndex(BY_MAC, text)];
+    const pods = this.pods.byIndex(BY_MAC, text);
+    if (machines.length + instances.length + pods.length === 0) return [];
     const found = [
-      ...this.machines.byIndex(BY_MAC, text).map((object) => ({ object, listed: machineMacs(object) })),
-      ...this.instances.byIndex(BY_MAC, text).map((object) => ({ object, listed: instanceMacs(object) })),
-      ...this.pods.byIndex(BY_MAC, text).map((object) => ({ object, listed: podMacs(object, this.#findInstance) })),
+      ...machines.map((object) => ({ object, listed: machineMacs(object) })),
+      ...instances.map((object) => ({ object, listed: instanceMacs(object) })),
+      ...pods.map((object) => ({ object, listed: podMacs(object, this.#findInstance) })),
     ];
     return found.flatMap(({ object, listed }) =>
       listed

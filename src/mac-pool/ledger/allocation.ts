@@ -42,9 +42,8 @@ export class Allocation {
       return mac === undefined ? refuse(this.#full(pool)) : { ok: true, mac };
     }
     try {
-      return (
-        (await this.#updates.claim(request, wish, pool, signal)) ?? (await this.#takeFree(request, pool, wish, signal))
-      );
+      const repeated = isUpdate(request) ? await this.#updates.claim(request, wish, pool, signal) : undefined;
+      return repeated ?? (await this.#takeFree(request, pool, wish, signal));
     } catch (error) {
       this.#doubtUntilMs = clock.now() + RESERVATION_MS;
       throw error;
@@ -143,3 +142,6 @@ export class Allocation {
     return refuse(busy(`MACPool ${pool.name}`));
   }
 }
+
+/** What is created has no UID yet, and is reviewed once. */
+const isUpdate = ({ party }: ClaimRequest): boolean => party.uid !== undefined;

@@ -36,9 +36,8 @@ export class RepeatedUpdates {
     this.#options = options;
   }
 
-  /** Undefined where any free address is as good. */
+  /** For the update of an object with a UID. Undefined where any free address is as good. */
   async claim(request: ClaimRequest, wish: Wish, pool: Pool, signal?: AbortSignal): Promise<Outcome | undefined> {
-    if (request.party.uid === undefined) return undefined;
     const key = keyOf(request, wish);
     // Each writes the claim, so that none can give back what others go by: side by side they would only meet.
     const claimNow = (): Promise<Outcome | undefined> => this.#claimNow(request, wish, pool, signal);
