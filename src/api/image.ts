@@ -15,7 +15,7 @@ export const DEFAULT_IMAGE = `${IMAGE_REPOSITORY}:${PRODUCT_VERSION}`;
 export const IMAGE_NODE = "/nodejs/bin/node";
 export const IMAGE_ROOT = "/app";
 
-/** The user of the image, and of every pod that does not need root. */
+/** The user of the image, and so of every pod that does not need root, unless the platform gives its namespace other users. */
 export const NON_ROOT = 65532;
 
 /** Folders of `src` whose `main.ts` is a process in the image. */

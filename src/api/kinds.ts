@@ -89,6 +89,23 @@ export const PROMETHEUS_RULES: CustomKind = {
   namespaced: true,
 };
 
+/** OpenShift's Cluster Network Operator reads its configuration from the one that is named `cluster`. */
+export const OPENSHIFT_NETWORKS: CustomKind = {
+  group: "operator.openshift.io",
+  version: "v1",
+  kind: "Network",
+  plural: "networks",
+  namespaced: false,
+};
+
+export const SECURITY_CONTEXT_CONSTRAINTS: CustomKind = {
+  group: "security.openshift.io",
+  version: "v1",
+  kind: "SecurityContextConstraints",
+  plural: "securitycontextconstraints",
+  namespaced: false,
+};
+
 /** `group/version`, as in an object's apiVersion. */
 export function apiVersionOf(kind: CustomKind): string {
   return `${kind.group}/${kind.version}`;

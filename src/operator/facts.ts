@@ -4,6 +4,8 @@ export interface Facts {
   readonly nodeCount: number;
   /** On OpenShift some components come with the platform. */
   readonly openShift: boolean;
+  /** The API server lets no pod have more rights than SecurityContextConstraints allow, as on OpenShift and its kin. */
+  readonly securityContextConstraints: boolean;
   /** OpenShift's Cluster Network Operator was told `disableMultiNetwork: true`. */
   readonly multiNetworkDisabled: boolean;
   /** CRDs among the components' prerequisites that the API server serves. */
@@ -17,6 +19,7 @@ export interface Facts {
 export const NO_FACTS: Facts = {
   nodeCount: 0,
   openShift: false,
+  securityContextConstraints: false,
   multiNetworkDisabled: false,
   definitions: new Set(),
   prometheusOperator: false,
@@ -24,7 +27,13 @@ export const NO_FACTS: Facts = {
 };
 
 /** With these, everything that can be deployed is. */
-export const EVERY_FACT: Facts = { ...NO_FACTS, nodeCount: 2, prometheusOperator: true, apiServerPorts: [6443] };
+export const EVERY_FACT: Facts = {
+  ...NO_FACTS,
+  nodeCount: 2,
+  securityContextConstraints: true,
+  prometheusOperator: true,
+  apiServerPorts: [6443],
+};
 
 /** Two where a second node could take over, one on a cluster of one node. */
 export function replicasFor(facts: Facts): number {

@@ -20,7 +20,7 @@ import { Rollforward } from "./convergence/rollforward.ts";
 import { criSocketPath } from "./cri-socket.ts";
 import type { Facts } from "./facts.ts";
 import type { Decoration } from "./manifests/labels.ts";
-import { Platform } from "./platform.ts";
+import { askPlatform, type PlatformFacts } from "./platform.ts";
 import {
   type EffectiveSpec,
   effectiveSpec,
@@ -72,7 +72,8 @@ interface Converged {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #records: Records;
-  readonly #platform: Platform;
+  /** As the platform said last. */
+  #platform: PlatformFacts | undefined;
   readonly #rollforward: Rollforward;
   readonly #writer: ConfigWriter;
   readonly #patience: Patience;
@@ -85,7 +86,6 @@ export class Reconciler {
     const remover = new Remover({ ...options, known: new Set(renderEverything(settings).map(keyOf)) });
     const applier = new Applier(options);
     this.#records = records;
-    this.#platform = new Platform(client, clock);
     const events = new WarningEvents({ client, clock, log: options.log, maxAgeMs: settings.podTroubleDeadlineMs / 10 });
     this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, clock });
     this.#writer = new ConfigWriter(options);
@@ -150,13 +150,15 @@ export class Reconciler {
     const previous: Previous = { spec: applied.spec, ...found };
     const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
     const seen = view.facts();
-    const insteadOf = (refusal: Refusal, platform = this.#platform.known): Decision =>
-      lastGood === undefined || platform === undefined
+    const insteadOf = (refusal: Refusal): Decision =>
+      lastGood === undefined || this.#platform === undefined
         ? { refusal }
-        : { spec: lastGood, facts: { ...platform, ...seen }, refusal };
+        : { spec: lastGood, facts: { ...this.#platform, ...seen }, refusal };
 
-    const platform = await attempt("FailedToGetOpenShiftNetworkConfig", this.#platform.facts(signal), signal);
+    const asking = Promise.resolve(view.platform.facts() ?? askPlatform(this.#options.client, signal));
+    const platform = await attempt("FailedToGetOpenShiftNetworkConfig", asking, signal);
     if (!platform.ok) return insteadOf(platform.refusal);
+    this.#platform = platform.value;
     const facts = { ...platform.value, ...seen };
     const wrong = wrongIn(config.spec ?? {}, previous, facts);
     if (wrong !== undefined) return insteadOf(wrong);

@@ -20,6 +20,7 @@ import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registr
 import { labelValue } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
 import { identityObjects } from "./manifests/rbac.ts";
+import { ENFORCE_LABEL, NODE_ACCESS_LEVEL } from "./manifests/pod-security.ts";
 import { removalGuard } from "./manifests/removal-guard.ts";
 import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.ts";
 import { type OperatorSettings, settingsFor } from "./settings.ts";
@@ -72,7 +73,7 @@ function namespaceObject(name: string, labels: Readonly<Record<string, string>>)
   return {
     apiVersion: "v1",
     kind: "Namespace",
-    metadata: { name, labels: { ...labels, "pod-security.kubernetes.io/enforce": "privileged" } },
+    metadata: { name, labels: { ...labels, [ENFORCE_LABEL]: NODE_ACCESS_LEVEL } },
   };
 }
 

@@ -5,6 +5,7 @@ import { DEFAULT_IMAGE, entryPoint, IMAGE_PROCESSES } from "../../src/api/image.
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../src/api/names.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { isRefused, refuse } from "../operator/support/refusal.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { networkAddonsConfig } from "./demo/objects.ts";
 import { CONFIGS } from "./demo/stage.ts";
@@ -136,6 +137,22 @@ describe("the status while something keeps pods from running", () => {
       .toMatch(
         /its pods are refused: violates PodSecurity "restricted:latest": host namespaces .*Run kubectl label namespace/,
       );
+  });
+
+  it("is degraded where no SecurityContextConstraints admits the pods", async () => {
+    const text = "unable to validate against any security context constraint: [hostNetwork: Invalid value: true]";
+    await using _ = await refuse(client, { apiGroup: "", resource: "pods", operation: "CREATE", text });
+    const create = () => client.create(RESOURCES.pods, testPod({ name: "probe" }) as never, { dryRun: true });
+    await expect.poll(() => isRefused(create, text)).toBe(true);
+    await label("privileged");
+    await kubectl("delete", "pod", "-n", NAMESPACE, "-l", "control-plane=cert-manager", "--grace-period=1");
+    await tryAgain();
+    for (const workload of ["bridge-marker", "kubemacpool-cert-manager"]) {
+      await expect.poll(() => said(workload), WITHIN).toContain(text);
+      expect(await said(workload)).toContain("Its account needs a SecurityContextConstraints that admits it");
+    }
+    expect(await condition("Degraded")).toMatchObject({ status: "True", reason: "FailedCreate" });
+    await label("restricted");
   });
 
   it("is degraded by a port that is taken, an image that is missing and a selector that no node has", async () => {

@@ -15,8 +15,9 @@ const API_EGRESS = { namespace: NAMESPACE, name: "cnao-allow-egress-to-cluster-a
 const API_SLICE = { namespace: "default", name: "kubernetes" };
 
 /** Objects that are there only while the Prometheus operator is. */
-const WITHOUT = renderEverything(DEFAULT_SETTINGS, COMPONENTS, { ...EVERY_FACT, prometheusOperator: false });
-const FOR_PROMETHEUS = renderEverything(DEFAULT_SETTINGS).filter(
+const FACTS = { ...EVERY_FACT, securityContextConstraints: false };
+const WITHOUT = renderEverything(DEFAULT_SETTINGS, COMPONENTS, { ...FACTS, prometheusOperator: false });
+const FOR_PROMETHEUS = renderEverything(DEFAULT_SETTINGS, COMPONENTS, FACTS).filter(
   ({ kind, metadata }) => !WITHOUT.some((other) => other.kind === kind && other.metadata.name === metadata.name),
 );
 

@@ -57,8 +57,8 @@ function objects(input: RenderInput): KubeObject[] {
 
 function server(input: RenderInput, configMap: KubeObject, variables: Readonly<Record<string, string>>): KubeObject {
   const { facts } = input;
-  // OpenShift gives each namespace users of its own.
-  const user = facts.openShift ? {} : { runAsUser: USER };
+  // There each namespace has users of its own.
+  const user = facts.securityContextConstraints ? {} : { runAsUser: USER };
   const probe = (path: string, port: number) => ({ httpGet: { path, port, scheme: "HTTP" as const } });
   const ready = { initialDelaySeconds: 5, periodSeconds: 10 };
   const alive = { initialDelaySeconds: 15, periodSeconds: 20 };

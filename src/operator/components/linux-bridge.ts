@@ -6,12 +6,12 @@ import { ASK_WHO_MAY, identityObjects, READ_CONFIG, rule } from "../manifests/rb
 import { nodeMetrics } from "../manifests/webhook-service.ts";
 import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
 import { bridgeMarkerObjects } from "./bridge-marker.ts";
+import { cniBinDir } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";
 import { CNI_BIN_DIR_ON_NODE, formerCniBinDirs, formerEnv, formerMounts } from "./former-cni-bin-dirs.ts";
 import { linuxBridgeWebhookObjects } from "./linux-bridge-webhook.ts";
 
 const SERVICE_ACCOUNT = "linux-bridge";
-const DEFAULT_CNI_BIN_DIR = "/opt/cni/bin";
 /** Mount path of the node's CNI directory inside the installer. */
 const MOUNTED_CNI_BIN_DIR = "/host/opt/cni/bin";
 /** State of runtimes and plugins, mounted under the node's own paths: plugins that the reaper calls expect it there. */
@@ -27,11 +27,12 @@ export const linuxBridge: Component = {
   render: (input) => [...installerObjects(input), ...bridgeMarkerObjects(input), ...linuxBridgeWebhookObjects(input)],
 };
 
-function installerObjects({ spec, settings, deployed }: RenderInput): KubeObject[] {
-  const cniBinDir = spec.linuxBridge?.cniBinDir || DEFAULT_CNI_BIN_DIR;
+function installerObjects(input: RenderInput): KubeObject[] {
+  const { spec, settings, deployed } = input;
+  const binDir = cniBinDir(input);
   const namespace = settings.operandNamespace;
   const identity = { apiVersion: "apps/v1", kind: "DaemonSet", namespace, name: LINUX_BRIDGE_DAEMON_SET };
-  const former = formerCniBinDirs(cniBinDir, deployed(identity));
+  const former = formerCniBinDirs(binDir, deployed(identity));
   const takeOver = spec.linuxBridge?.replaceForeignPlugins === true ? { REPLACE_FOREIGN_PLUGINS: "true" } : {};
   const labels = { name: LINUX_BRIDGE_DAEMON_SET, app: "cni-plugins" };
   return [
@@ -62,7 +63,7 @@ function installerObjects({ spec, settings, deployed }: RenderInput): KubeObject
           fieldEnv("NODE_NAME", "spec.nodeName"),
           ...env({
             CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR,
-            [CNI_BIN_DIR_ON_NODE]: cniBinDir,
+            [CNI_BIN_DIR_ON_NODE]: binDir,
             HEALTH_PORT,
             METRICS_PORT: NODE_METRICS_PORT,
             ...takeOver,
@@ -84,7 +85,7 @@ function installerObjects({ spec, settings, deployed }: RenderInput): KubeObject
         hostDirectories: [
           {
             name: "cni-bin",
-            hostPath: cniBinDir,
+            hostPath: binDir,
             mountPath: MOUNTED_CNI_BIN_DIR,
           },
           // The reaper reads only the names. Namespaces come and go while the pod runs.

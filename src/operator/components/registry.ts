@@ -3,9 +3,10 @@
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { COMPONENT_IMAGES } from "../component-images.ts";
 import { EVERY_FACT } from "../facts.ts";
+import { CONSTRAINTS_DEFINITION, constraintsFor } from "../manifests/security-context-constraints.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { effectiveSpec } from "../spec/effective-spec.ts";
-import { type Component, NOTHING_DEPLOYED } from "./component.ts";
+import { type Component, NOTHING_DEPLOYED, type RenderInput } from "./component.ts";
 import { kubeMacPool } from "./kube-mac-pool.ts";
 import { kubeSecondaryDns } from "./kube-secondary-dns.ts";
 import { kubevirtIpamController } from "./kubevirt-ipam-controller.ts";
@@ -30,10 +31,17 @@ export const COMPONENTS: readonly Component[] = [
   networkPolicies,
 ];
 
-/** CRDs of other products that components need. */
-export const PREREQUISITE_DEFINITIONS: readonly string[] = COMPONENTS.flatMap(({ prerequisites = [] }) =>
-  prerequisites.flatMap(({ definitions }) => definitions),
-);
+/** CRDs of other products on which it depends what is rendered. */
+export const PREREQUISITE_DEFINITIONS: readonly string[] = [
+  ...COMPONENTS.flatMap(({ prerequisites = [] }) => prerequisites.flatMap(({ definitions }) => definitions)),
+  CONSTRAINTS_DEFINITION,
+];
+
+/** What the component consists of, with what the platform demands for its pods. */
+export function renderComponent(component: Component, input: RenderInput): KubeObject[] {
+  const objects = component.render(input);
+  return input.facts.securityContextConstraints ? [...objects, ...constraintsFor(objects)] : [...objects];
+}
 
 /** Every object of the components where the cluster is as `facts` say: all kinds, names and rights that can occur. A missing image is no obstacle here. */
 export function renderEverything(
@@ -48,5 +56,5 @@ export function renderEverything(
     ...settings.componentImages,
   };
   const input = { spec, facts, settings: { ...settings, componentImages }, deployed: NOTHING_DEPLOYED };
-  return components.flatMap((component) => component.render(input));
+  return components.flatMap((component) => renderComponent(component, input));
 }

@@ -3,7 +3,7 @@
  * not depend on each other.
  */
 
-import { MAC_POOLS, PROMETHEUS_RULES, SERVICE_MONITORS } from "../../api/kinds.ts";
+import { MAC_POOLS, PROMETHEUS_RULES, SECURITY_CONTEXT_CONSTRAINTS, SERVICE_MONITORS } from "../../api/kinds.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { apiVersionOf, defineResource, RESOURCES } from "../../kube/client/resource.ts";
 
@@ -37,12 +37,13 @@ const WATCHED_BY_NAME = new Set([RESOURCES.secrets.kind, RESOURCES.crds.kind, MA
 /** Their other fields belong to users, to keepers of certificates or to controllers of the cluster. */
 const SHARED = new Set([...WATCHED_BY_NAME, RESOURCES.serviceAccounts.kind, ISSUERS.kind, CERTIFICATES.kind]);
 
+const OTHER_PRODUCTS = new Set([CERT_MANAGER_GROUP, SECURITY_CONTEXT_CONSTRAINTS.group]);
 const OPTIONAL = new Set([SERVICE_MONITORS.kind, PROMETHEUS_RULES.kind]);
 
 function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
   const watchedByName = WATCHED_BY_NAME.has(resource.kind);
   const optional = OPTIONAL.has(resource.kind);
-  const ofAnotherProduct = optional || resource.group === CERT_MANAGER_GROUP;
+  const ofAnotherProduct = optional || OTHER_PRODUCTS.has(resource.group);
   return { resource, stage, removal, whole: !SHARED.has(resource.kind), watchedByName, ofAnotherProduct, optional };
 }
 
@@ -51,6 +52,7 @@ export const APPLIED_KINDS: readonly AppliedKind[] = [
   kind(RESOURCES.serviceAccounts, "rights", "rest"),
   kind(RESOURCES.clusterRoles, "rights", "rest"),
   kind(RESOURCES.roles, "rights", "rest"),
+  kind(SECURITY_CONTEXT_CONSTRAINTS, "rights", "rest"),
   kind(RESOURCES.clusterRoleBindings, "bindings", "rest"),
   kind(RESOURCES.roleBindings, "bindings", "rest"),
   kind(RESOURCES.configMaps, "configuration", "rest"),

@@ -13,11 +13,14 @@ import { apiVersionOf, type KubeObject, RESOURCES, type Resource } from "../../k
 import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Facts } from "../facts.ts";
+import { CONSTRAINTS_DEFINITION } from "../manifests/security-context-constraints.ts";
+import type { PlatformFacts } from "../platform.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { isReady } from "../status/pod-trouble.ts";
 import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
 import { isEstablished } from "./established.ts";
 import { identityKey, keyOf, type ObjectIdentity } from "./inventory.ts";
+import { PlatformView } from "./platform-view.ts";
 import { selectorLabels, slimDefinition, slimNode, slimPod } from "./slim.ts";
 import { onlyStatusChanged, type Urgency } from "./urgency.ts";
 
@@ -39,11 +42,12 @@ const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
 /** API servers keep it themselves, in the namespace `default`. */
 export const API_SERVER_SLICE = "kubernetes";
 const API_SERVER_NAMESPACE = "default";
-/** The same for a kind that is applied as soon as it is served. */
+/** The same for what the operator follows as soon as it is served. */
 const OPTIONAL_RETRY_MS = 5_000;
 const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 
 export class ClusterView {
+  readonly platform: PlatformView;
   readonly #configs: Informer<NetworkAddonsConfig>;
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
@@ -103,6 +107,8 @@ export class ClusterView {
       fieldSelector: `metadata.name=${API_SERVER_SLICE}`,
     });
     this.#apiServers.on({ add: now, update: now, delete: now });
+    const absentRetryMs = OPTIONAL_RETRY_MS;
+    this.platform = new PlatformView({ ...reporting, namespace, onChange: now, absentRetryMs });
     for (const { resource, watchedByName, ofAnotherProduct, optional } of APPLIED_KINDS) {
       const scope = { ...(resource.namespaced && { namespace }), ...(optional && { onServed: now }) };
       const names = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
@@ -125,6 +131,7 @@ export class ClusterView {
 
   start(signal: AbortSignal): void {
     for (const informer of this.#informers()) informer.start(signal);
+    this.platform.start(signal);
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {
@@ -162,14 +169,17 @@ export class ClusterView {
   }
 
   /** All but what only the platform itself says. */
-  facts(): Omit<Facts, "openShift" | "multiNetworkDisabled"> {
-    const served = this.#prerequisites.flatMap((informer) => informer.list().filter(isEstablished));
+  facts(): Omit<Facts, keyof PlatformFacts> {
+    const defined = this.#prerequisites.flatMap((informer) => informer.list());
+    const served = defined.filter((one) => one.metadata.deletionTimestamp === undefined && isEstablished(one));
+    const definitions = new Set(served.map(({ metadata }) => metadata.name ?? ""));
     const optional = APPLIED_KINDS.filter((kind) => kind.optional).flatMap(({ resource }) => this.#of(resource));
     const slice = this.#apiServers.get(`${API_SERVER_NAMESPACE}/${API_SERVER_SLICE}`);
     const ports = (slice?.ports ?? []).flatMap(({ port }) => port ?? []);
     return {
       nodeCount: this.#nodes.list().length,
-      definitions: new Set(served.map(({ metadata }) => metadata.name ?? "")),
+      definitions,
+      securityContextConstraints: definitions.has(CONSTRAINTS_DEFINITION),
       prometheusOperator: optional.every((informer) => informer.isServed),
       apiServerPorts: [...new Set(ports)].sort((a, b) => a - b),
     };

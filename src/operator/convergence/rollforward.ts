@@ -3,12 +3,13 @@
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { type Deployed, isOn, missingPrerequisites } from "../components/component.ts";
-import { COMPONENTS } from "../components/registry.ts";
+import { COMPONENTS, renderComponent } from "../components/registry.ts";
 import type { Facts } from "../facts.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
 import { FirstSeen } from "../status/first-seen.ts";
+import { underLevel } from "../status/namespace-level.ts";
 import type { ComponentOutcome, ConfigurationFailure, Reconciled } from "../status/outcome.ts";
 import { explained } from "../status/questions.ts";
 import { cannotStart, type Rollout, rollout, type Surroundings, soonest } from "../status/rollout.ts";
@@ -109,7 +110,8 @@ export class Rollforward {
       if (missing.length > 0)
         return { name, kind: "failed", reason: "MissingPrerequisite", message: missing.join("\n") };
       try {
-        const objects = component.render({ spec, facts, settings, deployed: (identity) => this.#deployed(identity) });
+        const deployed = (identity: ObjectIdentity) => this.#deployed(identity);
+        const objects = renderComponent(component, { spec, facts, settings, deployed });
         return { name, kind: "objects", objects: objects.map((object) => planned(finished(object, decoration))) };
       } catch (error) {
         return { name, kind: "failed", reason: "FailedToRender", message: messageOf(error) };
@@ -131,10 +133,12 @@ export class Rollforward {
       return { name, state: { kind: "failed", reason: "FailedToApply", message: failures.join("\n") } };
     }
     const around = this.#surroundings();
+    const { view } = this.#options;
+    const level = view.platform.podSecurityLevel();
     const workloads = component.objects
       .map(({ object }) => object)
       .filter(isWorkload)
-      .map((workload) => rollout(workload, this.#options.view.live(identityOf(workload)), around));
+      .map((workload) => underLevel(rollout(workload, view.live(identityOf(workload)), around), workload, level));
     const explained = await Promise.all(workloads.map((workload) => this.#explain(workload, signal)));
     return { name, state: { kind: "deployed", workloads: explained } };
   }

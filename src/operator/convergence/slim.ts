@@ -1,6 +1,6 @@
 /** What the caches keep of nodes, pods and CRDs, which are large or many. Every reader has to find its fields here. Pure. */
 
-import type { CustomResourceDefinition, Node, Pod } from "../../kube/client/built-in-kinds.ts";
+import type { CustomResourceDefinition, Namespace, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { isWorkload } from "./applied-kinds.ts";
 
@@ -13,9 +13,15 @@ export function slimNode(node: Node): Node {
 }
 
 export function slimDefinition(definition: CustomResourceDefinition): CustomResourceDefinition {
-  const { name, uid, resourceVersion } = definition.metadata;
+  const { name, uid, resourceVersion, deletionTimestamp } = definition.metadata;
   const conditions = definition.status?.conditions;
-  return { metadata: { name, uid, resourceVersion }, status: { conditions } } as CustomResourceDefinition;
+  const metadata = { name, uid, resourceVersion, deletionTimestamp };
+  return { metadata, status: { conditions } } as CustomResourceDefinition;
+}
+
+export function slimNamespace(namespace: Namespace): Namespace {
+  const { name, uid, resourceVersion, labels } = namespace.metadata;
+  return { metadata: { name, uid, resourceVersion, labels } } as Namespace;
 }
 
 /** `labels`: the keys that selectors of workloads use. */

@@ -13,6 +13,7 @@ import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
 import { type AppliedKind, appliedKind } from "../convergence/applied-kinds.ts";
 import { API_SERVER_SLICE } from "../convergence/cluster-view.ts";
 import { INVENTORY_CONFIG_MAP } from "../convergence/records.ts";
+import { NETWORKS, OPENSHIFT_NETWORK_NAME } from "../platform.ts";
 import { ASK_WHO_MAY, type PathRule, READ, type Rule, rule } from "./rbac.ts";
 
 export interface OperatorAccess {
@@ -34,7 +35,8 @@ export function operatorAccess(everything: readonly KubeObject[], prerequisites:
       ),
       rule("", ["nodes"], READ),
       rule(RESOURCES.crds.group, [RESOURCES.crds.plural], READ, prerequisites),
-      rule("operator.openshift.io", ["networks"], ["get"], ["cluster"]),
+      rule("", ["namespaces"], READ),
+      rule(NETWORKS.group, [NETWORKS.plural], READ, [OPENSHIFT_NETWORK_NAME]),
       rule("events.k8s.io", ["events"], ["create", "patch"]),
       rule("discovery.k8s.io", ["endpointslices"], READ, [API_SERVER_SLICE]),
       ...ASK_WHO_MAY,

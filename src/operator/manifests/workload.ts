@@ -3,7 +3,7 @@
  * states what it needs beyond that. Pure.
  */
 
-import { entryPoint, IMAGE_NODE, IMAGE_ROOT, type ImageProcess, NON_ROOT } from "../../api/image.ts";
+import { entryPoint, IMAGE_NODE, IMAGE_ROOT, type ImageProcess } from "../../api/image.ts";
 import { LABEL_NEEDS_CLUSTER_SERVICES, LABEL_SCRAPED } from "../../api/names.ts";
 import type { Placement } from "../../api/placement.ts";
 import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
@@ -159,7 +159,8 @@ function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplat
       terminationGracePeriodSeconds: TERMINATION_GRACE_SECONDS,
       securityContext: pod.asRoot
         ? { runAsUser: 0, runAsGroup: 0, seccompProfile: { type: "RuntimeDefault" } }
-        : { runAsNonRoot: true, runAsUser: NON_ROOT, runAsGroup: NON_ROOT, seccompProfile: { type: "RuntimeDefault" } },
+        : // The image's user, or on OpenShift one from the namespace's range.
+          { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
       containers: [container(pod)],
       ...(volumes.length === 0
         ? {}

@@ -1,5 +1,7 @@
 /** Which events tell why something does not proceed, and what they mean. Pure. */
 
+import { labelCommand } from "../manifests/pod-security.ts";
+
 export interface Question {
   readonly kind: string;
   readonly namespace: string;
@@ -9,7 +11,7 @@ export interface Question {
   readonly keepReason?: boolean;
 }
 
-const FAILED_CREATE_REASON = "FailedCreate";
+export const FAILED_CREATE_REASON = "FailedCreate";
 export const FAILED_CREATE: ReadonlySet<string> = new Set([FAILED_CREATE_REASON]);
 export const UNHEALTHY: ReadonlySet<string> = new Set(["Unhealthy"]);
 /** Why the kubelet does not come to the containers of a pod. */
@@ -39,11 +41,12 @@ export function refusedPods(text: string, namespace: string): RefusedPods {
 
 function adviceOn(why: string, namespace: string): string {
   if (why.includes("exceeded quota")) return `Raise the quota of namespace ${namespace}`;
-  if (why.includes("violates PodSecurity")) {
-    return `Run kubectl label namespace ${namespace} --overwrite pod-security.kubernetes.io/enforce=privileged`;
-  }
+  if (why.includes("violates PodSecurity")) return labelCommand(namespace);
   if (why.includes("security context constraint")) {
-    return "Allow its service account to use a SecurityContextConstraints that admits it";
+    return (
+      "Its account needs a SecurityContextConstraints that admits it, and the right to use it: see kubectl describe " +
+      `rolebindings -n ${namespace} for the one that the operator made, and the message for what it lacks`
+    );
   }
   return "Change what refuses them";
 }

@@ -68,7 +68,7 @@ function bindVolume(mount: VolumeMount, { volumes, container }: ContainerScript)
 /** With the environment and the rights that the security context leaves. */
 function commandLine({ container, podSecurity, argv, env, image }: ContainerScript): string[] {
   const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  return [...confinement(container, podSecurity), "env", "-i", ...assignments, ...image.init, ...argv];
+  return [...confinement(container, podSecurity, image.user), "env", "-i", ...assignments, ...image.init, ...argv];
 }
 
 /**
@@ -76,9 +76,9 @@ function commandLine({ container, podSecurity, argv, env, image }: ContainerScri
  * root on the machine only one user exists in a node. Such a process has no capability, but file permissions see the
  * node's root.
  */
-function confinement(container: Container, pod: PodSecurityContext): string[] {
+function confinement(container: Container, pod: PodSecurityContext, imageUser: number): string[] {
   const own = container.securityContext ?? {};
-  const user = own.runAsUser ?? pod.runAsUser ?? 0;
+  const user = own.runAsUser ?? pod.runAsUser ?? imageUser;
   const group = own.runAsGroup ?? pod.runAsGroup ?? user;
   if (user === 0 && (own.runAsNonRoot ?? pod.runAsNonRoot)) {
     throw new Error("container has runAsNonRoot and image will run as root");

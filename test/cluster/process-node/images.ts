@@ -1,10 +1,12 @@
 /** The images a process node can run: trees of the machine in place of image layers. */
-import { IMAGE_NODE, IMAGE_ROOT } from "../../../src/api/image.ts";
+import { IMAGE_NODE, IMAGE_ROOT, NON_ROOT } from "../../../src/api/image.ts";
 
 export interface Image {
   readonly name: string;
   /** Node's directories and files that the container sees, read-only: [path on the node, path in the container]. */
   readonly contents: readonly (readonly [source: string, target: string])[];
+  /** Of a process whose pod names none. */
+  readonly user: number;
   /** Runs when the pod gives no command. */
   readonly entrypoint: readonly string[];
   /** Put before whatever runs, as an init that reaps and ends on SIGTERM; a plain pid 1 would ignore it. */
@@ -27,6 +29,7 @@ export function findImage(name: string, trees: Readonly<Record<string, string>>)
       [IMAGE_NODE, IMAGE_NODE],
       [tree, guest ? `${IMAGE_ROOT}/test` : IMAGE_ROOT],
     ],
+    user: guest ? 0 : NON_ROOT,
     entrypoint: guest ? ["sleep", "infinity"] : [IMAGE_NODE],
     init: guest ? ["sh", "-c", GUEST_INIT, "guest-init"] : [],
   };

@@ -58,7 +58,9 @@ describe("the components of other projects", () => {
     await expect(platform).toMatchFileSnapshot("../../golden/kubevirtIpamController-openshift.yaml");
     expect(platform).not.toContain("cert-manager.io");
     expect(text(rendered("ovs"))).toContain("path: /var/lib/cni/bin");
-    expect(text(rendered("kubeSecondaryDNS"))).not.toContain("runAsUser");
+    expect(text(rendered("kubeSecondaryDNS"))).toContain("runAsUser");
+    const constrained = { securityContextConstraints: true };
+    expect(text(render("kubeSecondaryDNS", {}, constrained))).not.toContain("runAsUser");
   });
 
   it.each(FOREIGN)("%s follows placement, pull policy and pull Secrets", (name) => {

@@ -36,6 +36,18 @@ describe("what the operator may do", () => {
     );
   });
 
+  it("hands on the use of its own SecurityContextConstraints, each by name and in its namespace", () => {
+    const used = (rules: readonly object[]) =>
+      rules.flatMap((rule) => {
+        const { verbs, resourceNames = ["any"] } = rule as { verbs: string[]; resourceNames?: string[] };
+        return verbs.includes("use") ? resourceNames : [];
+      });
+    expect(used(access.cluster)).toEqual([]);
+    const own = renderEverything(DEFAULT_SETTINGS).filter(({ kind }) => kind === "SecurityContextConstraints");
+    expect(own.length).toBeGreaterThan(0);
+    expect(used(access.namespaced).sort()).toEqual(own.map(({ metadata }) => metadata.name).sort());
+  });
+
   it("has no wildcard and no right to escalate", () => {
     const text = JSON.stringify(access);
     for (const word of ['"*"', "escalate", 'bind"', "impersonate"]) expect(text).not.toContain(word);

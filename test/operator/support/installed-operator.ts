@@ -23,6 +23,7 @@ import { Operator } from "../../../src/operator/operator.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+import { CONSTRAINTS_CRD } from "./openshift.ts";
 import { PROMETHEUS_OPERATOR_CRDS } from "./prometheus-operator.ts";
 
 export const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
@@ -87,6 +88,7 @@ export class InstalledOperator implements AsyncDisposable {
     const installed = await InstalledOperator.prepare();
     if (!bare) {
       await installed.installPrometheusOperator();
+      await installed.admin.create(RESOURCES.crds, CONSTRAINTS_CRD);
       await installed.publishApiServer(EVERY_FACT.apiServerPorts);
     }
     const applied = await installed.kubectl(["apply", "--server-side", "-f", RELEASE]);

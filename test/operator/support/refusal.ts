@@ -8,6 +8,7 @@ export interface RefusedRequests {
   readonly apiGroup: string;
   readonly resource: string;
   readonly operation: "CREATE" | "UPDATE" | "DELETE";
+  readonly text?: string;
 }
 
 export const REFUSAL_NAME = "refused-by-a-policy";
@@ -16,7 +17,7 @@ export const REFUSAL_TEXT = "the house rules forbid it";
 /** Refuses such requests from everybody once it resolves. Disposing of it ends that. */
 export async function refuse(
   client: KubeClient,
-  { apiGroup, resource, operation }: RefusedRequests,
+  { apiGroup, resource, operation, text = REFUSAL_TEXT }: RefusedRequests,
 ): Promise<AsyncDisposable> {
   const rule = { apiGroups: [apiGroup], apiVersions: ["*"], resources: [resource], operations: [operation] };
   const metadata = { name: REFUSAL_NAME };
@@ -25,7 +26,7 @@ export async function refuse(
     spec: {
       failurePolicy: "Fail",
       matchConstraints: { resourceRules: [rule] },
-      validations: [{ expression: "false", message: REFUSAL_TEXT }],
+      validations: [{ expression: "false", message: text }],
     },
   });
   await client.create(RESOURCES.validatingAdmissionPolicyBindings, {
@@ -42,12 +43,12 @@ async function lift(client: KubeClient): Promise<void> {
 }
 
 /** Whether the API server refuses the request by such a policy. */
-export async function isRefused(request: () => Promise<unknown>): Promise<boolean> {
+export async function isRefused(request: () => Promise<unknown>, text = REFUSAL_TEXT): Promise<boolean> {
   try {
     await request();
     return false;
   } catch (error) {
-    if (isForbidden(error) || isInvalid(error)) return error.message.includes(REFUSAL_TEXT);
+    if (isForbidden(error) || isInvalid(error)) return error.message.includes(text);
     if (isNotFound(error)) return false;
     throw error;
   }
