@@ -5,6 +5,7 @@ import type { DaemonSet, Deployment } from "../../src/kube/client/built-in-kinds
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
 import { isWorkload } from "../../src/operator/convergence/applied-kinds.ts";
+import { hostAccess } from "../../src/operator/manifests/host-access.ts";
 import { release } from "../../src/operator/release.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
@@ -116,6 +117,7 @@ describe("Pod Security admission of a real API server", () => {
       const violations = restricted?.replace(/^.*violates PodSecurity "restricted:latest": /, "");
       expect(violations).toBe(needs.length === 0 ? undefined : needs.join(", "));
       expect((await refusal(workload, "baseline")) === undefined).toBe(needs.length === 0);
+      expect(hostAccess(workload) === undefined).toBe(needs.length === 0);
       expect(await refusal(workload, "privileged")).toBeUndefined();
     },
   );
