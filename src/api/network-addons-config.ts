@@ -86,7 +86,8 @@ export const networkAddonsConfigSpecSchema = z
           .max(MAX_TEXT)
           .exactOptional()
           .meta({
-            description: "Directory on the nodes that holds CNI executables. /opt/cni/bin when unset, on OpenShift /var/lib/cni/bin.",
+            description:
+              "Directory on the nodes that holds CNI executables. /opt/cni/bin when unset, on OpenShift /var/lib/cni/bin.",
             ...celRules({ rule: `self.matches('${CNI_BIN_DIR_PATTERN}')`, message: CNI_BIN_DIR_TEXT }),
           }),
         replaceForeignPlugins: z

@@ -67,23 +67,27 @@ describe("OpenShift, as the operator notices it", () => {
     await setLevel("restricted");
     cluster.start();
     await cluster.applyConfig({ linuxBridge: {} });
-    await expect.poll(() => condition("Degraded")).toMatchObject({
-      status: "True",
-      reason: "FailedCreate",
-      message: expect.stringContaining(
-        `DaemonSet "${NAMESPACE}/bridge-marker": namespace ${NAMESPACE} enforces the Pod Security level restricted, ` +
-          `which takes no pods that use their node. ${COMMAND}`,
-      ),
-    });
+    await expect
+      .poll(() => condition("Degraded"))
+      .toMatchObject({
+        status: "True",
+        reason: "FailedCreate",
+        message: expect.stringContaining(
+          `DaemonSet "${NAMESPACE}/bridge-marker": namespace ${NAMESPACE} enforces the Pod Security level restricted, ` +
+            `which takes no pods that use their node. ${COMMAND}`,
+        ),
+      });
     await setLevel("privileged");
     await cluster.rollOutUntilAvailable();
     expect(await condition("Degraded")).toMatchObject({ status: "False" });
 
     await setLevel("baseline");
-    await expect.poll(() => condition("Available")).toMatchObject({
-      status: "True",
-      message: expect.stringContaining(COMMAND),
-    });
+    await expect
+      .poll(() => condition("Available"))
+      .toMatchObject({
+        status: "True",
+        message: expect.stringContaining(COMMAND),
+      });
     await setLevel(null);
     await expect.poll(async () => (await condition("Available"))?.message ?? "").toBe("");
     await setLevel("privileged");
@@ -112,10 +116,14 @@ describe("OpenShift, as the operator notices it", () => {
     await cluster.applyConfig({ linuxBridge: {}, multus: {} });
     await cluster.rollOutUntilAvailable();
     await setMultiNetworkDisabled(true);
-    await expect.poll(() => condition("Degraded")).toMatchObject({
-      reason: "FailedToValidate",
-      message: expect.stringContaining("multus has been requested, but is disabled on OpenShift Cluster Network Operator"),
-    });
+    await expect
+      .poll(() => condition("Degraded"))
+      .toMatchObject({
+        reason: "FailedToValidate",
+        message: expect.stringContaining(
+          "multus has been requested, but is disabled on OpenShift Cluster Network Operator",
+        ),
+      });
     await setMultiNetworkDisabled(false);
     await cluster.rollOutUntilAvailable();
   });

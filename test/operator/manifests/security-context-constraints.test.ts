@@ -82,7 +82,9 @@ describe("where the API server knows SecurityContextConstraints", () => {
       rules: [{ ...rule, resourceNames: [name] }],
     });
     expect(roles).toHaveLength(NAMES.length);
-    const bindings = OBJECTS.filter(({ roleRef }) => (roleRef as { name?: string } | undefined)?.name === `${name}-scc`);
+    const bindings = OBJECTS.filter(
+      ({ roleRef }) => (roleRef as { name?: string } | undefined)?.name === `${name}-scc`,
+    );
     expect(bindings).toMatchObject([
       {
         kind: "RoleBinding",

@@ -5,7 +5,12 @@ import type { Rollout } from "../../../src/operator/status/rollout.ts";
 
 function workload(pod: object): KubeObject {
   const metadata = { name: "w", namespace: "kubevirt-hyperconverged" };
-  return { apiVersion: "apps/v1", kind: "DaemonSet", metadata, spec: { template: { spec: { containers: [], ...pod } } } };
+  return {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata,
+    spec: { template: { spec: { containers: [], ...pod } } },
+  };
 }
 
 const ON_HOST = workload({ hostNetwork: true });
@@ -16,15 +21,18 @@ const COMMAND =
   "Run kubectl label namespace kubevirt-hyperconverged --overwrite pod-security.kubernetes.io/enforce=privileged";
 
 describe("a namespace's level of Pod Security", () => {
-  it.each(["baseline", "restricted", "nonsense"])("%s keeps a workload of the node from coming up, at once", (level) => {
-    expect(underLevel(ROLLING, ON_HOST, level)).toEqual({
-      phase: "failing",
-      reason: "FailedCreate",
-      message: `DaemonSet "kubevirt-hyperconverged/w": namespace kubevirt-hyperconverged enforces the Pod Security level ${level}, which takes no pods that use their node`,
-      advice: COMMAND,
-      lookAgainMs: 7,
-    });
-  });
+  it.each(["baseline", "restricted", "nonsense"])(
+    "%s keeps a workload of the node from coming up, at once",
+    (level) => {
+      expect(underLevel(ROLLING, ON_HOST, level)).toEqual({
+        phase: "failing",
+        reason: "FailedCreate",
+        message: `DaemonSet "kubevirt-hyperconverged/w": namespace kubevirt-hyperconverged enforces the Pod Security level ${level}, which takes no pods that use their node`,
+        advice: COMMAND,
+        lookAgainMs: 7,
+      });
+    },
+  );
 
   it("is told where the pods run already: they can't be replaced", () => {
     const { note = "" } = underLevel(READY, ON_HOST, "restricted") as { note?: string };

@@ -56,7 +56,9 @@ export function violations(workload: Deployment | DaemonSet, allowed: Constraint
       const isDirectory = type === "hostPath" && !allowed.allowHostDirVolumePlugin;
       return isDirectory || !allowed.volumes.includes(type) ? [`volume ${type}`] : [];
     }),
-    ...containers.flatMap((container) => ofContainer(container, pod, allowed).map((what) => `${container.name} ${what}`)),
+    ...containers.flatMap((container) =>
+      ofContainer(container, pod, allowed).map((what) => `${container.name} ${what}`),
+    ),
   ];
 }
 
@@ -90,13 +92,20 @@ function ofContainer(container: Container, pod: PodSpec, allowed: Constraints): 
 /** The same constraints with one right less each, by what is missing. */
 export function tightened(constraints: Constraints): [string, Constraints][] {
   const without = (key: "allowedCapabilities" | "volumes" | "seccompProfiles"): [string, Constraints][] =>
-    constraints[key].map((one) => [`${key} ${one}`, { ...constraints, [key]: constraints[key].filter((other) => other !== one) }]);
+    constraints[key].map((one) => [
+      `${key} ${one}`,
+      { ...constraints, [key]: constraints[key].filter((other) => other !== one) },
+    ]);
   const flags = Object.entries(constraints).flatMap(([key, value]): [string, Constraints][] =>
     key.startsWith("allow") && value === true ? [[key, { ...constraints, [key]: false }]] : [],
   );
   const stricter: readonly [boolean, string, Partial<Constraints>][] = [
     [!constraints.readOnlyRootFilesystem, "readOnlyRootFilesystem", { readOnlyRootFilesystem: true }],
-    [constraints.requiredDropCapabilities.length === 0, "requiredDropCapabilities", { requiredDropCapabilities: ["ALL"] }],
+    [
+      constraints.requiredDropCapabilities.length === 0,
+      "requiredDropCapabilities",
+      { requiredDropCapabilities: ["ALL"] },
+    ],
     [constraints.runAsUser.type === "MustRunAs", "runAsUser", { runAsUser: { type: "MustRunAsRange" } }],
     [constraints.seLinuxContext.type === "RunAsAny", "seLinuxContext", { seLinuxContext: { type: "MustRunAs" } }],
   ];
