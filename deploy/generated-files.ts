@@ -3,12 +3,13 @@
  * A test fails when they differ from what is in the tree.
  */
 
-import { CRDS } from "../src/api/crds.ts";
+import { CRDS, NETWORK_ADDONS_CONFIG_CRD } from "../src/api/crds.ts";
 import { DEFAULT_IMAGE } from "../src/api/image.ts";
 import { release, releaseObjects } from "../src/operator/release.ts";
 import { helmChart } from "./helm-chart.ts";
 import { kustomizationBase, kustomizationOverlay } from "./kustomize-files.ts";
 import { objectsYaml } from "./object-yaml.ts";
+import { withoutAdmissionRules } from "./permissive-definition.ts";
 
 export interface GeneratedFile {
   /** Relative to the repository's root. */
@@ -25,6 +26,10 @@ export function generatedFiles(image: string = DEFAULT_IMAGE): GeneratedFile[] {
       path: `deploy/crds/${definition.spec.names.plural}.yaml`,
       text: objectsYaml([definition]),
     })),
+    {
+      path: "deploy/crds-without-rules/networkaddonsconfigs.yaml",
+      text: objectsYaml([withoutAdmissionRules(NETWORK_ADDONS_CONFIG_CRD, parts.foundation[1]?.metadata.labels)]),
+    },
     { path: "deploy/release.yaml", text: all },
     { path: "deploy/operator.yaml", text: objectsYaml(parts.operator) },
     ...helmChart(image).map(({ path, text }) => ({ path: `deploy/helm/${path}`, text })),

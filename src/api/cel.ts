@@ -31,6 +31,10 @@ const isMac = (value: string): string => `${value}.matches('${MAC_PATTERN}')`;
 /** Twelve lower-case hex digits. Their order as text is their order as 48-bit numbers. */
 const macDigits = (value: string): string => `${value}.replace(':', '').replace('-', '').replace('.', '').lowerAscii()`;
 
+/** Six octets one after another: the API server can't bound the length of what CEL joins. */
+const inColonForm = (value: string): string =>
+  [0, 2, 4, 6, 8, 10].map((from) => `${macDigits(value)}.substring(${from}, ${from + 2})`).join(" + ':' + ");
+
 const isMulticast = (value: string): string => `${value}.matches('^[0-9A-Fa-f][13579bdfBDF]')`;
 
 const octetText = (value: string): string =>
@@ -76,11 +80,12 @@ export function macRangeRules(
       fieldPath: `.${name}`,
     };
   });
-  const wellFormed = `(${given} && ${isMac(start)} && ${isMac(end)} && !${isMulticast(start)} && !${isMulticast(end)})`;
-  const showEnds = `'start: ' + ${start} + ' end: ' + ${end}`;
+  const readable = `(${given} && ${isMac(start)} && ${isMac(end)})`;
+  const isUnicast = `(!${isMulticast(start)} && !${isMulticast(end)})`;
+  const showEnds = `'start: ' + ${inColonForm(start)} + ' end: ' + ${inColonForm(end)}`;
   const orderText = wrongOrderText(options.single);
   const order = {
-    rule: `!${wellFormed} || ${macDigits(start)} ${options.single ? "<=" : "<"} ${macDigits(end)}`,
+    rule: `!${readable} || ${macDigits(start)} ${options.single ? "<=" : "<"} ${macDigits(end)}`,
     messageExpression: `'${orderText} ' + ${showEnds}`,
     message: orderText,
   };
@@ -88,7 +93,7 @@ export function macRangeRules(
     "failed to set mac address range: invalid range. Multicast addresses lie between its ends: use one first octet for both. ";
   const between = {
     rule:
-      `!${wellFormed} || ${macDigits(start)} > ${macDigits(end)} || ` +
+      `!${readable} || !${isUnicast} || ${macDigits(start)} > ${macDigits(end)} || ` +
       `${start}.substring(0, 2).lowerAscii() == ${end}.substring(0, 2).lowerAscii()`,
     messageExpression: `'${betweenText}' + ${showEnds}`,
     message: betweenText.trim(),
@@ -99,45 +104,4 @@ export function macRangeRules(
     fieldPath: `.${names.start}`,
   };
   return [...(options.required ? [] : [both]), ...syntax, ...unicast, order, between, notZero];
-}
-
-const GO_DURATION_PATTERN = "^[-+]?(0|([0-9]+([.][0-9]*)?(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$";
-
-/** A duration whose last number has no unit. */
-const UNITLESS_PATTERN = "^[-+]?([0-9]+([.][0-9]*)?(ns|us|\u00b5s|\u03bcs|ms|s|m|h))*[0-9]+([.][0-9]*)?$";
-
-const isDuration = (value: string): string => `${value}.matches('${GO_DURATION_PATTERN}')`;
-
-/** All fields or none, each a positive Go duration, and every `[smaller, larger]` pair in order (equality allowed). */
-export function durationRules(
-  fields: readonly string[],
-  pairs: readonly (readonly [string, string])[],
-  prefix: string,
-): CelRule[] {
-  const given = (field: string): string => `(has(self.${field}) && self.${field} != '')`;
-  const missing = fields.map((field) => ({ rule: given(field), message: `${prefix}: ${field} is missing` }));
-  const syntax = fields.map((field) => ({
-    rule: `!${given(field)} || ${isDuration(`self.${field}`)}`,
-    messageExpression:
-      `'${prefix}: error parsing ${field}: time: ' + (self.${field}.matches('${UNITLESS_PATTERN}') ? 'missing unit in' : 'invalid') + ` +
-      `' duration "' + self.${field} + '"'`,
-    message: `${prefix}: error parsing ${field}: time: invalid duration`,
-    fieldPath: `.${field}`,
-  }));
-  const positive = fields.map((field) => ({
-    rule: `!has(self.${field}) || !${isDuration(`self.${field}`)} || duration(self.${field}) > duration('0s')`,
-    message: `${prefix}: ${field} duration has to be > 0`,
-    fieldPath: `.${field}`,
-  }));
-  const order = pairs.map(([smaller, larger]) => {
-    const [low, high] = [`self.${smaller}`, `self.${larger}`];
-    return {
-      rule:
-        `!has(${low}) || !has(${high}) || !${isDuration(low)} || !${isDuration(high)} || ` +
-        `duration(${low}) <= duration(${high})`,
-      messageExpression: `'${prefix}: ${smaller}(' + ${low} + ') has to be <= ${larger}(' + ${high} + ')'`,
-      message: `${prefix}: ${smaller} has to be <= ${larger}`,
-    };
-  });
-  return [...missing, ...syntax, ...positive, ...order];
 }

@@ -45,18 +45,17 @@ export function parseRange(
   const end = parseMac(ends.rangeEnd);
   if (start === undefined) return refused(notAMac(names.start, ends.rangeStart, names));
   if (end === undefined) return refused(notAMac(names.end, ends.rangeEnd, names));
+  const allowSingle = options.allowSingle ?? true;
+  const showEnds = `start: ${formatMac(start)} end: ${formatMac(end)}`;
+  if (end < start || (end === start && !allowSingle)) return refused(`${wrongOrderText(allowSingle)} ${showEnds}`);
   if (isMulticast(start)) return refused(`failed to set ${names.setStart}: ${multicastReason(start)}`);
   if (isMulticast(end)) return refused(`failed to set ${names.setEnd}: ${multicastReason(end)}`);
-  const allowSingle = options.allowSingle ?? true;
-  if (end < start || (end === start && !allowSingle)) {
-    return refused(`${wrongOrderText(allowSingle)} start: ${ends.rangeStart} end: ${ends.rangeEnd}`);
-  }
   if (start === 0)
     return refused(`failed to set ${names.setStart}: invalid mac address. The all-zero address cannot be used`);
   if (firstOctet(start) !== firstOctet(end)) {
     return refused(
       "failed to set mac address range: invalid range. Multicast addresses lie between its ends: " +
-        `use one first octet for both. start: ${ends.rangeStart} end: ${ends.rangeEnd}`,
+        `use one first octet for both. ${showEnds}`,
     );
   }
   return { ok: true, range: { start, end } };

@@ -4,9 +4,12 @@
  */
 
 import { z } from "zod";
-import { celRules, durationRules, macRangeRules } from "./cel.ts";
+import { celRules, macRangeRules } from "./cel.ts";
+import { durationRules } from "./cel-durations.ts";
+import { IP_ADDRESS_PATTERN } from "./ip-address.ts";
 import { CNAO_NAMES } from "./mac-range.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "./names.ts";
+import { BRIDGE_MARKER_METRICS_PORT, INSTALLER_HEALTH_PORT, INSTALLER_METRICS_PORT } from "./node-ports.ts";
 import type { ObjectMeta } from "./object-meta.ts";
 import { placementConfigurationSchema } from "./placement.ts";
 import { tlsSecurityProfileSchema } from "./tls-security-profile.ts";
@@ -41,6 +44,17 @@ export const SELF_SIGN_ORDER: readonly (readonly [SelfSignField, SelfSignField])
 export const SELF_SIGN_PREFIX = "failed to validate selfSignConfiguration";
 export const MULTUS_REQUIRED = "the `multus` configuration is required";
 export const PULL_POLICY_FIXED = "cannot modify ImagePullPolicy configuration once components were deployed";
+
+export const NAME_SERVER_PATTERN = `^$|${IP_ADDRESS_PATTERN}`;
+export const NAME_SERVER_TEXT = "nameServerIP has to be an IP address";
+
+/** Of other listeners of the product on the same host network. */
+export const TAKEN_NODE_PORTS: readonly number[] = [
+  INSTALLER_HEALTH_PORT,
+  INSTALLER_METRICS_PORT,
+  BRIDGE_MARKER_METRICS_PORT,
+];
+export const TAKEN_NODE_PORT_TEXT = `bridgeMarkerHealthPort must not be one of: ${TAKEN_NODE_PORTS.join(", ")}. Daemons of this product listen there on every node`;
 
 /** Where nodes have CNI executables. No part of the path begins with a dot, so that none leads up again. */
 export const CNI_BIN_DIR_PATTERN =
@@ -80,7 +94,10 @@ export const networkAddonsConfigSpecSchema = z
           .min(0)
           .max(65535)
           .exactOptional()
-          .describe("Host port of the bridge marker's health endpoints. 8081 when unset, 0 turns them off."),
+          .meta({
+            description: "Host port of the bridge marker's health endpoints. 8081 when unset, 0 turns them off.",
+            ...celRules({ rule: `!(self in ${JSON.stringify(TAKEN_NODE_PORTS)})`, message: TAKEN_NODE_PORT_TEXT }),
+          }),
         cniBinDir: z
           .string()
           .max(MAX_TEXT)
@@ -140,8 +157,8 @@ export const networkAddonsConfigSpecSchema = z
       .meta({
         description: "A name server for secondary interfaces of virtual machines.",
         ...celRules({
-          rule: "!has(self.nameServerIP) || self.nameServerIP.matches('^$|^[0-9]{1,3}([.][0-9]{1,3}){3}$|^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$')",
-          message: "nameServerIP has to be an IP address",
+          rule: `!has(self.nameServerIP) || self.nameServerIP.matches('${NAME_SERVER_PATTERN}')`,
+          message: NAME_SERVER_TEXT,
           fieldPath: ".nameServerIP",
         }),
       }),
@@ -245,6 +262,7 @@ export const networkAddonsConfigSchema = z
         rule:
           "!has(oldSelf.status) || !has(oldSelf.status.observedVersion) || !has(oldSelf.spec) || !has(self.spec) || " +
           "!has(oldSelf.spec.imagePullPolicy) || !has(self.spec.imagePullPolicy) || " +
+          "oldSelf.spec.imagePullPolicy == '' || self.spec.imagePullPolicy == '' || " +
           "oldSelf.spec.imagePullPolicy == self.spec.imagePullPolicy",
         message: PULL_POLICY_FIXED,
         fieldPath: ".spec.imagePullPolicy",

@@ -1,7 +1,65 @@
 /** Where pods of a component may run: the core/v1 fields, copied into pod templates as they are. */
 
 import { z } from "zod";
-import { PRESERVE_UNKNOWN_FIELDS } from "./cel.ts";
+import { celRules, PRESERVE_UNKNOWN_FIELDS } from "./cel.ts";
+
+/** More than any cluster has taints. Bounds the size of pods and the cost of rules. */
+const MAX_TOLERATIONS = 500;
+
+const OPERATORS = ["", "Exists", "Equal", "Lt", "Gt"];
+const EFFECTS = ["", "NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+const tolerationSchema = z.object({
+  key: z.string().exactOptional().describe("Taint key that is tolerated; empty tolerates every key."),
+  operator: z
+    .string()
+    .exactOptional()
+    .describe("Exists or Equal: how the key relates to the value. Equal when empty. Kubernetes 1.35 adds Lt and Gt."),
+  value: z.string().exactOptional().describe("Taint value that is tolerated when the operator is not Exists."),
+  effect: z
+    .string()
+    .exactOptional()
+    .describe("NoSchedule, PreferNoSchedule or NoExecute; empty tolerates every effect."),
+  tolerationSeconds: z
+    .int()
+    .exactOptional()
+    .describe("How many seconds a NoExecute taint is tolerated; for ever when unset."),
+});
+
+export type Toleration = z.infer<typeof tolerationSchema>;
+
+/** What the API server demands of pods, so that a wrong toleration is refused where it is written. */
+export const TOLERATION_RULES: readonly {
+  readonly rule: string;
+  readonly message: string;
+  readonly holds: (toleration: Toleration) => boolean;
+}[] = [
+  {
+    rule: `!has(self.operator) || self.operator in ${JSON.stringify(OPERATORS)}`,
+    message: "operator of a toleration has to be Exists or Equal (Kubernetes 1.35 adds Lt and Gt)",
+    holds: ({ operator = "" }) => OPERATORS.includes(operator),
+  },
+  {
+    rule: `!has(self.effect) || self.effect in ${JSON.stringify(EFFECTS)}`,
+    message: "effect of a toleration has to be NoSchedule, PreferNoSchedule or NoExecute",
+    holds: ({ effect = "" }) => EFFECTS.includes(effect),
+  },
+  {
+    rule: "(has(self.key) && self.key != '') || (has(self.operator) && self.operator == 'Exists')",
+    message: "a toleration without a key tolerates all taints: its operator has to be Exists",
+    holds: ({ key = "", operator }) => key !== "" || operator === "Exists",
+  },
+  {
+    rule: "!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",
+    message: "a toleration with the operator Exists must not have a value",
+    holds: ({ operator, value = "" }) => operator !== "Exists" || value === "",
+  },
+  {
+    rule: "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
+    message: "a toleration with tolerationSeconds has to have the effect NoExecute",
+    holds: ({ tolerationSeconds, effect }) => tolerationSeconds === undefined || effect === "NoExecute",
+  },
+];
 
 export const placementSchema = z
   .object({
@@ -18,24 +76,8 @@ export const placementSchema = z
         ...PRESERVE_UNKNOWN_FIELDS,
       }),
     tolerations: z
-      .array(
-        z.object({
-          key: z.string().exactOptional().describe("Taint key that is tolerated; empty tolerates every key."),
-          operator: z
-            .string()
-            .exactOptional()
-            .describe("Exists or Equal: how the key relates to the value. Equal when empty."),
-          value: z.string().exactOptional().describe("Taint value that is tolerated when the operator is Equal."),
-          effect: z
-            .string()
-            .exactOptional()
-            .describe("NoSchedule, PreferNoSchedule or NoExecute; empty tolerates every effect."),
-          tolerationSeconds: z
-            .int()
-            .exactOptional()
-            .describe("How many seconds a NoExecute taint is tolerated; for ever when unset."),
-        }),
-      )
+      .array(tolerationSchema.meta(celRules(...TOLERATION_RULES.map(({ rule, message }) => ({ rule, message })))))
+      .max(MAX_TOLERATIONS)
       .exactOptional()
       .describe("Taints of nodes that pods tolerate."),
   })

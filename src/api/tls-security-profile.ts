@@ -1,6 +1,15 @@
 /** OpenShift's TLSSecurityProfile (config.openshift.io/v1), which HCO copies into the NetworkAddonsConfig. */
 
 import { z } from "zod";
+import { celRules } from "./cel.ts";
+
+/** Names of OpenSSL have parts with dashes between them. Its keywords and lists, which can weaken a server, do not. */
+export const CIPHER_NAME_PATTERN = "^([A-Z0-9]+(-[A-Z0-9]+)+|TLS_[A-Z0-9_]+)$";
+export const cipherText = (found: string): string =>
+  `ciphers has to hold names of OpenSSL, for example ECDHE-RSA-AES128-GCM-SHA256, found "${found}"`;
+
+const MAX_CIPHERS = 200;
+const MAX_CIPHER_NAME = 64;
 
 const profile = (what: string) => z.object({}).nullable().exactOptional().describe(what);
 
@@ -16,7 +25,19 @@ export const tlsSecurityProfileSchema = z
     custom: z
       .object({
         ciphers: z
-          .array(z.string())
+          .array(
+            z
+              .string()
+              .max(MAX_CIPHER_NAME)
+              .meta(
+                celRules({
+                  rule: `self.matches('${CIPHER_NAME_PATTERN}')`,
+                  messageExpression: `'${cipherText("' + self + '")}'`,
+                  message: cipherText(".."),
+                }),
+              ),
+          )
+          .max(MAX_CIPHERS)
           .nullable()
           .exactOptional()
           .describe("OpenSSL names of the ciphers that may be negotiated below TLS 1.3."),

@@ -6,11 +6,14 @@ import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 
 const CRDS = join(import.meta.dirname, "../../deploy/crds");
-const PREFIX = "failed to validate selfSignConfiguration: ";
-const MULTICAST =
-  "invalid mac address. Multicast addressing is not supported. Unicast addressing must be used. The first octet is ";
-const ORDER = "failed to set mac address range: invalid range. Range end is lesser than or equal to its start. ";
 const POOL_ORDER = "failed to set mac address range: invalid range. Range end is less than its start. ";
+
+const SHORT_DURATIONS = {
+  caRotateInterval: "1.5h",
+  caOverlapInterval: ".5h",
+  certRotateInterval: "1h1.s",
+  certOverlapInterval: "+30m",
+};
 
 describe("kubectl apply against the real API server", () => {
   let controlPlane: ControlPlaneAccess;
@@ -75,28 +78,18 @@ describe("kubectl apply against the real API server", () => {
           certRotateInterval: "24h0m0s",
           certOverlapInterval: "24h0m0s",
         },
-        tlsSecurityProfile: { type: "Custom", custom: { ciphers: ["A"], minTLSVersion: "VersionTLS12" } },
+        tlsSecurityProfile: { type: "Custom", custom: { ciphers: ["AES128-SHA"], minTLSVersion: "VersionTLS12" } },
       },
     ],
     ["no TLS profile", { tlsSecurityProfile: null }],
     ["a name server with an IPv6 address", { kubeSecondaryDNS: { nameServerIP: "fe80::1" } }],
+    ["durations as short as Go has them", { selfSignConfiguration: SHORT_DURATIONS }],
   ])("accepts %s", async (_what, spec) => {
     expect(await apply(config(spec))).toMatchObject({ code: 0, stderr: "" });
     expect(await apply(config(spec, "cluster", "v1alpha1"))).toMatchObject({ code: 0 });
   });
 
-  const selfSign = (intervals: readonly string[]) => {
-    const fields = ["caRotateInterval", "caOverlapInterval", "certRotateInterval", "certOverlapInterval"];
-    const given = intervals.flatMap((text, index) => (text === "" ? [] : [[fields[index], text]]));
-    return { selfSignConfiguration: Object.fromEntries(given) };
-  };
-
   it.each<[string, object, string[]]>([
-    [
-      "one end of a range",
-      { kubeMacPool: { rangeStart: "02:00:00:00:00:00" } },
-      ["both or none of the KubeMacPool ranges needs to be configured"],
-    ],
     [
       "ends that are no MAC addresses",
       { kubeMacPool: { rangeStart: "02:00:00:00:00:0g", rangeEnd: "02:00:00:00:00:00:00:01" } },
@@ -106,67 +99,14 @@ describe("kubectl apply against the real API server", () => {
       ],
     ],
     [
-      "an end below its start by value",
-      { kubeMacPool: { rangeStart: "0a:00:00:00:00:00", rangeEnd: "02:00:00:00:00:01" } },
-      [`${ORDER}start: 0a:00:00:00:00:00 end: 02:00:00:00:00:01`],
-    ],
-    [
-      "an end equal to its start in another notation",
-      { kubeMacPool: { rangeStart: "02:00:00:00:00:00", rangeEnd: "02-00-00-00-00-00" } },
-      [`${ORDER}start: 02:00:00:00:00:00 end: 02-00-00-00-00-00`],
-    ],
-    [
-      "multicast ends",
-      { kubeMacPool: { rangeStart: "01:00:00:00:00:00", rangeEnd: "FF:00:00:00:00:00" } },
-      [`failed to set RangeStart: ${MULTICAST}0X1`, `failed to set RangeEnd: ${MULTICAST}0XFF`],
-    ],
-    [
-      "multicast addresses within",
-      { kubeMacPool: { rangeStart: "02:00:00:00:00:00", rangeEnd: "04:00:00:00:00:00" } },
-      ["Multicast addresses lie between its ends"],
-    ],
-    [
-      "the all-zero address",
-      { kubeMacPool: { rangeStart: "00:00:00:00:00:00", rangeEnd: "00:00:00:00:00:05" } },
-      ["The all-zero address cannot be used"],
-    ],
-    [
-      "some of the certificate lifetimes",
-      selfSign(["1h0m0s"]),
-      ["caOverlapInterval", "certRotateInterval", "certOverlapInterval"].map((field) => `${PREFIX}${field} is missing`),
-    ],
-    [
-      "wrong certificate lifetimes",
-      selfSign(["1h0m0s", "2h0m0s", "1x", "-2h"]),
-      [
-        `${PREFIX}error parsing certRotateInterval: time: invalid duration "1x"`,
-        `${PREFIX}certOverlapInterval duration has to be > 0`,
-        `${PREFIX}caOverlapInterval(2h0m0s) has to be <= caRotateInterval(1h0m0s)`,
-      ],
-    ],
-    [
-      "a certificate lifetime without a unit",
-      selfSign(["48", "24h", "24h", "12h"]),
-      [`${PREFIX}error parsing caRotateInterval: time: missing unit in duration "48"`],
-    ],
-    [
       "a CNI directory that is the system's",
       { linuxBridge: { cniBinDir: "/opt/../etc" } },
       [
         'spec.linuxBridge.cniBinDir: Invalid value: "/opt/../etc": cniBinDir has to be a directory below /opt, /var/lib',
       ],
     ],
-    ["dynamic networks without multus", { multusDynamicNetworks: {} }, ["the `multus` configuration is required"]],
-    [
-      "an unknown runtime socket",
-      { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/x" } },
-      ["hostCRISocketPath must be one of: /run/crio/crio.sock"],
-    ],
-    ["an unknown pull policy", { imagePullPolicy: "Now" }, ["requested imagePullPolicy 'Now' is not valid"]],
-    ["a name server without address", { kubeSecondaryDNS: { nameServerIP: "me" } }, ["nameServerIP has to be an IP"]],
-    ["an unknown TLS profile", { tlsSecurityProfile: { type: "Future" } }, ['Unsupported value: "Future"']],
     ["a field that does not exist", { linuxbridge: {} }, ['unknown field "spec.linuxbridge"']],
-  ])("refuses %s and says so", async (_what, spec, texts) => {
+  ])("refuses %s and says where", async (_what, spec, texts) => {
     const answer = await apply(config(spec));
     expect(answer.code).toBe(1);
     for (const text of texts) expect(answer.stderr).toContain(text);
@@ -187,6 +127,7 @@ describe("kubectl apply against the real API server", () => {
     const answer = await apply(config({ imagePullPolicy: "Always" }));
     expect(answer.stderr).toContain("cannot modify ImagePullPolicy configuration once components were deployed");
     expect(await apply(config({ imagePullPolicy: "Never", linuxBridge: {} }))).toMatchObject({ code: 0 });
+    expect(await apply(config({ imagePullPolicy: "" }))).toMatchObject({ code: 0 });
   });
 
   it("knows pools of one address, several ranges and exclusions", async () => {

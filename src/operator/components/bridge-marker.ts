@@ -1,6 +1,7 @@
 /** Part of linuxBridge: the daemon that publishes each node's bridges as resources, and the policy that fences its rights. */
 
 import { BRIDGE_MARKER, BRIDGE_RESOURCE_PREFIX } from "../../api/names.ts";
+import { BRIDGE_MARKER_HEALTH_PORT, BRIDGE_MARKER_METRICS_PORT } from "../../api/node-ports.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { ownNodePolicy } from "../manifests/own-node-policy.ts";
 import { ASK_WHO_MAY, identityObjects, READ, READ_CONFIG, rule } from "../manifests/rbac.ts";
@@ -8,13 +9,11 @@ import { nodeMetrics } from "../manifests/webhook-service.ts";
 import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
 import type { RenderInput } from "./component.ts";
 
-const DEFAULT_HEALTH_PORT = 8081;
-const NODE_METRICS_PORT = 8445;
 const LABELS = { app: BRIDGE_MARKER };
 
 export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject[] {
   const namespace = settings.operandNamespace;
-  const healthPort = spec.linuxBridge?.bridgeMarkerHealthPort ?? DEFAULT_HEALTH_PORT;
+  const healthPort = spec.linuxBridge?.bridgeMarkerHealthPort ?? BRIDGE_MARKER_HEALTH_PORT;
   return [
     ...identityObjects({
       serviceAccount: BRIDGE_MARKER,
@@ -27,7 +26,7 @@ export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject
       },
     }),
     ...ownNodePolicy({ account: BRIDGE_MARKER, namespace, resourcePrefix: BRIDGE_RESOURCE_PREFIX, labels: LABELS }),
-    nodeMetrics("bridge-marker-metrics", namespace, LABELS, { name: BRIDGE_MARKER }, NODE_METRICS_PORT),
+    nodeMetrics("bridge-marker-metrics", namespace, LABELS, { name: BRIDGE_MARKER }, BRIDGE_MARKER_METRICS_PORT),
     daemonSet({
       name: BRIDGE_MARKER,
       namespace,
@@ -41,7 +40,7 @@ export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject
         image: settings.images.bridgeMarker,
         imagePullPolicy: spec.imagePullPolicy,
         imagePullSecrets: settings.imagePullSecrets,
-        env: [fieldEnv("NODE_NAME", "spec.nodeName"), ...env({ METRICS_PORT: NODE_METRICS_PORT })],
+        env: [fieldEnv("NODE_NAME", "spec.nodeName"), ...env({ METRICS_PORT: BRIDGE_MARKER_METRICS_PORT })],
         ports: healthPort === 0 ? {} : { health: healthPort },
         healthPort,
         memory: "48Mi",

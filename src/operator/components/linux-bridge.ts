@@ -1,6 +1,7 @@
 /** linuxBridge: the CNI plugins on every node, the bridge-marker, the injection of bridge resources. */
 
 import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
+import { INSTALLER_HEALTH_PORT, INSTALLER_METRICS_PORT } from "../../api/node-ports.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { ASK_WHO_MAY, identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
@@ -18,9 +19,6 @@ const MOUNTED_CNI_BIN_DIR = "/host/opt/cni/bin";
 const NETNS_DIRECTORY = "/run/netns";
 const CNI_RUN_DIRECTORY = "/run/cni";
 const CNI_STATE_DIRECTORY = "/var/lib/cni";
-/** bridge-marker has 8081 and 8445 on the same host network. */
-const HEALTH_PORT = 8082;
-const NODE_METRICS_PORT = 8444;
 
 export const linuxBridge: Component = {
   name: "linuxBridge",
@@ -45,7 +43,7 @@ function installerObjects(input: RenderInput): KubeObject[] {
         rules: [READ_CONFIG, rule("events.k8s.io", ["events"], ["create", "patch"]), ...ASK_WHO_MAY],
       },
     }),
-    nodeMetrics("linux-bridge-metrics", namespace, labels, { name: LINUX_BRIDGE_DAEMON_SET }, NODE_METRICS_PORT),
+    nodeMetrics("linux-bridge-metrics", namespace, labels, { name: LINUX_BRIDGE_DAEMON_SET }, INSTALLER_METRICS_PORT),
     daemonSet({
       name: LINUX_BRIDGE_DAEMON_SET,
       namespace,
@@ -64,14 +62,14 @@ function installerObjects(input: RenderInput): KubeObject[] {
           ...env({
             CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR,
             [CNI_BIN_DIR_ON_NODE]: binDir,
-            HEALTH_PORT,
-            METRICS_PORT: NODE_METRICS_PORT,
+            HEALTH_PORT: INSTALLER_HEALTH_PORT,
+            METRICS_PORT: INSTALLER_METRICS_PORT,
             ...takeOver,
           }),
           ...formerEnv(former),
         ],
-        ports: { health: HEALTH_PORT },
-        healthPort: HEALTH_PORT,
+        ports: { health: INSTALLER_HEALTH_PORT },
+        healthPort: INSTALLER_HEALTH_PORT,
         memory: "96Mi",
         serviceAccount: SERVICE_ACCOUNT,
         priorityClass: "system-cluster-critical",

@@ -3,7 +3,6 @@
  * Pure. Texts are interface facts.
  */
 
-import { Address4, Address6 } from "ip-address";
 import { formatGoDuration, parseGoDuration } from "../../api/go-duration.ts";
 import { parseRange } from "../../api/mac-range.ts";
 import {
@@ -12,13 +11,21 @@ import {
   CRI_SOCKET_PATHS,
   IMAGE_PULL_POLICIES,
   MULTUS_REQUIRED,
+  NAME_SERVER_PATTERN,
+  NAME_SERVER_TEXT,
   type NetworkAddonsConfigSpec,
   networkAddonsConfigSpecSchema,
   SELF_SIGN_FIELDS,
   SELF_SIGN_ORDER,
   SELF_SIGN_PREFIX,
+  TAKEN_NODE_PORT_TEXT,
+  TAKEN_NODE_PORTS,
 } from "../../api/network-addons-config.ts";
+import { TOLERATION_RULES } from "../../api/placement.ts";
+import { CIPHER_NAME_PATTERN, cipherText } from "../../api/tls-security-profile.ts";
 import type { Facts } from "../facts.ts";
+
+type LinuxBridge = NonNullable<NetworkAddonsConfigSpec["linuxBridge"]>;
 
 /** All errors at once. Empty if the spec can be deployed. */
 export function validateSpec(spec: unknown, facts: Facts): string[] {
@@ -27,17 +34,22 @@ export function validateSpec(spec: unknown, facts: Facts): string[] {
     return parsed.error.issues.map((issue) => `${["spec", ...issue.path].join(".")}: ${issue.message}`);
   }
   return [
-    ...cniBinDirErrors(parsed.data.linuxBridge?.cniBinDir),
+    ...linuxBridgeErrors(parsed.data.linuxBridge),
     ...multusErrors(parsed.data, facts),
     ...rangeErrors(parsed.data.kubeMacPool),
     ...pullPolicyErrors(parsed.data.imagePullPolicy),
     ...selfSignErrors(parsed.data.selfSignConfiguration),
     ...secondaryDnsErrors(parsed.data.kubeSecondaryDNS),
+    ...placementErrors(parsed.data.placementConfiguration),
+    ...cipherErrors(parsed.data.tlsSecurityProfile),
   ];
 }
 
-function cniBinDirErrors(path = ""): string[] {
-  return new RegExp(CNI_BIN_DIR_PATTERN).test(path) ? [] : [CNI_BIN_DIR_TEXT];
+function linuxBridgeErrors({ cniBinDir = "", bridgeMarkerHealthPort = 0 }: LinuxBridge = {}): string[] {
+  return [
+    ...(new RegExp(CNI_BIN_DIR_PATTERN).test(cniBinDir) ? [] : [CNI_BIN_DIR_TEXT]),
+    ...(TAKEN_NODE_PORTS.includes(bridgeMarkerHealthPort) ? [TAKEN_NODE_PORT_TEXT] : []),
+  ];
 }
 
 function multusErrors(spec: NetworkAddonsConfigSpec, facts: Facts): string[] {
@@ -105,11 +117,20 @@ function selfSignErrors(configuration: NetworkAddonsConfigSpec["selfSignConfigur
 }
 
 function secondaryDnsErrors(dns: NetworkAddonsConfigSpec["kubeSecondaryDNS"]): string[] {
-  const address = dns?.nameServerIP ?? "";
-  return address === "" || isAddress(address) ? [] : ["nameServerIP has to be an IP address"];
+  return new RegExp(NAME_SERVER_PATTERN).test(dns?.nameServerIP ?? "") ? [] : [NAME_SERVER_TEXT];
 }
 
-/** One address: the library takes prefixes as well. */
-function isAddress(text: string): boolean {
-  return !text.includes("/") && (Address4.isValid(text) || Address6.isValid(text));
+function placementErrors(placement: NetworkAddonsConfigSpec["placementConfiguration"] = {}): string[] {
+  return Object.entries(placement).flatMap(([half, { tolerations = [] }]) =>
+    tolerations.flatMap((toleration, index) =>
+      TOLERATION_RULES.filter(({ holds }) => !holds(toleration)).map(
+        ({ message }) => `placementConfiguration.${half}.tolerations[${index}]: ${message}`,
+      ),
+    ),
+  );
+}
+
+function cipherErrors(profile: NetworkAddonsConfigSpec["tlsSecurityProfile"]): string[] {
+  const isName = new RegExp(CIPHER_NAME_PATTERN);
+  return (profile?.custom?.ciphers ?? []).filter((cipher) => !isName.test(cipher)).map(cipherText);
 }
