@@ -1,4 +1,4 @@
-/** `npm run generate`: writes deploy/crds/*.yaml and deploy/release.yaml. */
+/** `npm run generate`: writes the files of deploy/ that are made from code. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

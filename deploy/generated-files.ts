@@ -1,5 +1,6 @@
 /**
- * The files in deploy/ that are made from code: the CRDs, and the release as plain YAML, as a Helm chart and for kustomize.
+ * The files in deploy/ that are made from code: the CRDs, and the release as plain YAML, as a Helm chart, for kustomize and
+ * for Operator Lifecycle Manager.
  * A test fails when they differ from what is in the tree.
  */
 
@@ -9,6 +10,7 @@ import { release, releaseObjects } from "../src/operator/release.ts";
 import { helmChart } from "./helm-chart.ts";
 import { kustomizationBase, kustomizationOverlay } from "./kustomize-files.ts";
 import { objectsYaml } from "./object-yaml.ts";
+import { olmBundle } from "./olm-bundle.ts";
 import { withoutAdmissionRules } from "./permissive-definition.ts";
 
 export interface GeneratedFile {
@@ -17,8 +19,13 @@ export interface GeneratedFile {
   readonly text: string;
 }
 
+export interface PackageOptions {
+  /** Version that the bundle's takes the place of. */
+  readonly replaces?: string | undefined;
+}
+
 /** `image`: the reference that every pod gets. */
-export function generatedFiles(image: string = DEFAULT_IMAGE): GeneratedFile[] {
+export function generatedFiles(image: string = DEFAULT_IMAGE, { replaces }: PackageOptions = {}): GeneratedFile[] {
   const parts = release(image);
   const all = objectsYaml(releaseObjects(parts));
   return [
@@ -32,6 +39,7 @@ export function generatedFiles(image: string = DEFAULT_IMAGE): GeneratedFile[] {
     },
     { path: "deploy/release.yaml", text: all },
     { path: "deploy/operator.yaml", text: objectsYaml(parts.operator) },
+    ...olmBundle(image, replaces).map(({ path, text }) => ({ path: `deploy/olm/${path}`, text })),
     ...helmChart(image).map(({ path, text }) => ({ path: `deploy/helm/${path}`, text })),
     { path: "deploy/kustomize/base/kustomization.yaml", text: kustomizationBase() },
     { path: "deploy/kustomize/base/release.yaml", text: all },

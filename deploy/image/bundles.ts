@@ -6,7 +6,7 @@
 import path from "node:path";
 import { build, type Plugin } from "esbuild";
 import type { Arch } from "../../cni-plugins/build/toolchain.ts";
-import { entryPoint, IMAGE_PROCESSES } from "../../src/api/image.ts";
+import { CSV_GENERATOR_BUNDLE, entryPoint, IMAGE_PROCESSES } from "../../src/api/image.ts";
 import { file, type Tree } from "./tree.ts";
 
 export interface Bundles {
@@ -26,7 +26,10 @@ const require = createRequire(import.meta.url), __dirname = import.meta.dirname;
 export async function bundleProcesses(arch: Arch): Promise<Bundles> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: IMAGE_PROCESSES.map((name) => ({ in: `src/${name}/main.ts`, out: entryPoint(name).slice(0, -3) })),
+    entryPoints: [...IMAGE_PROCESSES.map(entryPoint), CSV_GENERATOR_BUNDLE].map((bundle) => {
+      const out = bundle.slice(0, -".js".length);
+      return { in: `${out}.ts`, out };
+    }),
     outdir: "app",
     // As deep as the processes: a `require` of the native part is relative to a process and runs in a chunk.
     chunkNames: "src/chunks/[name]-[hash]",

@@ -1,7 +1,14 @@
 /** The product's image for some architectures: two layers each, one that changes with Node or Debian and one of the product. */
 
 import type { Arch } from "../../cni-plugins/build/toolchain.ts";
-import { entryPoint, IMAGE_NODE, IMAGE_ROOT, NON_ROOT } from "../../src/api/image.ts";
+import {
+  CSV_GENERATOR,
+  CSV_GENERATOR_BUNDLE,
+  entryPoint,
+  IMAGE_NODE,
+  IMAGE_ROOT,
+  NON_ROOT,
+} from "../../src/api/image.ts";
 import { PRODUCT_VERSION } from "../../src/api/names.ts";
 import { appTree } from "./app-tree.ts";
 import { baseTree } from "./base-tree.ts";
@@ -48,6 +55,11 @@ const RUN: RunConfig = {
   },
 };
 
+/** Programs with a path of their own. The kernel starts Node with them: there is no shell. */
+const PROGRAMS: Tree = new Map([
+  [CSV_GENERATOR.slice(1), file(`#!${IMAGE_NODE}\nimport("${IMAGE_ROOT}/${CSV_GENERATOR_BUNDLE}");\n`, 0o755)],
+]);
+
 export async function buildImage(options: ImageOptions): Promise<Image> {
   const blobs: Blobs = new Map();
   const platforms: Platform[] = [];
@@ -68,7 +80,7 @@ async function buildPlatform(blobs: Blobs, arch: Arch, options: ImageOptions): P
   const base = await baseTree(pins, arch, options);
   const { tree, sources } = await appTree(arch, log);
   const sbom = await imageSbom({ arch, pins, sources, timeS });
-  const product = new Map([...below(IMAGE_ROOT, tree), [SBOM_PATH, file(sbom)]]);
+  const product = new Map([...below(IMAGE_ROOT, tree), ...PROGRAMS, [SBOM_PATH, file(sbom)]]);
   const layers = [
     await addLayer(blobs, base, timeS, "Node and its libraries"),
     await addLayer(blobs, product, timeS, "cluster network addons"),

@@ -32,5 +32,11 @@ export type ImageProcess = (typeof IMAGE_PROCESSES)[number];
 /** The bundle of a process, relative to the image's root. */
 export const entryPoint = (process: ImageProcess): string => `src/${process}/main.js`;
 
+/** Where builds of the HyperConverged operator start the generator of the operator's ClusterServiceVersion. */
+export const CSV_GENERATOR = "/usr/bin/csv-generator";
+
+/** Its bundle, relative to the image's root. */
+export const CSV_GENERATOR_BUNDLE = "src/operator/csv-generator/main.js";
+
 /** The folder of the CNI executables, relative to the image's root. */
 export const pluginFolder = (arch: string): string => `dist/cni/${arch}`;

@@ -14,8 +14,10 @@ import {
   METRICS_PORT_NAME,
   OPERATOR_NAME,
 } from "../api/names.ts";
+import type { ImagePullPolicy } from "../api/network-addons-config.ts";
 import type { Deployment } from "../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../kube/client/resource.ts";
+import type { ComponentImages } from "./component-images.ts";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
 import { labelValue } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
@@ -23,7 +25,7 @@ import { ENFORCE_LABEL, NODE_ACCESS_LEVEL } from "./manifests/pod-security.ts";
 import { identityObjects } from "./manifests/rbac.ts";
 import { removalGuard } from "./manifests/removal-guard.ts";
 import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.ts";
-import { type OperatorSettings, settingsFor } from "./settings.ts";
+import { type Images, type OperatorSettings, settingsFor } from "./settings.ts";
 
 const HEALTH_PORT = 8081;
 const LOG_LEVEL = "info";
@@ -36,9 +38,23 @@ export interface Release {
   readonly guard: readonly KubeObject[];
 }
 
+/** What a package may set besides the image and the namespace. */
+export interface ReleaseChanges {
+  /** Of the operator, as it reports it. */
+  readonly version?: string;
+  readonly images?: Images;
+  readonly componentImages?: ComponentImages;
+  /** Of the operator's pod. */
+  readonly imagePullPolicy?: ImagePullPolicy;
+}
+
 /** `image`: the reference that every pod gets. */
-export function release(image: string, namespace = DEFAULT_NAMESPACE): Release {
-  const settings = settingsFor(image, namespace);
+export function release(
+  image: string,
+  namespace = DEFAULT_NAMESPACE,
+  { imagePullPolicy = "IfNotPresent", ...changes }: ReleaseChanges = {},
+): Release {
+  const settings = { ...settingsFor(image, namespace), ...changes };
   const labels = {
     name: OPERATOR_NAME,
     [LABEL_COMPONENT]: "network",
@@ -57,7 +73,7 @@ export function release(image: string, namespace = DEFAULT_NAMESPACE): Release {
         cluster: { role: OPERATOR_NAME, binding: OPERATOR_NAME, rules: access.cluster },
         namespaced: access.namespaced,
       }),
-      operatorDeployment(image, settings, labels),
+      operatorDeployment({ image, imagePullPolicy, settings, labels }),
     ],
     guard: removalGuard(labels),
   };
@@ -77,11 +93,15 @@ function namespaceObject(name: string, labels: Readonly<Record<string, string>>)
   };
 }
 
-function operatorDeployment(
-  image: string,
-  { operatorNamespace, version, images, imagePullSecrets }: OperatorSettings,
-  labels: Readonly<Record<string, string>>,
-): Deployment {
+interface OperatorPod {
+  readonly image: string;
+  readonly imagePullPolicy: ImagePullPolicy;
+  readonly settings: OperatorSettings;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+function operatorDeployment({ image, imagePullPolicy, settings, labels }: OperatorPod): Deployment {
+  const { operatorNamespace, version, images, componentImages, imagePullSecrets } = settings;
   return deployment({
     name: OPERATOR_NAME,
     namespace: operatorNamespace,
@@ -95,7 +115,7 @@ function operatorDeployment(
       // Work comes in bursts. With a larger young generation the process needs more memory than it asks for.
       nodeFlags: ["--max-semi-space-size=2"],
       image,
-      imagePullPolicy: "IfNotPresent",
+      imagePullPolicy,
       imagePullSecrets,
       env: [
         fieldEnv("POD_NAME", "metadata.name"),
@@ -109,6 +129,7 @@ function operatorDeployment(
           LINUX_BRIDGE_IMAGE: images.linuxBridge,
           LINUX_BRIDGE_MARKER_IMAGE: images.bridgeMarker,
           KUBEMACPOOL_IMAGE: images.kubeMacPool,
+          ...componentImages,
         }),
       ],
       ports: { [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },

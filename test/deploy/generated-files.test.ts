@@ -17,7 +17,7 @@ describe("deploy/", () => {
 
   it("has no file that no code stands for", () => {
     const expected = generatedFiles().map(({ path }) => path);
-    const folders = ["crds", "helm", "kustomize"].map((name) => `deploy/${name}`);
+    const folders = ["crds", "crds-without-rules", "helm", "kustomize", "olm"].map((name) => `deploy/${name}`);
     const present = folders.flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())

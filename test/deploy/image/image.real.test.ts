@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PLUGINS } from "../../../cni-plugins/build/bundle.ts";
 import { machineArch } from "../../../cni-plugins/build/toolchain.ts";
-import { IMAGE_PROCESSES, pluginFolder } from "../../../src/api/image.ts";
+import { CSV_GENERATOR, IMAGE_PROCESSES, pluginFolder } from "../../../src/api/image.ts";
 import { isRoot } from "../../cluster/requirements.ts";
 import { buildCrane, type Registry, startRegistry } from "../../support/registry.ts";
 import { build, buildOrReason, builtFile, SIZE_BUDGET, summaryOf, TIME, type Unpacked, unpack } from "./built-image.ts";
@@ -50,7 +50,7 @@ describe.skipIf(reason !== undefined)("the image", { timeout: BUILD_TIMEOUT_MS }
       return stat.isFile() && (stat.mode & 0o111) !== 0 && !name.includes(".so");
     });
     const plugins = PLUGINS.map((name) => `app/${pluginFolder(arch)}/${name}`);
-    expect(programs.toSorted()).toEqual([...plugins, "nodejs/bin/node"].toSorted());
+    expect(programs.toSorted()).toEqual([...plugins, "nodejs/bin/node", CSV_GENERATOR.slice(1)].toSorted());
     expect(files().filter((name) => name.includes("node_modules"))).toEqual([]);
   });
 
@@ -75,6 +75,17 @@ describe.skipIf(reason !== undefined)("the image", { timeout: BUILD_TIMEOUT_MS }
     expect(output).toMatch(start.says);
     expect(code).toBe(start.code);
   });
+
+  it.runIf(isRoot())(
+    "generates the ClusterServiceVersion where the HyperConverged operator looks for that",
+    async () => {
+      const flags = ["--namespace=kubevirt-hyperconverged", "--version=1.18.0", "--a-new-flag=1", "--dump-crds"];
+      const { code, output } = await inImage(image.root, { command: [CSV_GENERATOR, ...flags], env: {} });
+      expect(code).toBe(0);
+      expect(output.match(/^kind: .*$/gm)).toEqual(["kind: ClusterServiceVersion", "kind: CustomResourceDefinition"]);
+      expect(output).toContain("name: cluster-network-addons-operator.1.18.0\n");
+    },
+  );
 
   it.runIf(isRoot()).each(PLUGINS)("starts the CNI executable %s", async (name) => {
     const start = pluginStart(name, arch);

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
+import { defineResource, type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
+import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { eventually } from "../support/eventually.ts";
+import { clusterServiceVersionDefinition } from "./support/olm-definition.ts";
+
+const FILE = "deploy/olm/manifests/cluster-network-addons-operator.clusterserviceversion.yaml";
+const CSVS = defineResource("operators.coreos.com/v1alpha1", "ClusterServiceVersion", "clusterserviceversions", true);
+const STRICT = { dryRun: true, fieldValidation: "Strict" } as const;
+
+const definition = await clusterServiceVersionDefinition();
+
+describe.skipIf(definition === undefined)("the bundle in the eyes of Operator Lifecycle Manager", () => {
+  let controlPlane: ControlPlaneAccess;
+  let admin: KubeClient;
+  const written: KubeObject = parse(readFileSync(join(import.meta.dirname, "../..", FILE), "utf8"));
+  const csv: KubeObject = { ...written, metadata: { ...written.metadata, namespace: "default" } };
+  const spec = csv.spec as object;
+
+  beforeAll(async () => {
+    controlPlane = await borrowControlPlane();
+    admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
+    if (definition !== undefined) await admin.create(RESOURCES.crds, definition);
+    await eventually("the kind is served", () => admin.list(CSVS));
+  });
+  afterAll(async () => {
+    await admin?.[Symbol.asyncDispose]();
+    await controlPlane?.[Symbol.asyncDispose]();
+  });
+
+  it("has a ClusterServiceVersion with known fields of the right types only", async () => {
+    const taken = await admin.create(CSVS, csv, STRICT);
+    expect(taken.spec).toEqual(spec);
+  });
+
+  it.each([
+    ["a field that does not exist", { minKubernetesVersion: "1.30.0" }, 'unknown field "spec.minKubernetesVersion"'],
+    ["a field of another type", { installModes: "all" }, "spec.installModes"],
+    ["no way to install", { install: undefined }, "spec.install"],
+  ])("would be refused with %s", async (_what, change, text) => {
+    await expect(admin.create(CSVS, { ...csv, spec: { ...spec, ...change } }, STRICT)).rejects.toThrow(text);
+  });
+});
