@@ -200,7 +200,7 @@ export const networkAddonsConfigSpecSchema = z
 export type NetworkAddonsConfigSpec = z.infer<typeof networkAddonsConfigSpecSchema>;
 
 const conditionSchema = z.object({
-  type: z.string().describe("Available, Progressing or Degraded."),
+  type: z.string().describe("Available, Progressing or Degraded; StandingBack while another operator is in charge."),
   status: z.string().describe("True, False or Unknown."),
   reason: z.string().exactOptional().describe("One word for the cause of the last transition."),
   message: z.string().exactOptional().describe("Explanation for people."),

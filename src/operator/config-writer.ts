@@ -56,13 +56,15 @@ export class ConfigWriter {
   /** Writes the status if it differs from the present one. */
   async report(config: NetworkAddonsConfig, outcome: Outcome, signal: AbortSignal): Promise<void> {
     const { client, view, settings, clock, announce } = this.#options;
-    const { name = "", generation } = config.metadata;
+    const { name = "", generation, resourceVersion } = config.metadata;
     const last = this.#last;
     const isStored = last?.stored !== undefined && isSameStatus(config.status, last.stored);
     const previous = isStored ? last.asked : config.status;
     const status = nextStatus({ outcome, previous, generation, version: settings.version, nowMs: clock.now() });
     if (isSameStatus(previous, status)) return;
-    const patch = { type: "merge" as const, body: { status } };
+    // Whoever is in charge writes the other conditions of the same list.
+    const expected = outcome.kind === "standing-back" ? { metadata: { resourceVersion } } : {};
+    const patch = { type: "merge" as const, body: { ...expected, status } };
     const options = { subresource: "status", fieldManager: FIELD_MANAGER, signal };
     const answer = await client.patch(CONFIGS, { name }, patch, options);
     this.#last = { asked: status, stored: answer.status };

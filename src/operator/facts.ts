@@ -14,6 +14,8 @@ export interface Facts {
   readonly prometheusOperator: boolean;
   /** Ports at which API servers listen, in order; none while they are not known. */
   readonly apiServerPorts: readonly number[];
+  /** What runs the MAC pool that the API server asks in place of ours. */
+  readonly otherMacPool?: string | undefined;
 }
 
 export const NO_FACTS: Facts = {

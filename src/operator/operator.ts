@@ -15,8 +15,10 @@ import { LeaderElector } from "../kube/leader/leader-election.ts";
 import type { Log } from "../kube/log.ts";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
 import { ClusterView } from "./convergence/cluster-view.ts";
+import type { Urgency } from "./convergence/urgency.ts";
 import { operatorMetrics } from "./metrics.ts";
 import { Reconciler } from "./reconciler.ts";
+import { Rivals } from "./rivals/rivals.ts";
 import type { OperatorSettings } from "./settings.ts";
 
 export interface OperatorOptions {
@@ -39,25 +41,28 @@ const PROGRESS_INTERVAL_MS = 1_000;
 export class Operator {
   readonly #options: OperatorOptions;
   readonly #view: ClusterView;
+  readonly #rivals: Rivals;
 
   constructor(options: OperatorOptions) {
-    const { client, settings, log, metrics } = options;
+    const { client, settings, identity, log, metrics, clock = systemClock } = options;
     this.#options = options;
     const everything = renderEverything(settings);
     const prerequisites = PREREQUISITE_DEFINITIONS;
     this.#view = new ClusterView({ client, settings, everything, prerequisites, log, metrics });
+    this.#rivals = new Rivals({ client, settings, identity, clock, log, metrics });
     operatorMetrics(metrics, this.#view, settings);
   }
 
   /** Every watch is synced. */
   get hasSynced(): boolean {
-    return this.#view.hasSynced;
+    return this.#view.hasSynced && this.#rivals.hasSynced;
   }
 
   /** Runs until the signal aborts. Then the lease is released and no write is in flight. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, settings, identity, log, clock = systemClock } = this.#options;
     this.#view.start(signal);
+    this.#rivals.start(signal);
     const elector = new LeaderElector({
       client,
       namespace: settings.operatorNamespace,
@@ -71,11 +76,12 @@ export class Operator {
 
   async #lead(signal: AbortSignal): Promise<void> {
     const { client, settings, identity, log, metrics, clock = systemClock, random = Math.random } = this.#options;
-    await this.#view.whenSynced(signal);
+    await Promise.all([this.#view.whenSynced(signal), this.#rivals.whenSynced(signal)]);
     const events = new EventRecorder({ client, controller: OPERATOR_NAME, instance: identity, log, clock });
     const reconciler = new Reconciler({
       client,
       view: this.#view,
+      rivals: this.#rivals,
       settings,
       clock,
       random,
@@ -101,15 +107,19 @@ export class Operator {
       log,
       metrics,
     });
-    const stopWatching = this.#view.onChange((urgency) => {
+    const look = (urgency: Urgency): void => {
       const dueMs = urgency === "now" ? 0 : reconciledMs + PROGRESS_INTERVAL_MS;
       controller.enqueueAfter(NETWORK_ADDONS_CONFIG_NAME, dueMs - clock.monotonicMs());
-    });
+    };
+    const stopWatching = this.#view.onChange(look);
+    // Anybody may change what bears the name of a rival, as often as they like.
+    const stopLooking = this.#rivals.onChange(() => look("soon"));
     controller.enqueue(NETWORK_ADDONS_CONFIG_NAME);
     try {
       await controller.run(signal);
     } finally {
       stopWatching();
+      stopLooking();
     }
   }
 }

@@ -19,8 +19,10 @@ import { Remover } from "./convergence/remover.ts";
 import { Rollforward } from "./convergence/rollforward.ts";
 import { criSocketPath } from "./cri-socket.ts";
 import type { Facts } from "./facts.ts";
+import { formerRange } from "./former-range.ts";
 import type { Decoration } from "./manifests/labels.ts";
 import { askPlatform, type PlatformFacts } from "./platform.ts";
+import type { Rival, Rivals } from "./rivals/rivals.ts";
 import {
   type EffectiveSpec,
   effectiveSpec,
@@ -31,6 +33,7 @@ import {
 import { validateSpec } from "./spec/validation.ts";
 import type { ConfigurationFailure, Outcome, Reconciled } from "./status/outcome.ts";
 import { Patience } from "./status/patience.ts";
+import { soonest } from "./status/rollout.ts";
 import { podsFailedSinceMs } from "./status/status.ts";
 import { WarningEvents } from "./status/warning-events.ts";
 import { Teardown } from "./teardown.ts";
@@ -39,6 +42,7 @@ export interface ReconcilerOptions extends ConfigWriterOptions {
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly log: Log;
+  readonly rivals: Rivals;
 }
 
 /** Watches wake the reconciler. This covers what no watch reports. */
@@ -59,7 +63,12 @@ interface Refusal {
 
 /** `spec`: what to bring about; next to a refusal the one that was applied last. */
 type Decision =
-  | { readonly spec: EffectiveSpec; readonly facts: Facts; readonly refusal?: Refusal }
+  | {
+      readonly spec: EffectiveSpec;
+      readonly facts: Facts;
+      readonly refusal?: Refusal;
+      readonly lookAgainMs?: number | undefined;
+    }
   | { readonly spec?: undefined; readonly refusal: Refusal };
 
 interface Converged {
@@ -100,6 +109,8 @@ export class Reconciler {
       return isDone ? {} : { requeueAfterMs: WAITING_RECHECK_MS };
     }
     try {
+      const rival = await this.#options.rivals.operator(() => this.#isInCharge(signal), signal);
+      if (rival !== undefined) return await this.#standBack(config, rival, signal);
       const finalizer = await attempt("FailedToApply", this.#writer.withFinalizer(config, signal), signal);
       const current = finalizer.ok ? finalizer.value : config;
       const { outcome, again, error } = finalizer.ok
@@ -119,6 +130,19 @@ export class Reconciler {
     }
   }
 
+  /** Nothing is written but the status, which says who is in charge. */
+  async #standBack(config: NetworkAddonsConfig, { what, lookAgainMs }: Rival, signal: AbortSignal): Promise<Again> {
+    const message =
+      `${what} belongs to another operator, which is alive and in charge. This one changes nothing until that is gone: ` +
+      "scale it to zero or delete it. What scales it up again, such as OLM, has to go first (docs/install.md)";
+    await this.#writer.report(config, { kind: "standing-back", message }, signal);
+    return { requeueAfterMs: lookAgainMs };
+  }
+
+  async #isInCharge(signal: AbortSignal): Promise<boolean> {
+    return (await this.#records.inventory(signal)) !== undefined;
+  }
+
   async #converge(config: NetworkAddonsConfig, signal: AbortSignal): Promise<Converged> {
     const decision = await this.#decide(config, signal);
     const { spec, refusal } = decision;
@@ -128,7 +152,7 @@ export class Reconciler {
     const result = await attempt("FailedToApply", run, signal);
     if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };
     const { outcome, lookAgainMs } = result.value;
-    const again = { requeueAfterMs: lookAgainMs };
+    const again = { requeueAfterMs: soonest([lookAgainMs, decision.lookAgainMs]) };
     return refusal === undefined ? { outcome, again } : { ...this.#refused(refusal, outcome), again };
   }
 
@@ -140,16 +164,22 @@ export class Reconciler {
   }
 
   async #decide(config: NetworkAddonsConfig, signal: AbortSignal): Promise<Decision> {
-    const { view, random } = this.#options;
+    const { view, random, rivals } = this.#options;
     const record = await attempt("FailedToGetPreviousConfigSpec", this.#records.applied(signal), signal);
     if (!record.ok) return record;
     const applied = record.value;
     if (!applied.ok) return { refusal: { reason: "FailedToGetPreviousConfigSpec", message: applied.reason } };
     const nodes = view.nodes();
-    const found = { poolRange: this.#existingPoolRange(), criSocketPath: criSocketPath(nodes) };
+    const isNew = config.spec?.kubeMacPool !== undefined && applied.spec?.kubeMacPool === undefined;
+    const range = await attempt("FailedToApply", this.#existingPoolRange(isNew, signal), signal);
+    if (!range.ok) return range;
+    const found = { poolRange: range.value, criSocketPath: criSocketPath(nodes) };
+    const otherPool = await attempt("FailedToApply", rivals.pool(signal), signal);
+    if (!otherPool.ok) return otherPool;
+    const lookAgainMs = otherPool.value?.lookAgainMs;
     const previous: Previous = { spec: applied.spec, ...found };
     const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
-    const seen = view.facts();
+    const seen = { ...view.facts(), otherMacPool: otherPool.value?.what };
     const insteadOf = (refusal: Refusal): Decision =>
       lastGood === undefined || this.#platform === undefined
         ? { refusal }
@@ -166,7 +196,7 @@ export class Reconciler {
     // Stored before anything is rendered from it: a random range must survive a crash.
     const saving = this.#records.saveApplied(spec, this.#decoration(config), signal);
     const saved = await attempt("FailedToApply", saving, signal);
-    return saved.ok ? { spec, facts } : insteadOf(saved.refusal);
+    return saved.ok ? { spec, facts, lookAgainMs } : insteadOf(saved.refusal);
   }
 
   #decoration(config: NetworkAddonsConfig | undefined): Decoration {
@@ -185,15 +215,18 @@ export class Reconciler {
     return { version: this.#options.settings.version, configLabels: labels, owner };
   }
 
-  /** A pool that outlived its component keeps its range when the component is on again. */
-  #existingPoolRange(): PoolRange | undefined {
+  /** A pool that outlived its component keeps its range when the component is on again; a new one takes its predecessor's. */
+  async #existingPoolRange(isNew: boolean, signal: AbortSignal): Promise<PoolRange | undefined> {
     const pool = this.#options.view.live({
       apiVersion: apiVersionOf(MAC_POOLS),
       kind: MAC_POOLS.kind,
       name: DEFAULT_MAC_POOL,
     }) as MACPool | undefined;
     const range = pool?.spec.ranges?.[0];
-    return range === undefined ? undefined : { rangeStart: range.start, rangeEnd: range.end };
+    if (range !== undefined) return { rangeStart: range.start, rangeEnd: range.end };
+    const { client, rivals, settings } = this.#options;
+    const namespaces = [settings.operandNamespace, ...rivals.poolNamespaces()];
+    return isNew ? await formerRange(client, namespaces, signal) : undefined;
   }
 }
 
@@ -232,12 +265,15 @@ async function attempt<T>(
   }
 }
 
-/** Whether to retry without a change in the cluster. Prerequisites are watched. */
+/** Prerequisites and rivals are watched. */
+const WATCHED = new Set<ConfigurationFailure>(["MissingPrerequisite", "AnotherOperator"]);
+
+/** Whether to retry without a change in the cluster. */
 function failuresOf(outcome: Outcome | undefined): string[] {
   const reconciled = outcome?.kind === "refused" ? outcome.running : outcome;
   if (reconciled?.kind !== "reconciled") return [];
   const failed = reconciled.components.flatMap(({ state }) =>
-    state.kind === "failed" && state.reason !== "MissingPrerequisite" ? [state.message] : [],
+    state.kind === "failed" && !WATCHED.has(state.reason) ? [state.message] : [],
   );
   return [...failed, ...reconciled.removalFailures];
 }

@@ -1,122 +1,145 @@
+import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAC_POOLS } from "../../src/api/kinds.ts";
 import type { MACPool } from "../../src/api/mac-pool.ts";
+import { APPLIED_CONFIG_MAP } from "../../src/api/names.ts";
+import type { MutatingWebhookConfiguration } from "../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { Informer } from "../../src/kube/informer/informer.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
+import { formerObjects, leave, RANGE } from "./support/predecessor.ts";
 
 const MANAGER = { name: "kubemacpool-mac-controller-manager", namespace: NAMESPACE };
+const CERT_MANAGER = { name: "kubemacpool-cert-manager", namespace: NAMESPACE };
 const MUTATOR = { name: "kubemacpool-mutator" };
 const SERVING = { name: "kubemacpool-service", namespace: NAMESPACE };
-const RANGE = { rangeStart: "02:5d:1c:00:00:00", rangeEnd: "02:5d:1c:ff:ff:ff" };
 const POOLS: Resource<MACPool> = MAC_POOLS;
 
-/** What KubeMacPool leaves behind under the names that we use, made by another client. */
-const PREDECESSOR = [
-  {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { ...MANAGER, labels: { app: "kubemacpool", "control-plane": "mac-controller-manager" } },
-    spec: {
-      replicas: 1,
-      strategy: { type: "Recreate" },
-      selector: { matchLabels: { "control-plane": "mac-controller-manager" } },
-      template: {
-        metadata: { labels: { app: "kubemacpool", "control-plane": "mac-controller-manager" } },
-        spec: {
-          containers: [
-            { name: "manager", image: "kubemacpool", command: ["/manager"], args: ["--v=production"] },
-            { name: "kube-rbac-proxy", image: "kube-rbac-proxy", args: ["--secure-listen-address=:8443"] },
-          ],
-          volumes: [{ name: "tls-key-pair", secret: { secretName: SERVING.name } }],
-        },
-      },
-    },
-  },
-  {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: { name: "kubemacpool-election", namespace: NAMESPACE },
-    spec: { holderIdentity: "gone", leaseDurationSeconds: 15 },
-  },
-  {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "kubemacpool-mac-range-config", namespace: NAMESPACE },
-    data: { RANGE_START: RANGE.rangeStart, RANGE_END: RANGE.rangeEnd },
-  },
-  {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: SERVING,
-    type: "kubernetes.io/tls",
-    data: { "tls.crt": "b2xk", "tls.key": "b2xk" },
-  },
-  {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "MutatingWebhookConfiguration",
-    metadata: MUTATOR,
-    webhooks: [
-      { name: "mutatepods.kubemacpool.io", path: "/mutate-pods", group: "", resource: "pods" },
-      {
-        name: "mutatevirtualmachines.kubemacpool.io",
-        path: "/mutate-virtualmachines",
-        group: "kubevirt.io",
-        resource: "virtualmachines",
-      },
-    ].map(({ name, path, group, resource }) => ({
-      name,
-      clientConfig: { caBundle: "", service: { name: SERVING.name, namespace: NAMESPACE, path } },
-      failurePolicy: "Fail",
-      sideEffects: "NoneOnDryRun",
-      admissionReviewVersions: ["v1", "v1beta1"],
-      namespaceSelector: { matchExpressions: [{ key: "runlevel", operator: "NotIn", values: ["0", "1"] }] },
-      rules: [{ apiGroups: [group], apiVersions: ["*"], resources: [resource], operations: ["CREATE", "UPDATE"] }],
-    })),
-  },
-];
+const FORMER = formerObjects(NAMESPACE);
+const refOf = ({ metadata: { name = "", namespace } }: KubeObject) => ({ name, namespace });
 
-describe("the operator on a cluster that runs KubeMacPool", () => {
+/** What the API server would have called at any time. Undefined: nothing. */
+async function record(cluster: InstalledOperator, signal: AbortSignal): Promise<(string[] | undefined)[]> {
+  const seen: (string[] | undefined)[] = [];
+  const note = ({ webhooks = [] }: MutatingWebhookConfiguration) => seen.push(webhooks.map(({ name }) => name));
+  const informer = new Informer<MutatingWebhookConfiguration>({
+    client: cluster.admin,
+    resource: RESOURCES.mutatingWebhookConfigurations,
+    fieldSelector: `metadata.name=${MUTATOR.name}`,
+    metrics: new Registry(),
+  });
+  informer.on({ add: note, update: note, delete: () => seen.push(undefined) });
+  informer.start(signal);
+  await informer.whenSynced(signal);
+  return seen;
+}
+
+/** One story: the tests follow each other on one cluster. */
+describe("the operator on a cluster that Cluster Network Addons Operator ran", () => {
   let cluster: InstalledOperator;
+  let called: (string[] | undefined)[];
+  const stop = new AbortController();
+  const before = new Map<string, string | undefined>();
 
   beforeAll(async () => {
     cluster = await InstalledOperator.install();
-    for (const object of PREDECESSOR) {
-      const created = await cluster.kubectl(["create", "-f", "-"], JSON.stringify(object));
-      if (created.code !== 0) throw new Error(created.stderr);
+    await leave(cluster.admin, FORMER);
+    for (const [resource, object] of FORMER) {
+      const live = await cluster.find(resource, refOf(object));
+      before.set(`${resource.kind} ${object.metadata.name}`, live?.metadata.uid);
     }
+    called = await record(cluster, stop.signal);
     cluster.start();
-    await cluster.applyConfig({ kubeMacPool: RANGE });
-    await cluster.rollOutUntilAvailable();
+    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: {} });
   });
   afterAll(async () => {
+    stop.abort();
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  it("puts its own manager in the place of the old one, with nothing of that left", async () => {
+  /** The part of the garbage collector: what belonged to the Deployment belongs to nobody from then on. */
+  async function orphan(ref: typeof MANAGER): Promise<void> {
+    await cluster.until(async () => {
+      const live = await cluster.find(RESOURCES.deployments, ref);
+      if (live?.metadata.deletionTimestamp === undefined) return false;
+      expect(live.metadata.finalizers).toEqual(["orphan"]);
+      await cluster.admin.patch(RESOURCES.deployments, ref, {
+        type: "merge",
+        body: { metadata: { finalizers: null } },
+      });
+      return true;
+    });
+  }
+
+  it("leaves the pods of a Deployment to its successor where the selector is another one", async () => {
+    await Promise.all([orphan(MANAGER), orphan(CERT_MANAGER)]);
+    await cluster.until(async () => {
+      const live = await cluster.find(RESOURCES.deployments, MANAGER);
+      return live?.spec?.selector.matchLabels?.["controller-tools.k8s.io"] === undefined && live !== undefined;
+    });
     const manager = await cluster.find(RESOURCES.deployments, MANAGER);
     const { containers = [], volumes = [] } = manager?.spec?.template.spec ?? {};
     expect(containers.map(({ name }) => name)).toEqual(["manager"]);
     expect(containers[0]?.image).toBe(DEFAULT_SETTINGS.images.kubeMacPool);
     expect(containers[0]?.args).toBeUndefined();
-    expect(volumes.map(({ name }) => name)).not.toContain("tls-key-pair");
-    expect(manager?.spec?.strategy?.type).toBe("RollingUpdate");
+    expect(volumes).toEqual([]);
+    expect(manager?.spec?.strategy).toEqual({
+      type: "RollingUpdate",
+      rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
+    });
   });
 
-  it("takes the webhook configuration over without a moment in which there is none", async () => {
+  it("keeps the webhooks of the former pool until the new one serves", async () => {
+    await cluster.until(async () => {
+      const pool = (await cluster.config())?.status?.components?.find(({ name }) => name === "kubeMacPool");
+      return pool?.message?.includes(`${MUTATOR.name} stays as it was found`) === true;
+    });
+    expect((await cluster.find(RESOURCES.mutatingWebhookConfigurations, MUTATOR))?.webhooks).toHaveLength(2);
+    await cluster.rollOutUntilAvailable();
     const mutator = await cluster.find(RESOURCES.mutatingWebhookConfigurations, MUTATOR);
     const machines = mutator?.webhooks?.find(({ name }) => name === "mutatevirtualmachines.kubemacpool.io");
     expect(machines?.matchConditions?.map(({ name }) => name)).toEqual(["not-being-deleted", "interfaces-changed"]);
     expect(machines?.admissionReviewVersions).toEqual(["v1"]);
     expect(machines?.rules?.[0]?.apiVersions).toEqual(["v1"]);
     expect(mutator?.webhooks).toHaveLength(4);
-    expect(mutator?.metadata.generation).toBeGreaterThan(1);
   });
 
-  it("keeps the range and the Secrets for their keeper", async () => {
+  it("leaves no moment in which a VM could be made without the pool", () => {
+    expect(called.length).toBeGreaterThan(1);
+    const gaps = called.filter((names) => !names?.includes("mutatevirtualmachines.kubemacpool.io"));
+    expect(gaps).toEqual([]);
+  });
+
+  it("makes nothing anew but what the API server can't change", async () => {
+    const anew: string[] = [];
+    for (const [resource, object] of FORMER) {
+      const key = `${resource.kind} ${object.metadata.name}`;
+      if ((await cluster.find(resource, refOf(object)))?.metadata.uid !== before.get(key)) anew.push(key);
+    }
+    expect(anew).toEqual([`Deployment ${MANAGER.name}`, `Deployment ${CERT_MANAGER.name}`]);
+  });
+
+  it("rolls the daemons on the nodes in place, with nothing of the former ones left", async () => {
+    for (const name of ["kube-cni-linux-bridge-plugin", "bridge-marker"]) {
+      const daemon = await cluster.find(RESOURCES.daemonSets, { name, namespace: NAMESPACE });
+      const { containers = [], volumes = [] } = daemon?.spec?.template.spec ?? {};
+      expect(containers.map(({ image }) => image)).toEqual([DEFAULT_SETTINGS.images.linuxBridge]);
+      expect(containers[0]?.command?.[0]).not.toBe("/bin/bash");
+      expect(volumes.map((volume) => volume.name)).not.toContain("cnibin");
+      expect(daemon?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable).toBe("10%");
+    }
+  });
+
+  it("keeps the range and the lifetimes that were applied last, and the Secrets for their keeper", async () => {
     const pool = await cluster.find(POOLS, { name: "default" });
     expect(pool?.spec.ranges).toEqual([{ start: RANGE.rangeStart, end: RANGE.rangeEnd }]);
+    const applied = await cluster.find(RESOURCES.configMaps, { name: APPLIED_CONFIG_MAP, namespace: NAMESPACE });
+    expect(JSON.parse(applied?.data?.applied ?? "")).toMatchObject({
+      kubeMacPool: RANGE,
+      selfSignConfiguration: { caRotateInterval: "168h0m0s", certOverlapInterval: "8h0m0s" },
+    });
     const serving = await cluster.find(RESOURCES.secrets as Resource<KubeObject>, SERVING);
     expect(serving?.data).toEqual({ "tls.crt": "b2xk", "tls.key": "b2xk" });
   });

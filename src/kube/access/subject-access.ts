@@ -5,9 +5,10 @@ import { Questions } from "./questions.ts";
 import type { User } from "./user.ts";
 
 export interface Permission {
-  readonly verb: "get" | "list";
+  readonly verb: "get" | "list" | "patch" | "update";
   readonly group: string;
   readonly resource: string;
+  readonly subresource?: string | undefined;
   /** Limits the question to what a Role in this namespace grants as well. */
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -56,6 +57,7 @@ export class SubjectAccess {
 
 function attributesOf(permission: Permission | PathPermission) {
   if ("path" in permission) return { nonResourceAttributes: permission };
-  const { verb, group, resource, namespace, name } = permission;
-  return { resourceAttributes: { verb, group, resource, ...(namespace && { namespace }), ...(name && { name }) } };
+  const { verb, group, resource, subresource, namespace, name } = permission;
+  const where = { ...(subresource && { subresource }), ...(namespace && { namespace }), ...(name && { name }) };
+  return { resourceAttributes: { verb, group, resource, ...where } };
 }

@@ -46,6 +46,8 @@ export interface Component {
   /** On whatever the spec says. The status names it only when it fails. */
   readonly standing?: true;
   readonly prerequisites?: readonly Prerequisite[];
+  /** One sentence where another installation does the same work: then nothing is touched. */
+  readonly rival?: (facts: Facts) => string | undefined;
   /** Throws one sentence for the status when something that it needs is not given. */
   readonly render: (input: RenderInput) => readonly KubeObject[];
 }

@@ -42,6 +42,9 @@ const MANAGER_MEMORY = "160Mi";
 
 export const kubeMacPool: Component = {
   name: "kubeMacPool",
+  rival: ({ otherMacPool }) =>
+    otherMacPool &&
+    `${otherMacPool} is alive, and the API server asks that MAC pool. Scale it to zero or delete it: this one then takes over`,
   render: (input) => [
     MAC_POOL_CRD,
     MAC_CLAIM_CRD,

@@ -4,23 +4,27 @@ import { FIELD_MANAGER } from "../../api/names.ts";
 import { isConflict, isInvalid, isNotFound } from "../../kube/client/api-error.ts";
 import type { CustomResourceDefinition } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { type KubeObject, type ObjectRef, RESOURCES } from "../../kube/client/resource.ts";
+import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
-import { appliedKind, isWorkload } from "./applied-kinds.ts";
+import { appliedKind } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { covers } from "./drift.ts";
 import { isEstablished } from "./established.ts";
 import { Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityOf } from "./inventory.ts";
+import { nameOf, refOf } from "./naming.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
 import { Repairer } from "./repairer.ts";
+import { Takeover } from "./takeover.ts";
 
 export interface ApplyResult {
   /** Fingerprints of the objects that match now, by object key. */
   readonly settled: ReadonlyMap<string, string>;
   /** One sentence each. */
   readonly failures: readonly string[];
+  /** What has to wait until pods run; one sentence each. */
+  readonly waiting: readonly string[];
 }
 
 /** What there is, and what is wrong with it. */
@@ -31,7 +35,6 @@ interface Repair {
 
 /** Field manager for creating Secrets only, so that a later apply never removes their data. */
 const SECRET_CREATOR = `${FIELD_MANAGER}-secret-creator`;
-const TAKEN_OVER = "another product or version created it";
 const MAX_PARALLEL = 8;
 const ESTABLISH_TIMEOUT_MS = 30_000;
 const ESTABLISH_POLL_MS = 50;
@@ -43,6 +46,7 @@ export class Applier {
   readonly #log: Log;
   readonly #repairer: Repairer;
   readonly #fights: Fights;
+  readonly #takeover: Takeover;
   /** Objects that differ right after an apply, because a webhook or controller insists. Not applied again until either changes. */
   readonly #contested = new Map<string, string>();
 
@@ -53,6 +57,7 @@ export class Applier {
     this.#log = options.log;
     this.#repairer = new Repairer(options.client);
     this.#fights = new Fights(options.clock);
+    this.#takeover = new Takeover(options, this.#repairer);
   }
 
   /** Applies one component. Webhook configurations are left out if anything before them failed. */
@@ -60,8 +65,12 @@ export class Applier {
     const settled = new Map<string, string>();
     const failures: string[] = [];
     const fights: string[] = [];
+    const waiting: string[] = [];
     for (const stage of applyOrder(objects)) {
-      if (stage.stage === "webhooks" && failures.length > 0) break;
+      if (stage.stage === "webhooks") {
+        if (failures.length === 0) waiting.push(...(await this.#takeover.webhooksToKeep(objects, inventory, signal)));
+        if (failures.length > 0 || waiting.length > 0) break;
+      }
       await inParallel(stage.objects, async (wanted) => {
         try {
           await this.#settle(wanted, inventory, signal);
@@ -75,7 +84,7 @@ export class Applier {
         }
       });
     }
-    return { settled, failures: [...failures, ...fights] };
+    return { settled, failures: [...failures, ...fights], waiting };
   }
 
   async #settle(wanted: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<void> {
@@ -83,7 +92,7 @@ export class Applier {
     const isApplied = inventory.get(wanted.key)?.fingerprint === wanted.fingerprint;
     const live = this.#view.live(identityOf(wanted.object));
     if ((isDefinition || !isApplied || live === undefined) && this.#isDue(wanted, inventory)) {
-      if (await this.#isForeign(wanted, inventory, signal)) await this.#clear(wanted.object, TAKEN_OVER, signal);
+      await this.#takeover.workload(wanted, inventory, signal);
       await this.#send(wanted, signal);
     }
     if (!isDefinition) await this.#repair(wanted, signal);
@@ -113,22 +122,6 @@ export class Applier {
       await this.#send(wanted, signal, { current, field });
     } catch (error) {
       if (!isNotFound(error)) throw error;
-    }
-  }
-
-  /**
-   * Clears a workload that somebody else created: after an apply it would keep the other's sidecars, arguments and volumes.
-   * A workload that we applied before is ours, whatever happened to it and to the inventory since.
-   */
-  async #isForeign({ object, key }: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<boolean> {
-    if (!isWorkload(object) || inventory.get(key)?.fingerprint !== undefined) return false;
-    try {
-      // The view has only objects with our labels, and without their managers.
-      const live = await this.#client.get(appliedKind(object).resource, refOf(object), { signal });
-      return !isAppliedByUs(live) && !covers(live, object);
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      throw error;
     }
   }
 
@@ -206,11 +199,6 @@ export class Applier {
   }
 }
 
-export function nameOf(object: KubeObject): string {
-  const { namespace, name } = object.metadata;
-  return `${object.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
-}
-
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -230,15 +218,4 @@ function contest(wanted: PlannedObject, live: KubeObject): string {
 /** Who removes an aggregationRule needs every right there is. */
 function needsNewObject(current: KubeObject): boolean {
   return current.aggregationRule !== undefined;
-}
-
-function isAppliedByUs({ metadata }: KubeObject): boolean {
-  return (metadata.managedFields ?? []).some(
-    ({ manager, operation }) => manager === FIELD_MANAGER && operation === "Apply",
-  );
-}
-
-function refOf(object: KubeObject): ObjectRef {
-  const { name = "", namespace } = object.metadata;
-  return { name, namespace };
 }

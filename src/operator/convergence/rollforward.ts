@@ -54,6 +54,8 @@ export interface Run {
 
 /** Watches wake the operator. This covers what no watch reports: that pods of a removed component are gone. */
 const REMOVAL_RECHECK_MS = 2_000;
+/** The same for a rollout that ended while the webhooks were looked at. */
+const WAITING_RECHECK_MS = 2_000;
 
 export class Rollforward {
   readonly #options: RollforwardOptions;
@@ -106,6 +108,8 @@ export class Rollforward {
     const { settings } = this.#options;
     return COMPONENTS.filter((component) => isOn(component, spec)).map((component): Rendered => {
       const { name } = component;
+      const rival = component.rival?.(facts);
+      if (rival !== undefined) return { name, kind: "failed", reason: "AnotherOperator", message: rival };
       const missing = missingPrerequisites(component, facts);
       if (missing.length > 0)
         return { name, kind: "failed", reason: "MissingPrerequisite", message: missing.join("\n") };
@@ -128,7 +132,7 @@ export class Rollforward {
     if (component.kind === "failed") {
       return { name, state: { kind: "failed", reason: component.reason, message: component.message } };
     }
-    const failures = results.get(name)?.failures ?? [];
+    const { failures = [], waiting = [] } = results.get(name) ?? {};
     if (failures.length > 0) {
       return { name, state: { kind: "failed", reason: "FailedToApply", message: failures.join("\n") } };
     }
@@ -140,7 +144,8 @@ export class Rollforward {
       .filter(isWorkload)
       .map((workload) => underLevel(rollout(workload, view.live(identityOf(workload)), around), workload, level));
     const explained = await Promise.all(workloads.map((workload) => this.#explain(workload, signal)));
-    return { name, state: { kind: "deployed", workloads: explained } };
+    const awaited = waiting.map((message): Rollout => ({ phase: "rolling", message, lookAgainMs: WAITING_RECHECK_MS }));
+    return { name, state: { kind: "deployed", workloads: [...explained, ...awaited] } };
   }
 
   async #explain(workload: Rollout, signal: AbortSignal): Promise<Rollout> {

@@ -5,6 +5,8 @@
 
 import {
   APPLIED_CONFIG_MAP,
+  MAC_POOL_MANAGER,
+  MAC_POOL_RANGE_CONFIG_MAP,
   NETWORK_ADDONS_CONFIG_NAME,
   NETWORK_ADDONS_GROUP,
   OPERATOR_NAME,
@@ -14,12 +16,20 @@ import { type AppliedKind, appliedKind } from "../convergence/applied-kinds.ts";
 import { API_SERVER_SLICE } from "../convergence/cluster-view.ts";
 import { INVENTORY_CONFIG_MAP } from "../convergence/records.ts";
 import { NETWORKS, OPENSHIFT_NETWORK_NAME } from "../platform.ts";
+import { OTHER_POOL_LEASE } from "../rivals/rivals.ts";
 import { ASK_WHO_MAY, type PathRule, READ, type Rule, rule } from "./rbac.ts";
 
 export interface OperatorAccess {
   readonly cluster: readonly (Rule | PathRule)[];
   readonly namespaced: readonly Rule[];
 }
+
+/** A predecessor may be in any namespace. Its webhook configuration is seen with ours. */
+const SEE_RIVALS: readonly Rule[] = [
+  rule("apps", ["deployments"], ["list", "watch"], [OPERATOR_NAME, MAC_POOL_MANAGER]),
+  rule("coordination.k8s.io", ["leases"], ["list", "watch"], [OPERATOR_NAME, OTHER_POOL_LEASE]),
+  rule("", ["configmaps"], ["get"], [MAC_POOL_RANGE_CONFIG_MAP]),
+];
 
 /** `prerequisites`: names of CRDs of other products that it watches. */
 export function operatorAccess(everything: readonly KubeObject[], prerequisites: readonly string[]): OperatorAccess {
@@ -40,6 +50,7 @@ export function operatorAccess(everything: readonly KubeObject[], prerequisites:
       rule("events.k8s.io", ["events"], ["create", "patch"]),
       rule("discovery.k8s.io", ["endpointslices"], READ, [API_SERVER_SLICE]),
       ...ASK_WHO_MAY,
+      ...SEE_RIVALS,
       ...rulesToApply(clusterWide),
       ...rulesOf<Rule | PathRule>(everything, "ClusterRole"),
     ]),

@@ -32,7 +32,7 @@ export type EffectiveSpec = Omit<
 /** The previously applied effective spec; nothing on a first run. */
 export interface Previous {
   readonly spec: NetworkAddonsConfigSpec | undefined;
-  /** Range of an existing MACPool `default`. Used if the stored spec has none because the component was off. */
+  /** Range of an existing MACPool `default`, or of a predecessor's pool. Used if the stored spec has none. */
   readonly poolRange: PoolRange | undefined;
   /** Socket of the container runtime, where the nodes tell which one they have. */
   readonly criSocketPath: string | undefined;
@@ -106,7 +106,7 @@ function poolRange(
   return (
     bothEnds(asked.rangeStart, asked.rangeEnd) ??
     bothEnds(previous.spec?.kubeMacPool?.rangeStart, previous.spec?.kubeMacPool?.rangeEnd) ??
-    previous.poolRange ??
+    bothEnds(previous.poolRange?.rangeStart, previous.poolRange?.rangeEnd) ??
     randomRange(random)
   );
 }

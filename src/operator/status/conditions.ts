@@ -1,11 +1,11 @@
 /** The conditions Available, Progressing and Degraded of an outcome, always all three. Texts are interface facts. Pure. */
 
 import type { ComponentStatus } from "../../api/network-addons-config.ts";
-import type { ComponentOutcome, Outcome, Removing } from "./outcome.ts";
+import type { ComponentOutcome, Outcome, Removing, StandingBack } from "./outcome.ts";
 import type { Rollout } from "./rollout.ts";
 
 export interface Verdict {
-  readonly type: "Available" | "Progressing" | "Degraded";
+  readonly type: "Available" | "Progressing" | "Degraded" | typeof STANDING_BACK;
   readonly status: "True" | "False";
   readonly reason?: string;
   readonly message?: string;
@@ -14,7 +14,13 @@ export interface Verdict {
 /** Reason of Progressing while the configuration itself can't be applied. */
 export const INVALID_CONFIGURATION = "InvalidConfiguration";
 
-export function verdicts(outcome: Outcome): Verdict[] {
+/** Reason while somebody else does the same work. */
+export const ANOTHER_OPERATOR = "AnotherOperator";
+
+/** A condition beside the three, which are those of the operator that is in charge. */
+export const STANDING_BACK = "StandingBack";
+
+export function verdicts(outcome: Exclude<Outcome, StandingBack>): Verdict[] {
   if (outcome.kind === "refused") return configurationFailure(outcome.reason, outcome.message);
   if (outcome.kind === "removing") return removal(outcome);
   const { components, removalFailures } = outcome;
@@ -92,6 +98,18 @@ function removal({ waiting, failures }: Removing): Verdict[] {
     { type: "Degraded", status: "False" },
     { type: "Progressing", status: "True", reason: "Removing", message },
     { type: "Available", status: "False", reason: "Removing", message: "The configuration is being deleted" },
+  ];
+}
+
+/** `isReported`: the operator in charge says itself how things are. */
+export function standingBack(message: string, isReported: boolean): Verdict[] {
+  const standing: Verdict = { type: STANDING_BACK, status: "True", reason: ANOTHER_OPERATOR, message };
+  if (isReported) return [standing];
+  const idle = "Nothing is changed while another operator is in charge";
+  return [
+    { type: "Degraded", status: "True", reason: ANOTHER_OPERATOR, message },
+    { type: "Progressing", status: "False", reason: ANOTHER_OPERATOR, message: idle },
+    standing,
   ];
 }
 

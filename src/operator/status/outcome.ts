@@ -13,7 +13,9 @@ export type ConfigurationFailure =
   | "FailedToDeleteObjects"
   | "NoNamespace"
   /** Another product that the component needs is not there. */
-  | "MissingPrerequisite";
+  | "MissingPrerequisite"
+  /** Somebody else does the same work. */
+  | "AnotherOperator";
 
 export interface ComponentOutcome {
   readonly name: Component["name"];
@@ -47,4 +49,10 @@ export interface Removing {
   readonly failures: readonly string[];
 }
 
-export type Outcome = Refused | Reconciled | Removing;
+/** Another operator is in charge of the configuration. */
+export interface StandingBack {
+  readonly kind: "standing-back";
+  readonly message: string;
+}
+
+export type Outcome = Refused | Reconciled | Removing | StandingBack;

@@ -6,8 +6,16 @@ import type {
   NetworkAddonsConfigStatus,
 } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { componentRows, INVALID_CONFIGURATION, type Verdict, verdicts } from "./conditions.ts";
-import type { Outcome, Reconciled } from "./outcome.ts";
+import {
+  ANOTHER_OPERATOR,
+  componentRows,
+  INVALID_CONFIGURATION,
+  STANDING_BACK,
+  standingBack,
+  type Verdict,
+  verdicts,
+} from "./conditions.ts";
+import type { Outcome, Reconciled, StandingBack } from "./outcome.ts";
 
 export interface StatusInput {
   readonly outcome: Outcome;
@@ -19,6 +27,7 @@ export interface StatusInput {
 
 export function nextStatus({ outcome, previous, generation, version, nowMs }: StatusInput): NetworkAddonsConfigStatus {
   const now = timestamp(nowMs);
+  if (outcome.kind === "standing-back") return standingBackStatus(outcome, version, now, previous);
   const wanted = verdicts(outcome);
   const isAvailable = wanted.some(({ type, status }) => type === "Available" && status === "True");
   const reconciled = broughtAbout(outcome);
@@ -32,6 +41,23 @@ export function nextStatus({ outcome, previous, generation, version, nowMs }: St
     containers: reconciled?.workloads.flatMap(containersOf) ?? previous?.containers ?? [],
     components: reconciled === undefined ? (previous?.components ?? []) : componentRows(reconciled.components),
   };
+}
+
+/** Only this operator writes `observedGeneration`, and the predecessor drops it: without it the rest is somebody else's word. */
+function standingBackStatus(
+  { message }: StandingBack,
+  version: string,
+  now: string,
+  previous: NetworkAddonsConfigStatus = {},
+): NetworkAddonsConfigStatus {
+  const isComplete = ["Available", "Progressing", "Degraded"].every((type) => find(previous.conditions, type));
+  const isReported = isComplete && previous.observedGeneration === undefined;
+  const own = standingBack(message, isReported).map((verdict) => condition(verdict, previous.conditions, now));
+  const kept = (previous.conditions ?? []).filter(({ type }) => find(own, type) === undefined);
+  const unknown: Verdict = { type: "Available", status: "False", reason: ANOTHER_OPERATOR };
+  const missing = find(kept, "Available") === undefined ? [condition(unknown, undefined, now)] : [];
+  const versions = isReported ? {} : { operatorVersion: version, targetVersion: version };
+  return { ...previous, ...versions, conditions: [...kept, ...missing, ...own] };
 }
 
 /** Undefined if nothing was brought about: then what was said about containers and components stands. */
@@ -62,6 +88,8 @@ export function announcements(
     if (after?.status !== "True") return undefined;
     return before?.status === "True" && before.reason === after.reason ? undefined : after;
   };
+  const standing = find(next.conditions, STANDING_BACK);
+  const stood = find(previous?.conditions, STANDING_BACK);
   const modified =
     previous?.observedGeneration !== undefined && previous.observedGeneration !== next.observedGeneration;
   const degraded = became("Degraded");
@@ -69,7 +97,13 @@ export function announcements(
   const available = became("Available");
   return [
     ...(modified ? [normal("Modified", `Reconciling generation ${next.observedGeneration} of the configuration`)] : []),
-    ...(degraded === undefined
+    ...(standing === undefined || standing.message === stood?.message
+      ? []
+      : [{ type: "Warning" as const, reason: STANDING_BACK, message: standing.message ?? "" }]),
+    ...(stood === undefined || standing !== undefined
+      ? []
+      : [normal("TakingOver", "No other operator is in charge of the configuration any more")]),
+    ...(degraded === undefined || standing !== undefined
       ? []
       : [
           {
@@ -87,10 +121,12 @@ export function announcements(
   ];
 }
 
+const NOT_OF_PODS = new Set([INVALID_CONFIGURATION, ANOTHER_OPERATOR]);
+
 /** Since when the status says that pods can't run. Undefined if it does not. */
 export function podsFailedSinceMs(status: NetworkAddonsConfigStatus | undefined): number | undefined {
   const degraded = find(status?.conditions, "Degraded");
-  const isOfPods = find(status?.conditions, "Progressing")?.reason !== INVALID_CONFIGURATION;
+  const isOfPods = !NOT_OF_PODS.has(find(status?.conditions, "Progressing")?.reason ?? "");
   return degraded?.status === "True" && isOfPods ? Date.parse(degraded.lastTransitionTime ?? "") : undefined;
 }
 

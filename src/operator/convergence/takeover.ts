@@ -1,0 +1,120 @@
+/**
+ * Takes over what a predecessor left under the names that the operator uses, so that somebody answers all the time: pods are
+ * replaced one after another, and the predecessor's webhooks stay until the new pods serve ours.
+ */
+
+import { isNotFound } from "../../kube/client/api-error.ts";
+import type { Deployment } from "../../kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Log } from "../../kube/log.ts";
+import { appliedKind, isWorkload } from "./applied-kinds.ts";
+import type { ClusterView } from "./cluster-view.ts";
+import { covers } from "./drift.ts";
+import { type Inventory, identityOf } from "./inventory.ts";
+import { isAppliedByUs } from "./managers.ts";
+import { nameOf, refOf } from "./naming.ts";
+import type { PlannedObject } from "./plan.ts";
+import type { Repairer } from "./repairer.ts";
+
+export interface TakeoverOptions {
+  readonly client: KubeClient;
+  readonly view: ClusterView;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const ORPHANED_WITHIN_MS = 30_000;
+const POLL_MS = 50;
+
+export class Takeover {
+  readonly #options: TakeoverOptions;
+  readonly #repairer: Repairer;
+
+  constructor(options: TakeoverOptions, repairer: Repairer) {
+    this.#options = options;
+    this.#repairer = repairer;
+  }
+
+  /**
+   * Makes a workload ours that somebody else created: after an apply alone it would keep the other's sidecars, arguments and
+   * volumes. What we applied before is ours, whatever happened to it and to the inventory since.
+   */
+  async workload(wanted: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<void> {
+    if (!isWorkload(wanted.object)) return;
+    const live = await this.#left(wanted, inventory, signal);
+    if (live === undefined || covers(live, wanted.object)) return;
+    this.#options.log.info({ object: wanted.key }, "taking over what another product or version created");
+    if (selectorOf(live) === selectorOf(wanted.object)) await this.#repairer.replace(wanted, live, signal);
+    else await this.#orphan(wanted.object, live, signal);
+  }
+
+  /** One sentence for each predecessor's webhook configuration that has to stay for now. */
+  async webhooksToKeep(
+    objects: readonly PlannedObject[],
+    inventory: Inventory,
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    const kept: string[] = [];
+    const isServed = objects.every(({ object }) => object.kind !== "Deployment" || this.#isRolledOut(object));
+    for (const wanted of objects) {
+      if (isServed || appliedKind(wanted.object).stage !== "webhooks") continue;
+      if ((await this.#left(wanted, inventory, signal)) !== undefined) {
+        kept.push(`${nameOf(wanted.object)} stays as it was found until the new pods serve`);
+      }
+    }
+    return kept;
+  }
+
+  /** The object that somebody else created. */
+  async #left({ object, key }: PlannedObject, inventory: Inventory, signal: AbortSignal) {
+    if (inventory.get(key)?.fingerprint !== undefined) return undefined;
+    // The view has only objects with our labels, and without their managers.
+    const live = await this.#get(object, signal);
+    return live === undefined || isAppliedByUs(live) ? undefined : live;
+  }
+
+  /** Pods and ReplicaSets stay, and the new Deployment adopts and replaces them as its own. */
+  async #orphan(object: KubeObject, live: KubeObject, signal: AbortSignal): Promise<void> {
+    const { client, view, clock } = this.#options;
+    const options = { propagationPolicy: "Orphan", uid: live.metadata.uid, signal } as const;
+    if (live.metadata.deletionTimestamp === undefined) {
+      await client.delete(appliedKind(object).resource, refOf(object), options);
+    }
+    const deadline = clock.monotonicMs() + ORPHANED_WITHIN_MS;
+    while ((await this.#get(object, signal))?.metadata.uid === live.metadata.uid) {
+      if (clock.monotonicMs() > deadline) {
+        throw new Error("the one that was found has another selector and is still being deleted");
+      }
+      await clock.sleep(POLL_MS, signal);
+    }
+    view.forget(identityOf(object));
+  }
+
+  /** No pod of the predecessor is left, and one of ours serves. */
+  #isRolledOut(object: KubeObject): boolean {
+    const live = this.#options.view.live(identityOf(object)) as Deployment | undefined;
+    const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = live?.status ?? {};
+    const isSeen = observedGeneration >= (live?.metadata.generation ?? 0);
+    return isSeen && replicas === updatedReplicas && availableReplicas > 0;
+  }
+
+  async #get(object: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> {
+    try {
+      return await this.#options.client.get(appliedKind(object).resource, refOf(object), { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+function selectorOf({ spec }: KubeObject): string {
+  const { matchLabels = {}, ...others } = (spec as Selecting | undefined)?.selector ?? {};
+  return JSON.stringify([Object.entries(matchLabels).sort(), others]);
+}
+
+interface Selecting {
+  readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
+}
