@@ -15,7 +15,7 @@ import { isOptedOut } from "../objects/guest-changes.ts";
 import {
   type AttachedMac,
   attachedMacs,
-  distinctHolders,
+  distinctPlaces,
   type FindInstance,
   instanceMacs,
   type ListedMac,
@@ -175,7 +175,7 @@ export class Caches {
     const sightings = this.sightings(mac);
     if (sightings.length === 0) return sightings;
     const isInRange = this.index.pools().some((pool) => pool.has(mac));
-    return distinctHolders(sightings.filter(({ kind, managed }) => kind !== "Pod" || managed || isInRange));
+    return distinctPlaces(sightings.filter(({ kind, managed }) => kind !== "Pod" || managed || isInRange));
   };
 
   /**

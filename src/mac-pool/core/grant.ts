@@ -11,7 +11,7 @@ import { type ConflictPolicy, DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool
 import { statusOf, withStatus } from "./claim.ts";
 import { areApart, joined, UNKNOWN_DOMAIN } from "./layer2-domain.ts";
 import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
-import { withListers } from "./listers.ts";
+import { type Place, placesOf, withListers } from "./listers.ts";
 import type { NamedText } from "./named-text.ts";
 import { type Holder, ownerOf, type Sighting, sameParty } from "./party.ts";
 import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
@@ -27,13 +27,13 @@ export interface GrantRequest {
   readonly field: MacField;
   /** How long its object is waited for. */
   readonly pendingMs: number;
-  /** Objects that list the address, as far as the caches know; without the one that asks. */
+  /** Objects that list the address, once for each network, as far as the caches know; without the one that asks. */
   readonly listers: readonly Sighting[];
   /**
    * The layer-2 domains that an owner may be in, undefined for any. Absent where the pool of the one that asks does not
    * tell networks apart.
    */
-  readonly domainsOf?: ((owner: ClaimOwner) => readonly string[] | undefined) | undefined;
+  readonly domainsOf?: ((owner: Place) => readonly string[] | undefined) | undefined;
 }
 
 export type GrantDecision =
@@ -96,8 +96,9 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
 }
 
 /** Whether no network that the owner may be in can meet the one that is asked for. */
-function isApart(known: ClaimOwner, { domainsOf, holder }: GrantRequest): boolean {
-  return domainsOf !== undefined && areApart(domainsOf(known), holder.domains);
+function isApart(known: ClaimOwner, { domainsOf, holder, listers }: GrantRequest): boolean {
+  if (domainsOf === undefined) return false;
+  return placesOf(known, listers).every((place) => areApart(domainsOf(place), holder.domains));
 }
 
 /** Whether an owner asks for the address in a domain in which it did not have it. */

@@ -110,11 +110,20 @@ export function instanceParty(vmi: KubeObject): Party {
 
 /** One sighting per object; of several, the one that says most. */
 export function distinctHolders(sightings: readonly Sighting[]): Sighting[] {
-  const distinct: Sighting[] = [];
+  return distinct(sightings, sameParty);
+}
+
+/** The same for each network that the object has the address on. */
+export function distinctPlaces(sightings: readonly Sighting[]): Sighting[] {
+  return distinct(sightings, (one, other) => sameParty(one, other) && one.network === other.network);
+}
+
+function distinct(sightings: readonly Sighting[], isSame: (one: Sighting, other: Sighting) => boolean): Sighting[] {
+  const found: Sighting[] = [];
   for (const sighting of [...sightings].sort((a, b) => vagueness(a) - vagueness(b))) {
-    if (!distinct.some((known) => sameParty(known, sighting))) distinct.push(sighting);
+    if (!found.some((known) => isSame(known, sighting))) found.push(sighting);
   }
-  return distinct;
+  return found;
 }
 
 const vagueness = ({ uid, adoptable, confirms }: Sighting): number =>

@@ -5,7 +5,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { newClaim, statusOf, withStatus } from "../core/claim.ts";
 import { areApart, joined } from "../core/layer2-domain.ts";
 import { MAX_CLAIM_TRIES } from "../core/limits.ts";
-import { UNCLAIMED, withListers } from "../core/listers.ts";
+import { placesOf, UNCLAIMED, withListers } from "../core/listers.ts";
 import { type Holder, ownerOf, type Party, type Sighting, sameParty } from "../core/party.ts";
 import { alreadyRunning, busy, type Refusal, type Runner } from "../core/refusals.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
@@ -84,12 +84,13 @@ export class StartGate {
     const domains = await this.#domainsOf(party, signal);
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
       const claim = await store.read(mac, signal);
-      const status = withListers(claim === undefined ? UNCLAIMED : statusOf(claim), listers(mac), clock.now());
+      const listed = listers(mac);
+      const status = withListers(claim === undefined ? UNCLAIMED : statusOf(claim), listed, clock.now());
       const others = status.owners.filter((owner) => !sameParty(owner, party));
       if (claim !== undefined && status.owners.length === 0) return undefined;
       const isMarked = waits && status.owners.some((owner) => owner.receiver && sameParty(owner, party));
       if (isMarked && (await this.#options.isReceiver(party, signal))) return undefined;
-      const runner = await this.#runnerAmong(await this.#meeting(domains, others, signal), mac, signal);
+      const runner = await this.#runnerAmong(await this.#meeting(domains, others, listed, signal), mac, signal);
       if (runner !== undefined)
         return alreadyRunning(mac, party, runner, what === "plug-in" ? party.interface : undefined);
       if (dryRun) return undefined;
@@ -118,11 +119,12 @@ export class StartGate {
   async #meeting(
     domains: readonly string[] | undefined,
     owners: readonly ClaimOwner[],
+    listers: readonly Sighting[],
     signal: AbortSignal,
   ): Promise<readonly ClaimOwner[]> {
     if (domains === undefined) return owners;
-    const domainsOf = await this.#options.networks.of(owners, signal);
-    return owners.filter((owner) => !areApart(domainsOf(owner), domains));
+    const domainsOf = await this.#options.networks.of([...owners, ...listers], signal);
+    return owners.filter((owner) => !placesOf(owner, listers).every((place) => areApart(domainsOf(place), domains)));
   }
 
   /** Asks about all owners side by side: the start waits for the slowest answer only. */

@@ -3,6 +3,7 @@ import { parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import { decideGrant, type GrantRequest } from "../../../src/mac-pool/core/grant.ts";
 import { UNKNOWN_DOMAIN } from "../../../src/mac-pool/core/layer2-domain.ts";
+import type { Place } from "../../../src/mac-pool/core/listers.ts";
 import { meetingOwners } from "../../../src/mac-pool/core/meeting-owners.ts";
 import { claim, NOW, owner, sighting, step } from "./lifecycle-bed.ts";
 
@@ -14,10 +15,15 @@ const at = (domain: string, more: Partial<ClaimOwner> = {}): ClaimOwner =>
 const bound = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners });
 
 /** Networks lead where they did; an owner in the namespace `whole` may be in any. */
-const domainsOf = ({ namespace, network, domains }: ClaimOwner) =>
+const domainsOf = ({ namespace, network, domains }: Place) =>
   namespace === "whole" || network === undefined ? undefined : domains;
 
-function decide(existing: MACClaim, domain: string | undefined, more: Partial<GrantRequest["holder"]> = {}) {
+function decide(
+  existing: MACClaim,
+  domain: string | undefined,
+  more: Partial<GrantRequest["holder"]> = {},
+  listers: GrantRequest["listers"] = [],
+) {
   const placed = { network: `multus ${domain}`, domains: domain === undefined ? undefined : [domain] };
   const holder = {
     kind: "VirtualMachine",
@@ -27,7 +33,7 @@ function decide(existing: MACClaim, domain: string | undefined, more: Partial<Gr
     ...placed,
     ...more,
   } as const;
-  const base = { mac: MAC, holder, policyIn: () => undefined, field: "macAddress", pendingMs: 1, listers: [] } as const;
+  const base = { mac: MAC, holder, policyIn: () => undefined, field: "macAddress", pendingMs: 1, listers } as const;
   const decision = decideGrant(existing, { ...base, policy: "Deny", domainsOf }, NOW);
   return decision.ok ? { ...decision.claim.status, warning: decision.warning } : { code: decision.refusal.code };
 }
@@ -43,6 +49,15 @@ describe("a request for an address that others have, where networks are told apa
         { name: "late", domains: [TWENTY] },
       ],
     });
+  });
+
+  it("is refused where an owner has it on another network too, whatever the claim says", () => {
+    const vm = { kind: "VirtualMachine", namespace: "default", name: "web", uid: "u1" } as const;
+    const seen = { ...vm, interface: "n5", adoptable: true, confirms: true };
+    const on = (domain: string) => ({ ...seen, network: `multus ${domain}`, domains: [domain] });
+    expect(decide(bound(at(TEN)), TWENTY, {}, [on(TEN)])).toMatchObject({ warning: undefined });
+    expect(decide(bound(at(TEN)), TWENTY, {}, [on(TEN), on(TWENTY)])).toEqual(REFUSED);
+    expect(decide(bound(), TWENTY, {}, [on(TEN), on(TWENTY)])).toEqual(REFUSED);
   });
 
   it("is refused where one can be met, or where that is not known", () => {
