@@ -8,7 +8,7 @@ import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../src/api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME, PRODUCT_VERSION } from "../src/api/names.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../src/kube/client/resource.ts";
-import { REMOVAL_CHECK } from "../src/operator/manifests/removal-guard.ts";
+import { REMOVAL_CHECK } from "../src/operator/components/removal-guard.ts";
 import { release } from "../src/operator/release.ts";
 import { chartValues, valuesSchemaJson, valuesYaml } from "./chart-values.ts";
 import { HEADER, objectYaml } from "./object-yaml.ts";
@@ -30,7 +30,7 @@ const line = (name: string): string => `@line ${name}@`;
 const entries = (name: string): string => `@entries ${name}@`;
 
 export function helmChart(image: string): ChartFile[] {
-  const { foundation, operator, guard } = release(value("image"), value("namespace"));
+  const { foundation, operator } = release(value("image"), value("namespace"));
   const [namespace, definition] = foundation;
   const workload = operator.at(-1) as Deployment;
   const access = operator.slice(0, -1);
@@ -43,7 +43,6 @@ export function helmChart(image: string): ChartFile[] {
     { path: "templates/crd.yaml", text: HEADER + template(definition, KEEP) },
     { path: "templates/rbac.yaml", text: HEADER + access.map((object) => template(object)).join("---\n") },
     { path: "templates/deployment.yaml", text: HEADER + template(operatorWorkload(workload)) },
-    { path: "templates/removal-guard.yaml", text: HEADER + guard.map((object) => template(object)).join("---\n") },
     { path: "templates/removal-check.yaml", text: HEADER + template(REMOVAL_HOOK, REMOVAL_HOOK.metadata.annotations) },
     { path: "templates/network-addons-config.yaml", text: HEADER + NETWORK_ADDONS_CONFIG },
     { path: "templates/NOTES.txt", text: NOTES },
@@ -60,7 +59,7 @@ const CHART = {
   kubeVersion: ">=1.30.0-0",
 };
 
-/** `helm uninstall` creates it before it deletes anything. The guard refuses it while a NetworkAddonsConfig exists. */
+/** `helm uninstall` creates it before it deletes anything. The operator's guard refuses it while a NetworkAddonsConfig exists. */
 const REMOVAL_HOOK = {
   apiVersion: "v1",
   kind: "ConfigMap",

@@ -35,11 +35,11 @@ export class ConfigWriter {
     this.#options = options;
   }
 
-  async withFinalizer(config: NetworkAddonsConfig, signal: AbortSignal): Promise<NetworkAddonsConfig> {
+  async withFinalizer(config: NetworkAddonsConfig, signal: AbortSignal): Promise<void> {
     const finalizers = config.metadata.finalizers ?? [];
-    if (finalizers.includes(FINALIZER)) return config;
+    if (finalizers.includes(FINALIZER)) return;
     try {
-      return await this.#setFinalizers(config, [...finalizers, FINALIZER], signal);
+      await this.#setFinalizers(config, [...finalizers, FINALIZER], signal);
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) throw error;
       throw new Error(`the finalizer ${FINALIZER} could not be set: ${messageOf(error)}`, { cause: error });
@@ -72,17 +72,11 @@ export class ConfigWriter {
     for (const announcement of announcements(previous, status)) announce(config, announcement);
   }
 
-  async #setFinalizers(
-    config: NetworkAddonsConfig,
-    finalizers: readonly string[],
-    signal: AbortSignal,
-  ): Promise<NetworkAddonsConfig> {
+  async #setFinalizers(config: NetworkAddonsConfig, finalizers: readonly string[], signal: AbortSignal): Promise<void> {
     const { client, view } = this.#options;
     const { name = "", resourceVersion } = config.metadata;
     const body = { metadata: { finalizers, resourceVersion } };
     const options = { fieldManager: FIELD_MANAGER, signal };
-    const answer = await client.patch(CONFIGS, { name }, { type: "merge", body }, options);
-    view.rememberConfig(answer);
-    return answer;
+    view.rememberConfig(await client.patch(CONFIGS, { name }, { type: "merge", body }, options));
   }
 }

@@ -109,14 +109,10 @@ export class Reconciler {
       return isDone ? {} : { requeueAfterMs: WAITING_RECHECK_MS };
     }
     try {
-      const rival = await this.#options.rivals.operator(() => this.#isInCharge(signal), signal);
+const rival = await this.#options.rivals.operator(() => this.#isInCharge(signal), signal);
       if (rival !== undefined) return await this.#standBack(config, rival, signal);
-      const finalizer = await attempt("FailedToApply", this.#writer.withFinalizer(config, signal), signal);
-      const current = finalizer.ok ? finalizer.value : config;
-      const { outcome, again, error } = finalizer.ok
-        ? await this.#converge(current, signal)
-        : { ...this.#refused(finalizer.refusal), again: {} };
-      if (outcome !== undefined) await this.#writer.report(current, outcome, signal);
+      const { outcome, again, error } = await this.#converge(config, signal);
+      if (outcome !== undefined) await this.#writer.report(config, outcome, signal);
       if (error !== undefined) throw error;
       this.#patience.reset();
       const failures = failuresOf(outcome);
@@ -147,6 +143,9 @@ export class Reconciler {
     const decision = await this.#decide(config, signal);
     const { spec, refusal } = decision;
     if (spec === undefined) return { ...this.#refused(refusal), again: {} };
+    // Only from here on there is something to remove.
+    const finalizer = await attempt("FailedToApply", this.#writer.withFinalizer(config, signal), signal);
+    if (!finalizer.ok) return { ...this.#refused(finalizer.refusal), again: {} };
     const state = { decoration: this.#decoration(config), failedSinceMs: podsFailedSinceMs(config.status) };
     const run = this.#rollforward.run(spec, decision.facts, state, signal);
     const result = await attempt("FailedToApply", run, signal);

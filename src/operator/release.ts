@@ -23,7 +23,6 @@ import { labelValue } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
 import { ENFORCE_LABEL, NODE_ACCESS_LEVEL } from "./manifests/pod-security.ts";
 import { identityObjects } from "./manifests/rbac.ts";
-import { removalGuard } from "./manifests/removal-guard.ts";
 import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.ts";
 import { type Images, type OperatorSettings, settingsFor } from "./settings.ts";
 
@@ -35,7 +34,6 @@ export interface Release {
   readonly foundation: readonly KubeObject[];
   /** May be deleted and applied again at any time: the components go on meanwhile. */
   readonly operator: readonly KubeObject[];
-  readonly guard: readonly KubeObject[];
 }
 
 /** What a package may set besides the image and the namespace. */
@@ -75,13 +73,12 @@ export function release(
       }),
       operatorDeployment({ image, imagePullPolicy, settings, labels }),
     ],
-    guard: removalGuard(labels),
   };
 }
 
 /** In the order of apply. */
-export function releaseObjects({ foundation, operator, guard }: Release): KubeObject[] {
-  return [...foundation, ...operator, ...guard];
+export function releaseObjects({ foundation, operator }: Release): KubeObject[] {
+  return [...foundation, ...operator];
 }
 
 /** The CNI installer writes to the host and the bridge marker uses its network. Both need the privileged level. */

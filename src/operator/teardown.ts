@@ -2,9 +2,10 @@
 
 import type { NetworkAddonsConfig } from "../api/network-addons-config.ts";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
+import { COMPONENTS } from "./components/registry.ts";
 import type { ConfigWriter } from "./config-writer.ts";
 import { messageOf } from "./convergence/applier.ts";
-import { EMPTY_INVENTORY } from "./convergence/inventory.ts";
+import { EMPTY_INVENTORY, type Inventory } from "./convergence/inventory.ts";
 import type { Records } from "./convergence/records.ts";
 import type { Remover } from "./convergence/remover.ts";
 import type { Decoration } from "./manifests/labels.ts";
@@ -24,6 +25,8 @@ interface Removal {
 }
 
 const NOTHING_LEFT: Removal = { isDone: true, waiting: new Map(), failures: [] };
+const NOTHING: ReadonlySet<string> = new Set();
+const STANDING: ReadonlySet<string> = new Set(COMPONENTS.filter(({ standing }) => standing).map(({ name }) => name));
 
 export class Teardown {
   readonly #options: TeardownOptions;
@@ -67,14 +70,20 @@ export class Teardown {
     signal: AbortSignal,
   ): Promise<Removal> {
     const { records, remover, writer } = this.#options;
-    const inventory = await records.inventory(signal);
-    const { gone, waiting, failures } = await remover.remove(inventory ?? EMPTY_INVENTORY, new Set(), signal);
-    const left = new Map([...(inventory ?? EMPTY_INVENTORY)].filter(([key]) => !gone.has(key)));
+    const recorded = await records.inventory(signal);
+    const inventory = recorded ?? EMPTY_INVENTORY;
+    // The guard is among them: it keeps the namespace and the operator's kinds until no component needs them any more.
+    const standing = new Set([...inventory].filter(([, entry]) => STANDING.has(entry.component)).map(([key]) => key));
+    const components = await remover.remove(inventory, standing, signal);
+    const rest = without(inventory, components.gone);
+    const isLast = rest.size === standing.size;
+    const { gone, waiting, failures } = isLast ? await remover.remove(rest, NOTHING, signal) : components;
+    const left = without(rest, gone);
     if (left.size > 0) {
-      if (gone.size > 0) await records.saveInventory(left, decoration, signal);
+      if (left.size < inventory.size) await records.saveInventory(left, decoration, signal);
       return { isDone: false, waiting, failures };
     }
-    if (inventory !== undefined) await records.deleteAll(signal);
+    if (recorded !== undefined) await records.deleteAll(signal);
     if (config !== undefined) await writer.withoutFinalizer(config, signal);
     return NOTHING_LEFT;
   }
@@ -90,4 +99,8 @@ export class Teardown {
       if (!isNotFound(error)) throw error;
     }
   }
+}
+
+function without(inventory: Inventory, gone: ReadonlySet<string>): Inventory {
+  return new Map([...inventory].filter(([key]) => !gone.has(key)));
 }

@@ -23,14 +23,25 @@ describe("what the operator takes away on a real API server", () => {
   beforeAll(async () => {
     cluster = await InstalledOperator.install();
     cluster.start();
-    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: RANGE });
-    await cluster.rollOutUntilAvailable();
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();
   });
 
+  it("is nothing where nothing was deployed: a configuration that was never valid goes without the operator", async () => {
+    // Admission takes it for an address, as far as a pattern can say.
+    const asked = await cluster.applyConfig({ kubeSecondaryDNS: { nameServerIP: "999.0.0.1" } });
+    expect(asked).toMatchObject({ code: 0 });
+    await cluster.until(async () => (await cluster.condition("Degraded")) === "True");
+    expect((await cluster.config())?.metadata.finalizers).toBeUndefined();
+    await cluster.stop();
+    expect(await cluster.kubectl(["delete", "nac", "cluster"])).toMatchObject({ code: 0 });
+    cluster.start();
+  });
+
   it("is a component and nothing else: claims, pool and the other component stay", async () => {
+    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: RANGE });
+    await cluster.rollOutUntilAvailable();
     await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(CLAIM));
     const marker = await cluster.find(RESOURCES.daemonSets, MARKER);
     const ops = [{ op: "remove" as const, path: "/spec/kubeMacPool" }];
@@ -95,6 +106,8 @@ describe("what the operator takes away on a real API server", () => {
     );
     expect(await cluster.isThere(RESOURCES.clusterRoles, { name: "bridge-marker-cr" })).toBe(true);
     expect((await cluster.config())?.metadata.finalizers).toHaveLength(1);
+    const tooEarly = await cluster.kubectl(["delete", "--dry-run=server", "namespace", NAMESPACE]);
+    expect(tooEarly.stderr).toContain("A NetworkAddonsConfig exists. Delete it first");
 
     await cluster.admin.delete(RESOURCES.pods, { name: "bridge-marker-x", namespace: NAMESPACE });
     await cluster.until(async () => (await cluster.config()) === undefined);

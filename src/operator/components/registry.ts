@@ -17,6 +17,7 @@ import { multus } from "./multus.ts";
 import { multusDynamicNetworks } from "./multus-dynamic-networks.ts";
 import { networkPolicies } from "./network-policies.ts";
 import { ovs } from "./ovs.ts";
+import { removalGuard } from "./removal-guard.ts";
 
 export const COMPONENTS: readonly Component[] = [
   linuxBridge,
@@ -29,6 +30,7 @@ export const COMPONENTS: readonly Component[] = [
   kubevirtIpamController,
   monitoring,
   networkPolicies,
+  removalGuard,
 ];
 
 /** CRDs of other products on which it depends what is rendered. */

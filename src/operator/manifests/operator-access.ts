@@ -43,6 +43,8 @@ export function operatorAccess(everything: readonly KubeObject[], prerequisites:
         [...READ, "update", "patch"],
         [NETWORK_ADDONS_CONFIG_NAME],
       ),
+      // Asked of whoever writes a policy with the kind as its parameter.
+      rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], ["get"]),
       rule("", ["nodes"], READ),
       rule(RESOURCES.crds.group, [RESOURCES.crds.plural], READ, prerequisites),
       rule("", ["namespaces"], READ),
