@@ -9,6 +9,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 export const LONGEST = [
   "test/cluster/demo/run.test.ts",
   "test/cluster/upgrade/upgrade.test.ts",
+  "test/cluster/uninstall/uninstall.test.ts",
   "test/guest-kernel/vlan.test.ts",
   "test/cluster/cluster.test.ts",
   "test/mac-pool/replicas.real.test.ts",
