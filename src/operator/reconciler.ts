@@ -109,7 +109,7 @@ export class Reconciler {
       return isDone ? {} : { requeueAfterMs: WAITING_RECHECK_MS };
     }
     try {
-const rival = await this.#options.rivals.operator(() => this.#isInCharge(signal), signal);
+      const rival = await this.#options.rivals.operator(() => this.#isInCharge(signal), signal);
       if (rival !== undefined) return await this.#standBack(config, rival, signal);
       const { outcome, again, error } = await this.#converge(config, signal);
       if (outcome !== undefined) await this.#writer.report(config, outcome, signal);
