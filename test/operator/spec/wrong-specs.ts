@@ -158,6 +158,10 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
   refusedDuration("2hours", 'unknown unit "hours" in'),
   refusedDuration("-1d", 'unknown unit "d" in'),
   {
+    ...refusedDuration("9999999999h", "invalid"),
+    atAdmission: [`evaluating rule: ${SELF_SIGN_PREFIX}: certRotateInterval duration has to be > 0`],
+  },
+  {
     what: "durations that are not above zero",
     spec: selfSign("1h", "-1h", "0s", "0"),
     texts: ["caOverlapInterval", "certRotateInterval", "certOverlapInterval"].map(
