@@ -25,7 +25,7 @@ export interface TakeoverOptions {
   readonly log: Log;
 }
 
-const ORPHANED_WITHIN_MS = 30_000;
+const DELETED_WITHIN_MS = 30_000;
 const POLL_MS = 50;
 
 export class Takeover {
@@ -47,7 +47,7 @@ export class Takeover {
     if (live === undefined || covers(live, wanted.object)) return;
     this.#options.log.info({ object: wanted.key }, "taking over what another product or version created");
     if (selectorOf(live) === selectorOf(wanted.object)) await this.#repairer.replace(wanted, live, signal);
-    else await this.#orphan(wanted.object, live, signal);
+    else await this.#makeRoom(wanted.object, live, signal);
   }
 
   /** One sentence for each predecessor's webhook configuration that has to stay for now. */
@@ -75,14 +75,15 @@ export class Takeover {
     return live === undefined || isAppliedByUs(live) ? undefined : live;
   }
 
-  /** Pods and ReplicaSets stay, and the new Deployment adopts and replaces them as its own. */
-  async #orphan(object: KubeObject, live: KubeObject, signal: AbortSignal): Promise<void> {
+  /** Pods that the new workload selects too stay: it adopts them, and replaces them as its own. Others go. */
+  async #makeRoom(object: KubeObject, live: KubeObject, signal: AbortSignal): Promise<void> {
     const { client, view, clock } = this.#options;
-    const options = { propagationPolicy: "Orphan", uid: live.metadata.uid, signal } as const;
+    const propagationPolicy = selects(object, live) ? "Orphan" : "Background";
+    const options = { propagationPolicy, uid: live.metadata.uid, signal } as const;
     if (live.metadata.deletionTimestamp === undefined) {
       await client.delete(appliedKind(object).resource, refOf(object), options);
     }
-    const deadline = clock.monotonicMs() + ORPHANED_WITHIN_MS;
+    const deadline = clock.monotonicMs() + DELETED_WITHIN_MS;
     while ((await this.#get(object, signal))?.metadata.uid === live.metadata.uid) {
       if (clock.monotonicMs() > deadline) {
         throw new Error("the one that was found has another selector and is still being deleted");
@@ -115,6 +116,16 @@ function selectorOf({ spec }: KubeObject): string {
   return JSON.stringify([Object.entries(matchLabels).sort(), others]);
 }
 
-interface Selecting {
-  readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
+/** Whether the selector of the one finds the pods of the other. */
+function selects({ spec }: KubeObject, other: KubeObject): boolean {
+  const wanted = Object.entries((spec as Selecting | undefined)?.selector?.matchLabels ?? {});
+  const labels = (other.spec as Selecting | undefined)?.template?.metadata?.labels ?? {};
+  return wanted.every(([key, value]) => labels[key] === value);
 }
+
+interface Selecting {
+  readonly selector?: { readonly matchLabels?: Labels };
+  readonly template?: { readonly metadata?: { readonly labels?: Labels } };
+}
+
+type Labels = Readonly<Record<string, string>>;
