@@ -257,6 +257,26 @@ describe("the operator, when others edit what it applied", () => {
     expect(rows?.find(({ name }) => name === "kubeMacPool")?.phase).not.toBe("Degraded");
   });
 
+  it("takes back an edit that falls between its own two writes", async () => {
+    const ref = { name: "kubemacpool-cert-manager", namespace: NAMESPACE };
+    const nodeSelector = async () =>
+      (await cluster.find(RESOURCES.deployments, ref))?.spec?.template.spec?.nodeSelector?.late;
+    const edit = (late: string) => {
+      const body = { spec: { template: { spec: { nodeSelector: { late } } } } };
+      return cluster.admin.patch(RESOURCES.deployments, ref, { type: "merge", body });
+    };
+    const { apply } = cluster.client;
+    let edited = false;
+    cluster.client.apply = async (resource, object, options) => {
+      if (!edited) await edit("second");
+      edited = true;
+      return apply(resource, object, options);
+    };
+    await edit("first");
+    await expect.poll(async () => edited && (await nodeSelector()) === undefined).toBe(true);
+    cluster.client.apply = apply;
+  });
+
   it("was never refused anything", () => {
     expect(cluster.warnings.filter((warning) => warning.includes("orbidden"))).toEqual([]);
   });

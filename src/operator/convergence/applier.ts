@@ -135,17 +135,19 @@ export class Applier {
     const { resource, whole } = appliedKind(wanted.object);
     try {
       // First, because an apply that is merged with somebody else's additions may be invalid.
-      if (repair !== undefined && whole) await this.#putBack(wanted, repair.current, signal);
+      const putBack = repair !== undefined && whole ? await this.#putBack(wanted, repair.current, signal) : undefined;
       const answer = await this.#client.apply(resource, wanted.object, {
         fieldManager: FIELD_MANAGER,
         force: true,
         signal,
       });
       this.#view.remember(answer);
+      // Between the two writes anybody may have edited the object once more, which is no insisting.
+      const taken = whole ? putBack : answer;
       const insisted =
         repair === undefined
           ? !covers(answer, wanted.object)
-          : (await this.#repairer.changedField(wanted, answer, signal)) === repair.field;
+          : taken !== undefined && (await this.#repairer.changedField(wanted, taken, signal)) === repair.field;
       if (insisted) this.#contested.set(wanted.key, contest(wanted, answer));
       else this.#contested.delete(wanted.key);
     } catch (error) {
@@ -154,10 +156,11 @@ export class Applier {
     }
   }
 
-  async #putBack(wanted: PlannedObject, current: KubeObject, signal: AbortSignal): Promise<void> {
-    if (needsNewObject(current))
-      await this.#clear(wanted.object, "only a new one can do without its aggregationRule", signal);
-    else await this.#repairer.replace(wanted, current, signal);
+  /** As the API server stored it. Undefined if it did not. */
+  async #putBack(wanted: PlannedObject, current: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> {
+    if (!needsNewObject(current)) return this.#repairer.replace(wanted, current, signal);
+    await this.#clear(wanted.object, "only a new one can do without its aggregationRule", signal);
+    return undefined;
   }
 
   /** Not forced: a Secret that was created meanwhile keeps its data. */

@@ -27,9 +27,9 @@ export class Repairer {
     return complete === undefined ? undefined : foreignField(live, complete);
   }
 
-  /** Writes the object whole, unless it was changed again meanwhile or the API server takes it only as a new one. */
-  async replace({ object }: PlannedObject, live: KubeObject, signal: AbortSignal): Promise<void> {
-    await this.#update(replacementFor(live, object), { signal });
+  /** Writes the object whole. Undefined if it was changed again meanwhile or the API server takes it only as a new one. */
+  replace({ object }: PlannedObject, live: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> {
+    return this.#update(replacementFor(live, object), { signal });
   }
 
   /** The data of a Secret are its keeper's. */
