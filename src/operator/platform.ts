@@ -15,6 +15,7 @@ export interface OpenShiftNetwork extends KubeObject {
 
 export const NETWORKS: Resource<OpenShiftNetwork> = OPENSHIFT_NETWORKS;
 export const OPENSHIFT_NETWORK_NAME = "cluster";
+export const NETWORKS_DEFINITION = `${NETWORKS.plural}.${NETWORKS.group}`;
 
 const PATH = `/apis/${apiVersionOf(NETWORKS)}/${NETWORKS.plural}/${OPENSHIFT_NETWORK_NAME}`;
 

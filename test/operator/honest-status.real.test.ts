@@ -5,6 +5,7 @@ import type { CustomResourceDefinition } from "../../src/kube/client/built-in-ki
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
+import { NETWORKS_CRD } from "./support/openshift.ts";
 import { isRefused, REFUSAL_TEXT, refuse } from "./support/refusal.ts";
 
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
@@ -129,6 +130,7 @@ describe("the status of the operator on a real API server", () => {
     };
     await cluster.stop();
     await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(service));
+    await cluster.admin.create(RESOURCES.crds, NETWORKS_CRD);
     const network = "/apis/operator.openshift.io/v1/networks/cluster";
     await expect.poll(async () => (await cluster.admin.raw("GET", network)).status).toBe(503);
     cluster.start({ ...DEFAULT_SETTINGS, podTroubleDeadlineMs: 1 });

@@ -4,6 +4,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { COMPONENT_IMAGES } from "../component-images.ts";
 import { EVERY_FACT } from "../facts.ts";
 import { CONSTRAINTS_DEFINITION, constraintsFor } from "../manifests/security-context-constraints.ts";
+import { NETWORKS_DEFINITION } from "../platform.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { effectiveSpec } from "../spec/effective-spec.ts";
 import { type Component, NOTHING_DEPLOYED, type RenderInput } from "./component.ts";
@@ -37,6 +38,7 @@ export const COMPONENTS: readonly Component[] = [
 export const PREREQUISITE_DEFINITIONS: readonly string[] = [
   ...COMPONENTS.flatMap(({ prerequisites = [] }) => prerequisites.flatMap(({ definitions }) => definitions)),
   CONSTRAINTS_DEFINITION,
+  NETWORKS_DEFINITION,
 ];
 
 /** What the component consists of, with what the platform demands for its pods. */

@@ -14,7 +14,7 @@ import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Facts } from "../facts.ts";
 import { CONSTRAINTS_DEFINITION } from "../manifests/security-context-constraints.ts";
-import type { PlatformFacts } from "../platform.ts";
+import { NETWORKS_DEFINITION, type PlatformFacts } from "../platform.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { isReady } from "../status/pod-trouble.ts";
 import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
@@ -42,7 +42,7 @@ const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
 /** API servers keep it themselves, in the namespace `default`. */
 export const API_SERVER_SLICE = "kubernetes";
 const API_SERVER_NAMESPACE = "default";
-/** The same for what the operator follows as soon as it is served. */
+/** The same for a kind that is applied as soon as it is served. */
 const OPTIONAL_RETRY_MS = 5_000;
 const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 
@@ -97,7 +97,11 @@ export class ClusterView {
     this.#prerequisites = prerequisites.map((name) => {
       const one = { resource: RESOURCES.crds, fieldSelector: `metadata.name=${name}`, transform: slimDefinition };
       const informer = new Informer({ ...reporting, ...one });
-      informer.on({ add: now, update: now, delete: now });
+      const changed = () => {
+        this.platform.follow(this.#definitions().has(NETWORKS_DEFINITION));
+        now();
+      };
+      informer.on({ add: changed, update: changed, delete: changed });
       return informer;
     });
     this.#apiServers = new Informer({
@@ -107,8 +111,7 @@ export class ClusterView {
       fieldSelector: `metadata.name=${API_SERVER_SLICE}`,
     });
     this.#apiServers.on({ add: now, update: now, delete: now });
-    const absentRetryMs = OPTIONAL_RETRY_MS;
-    this.platform = new PlatformView({ ...reporting, namespace, onChange: now, absentRetryMs });
+    this.platform = new PlatformView({ ...reporting, namespace, onChange: now });
     for (const { resource, watchedByName, ofAnotherProduct, optional } of APPLIED_KINDS) {
       const scope = { ...(resource.namespaced && { namespace }), ...(optional && { onServed: now }) };
       const names = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
@@ -130,8 +133,8 @@ export class ClusterView {
   }
 
   start(signal: AbortSignal): void {
-    for (const informer of this.#informers()) informer.start(signal);
     this.platform.start(signal);
+    for (const informer of this.#informers()) informer.start(signal);
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {
@@ -170,9 +173,7 @@ export class ClusterView {
 
   /** All but what only the platform itself says. */
   facts(): Omit<Facts, keyof PlatformFacts> {
-    const defined = this.#prerequisites.flatMap((informer) => informer.list());
-    const served = defined.filter((one) => one.metadata.deletionTimestamp === undefined && isEstablished(one));
-    const definitions = new Set(served.map(({ metadata }) => metadata.name ?? ""));
+    const definitions = this.#definitions();
     const optional = APPLIED_KINDS.filter((kind) => kind.optional).flatMap(({ resource }) => this.#of(resource));
     const slice = this.#apiServers.get(`${API_SERVER_NAMESPACE}/${API_SERVER_SLICE}`);
     const ports = (slice?.ports ?? []).flatMap(({ port }) => port ?? []);
@@ -205,6 +206,13 @@ export class ClusterView {
 
   forget(identity: ObjectIdentity): void {
     this.#written.delete(identityKey(identity));
+  }
+
+  /** Names of the prerequisites that the API server serves and goes on to serve. */
+  #definitions(): ReadonlySet<string> {
+    const defined = this.#prerequisites.flatMap((informer) => informer.list());
+    const served = defined.filter((one) => one.metadata.deletionTimestamp === undefined && isEstablished(one));
+    return new Set(served.map(({ metadata }) => metadata.name ?? ""));
   }
 
   #watched(identity: ObjectIdentity): KubeObject | undefined {

@@ -22,17 +22,28 @@ export interface PlatformViewOptions {
   /** Of the components. */
   readonly namespace: string;
   readonly onChange: () => void;
-  /** OpenShift's kind is looked for this often where there is none. */
-  readonly absentRetryMs: number;
   readonly log: Log;
   readonly metrics: Registry;
 }
 
-export class PlatformView {
-  readonly #namespace: Informer<Namespace>;
-  readonly #network: Informer<OpenShiftNetwork>;
+/** The API server serves a kind a moment after its definition is established. */
+const SERVED_RETRY_MS = 200;
 
-  constructor({ namespace, onChange, absentRetryMs, ...reporting }: PlatformViewOptions) {
+interface FollowedNetwork {
+  readonly informer: Informer<OpenShiftNetwork>;
+  readonly end: AbortController;
+}
+
+export class PlatformView {
+  readonly #options: PlatformViewOptions;
+  readonly #namespace: Informer<Namespace>;
+  /** While its kind is defined. */
+  #network: FollowedNetwork | undefined;
+  #signal: AbortSignal | undefined;
+
+  constructor(options: PlatformViewOptions) {
+    const { namespace, onChange, ...reporting } = options;
+    this.#options = options;
     this.#namespace = new Informer({
       ...reporting,
       resource: RESOURCES.namespaces,
@@ -46,36 +57,53 @@ export class PlatformView {
       },
       delete: onChange,
     });
-    this.#network = new Informer({
-      ...reporting,
-      resource: NETWORKS,
-      fieldSelector: `metadata.name=${OPENSHIFT_NETWORK_NAME}`,
-      absentIsEmpty: true,
-      rules: { absentRetryMs },
-    });
-    this.#network.on({
-      add: onChange,
-      update: (live, old) => {
-        if (!onlyStatusChanged(live, old)) onChange();
-      },
-      delete: onChange,
-    });
   }
 
-  /** Nobody has to wait until they are synced: they say when they do not know. */
+  /** Nobody has to wait until it is synced: it says when it does not know. */
   start(signal: AbortSignal): void {
-    for (const informer of [this.#namespace, this.#network]) informer.start(signal);
+    this.#signal = signal;
+    this.#namespace.start(signal);
+  }
+
+  /** Whether OpenShift's kind is defined. Call it again whenever that may have changed. */
+  follow(isDefined: boolean): void {
+    if (this.#signal === undefined || isDefined === (this.#network !== undefined)) return;
+    this.#network?.end.abort();
+    this.#network = isDefined ? this.#watchNetwork(this.#signal) : undefined;
   }
 
   /** Undefined until the API server has answered whether this is OpenShift. */
   facts(): PlatformFacts | undefined {
-    return this.#network.hasSynced ? platformFacts(this.#network.get(OPENSHIFT_NETWORK_NAME)) : undefined;
+    if (this.#network === undefined) return platformFacts(undefined);
+    const { informer } = this.#network;
+    return informer.hasSynced ? platformFacts(informer.get(OPENSHIFT_NETWORK_NAME)) : undefined;
   }
 
   /** Undefined where the namespace asks for none. */
   podSecurityLevel(): string | undefined {
     const [namespace] = this.#namespace.list();
     return namespace && levelOf(namespace);
+  }
+
+  #watchNetwork(signal: AbortSignal): FollowedNetwork {
+    const { namespace: _, onChange, ...reporting } = this.#options;
+    const informer = new Informer({
+      ...reporting,
+      resource: NETWORKS,
+      fieldSelector: `metadata.name=${OPENSHIFT_NETWORK_NAME}`,
+      absentIsEmpty: true,
+      rules: { absentRetryMs: SERVED_RETRY_MS },
+    });
+    informer.on({
+      add: onChange,
+      update: (live, old) => {
+        if (!onlyStatusChanged(live, old)) onChange();
+      },
+      delete: onChange,
+    });
+    const end = new AbortController();
+    informer.start(AbortSignal.any([signal, end.signal]));
+    return { informer, end };
   }
 }
 
