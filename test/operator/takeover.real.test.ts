@@ -132,6 +132,22 @@ describe("the operator on a cluster that Cluster Network Addons Operator ran", (
     }
   });
 
+  it("writes nothing more once everything is its own", async () => {
+    const wake = async (): Promise<void> => {
+      const { reads } = cluster.client;
+      const body = { metadata: { labels: { woken: String(reads) } } };
+      const marker = { name: "bridge-marker", namespace: NAMESPACE };
+      await cluster.admin.patch(RESOURCES.daemonSets, marker, { type: "merge", body });
+      await cluster.until(async () => cluster.client.reads >= reads + 2);
+    };
+    await wake();
+    await wake();
+    cluster.client.writes.length = 0;
+    await wake();
+    await wake();
+    expect(cluster.client.writes).toEqual([]);
+  });
+
   it("keeps the range and the lifetimes that were applied last, and the Secrets for their keeper", async () => {
     const pool = await cluster.find(POOLS, { name: "default" });
     expect(pool?.spec.ranges).toEqual([{ start: RANGE.rangeStart, end: RANGE.rangeEnd }]);
