@@ -5,15 +5,24 @@
  * nobody may change them. Only its signal ends an informer.
  */
 import type { Registry } from "prom-client";
-import { ApiError, isGone, isNotFound } from "../client/api-error.ts";
 import type { KubeClient } from "../client/client.ts";
 import type { KubeObject, Resource } from "../client/resource.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
+import { faultOf } from "./fault.ts";
 import { type Handler, HandlerSet } from "./handler-set.ts";
 import { type InformerMetrics, informerMetrics } from "./informer-metrics.ts";
 import { ObjectSource } from "./object-source.ts";
-import { begin, type Effect, type Fault, type Input, initialState, type ReflectorState, step } from "./reflector.ts";
+import {
+  begin,
+  type Effect,
+  expected,
+  type Fault,
+  type Input,
+  initialState,
+  type ReflectorState,
+  step,
+} from "./reflector.ts";
 import { DEFAULT_RULES, type ReflectorRules } from "./reflector-rules.ts";
 import { type Indexer, Store } from "./store.ts";
 
@@ -59,6 +68,8 @@ export class Informer<T extends KubeObject> {
   readonly #onServed: () => void;
   /** Ends the watch for a list; aborted until a list is complete. */
   #again = new AbortController();
+  /** Ends a wait. */
+  #waiting = new AbortController();
 
   constructor(options: InformerOptions<T>) {
     this.resource = options.resource;
@@ -138,6 +149,12 @@ export class Informer<T extends KubeObject> {
     this.#again.abort(new Error("a new list is needed"));
   }
 
+  /** Ends a wait, because what it waits for may be there: the API is about to serve the resource. */
+  lookNow(): void {
+    this.#state = expected(this.#state);
+    this.#waiting.abort(new Error("there is a reason to look now"));
+  }
+
   /** Starts `run` without waiting for its end. */
   start(signal: AbortSignal): void {
     this.run(signal).catch((error) => this.#log.error({ err: error }, "the informer ended with an error"));
@@ -175,10 +192,21 @@ export class Informer<T extends KubeObject> {
         return next;
       }
       case "wait":
-        await this.#clock.sleep(effect.delayMs, signal);
+        await this.#wait(effect.delayMs, signal);
         return this.#expectEffect({ type: "waited" });
       case "watch":
         return this.#watch(effect, signal);
+    }
+  }
+
+  async #wait(delayMs: number, signal: AbortSignal): Promise<void> {
+    this.#waiting = new AbortController();
+    const { signal: over } = this.#waiting;
+    try {
+      await this.#clock.sleep(delayMs, AbortSignal.any([signal, over]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!over.aborted) throw error;
     }
   }
 
@@ -264,18 +292,4 @@ export class Informer<T extends KubeObject> {
     this.#log[expected ? "debug" : "warn"]({ err: error, failures: this.#state.failures + 1 }, `${doing} failed`);
     return fault;
   }
-}
-
-function faultOf(error: unknown): Fault {
-  if (isGone(error)) {
-    return { kind: "gone" };
-  }
-  if (isNotFound(error)) {
-    return { kind: "absent" };
-  }
-  if (error instanceof ApiError) {
-    const refused = error.status < 500 && ![401, 403, 429].includes(error.status);
-    return { kind: refused ? "refused" : "broken", retryAfterMs: error.retryAfterMs };
-  }
-  return { kind: "broken" };
 }

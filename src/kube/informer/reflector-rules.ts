@@ -10,8 +10,9 @@ export interface ReflectorRules {
   readonly watchTimeoutSeconds: { readonly min: number; readonly max: number };
   /** A resource that the API does not serve counts as synced and empty. */
   readonly absentIsEmpty: boolean;
-  /** How soon to look again for an absent resource. */
+  /** How soon to look again for an absent resource: twice as long each time, up to the longest. */
   readonly absentRetryMs: number;
+  readonly maxAbsentRetryMs: number;
   /** A watch that ended sooner and delivered nothing counts as a failure. */
   readonly shortWatchMs: number;
   /** After this many watches in a row that delivered nothing the informer lists: the version itself may be the cause. */
@@ -27,6 +28,7 @@ export const DEFAULT_RULES: ReflectorRules = {
   watchTimeoutSeconds: { min: 300, max: 600 },
   absentIsEmpty: false,
   absentRetryMs: 500,
+  maxAbsentRetryMs: 500,
   shortWatchMs: 5_000,
   maxWatchFailures: 5,
   maxRetryAfterMs: 60_000,

@@ -21,6 +21,8 @@ export interface ReflectorState<T> {
   readonly synced: boolean;
   /** Failures in a row. A watch that delivers something or lasts ends the row; a list does not. */
   readonly failures: number;
+  /** How often in a row the API did not serve the resource. */
+  readonly absences: number;
   /** False after a continue token expired: the next list is in one piece, whatever the rules say. */
   readonly paged: boolean;
   /** The last list was refused or broke: pages may get through. */
@@ -75,6 +77,7 @@ export function initialState<T>(): ReflectorState<T> {
     reached: undefined,
     synced: false,
     failures: 0,
+    absences: 0,
     paged: true,
     listBroke: false,
   };
@@ -140,6 +143,7 @@ function page<T>(
     resourceVersion,
     reached: resourceVersion,
     synced: true,
+    absences: 0,
     paged: true,
     listBroke: false,
   };
@@ -199,11 +203,19 @@ function watchFailed<T>(
 
 /** The API does not serve the resource: the store is emptied, and we look again soon. */
 function absent<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => number): Step<T> {
+  const { absentRetryMs, maxAbsentRetryMs } = rules;
+  const retryMs = Math.min(absentRetryMs * 2 ** state.absences, Math.max(absentRetryMs, maxAbsentRetryMs));
+  const absences = state.absences + 1;
   return {
-    state: { ...state, pages: [], resourceVersion: undefined, synced: true, failures: 0, paged: true },
+    state: { ...state, pages: [], resourceVersion: undefined, synced: true, failures: 0, absences, paged: true },
     writes: [{ type: "replace", objects: [], anew: false }],
-    effect: { type: "wait", delayMs: rules.absentRetryMs * (0.5 + random()) },
+    effect: { type: "wait", delayMs: retryMs * (0.5 + random()) },
   };
+}
+
+/** There is a reason to look for an absent resource now. */
+export function expected<T>(state: ReflectorState<T>): ReflectorState<T> {
+  return { ...state, absences: 0 };
 }
 
 function next<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => number): Effect {

@@ -143,4 +143,16 @@ describe("answers that are errors", () => {
     (await server.next("GET", WATCH)).status(401, "Unauthorized");
     expect((await server.next("GET", WATCH)).headers.authorization).toBe("Bearer t1");
   });
+
+  test("404: the kind is looked for at once when there is a reason to", async () => {
+    const informer = start({ absentIsEmpty: true, rules: { absentRetryMs: 3_600_000 } });
+    (await server.next("GET", LIST)).answer(404, "404 page not found\n", { "content-type": "text/plain" });
+    await informer.whenSynced();
+    await eventually("it asks", () => {
+      informer.lookNow();
+      return server.pending.length > 0;
+    });
+    await synced([configMap("a", "5")]);
+    expect(informer.list()).toHaveLength(1);
+  });
 });

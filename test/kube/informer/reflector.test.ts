@@ -86,6 +86,16 @@ describe("listing", () => {
     const absent = { ...DEFAULT_RULES, absentIsEmpty: true };
     expect(ways([failedList("absent"), waited], absent)).toEqual(["wait", "whole"]);
   });
+
+  test("a kind that is not served is looked for ever less often where the rules say so, until it is served", () => {
+    const rules = { ...DEFAULT_RULES, absentIsEmpty: true, absentRetryMs: 100, maxAbsentRetryMs: 350 };
+    const inputs = [failedList("absent"), waited];
+    const waits = (repeated: readonly Input<ConfigMap>[]) =>
+      play(repeated, rules, () => 0.5).flatMap((effect) => (effect?.type === "wait" ? [effect.delayMs] : []));
+    expect(waits([...inputs, ...inputs, ...inputs, ...inputs])).toEqual([100, 200, 350, 350]);
+    const ended: Input<ConfigMap> = { type: "watch-failed", fault: { kind: "absent" }, begun: false, lastedMs: 0 };
+    expect(waits([...inputs, ...inputs, listed, ended])).toEqual([100, 200, 100]);
+  });
 });
 
 describe("watching", () => {
