@@ -70,6 +70,7 @@ export class Operator {
       identity,
       log,
       clock,
+      onOlder: () => this.#view.relist(),
     });
     await elector.run(signal, (leading) => this.#lead(leading));
   }

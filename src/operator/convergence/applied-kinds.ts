@@ -25,8 +25,8 @@ export interface AppliedKind {
   readonly optional: boolean;
   /** Watched by name, because other objects of the kind do not concern the operator. Otherwise watched by label. */
   readonly watchedByName: boolean;
-  /** The API server may never serve the kind. */
-  readonly ofAnotherProduct: boolean;
+  /** The API server may not serve the kind for a long time. */
+  readonly mayBeAbsent: boolean;
 }
 
 export const CERT_MANAGER_GROUP = "cert-manager.io";
@@ -43,8 +43,8 @@ const OPTIONAL = new Set([SERVICE_MONITORS.kind, PROMETHEUS_RULES.kind]);
 function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
   const watchedByName = WATCHED_BY_NAME.has(resource.kind);
   const optional = OPTIONAL.has(resource.kind);
-  const ofAnotherProduct = optional || OTHER_PRODUCTS.has(resource.group);
-  return { resource, stage, removal, whole: !SHARED.has(resource.kind), watchedByName, ofAnotherProduct, optional };
+  const mayBeAbsent = optional || OTHER_PRODUCTS.has(resource.group) || resource.kind === MAC_POOLS.kind;
+  return { resource, stage, removal, whole: !SHARED.has(resource.kind), watchedByName, mayBeAbsent, optional };
 }
 
 export const APPLIED_KINDS: readonly AppliedKind[] = [

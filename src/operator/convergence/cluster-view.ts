@@ -35,15 +35,15 @@ export interface ClusterViewOptions {
   readonly metrics: Registry;
 }
 
-/** A kind that is not served is asked for again this often. Meanwhile the answers to our own writes have to do. */
-const ABSENT_RETRY_MS = 30_000;
+/** A kind that is not served is asked for ever less often. The end of that is a change of its definition. */
+const MAX_ABSENT_RETRY_MS = 30_000;
 
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
 /** API servers keep it themselves, in the namespace `default`. */
 export const API_SERVER_SLICE = "kubernetes";
 const API_SERVER_NAMESPACE = "default";
-/** The same for a kind that is applied as soon as it is served. */
-const OPTIONAL_RETRY_MS = 5_000;
+/** The same for a kind that is applied as soon as it is served, and whose definition is not watched. */
+const MAX_OPTIONAL_RETRY_MS = 5_000;
 const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 
 export class ClusterView {
@@ -83,6 +83,10 @@ export class ClusterView {
       add: () => this.#wake("now"),
       update: (config, old) => this.#wake(onlyStatusChanged(config, old) ? "soon" : "now"),
       delete: () => this.#wake("now"),
+      listed: () => {
+        if (this.#writtenConfig !== undefined) this.#wake("now");
+        this.#writtenConfig = undefined;
+      },
     });
     const soon = () => this.#wake("soon");
     this.#pods.on({ add: soon, update: soon, delete: soon });
@@ -97,7 +101,8 @@ export class ClusterView {
     this.#prerequisites = prerequisites.map((name) => {
       const one = { resource: RESOURCES.crds, fieldSelector: `metadata.name=${name}`, transform: slimDefinition };
       const informer = new Informer({ ...reporting, ...one });
-      const changed = () => {
+      const changed = (definition: CustomResourceDefinition): void => {
+        this.#expect(definition);
         this.platform.follow(this.#definitions().has(NETWORKS_DEFINITION));
         now();
       };
@@ -112,17 +117,17 @@ export class ClusterView {
     });
     this.#apiServers.on({ add: now, update: now, delete: now });
     this.platform = new PlatformView({ ...reporting, namespace, onChange: now });
-    for (const { resource, watchedByName, ofAnotherProduct, optional } of APPLIED_KINDS) {
+    for (const { resource, watchedByName, mayBeAbsent, optional } of APPLIED_KINDS) {
       const scope = { ...(resource.namespaced && { namespace }), ...(optional && { onServed: now }) };
       const names = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
       const selectors = watchedByName
-        ? names.map((name) => ({ fieldSelector: `metadata.name=${name}` }))
-        : [{ labelSelector: OURS }];
-      for (const selector of selectors) {
-        const absentRetryMs = optional ? OPTIONAL_RETRY_MS : ABSENT_RETRY_MS;
-        const rules = ofAnotherProduct ? { absentRetryMs } : {};
+        ? names.map((name) => ({ name, selector: { fieldSelector: `metadata.name=${name}` } }))
+        : [{ name: undefined, selector: { labelSelector: OURS } }];
+      for (const { name, selector } of selectors) {
+        const maxAbsentRetryMs = optional ? MAX_OPTIONAL_RETRY_MS : MAX_ABSENT_RETRY_MS;
+        const rules = mayBeAbsent ? { maxAbsentRetryMs } : {};
         const options = { ...reporting, resource, ...scope, ...selector, absentIsEmpty: true, rules };
-        this.#watch(new Informer(options), resource);
+        this.#watch(new Informer(options), resource, name);
       }
     }
     if (settings.operatorNamespace !== namespace) {
@@ -143,6 +148,11 @@ export class ClusterView {
 
   get hasSynced(): boolean {
     return this.#informers().every((informer) => informer.hasSynced);
+  }
+
+  /** Lists everything anew: etcd may be older than what was seen. */
+  relist(): void {
+    for (const informer of [...this.#informers(), this.platform]) informer.relist();
   }
 
   /** Calls the listener on every change that may concern the operator. Returns the function that ends this. */
@@ -229,13 +239,19 @@ export class ClusterView {
     return this.#applied.get(`${apiVersionOf(resource)} ${resource.kind}`) ?? [];
   }
 
-  #watch(informer: Informer<KubeObject>, resource: Resource): void {
+  /** `name`: of the only object that is watched. */
+  #watch(informer: Informer<KubeObject>, resource: Resource, name?: string): void {
     const kind = `${apiVersionOf(resource)} ${resource.kind}`;
     this.#applied.set(kind, [...(this.#applied.get(kind) ?? []), informer]);
     this.#all.push(informer);
+    const isDefinition = resource.kind === RESOURCES.crds.kind;
     informer.on({
-      add: () => this.#wake("now"),
+      add: (object) => {
+        if (isDefinition) this.#expect(object as CustomResourceDefinition);
+        this.#wake("now");
+      },
       update: (object, old) => {
+        if (isDefinition) this.#expect(object as CustomResourceDefinition);
         if (!onlyStatusChanged(object, old)) this.#wake("now");
         else if (reportsProgress(resource)) this.#wake("soon");
       },
@@ -243,14 +259,33 @@ export class ClusterView {
         this.#written.delete(keyOf(object));
         this.#wake("now");
       },
+      listed: () => this.#forgetWritten(kind, name),
     });
+  }
+
+  /** A list has what was written before, unless it is gone. No watch tells that of an object that it never had. */
+  #forgetWritten(kind: string, name: string | undefined): void {
+    for (const [key, { metadata }] of this.#written) {
+      if (!key.startsWith(`${kind} `) || (name !== undefined && metadata.name !== name)) continue;
+      this.#written.delete(key);
+      this.#wake("now");
+    }
+  }
+
+  /** The kind of an established definition is looked for at once. */
+  #expect(definition: CustomResourceDefinition): void {
+    if (!isEstablished(definition)) return;
+    for (const informer of this.#all) {
+      const { plural, group } = informer.resource;
+      if (`${plural}.${group}` === definition.metadata.name) informer.lookNow();
+    }
   }
 
   #wake(urgency: Urgency): void {
     for (const listener of this.#listeners) listener(urgency);
   }
 
-  #informers(): readonly Pick<Informer<KubeObject>, "start" | "whenSynced" | "hasSynced">[] {
+  #informers(): readonly Pick<Informer<KubeObject>, "start" | "whenSynced" | "hasSynced" | "relist">[] {
     return [this.#configs, this.#nodes, this.#pods, this.#apiServers, ...this.#prerequisites, ...this.#all];
   }
 }

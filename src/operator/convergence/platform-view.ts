@@ -72,6 +72,12 @@ export class PlatformView {
     this.#network = isDefined ? this.#watchNetwork(this.#signal) : undefined;
   }
 
+  /** Lists everything anew. */
+  relist(): void {
+    this.#namespace.relist();
+    this.#network?.informer.relist();
+  }
+
   /** Undefined until the API server has answered whether this is OpenShift. */
   facts(): PlatformFacts | undefined {
     if (this.#network === undefined) return platformFacts(undefined);

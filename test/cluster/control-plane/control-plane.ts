@@ -59,6 +59,7 @@ const GOGC = "300";
 /** Go collects more often before the machine runs out of memory, in a large cluster. */
 const GOMEMLIMIT = "9GiB";
 const READY_DEADLINE_MS = 60_000;
+const MANAGERS = ["kube-controller-manager", "kube-scheduler"] as const;
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   requireSetpriv();
@@ -122,7 +123,8 @@ export class ControlPlane extends ControlPlaneAccess {
     await this.#writeKeys();
     this.#launchApiServer();
     await this.#apiServerReady();
-    await this.#startManagers();
+    await this.#writeManagersCredentials();
+    this.#launchManagers();
     this.#started = true;
   }
 
@@ -146,8 +148,12 @@ export class ControlPlane extends ControlPlaneAccess {
     await this.#apiServerReady();
   }
 
-  /** Puts back what was saved, as an administrator does: the API server ends, etcd goes back, versions are given again. */
+  /**
+   * Puts back what was saved, as an administrator does: the API server ends, etcd goes back, versions are given again. Managers
+   * are started anew.
+   */
   async restoreEtcd(): Promise<void> {
+    for (const name of MANAGERS) await this.#components.get(name)?.[Symbol.asyncDispose]();
     await this.killApiServer();
     await this.#components.get("etcd")?.[Symbol.asyncDispose]();
     await rm(this.#files.etcd, { recursive: true });
@@ -155,6 +161,7 @@ export class ControlPlane extends ControlPlaneAccess {
     this.#launchEtcd();
     this.#launchApiServer();
     await this.#apiServerReady();
+    this.#launchManagers();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -204,19 +211,23 @@ export class ControlPlane extends ControlPlaneAccess {
     ]);
   }
 
-  async #startManagers(): Promise<void> {
+  async #writeManagersCredentials(): Promise<void> {
     const write = async (name: string, user: string): Promise<void> =>
       writeFile(join(this.#pki, `${name}.kubeconfig`), await this.userKubeconfig(user), { mode: 0o600 });
+    if (this.#options.controllerManager) await write("controller-manager", CONTROLLER_MANAGER_USER);
+    if (this.#options.scheduler) await write("scheduler", SCHEDULER_USER);
+  }
+
+  #launchManagers(): void {
+    const [controllerManager, scheduler] = MANAGERS;
     if (this.#options.controllerManager) {
-      await write("controller-manager", CONTROLLER_MANAGER_USER);
-      this.#launch("kube-controller-manager", this.#binaries.controllerManager, [
+      this.#launch(controllerManager, this.#binaries.controllerManager, [
         ...controllerManagerArguments(this.#addresses, this.#pki),
         ...(this.#options.controllerManagerArguments ?? []),
       ]);
     }
     if (this.#options.scheduler) {
-      await write("scheduler", SCHEDULER_USER);
-      this.#launch("kube-scheduler", this.#binaries.scheduler, schedulerArguments(this.#addresses, this.#pki));
+      this.#launch(scheduler, this.#binaries.scheduler, schedulerArguments(this.#addresses, this.#pki));
     }
   }
 
