@@ -1,180 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
+import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { HostileWebhook } from "./sequences/hostile-webhook.ts";
+import { FOREIGN_EDITS } from "./support/foreign-edits.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
-
-type JsonPatch = readonly {
-  readonly op: "add" | "remove" | "replace";
-  readonly path: string;
-  readonly value?: unknown;
-}[];
-
-const POD = "/spec/template/spec";
-const add = (path: string, value: unknown): JsonPatch => [{ op: "add", path, value }];
-const replace = (path: string, value: unknown): JsonPatch => [{ op: "replace", path, value }];
-const remove = (path: string): JsonPatch => [{ op: "remove", path }];
-
-/** Edits of a pod template that every workload is tried with. */
-const POD_EDITS: Readonly<Record<string, JsonPatch>> = {
-  "a node selector": add(`${POD}/nodeSelector`, { theirs: "yes" }),
-  "a second container": add(`${POD}/containers/-`, { name: "theirs", image: "theirs" }),
-  "an init container": add(`${POD}/initContainers`, [{ name: "theirs", image: "theirs" }]),
-  "a privileged container": replace(`${POD}/containers/0/securityContext`, { privileged: true }),
-  "an image": replace(`${POD}/containers/0/image`, "theirs"),
-  "a variable": add(`${POD}/containers/0/env/-`, { name: "NODE_OPTIONS", value: "--require=/theirs.js" }),
-  "variables of a ConfigMap": add(`${POD}/containers/0/envFrom`, [{ configMapRef: { name: "theirs" } }]),
-  "a command": add(`${POD}/containers/0/command`, ["theirs"]),
-  "a limit": add(`${POD}/containers/0/resources/limits`, { memory: "1Gi" }),
-  "a host namespace": add(`${POD}/hostPID`, true),
-  "a mount": [
-    ...add(`${POD}/volumes`, [{ name: "theirs", hostPath: { path: "/" } }]),
-    ...add(`${POD}/containers/0/volumeMounts`, [{ name: "theirs", mountPath: "/theirs" }]),
-  ],
-  "a toleration": add(`${POD}/tolerations`, [{ operator: "Exists" }]),
-  "an affinity": add(`${POD}/affinity`, {
-    nodeAffinity: {
-      requiredDuringSchedulingIgnoredDuringExecution: {
-        nodeSelectorTerms: [{ matchExpressions: [{ key: "theirs", operator: "Exists" }] }],
-      },
-    },
-  }),
-  "a runtime class": add(`${POD}/runtimeClassName`, "theirs"),
-  "a scheduler": replace(`${POD}/schedulerName`, "theirs"),
-  "an account": replace(`${POD}/serviceAccountName`, "default"),
-  "no grace": replace(`${POD}/terminationGracePeriodSeconds`, 0),
-};
-
-interface Edited {
-  readonly resource: Resource;
-  readonly name: string;
-  readonly edits: Readonly<Record<string, JsonPatch>>;
-}
-
-const WIDE_RULE = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
-const STRANGER = { kind: "ServiceAccount", name: "default", namespace: "default" };
-
-const TABLE: readonly Edited[] = [
-  {
-    resource: RESOURCES.deployments,
-    name: "kubemacpool-mac-controller-manager",
-    edits: { ...POD_EDITS, "a pause": add("/spec/paused", true), "no replicas": replace("/spec/replicas", 0) },
-  },
-  {
-    resource: RESOURCES.daemonSets,
-    name: "bridge-marker",
-    edits: { ...POD_EDITS, "a strategy": replace("/spec/updateStrategy", { type: "OnDelete" }) },
-  },
-  {
-    resource: RESOURCES.services,
-    name: "kubemacpool-service",
-    edits: {
-      "a key of the selector": add("/spec/selector/theirs", "yes"),
-      "another selector": replace("/spec/selector", { theirs: "yes" }),
-      "a port": add("/spec/ports/-", { name: "theirs", port: 444, targetPort: 1 }),
-      "a target port": replace("/spec/ports/0/targetPort", 1),
-      "an external address": add("/spec/externalIPs", ["192.0.2.1"]),
-      "another affinity": replace("/spec/sessionAffinity", "ClientIP"),
-    },
-  },
-  {
-    resource: RESOURCES.mutatingWebhookConfigurations,
-    name: "kubemacpool-mutator",
-    edits: {
-      "a key of the namespace selector": add("/webhooks/0/namespaceSelector/matchLabels", { theirs: "yes" }),
-      "an object selector": replace("/webhooks/0/objectSelector", { matchLabels: { theirs: "yes" } }),
-      "a failure policy": replace("/webhooks/0/failurePolicy", "Ignore"),
-      "a webhook": add("/webhooks/-", {
-        name: "theirs.example.com",
-        clientConfig: { url: "https://127.0.0.1:1/" },
-        sideEffects: "None",
-        failurePolicy: "Ignore",
-        admissionReviewVersions: ["v1"],
-        rules: [{ apiGroups: ["theirs.example.com"], apiVersions: ["*"], resources: ["*"], operations: ["CREATE"] }],
-      }),
-      "a missing webhook": remove("/webhooks/1"),
-      "a condition": add("/webhooks/0/matchConditions/-", { name: "theirs", expression: "false" }),
-      "a rule": add("/webhooks/0/rules/-", {
-        apiGroups: ["theirs.example.com"],
-        apiVersions: ["*"],
-        resources: ["*"],
-        operations: ["CREATE"],
-      }),
-      "a deadline": replace("/webhooks/0/timeoutSeconds", 1),
-      "another service": replace("/webhooks/0/clientConfig/service/name", "theirs"),
-    },
-  },
-  {
-    resource: RESOURCES.clusterRoles,
-    name: "bridge-marker-cr",
-    edits: {
-      "a rule": add("/rules/-", WIDE_RULE),
-      "no rule": replace("/rules", []),
-      "an aggregation": add("/aggregationRule", { clusterRoleSelectors: [{ matchLabels: { theirs: "yes" } }] }),
-    },
-  },
-  {
-    resource: RESOURCES.clusterRoleBindings,
-    name: "bridge-marker-crb",
-    edits: { "a subject": add("/subjects/-", STRANGER), "another subject": replace("/subjects", [STRANGER]) },
-  },
-  { resource: RESOURCES.roles, name: "kubemacpool-cert-manager", edits: { "a rule": add("/rules/-", WIDE_RULE) } },
-  {
-    resource: RESOURCES.roleBindings,
-    name: "kubemacpool-cert-manager",
-    edits: { "a subject": add("/subjects/-", STRANGER) },
-  },
-  {
-    resource: RESOURCES.configMaps,
-    name: "kubemacpool-mac-range-config",
-    edits: { "a range": replace("/data/RANGE_START", "02:00:00:00:00:00"), "a key": add("/data/THEIRS", "yes") },
-  },
-  {
-    resource: RESOURCES.validatingAdmissionPolicies,
-    name: "bridge-marker",
-    edits: {
-      "a failure policy": replace("/spec/failurePolicy", "Ignore"),
-      "a match condition": add("/spec/matchConditions/-", { name: "theirs", expression: "false" }),
-      "a missing validation": remove("/spec/validations/0"),
-      "a validation": add("/spec/validations/-", { expression: "false" }),
-    },
-  },
-  {
-    resource: RESOURCES.validatingAdmissionPolicyBindings,
-    name: "bridge-marker",
-    edits: {
-      "a warning only": replace("/spec/validationActions", ["Warn"]),
-      "an audit": add("/spec/validationActions/-", "Audit"),
-      "a selector": add("/spec/matchResources", { namespaceSelector: { matchLabels: { theirs: "yes" } } }),
-    },
-  },
-  {
-    resource: RESOURCES.flowSchemas,
-    name: "kubemacpool",
-    edits: {
-      "a precedence": replace("/spec/matchingPrecedence", 9_000),
-      "a rule": add("/spec/rules/-", {
-        subjects: [{ kind: "User", user: { name: "theirs" } }],
-        nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
-      }),
-    },
-  },
-  {
-    resource: RESOURCES.priorityLevelConfigurations,
-    name: "kubemacpool",
-    edits: {
-      shares: replace("/spec/limited/nominalConcurrencyShares", 0),
-      "a loan": add("/spec/limited/lendablePercent", 90),
-    },
-  },
-  {
-    resource: RESOURCES.podDisruptionBudgets,
-    name: "kubemacpool-mac-controller-manager",
-    edits: {
-      "a key of the selector": add("/spec/selector/matchLabels/theirs", "yes"),
-      "a policy": add("/spec/unhealthyPodEvictionPolicy", "IfHealthyBudget"),
-    },
-  },
-];
 
 /** What the API server and others may write without a change of meaning. */
 function meaning(object: KubeObject): object {
@@ -197,7 +26,7 @@ describe("the operator, when others edit what it applied", () => {
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  for (const { resource, name, edits } of TABLE) {
+  for (const { resource, name, edits } of FOREIGN_EDITS) {
     const ref = resource.namespaced ? { name, namespace: NAMESPACE } : { name };
     for (const [edit, ops] of Object.entries(edits)) {
       it(`${resource.kind} ${name}: takes back ${edit}`, async () => {
@@ -275,6 +104,27 @@ describe("the operator, when others edit what it applied", () => {
     await edit("first");
     await expect.poll(async () => edited && (await nodeSelector()) === undefined).toBe(true);
     cluster.client.apply = apply;
+  });
+
+  it("says that a webhook of others changes what it writes, and puts it right without the webhook", async () => {
+    const ref = { name: "bridge-marker", namespace: NAMESPACE };
+    const image = async () =>
+      (await cluster.find(RESOURCES.daemonSets, ref))?.spec?.template.spec?.containers[0]?.image;
+    const before = await image();
+    {
+      await using _ = await HostileWebhook.install(cluster, "changes");
+      await cluster.admin.delete(RESOURCES.daemonSets, ref);
+      const degraded = async () =>
+        (await cluster.config())?.status?.conditions?.find(({ type }) => type === "Degraded")?.message;
+      await expect
+        .poll(degraded)
+        .toMatch(/DaemonSet .*\/bridge-marker.*changed spec\.template\.spec\.containers\.0\.image again at once/);
+      expect(await image()).toBe("hostile");
+    }
+    await cluster.stop();
+    cluster.start();
+    await expect.poll(image).toBe(before);
+    await cluster.rollOutUntilAvailable();
   });
 
   it("was never refused anything", () => {

@@ -173,6 +173,21 @@ describe("the components of other projects on a real API server, with the rights
     expect((await webhook())?.clientConfig.caBundle).toBe(caBundle);
   });
 
+  it("rests although the API server drops what is empty", async () => {
+    await cluster.applyConfig({ kubeSecondaryDNS: {} });
+    await cluster.rollOutUntilAvailable();
+    cluster.client.writes.length = 0;
+    for (let round = 0; round < 10; round++) {
+      const before = cluster.client.reads;
+      const body = { metadata: { labels: { woken: String(round) } } };
+      const ref = { name: "secondary-dns", namespace: NAMESPACE };
+      await cluster.admin.patch(RESOURCES.deployments, ref, { type: "merge", body });
+      await cluster.until(async () => cluster.client.reads >= before + 2);
+    }
+    expect(cluster.client.writes.filter((write) => write.includes("secondary-dns"))).toEqual([]);
+    expect(await cluster.condition("Degraded")).toBe("False");
+  });
+
   it("says which image is missing, and deploys the others", async () => {
     await cluster.applyConfig({});
     await cluster.rollOutUntilAvailable();

@@ -8,6 +8,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** From 40 s down to 6 s of CPU each. */
 export const LONGEST = [
   "test/cluster/demo/run.test.ts",
+  "test/operator/sequences/sequences.real.test.ts",
   "test/cluster/upgrade/upgrade.test.ts",
   "test/cluster/uninstall/uninstall.test.ts",
   "test/guest-kernel/vlan.test.ts",
@@ -15,6 +16,7 @@ export const LONGEST = [
   "test/mac-pool/replicas.real.test.ts",
   "test/bridge-marker/marker.real.test.ts",
   "test/linux-bridge/linux-bridge.real.test.ts",
+  "test/operator/long-run.real.test.ts",
   "test/cluster/cluster-end.test.ts",
   "test/mac-pool/flood.real.test.ts",
   "test/mac-pool/certificates.real.test.ts",

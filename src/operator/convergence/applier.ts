@@ -9,7 +9,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import { appliedKind } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
-import { covers } from "./drift.ts";
+import { lacksFields } from "./drift.ts";
 import { isEstablished } from "./established.ts";
 import { Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityOf } from "./inventory.ts";
@@ -47,8 +47,8 @@ export class Applier {
   readonly #repairer: Repairer;
   readonly #fights: Fights;
   readonly #takeover: Takeover;
-  /** Objects that differ right after an apply, because a webhook or controller insists. Not applied again until either changes. */
-  readonly #contested = new Map<string, string>();
+  /** Objects that lack fields right after an apply, because the API server drops them. Not applied again until either changes. */
+  readonly #incomplete = new Map<string, string>();
 
   constructor(options: { client: KubeClient; view: ClusterView; clock: Clock; log: Log }) {
     this.#client = options.client;
@@ -100,17 +100,18 @@ export class Applier {
 
   #isDue(wanted: PlannedObject, inventory: Inventory): boolean {
     const live = this.#view.live(identityOf(wanted.object));
-    return needsApply(wanted, live, inventory.get(wanted.key)) && !this.#isContested(wanted, live);
+    return needsApply(wanted, live, inventory.get(wanted.key)) && !this.#isAsGoodAsItGets(wanted, live);
   }
 
-  #isContested(wanted: PlannedObject, live: KubeObject | undefined): boolean {
-    return live !== undefined && this.#contested.get(wanted.key) === contest(wanted, live);
+  #isAsGoodAsItGets(wanted: PlannedObject, live: KubeObject | undefined): boolean {
+    return live !== undefined && this.#incomplete.get(wanted.key) === versionsOf(wanted, live);
   }
 
   /** Undoes what others did to the object. */
   async #repair(wanted: PlannedObject, signal: AbortSignal): Promise<void> {
     const live = this.#view.live(identityOf(wanted.object));
-    if (live === undefined || live.metadata.deletionTimestamp !== undefined || this.#isContested(wanted, live)) return;
+    if (live === undefined || live.metadata.deletionTimestamp !== undefined) return;
+    if (this.#isAsGoodAsItGets(wanted, live)) return;
     const field = await this.#repairer.changedField(wanted, live, signal);
     if (field === undefined || !this.#fights.mayRepair(wanted.key, field)) return;
     try {
@@ -142,18 +143,24 @@ export class Applier {
         signal,
       });
       this.#view.remember(answer);
-      // Between the two writes anybody may have edited the object once more, which is no insisting.
+      if (lacksFields(answer, wanted.object)) this.#incomplete.set(wanted.key, versionsOf(wanted, answer));
+      else this.#incomplete.delete(wanted.key);
+      // Between the two writes anybody may have edited the object once more. The watch tells of that.
       const taken = whole ? putBack : answer;
-      const insisted =
-        repair === undefined
-          ? !covers(answer, wanted.object)
-          : taken !== undefined && (await this.#repairer.changedField(wanted, taken, signal)) === repair.field;
-      if (insisted) this.#contested.set(wanted.key, contest(wanted, answer));
-      else this.#contested.delete(wanted.key);
+      if (repair !== undefined && taken !== undefined) await this.#mustHold(wanted, taken, repair, signal);
     } catch (error) {
       if (isInvalid(error)) await this.#replace(wanted.object, error.message, signal);
       throw error;
     }
+  }
+
+  /** No watch tells of a webhook that turns the write into none, so the error is what brings the next try. */
+  async #mustHold(wanted: PlannedObject, answer: KubeObject, { field }: Repair, signal: AbortSignal): Promise<void> {
+    if (this.#isAsGoodAsItGets(wanted, answer)) return;
+    if ((await this.#repairer.changedField(wanted, answer, signal)) !== field) return;
+    this.#repairer.forget(wanted);
+    if ((await this.#repairer.changedField(wanted, answer, signal)) !== field) return;
+    throw new Error(`a webhook changed ${field} again at once: have it leave this object alone`);
   }
 
   /** As the API server stored it. Undefined if it did not. */
@@ -214,7 +221,7 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
   await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL, items.length) }, worker));
 }
 
-function contest(wanted: PlannedObject, live: KubeObject): string {
+function versionsOf(wanted: PlannedObject, live: KubeObject): string {
   return `${wanted.fingerprint} ${live.metadata.resourceVersion}`;
 }
 

@@ -24,37 +24,50 @@ export function covers(live: unknown, desired: unknown): boolean {
 
 /** Path of the first field of `desired` that has another value in `live`. */
 export function driftedField(live: unknown, desired: unknown): string | undefined {
-  return drifted(live, desired, [])?.join(".");
+  return drifted(live, desired, [], "must be there")?.join(".");
+}
+
+/** Whether `live` lacks fields of `desired`, and none has another value: an API server drops fields that it does not know. */
+export function lacksFields(live: unknown, desired: unknown): boolean {
+  return !covers(live, desired) && drifted(live, desired, [], "may lack") === undefined;
 }
 
 type Path = readonly (string | number)[];
+/** What is desired and not there. */
+type Absent = "must be there" | "may lack";
 
-function drifted(live: unknown, desired: unknown, path: Path): Path | undefined {
-  if (Array.isArray(desired)) return Array.isArray(live) ? driftedInList(live, desired, path) : path;
+function drifted(live: unknown, desired: unknown, path: Path, absent: Absent): Path | undefined {
+  if (live === undefined && absent === "may lack") return undefined;
+  if (Array.isArray(desired)) return Array.isArray(live) ? driftedInList(live, desired, path, absent) : path;
   if (desired !== null && typeof desired === "object") {
     if (live === null || typeof live !== "object" || Array.isArray(live)) {
       return live === undefined && Object.keys(desired).length === 0 ? undefined : path;
     }
     return first(Object.entries(desired), ([key, value]) =>
-      drifted((live as Readonly<Record<string, unknown>>)[key], value, [...path, key]),
+      drifted((live as Readonly<Record<string, unknown>>)[key], value, [...path, key], absent),
     );
   }
   return desired === undefined || live === desired ? undefined : path;
 }
 
-function driftedInList(live: readonly unknown[], desired: readonly unknown[], path: Path): Path | undefined {
+function driftedInList(
+  live: readonly unknown[],
+  desired: readonly unknown[],
+  path: Path,
+  absent: Absent,
+): Path | undefined {
   if (MERGED_LISTS.has(String(path.at(-1)))) {
     return first([...desired.entries()], ([index, element]) => {
-      if (live.some((candidate) => covers(candidate, element))) return undefined;
+      if (live.some((candidate) => drifted(candidate, element, [], absent) === undefined)) return undefined;
       const changed = live.find(
         (candidate) => nameOf(candidate) !== undefined && nameOf(candidate) === nameOf(element),
       );
-      const within = changed === undefined ? undefined : drifted(changed, element, [...path, index]);
+      const within = changed === undefined ? undefined : drifted(changed, element, [...path, index], absent);
       return within ?? [...path, index];
     });
   }
   if (live.length !== desired.length) return path;
-  return first([...desired.entries()], ([index, element]) => drifted(live[index], element, [...path, index]));
+  return first([...desired.entries()], ([index, element]) => drifted(live[index], element, [...path, index], absent));
 }
 
 function nameOf(element: unknown): unknown {

@@ -5,7 +5,7 @@ import { isConflict, isInvalid, isNotFound } from "../../kube/client/api-error.t
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
 import { appliedKind } from "./applied-kinds.ts";
-import { driftedField } from "./drift.ts";
+import { driftedField, lacksFields } from "./drift.ts";
 import { foreignField, replacementFor } from "./foreign.ts";
 import type { PlannedObject } from "./plan.ts";
 
@@ -22,9 +22,17 @@ export class Repairer {
   async changedField(wanted: PlannedObject, live: KubeObject, signal: AbortSignal): Promise<string | undefined> {
     if (wanted.object.kind === "Secret") return driftedField(live.metadata.labels, wanted.object.metadata.labels);
     const drifted = driftedField(live, wanted.object);
-    if (drifted !== undefined || !appliedKind(wanted.object).whole) return drifted;
+    if (!appliedKind(wanted.object).whole) return drifted;
     const complete = await this.#completed(wanted, live, signal);
-    return complete === undefined ? undefined : foreignField(live, complete);
+    if (complete === undefined) return drifted;
+    // What the API server never stores, such as an empty variable, nobody has changed.
+    const isDropped = drifted === driftedField(complete, wanted.object) && lacksFields(complete, wanted.object);
+    return isDropped ? foreignField(live, complete) : (drifted ?? foreignField(live, complete));
+  }
+
+  /** Asks the API server anew what the object is like, because a webhook of others may have its say since. */
+  forget({ key }: PlannedObject): void {
+    this.#complete.delete(key);
   }
 
   /** Writes the object whole. Undefined if it was changed again meanwhile or the API server takes it only as a new one. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { covers, driftedField } from "../../../src/operator/convergence/drift.ts";
+import { covers, driftedField, lacksFields } from "../../../src/operator/convergence/drift.ts";
 
 const wanted = {
   metadata: { labels: { app: "a" } },
@@ -55,5 +55,16 @@ describe("drift", () => {
   it("is not an empty object that the API server dropped", () => {
     expect(covers({}, { emptyDir: {} })).toBe(true);
     expect(covers({}, { emptyDir: { medium: "Memory" } })).toBe(false);
+  });
+});
+
+describe("an object that lacks fields", () => {
+  it("is one in which fields are absent and none has another value", () => {
+    const container = { name: "c", image: "i", env: [{ name: "A", value: "1" }] };
+    expect(lacksFields(live({ args: undefined }), wanted)).toBe(true);
+    expect(lacksFields({ spec: { template: { spec: { containers: [container] } } } }, wanted)).toBe(true);
+    expect(lacksFields(live({}), wanted)).toBe(false);
+    expect(lacksFields(live({ args: undefined, image: "theirs" }), wanted)).toBe(false);
+    expect(lacksFields(live({ args: ["-x", "-y"] }), wanted)).toBe(false);
   });
 });

@@ -7,7 +7,6 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Registry } from "prom-client";
-import { vi } from "vitest";
 import { NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
 import { DEFAULT_NAMESPACE, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../../src/api/names.ts";
 import type { NetworkAddonsConfig } from "../../../src/api/network-addons-config.ts";
@@ -23,6 +22,7 @@ import { Operator } from "../../../src/operator/operator.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+import { eventually } from "../../support/eventually.ts";
 import { CONSTRAINTS_CRD } from "./openshift.ts";
 import { PROMETHEUS_OPERATOR_CRDS } from "./prometheus-operator.ts";
 
@@ -32,7 +32,15 @@ export const NAMESPACE = DEFAULT_NAMESPACE;
 export const WITHIN = { timeout: 20_000, interval: 25 };
 
 const RELEASE = join(import.meta.dirname, "../../../deploy/release.yaml");
-const OPERATOR_USER = `system:serviceaccount:${NAMESPACE}:${OPERATOR_NAME}`;
+export const OPERATOR_USER = `system:serviceaccount:${NAMESPACE}:${OPERATOR_NAME}`;
+const OPERATOR_GROUPS = ["system:serviceaccounts", `system:serviceaccounts:${NAMESPACE}`];
+
+export interface InstallOptions {
+  /** Without what `EVERY_FACT` says. */
+  readonly bare?: boolean;
+  /** A borrowed one by default. */
+  readonly controlPlane?: ControlPlaneAccess;
+}
 
 export interface KubectlResult {
   readonly code: number;
@@ -70,6 +78,8 @@ export class InstalledOperator implements AsyncDisposable {
   readonly controlPlane: ControlPlaneAccess;
   readonly admin: KubeClient;
   readonly client: CountingClient;
+  /** With the rights of the release. */
+  readonly operatorKubeconfig: string;
   /** Of the operator that was started last. */
   metrics = new Registry();
   /** What the operator logged at warning level and above. */
@@ -77,32 +87,42 @@ export class InstalledOperator implements AsyncDisposable {
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  private constructor(controlPlane: ControlPlaneAccess, admin: KubeClient, client: CountingClient) {
+  private constructor(
+    controlPlane: ControlPlaneAccess,
+    admin: KubeClient,
+    client: CountingClient,
+    operatorKubeconfig: string,
+  ) {
     this.controlPlane = controlPlane;
     this.admin = admin;
     this.client = client;
+    this.operatorKubeconfig = operatorKubeconfig;
   }
 
-  /** Control plane up, release applied as a user does it; the operator is not started. `bare`: without `EVERY_FACT`. */
-  static async install({ bare = false } = {}): Promise<InstalledOperator> {
-    const installed = await InstalledOperator.prepare();
+  /** Control plane up, release applied as a user does it; the operator is not started. */
+  static async install({ bare = false, controlPlane }: InstallOptions = {}): Promise<InstalledOperator> {
+    const installed = await InstalledOperator.prepare(controlPlane);
     if (!bare) {
       await installed.installPrometheusOperator();
       await installed.admin.create(RESOURCES.crds, CONSTRAINTS_CRD);
       await installed.publishApiServer(EVERY_FACT.apiServerPorts);
     }
-    const applied = await installed.kubectl(["apply", "--server-side", "-f", RELEASE]);
-    if (applied.code !== 0) throw new Error(applied.stderr);
+    await installed.applyRelease();
     return installed;
   }
 
   /** Control plane up; nothing of the product is on it. */
-  static async prepare(): Promise<InstalledOperator> {
-    const controlPlane = await borrowControlPlane();
+  static async prepare(given?: ControlPlaneAccess): Promise<InstalledOperator> {
+    const controlPlane = given ?? (await borrowControlPlane());
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
-    const kubeconfig = await controlPlane.userKubeconfig(OPERATOR_USER, ["system:serviceaccounts"]);
+    const kubeconfig = await controlPlane.userKubeconfig(OPERATOR_USER, OPERATOR_GROUPS);
     const client = new CountingClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
-    return new InstalledOperator(controlPlane, admin, client);
+    return new InstalledOperator(controlPlane, admin, client, kubeconfig);
+  }
+
+  async applyRelease(): Promise<void> {
+    const applied = await this.kubectl(["apply", "--server-side", "-f", RELEASE]);
+    if (applied.code !== 0) throw new Error(applied.stderr);
   }
 
   async installPrometheusOperator(): Promise<void> {
@@ -189,7 +209,7 @@ export class InstalledOperator implements AsyncDisposable {
   }
 
   until(holds: () => Promise<boolean>): Promise<unknown> {
-    return vi.waitUntil(holds, WITHIN);
+    return eventually("a condition of the test", holds, { limitMs: WITHIN.timeout });
   }
 
   async condition(type: string): Promise<string | undefined> {
@@ -198,12 +218,12 @@ export class InstalledOperator implements AsyncDisposable {
 
   /** Reports every workload as running, again and again until the configuration is available. */
   async rollOutUntilAvailable(): Promise<void> {
-    await vi.waitUntil(async () => {
+    await this.until(async () => {
       await this.rollOut();
       const config = await this.config();
       const available = config?.status?.conditions?.find(({ type }) => type === "Available");
       return available?.status === "True" && config?.status?.observedGeneration === config?.metadata.generation;
-    }, WITHIN);
+    });
   }
 
   async rollOut(): Promise<void> {

@@ -3,9 +3,9 @@
 import { type CustomKind, PROMETHEUS_RULES, SERVICE_MONITORS } from "../../../src/api/kinds.ts";
 import type { CustomResourceDefinition } from "../../../src/kube/client/built-in-kinds.ts";
 
-export const PROMETHEUS_OPERATOR_CRDS = [SERVICE_MONITORS, PROMETHEUS_RULES].map(crd);
+export const PROMETHEUS_OPERATOR_CRDS = [SERVICE_MONITORS, PROMETHEUS_RULES].map(definitionOfAnything);
 
-function crd({ group, version, kind, plural, ...rest }: CustomKind): CustomResourceDefinition {
+export function definitionOfAnything({ group, version, kind, plural, ...rest }: CustomKind): CustomResourceDefinition {
   const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
   return {
     apiVersion: "apiextensions.k8s.io/v1",

@@ -1,0 +1,208 @@
+/**
+ * The operator's own times on a real control plane with two nodes: linuxBridge and kubeMacPool from the configuration to the last
+ * object, drift to its repair, a restart to a true status; what it writes while idle, its memory, its requests.
+ * `OPERATOR_BENCH_IDLE_SECONDS` (60) is how long it is left alone.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { writeAppTree } from "../../deploy/image/app-tree.ts";
+import { NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../src/api/names.ts";
+import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
+import { FOREIGN_EDITS } from "../operator/support/foreign-edits.ts";
+import { CONFIGS, NAMESPACE } from "../operator/support/installed-operator.ts";
+import { isWrite, OperatorBed } from "../operator/support/operator-bed.ts";
+import { type Bench, type BenchContext, limitedRow, row } from "./bench.ts";
+import { of, type Request, summary } from "./cluster-requests.ts";
+import { median } from "./cni-timer.ts";
+import { percentile } from "./mac-pool-calls.ts";
+import { OperatorProcess } from "./operator-process.ts";
+
+const ROUNDS = 5;
+const SHORT_ROUNDS = 2;
+const IDLE_SECONDS = 60;
+const SHORT_IDLE_SECONDS = 10;
+const POLL_MS = 5;
+const LIMIT_MS = 60_000;
+
+const CREATED_MS = 1_500;
+const REPAIRED_MS = 2_000;
+const TRUTHFUL_MS = 2_000;
+const RESIDENT_MB = 90;
+
+const SPEC = { linuxBridge: {}, kubeMacPool: {} };
+const CONFIG = { name: NETWORK_ADDONS_CONFIG_NAME };
+const INVENTORY = { name: INVENTORY_CONFIG_MAP, namespace: NAMESPACE };
+
+export const bench: Bench = {
+  about: "the operator on two nodes, in a process as the image has it",
+  async run(context) {
+    const tree = await writeAppTree(context.log);
+    await using bed = await OperatorBed.start();
+    await using first = await OperatorProcess.start(bed, tree);
+    const rounds = context.short ? SHORT_ROUNDS : ROUNDS;
+    const measurement = new Measurement(bed);
+    const created = await measurement.creations(rounds, context);
+    const repaired = await measurement.repairs(context);
+    const look = await measurement.looks();
+    const seconds = idleSeconds(context);
+    context.log(`leaving it alone for ${seconds} s`);
+    const idle = await measurement.idle(seconds);
+    const { residentMb, peakMb } = first;
+    await first[Symbol.asyncDispose]();
+    const restarted = await measurement.restarts(rounds, tree, context);
+    return [
+      limitedRow("configuration created to all objects applied, longest", "ms", Math.max(...created), null, CREATED_MS),
+      limitedRow(`drift to repaired, p99 of ${repaired.length}`, "ms", percentile(repaired, 0.99), null, REPAIRED_MS),
+      row(`drift to repaired, p50 of ${repaired.length}`, "ms", median(repaired), null, null),
+      limitedRow("restart to the first true status, longest", "ms", Math.max(...restarted.ms), null, TRUTHFUL_MS),
+      row("restart until idle: requests", "requests", restarted.requests, null, null),
+      row("a full reconcile with nothing to do: requests", "requests", look, null, null),
+      limitedRow(`writes while idle for ${seconds} s`, "requests", idle.filter(isWrite).length, null, 0),
+      limitedRow("resident", "MB", residentMb, null, RESIDENT_MB),
+      row("resident, largest", "MB", peakMb, null, null),
+    ];
+  },
+};
+
+function idleSeconds({ env, short }: BenchContext): number {
+  return Number(env.OPERATOR_BENCH_IDLE_SECONDS ?? (short ? SHORT_IDLE_SECONDS : IDLE_SECONDS));
+}
+
+class Measurement {
+  readonly #bed: OperatorBed;
+
+  constructor(bed: OperatorBed) {
+    this.#bed = bed;
+  }
+
+  /** The last configuration stays. */
+  async creations(rounds: number, { log }: BenchContext): Promise<number[]> {
+    const { admin } = this.#bed;
+    const times: number[] = [];
+    while (times.length < rounds) {
+      if (times.length > 0) {
+        await admin.delete(CONFIGS, CONFIG);
+        await until("the end of the configuration", async () => (await this.#bed.cluster.config()) === undefined);
+      }
+      const startMs = performance.now();
+      await admin.create(CONFIGS, { metadata: CONFIG, spec: SPEC });
+      await until("every object is applied", () => this.#isApplied());
+      times.push(performance.now() - startMs);
+      log(`created and applied in ${times.at(-1)?.toFixed(0)} ms`);
+      await this.#untilAvailable();
+    }
+    return times;
+  }
+
+  /** Each kind of edit of others once. */
+  async repairs({ log }: BenchContext): Promise<number[]> {
+    const { admin } = this.#bed;
+    const times: number[] = [];
+    for (const { resource, name, edits } of FOREIGN_EDITS) {
+      const ref = resource.namespaced ? { name, namespace: NAMESPACE } : { name };
+      for (const [what, ops] of Object.entries(edits)) {
+        await this.#untilAvailable();
+        const before = meaning(await admin.get(resource, ref));
+        await admin.patch(resource, ref, { type: "json", ops });
+        const startMs = performance.now();
+        await until(`${name}: ${what} is taken back`, async () =>
+          isDeepStrictEqual(meaning(await admin.get(resource, ref)), before),
+        );
+        times.push(performance.now() - startMs);
+      }
+    }
+    log(`${times.length} edits taken back, the slowest in ${Math.max(...times).toFixed(0)} ms`);
+    return times;
+  }
+
+  /** Requests of a reconcile that finds everything as it has to be. */
+  async looks(): Promise<number> {
+    await this.#atRest();
+    await this.#asked();
+    const body = { metadata: { labels: { "example.com/looked-at": "yes" } } };
+    const ref = { name: "bridge-marker", namespace: NAMESPACE };
+    await this.#bed.admin.patch(RESOURCES.daemonSets, ref, { type: "merge", body });
+    const seen: Request[] = [];
+    await until("it looks", async () => {
+      seen.push(...(await this.#asked()));
+      return seen.length > 0;
+    });
+    await sleep(1_000);
+    return [...seen, ...(await this.#asked())].length;
+  }
+
+  async idle(seconds: number): Promise<Request[]> {
+    await this.#atRest();
+    await this.#asked();
+    await sleep(seconds * 1_000);
+    return await this.#asked();
+  }
+
+  /** From the start of a process to a status that knows what was asked for meanwhile; requests of the last one until it rests. */
+  async restarts(rounds: number, tree: string, { log }: BenchContext): Promise<{ ms: number[]; requests: number }> {
+    const ms: number[] = [];
+    let requests = 0;
+    while (ms.length < rounds) {
+      const spec = { linuxBridge: { bridgeMarkerHealthPort: 9_000 + ms.length } };
+      await this.#bed.admin.patch(CONFIGS, CONFIG, { type: "merge", body: { spec } });
+      await this.#asked();
+      const startMs = performance.now();
+      await using _ = await OperatorProcess.start(this.#bed, tree);
+      await until("the status knows it", async () => {
+        const { metadata, status } = (await this.#bed.cluster.config()) ?? {};
+        return status?.observedGeneration === metadata?.generation;
+      });
+      ms.push(performance.now() - startMs);
+      log(`started to a true status in ${ms.at(-1)?.toFixed(0)} ms`);
+      await this.#untilAvailable();
+      const asked = await this.#asked();
+      log(`  ${summary(asked)}`);
+      requests = asked.length;
+    }
+    return { ms, requests };
+  }
+
+  async #isApplied(): Promise<boolean> {
+    const inventory = await this.#bed.cluster.find(RESOURCES.configMaps, INVENTORY);
+    const entries = JSON.parse(inventory?.data?.objects ?? "[]") as readonly { readonly fingerprint?: string }[];
+    return entries.length > 0 && entries.every(({ fingerprint }) => fingerprint !== undefined);
+  }
+
+  async #untilAvailable(): Promise<void> {
+    await until("Available", async () => {
+      const { metadata, status } = (await this.#bed.cluster.config()) ?? {};
+      const available = status?.conditions?.find(({ type }) => type === "Available");
+      return available?.status === "True" && status?.observedGeneration === metadata?.generation;
+    });
+  }
+
+  /** Nothing was written for a second. */
+  async #atRest(): Promise<void> {
+    await until("rest", async () => {
+      await this.#asked();
+      await sleep(1_000);
+      return !(await this.#asked()).some(isWrite);
+    });
+  }
+
+  /** Since the last call; renewals of the Lease do not count. */
+  async #asked(): Promise<Request[]> {
+    const requests = of(await this.#bed.requests.next(), OPERATOR_NAME);
+    return requests.filter(({ what }) => !what.endsWith(" leases"));
+  }
+}
+
+function meaning({ apiVersion: _, kind: __, metadata: ___, status: ____, ...rest }: KubeObject): object {
+  return rest;
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + LIMIT_MS;
+  while (!(await holds())) {
+    if (performance.now() > endMs) throw new Error(`waited ${LIMIT_MS / 1000} s for ${what}`);
+    await sleep(POLL_MS);
+  }
+}

@@ -1,0 +1,23 @@
+import { randomInt } from "node:crypto";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { OperatorBed } from "../support/operator-bed.ts";
+import { runSequence } from "./sequence.ts";
+
+const COUNT = Number(process.env.OPERATOR_SEQUENCES ?? 20);
+const FIRST = Number(process.env.OPERATOR_SEED ?? randomInt(2 ** 31));
+const SEEDS = Array.from({ length: COUNT }, (_, index) => FIRST + index);
+
+describe("an operator in a random history of switches, faults and foreign hands", () => {
+  let bed: OperatorBed;
+
+  beforeAll(async () => {
+    bed = await OperatorBed.start();
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  it.each(SEEDS)("ends in what is asked for, and says so: seed %i", { timeout: 300_000 }, async (seed) => {
+    await runSequence({ bed, seed });
+  });
+});

@@ -1,0 +1,45 @@
+/** What has to be in the cluster for a configuration: rendered anew, with nothing that the operator remembers. Pure. */
+
+import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
+import type { NetworkAddonsConfig } from "../../../src/api/network-addons-config.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { isOn, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
+import { COMPONENTS, PREREQUISITE_DEFINITIONS, renderComponent } from "../../../src/operator/components/registry.ts";
+import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
+import { EVERY_FACT } from "../../../src/operator/facts.ts";
+import { decorate } from "../../../src/operator/manifests/labels.ts";
+import type { OperatorSettings } from "../../../src/operator/settings.ts";
+import { type EffectiveSpec, effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
+import { CRI_SOCKET, NODES } from "../support/operator-bed.ts";
+import { CHANCE } from "./incarnation.ts";
+
+export interface Wanted {
+  readonly spec: EffectiveSpec;
+  /** Rows of the status. */
+  readonly components: readonly string[];
+  readonly objects: readonly KubeObject[];
+}
+
+const FACTS = { ...EVERY_FACT, nodeCount: NODES.length, definitions: new Set(PREREQUISITE_DEFINITIONS) };
+const FIRST = { spec: undefined, poolRange: undefined, criSocketPath: CRI_SOCKET };
+
+export function wantedBy({ metadata, spec: asked = {} }: NetworkAddonsConfig, settings: OperatorSettings): Wanted {
+  const { name = "", uid = "", labels } = metadata;
+  const { kind } = NETWORK_ADDONS_CONFIGS;
+  const owner = { apiVersion: apiVersionOf(NETWORK_ADDONS_CONFIGS), kind, name, uid };
+  const decoration = {
+    version: settings.version,
+    configLabels: labels,
+    owner: { ...owner, controller: true, blockOwnerDeletion: true },
+  };
+  const spec = effectiveSpec(asked, FIRST, () => CHANCE);
+  const components = COMPONENTS.filter((component) => isOn(component, spec));
+  const input = { spec, facts: FACTS, settings, deployed: NOTHING_DEPLOYED };
+  return {
+    spec,
+    components: components.filter(({ standing }) => !standing).map((component) => component.name),
+    objects: components
+      .flatMap((component) => renderComponent(component, input))
+      .map((object) => decorate(object, decoration, { owned: appliedKind(object).removal !== undefined })),
+  };
+}

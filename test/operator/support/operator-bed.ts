@@ -1,0 +1,95 @@
+/**
+ * The release on a real control plane with its controllers and scheduler, and two nodes whose pods are reported as running.
+ * The operator is not started. The API server notes what the operator asks for.
+ */
+
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
+import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
+import { COMPONENT_IMAGES } from "../../../src/operator/component-images.ts";
+import { DEFAULT_SETTINGS, type OperatorSettings } from "../../../src/operator/settings.ts";
+import { AUDIT_POLICY, type Request, Requests } from "../../bench/cluster-requests.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
+import { makeRunDirectory } from "../../cluster/run-directory.ts";
+import { CERT_MANAGER_CRDS } from "./cert-manager.ts";
+import { InstalledOperator, NAMESPACE } from "./installed-operator.ts";
+import { Kubelets } from "./kubelets.ts";
+
+export const NODES = ["node-a", "node-b"];
+/** The socket of the runtime that the nodes tell of. */
+export const CRI_SOCKET = "/run/containerd/containerd.sock";
+/** With an image for each component of other projects. */
+export const SETTINGS: OperatorSettings = {
+  ...DEFAULT_SETTINGS,
+  componentImages: Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, `registry.example.com/${name}:1`])),
+};
+/** Nobody renews the nodes' leases. */
+const PATIENCE = "--node-monitor-grace-period=24h";
+
+/** Whether it changes the cluster. A leader renews its Lease all the time, so that does not count. */
+export const isWrite = ({ what }: Request): boolean =>
+  /^(create|update|patch|delete) /.test(what) && !what.endsWith(" leases");
+
+export class OperatorBed implements AsyncDisposable {
+  readonly controlPlane: ControlPlane;
+  readonly cluster: InstalledOperator;
+  readonly requests: Requests;
+  readonly #parts: AsyncDisposableStack;
+
+  private constructor(
+    controlPlane: ControlPlane,
+    cluster: InstalledOperator,
+    requests: Requests,
+    parts: AsyncDisposableStack,
+  ) {
+    this.controlPlane = controlPlane;
+    this.cluster = cluster;
+    this.requests = requests;
+    this.#parts = parts;
+  }
+
+  static async start(): Promise<OperatorBed> {
+    await using parts = new AsyncDisposableStack();
+    const directory = await makeRunDirectory();
+    parts.defer(() => rm(directory, { recursive: true, force: true }));
+    const [policy, log] = [join(directory, "audit-policy.json"), join(directory, "audit.log")];
+    await writeFile(policy, JSON.stringify(AUDIT_POLICY));
+    await writeFile(log, "");
+    const controlPlane = await startControlPlane({
+      controllerManager: true,
+      scheduler: true,
+      apiServerArguments: [`--audit-policy-file=${policy}`, `--audit-log-path=${log}`, "--audit-log-maxsize=100000"],
+      controllerManagerArguments: [PATIENCE],
+    });
+    parts.use(controlPlane);
+    const cluster = parts.use(await InstalledOperator.install({ controlPlane }));
+    for (const name of NODES) await cluster.admin.create(RESOURCES.nodes, node(name));
+    for (const definition of CERT_MANAGER_CRDS) await cluster.admin.create(RESOURCES.crds, definition);
+    parts.use(new Kubelets(cluster.admin, NAMESPACE));
+    return new OperatorBed(controlPlane, cluster, new Requests(log), parts.move());
+  }
+
+  get admin(): KubeClient {
+    return this.cluster.admin;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts[Symbol.asyncDispose]();
+  }
+}
+
+function node(name: string): KubeObject {
+  const resources = { cpu: "64", memory: "256Gi", pods: "500", "ephemeral-storage": "1Ti" };
+  return {
+    metadata: { name, labels: { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" } },
+    status: {
+      capacity: resources,
+      allocatable: resources,
+      conditions: [{ type: "Ready", status: "True", lastHeartbeatTime: now(), lastTransitionTime: now() }],
+      nodeInfo: { containerRuntimeVersion: "containerd://2.2.2", kubeletVersion: "v1.36.3" },
+    },
+  };
+}
+
+const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
