@@ -21,6 +21,7 @@ import type { ComponentImages } from "./component-images.ts";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
 import { labelValue } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
+import { operatorFence } from "./manifests/operator-fence.ts";
 import { ENFORCE_LABEL, NODE_ACCESS_LEVEL } from "./manifests/pod-security.ts";
 import { identityObjects } from "./manifests/rbac.ts";
 import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.ts";
@@ -34,6 +35,7 @@ export interface Release {
   readonly foundation: readonly KubeObject[];
   /** May be deleted and applied again at any time: the components go on meanwhile. */
   readonly operator: readonly KubeObject[];
+  readonly fence: readonly KubeObject[];
 }
 
 /** What a package may set besides the image and the namespace. */
@@ -73,12 +75,13 @@ export function release(
       }),
       operatorDeployment({ image, imagePullPolicy, settings, labels }),
     ],
+    fence: operatorFence(labels),
   };
 }
 
 /** In the order of apply. */
-export function releaseObjects({ foundation, operator }: Release): KubeObject[] {
-  return [...foundation, ...operator];
+export function releaseObjects({ foundation, operator, fence }: Release): KubeObject[] {
+  return [...foundation, ...operator, ...fence];
 }
 
 /** The CNI installer writes to the host and the bridge marker uses its network. Both need the privileged level. */

@@ -63,8 +63,7 @@ describe("the resource injector behind a real API server", () => {
     const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
     await grantInNamespace(admin, NAMESPACE, USER, [
       ...secretRules(HOOK, `${HOOK}-ca`),
-      { ...leases, verbs: ["create"] },
-      { ...leases, resourceNames: [HOOK], verbs: ["get", "update", "patch"] },
+      { ...leases, resourceNames: [HOOK], verbs: ["get", "create", "update"] },
     ]);
     const networks = { apiGroups: ["k8s.cni.cncf.io"], resources: ["network-attachment-definitions"] };
     await grantInCluster(admin, USER, [...hookRules(HOOK), { ...networks, verbs: ["get", "list", "watch"] }]);

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { OPERATOR_NAME } from "../../src/api/names.ts";
 import { InstalledOperator, NAMESPACE, WITHIN } from "./support/installed-operator.ts";
 
 const MARKER = `system:serviceaccount:${NAMESPACE}:bridge-marker`;
 const POOL = `system:serviceaccount:${NAMESPACE}:kubemacpool-sa`;
+const INSTALLER = `system:serviceaccount:${NAMESPACE}:linux-bridge`;
+const OPERATOR = `system:serviceaccount:${NAMESPACE}:${OPERATOR_NAME}`;
 const CLAIMS = "/apis/macpool.network.kubevirt.io/v1alpha1/macclaims";
 const NODE_NAME = "authentication.kubernetes.io%2Fnode-name";
 const BREAK_GLASS = { "macpool.network.kubevirt.io/break-glass": "true" };
@@ -50,6 +53,43 @@ describe("what admission guards once the components are deployed", () => {
     const headers = { "content-type": "application/merge-patch+json", ...extra };
     return request(MARKER, "PATCH", `/api/v1/nodes/${node}/status`, { ...more, status: { capacity } }, headers);
   }
+
+  function createEvent(user: string, namespace: string, kind: string) {
+    return request(user, "POST", `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, {
+      apiVersion: "events.k8s.io/v1",
+      kind: "Event",
+      metadata: { generateName: "test-", namespace },
+      eventTime: new Date().toISOString().replace("Z", "000Z"),
+      reportingController: "test",
+      reportingInstance: "test",
+      action: "Test",
+      reason: "Test",
+      type: "Normal",
+      regarding: { kind, name: "any", ...(namespace === "default" ? {} : { namespace }) },
+    });
+  }
+
+  it("lets the operator not use what it only hands on", async () => {
+    const headers = { "content-type": "application/merge-patch+json" };
+    const status = { status: { capacity: { "bridge.network.kubevirt.io/br9": "1k" } } };
+    const onNode = await request(OPERATOR, "PATCH", "/api/v1/nodes/node-a/status", status, headers);
+    const elsewhere = await createEvent(OPERATOR, NAMESPACE, "Pod");
+    for (const refused of [onNode, await createClaim(OPERATOR, 7, BREAK_GLASS), elsewhere]) {
+      expect(refused.status).toBe(403);
+      expect(JSON.stringify(refused.body)).toContain("only to hand it on to its components");
+    }
+    expect((await createEvent(OPERATOR, "default", "NetworkAddonsConfig")).status).toBe(201);
+  });
+
+  it("lets the installer write events about the configuration only", async () => {
+    expect((await createEvent(INSTALLER, "default", "NetworkAddonsConfig")).status).toBe(201);
+    for (const [namespace, kind] of [
+      ["default", "Node"],
+      [NAMESPACE, "NetworkAddonsConfig"],
+    ] as const) {
+      expect((await createEvent(INSTALLER, namespace, kind)).status).toBe(403);
+    }
+  });
 
   it("lets only the pool write claims", async () => {
     const refused = await createClaim("system:admin", 1);

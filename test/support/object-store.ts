@@ -82,8 +82,11 @@ export class ObjectStore {
     return this.#write("ADDED", resource.plural, key, { ...object, metadata }, undefined, options);
   }
 
-  /** Conditional where the object carries a resourceVersion. */
+  /** Conditional where the object carries a resourceVersion. A Lease without one is created. */
   update(resource: Resource, object: KubeObject, options: Options = {}): KubeObject {
+    if (resource.plural === "leases" && object.metadata.resourceVersion === undefined) {
+      return this.create(resource, object, options);
+    }
     const key = keyOf(object.metadata);
     const old = this.#expected(resource, key, { resourceVersion: object.metadata.resourceVersion });
     const { uid, creationTimestamp, generation = 1 } = old.metadata;

@@ -5,7 +5,7 @@
  * longer be proved. A process that was stopped may run for an instant before its timer fires, so a leader's writes must
  * also be conditional: by a resourceVersion, or by creating an object whose name can exist only once.
  */
-import { isAlreadyExists, isConflict, isNotFound } from "../client/api-error.ts";
+import { isAlreadyExists, isConflict, isInvalid, isNotFound } from "../client/api-error.ts";
 import type { Lease } from "../client/built-in-kinds.ts";
 import type { KubeClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resource.ts";
@@ -190,7 +190,8 @@ export class LeaderElector {
       return "held";
     } catch (error) {
       if (!signal.aborted) {
-        const lostRace = isConflict(error) || isAlreadyExists(error);
+        // Invalid: an update without a version met a lease that somebody else has created.
+        const lostRace = isConflict(error) || isAlreadyExists(error) || isInvalid(error);
         this.#log[lostRace ? "debug" : "warn"]({ err: error }, "could not read or write the lease");
       }
       return "failed";
@@ -220,13 +221,13 @@ export class LeaderElector {
     }
   }
 
-  /** Conditional: create fails if the lease exists, update if somebody wrote in between. */
+  /**
+   * Conditional: it fails if somebody wrote in between. Without a version, an update creates a lease and never changes one.
+   * RBAC can limit an update to a name, and a create not.
+   */
   #write(lease: Lease | undefined, spec: LeaseSpec, call: { signal?: AbortSignal; timeoutMs: number }): Promise<Lease> {
-    if (lease === undefined) {
-      const metadata = { namespace: this.#namespace, name: this.#name };
-      return this.#client.create(RESOURCES.leases, { metadata, spec } as Lease, call);
-    }
-    return this.#client.update(RESOURCES.leases, { ...lease, spec } as Lease, call);
+    const known = lease ?? { metadata: { namespace: this.#namespace, name: this.#name } };
+    return this.#client.update(RESOURCES.leases, { ...known, spec } as Lease, call);
   }
 
   async #release(): Promise<void> {

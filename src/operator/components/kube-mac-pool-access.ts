@@ -13,7 +13,7 @@ import {
 } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy, type Validation } from "../manifests/admission-policy.ts";
-import { ASK_WHO_MAY, FOLLOW_CONFIG, identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, holdLease, identityObjects, READ, rule } from "../manifests/rbac.ts";
 
 export const MANAGER_ACCOUNT = "kubemacpool-sa";
 const MANAGER_ROLE = "kubemacpool-manager-role";
@@ -33,7 +33,7 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
         binding: "kubemacpool-manager-rolebinding",
         rules: [
           rule(MAC_POOL_GROUP, ["macclaims"], [...READ, "create", "update", "delete"]),
-          rule(MAC_POOL_GROUP, ["macpools"], READ),
+          rule(MAC_POOL_GROUP, ["macpools"], FOLLOW),
           rule(MAC_POOL_GROUP, ["macpools/status"], ["patch"]),
           rule("kubevirt.io", ["virtualmachines", "virtualmachineinstances"], READ),
           rule("kubevirt.io", ["virtualmachines"], ["patch"]),
@@ -45,10 +45,9 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
         ],
       },
       namespaced: [
-        rule("", ["secrets"], READ, [MAC_POOL_SERVICE]),
-        rule("", ["configmaps"], READ, [MAC_POOL_WEBHOOK_CLIENTS]),
-        rule("coordination.k8s.io", ["leases"], ["create"]),
-        rule("coordination.k8s.io", ["leases"], ["get", "update"], [MANAGER_LEASE]),
+        rule("", ["secrets"], FOLLOW, [MAC_POOL_SERVICE]),
+        rule("", ["configmaps"], FOLLOW, [MAC_POOL_WEBHOOK_CLIENTS]),
+        holdLease(MANAGER_LEASE),
       ],
     }),
     ...identityObjects({
@@ -62,14 +61,14 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
           rule(
             "admissionregistration.k8s.io",
             ["mutatingwebhookconfigurations"],
-            [...READ, "patch"],
+            [...FOLLOW, "patch"],
             [MAC_POOL_WEBHOOK_CONFIGURATION],
           ),
           FOLLOW_CONFIG,
           ...ASK_WHO_MAY,
         ],
       },
-      namespaced: [rule("", ["secrets"], [...READ, "patch"], [MAC_POOL_CA_SECRET, MAC_POOL_SERVICE])],
+      namespaced: [rule("", ["secrets"], [...FOLLOW, "patch"], [MAC_POOL_CA_SECRET, MAC_POOL_SERVICE])],
     }),
     viewRole(labels),
     ...ownPriorityLevel(namespace, labels),

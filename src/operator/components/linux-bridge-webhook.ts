@@ -17,7 +17,7 @@ import {
 import { INJECT_RESOURCES_PATH } from "../../api/webhook-paths.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { replicasFor } from "../facts.ts";
-import { ASK_WHO_MAY, FOLLOW_CONFIG, identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, holdLease, identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
 import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
 import { certificateIntervals, type RenderInput } from "./component.ts";
@@ -100,16 +100,12 @@ function identity(namespace: string): KubeObject[] {
         rule(
           "admissionregistration.k8s.io",
           ["mutatingwebhookconfigurations"],
-          [...READ, "patch"],
+          [...FOLLOW, "patch"],
           [LINUX_BRIDGE_WEBHOOK],
         ),
       ],
     },
-    namespaced: [
-      rule("", ["secrets"], [...READ, "patch"], secrets),
-      rule("coordination.k8s.io", ["leases"], ["create"]),
-      rule("coordination.k8s.io", ["leases"], ["get", "update"], [LINUX_BRIDGE_WEBHOOK]),
-    ],
+    namespaced: [rule("", ["secrets"], [...FOLLOW, "patch"], secrets), holdLease(LINUX_BRIDGE_WEBHOOK)],
   });
 }
 

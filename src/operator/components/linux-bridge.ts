@@ -1,8 +1,10 @@
 /** linuxBridge: the CNI plugins on every node, the bridge-marker, the injection of bridge resources. */
 
+import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
 import { INSTALLER_HEALTH_PORT, INSTALLER_METRICS_PORT } from "../../api/node-ports.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { denyingPolicy } from "../manifests/admission-policy.ts";
 import { ASK_WHO_MAY, identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
 import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
@@ -19,6 +21,8 @@ const MOUNTED_CNI_BIN_DIR = "/host/opt/cni/bin";
 const NETNS_DIRECTORY = "/run/netns";
 const CNI_RUN_DIRECTORY = "/run/cni";
 const CNI_STATE_DIRECTORY = "/var/lib/cni";
+/** Of events about objects without a namespace. */
+const EVENTS_NAMESPACE = "default";
 
 export const linuxBridge: Component = {
   name: "linuxBridge",
@@ -40,9 +44,10 @@ function installerObjects(input: RenderInput): KubeObject[] {
       cluster: {
         role: SERVICE_ACCOUNT,
         binding: SERVICE_ACCOUNT,
-        rules: [READ_CONFIG, rule("events.k8s.io", ["events"], ["create", "patch"]), ...ASK_WHO_MAY],
+        rules: [READ_CONFIG, rule("events.k8s.io", ["events"], ["create"]), ...ASK_WHO_MAY],
       },
     }),
+    ...eventsPolicy(namespace),
     nodeMetrics("linux-bridge-metrics", namespace, labels, { name: LINUX_BRIDGE_DAEMON_SET }, INSTALLER_METRICS_PORT),
     daemonSet({
       name: LINUX_BRIDGE_DAEMON_SET,
@@ -101,4 +106,25 @@ function installerObjects(input: RenderInput): KubeObject[] {
       },
     }),
   ];
+}
+
+/** Its events are about the configuration. RBAC knows no object of an event, and its token is on every node. */
+function eventsPolicy(namespace: string): KubeObject[] {
+  return denyingPolicy({
+    name: SERVICE_ACCOUNT,
+    labels: {},
+    matches: [{ apiGroups: ["events.k8s.io"], apiVersions: ["v1"], resources: ["events"], operations: ["CREATE"] }],
+    conditions: [
+      {
+        name: `is-${SERVICE_ACCOUNT}`,
+        expression: `request.userInfo.username == 'system:serviceaccount:${namespace}:${SERVICE_ACCOUNT}'`,
+      },
+    ],
+    validations: [
+      {
+        expression: `request.namespace == '${EVENTS_NAMESPACE}' && object.?regarding.?kind.orValue('') == '${NETWORK_ADDONS_CONFIGS.kind}'`,
+        message: `${SERVICE_ACCOUNT} may write events about the ${NETWORK_ADDONS_CONFIGS.kind} only`,
+      },
+    ],
+  });
 }

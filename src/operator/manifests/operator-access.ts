@@ -17,7 +17,7 @@ import { API_SERVER_SLICE } from "../convergence/cluster-view.ts";
 import { INVENTORY_CONFIG_MAP } from "../convergence/records.ts";
 import { NETWORKS, OPENSHIFT_NETWORK_NAME } from "../platform.ts";
 import { OTHER_POOL_LEASE } from "../rivals/rivals.ts";
-import { ASK_WHO_MAY, type PathRule, READ, type Rule, rule } from "./rbac.ts";
+import { ASK_WHO_MAY, FOLLOW, holdLease, type PathRule, READ, type Rule, rule } from "./rbac.ts";
 
 export interface OperatorAccess {
   readonly cluster: readonly (Rule | PathRule)[];
@@ -26,8 +26,8 @@ export interface OperatorAccess {
 
 /** A predecessor may be in any namespace. Its webhook configuration is seen with ours. */
 const SEE_RIVALS: readonly Rule[] = [
-  rule("apps", ["deployments"], ["list", "watch"], [OPERATOR_NAME, MAC_POOL_MANAGER]),
-  rule("coordination.k8s.io", ["leases"], ["list", "watch"], [OPERATOR_NAME, OTHER_POOL_LEASE]),
+  rule("apps", ["deployments"], FOLLOW, [OPERATOR_NAME, MAC_POOL_MANAGER]),
+  rule("coordination.k8s.io", ["leases"], FOLLOW, [OPERATOR_NAME, OTHER_POOL_LEASE]),
   rule("", ["configmaps"], ["get"], [MAC_POOL_RANGE_CONFIG_MAP]),
 ];
 
@@ -37,35 +37,36 @@ export function operatorAccess(everything: readonly KubeObject[], prerequisites:
   const inNamespace = everything.filter(({ metadata }) => metadata.namespace !== undefined);
   return {
     cluster: distinct([
-      rule(
-        NETWORK_ADDONS_GROUP,
-        ["networkaddonsconfigs", "networkaddonsconfigs/status", "networkaddonsconfigs/finalizers"],
-        [...READ, "update", "patch"],
-        [NETWORK_ADDONS_CONFIG_NAME],
-      ),
+      config("networkaddonsconfigs", [...FOLLOW, "patch"]),
+      config("networkaddonsconfigs/status", ["patch"]),
+      // Asked of whoever makes the configuration the owner of an object whose deletion it then waits for.
+      config("networkaddonsconfigs/finalizers", ["update"]),
       // Asked of whoever writes a policy with the kind as its parameter.
       rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], ["get"]),
-      rule("", ["nodes"], READ),
-      rule(RESOURCES.crds.group, [RESOURCES.crds.plural], READ, prerequisites),
-      rule("", ["namespaces"], READ),
+      rule("", ["nodes"], FOLLOW),
+      rule(RESOURCES.crds.group, [RESOURCES.crds.plural], FOLLOW, prerequisites),
+      rule("", ["namespaces"], FOLLOW),
       rule(NETWORKS.group, [NETWORKS.plural], READ, [OPENSHIFT_NETWORK_NAME]),
       rule("events.k8s.io", ["events"], ["create", "patch"]),
-      rule("discovery.k8s.io", ["endpointslices"], READ, [API_SERVER_SLICE]),
+      rule("discovery.k8s.io", ["endpointslices"], FOLLOW, [API_SERVER_SLICE]),
       ...ASK_WHO_MAY,
       ...SEE_RIVALS,
       ...rulesToApply(clusterWide),
       ...rulesOf<Rule | PathRule>(everything, "ClusterRole"),
     ]),
     namespaced: distinct([
-      rule("coordination.k8s.io", ["leases"], ["create"]),
-      rule("coordination.k8s.io", ["leases"], ["get", "update"], [OPERATOR_NAME]),
+      holdLease(OPERATOR_NAME),
       rule("", ["configmaps"], ["get", "create", "patch", "delete"], [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]),
-      rule("", ["pods"], READ),
+      rule("", ["pods"], FOLLOW),
       rule("events.k8s.io", ["events"], ["list"]),
       ...rulesToApply(inNamespace),
       ...rulesOf(everything, "Role"),
     ]),
   };
+}
+
+function config(resource: string, verbs: readonly string[]): Rule {
+  return rule(NETWORK_ADDONS_GROUP, [resource], verbs, [NETWORK_ADDONS_CONFIG_NAME]);
 }
 
 function rulesToApply(objects: readonly KubeObject[]): Rule[] {
@@ -81,10 +82,12 @@ function rulesToApply(objects: readonly KubeObject[]): Rule[] {
       known.names.push(name);
     }
   }
-  return [...byResource.values()].flatMap(({ resource: { group, plural }, removal, watchedByName, names }) => {
-    const written = ["get", "create", "update", "patch", ...(removal === undefined ? [] : ["delete"])];
-    if (watchedByName) return [rule(group, [plural], ["list", "watch", ...written], names)];
-    return [rule(group, [plural], ["list", "watch"]), rule(group, [plural], written, names)];
+  return [...byResource.values()].flatMap(({ resource: { group, plural }, removal, whole, watchedByName, names }) => {
+    const replaced = whole ? ["update"] : [];
+    const removed = removal === undefined ? [] : ["delete"];
+    const written = ["get", "create", ...replaced, "patch", ...removed];
+    if (watchedByName) return [rule(group, [plural], [...FOLLOW, ...written], names)];
+    return [rule(group, [plural], FOLLOW), rule(group, [plural], written, names)];
   });
 }
 

@@ -98,6 +98,9 @@ export function rule(
 
 export const READ = ["get", "list", "watch"] as const;
 
+/** For a cache, which never gets a single object. */
+export const FOLLOW = ["list", "watch"] as const;
+
 /** For a process that asks who reads its metrics. */
 export const ASK_WHO_MAY: readonly Rule[] = [
   rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
@@ -105,9 +108,14 @@ export const ASK_WHO_MAY: readonly Rule[] = [
 ];
 
 /** For a process that follows the TLS profile of the NetworkAddonsConfig. */
-export const FOLLOW_CONFIG: Rule = rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], READ, [
+export const FOLLOW_CONFIG: Rule = rule(NETWORK_ADDONS_GROUP, ["networkaddonsconfigs"], FOLLOW, [
   NETWORK_ADDONS_CONFIG_NAME,
 ]);
+
+/** The Lease of a leader election. An update creates it: RBAC knows the name of what is updated, not of what is created. */
+export function holdLease(name: string): Rule {
+  return rule("coordination.k8s.io", ["leases"], ["get", "create", "update"], [name]);
+}
 
 /** A stopping node daemon reads the NetworkAddonsConfig: was its component removed, or is this a restart? */
 export const READ_CONFIG: Rule = rule(

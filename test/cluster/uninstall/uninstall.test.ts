@@ -209,7 +209,7 @@ describe("a configured product, uninstalled on a cluster with its own controller
       await holds(way, before);
     }
     // The API server serves a kind a moment after its definition is there.
-    for (const line of way.back) await eventually(line, async () => (await must(line)) ?? true, BACK_LIMIT);
+    for (const line of way.back) await eventually(line, () => must(line).then(() => true), BACK_LIMIT);
     await available();
     expect([...(await claimsNow())]).toEqual(expect.arrayContaining([...claims]));
     expect(await createMachine()).toBeDefined();

@@ -17,8 +17,7 @@ test("a replica is told when the lease is older than it has seen it, or gone, an
       if (version === undefined) throw new ApiError({ status: 404, reason: "NotFound", message: "no lease" });
       return { metadata: { resourceVersion: String(version) }, spec: { holderIdentity: "b" } } as Lease;
     },
-    create: async (_: unknown, lease: Lease) => ({ ...lease, metadata: { ...lease.metadata, resourceVersion: "3" } }),
-    update: async (_: unknown, lease: Lease) => lease,
+    update: async (_: unknown, lease: Lease) => ({ ...lease, metadata: { resourceVersion: "3", ...lease.metadata } }),
   } as unknown as KubeClient;
   const stop = new AbortController();
   const elector = new LeaderElector({

@@ -1,0 +1,43 @@
+/**
+ * The fence round rights that the operator has only to hand them on to its components, because RBAC lets nobody grant more
+ * than they have. It is in the package, so that the operator cannot lift it. Pure.
+ */
+
+import { MAC_POOL_GROUP, OPERATOR_NAME } from "../../api/names.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { denyingPolicy } from "./admission-policy.ts";
+
+/** Of events about objects without a namespace, as the NetworkAddonsConfig is one. */
+const EVENTS_NAMESPACE = "default";
+
+export function operatorFence(labels: Readonly<Record<string, string>>): KubeObject[] {
+  const match = (apiGroup: string, resource: string, ...operations: string[]) => ({
+    apiGroups: [apiGroup],
+    apiVersions: ["*"],
+    resources: [resource],
+    operations,
+  });
+  return denyingPolicy({
+    name: OPERATOR_NAME,
+    labels,
+    matches: [
+      match("", "nodes/status", "UPDATE"),
+      match(MAC_POOL_GROUP, "macclaims", "CREATE", "UPDATE", "DELETE"),
+      match("kubevirt.io", "virtualmachines", "UPDATE"),
+      match("events.k8s.io", "events", "CREATE", "UPDATE"),
+    ],
+    conditions: [
+      {
+        name: "is-the-operator",
+        // The namespace is the user's choice.
+        expression: `request.userInfo.username.matches('^system:serviceaccount:[^:]+:${OPERATOR_NAME}$')`,
+      },
+    ],
+    validations: [
+      {
+        expression: `request.resource.resource == 'events' && request.namespace == '${EVENTS_NAMESPACE}'`,
+        message: "The operator has this right only to hand it on to its components",
+      },
+    ],
+  });
+}
