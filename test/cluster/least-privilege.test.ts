@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_IMAGE, IMAGE_NODE } from "../../src/api/image.ts";
@@ -67,11 +68,13 @@ describe("the rights of the components", { timeout: 300_000 }, () => {
   let cluster: Cluster;
   let client: KubeClient;
   let kubevirt: AsyncDisposable;
+  let directory: string;
   let audit: AuditLog;
   let asked: readonly Asked[];
 
   beforeAll(async () => {
-    audit = await AuditLog.in(await makeRunDirectory(), DEFAULT_NAMESPACE, ACCOUNTS);
+    directory = await makeRunDirectory();
+    audit = await AuditLog.in(directory, DEFAULT_NAMESPACE, ACCOUNTS);
     const { apiServerArguments } = audit;
     cluster = await startCluster({
       nodes: [{ name: "node-a", bridges: ["br1"] }],
@@ -95,6 +98,7 @@ describe("the rights of the components", { timeout: 300_000 }, () => {
     await kubevirt?.[Symbol.asyncDispose]();
     await client?.[Symbol.asyncDispose]();
     await cluster?.[Symbol.asyncDispose]();
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
   });
 
   async function kubectl(...args: readonly string[]): Promise<string> {

@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LABEL_COMPONENT, OPERATOR_NAME } from "../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
@@ -38,11 +39,13 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 /** One story: the tests follow each other on one cluster. */
 describe("the rights of the operator", () => {
   let cluster: InstalledOperator;
+  let directory: string;
   let audit: AuditLog;
   let asked: readonly Asked[];
 
   beforeAll(async () => {
-    audit = await AuditLog.in(await makeRunDirectory(), NAMESPACE, [OPERATOR_NAME]);
+    directory = await makeRunDirectory();
+    audit = await AuditLog.in(directory, NAMESPACE, [OPERATOR_NAME]);
     const apiServerArguments = [...audit.apiServerArguments, OWNERS_ARE_GUARDED];
     cluster = await InstalledOperator.install({ controlPlane: await startControlPlane({ apiServerArguments }) });
     for (const crd of CERT_MANAGER_CRDS) await cluster.admin.create(RESOURCES.crds, crd);
@@ -55,6 +58,7 @@ describe("the rights of the operator", () => {
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
   });
 
   const refOf = ({ metadata: { name = "", namespace } }: KubeObject) => ({ name, namespace });
