@@ -77,6 +77,11 @@ export class OperatorProcess implements AsyncDisposable {
     return this.#megabytes("VmRSS");
   }
 
+  /** Without what it shares with all processes of the same executable. */
+  get privateMb(): number {
+    return this.#megabytes("RssAnon");
+  }
+
   get peakMb(): number {
     return this.#megabytes("VmHWM");
   }

@@ -51,7 +51,7 @@ export const bench: Bench = {
     const seconds = idleSeconds(context);
     context.log(`leaving it alone for ${seconds} s`);
     const idle = await measurement.idle(seconds);
-    const { residentMb, peakMb } = first;
+    const { residentMb, privateMb, peakMb } = first;
     await first[Symbol.asyncDispose]();
     const restarted = await measurement.restarts(rounds, tree, context);
     return [
@@ -63,6 +63,7 @@ export const bench: Bench = {
       row("a full reconcile with nothing to do: requests", "requests", look, null, null),
       limitedRow(`writes while idle for ${seconds} s`, "requests", idle.filter(isWrite).length, null, 0),
       limitedRow("resident", "MB", residentMb, null, RESIDENT_MB),
+      row("resident, without the executable", "MB", privateMb, null, null),
       row("resident, largest", "MB", peakMb, null, null),
     ];
   },
