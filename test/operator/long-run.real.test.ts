@@ -87,12 +87,12 @@ describe("an operator that runs for long", { timeout: (IDLE_SECONDS + 240) * 100
     await eventually("it is available", () => isAvailable());
     await bed.controlPlane.saveEtcd();
 
-    await cluster.applyConfig({ linuxBridge: { bridgeMarkerHealthPort: 0 }, multus: {} });
-    await eventually("it is available", () => isAvailable());
     for (let write = 0; write < LOST_WRITES; write++) {
       const body = { metadata: { annotations: { lost: String(write) } } };
       await cluster.admin.patch(RESOURCES.namespaces, { name: NAMESPACE }, { type: "merge", body });
     }
+    await cluster.applyConfig({ linuxBridge: { bridgeMarkerHealthPort: 0 }, multus: {} });
+    await eventually("it is available", () => isAvailable());
 
     await bed.controlPlane.restoreEtcd();
     await eventually("the older configuration is back", async () => (await cluster.config())?.spec?.ovs !== undefined);
