@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
 import { HostileWebhook } from "./sequences/hostile-webhook.ts";
 import { FOREIGN_EDITS } from "./support/foreign-edits.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
@@ -125,6 +126,21 @@ describe("the operator, when others edit what it applied", () => {
     cluster.start();
     await expect.poll(image).toBe(before);
     await cluster.rollOutUntilAvailable();
+  });
+
+  it("takes back an aggregation that came before its record of the role", async () => {
+    const ref = { name: "bridge-marker-cr" };
+    const rule = { clusterRoleSelectors: [{ matchLabels: { theirs: "yes" } }] };
+    const role = async () =>
+      (await cluster.find(RESOURCES.clusterRoles, ref)) ?? { metadata: {}, aggregationRule: rule };
+    await cluster.stop();
+    await cluster.admin.delete(RESOURCES.configMaps, { name: INVENTORY_CONFIG_MAP, namespace: NAMESPACE });
+    const body = { aggregationRule: rule };
+    await cluster.admin.patch(RESOURCES.clusterRoles, ref, { type: "merge", body });
+    const warned = cluster.warnings.length;
+    cluster.start();
+    await expect.poll(async () => (await role()).aggregationRule).toBeUndefined();
+    cluster.warnings.splice(warned);
   });
 
   it("was never refused anything", () => {

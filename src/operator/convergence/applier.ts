@@ -1,7 +1,7 @@
 /** Applies objects stage by stage with server-side apply. Fields of other managers survive. */
 
 import { FIELD_MANAGER } from "../../api/names.ts";
-import { isConflict, isInvalid, isNotFound } from "../../kube/client/api-error.ts";
+import { isConflict, isForbidden, isInvalid, isNotFound } from "../../kube/client/api-error.ts";
 import type { CustomResourceDefinition } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
@@ -35,6 +35,7 @@ interface Repair {
 
 /** Field manager for creating Secrets only, so that a later apply never removes their data. */
 const SECRET_CREATOR = `${FIELD_MANAGER}-secret-creator`;
+const AGGREGATED = "only a new one can do without its aggregationRule";
 const MAX_PARALLEL = 8;
 const ESTABLISH_TIMEOUT_MS = 30_000;
 const ESTABLISH_POLL_MS = 50;
@@ -95,7 +96,13 @@ export class Applier {
       await this.#takeover.workload(wanted, inventory, signal);
       await this.#send(wanted, signal);
     }
-    if (!isDefinition) await this.#repair(wanted, signal);
+    if (isDefinition) return;
+    try {
+      await this.#repair(wanted, signal);
+    } catch (error) {
+      if (isForbidden(error)) await this.#clearAggregated(wanted.object, signal);
+      throw error;
+    }
   }
 
   #isDue(wanted: PlannedObject, inventory: Inventory): boolean {
@@ -166,8 +173,15 @@ export class Applier {
   /** As the API server stored it. Undefined if it did not. */
   async #putBack(wanted: PlannedObject, current: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> {
     if (!needsNewObject(current)) return this.#repairer.replace(wanted, current, signal);
-    await this.#clear(wanted.object, "only a new one can do without its aggregationRule", signal);
+    await this.#clear(wanted.object, AGGREGATED, signal);
     return undefined;
+  }
+
+  /** The API server does not even say how a role would be without its aggregationRule. */
+  async #clearAggregated(object: KubeObject, signal: AbortSignal): Promise<void> {
+    if (object.kind !== RESOURCES.clusterRoles.kind) return;
+    const current = await this.#client.get(RESOURCES.clusterRoles, refOf(object), { signal });
+    if (needsNewObject(current as KubeObject)) await this.#clear(object, AGGREGATED, signal);
   }
 
   /** Not forced: a Secret that was created meanwhile keeps its data. */
