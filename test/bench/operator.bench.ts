@@ -34,6 +34,7 @@ const RESIDENT_MB = 90;
 
 const SPEC = { linuxBridge: {}, kubeMacPool: {} };
 const CONFIG = { name: NETWORK_ADDONS_CONFIG_NAME };
+const LEASE = { name: OPERATOR_NAME, namespace: NAMESPACE };
 const INVENTORY = { name: INVENTORY_CONFIG_MAP, namespace: NAMESPACE };
 
 export const bench: Bench = {
@@ -43,6 +44,7 @@ export const bench: Bench = {
     await using bed = await OperatorBed.start();
     await using first = await OperatorProcess.start(bed, tree);
     await first.ready();
+    await until("the operator leads", () => bed.cluster.isThere(RESOURCES.leases, LEASE));
     const rounds = context.short ? SHORT_ROUNDS : ROUNDS;
     const measurement = new Measurement(bed);
     const created = await measurement.creations(rounds, context);
