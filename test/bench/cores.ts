@@ -19,6 +19,14 @@ export async function onCoresOfTheirOwn<T>(pids: readonly number[], work: () => 
   }
 }
 
+/**
+ * Gives a process only the time that nobody else wants, as far as the kernel goes: a process that stands for another machine
+ * is not to be noticed by what it takes from this one.
+ */
+export async function yieldToAll(pid: number): Promise<void> {
+  await promisify(execFile)("chrt", ["--all-tasks", "--idle", "--pid", "0", String(pid)]);
+}
+
 /** All threads of a process; taskset is of util-linux. */
 async function bind(pid: number, cores: string): Promise<void> {
   await promisify(execFile)("taskset", ["--all-tasks", "--cpu-list", "--pid", cores, String(pid)]);
