@@ -1,7 +1,7 @@
 /** Applies objects stage by stage with server-side apply. Fields of other managers survive. */
 
 import { FIELD_MANAGER } from "../../api/names.ts";
-import { isConflict, isForbidden, isInvalid, isNotFound } from "../../kube/client/api-error.ts";
+import { ApiError, isConflict, isForbidden, isInvalid, isNotFound } from "../../kube/client/api-error.ts";
 import type { CustomResourceDefinition } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
@@ -126,8 +126,16 @@ export class Applier {
       const current = await this.#client.get(resource, refOf(wanted.object), { signal });
       const manager = lastManager(current, field, FIELD_MANAGER);
       this.#log.info({ object: wanted.key, field, manager }, "repairing");
-      this.#fights.repaired(wanted.key, field, manager);
-      await this.#send(wanted, signal, { current, field });
+      let isRefused = false;
+      try {
+        await this.#send(wanted, signal, { current, field });
+      } catch (error) {
+        isRefused = error instanceof ApiError;
+        throw error;
+      } finally {
+        // What was refused nobody has changed again.
+        if (!isRefused) this.#fights.repaired(wanted.key, field, manager);
+      }
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
