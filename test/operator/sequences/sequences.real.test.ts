@@ -1,10 +1,10 @@
-import { randomInt } from "node:crypto";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { OperatorBed } from "../support/operator-bed.ts";
 import { runSequence } from "./sequence.ts";
 
 const COUNT = Number(process.env.OPERATOR_SEQUENCES ?? 20);
-const FIRST = Number(process.env.OPERATOR_SEED ?? randomInt(2 ** 31));
+/** The same histories each time. `npm run sequences` draws others. */
+const FIRST = Number(process.env.OPERATOR_SEED ?? 7_000);
 const SEEDS = Array.from({ length: COUNT }, (_, index) => FIRST + index);
 
 describe("an operator in a random history of switches, faults and foreign hands", () => {
