@@ -71,6 +71,9 @@ export function holderOf({ party, receiver }: ClaimRequest, wish: Wish): Holder 
   return { kind, namespace, name, generateName, uid, ...placed, receiver };
 }
 
+/** Names the interface that the update of an object asks an address for. The object has a UID. */
+export const updateKey = ({ uid }: Party, wish: Wish): string => `${uid}/${wish.interface}`;
+
 /** Whether only networks that can meet are in conflict. */
 export const isPerNetwork = ({ pool }: Pick<ClaimRequest, "pool">): boolean =>
   pool?.settings.conflictScope === "Network";

@@ -5,7 +5,7 @@ import { NamespaceCounts } from "../core/namespace-counts.ts";
 import type { Party } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { namespaceLimit, type Refusal } from "../core/refusals.ts";
-import type { ClaimRequest, Wish } from "./claim-request.ts";
+import { type ClaimRequest, updateKey, type Wish } from "./claim-request.ts";
 
 interface Known {
   readonly index: PoolIndex;
@@ -97,8 +97,8 @@ export class NamespaceQuota {
 }
 
 /** Undefined for an object that is being created: each creation is another object. */
-function updateOf({ uid }: Party, wish: Wish): string | undefined {
-  return uid === undefined || wish.mac !== undefined ? undefined : `${uid}/${wish.interface}`;
+function updateOf(party: Party, wish: Wish): string | undefined {
+  return party.uid === undefined || wish.mac !== undefined ? undefined : updateKey(party, wish);
 }
 
 const UNLIMITED = { done: () => {} };

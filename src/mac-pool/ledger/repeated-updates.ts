@@ -8,7 +8,7 @@ import { MAX_ALLOCATION_TRIES, RESERVATION_MS } from "../core/limits.ts";
 import type { Party, Sighting } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
-import { type ClaimRequest, holderOf, type Outcome, pendingClaim, type Wish } from "./claim-request.ts";
+import { type ClaimRequest, holderOf, type Outcome, pendingClaim, updateKey, type Wish } from "./claim-request.ts";
 import type { ClaimStore } from "./claim-store.ts";
 
 export interface RepeatedUpdatesOptions {
@@ -38,7 +38,7 @@ export class RepeatedUpdates {
 
   /** For the update of an object with a UID. Undefined where any free address is as good. */
   async claim(request: ClaimRequest, wish: Wish, pool: Pool, signal?: AbortSignal): Promise<Outcome | undefined> {
-    const key = keyOf(request, wish);
+    const key = updateKey(request.party, wish);
     // Each writes the claim, so that none can give back what others go by: side by side they would only meet.
     const claimNow = (): Promise<Outcome | undefined> => this.#claimNow(request, wish, pool, signal);
     const claimed = this.#last.get(key)?.then(claimNow, claimNow) ?? claimNow();
@@ -70,7 +70,7 @@ export class RepeatedUpdates {
       index.offerQuarantined(mac);
       throw error;
     }
-    this.#chosen.delete(keyOf(request, wish));
+    this.#chosen.delete(updateKey(request.party, wish));
     return undefined;
   }
 
@@ -82,7 +82,7 @@ export class RepeatedUpdates {
       if (endsAtMs > nowMs) break;
       this.#chosen.delete(key);
     }
-    const key = keyOf(request, wish);
+    const key = updateKey(request.party, wish);
     this.#chosen.delete(key);
     this.#chosen.set(key, { mac, endsAtMs: nowMs + RESERVATION_MS });
   }
@@ -90,7 +90,7 @@ export class RepeatedUpdates {
   #known(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
     const { givenTo, listers } = this.#options;
     const { party, listed } = request;
-    const chosen = this.#chosen.get(keyOf(request, wish))?.mac;
+    const chosen = this.#chosen.get(updateKey(request.party, wish))?.mac;
     return [...(chosen === undefined ? [] : [chosen]), ...givenTo(party, wish.interface)].find(
       (mac) => pool.has(mac) && !listed.has(mac) && listers(mac).every(({ uid }) => uid === party.uid),
     );
@@ -99,7 +99,7 @@ export class RepeatedUpdates {
   /** Replicas that do not know of each other yet begin to look at the same point. */
   #near(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
     const { index, clock, listers } = this.#options;
-    const mac = index.near(pool, pointOf(keyOf(request, wish)), clock.now());
+    const mac = index.near(pool, pointOf(updateKey(request.party, wish)), clock.now());
     if (mac === undefined || request.listed.has(mac) || listers(mac).length > 0) return undefined;
     index.reserve(mac, clock.now());
     this.choose(request, wish, mac);
@@ -143,8 +143,6 @@ async function unlessOvertaken(write: Promise<MACClaim>): Promise<MACClaim | und
     throw error;
   }
 }
-
-const keyOf = ({ party }: ClaimRequest, wish: Wish): string => `${party.uid}/${wish.interface}`;
 
 /** FNV-1a as a fraction: the same point for the same interface, different ones for different interfaces. */
 function pointOf(key: string): number {
