@@ -1,6 +1,6 @@
 /** The keys of a bridge configuration, and warnings about keys without effect. */
 
-import type { ConfigObject } from "../protocol/config-object.ts";
+import type { ConfigObject, Warn, WarningKind } from "../protocol/config-object.ts";
 import { nearestKey } from "../protocol/nearest-key.ts";
 
 const IGNORED_NAMED = 10;
@@ -54,16 +54,16 @@ export interface KeysInUse {
   readonly vlans: boolean;
 }
 
-export function warnAboutKeys(config: ConfigObject, uses: KeysInUse, warn: (text: string) => void): void {
+export function warnAboutKeys(config: ConfigObject, uses: KeysInUse, warn: Warn): void {
   let ignored = 0;
-  const ignore = (text: () => string) => {
-    if (++ignored <= IGNORED_NAMED) warn(text());
+  const ignore = (kind: WarningKind, text: () => string) => {
+    if (++ignored <= IGNORED_NAMED) warn(text(), kind);
   };
   /** Whether one of the known keys has a value. */
   const look = (values: Readonly<Record<string, unknown>>, path: string, known: readonly string[]): boolean => {
     let used = false;
     for (const key of Object.keys(values)) {
-      if (knownKey(key, known) === undefined) ignore(() => unknownKey(key, path, known));
+      if (knownKey(key, known) === undefined) ignore("unknown key", () => unknownKey(key, path, known));
       else used ||= values[key] !== null;
     }
     return used;
@@ -71,7 +71,7 @@ export function warnAboutKeys(config: ConfigObject, uses: KeysInUse, warn: (text
   for (const key of config.keys()) {
     const known = knownKey(key, KNOWN_KEYS);
     if (known === undefined) {
-      ignore(() => unknownKey(key, "", KNOWN_KEYS));
+      ignore("unknown key", () => unknownKey(key, "", KNOWN_KEYS));
       continue;
     }
     const value = config.raw(known);
@@ -79,14 +79,15 @@ export function warnAboutKeys(config: ConfigObject, uses: KeysInUse, warn: (text
     else if (known === "vlanTrunk" && Array.isArray(value)) {
       for (const [i, entry] of value.entries()) {
         const path = `vlanTrunk[${i}]`;
-        if (isObject(entry) && !look(entry, `${path}.`, TRUNK_KEYS)) ignore(() => namesNoVlan(path, entry));
+        if (isObject(entry) && !look(entry, `${path}.`, TRUNK_KEYS)) ignore("no VLAN", () => namesNoVlan(path, entry));
       }
     } else if (value !== undefined && value !== false) {
-      if (!uses.addresses && NEED_ADDRESSES.includes(known)) warn(`"${key}" has no effect without "ipam"`);
-      if (!uses.vlans && NEED_VLANS.includes(known)) warn(`"${key}" has no effect without "vlan" or "vlanTrunk"`);
+      const lacks = (needed: string) => warn(`"${key}" has no effect without ${needed}`, "no effect");
+      if (!uses.addresses && NEED_ADDRESSES.includes(known)) lacks('"ipam"');
+      if (!uses.vlans && NEED_VLANS.includes(known)) lacks('"vlan" or "vlanTrunk"');
     }
   }
-  if (ignored > IGNORED_NAMED) warn(`${ignored - IGNORED_NAMED} more keys or entries are ignored`);
+  if (ignored > IGNORED_NAMED) warn(`${ignored - IGNORED_NAMED} more keys or entries are ignored`, "unknown key");
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

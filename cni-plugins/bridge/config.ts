@@ -2,7 +2,7 @@
 
 import { readCniArgs } from "../protocol/cni-args.ts";
 import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../protocol/cni-error.ts";
-import type { ConfigObject } from "../protocol/config-object.ts";
+import type { ConfigObject, Warn } from "../protocol/config-object.ts";
 import { interfaceNameFault } from "../protocol/identifier.ts";
 import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
 import { type Dns, readDns } from "../protocol/result.ts";
@@ -50,7 +50,7 @@ const MTU_MIN = 68;
 const MTU_MAX = 65535;
 
 /** Reads and checks every key. */
-export function readBridgeConfig(config: ConfigObject, cniArgs: string, warn: (text: string) => void): BridgeConfig {
+export function readBridgeConfig(config: ConfigObject, cniArgs: string, warn: Warn): BridgeConfig {
   const bridge = config.string("bridge") || DEFAULT_BRIDGE;
   const fault = interfaceNameFault(bridge);
   if (fault !== undefined)

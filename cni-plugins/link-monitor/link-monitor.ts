@@ -1,7 +1,7 @@
 /**
  * Follows the links of its network namespace and prints JSON lines: every link, then `synced`, then each change. After
  * `lost` or `resync` the whole list follows, up to the next `synced`. Options add the reports of the CNI plugins, the
- * addresses of links, and the end of network namespaces that links lead to.
+ * addresses of links, the end of network namespaces that links lead to, and a heartbeat, `alive`.
  */
 
 import { type Host, POLLERR, POLLHUP, POLLIN, STDIN, STDOUT } from "../host/host.ts";
@@ -26,6 +26,8 @@ const DUMP_ATTEMPTS = 20;
 export class LinkMonitor {
   readonly #host: Host;
   readonly #resyncMs: number;
+  /** Infinity for none. */
+  readonly #heartbeatMs: number;
   readonly #addresses: boolean;
   readonly #events: NetlinkSocket;
   readonly #requests: NetlinkSocket;
@@ -36,10 +38,12 @@ export class LinkMonitor {
   /** The last line printed for each index: the kernel also announces changes that are not printed. */
   #printed: Record<number, string> = {};
 
-  constructor(host: Host, { resyncSeconds, reportSocket, addresses, namespaces }: Arguments) {
+  constructor(host: Host, options: Arguments) {
+    const { resyncSeconds, heartbeatSeconds = Number.POSITIVE_INFINITY, reportSocket, addresses, namespaces } = options;
     this.#host = host;
     this.#reports = reportSocket === undefined ? -1 : host.bindReports(reportSocket);
     this.#resyncMs = resyncSeconds * 1000;
+    this.#heartbeatMs = heartbeatSeconds * 1000;
     this.#addresses = addresses;
     const groups = [
       nl.RTMGRP_LINK,
@@ -67,8 +71,9 @@ export class LinkMonitor {
 
   #follow(): void {
     let resyncAt = this.#host.monotonicMs() + this.#resyncMs;
+    let heartbeatAt = this.#host.monotonicMs() + this.#heartbeatMs;
     for (;;) {
-      const restMs = Math.max(0, Math.ceil(resyncAt - this.#host.monotonicMs()));
+      const restMs = Math.max(0, Math.ceil(Math.min(resyncAt, heartbeatAt) - this.#host.monotonicMs()));
       const waitedFor = [this.#events.fd, STDIN, STDOUT, this.#reports];
       const [events = 0, input = 0, output = 0, reports = 0] = this.#host.poll(waitedFor, restMs);
       if ((output & (POLLERR | POLLHUP)) !== 0 || (input !== 0 && this.#inputEnded(input))) return;
@@ -78,6 +83,10 @@ export class LinkMonitor {
         this.#print({ event: "resync" });
         this.#printAll();
         resyncAt = this.#host.monotonicMs() + this.#resyncMs;
+      }
+      if (this.#host.monotonicMs() >= heartbeatAt) {
+        this.#print({ event: "alive" });
+        heartbeatAt = this.#host.monotonicMs() + this.#heartbeatMs;
       }
     }
   }
@@ -182,8 +191,10 @@ export class LinkMonitor {
   }
 }
 
-function describeLink({ index, name, kind, up, master, mac, mtu }: Link): string {
-  return `${JSON.stringify({ event: "link", index, name, kind, up, master, mac, mtu })}\n`;
+/** `permanentMac` only where it is another one: a bond gives its members its own address. */
+function describeLink({ index, name, kind, up, master, mac, mtu, permanentMac }: Link): string {
+  const more = permanentMac === "" || permanentMac === mac ? {} : { permanentMac };
+  return `${JSON.stringify({ event: "link", index, name, kind, up, master, mac, mtu, ...more })}\n`;
 }
 
 function describeAddress(message: Message, event: "address" | "address-gone"): object {

@@ -17,6 +17,8 @@ export interface Link {
   readonly operState: number;
   /** Lower case with colons; "" when the device has none. */
   readonly mac: string;
+  /** The address that the hardware came with, in the same form; "" when the driver knows none. */
+  readonly permanentMac: string;
   readonly mtu: number;
   /** Index of the bridge or bond it belongs to; 0 for none. */
   readonly master: number;
@@ -106,6 +108,7 @@ export function readLink({ view, start, end }: Message): Link {
     up: (flags & nl.IFF_UP) !== 0,
     operState: 0,
     mac: "",
+    permanentMac: "",
     mtu: 0,
     master: 0,
     peer: 0,
@@ -139,6 +142,9 @@ export function readLink({ view, start, end }: Message): Link {
         break;
       case nl.IFLA_IFALIAS:
         link.alias = readText(view, from, to);
+        break;
+      case nl.IFLA_PERM_ADDRESS:
+        link.permanentMac = readHex(view, from, to);
         break;
       case nl.IFLA_PROMISCUITY:
         link.promiscuity = readU32(view, from, to);

@@ -68,6 +68,7 @@ export const IFLA_GROUP = 27;
 export const IFLA_NET_NS_FD = 28;
 export const IFLA_EXT_MASK = 29;
 export const IFLA_PROMISCUITY = 30;
+export const IFLA_PERM_ADDRESS = 54;
 
 export const RTEXT_FILTER_SKIP_STATS = 8;
 

@@ -7,14 +7,20 @@ import { CniError, INVALID_CONFIG } from "./cni-error.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** What a warning about a configuration is about. */
+export type WarningKind = "quoted" | "unknown key" | "no VLAN" | "no effect";
+
+/** Gets a sentence for each thing in a configuration that is taken, and is not what was meant. */
+export type Warn = (text: string, kind: WarningKind) => void;
+
 export class ConfigObject {
   readonly #values: JsonObject;
   readonly #path: string;
   readonly #keys: Record<string, string> = Object.create(null);
-  readonly #warn: (text: string) => void;
+  readonly #warn: Warn;
 
   /** `path` is what messages put before a key: "" at the top, "runtimeConfig." below. */
-  constructor(values: JsonObject, path = "", warn: (text: string) => void = () => {}) {
+  constructor(values: JsonObject, path = "", warn: Warn = () => {}) {
     this.#values = values;
     this.#path = path;
     this.#warn = warn;
@@ -67,9 +73,10 @@ export class ConfigObject {
   /** Undefined for what is none. */
   wholeNumber(key: string): number | undefined {
     const value = this.raw(key);
-    const number = Number(value);
-    if (!Number.isInteger(number) || (typeof value !== "number" && value !== String(number))) return undefined;
-    return typeof value === "string" ? this.#unquoted(key, value, number) : number;
+    if (typeof value === "number") return Number.isInteger(value) ? value : undefined;
+    const number = typeof value === "string" ? Number(value) : undefined;
+    if (typeof value !== "string" || !Number.isInteger(number) || value !== String(number)) return undefined;
+    return this.#unquoted(key, value, number);
   }
 
   /** An empty one when it is absent. */
@@ -90,7 +97,8 @@ export class ConfigObject {
 
   #unquoted<T>(key: string, value: string, taken: T): T {
     const name = `"${this.#path}${key}"`;
-    this.#warn(`${name} is the string "${value}", taken as ${taken}: write it without quotes, other plugins refuse it`);
+    const problem = `is the string "${value}", taken as ${taken}`;
+    this.#warn(`${name} ${problem}: write it without quotes, other plugins refuse it`, "quoted");
     return taken;
   }
 

@@ -5,7 +5,7 @@ import { describeErrno, EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM } from "../netlink
 import { errnoOf, NetlinkError } from "../netlink/netlink-socket.ts";
 import { AttachmentRecordFile } from "./attachment-record-file.ts";
 import { CniError, INTERNAL, KERNEL_REFUSED, TRY_AGAIN_LATER } from "./cni-error.ts";
-import type { JsonObject } from "./config-object.ts";
+import type { JsonObject, Warn } from "./config-object.ts";
 import { reportOperation } from "./operation-report.ts";
 import { type Command, type Envelope, type Request, readEnvelope, readRequest, stdinFault } from "./request.ts";
 import { encodeResult, type Result } from "./result.ts";
@@ -32,7 +32,7 @@ export interface Plugin {
   readonly commands: Readonly<Record<Command, (call: Call) => Result | PassedOn | undefined>>;
 }
 
-const STDIN_LIMIT_BYTES = 1 << 20;
+export const STDIN_LIMIT_BYTES = 1 << 20;
 
 /** Errors that go away by themselves. */
 const TRANSIENT = [EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM];
@@ -68,7 +68,7 @@ function encodeAnswer(version: CniVersion, result: Result | PassedOn): string {
     : encodeResult(version, result);
 }
 
-function readEnvelopeFrom(host: Host, warn: (text: string) => void): Envelope {
+function readEnvelopeFrom(host: Host, warn: Warn): Envelope {
   let stdin: string;
   try {
     stdin = host.readStdin(STDIN_LIMIT_BYTES);

@@ -2,7 +2,7 @@
 
 import { EFBIG, EILSEQ } from "../netlink/errno.ts";
 import { CniError, DECODING_FAILURE, INCOMPATIBLE_VERSION, INVALID_ENVIRONMENT, IO_FAILURE } from "./cni-error.ts";
-import { ConfigObject, isJsonObject } from "./config-object.ts";
+import { ConfigObject, isJsonObject, type Warn } from "./config-object.ts";
 import { interfaceNameFault, isIdentifier } from "./identifier.ts";
 import { atLeast, type CniVersion, DEFAULT_VERSION, parseVersion } from "./version.ts";
 
@@ -49,7 +49,7 @@ export interface Envelope {
 }
 
 /** `warn` gets a sentence for each value that is taken although its type is wrong. */
-export function readEnvelope(stdin: string, warn: (text: string) => void = () => {}): Envelope {
+export function readEnvelope(stdin: string, warn: Warn = () => {}): Envelope {
   let parsed: unknown;
   try {
     parsed = JSON.parse(stdin);

@@ -14,8 +14,7 @@ import {
   saveOriginals,
   stateFile,
 } from "../protocol/tuning-state.ts";
-import { readTuningConfig, type TuningConfig, warnAboutKeys } from "./config.ts";
-import { duplicateKeyBelow } from "./duplicate-keys.ts";
+import { readConfig, type TuningConfig } from "./config.ts";
 import { findInterface, originalsOf, requestOriginals, requestTuning } from "./interface.ts";
 import { previousResult, tunedResult } from "./previous-result.ts";
 import { interfaceRefusal } from "./refusal.ts";
@@ -37,7 +36,7 @@ export function add(call: Call): PassedOn {
   const { host, request, warn } = call;
   // First, so that the plugin's own namespace is refused whatever else is wrong.
   const { fd: netns, socket } = openNetns(host, request);
-  const config = readConfig(call);
+  const config = readConfig(request, warn);
   const result = previousResult(request.config, request.version);
   requireAllowed(host, config.sysctls);
   const link = changesInterface(config) ? requireInterface(socket, call) : undefined;
@@ -59,17 +58,6 @@ export function add(call: Call): PassedOn {
   ];
   applySteps(steps, state, (step, error) => warn(`could not take back "${step}": ${error}`));
   return { passedOn: tunedResult(result, request.ifname, config, request.version) };
-}
-
-/** Shared with CHECK. Throws for a mistake in any key. */
-export function readConfig({ request, warn }: Call): TuningConfig {
-  const twice = duplicateKeyBelow("sysctl", request.stdin);
-  if (twice !== undefined) {
-    throw new CniError(INVALID_CONFIG, `"sysctl" has the key "${twice}" twice: remove one of them`);
-  }
-  const config = readTuningConfig(request.config, request.args, request.ifname);
-  warnAboutKeys(request.config, warn);
-  return config;
 }
 
 export function requireInterface(socket: NetlinkSocket, { request }: Call): TunedLink {

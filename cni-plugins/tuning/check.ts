@@ -5,16 +5,16 @@ import { CHECK_FAILED, CniError } from "../protocol/cni-error.ts";
 import { formatMacAddress } from "../protocol/mac-address.ts";
 import { openNetns } from "../protocol/netns.ts";
 import type { Call } from "../protocol/plugin.ts";
-import { readConfig, requireInterface } from "./add.ts";
-import type { TuningConfig } from "./config.ts";
+import { requireInterface } from "./add.ts";
+import { readConfig, type TuningConfig } from "./config.ts";
 import { isAllMulticast, isPromiscuous } from "./interface.ts";
 import { previousResult } from "./previous-result.ts";
 import { readSysctl, sameSysctlValue } from "./sysctl.ts";
 
 export function check(call: Call): undefined {
-  const { host, request } = call;
+  const { host, request, warn } = call;
   const { fd: netns, socket } = openNetns(host, request);
-  const config = readConfig(call);
+  const config = readConfig(request, warn);
   previousResult(request.config, request.version);
   for (const sysctl of config.sysctls) {
     const found = readSysctl(host, netns, sysctl);

@@ -2,11 +2,12 @@
 
 import { readCniArgs } from "../protocol/cni-args.ts";
 import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../protocol/cni-error.ts";
-import type { ConfigObject } from "../protocol/config-object.ts";
-import { isJsonObject } from "../protocol/config-object.ts";
+import { type ConfigObject, isJsonObject, type Warn } from "../protocol/config-object.ts";
 import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
 import { nearestKey } from "../protocol/nearest-key.ts";
+import type { Request } from "../protocol/request.ts";
 import { DEFAULT_DATA_DIR } from "../protocol/tuning-state.ts";
+import { duplicateKeyBelow } from "./duplicate-keys.ts";
 import { type Sysctl, sysctlOf } from "./sysctl.ts";
 
 /** Absent: left as it is. */
@@ -31,6 +32,17 @@ const KNOWN_KEYS = [
   ...["disableCheck", "disableGC", "cni.dev/valid-attachments", "cni.dev/attachments"],
   ...["sysctl", "mac", "mtu", "promisc", "allmulti", "txQLen", "dataDir"],
 ];
+
+/** What ADD and CHECK read. Throws for a mistake in any key. */
+export function readConfig({ config, args, ifname, stdin }: Request, warn: Warn): TuningConfig {
+  const twice = duplicateKeyBelow("sysctl", stdin);
+  if (twice !== undefined) {
+    throw new CniError(INVALID_CONFIG, `"sysctl" has the key "${twice}" twice: remove one of them`);
+  }
+  const read = readTuningConfig(config, args, ifname);
+  warnAboutKeys(config, warn);
+  return read;
+}
 
 /** Reads and checks every key. args.cni takes precedence over runtimeConfig, that over CNI_ARGS, that over the own key. */
 export function readTuningConfig(config: ConfigObject, cniArgs: string, ifname: string): TuningConfig {
@@ -58,15 +70,15 @@ function withoutSlashAtEnd(directory: string): string {
   return directory.endsWith("/") ? withoutSlashAtEnd(directory.slice(0, -1)) : directory;
 }
 
-export function warnAboutKeys(config: ConfigObject, warn: (text: string) => void): void {
+export function warnAboutKeys(config: ConfigObject, warn: Warn): void {
   const unknown = config.keys().filter((key) => !isKnown(key));
   for (const key of unknown.slice(0, UNKNOWN_KEYS_NAMED)) {
     const nearest = nearestKey(key, KNOWN_KEYS);
     const hint = nearest === undefined ? "" : `: did you mean "${nearest}"?`;
-    warn(`unknown key "${key.slice(0, KEY_CHARACTERS_SHOWN)}" is ignored${hint}`);
+    warn(`unknown key "${key.slice(0, KEY_CHARACTERS_SHOWN)}" is ignored${hint}`, "unknown key");
   }
   const more = unknown.length - UNKNOWN_KEYS_NAMED;
-  if (more > 0) warn(`${more} more unknown keys are ignored`);
+  if (more > 0) warn(`${more} more unknown keys are ignored`, "unknown key");
 }
 
 function isKnown(key: string): boolean {

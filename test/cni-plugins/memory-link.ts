@@ -9,6 +9,7 @@ export interface MemoryLink {
   name: string;
   kind: string;
   mac: Uint8Array;
+  permanentMac?: Uint8Array;
   mtu: number;
   up: boolean;
   master: number;
@@ -29,6 +30,7 @@ export function describeLink(type: number, sequence: number, link: MemoryLink, c
     .text(nl.IFLA_IFNAME, link.name)
     .u32(nl.IFLA_MTU, link.mtu);
   batch.bytes(nl.IFLA_ADDRESS, link.mac).u32(nl.IFLA_MASTER, link.master);
+  if (link.permanentMac !== undefined) batch.bytes(nl.IFLA_PERM_ADDRESS, link.permanentMac);
   if (link.alias !== "") batch.text(nl.IFLA_IFALIAS, link.alias);
   if (link.peer !== undefined) batch.u32(nl.IFLA_LINK, link.peer.index);
   batch.u8(nl.IFLA_OPERSTATE, carrier && link.up && link.peer?.up !== false ? nl.IF_OPER_UP : 2);

@@ -38,6 +38,13 @@ const IPTABLES_PROGRAMS = ["iptables", "ip6tables", "iptables-save", "ip6tables-
 /** Programs without shared libraries start several times faster in a guest. */
 const BUSYBOX_PROGRAMS = ["sh", "cat", "env", "grep", "mount", "nsenter", "unshare"];
 
+export interface GuestOptions {
+  /** Kernel modules besides the usual ones. */
+  readonly modules?: readonly string[];
+  /** Of the kernel's command line. */
+  readonly arguments?: readonly string[];
+}
+
 export class Guest implements Machine, AsyncDisposable {
   readonly rootless = false;
   readonly path: string;
@@ -62,9 +69,12 @@ export class Guest implements Machine, AsyncDisposable {
     process.once("error", (error) => this.#fail(error));
   }
 
-  static async boot({ kernel, modules, busybox }: GuestParts): Promise<Guest> {
+  static async boot({ kernel, modules, busybox }: GuestParts, more: GuestOptions = {}): Promise<Guest> {
     const shared = mkdtempSync(path.join(tmpdir(), "guest-kernel-"));
-    const files = moduleFiles(readFileSync(path.join(modules, "modules.dep"), "utf8"), MODULES);
+    const files = moduleFiles(readFileSync(path.join(modules, "modules.dep"), "utf8"), [
+      ...MODULES,
+      ...(more.modules ?? []),
+    ]);
     writeFileSync(path.join(shared, "modules"), files.map((file) => `${path.join(modules, file)}\n`).join(""));
     const programs = path.join(shared, "programs");
     mkdirSync(programs);
@@ -83,6 +93,7 @@ export class Guest implements Machine, AsyncDisposable {
         ...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]),
         ...["--pid", "--fork", "--kill-child=KILL", kernel, `mem=${MEMORY_MIB}M`, `uml_dir=${shared}`, "con=null"],
         ...["con0=fd:0,fd:1", "root=/dev/root", "rootfstype=hostfs", "ro", "quiet", `init=${init}`],
+        ...(more.arguments ?? []),
         ...Object.entries(settings).map(([name, value]) =>
           value.includes(" ") ? `${name}="${value}"` : `${name}=${value}`,
         ),

@@ -47,6 +47,11 @@ describe("the bridge plugin's configuration", () => {
     ]);
   });
 
+  it.each([{ toString: "" }, [5], true])("takes %j for no number", (value) => {
+    expect(() => read({ mtu: value })).toThrow('"mtu" must be 0');
+    expect(() => read({ vlan: value })).toThrow('"vlan" must be a whole number from 0 to 4094');
+  });
+
   it("takes the bridge's MTU when told to", () => {
     expect(read({ mtu: "inherit" })).toEqual({ config: expect.objectContaining({ mtu: "inherit" }), warnings: [] });
   });

@@ -5,7 +5,13 @@ import { EAGAIN } from "../../../cni-plugins/netlink/errno.ts";
 import { MemoryHost } from "../memory-host.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
 
-const ARGUMENTS = { resyncSeconds: 60, reportSocket: undefined, addresses: false, namespaces: false };
+const ARGUMENTS = {
+  resyncSeconds: 60,
+  heartbeatSeconds: undefined,
+  reportSocket: undefined,
+  addresses: false,
+  namespaces: false,
+};
 
 let kernel: MemoryKernel;
 let host: MemoryHost;
@@ -16,14 +22,14 @@ beforeEach(() => {
 });
 
 /** Does one thing each time the monitor waits, then ends its stdin; what it printed, line by line. */
-function run(things: readonly (() => void)[], resyncMs = 60_000): Record<string, unknown>[] {
+function run(things: readonly (() => void)[], options: object = {}): Record<string, unknown>[] {
   const rest = [...things];
   host.onPoll = () => {
     const next = rest.shift();
     if (next === undefined) host.stdinEnded = true;
     else next();
   };
-  new LinkMonitor(host, { ...ARGUMENTS, resyncSeconds: resyncMs / 1000 }).run();
+  new LinkMonitor(host, { ...ARGUMENTS, ...options }).run();
   return host.stdout
     .trimEnd()
     .split("\n")
@@ -40,6 +46,15 @@ describe("the link monitor", () => {
       { event: "link", index, name: "br1", kind: "bridge", up: true, master: 0, mac: "02:00:00:00:00:01", mtu: 1500 },
       { event: "synced" },
     ]);
+  });
+
+  it("prints the address that the hardware came with where the link has another one", () => {
+    const [own, bonds] = [new Uint8Array([2, 0, 0, 0, 0, 1]), new Uint8Array([2, 0, 0, 0, 0, 2])];
+    kernel.addLink({ name: "eth0", kind: "", mac: own, permanentMac: own });
+    kernel.addLink({ name: "eth1", kind: "", mac: bonds, permanentMac: own });
+    const [eth0, eth1] = run([]);
+    expect(eth0).not.toHaveProperty("permanentMac");
+    expect(eth1).toMatchObject({ mac: "02:00:00:00:00:02", permanentMac: "02:00:00:00:00:01" });
   });
 
   it("prints links that come, change and go", () => {
@@ -64,7 +79,20 @@ describe("the link monitor", () => {
 
   it("prints the whole list again from time to time", () => {
     kernel.addLink({ name: "br1" });
-    expect(names(run([() => {}], 1000))).toEqual(["link br1", "synced", "resync", "link br1", "synced"]);
+    expect(names(run([() => {}], { resyncSeconds: 1 }))).toEqual([
+      "link br1",
+      "synced",
+      "resync",
+      "link br1",
+      "synced",
+    ]);
+  });
+
+  it("prints a heartbeat when asked, also when nothing happens", () => {
+    expect(names(run([() => {}, () => {}], { heartbeatSeconds: 10 }))).toEqual(["synced", "alive", "alive"]);
+    host = new MemoryHost(kernel);
+    const busy = () => kernel.addLink({ name: "br1" });
+    expect(names(run([busy, () => {}], { heartbeatSeconds: 10 }))).toEqual(["synced", "link br1", "alive"]);
   });
 
   it("prints what plugins report and drops what is no report", () => {
@@ -94,6 +122,7 @@ describe("its command line", () => {
     [[], { resyncSeconds: 600 }],
     [["--resync-seconds", "5"], { resyncSeconds: 5 }],
     [["--resync-seconds=7"], { resyncSeconds: 7 }],
+    [["--heartbeat-seconds", "10"], { resyncSeconds: 600, heartbeatSeconds: 10 }],
     [
       ["--addresses", "--report-socket=/run/reports"],
       { resyncSeconds: 600, addresses: true, reportSocket: "/run/reports" },
@@ -106,6 +135,7 @@ describe("its command line", () => {
   it.each([
     [["--resync-seconds"]],
     [["--resync-seconds", "0"]],
+    [["--heartbeat-seconds", "0"]],
     [["--resync-seconds", "soon"]],
     [["-v"]],
     [["--report-socket", "here"]],
