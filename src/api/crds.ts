@@ -1,10 +1,11 @@
 /** The product's CustomResourceDefinitions, made from the zod schemas. `npm run generate` writes them to deploy/crds. */
 
 import type { z } from "zod";
-import { apiVersionOf, type CustomKind, MAC_CLAIMS, MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "./kinds.ts";
+import { apiVersionOf, type CustomKind, MAC_CLAIMS, MAC_POOLS, NETWORK_ADDONS_CONFIGS, NODE_MACS } from "./kinds.ts";
 import { macClaimSchema } from "./mac-claim.ts";
 import { macPoolSchema } from "./mac-pool.ts";
 import { networkAddonsConfigSchema } from "./network-addons-config.ts";
+import { nodeMacsSchema } from "./node-macs.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
 
 export interface PrinterColumn {
@@ -127,7 +128,22 @@ export const MAC_CLAIM_CRD = crd({
   ],
 });
 
-export const CRDS: readonly CustomResourceDefinition[] = [NETWORK_ADDONS_CONFIG_CRD, MAC_POOL_CRD, MAC_CLAIM_CRD];
+export const NODE_MACS_CRD = crd({
+  kind: NODE_MACS,
+  listKind: "NodeMACsList",
+  singular: "nodemacs",
+  shortNames: [],
+  schema: nodeMacsSchema,
+  statusSubresource: false,
+  columns: [AGE],
+});
+
+export const CRDS: readonly CustomResourceDefinition[] = [
+  NETWORK_ADDONS_CONFIG_CRD,
+  MAC_POOL_CRD,
+  MAC_CLAIM_CRD,
+  NODE_MACS_CRD,
+];
 
 function crd(options: CrdOptions): CustomResourceDefinition {
   const { kind } = options;

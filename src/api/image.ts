@@ -40,3 +40,6 @@ export const CSV_GENERATOR_BUNDLE = "src/operator/csv-generator/main.js";
 
 /** The folder of the CNI executables, relative to the image's root. */
 export const pluginFolder = (arch: string): string => `dist/cni/${arch}`;
+
+/** The folder of the inspection page, relative to the image's root. */
+export const PAGE_FOLDER = "dist/page";

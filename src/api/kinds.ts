@@ -37,6 +37,14 @@ export const MAC_CLAIMS: CustomKind = {
   namespaced: false,
 };
 
+export const NODE_MACS: CustomKind = {
+  group: MAC_POOL_GROUP,
+  version: "v1alpha1",
+  kind: "NodeMACs",
+  plural: "nodemacs",
+  namespaced: false,
+};
+
 const KUBEVIRT_GROUP = "kubevirt.io";
 
 export const VIRTUAL_MACHINES: CustomKind = {

@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { canonicalMac } from "./canonical-mac.ts";
 import { celRules } from "./cel.ts";
 import { MAC_POOL_GROUP } from "./names.ts";
 import type { ObjectMeta } from "./object-meta.ts";
@@ -24,7 +25,7 @@ export type OwnerKind = (typeof OWNER_KINDS)[number];
 /** Owners that a claim can list: bounds its size where many objects are let share one address. */
 export const MAX_CLAIM_OWNERS = 64;
 
-const ownerSchema = z
+export const claimOwnerSchema = z
   .object({
     kind: z.enum(OWNER_KINDS).describe("Kind of the object: VirtualMachine, VirtualMachineInstance or Pod."),
     namespace: z.string().describe("Namespace of the object."),
@@ -59,20 +60,11 @@ const ownerSchema = z
   })
   .describe("An object that has this address.");
 
-export type ClaimOwner = z.infer<typeof ownerSchema>;
+export type ClaimOwner = z.infer<typeof claimOwnerSchema>;
 
 export const macClaimSpecSchema = z
   .object({
-    mac: z
-      .string()
-      .max(17)
-      .meta({
-        description: "The address: six lower-case octets, joined by colons.",
-        ...celRules({
-          rule: "self.matches('^([0-9a-f]{2}:){5}[0-9a-f]{2}$')",
-          message: "mac must be six lower-case octets joined by colons",
-        }),
-      }),
+    mac: canonicalMac,
     pool: z.string().max(253).exactOptional().describe("MACPool that the address belongs to."),
     origin: z
       .enum(CLAIM_ORIGINS)
@@ -91,7 +83,7 @@ export const macClaimStatusSchema = z
       ),
     owner: z.string().exactOptional().describe("First owner as kind/namespace/name, and the number of further owners."),
     owners: z
-      .array(ownerSchema)
+      .array(claimOwnerSchema)
       .max(MAX_CLAIM_OWNERS)
       .describe(
         "Objects that have the address. More than one only if the conflict policy allows it, or if they had it before.",

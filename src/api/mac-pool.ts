@@ -14,11 +14,15 @@ export type ConflictScope = (typeof CONFLICT_SCOPES)[number];
 export const OBJECT_OPT_OUTS = ["Claim", "Allow"] as const;
 export type ObjectOptOut = (typeof OBJECT_OPT_OUTS)[number];
 
+export const HOST_ADDRESS_POLICIES = ["Warn", "Deny", "Off"] as const;
+export type HostAddressPolicy = (typeof HOST_ADDRESS_POLICIES)[number];
+
 /** Filled in memory where a pool does not say. */
 export const DEFAULT_QUARANTINE_SECONDS = 60;
 /** An API server's request lifetime (60 s unless configured otherwise), the webhooks after ours, and a margin. */
 export const DEFAULT_PENDING_SECONDS = 120;
 export const DEFAULT_CONFLICT_POLICY: ConflictPolicy = "Deny";
+export const DEFAULT_HOST_ADDRESS_POLICY: HostAddressPolicy = "Warn";
 
 const MAX_RANGES = 32;
 const MAX_EXCLUSIONS = 256;
@@ -84,6 +88,14 @@ export const macPoolSpecSchema = z
           "meet, if the pools of both objects say Network. Different bridges, VLANs of a bridge, and networks of other plugins by " +
           "name count as apart. The pool itself gives out no address that any object has.",
       ),
+    hostAddressPolicy: z
+      .enum(HOST_ADDRESS_POLICIES)
+      .exactOptional()
+      .describe(
+        "What happens when an object asks for a MAC address that a node has on a physical interface or a bond. Warn (the " +
+          "default): the object is admitted with a warning. Deny: it is refused, unless it has the address already. Off: it is " +
+          "admitted. The pool itself never gives out such an address.",
+      ),
     objectOptOut: z
       .enum(OBJECT_OPT_OUTS)
       .exactOptional()
@@ -145,6 +157,8 @@ export const macPoolStatusSchema = z
     capacity: count("Addresses in the ranges, without exclusions."),
     used: count("Addresses in the ranges that have a claim: bound, pending or quarantined."),
     free: count("Addresses that the pool can give out now."),
+    hostAddresses: count("Addresses in the ranges that have no claim and are not given out, because nodes have them."),
+    hostConflicts: count("Addresses of this pool that an object and a node have at the same time."),
     pending: count("Addresses of objects that were admitted but do not exist yet."),
     quarantined: count("Released addresses that are still in quarantine."),
     outOfRange: count("Claims of this pool for addresses outside its ranges."),

@@ -10,6 +10,9 @@ export const DEFAULT_NAMESPACE = "cluster-network-addons";
 export const FIELD_MANAGER = OPERATOR_NAME;
 
 export const SYSTEM_NAMESPACE = "kube-system";
+/** ConfigMap of the API server in kube-system, with the authority of its users' certificates. */
+export const API_SERVER_CLIENTS = "extension-apiserver-authentication";
+export const API_SERVER_CLIENTS_KEY = "client-ca-file";
 /** Set by Kubernetes on every namespace. */
 export const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name";
 
@@ -40,6 +43,8 @@ export const LABEL_SCRAPED = "np.kubevirt.io/allow-prometheus-access";
 
 export const LINUX_BRIDGE_DAEMON_SET = "kube-cni-linux-bridge-plugin";
 export const LINUX_BRIDGE_WEBHOOK = "linux-bridge-webhook";
+export const LINUX_BRIDGE_CERT_MANAGER = "linux-bridge-cert-manager";
+export const LINT_WEBHOOK = "lint-networks.linux-bridge.network.kubevirt.io";
 export const INJECTION_WEBHOOK = "inject-resources.linux-bridge.network.kubevirt.io";
 export const BRIDGE_MARKER = "bridge-marker";
 
@@ -54,6 +59,8 @@ export const MAC_POOL_WEBHOOK_CLIENTS = "kubemacpool-webhook-clients";
 /** Webhooks. */
 export const MAC_POOL_HTTPS_PORT = 8000;
 export const MAC_POOL_INSPECTION_PORT = 8443;
+/** Of the Service. */
+export const MAC_POOL_INSPECTION_PORT_NAME = "inspection";
 
 /** KubeMacPool before 0.30 put it on VMs. Nobody else takes it off. */
 export const FORMER_FINALIZER = "k8s.v1.cni.cncf.io/kubeMacPool";
@@ -77,4 +84,6 @@ export const NETWORK_STATUS_ANNOTATION = "k8s.v1.cni.cncf.io/network-status";
 export const DEFAULT_NETWORK_ANNOTATION = "v1.multus-cni.io/default-network";
 export const NAD_RESOURCE_NAME_ANNOTATION = "k8s.v1.cni.cncf.io/resourceName";
 export const NAD_NODE_SELECTOR_ANNOTATION = "k8s.v1.cni.cncf.io/nodeSelector";
+/** On pods: the amounts of resources before and after their injection, as JSON. */
+export const INJECTED_ANNOTATION = "linux-bridge.network.kubevirt.io/injected";
 export const NAD_GROUP = "k8s.cni.cncf.io";

@@ -7,9 +7,9 @@ import { z } from "zod";
 import { celRules, macRangeRules } from "./cel.ts";
 import { durationRules } from "./cel-durations.ts";
 import { IP_ADDRESS_PATTERN } from "./ip-address.ts";
+import { linuxBridgeSchema } from "./linux-bridge-config.ts";
 import { CNAO_NAMES } from "./mac-range.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "./names.ts";
-import { BRIDGE_MARKER_METRICS_PORT, INSTALLER_HEALTH_PORT, INSTALLER_METRICS_PORT } from "./node-ports.ts";
 import type { ObjectMeta } from "./object-meta.ts";
 import { placementConfigurationSchema } from "./placement.ts";
 import { tlsSecurityProfileSchema } from "./tls-security-profile.ts";
@@ -48,21 +48,6 @@ export const PULL_POLICY_FIXED = "cannot modify ImagePullPolicy configuration on
 export const NAME_SERVER_PATTERN = `^$|${IP_ADDRESS_PATTERN}`;
 export const NAME_SERVER_TEXT = "nameServerIP has to be an IP address";
 
-/** Of other listeners of the product on the same host network. */
-export const TAKEN_NODE_PORTS: readonly number[] = [
-  INSTALLER_HEALTH_PORT,
-  INSTALLER_METRICS_PORT,
-  BRIDGE_MARKER_METRICS_PORT,
-];
-export const TAKEN_NODE_PORT_TEXT = `bridgeMarkerHealthPort must not be one of: ${TAKEN_NODE_PORTS.join(", ")}. Daemons of this product listen there on every node`;
-
-/** Where nodes have CNI executables. No part of the path begins with a dot, so that none leads up again. */
-export const CNI_BIN_DIR_PATTERN =
-  "^$|^(/opt|/var/lib|/home/kubernetes|/run|/usr/lib/cni)(/[^/.][^/]*)+/?$|^/usr/lib/cni/?$";
-export const CNI_BIN_DIR_TEXT =
-  "cniBinDir has to be a directory below /opt, /var/lib, /home/kubernetes or /run, or /usr/lib/cni, and no part of it may begin " +
-  "with a dot: the installer writes to it as root";
-
 /** Longer than any valid MAC or duration, so that each value meets its own rule. Bounds the rules' cost. */
 const MAX_SHORT_TEXT = 64;
 const MAX_TEXT = 253;
@@ -87,35 +72,7 @@ const selfSignConfiguration = z.object({
 
 export const networkAddonsConfigSpecSchema = z
   .object({
-    linuxBridge: z
-      .object({
-        bridgeMarkerHealthPort: z
-          .int()
-          .min(0)
-          .max(65535)
-          .exactOptional()
-          .meta({
-            description: "Host port of the bridge marker's health endpoints. 8081 when unset, 0 turns them off.",
-            ...celRules({ rule: `!(self in ${JSON.stringify(TAKEN_NODE_PORTS)})`, message: TAKEN_NODE_PORT_TEXT }),
-          }),
-        cniBinDir: z
-          .string()
-          .max(MAX_TEXT)
-          .exactOptional()
-          .meta({
-            description:
-              "Directory on the nodes that holds CNI executables. /opt/cni/bin when unset, on OpenShift /var/lib/cni/bin.",
-            ...celRules({ rule: `self.matches('${CNI_BIN_DIR_PATTERN}')`, message: CNI_BIN_DIR_TEXT }),
-          }),
-        replaceForeignPlugins: z
-          .boolean()
-          .exactOptional()
-          .describe("Whether foreign executables named bridge and tuning are replaced. They stay when unset."),
-      })
-      .exactOptional()
-      .describe(
-        "The CNI plugins bridge and tuning on every node, the bridge-marker, and the injection of bridge resources.",
-      ),
+    linuxBridge: linuxBridgeSchema.exactOptional(),
     kubeMacPool: kubeMacPool.exactOptional().meta({
       description: "The MAC pool for virtual machines and pods.",
       ...celRules(

@@ -24,7 +24,12 @@ export type NetworkSelection =
   /** Blank. */
   | { readonly form: "none" }
   | { readonly form: "malformed"; readonly reason: string }
-  | { readonly form: "list" | "shorthand"; readonly elements: readonly NetworkElement[] };
+  | {
+      readonly form: "list" | "shorthand";
+      readonly elements: readonly NetworkElement[];
+      /** There are more elements than were asked for. They were not read. */
+      readonly cut: boolean;
+    };
 
 /** multus tells the two forms of the annotation apart by these characters. */
 const LIST_FORM = /[[{"]/;
@@ -34,14 +39,23 @@ const PART = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 /** A Linux interface name. */
 const INTERFACE = /^[^@\s/:]{1,15}$/;
 
-/** Both forms: a JSON list of objects, and the shorthand `[namespace/]name[@interface], ...`. */
-export function parseNetworkSelection(annotation: string): NetworkSelection {
+/** More than fit into any object, and less than 2^32, where `split` would count anew. */
+const ALL = 2 ** 31;
+
+/** Of what somebody wrote, as much as a message repeats. */
+const MAX_QUOTED = 64;
+
+/**
+ * Both forms: a JSON list of objects, and the shorthand `[namespace/]name[@interface], ...`. Never throws, whatever the text
+ * is. `limit`: how many elements are read.
+ */
+export function parseNetworkSelection(annotation: string, limit = ALL): NetworkSelection {
   const text = annotation.trim();
   if (text === "") return { form: "none" };
-  return LIST_FORM.test(text) ? parseList(text) : parseShorthand(text);
+  return LIST_FORM.test(text) ? parseList(text, limit) : parseShorthand(text, limit);
 }
 
-function parseList(text: string): NetworkSelection {
+function parseList(text: string, limit: number): NetworkSelection {
   let list: unknown;
   try {
     list = JSON.parse(text);
@@ -50,7 +64,7 @@ function parseList(text: string): NetworkSelection {
   }
   if (!Array.isArray(list)) return malformed("it must be a JSON list of objects with a name");
   const elements: NetworkElement[] = [];
-  for (const [index, raw] of list.entries()) {
+  for (const [index, raw] of list.slice(0, limit).entries()) {
     if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
       return malformed(`element ${index} is not an object`);
     }
@@ -67,7 +81,7 @@ function parseList(text: string): NetworkSelection {
     if (!texts.name) return malformed(`element ${index} has no name`);
     elements.push(element(raw, texts, index, [...macs]));
   }
-  return { form: "list", elements };
+  return { form: "list", elements, cut: list.length > limit };
 }
 
 /** multus reads the keys of an element in any case, as every Go program does. */
@@ -82,19 +96,19 @@ function macsOfArguments(raw: object): string[] {
     .filter((mac) => typeof mac === "string" && mac !== "") as string[];
 }
 
-function parseShorthand(text: string): NetworkSelection {
+function parseShorthand(text: string, limit: number): NetworkSelection {
   const elements: NetworkElement[] = [];
-  for (const [index, item] of text
-    .split(",")
-    .map((piece) => piece.trim())
-    .entries()) {
+  const pieces = text.split(",", limit + 1);
+  for (const [index, piece] of pieces.slice(0, limit).entries()) {
+    const item = piece.trim();
     const slash = item.indexOf("/");
     const at = item.indexOf("@");
     const namespace = slash < 0 ? undefined : item.slice(0, slash).trim();
     const name = item.slice(slash + 1, at < 0 ? undefined : at).trim();
     const ifname = at < 0 ? undefined : item.slice(at + 1).trim();
     const fits = PART.test(name) && PART.test(namespace ?? name) && INTERFACE.test(ifname ?? name.slice(0, 1));
-    if (!fits) return malformed(`${JSON.stringify(item)} is not of the form [namespace/]name[@interface]`);
+    if (!fits)
+      return malformed(`${JSON.stringify(item.slice(0, MAX_QUOTED))} is not of the form [namespace/]name[@interface]`);
     const raw = {
       name,
       ...(namespace !== undefined && { namespace }),
@@ -102,7 +116,7 @@ function parseShorthand(text: string): NetworkSelection {
     };
     elements.push(element(raw, raw, index, []));
   }
-  return { form: "shorthand", elements };
+  return { form: "shorthand", elements, cut: pieces.length > limit };
 }
 
 type Texts = Readonly<Partial<Record<(typeof TEXTS)[number], string | null>>>;

@@ -1,6 +1,6 @@
 /**
- * What the CNI plugins and the node's agent must agree on: files and names by which the plugins tell the agent what they
- * did. Part of the contract (`src/api`). Imports nothing, because the plugins carry it in their bytecode.
+ * What the executables on a node and its daemons must agree on: files and names by which the plugins tell the agent what
+ * they did, and the heartbeat of the link monitor. Part of the contract (`src/api`). Imports nothing, because the plugins carry it in their bytecode.
  */
 
 /** Below the node's /run: nothing here outlives a reboot, as no attachment does. */
@@ -31,6 +31,10 @@ export interface OperationReport {
   readonly code: number;
   readonly ms: number;
 }
+
+/** How often the link monitor says that it works, and after how long a silence a daemon takes it for hung. */
+export const MONITOR_HEARTBEAT_SECONDS = 10;
+export const MAX_MONITOR_SILENCE_HEARTBEATS = 3;
 
 /** How the alias of a port of ours begins; `NETWORK/CONTAINER/INTERFACE` follows. */
 export const PORT_ALIAS_PREFIX = "cni-bridge:";

@@ -7,3 +7,4 @@ export const MAC_POOL_PATHS = {
 } as const;
 
 export const INJECT_RESOURCES_PATH = "/inject-resources";
+export const LINT_NETWORKS_PATH = "/lint-networks";

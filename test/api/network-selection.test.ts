@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseNetworkSelection } from "../../src/api/network-selection.ts";
 
@@ -59,5 +60,50 @@ describe("the networks annotation", () => {
     ['[{"name":"a","mac":7}]', '"mac" of element 0 is not a string'],
   ])("says what is wrong with %s", (annotation, reason) => {
     expect(read(annotation)).toContain(reason);
+  });
+
+  it("is read as far as it was asked for, in both forms", () => {
+    for (const annotation of ["a,b,c", '[{"name":"a"},{"name":"b"},{"name":7}]']) {
+      const selection = parseNetworkSelection(annotation, 2);
+      expect(selection).toMatchObject({ elements: [{ name: "a" }, { name: "b" }], cut: true });
+    }
+    expect(parseNetworkSelection("a,b", 2)).toMatchObject({ cut: false });
+    expect(parseNetworkSelection("a,b")).toMatchObject({ cut: false });
+  });
+
+  it("repeats of what is wrong only the beginning", () => {
+    const selection = parseNetworkSelection(`${"a".repeat(200_000)}!`);
+    expect(selection.form).toBe("malformed");
+    expect(JSON.stringify(selection).length).toBeLessThan(300);
+  });
+
+  const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.stringify(value));
+  const elements = fc
+    .array(
+      fc.dictionary(
+        fc.constantFrom("name", "NAME", "namespace", "mac", "cni-args", "interface", "__proto__", "toString"),
+        fc.oneof(fc.string(), fc.jsonValue({ maxDepth: 2 })),
+      ),
+    )
+    .map((list) => JSON.stringify(list));
+  const shorthand = fc
+    .array(fc.stringMatching(/^[-a-z0-9@/ .A]{0,20}$/), { maxLength: 40 })
+    .map((pieces) => pieces.join(","));
+  const long = fc
+    .tuple(fc.constantFrom("a", "-", "a-", "[", "{", '"', "@", "/", ",", " ", "a,", "\u0000"), fc.nat(60_000))
+    .map(([piece, times]) => piece.repeat(times));
+
+  it("is read without an error whatever it is, in no more elements than asked for, each with a name", () => {
+    const annotations = fc.oneof(fc.string(), fc.string({ unit: "binary" }), json, elements, shorthand, long);
+    fc.assert(
+      fc.property(annotations, fc.nat(20), (annotation, limit) => {
+        const selection = parseNetworkSelection(annotation, limit);
+        if (selection.form === "none") return annotation.trim() === "";
+        if (selection.form === "malformed") return selection.reason.length < 512;
+        const named = selection.elements.every(({ name, interface: ifname }) => name !== "" && ifname !== "");
+        return named && selection.elements.length <= limit;
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

@@ -1,0 +1,128 @@
+/** `NetworkAddonsConfig.spec.linuxBridge`. Part of the contract (`src/api`). */
+
+import { z } from "zod";
+import {
+  MARKER_PATTERN,
+  MARKER_PATTERN_TEXT,
+  MAX_MARKER_PATTERN_CHARS,
+  MAX_MARKER_PATTERNS,
+} from "./bridge-pattern.ts";
+import { celRules } from "./cel.ts";
+import { injectionSettings } from "./injection-settings.ts";
+import { nadLintSetting } from "./nad-lint-setting.ts";
+import {
+  BRIDGE_MARKER_HEALTH_PORT,
+  BRIDGE_MARKER_METRICS_PORT,
+  INSTALLER_HEALTH_PORT,
+  INSTALLER_METRICS_PORT,
+  PROBE_ADDRESSES,
+} from "./node-ports.ts";
+
+/** Of other listeners of the product on the same host network. */
+export const TAKEN_NODE_PORTS: readonly number[] = [
+  INSTALLER_HEALTH_PORT,
+  INSTALLER_METRICS_PORT,
+  BRIDGE_MARKER_METRICS_PORT,
+];
+export const TAKEN_NODE_PORT_TEXT = `bridgeMarkerHealthPort must not be one of: ${TAKEN_NODE_PORTS.join(", ")}. Daemons of this product listen there on every node`;
+
+/** The same for the installer. */
+export const TAKEN_INSTALLER_PORTS: readonly number[] = [
+  BRIDGE_MARKER_HEALTH_PORT,
+  INSTALLER_METRICS_PORT,
+  BRIDGE_MARKER_METRICS_PORT,
+];
+export const TAKEN_INSTALLER_PORT_TEXT = `installerHealthPort must not be one of: ${TAKEN_INSTALLER_PORTS.join(", ")}. Daemons of this product listen there on every node`;
+export const SAME_HEALTH_PORT_TEXT =
+  "bridgeMarkerHealthPort and installerHealthPort have to differ: both daemons listen on every node";
+export const PROBE_ADDRESS_TEXT = `healthProbeAddress must be one of: ${PROBE_ADDRESSES.join(", ")}`;
+
+/** Where nodes have CNI executables. No part of the path begins with a dot, so that none leads up again. */
+export const CNI_BIN_DIR_PATTERN =
+  "^$|^(/opt|/var/lib|/home/kubernetes|/run|/usr/lib/cni)(/[^/.][^/]*)+/?$|^/usr/lib/cni/?$";
+export const CNI_BIN_DIR_TEXT =
+  "cniBinDir has to be a directory below /opt, /var/lib, /home/kubernetes or /run, or /usr/lib/cni, and no part of it may begin " +
+  "with a dot: the installer writes to it as root";
+
+const MAX_WORD_CHARS = 64;
+const MAX_PATH_CHARS = 253;
+
+const markerPatterns = (description: string) =>
+  z
+    .array(
+      z
+        .string()
+        .max(MAX_MARKER_PATTERN_CHARS)
+        .meta(celRules({ rule: `self.matches('${MARKER_PATTERN}')`, message: MARKER_PATTERN_TEXT })),
+    )
+    .max(MAX_MARKER_PATTERNS)
+    .exactOptional()
+    .describe(`${description} Names with the wildcards * and ?.`);
+
+export const linuxBridgeSchema = z
+  .object({
+    bridgeMarkerHealthPort: z
+      .int()
+      .min(0)
+      .max(65535)
+      .exactOptional()
+      .meta({
+        description: "Host port of the bridge marker's health endpoints. 8081 when unset, 0 turns them off.",
+        ...celRules({ rule: `!(self in ${JSON.stringify(TAKEN_NODE_PORTS)})`, message: TAKEN_NODE_PORT_TEXT }),
+      }),
+    installerHealthPort: z
+      .int()
+      .min(0)
+      .max(65535)
+      .exactOptional()
+      .meta({
+        description: "Host port of the CNI installer's health endpoints. 8082 when unset, 0 turns them off.",
+        ...celRules({
+          rule: `!(self in ${JSON.stringify(TAKEN_INSTALLER_PORTS)})`,
+          message: TAKEN_INSTALLER_PORT_TEXT,
+        }),
+      }),
+    healthProbeAddress: z
+      .string()
+      .max(MAX_WORD_CHARS)
+      .exactOptional()
+      .meta({
+        description:
+          "Where the daemons on the nodes answer probes: at the node's address (Node, when unset) or at 127.0.0.1 (Loopback).",
+        ...celRules({ rule: `self in ${JSON.stringify(PROBE_ADDRESSES)}`, message: PROBE_ADDRESS_TEXT }),
+      }),
+    markerInclude: markerPatterns("Bridges that the bridge marker publishes. All when unset."),
+    markerExclude: markerPatterns(
+      "Bridges that the bridge marker does not publish, also if markerInclude names them. None when unset.",
+    ),
+    markerOnlyWithPorts: z
+      .boolean()
+      .exactOptional()
+      .describe("Whether the bridge marker publishes only bridges that have a port. All when unset."),
+    cniBinDir: z
+      .string()
+      .max(MAX_PATH_CHARS)
+      .exactOptional()
+      .meta({
+        description:
+          "Directory on the nodes that holds CNI executables. /opt/cni/bin when unset, on OpenShift /var/lib/cni/bin.",
+        ...celRules({ rule: `self.matches('${CNI_BIN_DIR_PATTERN}')`, message: CNI_BIN_DIR_TEXT }),
+      }),
+    replaceForeignPlugins: z
+      .boolean()
+      .exactOptional()
+      .describe("Whether foreign executables named bridge and tuning are replaced. They stay when unset."),
+    ...injectionSettings,
+    nadLint: nadLintSetting,
+  })
+  .meta({
+    description:
+      "The CNI plugins bridge and tuning on every node, the bridge-marker, and the injection of bridge resources.",
+    ...celRules({
+      rule:
+        "!has(self.bridgeMarkerHealthPort) || !has(self.installerHealthPort) || self.installerHealthPort == 0 || " +
+        "self.bridgeMarkerHealthPort != self.installerHealthPort",
+      message: SAME_HEALTH_PORT_TEXT,
+      fieldPath: ".installerHealthPort",
+    }),
+  });
