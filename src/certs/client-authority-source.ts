@@ -12,8 +12,12 @@ export interface ClientAuthoritySourceOptions {
   readonly client: KubeClient;
   readonly certificates: CertificateSource;
   readonly namespace: string;
-  /** Name of the ConfigMap: `ca.crt` with certificates in PEM, and `names` with a common name in each line. */
+  /** Name of the ConfigMap: a bundle of certificates in PEM, and `names` with a common name in each line. */
   readonly configMap: string;
+  /** Key of the bundle; `ca.crt` unless given. */
+  readonly key?: string;
+  /** Whoever has no certificate may connect, and does not wait until the ConfigMap is read. */
+  readonly isOptional?: boolean;
   readonly log: Log;
   readonly metrics: Registry;
 }
@@ -45,7 +49,8 @@ export class ClientAuthoritySource implements CertificateSource {
 
   /** Undefined until it is known who may connect, as without a certificate. */
   current(): ServerCertificate | undefined {
-    const certificate = this.#informer.hasSynced ? this.#options.certificates.current() : undefined;
+    const isKnown = this.#informer.hasSynced || this.#options.isOptional === true;
+    const certificate = isKnown ? this.#options.certificates.current() : undefined;
     return certificate && { ...certificate, ...(this.#clients && { clients: this.#clients }) };
   }
 
@@ -68,15 +73,15 @@ export class ClientAuthoritySource implements CertificateSource {
   }
 
   #read({ data = {} }: ConfigMap): void {
-    const { namespace, configMap, log } = this.#options;
-    const bundle = parseBundle(data["ca.crt"] ?? "");
+    const { namespace, configMap, log, key = "ca.crt", isOptional } = this.#options;
+    const bundle = parseBundle(data[key] ?? "");
     if (bundle.length === 0) {
       const consequence = this.#clients === undefined ? "anybody may connect" : "the last valid one stays in force";
-      log.error(`ConfigMap ${namespace}/${configMap} has no certificate in PEM under ca.crt: ${consequence}`);
+      log.error(`ConfigMap ${namespace}/${configMap} has no certificate in PEM under ${key}: ${consequence}`);
       return;
     }
     const names = (data.names ?? "").split("\n").flatMap((line) => line.trim() || []);
-    this.#use({ ca: formatBundle(bundle), names });
+    this.#use({ ca: formatBundle(bundle), names, ...(isOptional && { isOptional }) });
   }
 
   #use(clients: ClientAuthority | undefined): void {
@@ -84,7 +89,8 @@ export class ClientAuthoritySource implements CertificateSource {
     const { namespace, configMap, log } = this.#options;
     const who =
       clients === undefined ? "anybody" : `clients with a certificate as ConfigMap ${namespace}/${configMap} says`;
-    log.info({ names: clients?.names }, `webhooks are served to ${who}`);
+    const what = this.#options.isOptional === true ? "clients are known by their certificate" : "webhooks are served";
+    log.info({ names: clients?.names }, `${what}: ${who}`);
     this.#tell();
   }
 

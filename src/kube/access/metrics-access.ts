@@ -27,11 +27,11 @@ export class MetricsAccess {
     return new MetricsAccess({ tokens: new TokenReviews(options), access: new SubjectAccess(options) });
   }
 
-  /** Why the sender of this Authorization header may not; undefined when it may. */
-  async refusalOf(authorization: string | undefined): Promise<HttpError | undefined> {
+  /** Why the sender of this Authorization header may not; undefined when it may. `mayAsk`: as for `TokenReviews`. */
+  async refusalOf(authorization: string | undefined, mayAsk?: () => boolean): Promise<HttpError | undefined> {
     const { tokens, access } = this.#options;
     try {
-      const user = await tokens.userOf(authorization);
+      const user = await tokens.userOf(authorization, mayAsk);
       if (user === undefined) {
         return new HttpError(401, "send a bearer token that the API server knows: Authorization: Bearer <token>");
       }

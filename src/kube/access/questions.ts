@@ -5,10 +5,12 @@ const MAX_KEPT = 1_000;
 /** Of what tells one question from another. A forged one may be as long as a request. */
 const MAX_QUESTION_CHARS = 65_536;
 
-export interface QuestionsOptions {
+export interface QuestionsOptions<T> {
   /** Questions that wait for the API server. */
   readonly maxInFlight: number;
   readonly keptMs: number;
+  /** Answers that a stranger can cause in any number. They are kept apart and displace only each other. None unless given. */
+  readonly isCheap?: (answer: T) => boolean;
 }
 
 export class TooManyQuestions extends Error {
@@ -22,26 +24,34 @@ export class TooManyQuestions extends Error {
 export class Questions<T extends object> {
   readonly #maxInFlight: number;
   readonly #answers: LRUCache<string, T>;
+  readonly #cheapAnswers: LRUCache<string, T>;
+  readonly #isCheap: (answer: T) => boolean;
   readonly #underWay = new Map<string, Promise<T>>();
 
-  constructor({ maxInFlight, keptMs }: QuestionsOptions) {
+  constructor({ maxInFlight, keptMs, isCheap = () => false }: QuestionsOptions<T>) {
     this.#maxInFlight = maxInFlight;
+    this.#isCheap = isCheap;
     this.#answers = new LRUCache({ max: MAX_KEPT, ttl: keptMs });
+    this.#cheapAnswers = new LRUCache({ max: MAX_KEPT, ttl: keptMs });
   }
 
-  /** `ask` throws what the API server's refusal or a broken connection throws; that is not kept. */
-  async answer(question: string, ask: () => Promise<T>): Promise<T> {
+  /**
+   * `ask` throws what the API server's refusal or a broken connection throws; that is not kept. `mayAsk` is called where there
+   * is no answer yet; false counts as too many questions.
+   */
+  async answer(question: string, ask: () => Promise<T>, mayAsk: () => boolean = () => true): Promise<T> {
     if (question.length > MAX_QUESTION_CHARS) throw new TooManyQuestions("the question is too long");
     // Questions may contain tokens, which are not to stay in memory.
     const key = createHash("sha256").update(question).digest("base64");
-    const known = this.#answers.get(key) ?? this.#underWay.get(key);
+    const known = this.#answers.get(key) ?? this.#cheapAnswers.get(key) ?? this.#underWay.get(key);
     if (known !== undefined) return known;
-    if (this.#underWay.size >= this.#maxInFlight) throw new TooManyQuestions("too many questions are under way");
+    if (this.#underWay.size >= this.#maxInFlight || !mayAsk())
+      throw new TooManyQuestions("too many questions are under way");
     const asked = ask();
     this.#underWay.set(key, asked);
     try {
       const answer = await asked;
-      this.#answers.set(key, answer);
+      (this.#isCheap(answer) ? this.#cheapAnswers : this.#answers).set(key, answer);
       return answer;
     } finally {
       this.#underWay.delete(key);

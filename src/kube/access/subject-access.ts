@@ -36,21 +36,33 @@ export class SubjectAccess {
 
   constructor(options: SubjectAccessOptions) {
     this.#options = options;
-    this.#questions = new Questions({ maxInFlight: options.maxInFlight, keptMs: KEPT_MS });
+    this.#questions = new Questions({
+      maxInFlight: options.maxInFlight,
+      keptMs: KEPT_MS,
+      isCheap: ({ allowed }) => !allowed,
+    });
   }
 
-  /** Throws TooManyQuestions, or what the API server's refusal or a broken connection throws. */
-  async isAllowed({ username, uid, groups, extra }: User, permission: Permission | PathPermission): Promise<boolean> {
+  /**
+   * `mayAsk`: whether the API server may be asked what is not known here. Throws TooManyQuestions, or what the API server's
+   * refusal or a broken connection throws.
+   */
+  async isAllowed(
+    { username, uid, groups, extra }: User,
+    permission: Permission | PathPermission,
+    mayAsk?: () => boolean,
+  ): Promise<boolean> {
     const { client, timeoutMs } = this.#options;
     const spec = { user: username, uid, groups: [...groups], extra: { ...extra }, ...attributesOf(permission) };
-    const { allowed } = await this.#questions.answer(JSON.stringify(spec), async () => {
+    const ask = async (): Promise<{ readonly allowed: boolean }> => {
       const review = await client.create(
         RESOURCES.subjectAccessReviews,
         { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", metadata: {}, spec },
         { timeoutMs },
       );
       return { allowed: at(review, "status", "allowed") === true };
-    });
+    };
+    const { allowed } = await this.#questions.answer(JSON.stringify(spec), ask, mayAsk);
     return allowed;
   }
 }

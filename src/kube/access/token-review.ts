@@ -22,18 +22,23 @@ export class TokenReviews {
 
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
-    this.#questions = new Questions({ maxInFlight: options.maxInFlight, keptMs: KEPT_MS });
+    this.#questions = new Questions({
+      maxInFlight: options.maxInFlight,
+      keptMs: KEPT_MS,
+      isCheap: ({ user }) => user === undefined,
+    });
   }
 
   /**
-   * The user of an Authorization header; undefined when there is none or the API server does not know the token. Throws
-   * TooManyQuestions, or what the API server's refusal or a broken connection throws.
+   * The user of an Authorization header; undefined when there is none or the API server does not know the token. `mayAsk`: whether
+   * the API server may be asked about a token that is not known here. Throws TooManyQuestions, or what the API server's refusal
+   * or a broken connection throws.
    */
-  async userOf(authorization: string | undefined): Promise<User | undefined> {
+  async userOf(authorization: string | undefined, mayAsk?: () => boolean): Promise<User | undefined> {
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined || token.length > MAX_TOKEN_CHARS) return undefined;
     const { client, timeoutMs } = this.#options;
-    const { user } = await this.#questions.answer(token, async () => {
+    const ask = async (): Promise<{ readonly user: User | undefined }> => {
       const review = await client.create(
         RESOURCES.tokenReviews,
         { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", metadata: {}, spec: { token } },
@@ -41,7 +46,8 @@ export class TokenReviews {
       );
       const known = at(review, "status", "authenticated") === true;
       return { user: known ? userOf(at(review, "status", "user")) : undefined };
-    });
+    };
+    const { user } = await this.#questions.answer(token, ask, mayAsk);
     return user;
   }
 }

@@ -120,8 +120,8 @@ export function encodeReview(uid: string, answer: AdmissionAnswer): string {
   return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{${response}}}`;
 }
 
-/** A warning travels in an HTTP header: a line break in it would lose it. */
+/** A warning travels in an HTTP header: a line break or another control character in it would lose it. */
 function oneLine(warning: string): string {
-  const line = warning.replace(/\s+/g, " ").trim();
+  const line = warning.replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length <= MAX_WARNING_CHARS ? line : `${line.slice(0, MAX_WARNING_CHARS - 3)}...`;
 }

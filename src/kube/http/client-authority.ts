@@ -7,10 +7,13 @@ export interface ClientAuthority {
   readonly ca: string;
   /** Common names that are accepted; any if empty. */
   readonly names: readonly string[];
+  /** Whoever has no certificate of it may connect all the same. What it is good for is for the routes. */
+  readonly isOptional?: boolean;
 }
 
-/** Why a connection does not belong to a client of the authority; undefined when it does. */
-export function refusalOfClient(socket: TLSSocket, { names }: ClientAuthority): HttpError | undefined {
+/** Why a connection does not belong to a client of the authority; undefined when it does, or need not. */
+export function refusalOfClient(socket: TLSSocket, { names, isOptional }: ClientAuthority): HttpError | undefined {
+  if (isOptional === true) return undefined;
   const { subject } = socket.getPeerCertificate();
   if (subject === undefined) {
     return new HttpError(403, "this port serves the API server only: there is no client certificate");

@@ -21,6 +21,10 @@ export async function listenOn(server: Server, { port, host }: ListenAddress): P
     if (code === "EACCES") {
       throw new Error(`Port ${port} needs root (EACCES): give this process a port above 1023`, { cause });
     }
+    if (code === "EADDRNOTAVAIL") {
+      const message = `${host} is no address of this machine (EADDRNOTAVAIL): bind port ${port} to another address`;
+      throw new Error(message, { cause });
+    }
     throw cause;
   }
 }

@@ -10,10 +10,12 @@ import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { Bodies } from "./bodies.ts";
 import type { CertificateSource } from "./certificate-source.ts";
 import { type ClientAuthority, refusalOfClient } from "./client-authority.ts";
+import { ConnectionPace } from "./connection-pace.ts";
 import { ConnectionTable, connectionKey } from "./connection-table.ts";
 import { HttpError } from "./http-error.ts";
 import { listenOn } from "./listen.ts";
@@ -53,6 +55,8 @@ const CHECK_MS = 5_000;
 /** Three API servers with 1,000 writes under way each, and room for others. */
 const MAX_CONNECTIONS = 4_000;
 const MAX_REQUESTS = 2_000;
+/** From one address. An API server keeps 25, and opens another where more calls are under way. */
+const PACE = { burst: 8, perSecond: 50 };
 /** Longer than any name of a Kubernetes object. */
 const MAX_PARAM_CHARS = 512;
 const MIN_TLS_VERSION = "TLSv1.2";
@@ -72,9 +76,12 @@ export class HttpServer {
   readonly #handshakes = new Set<Socket>();
   readonly #sockets = new Set<Socket>();
   readonly #connections: ConnectionTable;
+  readonly #pace: ConnectionPace;
   readonly #bodies: Bodies;
   /** Answers that are not out yet. */
   readonly #answers = new Set<ServerResponse>();
+  /** Answers that go on without an end. */
+  readonly #streams = new Set<ServerResponse>();
   /** The methods of each path. */
   readonly #methods = new Map<string, string[]>();
   #unsubscribe: (() => void) | undefined;
@@ -91,10 +98,11 @@ export class HttpServer {
     const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
     const { maxBodyBytes = MAX_BODY_BYTES, maxBytes = MAX_BYTES, maxConnections = MAX_CONNECTIONS } = options;
     const busy = (): Set<string> =>
-      new Set([...this.#answers].map(({ socket }) => (socket === null ? "" : connectionKey(socket))));
+      new Set([...this.#answers, ...this.#streams].map(({ socket }) => (socket ? connectionKey(socket) : "")));
     this.#connections = new ConnectionTable(maxConnections, busy);
     this.#bodies = new Bodies({ maxBodyBytes, maxBytes });
     const handshakeTimeout = Math.min(HANDSHAKE_TIMEOUT_MS, requestTimeoutMs);
+    this.#pace = new ConnectionPace({ ...PACE, patienceMs: handshakeTimeout, clock: systemClock });
     const limits = {
       headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
       requestTimeout: requestTimeoutMs,
@@ -121,9 +129,14 @@ export class HttpServer {
       this.#methods.set(url, [...(this.#methods.get(url) ?? []), ...[method].flat()]);
     });
     const { server } = this.app;
+    const accept = server.listeners("connection") as ((socket: Socket) => void)[];
+    server.removeAllListeners("connection");
     server.on("connection", (socket: Socket) => {
       this.#connections.add(socket);
       remember(this.#handshakes, socket);
+      this.#pace.take(socket, () => {
+        for (const listener of accept) listener.call(server, socket);
+      });
     });
     server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
       remember(this.#sockets, socket);
@@ -162,6 +175,7 @@ export class HttpServer {
     this.#draining = true;
     const endMs = performance.now() + graceMs;
     for (const answer of this.#answers) endConnectionAfter(answer);
+    for (const stream of this.#streams) stream.end();
     await sleep(Math.min(settleMs, graceMs));
     const closed = new Promise<void>((resolve) => {
       // Not http's own close: it destroys connections whose answer is written but not yet out.
@@ -179,6 +193,13 @@ export class HttpServer {
     await closed;
     await this.app.close();
   }
+
+  /** The answer goes on without an end: it is no request under way, and ends when the server drains. */
+  readonly hold = ({ raw }: FastifyReply): void => {
+    this.#answers.delete(raw);
+    this.#streams.add(raw);
+    raw.once("close", () => this.#streams.delete(raw));
+  };
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.app.server.listening) await this.drain(0);

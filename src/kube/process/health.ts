@@ -70,17 +70,18 @@ const MAX_CONNECTIONS = 100;
 const LOOPBACK = /^(::ffff:)?127\.|^::1$/;
 
 /**
- * Plain HTTP: `/healthz` and `/readyz` for kubelet, `/metrics` for whoever is in the pod or forwards a port to it. On Node's
- * own server: fastify would cost the processes on each node 15 MB of memory.
+ * Plain HTTP: `/healthz` and `/readyz` for kubelet, `/metrics` for whoever is in the pod or forwards a port to it; undefined
+ * for a pod on the node's network, where others are on the same loopback. On Node's own server: fastify would cost the
+ * processes on each node 15 MB of memory.
  */
-export function healthServer(health: Health, metrics: Registry, log: Log): Server {
+export function healthServer(health: Health, metrics: Registry | undefined, log: Log): Server {
   const server = createServer({ headersTimeout: REQUEST_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
   server.maxConnections = MAX_CONNECTIONS;
   const answers = {
     "/healthz": () => answerOf(health.reportAlive()),
     "/readyz": () => answerOf(health.reportReady()),
     "/metrics": async ({ socket }: IncomingMessage) =>
-      LOOPBACK.test(socket.remoteAddress ?? "") ? metricsAnswer(metrics) : ELSEWHERE,
+      metrics !== undefined && LOOPBACK.test(socket.remoteAddress ?? "") ? metricsAnswer(metrics) : ELSEWHERE,
   };
   return server.on("request", answering(answers, log));
 }

@@ -14,7 +14,7 @@ const FIRST_RESTART_MS = 100;
 const LAST_RESTART_MS = 10_000;
 const WHILE_MS = 10_000;
 
-/** How long the program may take to end after its stdin was closed. */
+/** How long the program may take to end after its stdin was closed, and again after it was killed. */
 const END_GRACE_MS = 1000;
 
 const MAX_STDERR_BYTES = 4096;
@@ -31,6 +31,8 @@ export interface LineProcessOptions {
   readonly onLine: (line: string) => LineVerdict;
   /** Before each start. */
   readonly onStart: () => void;
+  /** A program that prints nothing for so long hangs: another one takes its place. Absent: it may be silent. */
+  readonly maxSilenceMs?: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -66,17 +68,37 @@ function runOnce(options: LineProcessOptions, signal: AbortSignal): Promise<End>
     let settled = false;
     let failure: string | undefined;
 
+    let cancel = (): void => undefined;
+
     const stop = (reason: string): void => {
-      failure ??= reason;
+      if (failure !== undefined) return;
+      failure = reason;
+      cancel();
       child.stdin.end();
-      const cancel = options.clock.after(END_GRACE_MS, () => child.kill("SIGKILL"));
-      child.once("close", cancel);
+      cancel = options.clock.after(END_GRACE_MS, () => {
+        child.kill("SIGKILL");
+        cancel = options.clock.after(END_GRACE_MS, () => {
+          failure = `${reason}; it can't be ended`;
+          for (const stream of [child.stdout, child.stderr]) stream.destroy();
+          child.unref();
+          finish();
+        });
+      });
     };
     const onAbort = (): void => stop("told to stop");
+
+    let heardMs = options.clock.monotonicMs();
+    const listen = (maxSilenceMs: number): void => {
+      const restMs = heardMs + maxSilenceMs - options.clock.monotonicMs();
+      if (restMs <= 0) stop(`it printed nothing for ${maxSilenceMs / 1000} s`);
+      else cancel = options.clock.after(restMs, () => listen(maxSilenceMs));
+    };
+    if (options.maxSilenceMs !== undefined) listen(options.maxSilenceMs);
 
     child.stdout.setEncoding("utf8");
     child.stdout.on("data", (text: string) => {
       if (failure !== undefined) return;
+      heardMs = options.clock.monotonicMs();
       const lines = (pending + text).split("\n");
       pending = lines.pop() ?? "";
       for (const line of lines) {
@@ -94,13 +116,14 @@ function runOnce(options: LineProcessOptions, signal: AbortSignal): Promise<End>
     child.stdin.on("error", () => undefined);
     child.once("error", (error) => {
       failure ??= error.message;
-      if (child.pid === undefined) finish(undefined, undefined);
+      if (child.pid === undefined) finish();
     });
     child.once("close", finish);
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
 
-    function finish(code: number | null | undefined, killedBy: string | null | undefined): void {
+    function finish(code?: number | null, killedBy?: string | null): void {
+      cancel();
       signal.removeEventListener("abort", onAbort);
       const status = killedBy ? `signal ${killedBy}` : `exit code ${code ?? "none"}`;
       const said = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;

@@ -30,7 +30,10 @@ export interface ProcessOptions {
   readonly env: Environment;
   /** Port of the plain HTTP listener with /healthz, /readyz, /metrics. Undefined: no listener. 0: any free port, which is logged. */
   readonly healthPort?: number | undefined;
+  /** Address that it is bound to. Undefined: all addresses. */
   readonly healthHost?: string | undefined;
+  /** Whether the process is on the node's network. Then its metrics need a token: loopback belongs to the whole node. */
+  readonly hostNetwork?: boolean;
   /** Returns when everything has stopped, or when there is nothing more to do. */
   readonly main: (context: ProcessContext) => Promise<void>;
 }
@@ -67,7 +70,7 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
   }
   try {
     if (options.healthPort !== undefined) {
-      const server = healthServer(health, metrics, log);
+      const server = healthServer(health, options.hostNetwork === true ? undefined : metrics, log);
       await listenOn(server, { port: options.healthPort, host: options.healthHost });
       server.on("error", (error) => log.error({ err: error }, "the health listener has an error"));
       log.debug({ port: (server.address() as AddressInfo).port }, "health listener");

@@ -23,4 +23,11 @@ export class TokenBucket {
     this.#tokens = Math.min(burst, this.#tokens + gained) - 1;
     return this.#tokens >= 0 ? 0 : (-this.#tokens / perSecond) * 1000;
   }
+
+  /** Takes a token if there is one. */
+  tryTake(nowMs: number): boolean {
+    if (this.takeMs(nowMs) === 0) return true;
+    this.#tokens += 1;
+    return false;
+  }
 }

@@ -62,11 +62,11 @@ describe("a review", () => {
 
   test("that patches answers base64 of the operations", async () => {
     const patch = [{ op: "add" as const, path: "/metadata/annotations/a~1b", value: "ä" }];
-    answer = () => ({ allowed: true, patch, warnings: ["first\nline", "x".repeat(300)] });
+    answer = () => ({ allowed: true, patch, warnings: ["first\nline \u001b[2J\u0085end", "x".repeat(300)] });
     const { response } = await post(review(REQUEST));
     expect(response.patchType).toBe("JSONPatch");
     expect(JSON.parse(Buffer.from(response.patch as string, "base64").toString())).toEqual(patch);
-    expect(response.warnings).toEqual(["first line", `${"x".repeat(253)}...`]);
+    expect(response.warnings).toEqual(["first line [2J end", `${"x".repeat(253)}...`]);
   });
 
   test("with an empty patch answers none", async () => {

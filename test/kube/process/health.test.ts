@@ -6,8 +6,8 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { Health, healthServer } from "../../../src/kube/process/health.ts";
 
 /** Status of an answer to a client with this address. */
-function statusFor(path: string, remoteAddress: string): Promise<number> {
-  const server = healthServer(new Health(), new PromRegistry(), silentLog);
+function statusFor(path: string, remoteAddress: string, metrics?: PromRegistry): Promise<number> {
+  const server = healthServer(new Health(), metrics, silentLog);
   const socket = new Socket();
   Object.defineProperty(socket, "remoteAddress", { value: remoteAddress });
   const request = new IncomingMessage(socket);
@@ -24,13 +24,18 @@ function statusFor(path: string, remoteAddress: string): Promise<number> {
 
 describe("the port for probes", () => {
   it.each(["127.0.0.1", "::1", "::ffff:127.0.0.1"])("shows metrics to the pod itself, from %s", async (address) => {
-    expect(await statusFor("/metrics", address)).toBe(200);
+    expect(await statusFor("/metrics", address, new PromRegistry())).toBe(200);
+  });
+
+  it("shows none on the node's network, where loopback belongs to everybody", async () => {
+    expect(await statusFor("/metrics", "127.0.0.1")).toBe(403);
+    expect(await statusFor("/healthz", "127.0.0.1")).toBe(200);
   });
 
   it.each(["10.0.0.7", "::ffff:10.0.0.7", "fd00::1", "::10", ""])(
     "shows none to others, as from %s",
     async (address) => {
-      expect(await statusFor("/metrics", address)).toBe(403);
+      expect(await statusFor("/metrics", address, new PromRegistry())).toBe(403);
       expect(await statusFor("/healthz", address)).toBe(200);
     },
   );

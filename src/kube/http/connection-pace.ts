@@ -1,0 +1,111 @@
+import type { Socket } from "node:net";
+import type { Clock } from "../clock.ts";
+
+export interface PaceOptions {
+  /** Connections that one client address can make at once. */
+  readonly burst: number;
+  /** And in each second after that. */
+  readonly perSecond: number;
+  /** How long one waits before it is closed. */
+  readonly patienceMs: number;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random?: () => number;
+}
+
+interface Waiting {
+  readonly socket: Socket;
+  readonly accept: () => void;
+  readonly sinceMs: number;
+}
+
+interface Client {
+  credit: number;
+  atMs: number;
+  waiting: Waiting[];
+}
+
+const MAX_REMEMBERED = 1_024;
+
+/**
+ * How fast the connections of a client address are taken up: each costs a handshake, some milliseconds of the only thread.
+ * More of them wait, unread, and any of them is next: the first may belong to a client that has given up, and the last would
+ * keep the first from ever being it. Whoever keeps its connections notices nothing.
+ */
+export class ConnectionPace {
+  readonly #options: PaceOptions;
+  readonly #clients = new Map<string, Client>();
+
+  constructor(options: PaceOptions) {
+    this.#options = options;
+  }
+
+  /** Calls `accept` when it is the connection's turn, and never if it is closed before. */
+  take(socket: Socket, accept: () => void): void {
+    const client = this.#client(socket.remoteAddress ?? "");
+    if (client.credit >= 1) {
+      client.credit -= 1;
+      accept();
+      return;
+    }
+    socket.on("error", ignore);
+    const isFirst = client.waiting.length === 0;
+    client.waiting.push({ socket, accept, sinceMs: this.#options.clock.monotonicMs() });
+    if (isFirst) this.#nextTurn(client);
+  }
+
+  #nextTurn(client: Client): void {
+    const { clock, perSecond } = this.#options;
+    clock.after(((1 - client.credit) * 1000) / perSecond, () => {
+      this.#refill(client);
+      this.#closeImpatient(client);
+      while (client.credit >= 1) {
+        const next = this.#any(client.waiting);
+        if (next === undefined) return;
+        if (next.socket.destroyed) continue;
+        client.credit -= 1;
+        next.socket.off("error", ignore);
+        next.accept();
+      }
+      if (client.waiting.length > 0) this.#nextTurn(client);
+    });
+  }
+
+  #closeImpatient(client: Client): void {
+    const oldestMs = client.atMs - this.#options.patienceMs;
+    for (const { socket, sinceMs } of client.waiting) if (sinceMs < oldestMs) socket.destroy();
+    client.waiting = client.waiting.filter(({ sinceMs }) => sinceMs >= oldestMs);
+  }
+
+  /** Takes it out. */
+  #any(waiting: Waiting[]): Waiting | undefined {
+    const { random = Math.random } = this.#options;
+    return waiting.splice(Math.floor(random() * waiting.length), 1)[0];
+  }
+
+  #client(address: string): Client {
+    const { burst, clock } = this.#options;
+    const known = this.#clients.get(address);
+    if (known !== undefined) return this.#refill(known);
+    if (this.#clients.size >= MAX_REMEMBERED) this.#forgetIdle();
+    const client = { credit: burst, atMs: clock.monotonicMs(), waiting: [] };
+    this.#clients.set(address, client);
+    return client;
+  }
+
+  #refill(client: Client): Client {
+    const { burst, perSecond, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    client.credit = Math.min(burst, client.credit + ((nowMs - client.atMs) * perSecond) / 1000);
+    client.atMs = nowMs;
+    return client;
+  }
+
+  #forgetIdle(): void {
+    const { burst } = this.#options;
+    for (const [address, client] of this.#clients)
+      if (this.#refill(client).credit === burst) this.#clients.delete(address);
+  }
+}
+
+function ignore(): void {}
