@@ -1,0 +1,54 @@
+/**
+ * The lint of NetworkAttachmentDefinitions, for the plugins `bridge` and `tuning`: what will happen to pods of a network, and
+ * what to write instead. A library of pure functions on text, for the admission webhook and `kubectl macpool lint`. It reads
+ * configurations with the plugins' own parser, so that it can't disagree with an ADD.
+ */
+
+/**
+ * `error`: the network does not work, or not as written; Enforce refuses it. `warning`: that depends on the cluster or on its
+ * pods. `note`: nothing is wrong, and something is good to know; admission does not show it.
+ */
+export type Severity = "error" | "warning" | "note";
+
+/** By what they cost, the worst first: findings are given in this order. */
+const SEVERITIES = {
+  "config-unreadable": "error",
+  "plugin-refuses": "error",
+  "ipam-refuses": "error",
+  "resource-differs": "error",
+  "resource-missing": "error",
+  "vlan-in-trunk": "error",
+  "key-ignored": "error",
+  "value-quoted": "error",
+  "bridge-on-no-node": "warning",
+  "bridge-unpublishable": "warning",
+  "ipam-of-vm": "warning",
+  "same-network": "warning",
+  "key-without-effect": "note",
+  "vlan-unfiltered": "note",
+  "vlan-1-kept": "note",
+  "mtu-above-bridge": "note",
+} as const satisfies Readonly<Record<string, Severity>>;
+
+export type FindingCode = keyof typeof SEVERITIES;
+
+export const FINDING_CODES = Object.keys(SEVERITIES) as FindingCode[];
+
+export interface Finding {
+  readonly code: FindingCode;
+  readonly severity: Severity;
+  /** One line of printable text: what and where in the object, what will happen, what to write instead. */
+  readonly message: string;
+}
+
+/** What a terminal or a log would take for something else than text. */
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
+
+export function finding(code: FindingCode, message: string): Finding {
+  return { code, severity: SEVERITIES[code], message: message.replace(UNPRINTABLE, " ") };
+}
+
+/** Stable: those of one code stay in the order of the configuration. */
+export function worstFirst(findings: readonly Finding[]): Finding[] {
+  return findings.toSorted((a, b) => FINDING_CODES.indexOf(a.code) - FINDING_CODES.indexOf(b.code));
+}

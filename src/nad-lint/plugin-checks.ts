@@ -1,0 +1,93 @@
+import { type BridgeConfig, readBridgeConfig } from "../../cni-plugins/bridge/config.ts";
+import { EFBIG } from "../../cni-plugins/netlink/errno.ts";
+import { CniError, INCOMPATIBLE_VERSION } from "../../cni-plugins/protocol/cni-error.ts";
+import type { Warn, WarningKind } from "../../cni-plugins/protocol/config-object.ts";
+import { STDIN_LIMIT_BYTES } from "../../cni-plugins/protocol/plugin.ts";
+import { type Request, readEnvelope, readRequest, stdinFault } from "../../cni-plugins/protocol/request.ts";
+import { requireInterfacesInResult } from "../../cni-plugins/protocol/result.ts";
+import { CURRENT_VERSION } from "../../cni-plugins/protocol/version.ts";
+import { readConfig } from "../../cni-plugins/tuning/config.ts";
+import { previousResult } from "../../cni-plugins/tuning/previous-result.ts";
+import { type Finding, type FindingCode, finding } from "./finding.ts";
+import type { PluginCall } from "./network-config.ts";
+
+/** What an ADD of the plugin would say about its configuration, before it looks at the node. */
+
+/** Both names under which nodes have them. */
+const PLUGINS: Readonly<Record<string, "bridge" | "tuning">> = {
+  bridge: "bridge",
+  "cnv-bridge": "bridge",
+  tuning: "tuning",
+  "cnv-tuning": "tuning",
+};
+
+/** Undefined for a plugin that is not ours: nothing is said about it. */
+export function pluginOf({ type }: PluginCall): "bridge" | "tuning" | undefined {
+  return Object.hasOwn(PLUGINS, type) ? PLUGINS[type] : undefined;
+}
+
+export interface ReadPlugin {
+  readonly findings: readonly Finding[];
+  /** Undefined where an ADD would fail before it had one. */
+  readonly request: Request | undefined;
+  /** Undefined where the plugin is another, or refuses. */
+  readonly bridge: BridgeConfig | undefined;
+}
+
+const CODES: Readonly<Record<WarningKind, FindingCode>> = {
+  "unknown key": "key-ignored",
+  "no VLAN": "key-ignored",
+  quoted: "value-quoted",
+  "no effect": "key-without-effect",
+};
+
+const CONSEQUENCES: Readonly<Record<WarningKind, string>> = {
+  "unknown key": " What it was to set is not in force. Correct the key or remove it.",
+  "no VLAN": "",
+  quoted: "",
+  "no effect": " Remove it, or add what it needs.",
+};
+
+/** For variables of the environment that a runtime sets. */
+const ANY_ENVIRONMENT: Readonly<Record<string, string>> = {
+  CNI_CONTAINERID: "pod",
+  CNI_NETNS: "/run/netns/pod",
+  CNI_IFNAME: "net1",
+  CNI_PATH: "/opt/cni/bin",
+};
+
+export function readPlugin(call: PluginCall, plugin: "bridge" | "tuning"): ReadPlugin {
+  const findings: Finding[] = [];
+  const warn: Warn = (text, kind) => {
+    const end = text.endsWith("?") ? "" : ".";
+    findings.push(finding(CODES[kind], `${call.place}${text}${end}${CONSEQUENCES[kind]}`));
+  };
+  let request: Request | undefined;
+  try {
+    if (new TextEncoder().encode(call.stdin).length > STDIN_LIMIT_BYTES) throw stdinFault(EFBIG, STDIN_LIMIT_BYTES, "");
+    request = readRequest("ADD", (name) => ANY_ENVIRONMENT[name] ?? "", readEnvelope(call.stdin, warn));
+    if (plugin === "bridge") return { findings, request, bridge: readBridge(request, warn) };
+    readConfig(request, warn);
+    previousResult(request.config, request.version);
+  } catch (error) {
+    findings.push(finding("plugin-refuses", `${call.place}${refusal(error)}. ${consequence(plugin)}`));
+  }
+  return { findings, request, bridge: undefined };
+}
+
+function readBridge(request: Request, warn: Warn): BridgeConfig {
+  const config = readBridgeConfig(request.config, request.args, warn);
+  if (config.addressing === undefined) requireInterfacesInResult(request.version);
+  return config;
+}
+
+function refusal(error: unknown): string {
+  if (!(error instanceof CniError)) throw error;
+  // The details list all versions.
+  const isUnknownVersion = error.code === INCOMPATIBLE_VERSION && error.details !== "";
+  return isUnknownVersion ? `${error.message} such as ${CURRENT_VERSION}` : error.message;
+}
+
+function consequence(plugin: string): string {
+  return `The ${plugin} plugin refuses it: pods will not start.`;
+}

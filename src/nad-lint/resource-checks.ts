@@ -1,0 +1,51 @@
+import { bridgeResource } from "../api/bridge-resource.ts";
+import { BRIDGE_RESOURCE_PREFIX, NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
+import { type Finding, finding } from "./finding.ts";
+
+/** Whether the scheduler keeps pods of the network to nodes that have its bridge. */
+export function checkResource(
+  annotations: Readonly<Record<string, string>>,
+  bridge: string,
+  nodes: { readonly count: number; readonly total: number } | undefined,
+): Finding[] {
+  const resource = bridgeResource(bridge);
+  if (resource === undefined) {
+    return [
+      finding(
+        "bridge-unpublishable",
+        `no node resource can be named after bridge ${bridge}: pods may land on nodes without it. Give it a name of letters, digits and "-".`,
+      ),
+    ];
+  }
+  const findings: Finding[] = [];
+  const named = annotations[NAD_RESOURCE_NAME_ANNOTATION]?.trim() ?? "";
+  if (named === "") {
+    findings.push(
+      finding(
+        "resource-missing",
+        `annotation ${NAD_RESOURCE_NAME_ANNOTATION} is missing: a pod on a node without ${bridge} gets an empty bridge. Write ${NAD_RESOURCE_NAME_ANNOTATION}: ${resource}.`,
+      ),
+    );
+  } else if (named !== resource) {
+    const what = named.startsWith(BRIDGE_RESOURCE_PREFIX)
+      ? `bridge ${named.slice(BRIDGE_RESOURCE_PREFIX.length)}`
+      : JSON.stringify(named);
+    findings.push(
+      finding(
+        "resource-differs",
+        `annotation ${NAD_RESOURCE_NAME_ANNOTATION} names ${what} but the config uses ${bridge}: pods are scheduled to the wrong nodes. Write ${resource}.`,
+      ),
+    );
+  }
+  if (nodes?.count === 0) {
+    const consequence =
+      named === resource ? "pods stay Pending until one has it" : "pods get an empty bridge without any connection";
+    findings.push(
+      finding(
+        "bridge-on-no-node",
+        `${bridge} exists on 0 of ${nodes.total} nodes: ${consequence}. Make the bridge on a node, or correct "bridge".`,
+      ),
+    );
+  }
+  return findings;
+}

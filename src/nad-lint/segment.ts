@@ -1,0 +1,21 @@
+import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
+import { readNetworkConfig } from "./network-config.ts";
+import { pluginOf, readPlugin } from "./plugin-checks.ts";
+
+/**
+ * The bridge and VLAN that a network leads to, as text: `bridge br1` or `bridge br1 VLAN 10`. Undefined where it is none of
+ * ours, refused by the plugin, or a trunk, which is many networks.
+ */
+export function segmentOf({ bridge, vlans }: BridgeConfig): string | undefined {
+  if (vlans === undefined) return `bridge ${bridge}`;
+  return vlans.trunk.length === 0 ? `bridge ${bridge} VLAN ${vlans.access}` : undefined;
+}
+
+export function segmentOfConfig(config: string, name: string): string | undefined {
+  const network = readNetworkConfig(config, name);
+  for (const call of network.form === "plugins" ? network.calls : []) {
+    const bridge = pluginOf(call) === "bridge" ? readPlugin(call, "bridge").bridge : undefined;
+    if (bridge !== undefined) return segmentOf(bridge);
+  }
+  return undefined;
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
+import type { Finding } from "../../src/nad-lint/finding.ts";
+import { lintNetwork } from "../../src/nad-lint/lint.ts";
+import { attachmentDefinition } from "../cluster/demo/objects.ts";
+import { generateCase, type Kind } from "../netns/differential/case-generator.ts";
+
+interface Nad {
+  readonly kind?: string;
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: { readonly config: string };
+}
+
+function findingsIn({ metadata, spec }: Nad): Finding[] {
+  const { name, annotations = {} } = metadata;
+  return lintNetwork({ name, annotations, config: spec.config }).filter(({ severity }) => severity !== "note");
+}
+
+/** What the generator of the differential test makes on purpose, and both plugins take. */
+function plannedMistakes(config: Readonly<Record<string, unknown>>): string[] {
+  const lower = Object.fromEntries(Object.entries(config).map(([key, value]) => [key.toLowerCase(), value]));
+  const trunk = (lower.vlantrunk ?? []) as readonly { id?: number; idd?: number; minID?: number; maxID?: number }[];
+  const vlan = lower.vlan as number | undefined;
+  const holds = ({ id, minID = id, maxID = id }: (typeof trunk)[number]) =>
+    vlan && minID !== undefined && maxID !== undefined && minID <= vlan && vlan <= maxID;
+  return [
+    ...(trunk.some(holds) ? ["vlan-in-trunk"] : []),
+    // `{}`, and `{"idd": 5}`, which has an unknown key and no VLAN.
+    ...(trunk.some(({ idd }) => idd === 5) ? ["key-ignored", "key-ignored", "key-ignored"] : []),
+  ];
+}
+
+describe("the lint", () => {
+  it("finds nothing in the demo's network", () => {
+    expect(findingsIn(attachmentDefinition() as Nad)).toEqual([]);
+  });
+
+  it.each<Kind>(["plain", "vlan", "tuning"])(
+    "finds nothing in the %s cases of the differential test that a plugin takes, but their planned mistakes",
+    (kind) => {
+      let taken = 0;
+      for (let number = 0; number < 1500; number++) {
+        const { config, spoiled } = generateCase(1, number, kind);
+        const text = JSON.stringify(config).replaceAll("DATA", "/run/data");
+        const bridge = Object.entries(config).find(([key]) => key.toLowerCase() === "bridge")?.[1] ?? "cni0";
+        const annotations = { [NAD_RESOURCE_NAME_ANNOTATION]: `bridge.network.kubevirt.io/${bridge}` };
+        const findings = findingsIn({ metadata: { name: "net", annotations }, spec: { config: text } });
+        const codes = findings.map(({ code }) => code);
+        if (spoiled !== undefined || codes.includes("plugin-refuses")) continue;
+        taken++;
+        if (String(codes) !== String(plannedMistakes(config))) expect.fail(`case ${number}: ${codes}\n${text}`);
+      }
+      expect(taken).toBeGreaterThan(500);
+    },
+  );
+});

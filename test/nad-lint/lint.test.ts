@@ -1,0 +1,167 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
+import { lintNetwork, type Network, type Surroundings } from "../../src/nad-lint/lint.ts";
+import { WRONG_NETWORKS } from "./wrong-networks.ts";
+
+const BR1 = { [NAD_RESOURCE_NAME_ANNOTATION]: "bridge.network.kubevirt.io/br1" };
+const CONFIG = { cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br1" };
+/** What the API server leaves of a warning among many. */
+const MAX_WARNING_CHARS = 256;
+
+function lint(config: unknown, annotations: Network["annotations"] = BR1, surroundings?: Surroundings) {
+  const text = typeof config === "string" ? config : JSON.stringify(config);
+  return lintNetwork({ name: "br1-net", annotations, config: text }, surroundings);
+}
+
+const codes = (...parameters: Parameters<typeof lint>): string[] => lint(...parameters).map(({ code }) => code);
+
+describe("the lint of a NetworkAttachmentDefinition", () => {
+  it.each(WRONG_NETWORKS)("explains $about", (network) => {
+    const said = lint(network.config, network.annotations).filter(({ severity }) => severity !== "note");
+    expect(said.map(({ code, message }) => [code, message])).toEqual(network.says);
+    for (const { message } of said) {
+      expect(`NetworkAttachmentDefinition default/br1-net: ${message}`.length).toBeLessThanOrEqual(MAX_WARNING_CHARS);
+    }
+  });
+
+  it.each([
+    ["a network that multus reads from the node", ""],
+    ["another plugin", { type: "macvlan", master: "eth1", vlan: 5000 }],
+    ["a list of other plugins", { plugins: [{ type: "sriov", bridge: 1 }, { type: "sbr" }] }],
+    [
+      "a plugin after one of others, with keys of its own",
+      {
+        cniVersion: "1.0.0",
+        plugins: [
+          { type: "macvlan", portIsolaton: true },
+          { type: "tuning", mtu: 1400 },
+        ],
+      },
+    ],
+    ["a plugin with the name of an object's property", { type: "constructor" }],
+  ])("says nothing about %s", (_, config) => {
+    expect(lint(config, {})).toEqual([]);
+  });
+
+  it.each([
+    { type: "host-local", subnet: "10.1.0.0/24", rangeStart: "10.1.0.10", rangeEnd: "10.1.0.20", gateway: "10.1.0.1" },
+    {
+      type: "host-local",
+      ranges: [[{ subnet: "10.1.0.0/24" }], [{ subnet: "fd00:1::/64" }]],
+      routes: [{ dst: "::/0" }],
+    },
+    { type: "host-local", subnet: "10.1.0.0/24", ranges: [[{ subnet: "10.2.0.0/24" }]] },
+    {
+      type: "host-local",
+      ranges: [
+        [
+          { subnet: "10.1.0.0/24", rangeEnd: "10.1.0.20" },
+          { subnet: "10.1.0.0/24", rangeStart: "10.1.0.21" },
+        ],
+      ],
+    },
+    { type: "static", addresses: [{ address: "10.1.2.3/24", gateway: "10.1.2.1" }, { address: "fd00::2/64" }] },
+    { type: "static", addresses: [] },
+    { TYPE: "dhcp", addresses: 5 },
+  ])("has nothing against the addresses %j", (ipam) => {
+    expect(lint({ ...CONFIG, cniVersion: "1.0.0", type: "bridge", ipam })).toEqual([]);
+  });
+
+  it.each([
+    [{ subnet: "010.1.0.0/24" }],
+    [{ subnet: "fd00::%eth0/64" }],
+    [{ subnet: 10 }],
+    [{ subnet: "10.1.0.0/24", gateway: "10.1.0.0/24" }],
+    [{ subnet: "10.1.0.0/24", rangeStart: "fd00::1" }],
+    [{ ranges: [[{ subnet: "10.1.0.0/24" }, { subnet: "fd00::/64" }]] }],
+    [{ ranges: [[]] }],
+    [{ ranges: [{ subnet: "10.1.0.0/24" }] }],
+    [{ ranges: "10.1.0.0/24" }],
+    [{ subnet: "10.1.0.0/24", routes: [{ dst: "10.0.0.0/8", gw: "router" }] }],
+  ])("finds the mistake in the addresses %j", (keys) => {
+    expect(codes({ ...CONFIG, type: "bridge", ipam: { type: "host-local", ...keys } })).toEqual(["ipam-refuses"]);
+  });
+
+  it("asks for no resource where the plugin makes the bridge as it should be", () => {
+    const ipam = { type: "host-local", subnet: "10.1.0.0/24" };
+    const config = { cniVersion: "1.0.0", type: "bridge", bridge: "cni7", isGateway: true, ipam };
+    expect(lint(config, {}, { nodesWith: () => ({ count: 0, total: 3 }) })).toEqual([]);
+  });
+
+  it("names the resource of the default bridge", () => {
+    const [found] = lint({ cniVersion: "1.0.0", type: "bridge" }, {});
+    expect(found?.message).toContain("bridge.network.kubevirt.io/cni0");
+  });
+
+  it("says on how many nodes the bridge is, and what that does to pods", () => {
+    const none: Surroundings = { nodesWith: () => ({ count: 0, total: 12 }) };
+    const text =
+      'br1 exists on 0 of 12 nodes: pods stay Pending until one has it. Make the bridge on a node, or correct "bridge".';
+    expect(lint(CONFIG, BR1, none)).toEqual([{ code: "bridge-on-no-node", severity: "warning", message: text }]);
+    expect(lint(CONFIG, {}, none).at(-1)?.message).toContain("pods get an empty bridge without any connection");
+    expect(lint(CONFIG, BR1, { nodesWith: () => ({ count: 1, total: 12 }) })).toEqual([]);
+    expect(lint(CONFIG, BR1, { nodesWith: () => undefined })).toEqual([]);
+  });
+
+  it("names the other network of the same bridge and VLAN, and none for a trunk", () => {
+    const asked: string[] = [];
+    const sameSegment = (segment: string): string => `default/${asked.push(segment)}`;
+    expect(lint(CONFIG, BR1, { sameSegment })[0]?.message).toBe(
+      "bridge br1 is network default/1 too: VMs of both meet. Use one name, or another VLAN.",
+    );
+    lint({ ...CONFIG, vlan: 10 }, BR1, { sameSegment });
+    lint({ ...CONFIG, vlanTrunk: [{ id: 10 }] }, BR1, { sameSegment });
+    expect(asked).toEqual(["bridge br1", "bridge br1 VLAN 10"]);
+  });
+
+  it("notes what nobody can see from outside of the nodes", () => {
+    const vlan = { ...CONFIG, vlan: 10, mtu: 9000, isGateway: true };
+    expect(codes(vlan)).toEqual(["key-without-effect", "vlan-unfiltered", "vlan-1-kept", "mtu-above-bridge"]);
+    expect(lint(vlan).every(({ severity }) => severity === "note")).toBe(true);
+    expect(codes({ ...CONFIG, vlan: 10, requireVlanFiltering: true, preserveDefaultVlan: true })).toEqual([]);
+  });
+
+  it("takes the newest version of those that a list offers", () => {
+    expect(codes({ cniVersions: ["0.2.0", "1.0.0", "7.0.0"], plugins: [CONFIG] })).toEqual([]);
+    expect(codes({ cniVersions: ["0.2.0"], plugins: [CONFIG] })).toEqual(["plugin-refuses"]);
+  });
+
+  it("puts nothing into a message that a terminal would obey", () => {
+    const [found] = lint(`{"\u001b[2J\u0000\u202e`, BR1);
+    expect(found?.message).toMatch(/^[\P{C}]*$/u);
+  });
+
+  it("reads a configuration of a mebibyte, and refuses one that the plugin can't take", () => {
+    const filler = (characters: number): object => ({ ...CONFIG, args: { cni: { a: "ä".repeat(characters) } } });
+    expect(codes(filler(400_000))).toEqual([]);
+    expect(lint(filler(600_000))[0]?.message).toContain("has more than 1048576 bytes: make it smaller");
+  });
+
+  it("refuses what is nested so deeply that the plugin has no memory for it, wherever that is", () => {
+    const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+    const text = "spec.config is nested more than 1000 deep: plugins have no memory for some thousands. Write it flat.";
+    expect(lint(`{"type":"cnv-bridge","x":${nested(100_000)}}`)[0]?.message).toBe(text);
+    expect(lint(nested(500_000))[0]?.message).toBe(text);
+    expect(codes(`{"type":"cnv-bridge","bridge":${nested(990)}}`)).toEqual(["plugin-refuses"]);
+    expect(codes(`{"type":"tuning","sysctl":${nested(990)}}`)).toEqual(["plugin-refuses"]);
+    expect(codes({ ...CONFIG, args: { cni: { a: `\\"${"[".repeat(20_000)}` } } })).toEqual([]);
+  });
+
+  it("has an answer for any text and any JSON", () => {
+    const networks = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.json(),
+      fc
+        .json()
+        .map((json) => `{"cniVersion":"1.0.0","plugins":[{"type":"bridge","bridge":"br1","vlanTrunk":${json}}]}`),
+      fc.json().map((json) => `{"type":"bridge","ipam":{"type":"host-local","ranges":${json}}}`),
+      fc.json().map((json) => `{"type":"cnv-tuning","sysctl":${json},"prevResult":${json}}`),
+      fc.json().map((json) => `{"name":"n","type":"bridge","args":${json},"mtu":${json},"dns":${json}}`),
+    );
+    const property = fc.property(networks, fc.dictionary(fc.string(), fc.string()), (config, annotations) => {
+      for (const { message } of lint(config, annotations)) expect(message).toMatch(/^[\P{C}]+$/u);
+    });
+    fc.assert(property, { numRuns: 2000 });
+  });
+});
