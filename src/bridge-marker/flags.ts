@@ -1,6 +1,9 @@
+import { MARKER_PATTERN } from "../api/bridge-pattern.ts";
+import type { BridgeSelection } from "./bridge-selection.ts";
+
 /**
- * The command line of bridge-marker 0.13 in Go's flag syntax: one dash equals two, and the value follows after `=` or as
- * the next argument. Pure.
+ * The command line of bridge-marker 0.13 and a few flags more, in Go's flag syntax: one dash equals two, and the value
+ * follows after `=` or as the next argument; a flag that is true or false needs no value. Pure.
  */
 export interface Flags {
   readonly nodeName: string;
@@ -8,8 +11,11 @@ export interface Flags {
   readonly updateIntervalMs: number;
   /** How often all links are dumped without a lost event. */
   readonly reconcileIntervalMs: number;
-  /** 0: no probes and metrics. */
+  /** 0: no probes. */
   readonly healthProbePort: number;
+  /** Address that the probes' port is bound to; undefined for all addresses of the node. */
+  readonly healthProbeHost: string | undefined;
+  readonly selection: BridgeSelection;
 }
 
 export type FlagsResult =
@@ -21,11 +27,16 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   "update-interval": "60",
   "reconcile-interval": "10",
   "health-probe-port": "8081",
+  "health-probe-host": "",
+  include: "",
+  exclude: "",
+  "only-with-ports": "false",
 };
 
 const USAGE =
   "flags: -node-name NAME (required), -update-interval SECONDS (60), -reconcile-interval MINUTES (10), " +
-  "-health-probe-port PORT (8081, 0 = off)";
+  "-health-probe-port PORT (8081, 0 = off), -health-probe-host ADDRESS (all addresses), -include PATTERN,... (all bridges), " +
+  "-exclude PATTERN,... (none), -only-with-ports (false); a pattern is a name with the wildcards * and ?";
 
 export function parseFlags(args: readonly string[]): FlagsResult {
   const values: Record<string, string> = { ...DEFAULTS };
@@ -33,7 +44,7 @@ export function parseFlags(args: readonly string[]): FlagsResult {
     const match = /^--?([a-z][-a-z]*)(?:=(.*))?$/s.exec(args[index] ?? "");
     const name = match?.[1] ?? "";
     if (match === null || !Object.hasOwn(DEFAULTS, name)) return refused(`unknown flag ${JSON.stringify(args[index])}`);
-    const value = match[2] ?? args[++index];
+    const value = match[2] ?? (name === "only-with-ports" ? "true" : args[++index]);
     if (value === undefined) return refused(`flag -${name} needs a value`);
     values[name] = value;
   }
@@ -44,6 +55,13 @@ export function parseFlags(args: readonly string[]): FlagsResult {
   if (updateSeconds === undefined) return refused("flag -update-interval must be 1 to 86400 seconds");
   if (reconcileMinutes === undefined) return refused("flag -reconcile-interval must be 1 to 1440 minutes");
   if (healthProbePort === undefined) return refused("flag -health-probe-port must be 0 to 65535");
+  const patterns = { include: listOf(values.include), exclude: listOf(values.exclude) };
+  for (const [name, list] of Object.entries(patterns)) {
+    const wrong = list.find((pattern) => !new RegExp(MARKER_PATTERN).test(pattern));
+    if (wrong !== undefined) return refused(`flag -${name}: ${JSON.stringify(wrong)} is no pattern of names`);
+  }
+  const onlyWithPorts = values["only-with-ports"];
+  if (onlyWithPorts !== "true" && onlyWithPorts !== "false") return refused("flag -only-with-ports is true or false");
   return {
     ok: true,
     flags: {
@@ -51,8 +69,14 @@ export function parseFlags(args: readonly string[]): FlagsResult {
       updateIntervalMs: updateSeconds * 1000,
       reconcileIntervalMs: reconcileMinutes * 60_000,
       healthProbePort,
+      healthProbeHost: values["health-probe-host"] || undefined,
+      selection: { ...patterns, onlyWithPorts: onlyWithPorts === "true" },
     },
   };
+}
+
+function listOf(text = ""): string[] {
+  return text === "" ? [] : text.split(",");
 }
 
 function wholeNumber(text: string | undefined, min: number, max: number): number | undefined {

@@ -1,7 +1,8 @@
 /**
  * The process `bridge-marker`, one on each node. It publishes the node's Linux bridges as node resources, so that pods
- * are scheduled only to nodes with their bridge. The executable `link-monitor` gives link events, `bridge-table.ts` keeps
- * the bridges, `node-publisher.ts` writes. A product: imports `src/api`, `src/kube` and `src/certs`, nothing else of ours.
+ * are scheduled only to nodes with their bridge, and reports the MAC addresses of the node's own interfaces to MAC pools. The
+ * executable `link-monitor` gives link events, `node-bridges.ts` and `host-address-table.ts` keep what matters,
+ * `node-publisher.ts` and `node-macs-publisher.ts` write. A product: imports `src/api`, `src/kube` and `src/certs`, nothing else of ours.
  *
  * At its stop it removes its resources only if the component was removed (`src/api/component-state.ts`).
  */
@@ -9,22 +10,25 @@ import { join } from "node:path";
 import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
+import { MONITOR_HEARTBEAT_SECONDS } from "../api/node-state.ts";
 import { serveNodeMetrics } from "../certs/metrics-endpoint.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
 import { readPort, runProcess } from "../kube/process/process.ts";
-import { BridgeTable } from "./bridge-table.ts";
 import { parseFlags } from "./flags.ts";
+import { HostAddressTable } from "./host-address-table.ts";
+import type { LinkEvent } from "./link-event.ts";
 import { runLinkMonitor } from "./link-monitor.ts";
 import { markerMetrics } from "./marker-metrics.ts";
+import { NodeBridges } from "./node-bridges.ts";
+import { NodeMacsPublisher } from "./node-macs-publisher.ts";
 import { NodePublisher } from "./node-publisher.ts";
 
 /** After so long without a complete list of links the process is not alive. */
 const MAX_UNSYNCED_MS = 60_000;
-/** The same for changes that can't be published. */
-const MAX_PENDING_MS = 5 * 60_000;
-const NOT_PUBLISHED = "the node's bridges have not been published yet";
+/** The same for a change that the API server gives no answer to. */
+const MAX_UNANSWERED_MS = 5 * 60_000;
 const LIVE_READ_TIMEOUT_MS = 8000;
 const WITHDRAW_TIMEOUT_MS = 8000;
 
@@ -41,17 +45,28 @@ const { flags } = parsed;
 await runProcess({
   name: "bridge-marker",
   env: process.env,
-  healthPort: flags.healthProbePort === 0 ? undefined : flags.healthProbePort,
+  healthPort: flags.healthProbePort || undefined,
+  healthHost: flags.healthProbeHost,
+  hostNetwork: true,
   main: async ({ env, log, signal, health, metrics }) => {
-    health.ready("published", () => NOT_PUBLISHED);
+    health.ready("published", () => "starting");
     await using client = new KubeClient({
       credentials: await loadCredentials(env),
       userAgent: "bridge-marker",
       log,
       metrics,
     });
-    const bridges = new BridgeTable();
-    const counted = markerMetrics(metrics, bridges);
+    const bridges = new NodeBridges(flags.selection);
+    const addresses = new HostAddressTable();
+    const counted = markerMetrics(metrics, bridges, addresses);
+    const reports = new NodeMacsPublisher({
+      client,
+      nodeName: flags.nodeName,
+      addresses,
+      refreshMs: flags.reconcileIntervalMs,
+      log,
+      metrics,
+    });
     const publisher = new NodePublisher({
       client,
       nodeName: flags.nodeName,
@@ -59,31 +74,41 @@ await runProcess({
       updateIntervalMs: flags.updateIntervalMs,
       log,
       metrics,
-      onPatch: counted.patched,
+      observer: counted,
+      onNode: (uid) => reports.nodeSeen(uid),
     });
+    counted.watchPending(publisher);
     let syncedAtMs = systemClock.monotonicMs();
-    health.ready("published", () => publisher.published || NOT_PUBLISHED);
+    health.ready("published", () => publisher.readiness);
     health.alive("links", () => {
       if (bridges.synced) syncedAtMs = systemClock.monotonicMs();
       return systemClock.monotonicMs() - syncedAtMs < MAX_UNSYNCED_MS || "the list of links is not complete";
     });
-    health.alive("api", () => publisher.pendingMs < MAX_PENDING_MS || "the node's status can't be written");
+    health.alive("api", () => publisher.unansweredMs < MAX_UNANSWERED_MS || "the API server does not answer");
 
     const monitor = {
       command: env.LINK_MONITOR ?? join(import.meta.dirname, ...BUILT_MONITOR),
       args: ["--resync-seconds", String(flags.reconcileIntervalMs / 1000)],
+      heartbeatSeconds: Number(env.LINK_MONITOR_HEARTBEAT_SECONDS ?? MONITOR_HEARTBEAT_SECONDS),
       onStart: () => {
         bridges.restart();
+        addresses.restart();
         counted.monitorStarted();
       },
-      onEvent: (event: Parameters<BridgeTable["apply"]>[0]) => {
+      onEvent: (event: LinkEvent) => {
         if (bridges.apply(event)) publisher.changed();
+        if (addresses.apply(event)) reports.changed();
       },
       clock: systemClock,
       log,
     };
     const endpoint = { client, port: readPort(env, "METRICS_PORT"), name: "bridge-marker", metrics, log };
-    await Promise.all([runLinkMonitor(monitor, signal), publisher.run(signal), serveNodeMetrics(endpoint, signal)]);
+    await Promise.all([
+      runLinkMonitor(monitor, signal),
+      publisher.run(signal),
+      reports.run(signal),
+      serveNodeMetrics(endpoint, signal),
+    ]);
 
     const live = await readLiveConfig(() =>
       client.get(NETWORK_ADDONS_CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME }, { timeoutMs: LIVE_READ_TIMEOUT_MS }),
@@ -93,7 +118,8 @@ await runProcess({
       log.info(`the node's resources stay: ${decision.reason}`);
       return;
     }
-    const removed = await publisher.withdraw(AbortSignal.timeout(WITHDRAW_TIMEOUT_MS));
+    const ending = AbortSignal.timeout(WITHDRAW_TIMEOUT_MS);
+    const [removed] = await Promise.all([publisher.withdraw(ending), reports.withdraw(ending)]);
     log.info({ removed }, `removed the node's resources: ${decision.reason}`);
   },
 });

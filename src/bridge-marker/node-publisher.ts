@@ -7,24 +7,38 @@ import { type Clock, systemClock } from "../kube/clock.ts";
 import { Controller } from "../kube/controller/controller.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
-import type { BridgeTable } from "./bridge-table.ts";
-import { bridgeResources, type CapacityChange, ownCapacity, planCapacity } from "./node-resources.ts";
+import { type Backoff, backoffMs } from "../kube/queue/backoff.ts";
+import type { NodeBridges, SkippedBridge } from "./node-bridges.ts";
+import { type CapacityChange, ownCapacity, planCapacity } from "./node-resources.ts";
+import { isAnswer, publishFailure } from "./publish-failure.ts";
 
 /** A storm of link events causes at most one patch in this time. */
 export const MIN_PATCH_INTERVAL_MS = 200;
+/** Waits after patches that failed. Whatever happens meanwhile is in the next one. */
+const RETRY: Backoff = { baseMs: 500, maxMs: 30_000 };
 
 const FIELD_MANAGER = "bridge-marker";
 
 export interface NodePublisherOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
-  readonly bridges: BridgeTable;
+  readonly bridges: NodeBridges;
   /** How often to compare without an event. */
   readonly updateIntervalMs: number;
   readonly log: Log;
   readonly metrics: Registry;
+  readonly observer?: PublisherObserver;
   readonly clock?: Clock;
-  readonly onPatch?: (result: "success" | "error") => void;
+  /** Told of the node's UID each time that it is seen. */
+  readonly onNode?: (uid: string) => void;
+  readonly random?: () => number;
+}
+
+/** Is told what happens, for metrics. */
+export interface PublisherObserver {
+  patched(result: "success" | "error"): void;
+  /** The node's resources are right. `lagMs`: since the link event that made the last patch necessary, if one did. */
+  right(lagMs: number | undefined): void;
 }
 
 /**
@@ -38,11 +52,16 @@ export class NodePublisher {
   readonly #nodes: Informer<Node>;
   /** The answer to the last patch. It may be newer than the watch. */
   #patched: Node | undefined;
-  #patchedAtMs = Number.NEGATIVE_INFINITY;
+  #notBeforeMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
   #reportedIllegal = "";
   #published = false;
+  /** Why the node's resources can't be right. */
+  #problem: string | undefined;
   /** Since when a change waits to be published. */
   #pendingSinceMs: number | undefined;
+  /** When the API server answered the last patch, whatever it said. */
+  #answeredAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: NodePublisherOptions) {
     const { client, nodeName, log, metrics } = options;
@@ -56,6 +75,8 @@ export class NodePublisher {
       log,
       metrics,
     });
+    const seen = ({ metadata: { uid = "" } }: Node): void => options.onNode?.(uid);
+    this.#nodes.on({ add: seen, update: seen });
     this.#controller = new Controller({
       name: "bridge-marker",
       log,
@@ -65,14 +86,24 @@ export class NodePublisher {
     }).watch(this.#nodes);
   }
 
-  /** Whether the node's resources were right once since the start. */
-  get published(): boolean {
-    return this.#published;
+  /** True once the node's resources were right and the last patch did not fail; a sentence says what is missing. */
+  get readiness(): true | string {
+    const { bridges, nodeName } = this.#options;
+    if (this.#problem !== undefined) return this.#problem;
+    if (this.#published) return true;
+    if (!bridges.known) return "the node's bridges are not known yet: its list of links is not complete";
+    if (!this.#nodes.hasSynced) return `Node ${nodeName} was not read from the API server yet`;
+    return "the node's bridges have not been published yet";
   }
 
   /** How long a change has waited to be published; 0 if none does. */
   get pendingMs(): number {
     return this.#pendingSinceMs === undefined ? 0 : this.#clock.monotonicMs() - this.#pendingSinceMs;
+  }
+
+  /** How long a change has waited without any answer of the API server; 0 if none does. A refusal is an answer. */
+  get unansweredMs(): number {
+    return Math.min(this.pendingMs, this.#clock.monotonicMs() - this.#answeredAtMs);
   }
 
   /** The bridges may have changed. */
@@ -103,50 +134,85 @@ export class NodePublisher {
   }
 
   async #reconcile(signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
-    const { bridges, nodeName, updateIntervalMs, log } = this.#options;
+    const { bridges, nodeName, updateIntervalMs, observer, log } = this.#options;
     const later = { requeueAfterMs: updateIntervalMs };
     if (!bridges.known) return later;
-    const restMs = this.#patchedAtMs + MIN_PATCH_INTERVAL_MS - this.#clock.monotonicMs();
+    const restMs = this.#notBeforeMs - this.#clock.monotonicMs();
     if (restMs > 0) await this.#clock.sleep(restMs, signal);
 
     const node = newer(this.#nodes.get(nodeName), this.#patched);
-    if (node === undefined) return later;
-    const { keys, illegal } = bridgeResources(bridges.names());
-    this.#reportIllegal(illegal);
+    if (node === undefined) {
+      this.#problem = `Node ${nodeName} does not exist, so its bridges are not published`;
+      this.#pendingSinceMs = undefined;
+      return later;
+    }
+    const { keys, skipped } = bridges.resources();
+    this.#reportIllegal(skipped);
     const change = planCapacity(keys, node.status?.capacity ?? {});
+    const sinceMs = change === undefined ? undefined : this.#pendingSinceMs;
     if (change !== undefined) {
       this.#pendingSinceMs ??= this.#clock.monotonicMs();
-      this.#patched = withoutBallast(await this.#patch(change, signal));
+      try {
+        this.#patched = withoutBallast(await this.#patch(change, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        return { requeueAfterMs: this.#failed(error) };
+      }
       log.info({ change }, "published the node's bridges");
     }
-    this.#published = true;
-    this.#pendingSinceMs = undefined;
+    this.#succeeded();
+    observer?.right(sinceMs === undefined ? undefined : this.#clock.monotonicMs() - sinceMs);
     return later;
   }
 
   async #patch(change: CapacityChange, signal: AbortSignal): Promise<Node> {
-    const { client, nodeName, onPatch } = this.#options;
+    const { client, nodeName, observer } = this.#options;
     const patch = { type: "merge", body: { status: { capacity: change } } } as const;
     const options = { subresource: "status", fieldManager: FIELD_MANAGER, signal };
-    this.#patchedAtMs = this.#clock.monotonicMs();
+    this.#notBeforeMs = this.#clock.monotonicMs() + MIN_PATCH_INTERVAL_MS;
     try {
       const node = await client.patch(RESOURCES.nodes, { name: nodeName }, patch, options);
-      onPatch?.("success");
+      observer?.patched("success");
+      this.#answeredAtMs = this.#clock.monotonicMs();
       return node;
     } catch (error) {
-      onPatch?.("error");
+      observer?.patched("error");
+      if (isAnswer(error)) this.#answeredAtMs = this.#clock.monotonicMs();
       throw error;
     }
   }
 
-  #reportIllegal(illegal: readonly string[]): void {
+  /** After how long to try again. The log says each problem once, not each failure. */
+  #failed(error: unknown): number {
+    const { nodeName, log, random = Math.random } = this.#options;
+    const problem = publishFailure(nodeName, error);
+    if (problem !== this.#problem) log.error({ err: error }, problem);
+    this.#problem = problem;
+    const waitMs = backoffMs(RETRY, ++this.#failures, random);
+    this.#notBeforeMs = this.#clock.monotonicMs() + waitMs;
+    return waitMs;
+  }
+
+  #succeeded(): void {
+    const { nodeName, log } = this.#options;
+    const failures = this.#failures;
+    if (failures > 0) log.info({ failures }, `the bridges of Node ${nodeName} are published again`);
+    this.#failures = 0;
+    this.#problem = undefined;
+    this.#published = true;
+    this.#pendingSinceMs = undefined;
+  }
+
+  #reportIllegal(skipped: readonly SkippedBridge[]): void {
+    const illegal = skipped.filter(({ reason }) => reason === "illegal-name").map(({ name }) => name);
     const text = illegal.join(", ");
     if (text === this.#reportedIllegal) return;
     this.#reportedIllegal = text;
     if (text !== "") {
       this.#options.log.warn(
         { bridges: illegal },
-        `these bridges are not published, because their names are not legal resource names: ${text}. Use only letters, digits, - _ .`,
+        `these bridges are not published, because their names are not legal resource names: ${text}. Use only letters, ` +
+          "digits, - _ . with a letter or digit at both ends, or exclude them (markerExclude)",
       );
     }
   }

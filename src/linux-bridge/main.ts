@@ -37,7 +37,9 @@ const BUILT_PLUGINS = ["..", "..", "dist", "cni", ARCHITECTURES[process.arch] ??
 await runProcess({
   name: "linux-bridge",
   env: process.env,
-  healthPort: readPort(process.env, "HEALTH_PORT"),
+  healthPort: readPort(process.env, "HEALTH_PORT") || undefined,
+  healthHost: process.env.HEALTH_HOST || undefined,
+  hostNetwork: true,
   main: async ({ env, log, signal, health, metrics }) => {
     health.ready("installed", () => "not installed yet");
     const directory = requireEnv(env, "CNI_BIN_DIR");

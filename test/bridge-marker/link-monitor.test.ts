@@ -32,7 +32,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-function start(command = process.execPath): void {
+function start(command = process.execPath, heartbeatSeconds = 10): void {
   const log: Log = { ...silentLog, error: (_fields: object | string, message?: string) => logged.push(message ?? "") };
   running = runLinkMonitor(
     {
@@ -40,6 +40,7 @@ function start(command = process.execPath): void {
       args: [script, file],
       onEvent: (event) => events.push(event),
       onStart: () => events.push("start"),
+      heartbeatSeconds,
       clock: systemClock,
       log,
     },
@@ -67,6 +68,21 @@ describe("the link monitor's keeper", () => {
     start();
     await vi.waitFor(() => expect(logged[0]).toContain('it printed "Segmentation fault"'), WITHIN);
     expect(events.filter((event) => event !== "start")).toEqual([]);
+  });
+
+  it("replaces one that hangs, which a heartbeat would have told", async () => {
+    await writeFile(file, '{"event":"synced"}\n!stop\n');
+    start(process.execPath, 0.1);
+    await vi.waitFor(() => expect(events.filter((event) => event === "start").length).toBeGreaterThan(1), WITHIN);
+    expect(logged[0]).toMatch(/^the link monitor ended \(it printed nothing for 0\.3\d* s\); starting it again$/);
+  });
+
+  it("keeps one that is alive, although no link changes", async () => {
+    await writeFile(file, '{"event":"synced"}\n!beat 50\n');
+    start(process.execPath, 0.1);
+    const beats = () => events.filter((event) => typeof event === "object" && event.event === "alive").length;
+    await vi.waitFor(() => expect(beats()).toBeGreaterThan(12), WITHIN);
+    expect(events.filter((event) => event === "start")).toHaveLength(1);
   });
 
   it("says which executable cannot be started, and keeps trying", async () => {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bridgeResources, planCapacity } from "../../src/bridge-marker/node-resources.ts";
+import { planCapacity } from "../../src/bridge-marker/node-resources.ts";
 
 const key = (name: string): string => `bridge.network.kubevirt.io/${name}`;
 const plan = (bridges: string[], capacity: Record<string, unknown>) =>
-  planCapacity(bridgeResources(bridges).keys, capacity);
+  planCapacity(new Set(bridges.map(key)), capacity);
 
 describe("the node's bridge resources", () => {
   it("are 1k of each bridge, and nothing else is touched", () => {
@@ -21,13 +21,6 @@ describe("the node's bridge resources", () => {
 
   it("need no write when they are right, in either notation", () => {
     expect(plan(["br1", "br2"], { [key("br1")]: "1k", [key("br2")]: "1000" })).toBeUndefined();
-  });
-
-  it("leave out bridges whose name is no resource name, and name them", () => {
-    expect(bridgeResources(["br1", "br_", "-br", "br@1", "br.100"])).toEqual({
-      keys: new Set([key("br1"), key("br.100")]),
-      illegal: ["br_", "-br", "br@1"],
-    });
   });
 
   it("are right after one merge patch, whatever was there", () => {

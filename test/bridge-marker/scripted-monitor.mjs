@@ -1,5 +1,5 @@
 // Stands in for the link-monitor executable: prints the lines of a file as they are appended, ends when stdin does.
-// A line `!exit N` ends it with that code.
+// A line `!exit N` ends it with that code, `!stop` stops it as a debugger does, `!beat N` has it beat every N ms.
 import { readFileSync } from "node:fs";
 
 const [file] = process.argv.slice(2);
@@ -12,6 +12,10 @@ const poll = () => {
       process.stderr.write("told to end\n");
       process.exit(Number(exit[1]));
     }
+    if (lines[printed] === "!stop") process.kill(process.pid, "SIGSTOP");
+    const beat = /^!beat (\d+)$/.exec(lines[printed]);
+    if (beat !== null) setInterval(() => process.stdout.write('{"event":"alive"}\n'), Number(beat[1]));
+    if (lines[printed].startsWith("!")) continue;
     process.stdout.write(`${lines[printed]}\n`);
   }
 };

@@ -10,9 +10,12 @@ import {
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { ASK_WHO_MAY, READ_CONFIG, rule } from "../../src/operator/manifests/rbac.ts";
 import { runCommand } from "../cluster/command.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { createAny } from "../support/create-any.ts";
 import { freePort } from "../support/free-port.ts";
+import { MetricsReader } from "../support/metrics-reader.ts";
 import { ConfigKind } from "../support/network-addons-config.ts";
 import { ProductProcess } from "../support/product-process.ts";
 
@@ -38,6 +41,8 @@ describe("the CNI installer with real executables and a real API server", () => 
   let directory: string;
   let installer: ProductProcess;
   let healthPort: number;
+  let metricsPort: number;
+  let reader: MetricsReader;
 
   beforeAll(async () => {
     controlPlane = await startControlPlane();
@@ -45,6 +50,7 @@ describe("the CNI installer with real executables and a real API server", () => 
     config = new ConfigKind(admin);
     await config.install();
     await grant();
+    reader = await MetricsReader.create(admin);
     kubeconfig = join(controlPlane.directory, "installer.kubeconfig");
     await writeFile(kubeconfig, await controlPlane.userKubeconfig(USER));
   });
@@ -65,17 +71,15 @@ describe("the CNI installer with real executables and a real API server", () => 
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** The one right it has: to read the configuration. */
   async function grant(): Promise<void> {
     const group = "rbac.authorization.k8s.io";
-    const rule = {
-      apiGroups: ["networkaddonsoperator.network.kubevirt.io"],
-      resources: ["networkaddonsconfigs"],
-      resourceNames: ["cluster"],
-      verbs: ["get"],
-    };
-    const events = { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch", "update"] };
-    await admin.create(RESOURCES.clusterRoles, { metadata: { name: USER }, rules: [rule, events] });
+    const events = rule("events.k8s.io", ["events"], ["create", "patch", "update"]);
+    await createAny(admin, {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: USER },
+      rules: [READ_CONFIG, events, ...ASK_WHO_MAY],
+    });
     await admin.create(RESOURCES.clusterRoleBindings, {
       metadata: { name: USER },
       roleRef: { apiGroup: group, kind: "ClusterRole", name: USER },
@@ -84,7 +88,7 @@ describe("the CNI installer with real executables and a real API server", () => 
   }
 
   async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
-    healthPort = await freePort();
+    [healthPort, metricsPort] = [await freePort(), await freePort()];
     installer = await ProductProcess.start({
       product: "linux-bridge",
       prefix: OWN_NODE,
@@ -92,6 +96,7 @@ describe("the CNI installer with real executables and a real API server", () => 
         KUBECONFIG: kubeconfig,
         CNI_BIN_DIR: directory,
         HEALTH_PORT: String(healthPort),
+        METRICS_PORT: String(metricsPort),
         NODE_NAME: "node-a",
         ...env,
       },
@@ -100,6 +105,8 @@ describe("the CNI installer with real executables and a real API server", () => 
 
   /** Refused while it does not listen yet, which `waitFor` takes for "not yet". */
   const probe = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${healthPort}/${path}`);
+
+  const metrics = (): Promise<string> => reader.read(metricsPort);
 
   const names = async (): Promise<string[]> =>
     (await readdir(directory)).filter((name) => !name.startsWith(".")).sort();
@@ -115,8 +122,9 @@ describe("the CNI installer with real executables and a real API server", () => 
     for (const name of INSTALLED) await isBuilt(name);
     const version = await runCommand([join(directory, "cnv-bridge")], { env: { CNI_COMMAND: "VERSION" }, stdin: "{}" });
     expect(JSON.parse(version.stdout).supportedVersions).toContain("1.1.0");
-    const metrics = await (await probe("metrics")).text();
-    expect(metrics).toMatch(/linux_bridge_plugin_info\{name="cnv-bridge",state="installed",version="[\d.]+",sha256="/);
+    expect(await metrics()).toMatch(
+      /linux_bridge_plugin_info\{name="cnv-bridge",state="installed",version="[\d.]+",sha256="/,
+    );
   });
 
   it("repairs a deleted, an overwritten and a disabled file", async () => {
@@ -253,16 +261,14 @@ describe("the CNI installer with real executables and a real API server", () => 
     const asPlugin = ["nsenter", `--target=${installer.pid}`, "--mount", "--", join(BUILT, "bridge")];
     await vi.waitFor(async () => {
       expect((await runCommand(asPlugin, { env, stdin: CNI_CONFIG })).code).toBe(0);
-      expect(await (await probe("metrics")).text()).toMatch(
-        /operation_duration_seconds_count\{plugin="bridge",command="DEL"\} \d/,
-      );
+      expect(await metrics()).toMatch(/operation_duration_seconds_count\{plugin="bridge",command="DEL"\} \d/);
     }, WITHIN);
     await writeFile(seen("/run/netns/another"), "");
     await vi.waitFor(async () => {
-      expect(await (await probe("metrics")).text()).toContain('linux_bridge_leaks_reaped_total{result="success"} 1');
+      expect(await metrics()).toContain('linux_bridge_leaks_reaped_total{result="success"} 1');
     }, WITHIN);
     expect(await readdir(seen(RECORDS))).toEqual([]);
-    expect(await (await probe("metrics")).text()).toMatch(/linux_bridge_link_monitor_starts_total 1\n/);
+    expect(await metrics()).toMatch(/linux_bridge_link_monitor_starts_total 1\n/);
   });
 
   it("keeps the files when the API server can't be asked", async () => {

@@ -10,7 +10,7 @@ export type AgentEvent =
 
 export type CountedReport = Omit<OperationReport, "network">;
 
-const OTHER_EVENTS = ["link", "lost", "resync"];
+const OTHER_EVENTS = ["link", "lost", "resync", "alive"];
 
 /** Undefined for a line that the link monitor never prints. What is reported to it, which may be anything, is no such line. */
 export function parseAgentEvent(line: string): AgentEvent | undefined {

@@ -2,7 +2,13 @@ import { type FSWatcher, watch } from "node:fs";
 import { mkdir, rm, rmdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Registry } from "prom-client";
-import { ATTACHMENT_RECORD_DIRECTORY, NODE_STATE_DIRECTORY, REPORT_SOCKET } from "../../api/node-state.ts";
+import {
+  ATTACHMENT_RECORD_DIRECTORY,
+  MAX_MONITOR_SILENCE_HEARTBEATS,
+  MONITOR_HEARTBEAT_SECONDS,
+  NODE_STATE_DIRECTORY,
+  REPORT_SOCKET,
+} from "../../api/node-state.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import { type LineVerdict, runLineProcess } from "../../kube/process/line-process.ts";
@@ -78,8 +84,9 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   const monitor = {
     name: "the link monitor",
     command: join(pluginDirectory, "link-monitor"),
-    args: ["--namespaces", "--report-socket", REPORT_SOCKET],
+    args: ["--namespaces", "--report-socket", REPORT_SOCKET, "--heartbeat-seconds", String(MONITOR_HEARTBEAT_SECONDS)],
     onLine,
+    maxSilenceMs: MAX_MONITOR_SILENCE_HEARTBEATS * MONITOR_HEARTBEAT_SECONDS * 1000,
     onStart: () => {
       counted.monitorStarted();
       reaper.changed();

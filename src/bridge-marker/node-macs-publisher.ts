@@ -1,0 +1,132 @@
+import type { Registry } from "prom-client";
+import { apiVersionOf, NODE_MACS } from "../api/kinds.ts";
+import type { NodeMACs, NodeMac } from "../api/node-macs.ts";
+import { ApiError, isNotFound } from "../kube/client/api-error.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { Resource } from "../kube/client/resource.ts";
+import { type Clock, systemClock } from "../kube/clock.ts";
+import { Controller } from "../kube/controller/controller.ts";
+import type { Log } from "../kube/log.ts";
+import type { HostAddressTable } from "./host-address-table.ts";
+
+/** A storm of link events causes at most one write in this time. */
+const MIN_WRITE_INTERVAL_MS = 1000;
+/** After a refusal, or where there is no CRD: what would help is an administrator's or the operator's work. */
+const REFUSED_RETRY_MS = 60_000;
+const FIELD_MANAGER = "bridge-marker";
+
+const NODE_MACS_RESOURCE: Resource<NodeMACs> = NODE_MACS as Resource<NodeMACs>;
+
+export interface NodeMacsPublisherOptions {
+  readonly client: KubeClient;
+  readonly nodeName: string;
+  readonly addresses: HostAddressTable;
+  /** How often to write without a change: somebody may have deleted or edited the object. */
+  readonly refreshMs: number;
+  readonly log: Log;
+  readonly metrics: Registry;
+  readonly clock?: Clock;
+}
+
+/**
+ * Reports the addresses of the node's own interfaces as NodeMACs, for MAC pools. It only writes: the object is owned by the
+ * Node and goes with it. Nothing waits for it, because most clusters can do without.
+ */
+export class NodeMacsPublisher {
+  readonly #options: NodeMacsPublisherOptions;
+  readonly #clock: Clock;
+  readonly #controller: Controller;
+  #nodeUid: string | undefined;
+  /** What was written last, and when. */
+  #written = "";
+  #writtenAtMs = Number.NEGATIVE_INFINITY;
+  #triedAtMs = Number.NEGATIVE_INFINITY;
+  #told = "";
+
+  constructor(options: NodeMacsPublisherOptions) {
+    const { log, metrics } = options;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#controller = new Controller({
+      name: "node-macs",
+      log,
+      metrics,
+      clock: this.#clock,
+      reconcile: (_key, { signal }) => this.#reconcile(signal),
+    });
+  }
+
+  /** The addresses may have changed. */
+  changed(): void {
+    this.#controller.enqueue(this.#options.nodeName);
+  }
+
+  /** The node is there, under this UID. */
+  nodeSeen(uid: string): void {
+    if (this.#nodeUid === uid) return;
+    this.#nodeUid = uid;
+    this.changed();
+  }
+
+  /** Runs until the signal aborts. After that it writes nothing. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#controller.run(signal);
+  }
+
+  /** The node reports nothing any more. Call it after `run`. */
+  async withdraw(signal: AbortSignal): Promise<void> {
+    if (this.#written === "" || this.#nodeUid === undefined) return;
+    try {
+      await this.#apply(this.#nodeUid, [], signal);
+    } catch (error) {
+      if (!isLasting(error)) throw error;
+      this.#tell(error);
+    }
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const { addresses, refreshMs, log } = this.#options;
+    const uid = this.#nodeUid;
+    if (!addresses.known || uid === undefined) return {};
+    const { addresses: list, omitted } = addresses.list();
+    const wanted = JSON.stringify([uid, list]);
+    const restMs = this.#writtenAtMs + refreshMs - this.#clock.monotonicMs();
+    if (wanted === this.#written && restMs > 0) return { requeueAfterMs: restMs };
+    const pauseMs = this.#triedAtMs + MIN_WRITE_INTERVAL_MS - this.#clock.monotonicMs();
+    if (pauseMs > 0) await this.#clock.sleep(pauseMs, signal);
+    this.#triedAtMs = this.#clock.monotonicMs();
+    try {
+      await this.#apply(uid, list, signal);
+    } catch (error) {
+      if (!isLasting(error)) throw error;
+      this.#tell(error);
+      return { requeueAfterMs: REFUSED_RETRY_MS };
+    }
+    this.#told = "";
+    if (wanted !== this.#written) log.info({ addresses: list, omitted }, "reported the node's MAC addresses");
+    this.#written = wanted;
+    this.#writtenAtMs = this.#clock.monotonicMs();
+    return { requeueAfterMs: refreshMs };
+  }
+
+  #apply(uid: string, addresses: readonly NodeMac[], signal: AbortSignal): Promise<NodeMACs> {
+    const { client, nodeName: name } = this.#options;
+    const metadata = { name, ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid }] };
+    const object = { apiVersion: apiVersionOf(NODE_MACS), kind: NODE_MACS.kind, metadata, addresses };
+    return client.apply(NODE_MACS_RESOURCE, object, { fieldManager: FIELD_MANAGER, force: true, signal });
+  }
+
+  /** Each refusal once. Without the CRD there is no pool that would want to know. */
+  #tell(error: ApiError): void {
+    if (error.message === this.#told) return;
+    this.#told = error.message;
+    const { log } = this.#options;
+    if (isNotFound(error)) log.debug("no CRD for NodeMACs: the node's MAC addresses are not reported");
+    else log.warn({ err: error }, "the node's MAC addresses can't be reported, so MAC pools do not know them");
+  }
+}
+
+/** No CRD, no right, or what the CRD refuses: trying again at once would not help. */
+function isLasting(error: unknown): error is ApiError {
+  return error instanceof ApiError && [403, 404, 422].includes(error.status);
+}

@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import { denyingPolicy } from "../../src/operator/manifests/admission-policy.ts";
+import { createAny } from "../support/create-any.ts";
+import { eventually } from "../support/eventually.ts";
+import { linkStorm } from "./link-storm.ts";
+import { key, type MarkedNode, MarkerBed, markerRole, ROLE, USER, WITHIN } from "./marker-bed.ts";
+
+const AWAY_SECONDS = Number(process.env.API_SERVER_AWAY_SECONDS ?? 5);
+const STORM_SECONDS = Number(process.env.MARKER_STORM_SECONDS ?? 5);
+/** A connection is cut, then refused. */
+const KINDS_OF_SILENCE = 3;
+/** What MIN_PATCH_INTERVAL_MS allows. */
+const PATCHES_PER_SECOND = 5;
+const CANNOT = "can't be published";
+const SUCCESSES = 'bridge_marker_patches_total{result="success"}';
+const ERRORS = 'bridge_marker_patches_total{result="error"}';
+
+describe("the bridge marker while something is wrong", () => {
+  let bed: MarkerBed;
+  let admin: KubeClient;
+  let node: MarkedNode;
+
+  beforeAll(async () => {
+    bed = await MarkerBed.start();
+    admin = bed.admin;
+    await bed.config.create({ linuxBridge: {} });
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  beforeEach(async () => {
+    node = await bed.node();
+    await node.publishes("br1");
+    await node.isReady();
+  });
+  afterEach(async () => {
+    await node[Symbol.asyncDispose]();
+  });
+
+  const ip = (...args: readonly string[]) => node.namespace.run("ip", "link", ...args);
+  const isAlive = async () => expect((await node.probe("healthz")).status).toBe(200);
+
+  /** The log has one line, however often it was tried; probes and metrics show it. */
+  async function isSaid(words: readonly string[]): Promise<void> {
+    await node.isUnready(CANNOT, ...words);
+    await vi.waitFor(async () => expect(await node.metric(ERRORS)).toBeGreaterThanOrEqual(3), WITHIN);
+    expect(await node.metric("bridge_marker_pending_seconds")).toBeGreaterThan(0);
+    expect(node.logged("error", CANNOT)).toEqual([expect.stringContaining(words[0] ?? "")]);
+    await isAlive();
+  }
+
+  async function isOver(...bridges: readonly string[]): Promise<void> {
+    await node.publishes(...bridges);
+    await node.isReady();
+    expect(node.logged("info", `the bridges of Node ${node.name} are published again`)).toHaveLength(1);
+  }
+
+  it("says once that it lacks the right, tries on, and goes on when it has it again", async () => {
+    const role = markerRole() as KubeObject & { readonly rules: readonly { readonly resources?: readonly string[] }[] };
+    const setRules = (rules: readonly object[]) =>
+      admin.patch(RESOURCES.clusterRoles, { name: ROLE }, { type: "merge", body: { rules } });
+    await setRules(role.rules.filter(({ resources = [] }) => !resources.includes("nodes/status")));
+    await eventually("the right to be gone", async () => {
+      await node.setCapacity({ [key("br1")]: null });
+      return node.logged("error", CANNOT).length > 0;
+    });
+    await isSaid(["cannot patch resource", `Restore the ClusterRole ${ROLE}`]);
+    await setRules(role.rules);
+    await isOver("br1");
+  });
+
+  it("says once that a policy refuses its patch", async () => {
+    const policy = denyingPolicy({
+      name: "no-node-status",
+      labels: {},
+      matches: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["nodes/status"], operations: ["UPDATE"] }],
+      conditions: [{ name: "is-the-marker", expression: `request.userInfo.username == '${USER}'` }],
+      validations: [{ expression: "false", message: "Nodes are ours" }],
+    });
+    for (const object of policy) await createAny(admin, object);
+    await eventually("the policy to be enforced", async () => {
+      await node.setCapacity({ [key("br1")]: null });
+      return node.logged("error", CANNOT).length > 0;
+    });
+    await isSaid(["Nodes are ours", "change the admission policy"]);
+    const ref = { name: "no-node-status" };
+    await admin.delete(RESOURCES.validatingAdmissionPolicyBindings, ref);
+    await admin.delete(RESOURCES.validatingAdmissionPolicies, ref);
+    await isOver("br1");
+  });
+
+  it("publishes on a node that was deleted and registered anew under its name", async () => {
+    await node.unregister();
+    await node.isUnready(`Node ${node.name} does not exist`);
+    await ip("add", "br2", "type", "bridge");
+    await node.register();
+    await node.publishes("br1", "br2");
+    await node.isReady();
+    await isAlive();
+  });
+
+  it("publishes what changed while the API server was away", async () => {
+    await bed.controlPlane.killApiServer();
+    await ip("add", "br2", "type", "bridge");
+    await ip("del", "br1");
+    await node.isUnready(CANNOT, "Look at the API server");
+    await sleep(AWAY_SECONDS * 1000);
+    await isAlive();
+    expect(node.logged("error", CANNOT).length).toBeLessThanOrEqual(KINDS_OF_SILENCE);
+    await bed.controlPlane.restartApiServer();
+    await isOver("br2");
+  });
+
+  it("is right after a kill at each of its writes: before it, while it is tried, and after it", async () => {
+    const changes: readonly (readonly [change: readonly string[], bridges: readonly string[]])[] = [
+      [
+        ["add", "br2", "type", "bridge"],
+        ["br1", "br2"],
+      ],
+      [
+        ["set", "br2", "name", "br3"],
+        ["br1", "br3"],
+      ],
+      [["del", "br3"], ["br1"]],
+    ];
+    for (const [change, bridges] of changes) {
+      await ip(...change);
+      await node.kill();
+      await node.start();
+      await node.publishes(...bridges);
+    }
+    for (const [change, bridges] of changes) {
+      await node.isReady();
+      await bed.controlPlane.killApiServer();
+      await ip(...change);
+      await node.isUnready(CANNOT);
+      await node.kill();
+      await bed.controlPlane.restartApiServer();
+      await node.start();
+      await node.publishes(...bridges);
+      await node.isReady();
+    }
+    for (const [change, bridges] of changes) {
+      await ip(...change);
+      await node.publishes(...bridges);
+      await node.kill();
+      await node.start();
+      await node.isReady();
+      await node.publishes(...bridges);
+      expect(await node.metrics()).not.toContain(SUCCESSES);
+    }
+  });
+
+  it("ends a storm of link events with the truth, in few writes", async () => {
+    const storm = await linkStorm(node.namespace);
+    await node.publishes("br1", ...storm.bridges);
+    const before = await node.metric(SUCCESSES);
+    const startedAt = performance.now();
+    await storm.rage(STORM_SECONDS);
+    await ip("del", "s9");
+    await node.publishes("br1", ...storm.bridges.slice(0, 9));
+    const seconds = (performance.now() - startedAt) / 1000;
+    const patches = (await node.metric(SUCCESSES)) - before;
+    console.log(`1,000 link events a second for ${STORM_SECONDS} s: ${patches} patches in ${seconds.toFixed(1)} s`);
+    expect(patches).toBeLessThanOrEqual(1 + PATCHES_PER_SECOND * seconds);
+    expect(await node.metric("bridge_marker_link_monitor_starts_total")).toBe(1);
+  });
+});

@@ -1,0 +1,146 @@
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { NodeMACs } from "../../src/api/node-macs.ts";
+import { HostAddressTable } from "../../src/bridge-marker/host-address-table.ts";
+import { NodeMacsPublisher } from "../../src/bridge-marker/node-macs-publisher.ts";
+import { ApiError } from "../../src/kube/client/api-error.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import type { Log } from "../../src/kube/log.ts";
+import { silentLog } from "../../src/kube/log.ts";
+import { ManualClock } from "../kube/support/manual-clock.ts";
+
+const REFRESH_MS = 600_000;
+
+let clock: ManualClock;
+let table: HostAddressTable;
+let written: NodeMACs[];
+let refusal: ApiError | undefined;
+let warnings: string[];
+let publisher: NodeMacsPublisher;
+let stop: AbortController;
+let running: Promise<void>;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  table = new HostAddressTable();
+  written = [];
+  refusal = undefined;
+  warnings = [];
+  const client = {
+    apply: async (_resource: unknown, object: NodeMACs) => {
+      if (refusal !== undefined) throw refusal;
+      written.push(object);
+      return object;
+    },
+  } as unknown as KubeClient;
+  const log: Log = Object.assign(Object.create(silentLog), {
+    warn: (...args: unknown[]) => warnings.push(String(args.at(-1))),
+  });
+  publisher = new NodeMacsPublisher({
+    client,
+    nodeName: "node-a",
+    addresses: table,
+    refreshMs: REFRESH_MS,
+    log,
+    metrics: new Registry(),
+    clock,
+  });
+  stop = new AbortController();
+  running = publisher.run(stop.signal);
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+/** As the link monitor tells it. */
+function see(mac: string, name = "eno1", index = 2): void {
+  table.apply({ event: "link", index, name, kind: "", master: 0, mac, permanentMac: undefined });
+  table.apply({ event: "synced" });
+  publisher.changed();
+}
+
+const settle = (): Promise<void> => vi.waitFor(() => expect(clock.pending).toBeGreaterThan(0));
+const reported = () => written.map(({ addresses }) => addresses.map(({ mac }) => mac).join());
+
+describe("the report of a node's addresses", () => {
+  it("is written once the links and the node are known, with the node as its owner", async () => {
+    see("52:54:00:00:00:01");
+    publisher.nodeSeen("uid-1");
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    expect(written[0]).toEqual({
+      apiVersion: "macpool.network.kubevirt.io/v1alpha1",
+      kind: "NodeMACs",
+      metadata: { name: "node-a", ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "node-a", uid: "uid-1" }] },
+      addresses: [{ mac: "52:54:00:00:00:01", interface: "eno1" }],
+    });
+  });
+
+  it("is written again for another address or another node of the name, and for nothing else", async () => {
+    publisher.nodeSeen("uid-1");
+    see("52:54:00:00:00:01");
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    see("52:54:00:00:00:01");
+    publisher.nodeSeen("uid-1");
+    await settle();
+    await clock.advance(5_000);
+    see("52:54:00:00:00:02");
+    await vi.waitFor(() => expect(written).toHaveLength(2));
+    await clock.advance(5_000);
+    publisher.nodeSeen("uid-2");
+    await vi.waitFor(() => expect(written).toHaveLength(3));
+    expect(reported()).toEqual(["52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:02"]);
+  });
+
+  it("is written once a second at most, and ends with the truth", async () => {
+    publisher.nodeSeen("uid-1");
+    see("52:54:00:00:00:00");
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    for (let number = 1; number < 100; number++) see(`52:54:00:00:00:${String(number).padStart(2, "0")}`);
+    await settle();
+    await clock.advance(1_000);
+    await vi.waitFor(() => expect(written).toHaveLength(2));
+    expect(reported().at(-1)).toBe("52:54:00:00:00:99");
+  });
+
+  it("is written again after a while, in case that somebody deleted it", async () => {
+    publisher.nodeSeen("uid-1");
+    see("52:54:00:00:00:01");
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    await settle();
+    await clock.advance(REFRESH_MS);
+    await vi.waitFor(() => expect(written).toHaveLength(2));
+  });
+
+  it.each([
+    { status: 404, reason: "NotFound", told: [] },
+    {
+      status: 403,
+      reason: "Forbidden",
+      told: ["the node's MAC addresses can't be reported, so MAC pools do not know them"],
+    },
+  ])("is tried again after $status, without a word more than once", async ({ status, reason, told }) => {
+    refusal = new ApiError({ status, reason, message: "no" });
+    publisher.nodeSeen("uid-1");
+    see("52:54:00:00:00:01");
+    for (let times = 0; times < 3; times++) {
+      await settle();
+      await clock.advance(60_000);
+    }
+    refusal = undefined;
+    await settle();
+    await clock.advance(60_000);
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    expect(warnings).toEqual(told);
+  });
+
+  it("is empty once the component is removed, if there was one", async () => {
+    await publisher.withdraw(AbortSignal.timeout(1_000));
+    expect(written).toEqual([]);
+    publisher.nodeSeen("uid-1");
+    see("52:54:00:00:00:01");
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    await publisher.withdraw(AbortSignal.timeout(1_000));
+    expect(reported()).toEqual(["52:54:00:00:00:01", ""]);
+  });
+});
