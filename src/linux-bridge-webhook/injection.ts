@@ -1,30 +1,40 @@
-import { NAD_NODE_SELECTOR_ANNOTATION, NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
+import { INJECTED_ANNOTATION, NAD_NODE_SELECTOR_ANNOTATION, NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
 import { type JsonPatchOp, jsonPointer } from "../kube/client/json-patch.ts";
+import { type Injected, readInjected } from "./injected-record.ts";
+import { isLabelKey, isLabelValue, isResourceName } from "./legal-names.ts";
 import { parseWholeQuantity } from "./quantity.ts";
 
 /**
  * Resources and node labels for a pod's networks. Each NetworkAttachmentDefinition names a node resource. The first
  * container requests one unit for each attachment, so the scheduler picks a node that has the network. Pure. A second run
- * on its own result changes nothing. Amounts from another injector count and are not added to.
+ * on its own result changes nothing. Amounts from another injector count and are not added to; one that adds its own to
+ * ours afterwards is put right when the API server asks again.
  */
 
-/** One attachment of the pod. A network that the pod asks for twice is two attachments. */
+/** The attachments of the pod to one network. */
 export interface Attachment {
   readonly namespace: string;
   readonly name: string;
+  /** A network that the pod asks for twice is two attachments. */
+  readonly count: number;
   /** The annotations of its NetworkAttachmentDefinition. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 export interface InjectablePod {
+  readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> | undefined };
   readonly spec?: {
-    readonly containers?: readonly InjectableContainer[];
+    readonly containers?: readonly InjectableContainer[] | null;
+    readonly initContainers?: readonly InjectableContainer[] | null;
     readonly nodeSelector?: Readonly<Record<string, string>> | null;
+    readonly hostNetwork?: boolean;
   };
 }
 
 export interface InjectableContainer {
   readonly resources?: { readonly requests?: Amounts | null; readonly limits?: Amounts | null } | null;
+  /** `Always` on an init container: it runs beside the others, and its resources add up with theirs. */
+  readonly restartPolicy?: string;
 }
 
 type Amounts = Readonly<Record<string, unknown>>;
@@ -34,12 +44,11 @@ export interface Injection {
   readonly warnings: readonly string[];
 }
 
-const RESOURCE_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+/** Of what somebody wrote, as much as a warning repeats. */
+const MAX_QUOTED = 64;
 
 export function planInjection(pod: InjectablePod, attachments: readonly Attachment[]): Injection {
-  const resources = planResources(pod.spec?.containers ?? [], attachments);
+  const resources = planResources(pod, attachments);
   const selector = planNodeSelector(pod.spec?.nodeSelector ?? undefined, attachments);
   return {
     patch: [...resources.patch, ...selector.patch],
@@ -47,36 +56,55 @@ export function planInjection(pod: InjectablePod, attachments: readonly Attachme
   };
 }
 
-function planResources(containers: readonly InjectableContainer[], attachments: readonly Attachment[]): Injection {
-  const [first, ...others] = containers;
+function planResources(pod: InjectablePod, attachments: readonly Attachment[]): Injection {
+  const [first, ...others] = pod.spec?.containers ?? [];
   if (first === undefined) return { patch: [], warnings: [] };
-  const warnings: string[] = [];
-  const wanted = new Map<string, number>();
-  for (const attachment of attachments) {
-    const resource = attachment.annotations[NAD_RESOURCE_NAME_ANNOTATION]?.trim();
-    if (resource === undefined || resource === "") continue;
-    if (RESOURCE_NAME.test(resource)) {
-      wanted.set(resource, (wanted.get(resource) ?? 0) + 1);
-    } else {
-      warnings.push(
-        `${where(attachment, NAD_RESOURCE_NAME_ANNOTATION)} is ${JSON.stringify(resource)}, which is not a resource name: ` +
-          "the pod may be scheduled to a node without this network. Write bridge.network.kubevirt.io/<bridge>.",
-      );
-    }
-  }
-
+  const beside = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
+  const { wanted, warnings } = wantedResources(attachments);
+  const before = readInjected(pod.metadata?.annotations?.[INJECTED_ANNOTATION]);
   const added = new Map<string, string>();
+  const injected = new Map<string, Injected>();
   for (const [resource, count] of wanted) {
     const here = amountOf(first, resource);
-    const elsewhere = others.map((container) => amountOf(container, resource)).reduce(sum, 0);
+    const elsewhere = [...others, ...beside].map((container) => amountOf(container, resource)).reduce(sum, 0);
     if (here === undefined || elsewhere === undefined) {
       warnings.push(`the pod already requests ${resource} in an amount that is not a whole number: it stays as it is.`);
       continue;
     }
-    const amount = Math.max(here, count - elsewhere);
-    if (amount > 0 && !hasAmount(first, resource, amount)) added.set(resource, String(amount));
+    const record = before.get(resource);
+    if (record !== undefined) injected.set(resource, record);
+    const isCountedTwice = record !== undefined && here - record.to === count;
+    const amount = Math.max(isCountedTwice ? record.from + count : here, count - elsewhere);
+    if (amount === 0 || hasAmount(first, resource, amount)) continue;
+    added.set(resource, String(amount));
+    const isOurs = isCountedTwice || here === record?.to;
+    injected.set(resource, { from: isOurs ? (record?.from ?? 0) : here, to: amount });
   }
-  return { patch: resourcePatch(first, added), warnings };
+  return { patch: [...resourcePatch(first, added), ...recordPatch(added, injected)], warnings };
+}
+
+function wantedResources(attachments: readonly Attachment[]): { wanted: Map<string, number>; warnings: string[] } {
+  const wanted = new Map<string, number>();
+  const warnings: string[] = [];
+  for (const attachment of attachments) {
+    const resource = attachment.annotations[NAD_RESOURCE_NAME_ANNOTATION]?.trim();
+    if (resource === undefined || resource === "") continue;
+    if (isResourceName(resource)) wanted.set(resource, (wanted.get(resource) ?? 0) + attachment.count);
+    else {
+      warnings.push(
+        `${where(attachment, NAD_RESOURCE_NAME_ANNOTATION)} is ${quoted(resource)}, which is not a resource name: ` +
+          "the pod may be scheduled to a node without this network. Write bridge.network.kubevirt.io/<bridge>.",
+      );
+    }
+  }
+  return { wanted, warnings };
+}
+
+/** network-resources-injector with -honor-resources adds to what it finds: this tells what it found. */
+function recordPatch(added: ReadonlyMap<string, string>, injected: ReadonlyMap<string, Injected>): JsonPatchOp[] {
+  if (added.size === 0) return [];
+  const path = jsonPointer("metadata", "annotations", INJECTED_ANNOTATION);
+  return [{ op: "add", path, value: JSON.stringify(Object.fromEntries(injected)) }];
 }
 
 /** Extended resources can't be overcommitted. Requests and limits must be equal, so both are written. */
@@ -123,9 +151,9 @@ function planNodeSelector(
     const key = (equals < 0 ? text : text.slice(0, equals)).trim();
     const value = equals < 0 ? "" : text.slice(equals + 1).trim();
     const present = selector?.[key] ?? added.get(key);
-    if (!LABEL_KEY.test(key) || !LABEL_VALUE.test(value)) {
+    if (!isLabelKey(key) || !isLabelValue(value)) {
       warnings.push(
-        `${where(attachment, NAD_NODE_SELECTOR_ANNOTATION)} is ${JSON.stringify(text)}, which is not a node label: it is ` +
+        `${where(attachment, NAD_NODE_SELECTOR_ANNOTATION)} is ${quoted(text)}, which is not a node label: it is ` +
           "ignored. Write key=value or a key alone.",
       );
     } else if (present === undefined) {
@@ -143,6 +171,10 @@ function planNodeSelector(
     ? [...added].map(([key, value]) => ({ op: "add", path: jsonPointer(...path, key), value }))
     : [{ op: "add", path: jsonPointer(...path), value: Object.fromEntries(added) }];
   return { patch, warnings };
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}...` : text);
 }
 
 function where(attachment: Attachment, annotation: string): string {

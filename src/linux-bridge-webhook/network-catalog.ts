@@ -5,7 +5,11 @@ import { isNotFound } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { KubeObject } from "../kube/client/resource.ts";
 import { Informer } from "../kube/informer/informer.ts";
+import { textAt } from "../kube/json-path.ts";
 import type { Log } from "../kube/log.ts";
+import { segmentOfConfig } from "../nad-lint/segment.ts";
+import { FairTurns, type TurnLimits } from "./fair-turns.ts";
+import { isNamespaceName, isObjectName } from "./legal-names.ts";
 
 /** Names one NetworkAttachmentDefinition. */
 export interface NetworkRef {
@@ -20,26 +24,44 @@ export type NetworkLookup =
   /** The cluster does not know NetworkAttachmentDefinitions at all. */
   | { readonly kind: "unsupported" };
 
-/** Looks up networks. Rejects if neither the cache nor the API server answers. */
+/** Looks up networks. */
 export interface NetworkLookups {
-  find(network: NetworkRef, signal: AbortSignal): Promise<NetworkLookup>;
+  /** What is known without a question to the API server; undefined where only that can tell. */
+  known(network: NetworkRef): NetworkLookup | undefined;
+  /** Asks the API server on behalf of a pod in the namespace `asker`. Rejects if it does not answer. */
+  find(network: NetworkRef, asker: string, signal: AbortSignal): Promise<NetworkLookup>;
+}
+
+/** Few enough for one namespace whose pods name networks that do not exist not to delay those of others. */
+const LIVE_READS: TurnLimits = { inAll: 16, each: 4 };
+
+/** What is kept of a NetworkAttachmentDefinition. */
+type SlimNad = KubeObject & { readonly segment?: string | undefined };
+
+export interface NetworkCatalogOptions {
+  readonly client: KubeClient;
+  readonly log: Log;
+  readonly metrics: Registry;
+  /** Whether `sameSegment` is asked. */
+  readonly segments?: boolean;
 }
 
 /** All NetworkAttachmentDefinitions from a watch, and a live read for one that is not in the cache. */
 export class NetworkCatalog implements NetworkLookups {
   readonly #client: KubeClient;
-  readonly #informer: Informer<KubeObject>;
+  readonly #informer: Informer<SlimNad>;
+  readonly #turns = new FairTurns(LIVE_READS);
 
-  constructor(options: { readonly client: KubeClient; readonly log: Log; readonly metrics: Registry }) {
-    const { client, log, metrics } = options;
-    this.#client = client;
-    this.#informer = new Informer<KubeObject>({
-      client,
+  constructor({ segments = false, ...options }: NetworkCatalogOptions) {
+    this.#client = options.client;
+    this.#informer = new Informer<SlimNad>({
+      ...options,
       resource: NETWORK_ATTACHMENT_DEFINITIONS,
       absentIsEmpty: true,
-      transform: annotationsOnly,
-      log,
-      metrics,
+      transform: (nad) => (segments ? { ...annotationsOnly(nad), segment: segmentIn(nad) } : annotationsOnly(nad)),
+      indexers: {
+        segment: ({ metadata, segment }) => (segment === undefined ? [] : [inNamespace(segment, metadata.namespace)]),
+      },
     });
   }
 
@@ -52,11 +74,25 @@ export class NetworkCatalog implements NetworkLookups {
     await this.#informer.run(signal);
   }
 
-  async find(network: NetworkRef, signal: AbortSignal): Promise<NetworkLookup> {
-    const known = this.#informer.get(`${network.namespace}/${network.name}`);
-    if (known !== undefined) return { kind: "found", annotations: known.metadata.annotations ?? {} };
+  known({ namespace, name }: NetworkRef): NetworkLookup | undefined {
+    const found = this.#informer.get(`${namespace}/${name}`);
+    if (found !== undefined) return { kind: "found", annotations: found.metadata.annotations ?? {} };
+    return isNamespaceName(namespace) && isObjectName(name) ? undefined : { kind: "missing" };
+  }
+
+  /** `namespace/name` of another network of the namespace, not `name`, that leads to the same bridge and VLAN. */
+  sameSegment(segment: string, namespace: string, name: string): string | undefined {
+    const there = this.#informer.byIndex("segment", inNamespace(segment, namespace));
+    const other = there.find(({ metadata }) => metadata.name !== name);
+    return other && `${namespace}/${other.metadata.name}`;
+  }
+
+  async find(network: NetworkRef, asker: string, signal: AbortSignal): Promise<NetworkLookup> {
+    return this.known(network) ?? this.#turns.run(asker, signal, () => this.#read(network, signal));
+  }
+
+  async #read({ namespace, name }: NetworkRef, signal: AbortSignal): Promise<NetworkLookup> {
     try {
-      const { namespace, name } = network;
       const { metadata } = await this.#client.get(NETWORK_ATTACHMENT_DEFINITIONS, { namespace, name }, { signal });
       return { kind: "found", annotations: metadata.annotations ?? {} };
     } catch (error) {
@@ -64,6 +100,17 @@ export class NetworkCatalog implements NetworkLookups {
       // Without the CRD the answer is 404 too, but it names no object.
       return { kind: error.details?.name === undefined ? "unsupported" : "missing" };
     }
+  }
+}
+
+const inNamespace = (segment: string, namespace: string | undefined): string => `${namespace}/${segment}`;
+
+/** Whatever it is, a network must not end the watch. */
+function segmentIn(nad: KubeObject): string | undefined {
+  try {
+    return segmentOfConfig(textAt(nad, "spec", "config"), nad.metadata.name ?? "");
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,120 +1,175 @@
-import { DEFAULT_NETWORK_ANNOTATION, NETWORKS_ANNOTATION, SYSTEM_NAMESPACE } from "../api/names.ts";
-import { parseNetworkSelection, unreadable } from "../api/network-selection.ts";
+import type { UnusableNetworks } from "../api/injection-settings.ts";
+import { NETWORKS_ANNOTATION } from "../api/names.ts";
 import type { AdmissionAnswer, AdmissionRequest, Review } from "../kube/admission/admission-server.ts";
+import { type AskedNetwork, type AskedNetworks, askedNetworks, MULTUS_NAMESPACE } from "./asked-networks.ts";
 import { type Attachment, type InjectablePod, planInjection } from "./injection.ts";
-import type { NetworkLookups, NetworkRef } from "./network-catalog.ts";
+import { isNamespaceName, isObjectName } from "./legal-names.ts";
+import type { NetworkLookup, NetworkLookups } from "./network-catalog.ts";
+
+export interface PodReviewOptions {
+  readonly networks: NetworkLookups;
+  /** What happens to a pod that multus could not attach to one of its networks. */
+  readonly unusableNetworks: UnusableNetworks;
+  /** Whose networks pods of all namespaces may use. Undefined where multus does not isolate namespaces. */
+  readonly globalNamespaces: readonly string[] | undefined;
+}
 
 /** A pod that the kubelet mirrors from a file. The API server refuses any change of it. */
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
-/** multus looks here for a default network without a namespace, unless its own configuration says otherwise. */
-const MULTUS_NAMESPACE = SYSTEM_NAMESPACE;
+/** A refusal names so many networks. */
+const MAX_NAMED = 5;
+/** Some 4 kB in all, which is what the API server hands on. */
+const MAX_WARNINGS = 16;
 
-export interface PodReviewOptions {
-  readonly networks: NetworkLookups;
-  /** What happens to a pod that names a network which does not exist. */
-  readonly missingNetwork: "deny" | "warn";
+const NO_DEFINITIONS =
+  "it asks for networks, but this cluster has no NetworkAttachmentDefinitions: install multus first.";
+
+/** Nobody is told whether there is such a network in a namespace that is closed to the pod. */
+const UNSEEN: NetworkLookup = { kind: "missing" };
+
+type Answers = ReadonlyMap<AskedNetwork, NetworkLookup>;
+
+/** Why multus would not attach a network, and what to do. */
+interface Fault {
+  readonly sentence: string;
+  readonly advice: string;
 }
 
-/** The pod webhook: resources and node labels for a pod's networks, or the reason of a refusal. */
+/**
+ * The pod webhook: resources and node labels for a pod's networks, or the reason of a refusal. Answers at once when the
+ * cache knows all networks. Rejects when the API server does not say whether one exists.
+ */
 export function podReview(options: PodReviewOptions): Review {
-  return async (request, signal) => {
+  return (request, signal) => {
+    const pod: InjectablePod | null = request.object;
     const annotations = request.object?.metadata.annotations ?? {};
-    if (request.operation !== "CREATE" || request.object === null || MIRROR_ANNOTATION in annotations) {
-      return { allowed: true };
+    if (request.operation !== "CREATE" || pod === null || MIRROR_ANNOTATION in annotations) return { allowed: true };
+    // Runtimes call no CNI plugin for it.
+    if (pod.spec?.hostNetwork === true) return { allowed: true };
+    const asked = askedNetworks(annotations, namespaceOf(request));
+    const answers = new Map<AskedNetwork, NetworkLookup>();
+    for (const network of asked.networks) {
+      const isClosed = isKeptApart(network, namespaceOf(request), options);
+      const known = isClosed ? UNSEEN : options.networks.known(network);
+      if (known !== undefined) answers.set(network, known);
     }
-    const asked = askedNetworks(annotations, request.namespace ?? "default");
-    const found = await lookUp(asked.networks, options.networks, signal);
-    const where = `Pod ${podName(request)}`;
-    if (found.missing.length > 0 && options.missingNetwork === "deny") return denied(where, found.missing);
-    const { patch, warnings } = planInjection(request.object as InjectablePod, found.attachments);
-    return {
-      allowed: true,
-      patch,
-      warnings: [
-        ...asked.warnings,
-        ...found.missing.map((network) => `${where}: ${missingSentence(network)}`),
-        ...found.warnings.map((warning) => `${where}: ${warning}`),
-        ...warnings,
-      ],
-    };
+    if (answers.size === asked.networks.length) return answer(request, asked, answers, options);
+    return askApiServer(request, asked, answers, options, signal).then(() => answer(request, asked, answers, options));
   };
 }
 
-interface AskedNetwork extends NetworkRef {
-  readonly annotation: string;
-  /** multus' own configuration gives the namespace, so a miss proves nothing. */
-  readonly namespaceGuessed: boolean;
-}
-
-interface AskedNetworks {
-  readonly networks: readonly AskedNetwork[];
-  readonly warnings: readonly string[];
-}
-
-function askedNetworks(annotations: Readonly<Record<string, string>>, namespace: string): AskedNetworks {
-  const networks: AskedNetwork[] = [];
-  const warnings: string[] = [];
-  const read = (annotation: string, defaultNamespace: string, guessed: boolean): void => {
-    const selection = parseNetworkSelection(annotations[annotation] ?? "");
-    if (selection.form === "malformed") {
-      warnings.push(unreadable(annotation, selection.reason));
-    }
-    for (const element of "elements" in selection ? selection.elements : []) {
-      const network = { namespace: element.namespace || defaultNamespace, name: element.name };
-      networks.push({ ...network, annotation, namespaceGuessed: guessed && network.namespace === defaultNamespace });
-    }
-  };
-  read(NETWORKS_ANNOTATION, namespace, false);
-  read(DEFAULT_NETWORK_ANNOTATION, MULTUS_NAMESPACE, true);
-  return { networks, warnings };
-}
-
-interface FoundNetworks {
-  readonly attachments: readonly Attachment[];
-  readonly missing: readonly AskedNetwork[];
-  readonly warnings: readonly string[];
-}
-
-async function lookUp(
-  networks: readonly AskedNetwork[],
-  lookups: NetworkLookups,
+/** One question after the other, and none when enough is known for a refusal. */
+async function askApiServer(
+  request: AdmissionRequest,
+  { networks }: AskedNetworks,
+  answers: Map<AskedNetwork, NetworkLookup>,
+  options: PodReviewOptions,
   signal: AbortSignal,
-): Promise<FoundNetworks> {
-  const attachments: Attachment[] = [];
-  const missing: AskedNetwork[] = [];
-  const warnings: string[] = [];
-  const answers = await Promise.all(networks.map((network) => lookups.find(network, signal)));
-  for (const [index, network] of networks.entries()) {
-    const answer = answers[index];
-    const { namespace, name } = network;
-    if (answer?.kind === "found") attachments.push({ namespace, name, annotations: answer.annotations });
-    else if (answer?.kind === "unsupported") {
-      warnings.push(
-        "it asks for networks, but this cluster has no NetworkAttachmentDefinitions: install multus first.",
-      );
-    } else if (network.namespaceGuessed) {
-      warnings.push(
-        `${missingSentence(network)} It names no namespace, so ${MULTUS_NAMESPACE} was searched. Write <namespace>/<name>.`,
-      );
-    } else missing.push(network);
+): Promise<void> {
+  let missing = [...answers.values()].filter(({ kind }) => kind === "missing").length;
+  for (const network of networks) {
+    if (answers.has(network)) continue;
+    if (options.unusableNetworks === "Deny" && missing >= MAX_NAMED) return;
+    const found = await options.networks.find(network, namespaceOf(request), signal);
+    answers.set(network, found);
+    if (found.kind === "unsupported") return;
+    if (found.kind === "missing") missing += 1;
   }
-  return { attachments, missing, warnings: [...new Set(warnings)] };
 }
 
-function denied(where: string, missing: readonly AskedNetwork[]): AdmissionAnswer {
-  const sentences = [...new Set(missing.map(missingSentence))];
+function answer(
+  request: AdmissionRequest,
+  asked: AskedNetworks,
+  answers: Answers,
+  options: PodReviewOptions,
+): AdmissionAnswer {
+  const pod = `Pod ${describePod(request)}`;
+  const faults = asked.networks.flatMap((network) => faultOf(network, request, answers, options) ?? []);
+  if (faults.length > 0 && options.unusableNetworks === "Deny") return denied(pod, faults);
+  const { patch, warnings } = planInjection(request.object as InjectablePod, attachmentsOf(asked, answers));
+  const ofPod = [...asked.warnings, ...faults.map(({ sentence }) => sentence), ...guesses(asked, answers)];
+  return { allowed: true, patch, warnings: shortened([...ofPod.map((text) => `${pod}: ${text}`), ...warnings]) };
+}
+
+function attachmentsOf({ networks }: AskedNetworks, answers: Answers): Attachment[] {
+  return networks.flatMap((network) => {
+    const found = answers.get(network);
+    const { namespace, name, count } = network;
+    return found?.kind === "found" ? [{ namespace, name, count, annotations: found.annotations }] : [];
+  });
+}
+
+function faultOf(
+  network: AskedNetwork,
+  request: AdmissionRequest,
+  answers: Answers,
+  options: PodReviewOptions,
+): Fault | undefined {
+  const own = namespaceOf(request);
+  if (isKeptApart(network, own, options)) {
+    const usable = [...new Set([own, ...(options.globalNamespaces ?? [])])].join(", ");
+    return {
+      sentence: `${named(network)}, is in a namespace whose networks pods of ${own} may not use: multus isolates namespaces.`,
+      advice: `Use a network of one of these namespaces: ${usable}.`,
+    };
+  }
+  if (answers.get(network)?.kind !== "missing" || network.namespaceGuessed) return undefined;
+  return { sentence: missingSentence(network), advice: "Create the network first, or correct the annotation." };
+}
+
+/** multus' own rule. It holds for the annotation with the networks, not for that with the default network. */
+function isKeptApart(network: AskedNetwork, own: string, { globalNamespaces }: PodReviewOptions): boolean {
+  const { namespace, annotation } = network;
+  if (globalNamespaces === undefined || annotation !== NETWORKS_ANNOTATION || namespace === own) return false;
+  return !globalNamespaces.includes(namespace);
+}
+
+/** Sentences about what can't be known here. */
+function guesses({ networks }: AskedNetworks, answers: Answers): string[] {
+  const sentences = networks.flatMap((network) => {
+    const kind = answers.get(network)?.kind;
+    if (kind === "unsupported") return [NO_DEFINITIONS];
+    if (kind !== "missing" || !network.namespaceGuessed) return [];
+    return [
+      `${missingSentence(network)} It names no namespace, so ${MULTUS_NAMESPACE} was searched. Write <namespace>/<name>.`,
+    ];
+  });
+  return [...new Set(sentences)];
+}
+
+function denied(pod: string, faults: readonly Fault[]): AdmissionAnswer {
+  const sentences = faults.slice(0, MAX_NAMED).map(({ sentence }) => sentence);
+  if (faults.length >= MAX_NAMED) sentences.push("Others may be missing too.");
+  const advice = [...new Set(faults.map(({ advice }) => advice))];
   return {
     allowed: false,
-    message: `${where}: ${sentences.join(" ")} The pod would stay in ContainerCreating. Create the network first, or correct the annotation.`,
+    message: `${pod}: ${sentences.join(" ")} The pod would stay in ContainerCreating. ${advice.join(" ")}`,
   };
 }
 
-function missingSentence({ namespace, name, annotation }: AskedNetwork): string {
-  return `NetworkAttachmentDefinition ${namespace}/${name}, named by annotation ${annotation}, does not exist.`;
+function missingSentence(network: AskedNetwork): string {
+  return `${named(network)}, does not exist.`;
 }
 
-function podName(request: AdmissionRequest): string {
+function named({ namespace, name, annotation }: AskedNetwork): string {
+  const legal = isNamespaceName(namespace) && isObjectName(name);
+  const text = legal ? `${namespace}/${name}` : JSON.stringify(`${namespace}/${name}`.slice(0, 64));
+  return `NetworkAttachmentDefinition ${text}, named by annotation ${annotation}`;
+}
+
+function shortened(warnings: readonly string[]): readonly string[] {
+  if (warnings.length <= MAX_WARNINGS) return warnings;
+  const left = warnings.length - MAX_WARNINGS;
+  return [...warnings.slice(0, MAX_WARNINGS), `There are ${left} more warnings of this kind.`];
+}
+
+function namespaceOf(request: AdmissionRequest): string {
+  return request.namespace ?? "default";
+}
+
+/** As namespace and name, or with `*` for the part that the API server adds later. */
+export function describePod(request: AdmissionRequest): string {
   const { name, generateName } = request.object?.metadata ?? {};
-  return `${request.namespace ?? "default"}/${name || `${generateName ?? ""}*`}`;
+  return `${namespaceOf(request)}/${name || `${generateName ?? ""}*`}`;
 }

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NAD_NODE_SELECTOR_ANNOTATION, NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
+import {
+  INJECTED_ANNOTATION,
+  NAD_NODE_SELECTOR_ANNOTATION,
+  NAD_RESOURCE_NAME_ANNOTATION,
+} from "../../src/api/names.ts";
 import { type Attachment, type InjectablePod, planInjection } from "../../src/linux-bridge-webhook/injection.ts";
 import { parseWholeQuantity } from "../../src/linux-bridge-webhook/quantity.ts";
 import { appliedPatch } from "../support/applied-patch.ts";
@@ -11,14 +15,30 @@ const BR2 = "bridge.network.kubevirt.io/br2";
 const nad = (resourceName?: string, nodeSelector?: string): Attachment => ({
   namespace: "default",
   name: "net",
+  count: 1,
   annotations: {
     ...(resourceName === undefined ? {} : { [NAD_RESOURCE_NAME_ANNOTATION]: resourceName }),
     ...(nodeSelector === undefined ? {} : { [NAD_NODE_SELECTOR_ANNOTATION]: nodeSelector }),
   },
 });
 
-const inject = (pod: InjectablePod, ...attachments: Attachment[]): InjectablePod =>
-  appliedPatch(pod, planInjection(pod, attachments).patch);
+/** A pod that asks for networks has annotations. */
+const inject = (pod: InjectablePod, ...attachments: Attachment[]): InjectablePod => {
+  const annotated = { metadata: { annotations: {} }, ...pod };
+  return appliedPatch(annotated, planInjection(annotated, attachments).patch);
+};
+
+/** What network-resources-injector does with -honor-resources: it adds to what it finds on the first container. */
+const honoring = (pod: InjectablePod, resource: string, count: number): InjectablePod => {
+  const [first, ...others] = pod.spec?.containers ?? [];
+  const add = (amounts: Readonly<Record<string, unknown>> | null | undefined) => ({
+    ...amounts,
+    [resource]: String((parseWholeQuantity(amounts?.[resource] ?? 0) ?? 0) + count),
+  });
+  const { requests, limits } = first?.resources ?? {};
+  const resources = { requests: add(requests), limits: add(limits) };
+  return { ...pod, spec: { ...pod.spec, containers: [{ ...first, resources }, ...others] } };
+};
 
 describe("resource injection", () => {
   it("puts one of the NAD's resource on requests and limits of the first container", () => {
@@ -29,6 +49,11 @@ describe("resource injection", () => {
           op: "add",
           path: "/spec/containers/0/resources",
           value: { requests: { [BR1]: "1" }, limits: { [BR1]: "1" } },
+        },
+        {
+          op: "add",
+          path: "/metadata/annotations/linux-bridge.network.kubevirt.io~1injected",
+          value: `{"${BR1}":{"from":0,"to":1}}`,
         },
       ],
       warnings: [],
@@ -48,13 +73,67 @@ describe("resource injection", () => {
       spec: { containers: [{ resources: { requests: { [BR1]: amount }, limits: { [BR1]: amount } } }] },
     });
     expect(planInjection(asking("3"), [nad(BR1)]).patch).toEqual([]);
-    expect(inject(asking("1"), nad(BR1), nad(BR1))).toEqual(asking("2"));
+    expect(inject(asking("1"), nad(BR1), nad(BR1))).toMatchObject(asking("2"));
   });
 
   it("never counts twice what another injector put on another container", () => {
     const amounts = { [BR1]: "1" };
     const pod = { spec: { containers: [{}, { resources: { requests: amounts, limits: amounts } }] } };
     expect(planInjection(pod, [nad(BR1)]).patch).toEqual([]);
+  });
+
+  it("counts what a sidecar among the init containers asks for, and no other init container", () => {
+    const asking = (restartPolicy?: string) => {
+      const resources = { requests: { [BR1]: "1" }, limits: { [BR1]: "1" } };
+      const init = restartPolicy === undefined ? { resources } : { resources, restartPolicy };
+      return { spec: { containers: [{}], initContainers: [init] } };
+    };
+    expect(planInjection(asking("Always"), [nad(BR1)]).patch).toEqual([]);
+    expect(inject(asking(), nad(BR1)).spec?.containers?.[0]?.resources?.requests).toEqual({ [BR1]: "1" });
+  });
+
+  it.each([
+    { own: 0, attachments: 1, amount: 1 },
+    { own: 0, attachments: 2, amount: 2 },
+    { own: 1, attachments: 1, amount: 2 },
+    { own: 3, attachments: 2, amount: 5 },
+  ])(
+    "beside an injector that adds to what it finds, $attachments attachments and $own of the pod's own are $amount in both orders",
+    ({ own, attachments, amount }) => {
+      const amounts = own === 0 ? {} : { [BR1]: String(own) };
+      const pod = { spec: { containers: [{ resources: { requests: amounts, limits: amounts } }] } };
+      const nads = Array.from({ length: attachments }, () => nad(BR1));
+      const theirsFirst = inject(honoring(pod, BR1, attachments), ...nads);
+      const oursFirst = inject(honoring(inject(pod, ...nads), BR1, attachments), ...nads);
+      const asked = { requests: { [BR1]: String(amount) }, limits: { [BR1]: String(amount) } };
+      expect(theirsFirst.spec?.containers?.[0]?.resources).toEqual(asked);
+      // Where the pod's own amount was enough, nothing was injected, and the other one's addition stays.
+      expect(oursFirst.spec?.containers?.[0]?.resources).toEqual(asked);
+      expect(inject(oursFirst, ...nads)).toEqual(oursFirst);
+    },
+  );
+
+  it.each(["", "{", "null", "7", '{"a":1}', `{"${BR1}":{"from":-1,"to":0}}`, `{"${BR1}":{"from":9,"to":0.5}}`])(
+    "takes the record %j of a stranger for none",
+    (record) => {
+      const pod = { metadata: { annotations: { [INJECTED_ANNOTATION]: record } }, spec: { containers: [{}] } };
+      expect(inject(pod, nad(BR1)).spec?.containers?.[0]?.resources?.requests).toEqual({ [BR1]: "1" });
+    },
+  );
+
+  it("never requests less than the networks need, whatever the record says", () => {
+    const amount = fc.integer({ min: 0, max: 5 });
+    fc.assert(
+      fc.property(amount, amount, amount, fc.integer({ min: 1, max: 3 }), (from, to, here, count) => {
+        const amounts = { [BR1]: String(here) };
+        const pod = {
+          metadata: { annotations: { [INJECTED_ANNOTATION]: JSON.stringify({ [BR1]: { from, to } }) } },
+          spec: { containers: [{ resources: { requests: amounts, limits: amounts } }] },
+        };
+        const asked = inject(pod, { ...nad(BR1), count }).spec?.containers?.[0]?.resources?.requests?.[BR1];
+        expect(parseWholeQuantity(asked)).toBeGreaterThanOrEqual(count);
+      }),
+    );
   });
 
   it("completes a request without a limit, because extended resources need both to be equal", () => {
@@ -73,6 +152,30 @@ describe("resource injection", () => {
     expect(plan.warnings).toEqual([
       expect.stringContaining('default/net: annotation k8s.v1.cni.cncf.io/resourceName is "br1"'),
     ]);
+  });
+
+  it.each([
+    "a..b/c",
+    "-a/b",
+    "A/b",
+    "a/b/c",
+    "a/",
+    "/b",
+    "requests.a/b",
+    "kubernetes.io/b",
+    "x.kubernetes.io/b",
+    `a/${"b".repeat(64)}`,
+    `${"a.".repeat(123)}a/b`,
+    "cpu",
+  ])("does not put the resource %s on a pod", (resource) => {
+    const plan = planInjection({ spec: { containers: [{}] } }, [nad(resource)]);
+    expect(plan.patch).toEqual([]);
+    expect(plan.warnings).toEqual([expect.stringContaining("is not a resource name")]);
+  });
+
+  it("repeats of a long name only its beginning", () => {
+    const [warning = ""] = planInjection({ spec: { containers: [{}] } }, [nad("x".repeat(100_000))]).warnings;
+    expect(warning.length).toBeLessThan(400);
   });
 
   it("leaves an amount alone that is no whole number, and says so", () => {

@@ -1,0 +1,46 @@
+import { InFlight } from "../kube/client/in-flight.ts";
+
+export interface TurnLimits {
+  readonly inAll: number;
+  /** For each party. Less than `inAll`. */
+  readonly each: number;
+}
+
+/** Limits concurrent calls in all and for each party, so that none of them makes the others wait for long. */
+export class FairTurns {
+  readonly #limits: TurnLimits;
+  readonly #all: InFlight;
+  readonly #parties = new Map<string, { readonly turns: InFlight; users: number }>();
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+    this.#all = new InFlight(limits.inAll);
+  }
+
+  /** Parties with a call that runs or waits. */
+  get parties(): number {
+    return this.#parties.size;
+  }
+
+  /** Makes the call when it is its party's turn. Rejects with the signal's reason when that comes first. */
+  async run<T>(party: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+    const own = this.#parties.get(party) ?? { turns: new InFlight(this.#limits.each), users: 0 };
+    this.#parties.set(party, own);
+    own.users += 1;
+    try {
+      return await within(own.turns, signal, () => within(this.#all, signal, call));
+    } finally {
+      own.users -= 1;
+      if (own.users === 0) this.#parties.delete(party);
+    }
+  }
+}
+
+async function within<T>(turns: InFlight, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  const leave = await turns.enter(signal);
+  try {
+    return await call();
+  } finally {
+    leave();
+  }
+}

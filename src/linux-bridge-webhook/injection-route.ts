@@ -1,0 +1,59 @@
+/** The pod webhook on the HTTP server: counts what it decides, and says which pods went without an injection. */
+
+import type { FastifyInstance } from "fastify";
+import type { Registry } from "prom-client";
+import { INJECT_RESOURCES_PATH } from "../api/webhook-paths.ts";
+import {
+  type AdmissionAnswer,
+  type AdmissionRequest,
+  admissionHandler,
+  type Review,
+} from "../kube/admission/admission-server.ts";
+import { BoundedLog } from "../kube/bounded-log.ts";
+import { type Clock, systemClock } from "../kube/clock.ts";
+import { HttpError } from "../kube/http/http-error.ts";
+import type { Log } from "../kube/log.ts";
+import { type Decision, injectionMetrics } from "./injection-metrics.ts";
+import { describePod } from "./pod-review.ts";
+
+export interface InjectionRouteOptions {
+  readonly review: Review;
+  readonly metrics: Registry;
+  readonly log: Log;
+  readonly clock?: Clock;
+}
+
+const FAILED =
+  "there was no answer in time to which resources its networks need. With failurePolicy Ignore the pod was admitted as it is, " +
+  "and may be on a node without its networks. Delete it to have it made anew";
+
+export function routeInjection(app: FastifyInstance, options: InjectionRouteOptions): void {
+  const { review, metrics, log, clock = systemClock } = options;
+  const failures = new BoundedLog({ log, clock, level: "warn", about: "pods without an injection" });
+  const count = injectionMetrics(metrics);
+  const decided = (answer: AdmissionAnswer): AdmissionAnswer => {
+    count(decisionOf(answer));
+    return answer;
+  };
+  const failed = (request: AdmissionRequest, err: unknown): never => {
+    count("failed");
+    failures.add({ pod: describePod(request), err }, FAILED);
+    throw err instanceof HttpError ? err : new HttpError(500, "the networks of the pod can't be looked up");
+  };
+  app.post(
+    INJECT_RESOURCES_PATH,
+    admissionHandler((request, signal) => {
+      try {
+        const answer = review(request, signal);
+        return answer instanceof Promise ? answer.then(decided, (error) => failed(request, error)) : decided(answer);
+      } catch (error) {
+        return failed(request, error);
+      }
+    }),
+  );
+}
+
+function decisionOf(answer: AdmissionAnswer): Decision {
+  if (!answer.allowed) return "denied";
+  return answer.patch?.length ? "injected" : "unchanged";
+}

@@ -1,0 +1,42 @@
+/** What the API server accepts as a name, so that nothing that a NetworkAttachmentDefinition says can break a pod. */
+
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const QUALIFIED_PART = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+const MAX_SUBDOMAIN = 253;
+const MAX_LABEL = 63;
+/** A quota counts the resource under a name with this before it, which has to be legal too. */
+const QUOTA_PREFIX = "requests.";
+
+/** A DNS subdomain: the name of a NetworkAttachmentDefinition. */
+export function isObjectName(text: string): boolean {
+  return text.length <= MAX_SUBDOMAIN && text.split(".").every((label) => LABEL.test(label));
+}
+
+export function isNamespaceName(text: string): boolean {
+  return text.length <= MAX_LABEL && LABEL.test(text);
+}
+
+/** An extended resource: `<domain>/<name>`, where the domain is not Kubernetes' own. */
+export function isResourceName(text: string): boolean {
+  const [domain = "", name, ...rest] = text.split("/", 3);
+  return (
+    name !== undefined &&
+    rest.length === 0 &&
+    isObjectName(QUOTA_PREFIX + domain) &&
+    !domain.startsWith(QUOTA_PREFIX) &&
+    !domain.endsWith("kubernetes.io") &&
+    QUALIFIED_PART.test(name)
+  );
+}
+
+/** `[<domain>/]<name>`. */
+export function isLabelKey(text: string): boolean {
+  const parts = text.split("/", 3);
+  const [domain, name] = parts.length === 1 ? [undefined, text] : parts;
+  return parts.length < 3 && QUALIFIED_PART.test(name ?? "") && (domain === undefined || isObjectName(domain));
+}
+
+export function isLabelValue(text: string): boolean {
+  return text === "" || QUALIFIED_PART.test(text);
+}

@@ -1,0 +1,45 @@
+/** The webhook of NetworkAttachmentDefinitions on the HTTP server. A defect of the lint never keeps a network out. */
+
+import type { FastifyInstance } from "fastify";
+import type { Registry } from "prom-client";
+import type { NadLint } from "../api/nad-lint-setting.ts";
+import { LINT_NETWORKS_PATH } from "../api/webhook-paths.ts";
+import { type AdmissionAnswer, type AdmissionRequest, admissionHandler } from "../kube/admission/admission-server.ts";
+import { BoundedLog } from "../kube/bounded-log.ts";
+import { type Clock, systemClock } from "../kube/clock.ts";
+import type { Log } from "../kube/log.ts";
+import { nadLintMetrics } from "./nad-lint-metrics.ts";
+import { describeNad, type NadReviewOptions, nadReview } from "./nad-review.ts";
+
+export interface NadLintRouteOptions extends Omit<NadReviewOptions, "mode" | "onFinding"> {
+  readonly mode: NadLint;
+  readonly metrics: Registry;
+  readonly log: Log;
+  readonly clock?: Clock;
+}
+
+const FAILED = "the lint failed, and the NetworkAttachmentDefinition was admitted unseen";
+
+/** With `Off` there is no route. */
+export function routeNadLint(app: FastifyInstance, options: NadLintRouteOptions): void {
+  const { mode, metrics, log, clock = systemClock } = options;
+  if (mode === "Off") return;
+  const count = nadLintMetrics(metrics);
+  const failed = new BoundedLog({
+    log,
+    clock,
+    level: "warn",
+    about: "NetworkAttachmentDefinitions that were not looked at",
+  });
+  const review = nadReview({ ...options, mode, onFinding: ({ code }) => count.found(code) });
+  const reviewAnyway = (request: AdmissionRequest): AdmissionAnswer => {
+    try {
+      return review(request);
+    } catch (err) {
+      count.failed();
+      failed.add({ network: describeNad(request), err }, FAILED);
+      return { allowed: true };
+    }
+  };
+  app.post(LINT_NETWORKS_PATH, admissionHandler(reviewAnyway));
+}

@@ -1,0 +1,156 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { INJECTED_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK, SYSTEM_NAMESPACE } from "../../src/api/names.ts";
+import { isAlreadyExists } from "../../src/kube/client/api-error.ts";
+import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
+import type { JsonPatchOp } from "../../src/kube/client/json-patch.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { appliedPatch } from "../support/applied-patch.ts";
+import { InjectorBed } from "./injector-bed.ts";
+import { BR1, BR2, NADS, PODS } from "./pods.ts";
+import { ResourcesInjector } from "./resources-injector.ts";
+
+/** Names of our configuration before and behind those of the others: API servers call webhooks in the order of the names. */
+const ORDERS = { "before it": "a-linux-bridge-webhook", "behind it": "z-linux-bridge-webhook" };
+const MACS = "macs";
+const GOLDEN = join(import.meta.dirname, "../golden/injection.json");
+
+const resourcesOf = (pod: Pod) => (pod.spec?.containers ?? []).map(({ resources }) => resources ?? {});
+
+describe("the injection on a real API server", () => {
+  let pool: PoolBed;
+  let bed: InjectorBed;
+
+  beforeAll(async () => {
+    pool = await PoolBed.start();
+    bed = await InjectorBed.start({ controlPlane: pool.controlPlane });
+    for (const [key, annotations] of Object.entries(NADS)) {
+      const [namespace = "", name = ""] = key.split("/");
+      await bed.admin.create(RESOURCES.namespaces, { metadata: { name: namespace } }).catch((error) => {
+        if (!isAlreadyExists(error)) throw error;
+      });
+      await bed.createNad(name, annotations, namespace);
+    }
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+    await pool?.[Symbol.asyncDispose]();
+  });
+
+  describe("by itself", () => {
+    beforeAll(() => bed.registerWebhook());
+    afterAll(() => bed.unregisterWebhook());
+
+    const answers: Readonly<Record<string, { allowed: boolean; patch?: JsonPatchOp[]; message?: string }>> = JSON.parse(
+      readFileSync(GOLDEN, "utf8"),
+    );
+
+    it.each(Object.entries(PODS))("makes of a pod with %s what is on record", async (what, pod) => {
+      const { allowed, patch = [], message = "" } = answers[what] ?? { allowed: false };
+      const created = bed.admin.create(RESOURCES.pods, pod);
+      if (!allowed) return expect(created).rejects.toThrow(message);
+      const expected = appliedPatch(pod, patch);
+      const { spec, metadata } = await created;
+      expect(resourcesOf({ spec } as Pod)).toMatchObject(resourcesOf(expected));
+      expect(spec?.nodeSelector).toEqual(expected.spec?.nodeSelector);
+      expect(metadata.annotations).toEqual(expected.metadata.annotations);
+    });
+
+    it("leaves pods without networks, and those of the system's namespace, alone", async () => {
+      const { metadata, ...rest } = PODS["a network that does not exist"] as Pod;
+      const without = { ...rest, metadata: { ...metadata, annotations: { other: "annotation" } } };
+      await bed.admin.create(RESOURCES.pods, without, { dryRun: true });
+      await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { namespace: SYSTEM_NAMESPACE, name: "default" } });
+      const ofSystem = { ...rest, metadata: { ...metadata, namespace: SYSTEM_NAMESPACE } };
+      await bed.admin.create(RESOURCES.pods, ofSystem, { dryRun: true });
+      const text = await bed.metrics();
+      expect(text).toContain('linux_bridge_webhook_pods_total{decision="denied"}');
+      expect(text).toContain('linux_bridge_webhook_pods_total{decision="failed"} 0');
+    });
+  });
+
+  describe.each(Object.entries(ORDERS))("beside network-resources-injector, called %s", (_order, name) => {
+    let other: ResourcesInjector;
+
+    beforeAll(async () => {
+      const { authority } = bed.controlPlane;
+      const certificate = await authority.issue({ commonName: "other", addresses: ["127.0.0.1"], usage: ["server"] });
+      other = await ResourcesInjector.start(certificate, { br1: BR1, "br1-vlan7": BR1, br2: BR2 });
+      const configuration = other.configuration(btoa(authority.certificate));
+      await bed.admin.create(RESOURCES.mutatingWebhookConfigurations, configuration as never);
+      await bed.registerWebhook({ name });
+    });
+    afterAll(async () => {
+      await bed.unregisterWebhook(name);
+      await bed.admin.delete(RESOURCES.mutatingWebhookConfigurations, { name: "network-resources-injector-config" });
+      await other[Symbol.asyncDispose]();
+    });
+
+    it.each([
+      { honoring: false, own: undefined, amount: "2" },
+      { honoring: false, own: "3", amount: "3" },
+      { honoring: true, own: undefined, amount: "2" },
+      { honoring: true, own: "1", amount: "3" },
+    ])(
+      "counts each network once, with honor-resources $honoring and $own of the pod's own",
+      async ({ honoring, own, amount }) => {
+        other.honoring = honoring;
+        const amounts = own === undefined ? {} : { [BR1]: own };
+        const pod = await bed.admin.create(RESOURCES.pods, {
+          metadata: {
+            namespace: "default",
+            generateName: "web-",
+            annotations: { [NETWORKS_ANNOTATION]: "br1,br1-vlan7,br2" },
+          },
+          spec: {
+            containers: [{ name: "c", image: "example.com/c", resources: { requests: amounts, limits: amounts } }],
+          },
+        });
+        const expected = { [BR1]: amount, [BR2]: "1" };
+        expect(resourcesOf(pod)).toEqual([{ requests: expected, limits: expected }]);
+      },
+    );
+  });
+
+  describe("beside the MAC pool", () => {
+    beforeAll(async () => {
+      await bed.admin.create(RESOURCES.namespaces, { metadata: { name: MACS, labels: { [POD_WEBHOOK]: "allocate" } } });
+      await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { namespace: MACS, name: "default" } });
+      await pool.startReplica("one");
+      await pool.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] });
+      await pool.registerWebhooks();
+    });
+
+    /** Its parts that the two webhooks write, with a word in the place of each address. */
+    async function created(): Promise<object> {
+      const networks = "default/br1,other/br2@eth7";
+      const { spec, metadata } = await bed.admin.create(RESOURCES.pods, {
+        metadata: { namespace: MACS, generateName: "web-", annotations: { [NETWORKS_ANNOTATION]: networks } },
+        spec: { containers: [{ name: "c", image: "example.com/c" }] },
+      });
+      const macs = metadata.annotations?.[NETWORKS_ANNOTATION]?.match(/02(:[0-9a-f]{2}){5}/g) ?? [];
+      expect(new Set(macs).size).toBe(2);
+      const text = JSON.stringify({ annotations: metadata.annotations, containers: spec?.containers });
+      return JSON.parse(macs.reduce((found, mac) => found.replace(mac, "MAC"), text));
+    }
+
+    it("makes the same pod in both orders, with an address for each network and all resources", async () => {
+      const pods: object[] = [];
+      for (const name of Object.values(ORDERS)) {
+        await bed.registerWebhook({ name });
+        pods.push(await created());
+        await bed.unregisterWebhook(name);
+      }
+      // Mounts of the service account's token have a random name.
+      const [first, second] = pods.map((pod) => JSON.parse(JSON.stringify(pod).replace(/kube-api-access-\w+/g, "T")));
+      expect(first).toEqual(second);
+      expect(first).toMatchObject({
+        annotations: { [INJECTED_ANNOTATION]: `{"${BR1}":{"from":0,"to":1},"${BR2}":{"from":0,"to":1}}` },
+        containers: [{ resources: { requests: { [BR1]: "1", [BR2]: "1" } } }],
+      });
+      expect(JSON.stringify(first)).toContain(String.raw`\"interface\":\"eth7\",\"mac\":\"MAC\"`);
+    });
+  });
+});

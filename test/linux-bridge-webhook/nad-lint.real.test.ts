@@ -1,0 +1,213 @@
+import { execFile } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import {
+  BRIDGE_RESOURCE_PREFIX,
+  LINUX_BRIDGE_WEBHOOK,
+  NAD_GROUP,
+  NAD_RESOURCE_NAME_ANNOTATION,
+} from "../../src/api/names.ts";
+import type { Node } from "../../src/kube/client/built-in-kinds.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { renderEverything } from "../../src/operator/components/registry.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { WRONG_NETWORKS } from "../nad-lint/wrong-networks.ts";
+import { eventually } from "../support/eventually.ts";
+import { webhooksAt } from "../support/webhooks-at.ts";
+import { InjectorBed } from "./injector-bed.ts";
+
+const BR1 = "bridge.network.kubevirt.io/br1";
+const GOOD = { cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br1" };
+const UNKNOWN_KEY = { ...GOOD, portIsolaton: true };
+const TYPING_MISTAKE =
+  'unknown key "portIsolaton" is ignored: did you mean "portIsolation"? What it was to set is not in force. Correct the key or ' +
+  "remove it.";
+const MEBIBYTE = 1 << 20;
+
+interface Applied {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function nad(config: unknown, metadata: object = {}): object {
+  return {
+    apiVersion: `${NAD_GROUP}/v1`,
+    kind: "NetworkAttachmentDefinition",
+    metadata: {
+      name: "br1-net",
+      namespace: "default",
+      annotations: { [NAD_RESOURCE_NAME_ANNOTATION]: BR1 },
+      ...metadata,
+    },
+    spec: { config: typeof config === "string" ? config : JSON.stringify(config) },
+  };
+}
+
+function kubectl(bed: InjectorBed, args: readonly string[], objects: readonly object[]): Promise<Applied> {
+  const { kubectlPath, kubeconfig, directory } = bed.controlPlane;
+  return new Promise((resolve) => {
+    const child = execFile(
+      kubectlPath,
+      [...args, "-f", "-"],
+      { env: { HOME: directory, KUBECONFIG: kubeconfig } },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+      },
+    );
+    child.stdin?.end(objects.map((object) => stringify(object)).join("---\n"));
+  });
+}
+
+const apply = (bed: InjectorBed, ...objects: object[]): Promise<Applied> => kubectl(bed, ["apply"], objects);
+const dryRun = (bed: InjectorBed, ...objects: object[]): Promise<Applied> =>
+  kubectl(bed, ["create", "--dry-run=server"], objects);
+
+const warning = (message: string, name = "default/br1-net"): string =>
+  `Warning: NetworkAttachmentDefinition ${name}: ${message}\n`;
+
+/** failurePolicy Fail where a webhook that is not called has to be seen; Ignore is what the operator renders. */
+async function register(bed: InjectorBed, failurePolicy?: "Fail"): Promise<void> {
+  const rendered = renderEverything(DEFAULT_SETTINGS).find(
+    ({ kind, metadata }) => kind === "ValidatingWebhookConfiguration" && metadata.name === LINUX_BRIDGE_WEBHOOK,
+  );
+  if (rendered === undefined) throw new Error("no ValidatingWebhookConfiguration is rendered");
+  const url = `https://127.0.0.1:${bed.httpsPort}`;
+  const hook = webhooksAt(rendered, url, bed.controlPlane.authority.certificate);
+  const webhooks = (hook.webhooks as object[]).map((one) => ({ ...one, ...(failurePolicy && { failurePolicy }) }));
+  await bed.admin.create(RESOURCES.validatingWebhookConfigurations, { ...hook, webhooks } as never);
+}
+
+/** The API server takes its time to act on a new configuration. */
+async function untilAsked(bed: InjectorBed): Promise<void> {
+  await eventually("the API server asks the lint", async () => {
+    const { stderr } = await dryRun(bed, nad(UNKNOWN_KEY, { name: "probe" }));
+    return stderr.includes("portIsolaton");
+  });
+}
+
+describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
+  let bed: InjectorBed;
+
+  beforeAll(async () => {
+    bed = await InjectorBed.start({ env: { NAD_LINT: "Warn" } });
+    await register(bed, "Fail");
+    await untilAsked(bed);
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  it("prints what is wrong with each of them", async () => {
+    const networks = WRONG_NETWORKS.map(({ config, annotations }, index) =>
+      nad(config, { namespace: `team-${index}`, annotations }),
+    );
+    const namespaces = networks.map((_, index) => ({
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: `team-${index}` },
+    }));
+    expect((await apply(bed, ...namespaces)).code).toBe(0);
+    const { code, stdout, stderr } = await apply(bed, ...networks);
+    expect(stdout.split("\n").filter((line) => line.endsWith(" created"))).toHaveLength(networks.length);
+    const expected = WRONG_NETWORKS.map(({ says }, index) =>
+      says.map(([, message]) => warning(message, `team-${index}/br1-net`)).join(""),
+    );
+    expect(stderr).toBe(expected.join(""));
+    expect(code).toBe(0);
+  });
+
+  it("says nothing about good ones, other plugins, and changes of something else", async () => {
+    const others = nad({ type: "macvlan", master: "eth1" }, { name: "other", annotations: {} });
+    expect((await apply(bed, nad(GOOD), others)).stderr).toBe("");
+    expect((await apply(bed, nad(UNKNOWN_KEY))).stderr).toBe(warning(TYPING_MISTAKE));
+    expect((await apply(bed, nad(UNKNOWN_KEY, { labels: { a: "b" } }))).stderr).toBe("");
+  });
+
+  it("counts the nodes that have the bridge, as they come and go", async () => {
+    for (const name of ["node-a", "node-b"]) await bed.admin.create(RESOURCES.nodes, { metadata: { name } } as Node);
+    const text = warning(
+      'br1 exists on 0 of 2 nodes: pods stay Pending until one has it. Make the bridge on a node, or correct "bridge".',
+      "default/new",
+    );
+    const asked = async (): Promise<string> => (await dryRun(bed, nad({ ...GOOD, vlan: 7 }, { name: "new" }))).stderr;
+    await eventually("the nodes are known", async () => (await asked()) === text);
+    const body = { status: { capacity: { [BR1]: "1k" } } };
+    await bed.admin.patch(RESOURCES.nodes, { name: "node-a" }, { type: "merge", body }, { subresource: "status" });
+    await eventually("a node has the bridge", async () => (await asked()) === "");
+    await bed.admin.delete(RESOURCES.nodes, { name: "node-a" });
+    await eventually("the node is gone", async () => (await asked()).includes("0 of 1 nodes"));
+    await bed.admin.delete(RESOURCES.nodes, { name: "node-b" });
+    await eventually("no node is known", async () => (await asked()) === "");
+  });
+
+  it("names another network of the namespace that leads to the same bridge and VLAN", async () => {
+    const vlan = { ...GOOD, vlan: 10 };
+    expect((await apply(bed, nad(vlan, { name: "blue" }))).stderr).toBe("");
+    const text = warning(
+      "bridge br1 VLAN 10 is network default/blue too: VMs of both meet. Use one name, or another VLAN.",
+      "default/green",
+    );
+    await eventually("the first one is known", async () => {
+      return (await dryRun(bed, nad(vlan, { name: "green" }))).stderr === text;
+    });
+    expect((await dryRun(bed, nad({ ...vlan, vlan: 11 }, { name: "green" }))).stderr).toBe("");
+    expect((await dryRun(bed, nad(vlan, { name: "blue", namespace: "team-0" }))).stderr).toBe("");
+  });
+
+  it("answers for the largest configurations that the API server takes", async () => {
+    const large = { name: "large", annotations: { [NAD_RESOURCE_NAME_ANNOTATION]: `${BRIDGE_RESOURCE_PREFIX}br7` } };
+    const filled = (bytes: number): object =>
+      nad({ ...GOOD, bridge: "br7", args: { cni: { filler: "x".repeat(bytes) } } }, large);
+    expect((await dryRun(bed, filled(MEBIBYTE - 1000))).stderr).toBe("");
+    expect((await dryRun(bed, filled(MEBIBYTE + 1000))).stderr).toContain(
+      "has more than 1048576 bytes: make it smaller. The bridge plugin refuses it: pods will not start.",
+    );
+    const nested = `{"type":"cnv-bridge","x":${"[".repeat(400_000)}${"]".repeat(400_000)}}`;
+    expect((await dryRun(bed, nad(nested, large))).stderr).toContain("is nested more than 1000 deep");
+  });
+
+  it("keeps no network out when it is gone", async () => {
+    await bed.admin.delete(RESOURCES.validatingWebhookConfigurations, { name: LINUX_BRIDGE_WEBHOOK });
+    await register(bed);
+    await untilAsked(bed);
+    expect(await bed.process.stop()).toBe(0);
+    const { code, stderr } = await apply(bed, nad(UNKNOWN_KEY, { name: "late" }));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+});
+
+describe("kubectl apply of NetworkAttachmentDefinitions, enforced", () => {
+  let bed: InjectorBed;
+
+  beforeAll(async () => {
+    bed = await InjectorBed.start({ env: { NAD_LINT: "Enforce" } });
+    // From before the lint.
+    expect((await apply(bed, nad(UNKNOWN_KEY, { name: "old" }))).code).toBe(0);
+    await register(bed, "Fail");
+    await untilAsked(bed);
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  it("is refused for a mistake, with its text", async () => {
+    const { code, stderr } = await apply(bed, nad(UNKNOWN_KEY));
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'admission webhook "lint-networks.linux-bridge.network.kubevirt.io" denied the request: ' +
+        `NetworkAttachmentDefinition default/br1-net: ${TYPING_MISTAKE}`,
+    );
+    expect((await apply(bed, nad(GOOD))).code).toBe(0);
+    expect((await apply(bed, nad({ ...GOOD, vlan: 4095 }))).stderr).toContain('"vlan" must be a whole number');
+  });
+
+  it("succeeds for networks of other plugins, and for old networks that are not made worse", async () => {
+    const other = nad({ type: "ovs", bridge: "br1" }, { name: "other", annotations: {} });
+    const labelled = nad(UNKNOWN_KEY, { name: "old", labels: { a: "b" } });
+    expect(await apply(bed, other, labelled)).toMatchObject({ code: 0, stderr: "" });
+    const worse = nad({ ...UNKNOWN_KEY, mtu: 20 }, { name: "old" });
+    expect((await apply(bed, worse)).stderr).toMatch(/denied the request: .*"mtu" must be 0/);
+    expect((await apply(bed, nad(GOOD, { name: "old" }))).code).toBe(0);
+  });
+});
