@@ -1,15 +1,23 @@
+import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import { METRICS_PATH, MetricsAccess } from "../kube/access/metrics-access.ts";
 import { SubjectAccess } from "../kube/access/subject-access.ts";
 import { TokenReviews } from "../kube/access/token-review.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import type { Credentials } from "../kube/client/credentials.ts";
 import type { CertificateSource } from "../kube/http/certificate-source.ts";
 import { HttpServer } from "../kube/http/server.ts";
 import type { Log } from "../kube/log.ts";
-import { Queries } from "./inspection/queries.ts";
+import { replicaAsker } from "./inspection/ask-replica.ts";
+import { DenialLog } from "./inspection/denial-log.ts";
+import { Inspector } from "./inspection/inspector.ts";
+import { leaderBy } from "./inspection/leader.ts";
+import { type PageFiles, routePage } from "./inspection/page.ts";
+import { ReaderAccess } from "./inspection/reader-access.ts";
+import { Replicas } from "./inspection/replicas.ts";
 import { routeInspection } from "./inspection/rest.ts";
-import type { Listener, Served } from "./replica.ts";
+import { LEASE_NAME, type Listener, type Served } from "./replica.ts";
 import { Names } from "./webhooks/names.ts";
 import { routeWebhooks } from "./webhooks/routes.ts";
 
@@ -19,9 +27,14 @@ const NAMES = { maxInFlight: 4, timeoutMs: 500 };
 /** Questions about those who inspect. They have a client of their own, which makes no more calls at once. */
 export const MAX_INSPECTION_CALLS = 4;
 const QUESTIONS = { maxInFlight: MAX_INSPECTION_CALLS, timeoutMs: 5_000 };
+/** A page asks several things at once, each of which needs a right of its own: they wait for each other. */
+const MAX_QUESTIONS_OF_RIGHTS = 16;
 
 /** A page and some commands at once. An answer may be some megabytes, so that few of them are made at a time. */
-const INSPECTION_LIMITS = { maxConnections: 128, maxRequests: 16, maxBodyBytes: 1_024, maxBytes: 16_384 };
+const INSPECTION_LIMITS = { maxConnections: 256, maxRequests: 16, maxBodyBytes: 1_024, maxBytes: 16_384 };
+
+/** Of what tells this process from the one before. */
+const BOOT_BYTES = 4;
 
 export interface ListenersOptions {
   readonly client: KubeClient;
@@ -32,8 +45,15 @@ export interface ListenersOptions {
   readonly host?: string;
   /** Of the webhooks: it says who may call them. */
   readonly webhookTls: CertificateSource;
+  /** Of inspection: it says whose certificates tell who asks. */
   readonly tls: CertificateSource;
+  /** With which other replicas are asked. */
+  readonly credentials: Credentials;
+  /** Name and namespace of the own pod. */
+  readonly self: { readonly name: string; readonly namespace: string };
   readonly registry: Registry;
+  /** The page that inspection serves; none unless given. */
+  readonly page?: PageFiles;
   readonly log: Log;
 }
 
@@ -41,20 +61,44 @@ export interface ListenersOptions {
 export class Listeners implements Listener {
   readonly #webhooks: HttpServer;
   readonly #inspection: HttpServer;
+  readonly #inspector: Inspector;
 
   constructor(options: ListenersOptions, { admission, caches, metrics, clock, readiness }: Served) {
     const { client, inspectionClient, port, inspectionPort, registry, log } = options;
     this.#webhooks = new HttpServer({ ...options, tls: options.webhookTls, port });
     const names = new Names(new SubjectAccess({ client, ...NAMES }), log);
-    routeWebhooks(this.#webhooks.app, { parts: admission, names, metrics, clock });
+    const { self, credentials, tls, page } = options;
+    const denials = new DenialLog(self.name, clock);
+    const onDenied = denials.add.bind(denials);
+    routeWebhooks(this.#webhooks.app, { parts: admission, names, metrics, clock, onDenied });
     this.#inspection = new HttpServer({ ...options, ...INSPECTION_LIMITS, port: inspectionPort });
-    const { app } = this.#inspection;
+    const { app, hold } = this.#inspection;
     const who = {
       tokens: new TokenReviews({ client: inspectionClient, ...QUESTIONS }),
-      access: new SubjectAccess({ client: inspectionClient, ...QUESTIONS }),
+      access: new SubjectAccess({ client: inspectionClient, ...QUESTIONS, maxInFlight: MAX_QUESTIONS_OF_RIGHTS }),
     };
-    routeInspection(app, { queries: new Queries(caches), ...who });
-    routeMetrics(app, new MetricsAccess(who), registry);
+    const { namespace } = self;
+    this.#inspector = new Inspector({
+      caches,
+      clock,
+      denials,
+      replicas: new Replicas({
+        client: inspectionClient,
+        namespace,
+        self: self.name,
+        ask: replicaAsker(credentials, tls),
+        clock,
+        log,
+      }),
+      leader: leaderBy(inspectionClient, { name: LEASE_NAME, namespace }, clock),
+      self: self.name,
+      boot: randomBytes(BOOT_BYTES).toString("hex"),
+    });
+    const access = new ReaderAccess({ ...who, clock });
+    const isSynced = (): true | string => caches.hasSynced || "its caches are being filled";
+    routeInspection(app, { inspector: this.#inspector, access, readiness: isSynced, hold, clock, log });
+    routePage(app, page ?? new Map());
+    routeMetrics(app, new MetricsAccess(who), registry, access);
     app.get("/healthz", (_request, reply) => reply.send("ok\n"));
     app.get("/readyz", (_request, reply) => {
       const ready = readiness();
@@ -77,6 +121,7 @@ export class Listeners implements Listener {
 
   set ready(ready: boolean) {
     this.#webhooks.ready = ready;
+    if (ready) this.#inspector.begin();
   }
 
   async listen(): Promise<void> {
@@ -88,9 +133,9 @@ export class Listeners implements Listener {
   }
 }
 
-function routeMetrics(app: FastifyInstance, access: MetricsAccess, registry: Registry): void {
-  app.get(METRICS_PATH, async ({ headers }, reply) => {
-    const refusal = await access.refusalOf(headers.authorization);
+function routeMetrics(app: FastifyInstance, access: MetricsAccess, registry: Registry, readers: ReaderAccess): void {
+  app.get(METRICS_PATH, async ({ headers, ip }, reply) => {
+    const refusal = await access.refusalOf(headers.authorization, () => readers.mayAsk(ip));
     if (refusal?.statusCode === 401) reply.header("www-authenticate", "Bearer");
     if (refusal !== undefined) throw refusal;
     return reply.type(registry.contentType).send(await registry.metrics());

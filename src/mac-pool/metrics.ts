@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
+import type { Mac } from "../api/mac.ts";
 import type { PoolIndex } from "./core/pool-index.ts";
 import type { RefusalCode } from "./core/refusals.ts";
 
@@ -45,6 +46,21 @@ export class PoolMetrics {
       () => index.pools().map((pool) => [pool.name, pool.counts.free]),
       "pool",
     );
+    gauge(
+      "kubevirt_macpool_host_addresses",
+      "Addresses of a pool that it does not give out because nodes have them.",
+      () => index.pools().map((pool) => [pool.name, pool.counts.hostAddresses]),
+      "pool",
+    );
+    new Gauge({
+      name: "kubevirt_macpool_host_conflicts",
+      help: "Addresses that an object has by its claim and a node has on an interface of its own, in and outside the ranges.",
+      registers,
+      collect() {
+        const isHeld = (mac: Mac): boolean => (index.claim(mac)?.ownerCount ?? 0) > 0;
+        this.set([...index.hosts.macs()].filter(isHeld).length);
+      },
+    });
     gauge("kubevirt_macpool_claims", "MACClaims, by phase.", () => index.claimsByPhase(), "phase");
     new Gauge({
       name: "kubevirt_macpool_certificate_not_after_seconds",

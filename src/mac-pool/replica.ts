@@ -13,6 +13,7 @@ import { Adoption } from "./controllers/adoption.ts";
 import { ClaimController } from "./controllers/claim-controller.ts";
 import { CollisionController } from "./controllers/collision-controller.ts";
 import { FinalizerController } from "./controllers/finalizer-controller.ts";
+import { HostConflicts } from "./controllers/host-conflicts.ts";
 import { PoolStatusController } from "./controllers/pool-status.ts";
 import { statusOf } from "./core/claim.ts";
 import type { LifecycleStep } from "./core/lifecycle.ts";
@@ -221,7 +222,8 @@ export class Replica {
       onCollision: (mac, parties) => this.#metrics.collided(mac, parties),
     });
     const finalizers = new FinalizerController({ ...shared, client });
-    await Promise.all([claims, pools, collisions, finalizers].map((controller) => controller.run(signal)));
+    const hosts = new HostConflicts({ caches: this.#caches, events });
+    await Promise.all([claims, pools, collisions, finalizers, hosts].map((controller) => controller.run(signal)));
   }
 
   /** Reports several holders that were not admitted together: they existed before the pool, or were written without it. */

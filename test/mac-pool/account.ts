@@ -7,15 +7,24 @@ import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 
 const TOKEN_SECONDS = 3600;
 
+/** What a token ends with. One of a pod names its node too. */
+export interface BoundObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
 /** A token of a service account, as a pod gets one. */
 export async function issueToken(
   admin: KubeClient,
   account: { readonly name: string; readonly namespace: string },
+  boundObjectRef?: BoundObject,
 ): Promise<string> {
   const request = {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
-    spec: { expirationSeconds: TOKEN_SECONDS },
+    spec: { expirationSeconds: TOKEN_SECONDS, ...(boundObjectRef === undefined ? {} : { boundObjectRef }) },
   };
   const issued = await admin.createSubresource<{ status?: { token?: string } }>(
     RESOURCES.serviceAccounts,

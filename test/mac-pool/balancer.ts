@@ -12,7 +12,7 @@ export class Balancer implements AsyncDisposable {
   }
 
   static async listen(port = 0): Promise<Balancer> {
-    const server = createServer();
+    const server = createServer({ noDelay: true });
     const balancer = new Balancer(server);
     server.on("connection", (socket) => balancer.#connect(socket, balancer.#targets.length));
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
@@ -43,7 +43,7 @@ export class Balancer implements AsyncDisposable {
       client.destroy();
       return;
     }
-    const upstream = createConnection({ host: "127.0.0.1", port: target });
+    const upstream = createConnection({ host: "127.0.0.1", port: target, noDelay: true });
     upstream.once("error", () => this.#connect(client, attempts - 1));
     upstream.once("connect", () => {
       upstream.removeAllListeners("error");

@@ -92,7 +92,9 @@ describe("the REST interface on a real API server", () => {
     expect(body.items).toMatchObject([
       { name: "default", capacity: 65_536, used: 2, free: 65_534, conflictPolicy: "Deny" },
     ]);
-    expect((await get("/api/v1/pools/default")).body.ranges).toEqual(["02:5d:1c:00:00:00-02:5d:1c:00:ff:ff"]);
+    expect((await get("/api/v1/pools/default")).body.ranges).toMatchObject([
+      { first: "02:5d:1c:00:00:00", last: "02:5d:1c:00:ff:ff", capacity: 65_536, used: 2, free: 65_534 },
+    ]);
     expect((await get("/api/v1/pools/none")).status).toBe(404);
   });
 

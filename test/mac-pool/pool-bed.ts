@@ -5,7 +5,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
-import { MAC_CLAIM_CRD, MAC_POOL_CRD } from "../../src/api/crds.ts";
+import { MAC_CLAIM_CRD, MAC_POOL_CRD, NODE_MACS_CRD } from "../../src/api/crds.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import type { MacPoolSpec } from "../../src/api/mac-pool.ts";
 import { MAC_POOL_SERVICE } from "../../src/api/names.ts";
@@ -20,18 +20,19 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { LEASE_NAME, Replica } from "../../src/mac-pool/replica.ts";
 import { MANAGER_NODE_FLAGS } from "../../src/operator/components/kube-mac-pool.ts";
 import { MANAGER_ACCOUNT, macPoolAccess } from "../../src/operator/components/kube-mac-pool-access.ts";
+import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-webhooks.ts";
 import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { Component } from "../cluster/control-plane/component.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
+import { webhooksAt } from "../support/webhooks-at.ts";
 import { issueToken, kubeconfigAccount, mountedAccount } from "./account.ts";
 import { Balancer } from "./balancer.ts";
-import { createAny } from "./create-any.ts";
 import { machine } from "./machines.ts";
 import { tokenKubeconfig } from "./token-kubeconfig.ts";
-import { webhooksAt } from "./webhooks-at.ts";
 
 export const POOL_NAMESPACE = "pool-system";
 
@@ -88,7 +89,7 @@ export class PoolBed implements AsyncDisposable {
   static async start(options: PoolBedOptions = {}): Promise<PoolBed> {
     const controlPlane = options.controlPlane ?? (await borrowControlPlane());
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
-    const crds = [MAC_POOL_CRD, MAC_CLAIM_CRD, ...(options.kubevirt === false ? [] : kubevirtCrds())];
+    const crds = [MAC_POOL_CRD, MAC_CLAIM_CRD, NODE_MACS_CRD, ...(options.kubevirt === false ? [] : kubevirtCrds())];
     for (const crd of crds) await admin.create(RESOURCES.crds, crd as never);
     await admin.create(RESOURCES.namespaces, { metadata: { name: POOL_NAMESPACE } });
     for (const object of macPoolAccess(POOL_NAMESPACE, {})) await createAny(admin, object);
@@ -111,10 +112,8 @@ export class PoolBed implements AsyncDisposable {
   /** From now on the API server asks the replicas, under a name that their certificate is for. */
   async registerWebhooks(host = this.#address.host): Promise<void> {
     const url = `https://${host}:${this.#address.port}`;
-    await this.admin.create(
-      RESOURCES.mutatingWebhookConfigurations,
-      webhooksAt(url, POOL_NAMESPACE, this.controlPlane.authority.certificate) as never,
-    );
+    const hooks = webhooksAt(macPoolWebhooks(POOL_NAMESPACE, {}), url, this.controlPlane.authority.certificate);
+    await this.admin.create(RESOURCES.mutatingWebhookConfigurations, hooks as never);
     // The API server takes its time to act on a new configuration; it does once it refuses what the pool would refuse.
     await eventually("the API server asks the webhook", async () => {
       const probe = machine("probe", "default", [{ name: "a", macAddress: "not-a-mac" }]);
@@ -191,7 +190,8 @@ export class PoolBed implements AsyncDisposable {
     const client = new KubeClient({ credentials });
     const tls = { current: () => this.#serving, onChange: () => () => {} };
     const ports = { port: 0, inspectionPort: 0, host: LOOPBACK };
-    const listening = { client, inspectionClient: client, ...ports, webhookTls: tls, tls, registry: metrics };
+    const who = { credentials, self: { name, namespace: POOL_NAMESPACE } };
+    const listening = { client, inspectionClient: client, ...ports, ...who, webhookTls: tls, tls, registry: metrics };
     const replica = new Replica({
       client,
       identity: name,

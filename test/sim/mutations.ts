@@ -175,6 +175,13 @@ export const MUTATIONS = {
       return before !== now;
     },
   },
+  /** Nobody looks which addresses nodes have. */
+  "node addresses kept": {
+    between: (connections, caches) => {
+      caches.index.setNode = () => {};
+      return connections;
+    },
+  },
   /** Every namespace is served by the pool `default`. */
   "pool selection": {
     between: (connections) => ({

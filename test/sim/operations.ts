@@ -223,6 +223,9 @@ const OPERATIONS: Record<Operation, (world: World, random: Random) => void> = {
   changeTenant(world, random) {
     world.tenancy.flipTenant(random.pick(MANAGED));
   },
+  changeNode(world, random) {
+    world.nodes.change(random);
+  },
   removeKubevirt(world, random) {
     world.removeKubevirt(random.between(1, 30_000));
   },

@@ -1,4 +1,4 @@
-import type { ConflictPolicy } from "../../src/api/mac-pool.ts";
+import { type ConflictPolicy, HOST_ADDRESS_POLICIES, type HostAddressPolicy } from "../../src/api/mac-pool.ts";
 import { Random } from "../support/random.ts";
 import { CALM, type Weather } from "./network.ts";
 import type { Shape } from "./tenancy.ts";
@@ -29,6 +29,8 @@ export interface Plan {
   readonly optOut: number;
   /** Whether the pools leave those objects alone; otherwise their addresses are claimed. */
   readonly mayOptOut: boolean;
+  /** Of every pool all the time, as to addresses that nodes have. */
+  readonly hostAddressPolicy: HostAddressPolicy;
   /** Share of the pods whose annotation is written in short. */
   readonly shorthand: number;
   /** When KubeVirt is installed. */
@@ -63,7 +65,8 @@ export type Trouble =
   | "recreatePool"
   | "changeMode"
   | "changeTenant"
-  | "removeKubevirt";
+  | "removeKubevirt"
+  | "changeNode";
 
 const POLICIES = ["Deny", "Deny", "Deny", "Warn", "Warn", "DenyRunning"] as const;
 
@@ -72,6 +75,7 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
   const random = new Random(...words, 0);
   const later = new Random(...words, 5);
   const latest = new Random(...words, 6);
+  const nodes = new Random(...words, 7);
   const mayOptOut = later.chance(0.5);
   const some = (probability: number, most: number): number =>
     random.chance(probability) ? random.between(0, most) : 0;
@@ -103,6 +107,7 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
     exclusive,
     optOut: random.pick([0, 0, 0.15]),
     mayOptOut,
+    hostAddressPolicy: nodes.pick(HOST_ADDRESS_POLICIES),
     shorthand: random.pick([0, 0.3]),
     kubevirtAtMs: random.chance(0.15) ? random.between(0, 60_000) : 0,
     skewMs: later.chance(0.3) ? later.between(-600_000, 600_000) : later.between(-50, 50),
@@ -136,6 +141,7 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
       changeMode: trouble(unless(0.3), 2),
       changeTenant: trouble(0.3, 2),
       removeKubevirt: trouble(unless(0.1), 0.3),
+      changeNode: nodes.chance(0.3) ? nodes.between(1, 5) : 0,
     },
   };
   const isDeny = Object.values(plan.pools).every(({ policy }) => policy === "Deny");

@@ -49,12 +49,15 @@ function mustBeKnown({ etcd, tenancy, plan }: World, mac: string, id: string): b
   return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !(isOut && plan.mayOptOut);
 }
 
-function wrongStatus({ tenancy }: World, claims: readonly MACClaim[]): string | undefined {
+function wrongStatus({ tenancy, nodes }: World, claims: readonly MACClaim[]): string | undefined {
   for (const pool of tenancy.pools()) {
     const used = claims.filter(({ spec }) => isIn(pool, spec.mac)).length;
+    const isClaimed = (mac: string): boolean => claims.some(({ spec }) => spec.mac === mac);
+    const kept = [...nodes.reported()].filter((mac) => isIn(pool, mac) && !isClaimed(mac)).length;
     const { status, metadata } = pool;
-    if (status?.used === used && status.free === (status.capacity ?? 0) - used) continue;
-    return `the status of pool ${metadata.name} says ${status?.used} used and ${status?.free} free, and ${used} are in use`;
+    if (status?.used === used && status.free === (status.capacity ?? 0) - used - kept) continue;
+    const says = `${status?.used} used and ${status?.free} free`;
+    return `the status of pool ${metadata.name} says ${says}, and ${used} are in use and ${kept} belong to nodes`;
   }
   return tenancy.pools().length === 0 ? "there is no pool" : undefined;
 }

@@ -104,6 +104,7 @@ export class Submission {
     const sent = new Set(macsHeld(object));
     const chosenNow = new Set([...chosen].filter((mac) => !sent.has(mac)));
     this.#checkListed(object, granted, { chosen: chosenNow, excused: excusedIn(decision.answer, patched) }, said);
+    this.#checkNodes(object, granted, chosenNow, said);
     this.#later(old, patched, {
       granted: new Map(granted.map((mac) => [mac, calledMs])),
       chosen,
@@ -169,6 +170,32 @@ export class Submission {
     }
   }
 
+  /**
+   * No address that the replica knew a node to have is chosen, or given without a word to what can't have had it before: an
+   * object without a name.
+   */
+  #checkNodes(
+    object: KubeObject,
+    granted: readonly string[],
+    chosen: ReadonlySet<string>,
+    { replica, calledMs, decision }: Answer,
+  ): void {
+    const { listings, plan } = this.#world;
+    const isNew = object.metadata.name === undefined && !isReceiver(object);
+    const told = (decision.answer.warnings ?? []).filter((text) => text.includes(OF_A_NODE));
+    for (const mac of granted) {
+      const node = listings.nodeBefore(replica, mac, calledMs);
+      if (node === undefined) continue;
+      const isTold = plan.hostAddressPolicy === "Off" || told.some((text) => text.includes(mac));
+      if (!chosen.has(mac) && (isTold || !isNew)) continue;
+      const how = chosen.has(mac) ? "chosen" : "given without a warning";
+      throw new Violation(
+        "nodes",
+        `${mac} of ${node} was ${how} for ${this.#wanted.kind} in ${this.#wanted.namespace}`,
+      );
+    }
+  }
+
   /** Later webhooks, validation and quota, then the write. */
   #later(old: KubeObject | undefined, object: KubeObject, given: Given): void {
     const { scheduler, random, chaos } = this.#world;
@@ -222,6 +249,9 @@ export class Submission {
   }
 }
 
+/** In the warning about an address that a node has. */
+const OF_A_NODE = " of node ";
+
 type Given = Omit<Provenance, "party">;
 
 const NOTHING: Given = { granted: new Map(), chosen: new Set(), excused: new Set(), isGated: false, judgedAnew: false };
@@ -255,6 +285,7 @@ function needsReview(old: KubeObject, object: KubeObject): boolean {
 
 /** The addresses that the answer warns about; all of a VM that waits to receive a migration. */
 function excusedIn(answer: AdmissionAnswer, object: KubeObject): Set<string> {
-  const warned = (answer.warnings ?? []).flatMap((text) => text.match(/([0-9a-f]{2}:){5}[0-9a-f]{2}/g) ?? []);
+  const aboutSharing = (answer.warnings ?? []).filter((text) => !text.includes(OF_A_NODE));
+  const warned = aboutSharing.flatMap((text) => text.match(/([0-9a-f]{2}:){5}[0-9a-f]{2}/g) ?? []);
   return new Set(isReceiver(object) ? macsHeld(object) : warned);
 }

@@ -93,6 +93,7 @@ export class Tenancy {
       quarantineSeconds: this.#plan.quarantineSeconds,
       conflictPolicy: this.#plan.pools[name]?.policy ?? "Deny",
       ...(this.#plan.perNetwork.includes(name) && { conflictScope: "Network" }),
+      hostAddressPolicy: this.#plan.hostAddressPolicy,
       objectOptOut: this.#plan.mayOptOut ? "Allow" : "Claim",
       ...old?.spec,
       ...(conflictPolicy === undefined ? {} : { conflictPolicy }),

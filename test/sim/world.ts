@@ -8,6 +8,7 @@ import { FullnessCheck } from "./fullness.ts";
 import { EPOCH_MS } from "./host.ts";
 import { Listings } from "./listings.ts";
 import { CALM, Network } from "./network.ts";
+import { Nodes } from "./nodes.ts";
 import { type HolderKind, macsHeld, wishesOf } from "./objects.ts";
 import type { Plan } from "./plan.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -27,6 +28,7 @@ export class World implements SimCluster {
   readonly virt: VirtController;
   readonly plan: Plan;
   readonly tenancy: Tenancy;
+  readonly nodes: Nodes;
   readonly fullness: FullnessCheck;
   readonly listings = new Listings(() => this.scheduler.nowMs);
   readonly replicas: SimReplica[] = [];
@@ -60,6 +62,7 @@ export class World implements SimCluster {
     this.auditor.mayBeApart = (...parties) => parties.every(({ namespace }) => this.tenancy.isPerNetwork(namespace));
     if (history !== undefined) this.etcd.watch(({ type, object }) => this.#record(type, object));
     this.tenancy = new Tenancy(this.etcd, plan);
+    this.nodes = new Nodes(this.etcd, this.tenancy);
     if (plan.kubevirtAtMs > 0) this.removeKubevirt(plan.kubevirtAtMs);
     for (let slot = 0; slot < plan.replicas; slot++) this.startReplica(slot);
   }

@@ -1,8 +1,9 @@
 /**
  * Runs before the tests that use real parts. It builds the control plane's programs and the CNI executables where they are
- * missing. If the machine lacks something, one sentence says what, and no test starts.
+ * missing, and the page. If the machine lacks something, one sentence says what, and no test starts.
  */
 import { buildPlugins } from "../../cni-plugins/build/build.ts";
+import { writePage } from "../../src/web/build/build.ts";
 import { compileCacheEnv, fillCompileCache } from "../cluster/compile-cache.ts";
 import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
 import { BROKER_VARIABLE } from "./borrowed-control-plane.ts";
@@ -11,7 +12,7 @@ import { ProgressPrinter } from "./progress-printer.ts";
 
 export async function setup(): Promise<() => Promise<void>> {
   const printer = new ProgressPrinter("control plane", say);
-  await Promise.all([buildPlugins({ log: say }), fillCompileCache()]);
+  await Promise.all([buildPlugins({ log: say }), fillCompileCache(), writePage()]);
   await ensureBinaries({ log: say, progress: printer.print });
   const broker = await ControlPlaneBroker.listen();
   // Workers and what they start see these.

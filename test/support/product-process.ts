@@ -15,6 +15,8 @@ export interface ProductProcessOptions {
   /** What to put before the command, such as `nsenter --net=...`. */
   readonly prefix?: readonly string[];
   readonly nodeOptions?: readonly string[];
+  /** File in place of the source, such as the image's bundle. */
+  readonly program?: string;
 }
 
 export class ProductProcess implements AsyncDisposable {
@@ -28,7 +30,7 @@ export class ProductProcess implements AsyncDisposable {
 
   static async start(options: ProductProcessOptions): Promise<ProductProcess> {
     const directory = await mkdtemp(join(tmpdir(), `${options.product}-`));
-    const main = join(root, "src", options.product, "main.ts");
+    const main = options.program ?? join(root, "src", options.product, "main.ts");
     const component = new Component({
       name: options.product,
       argv: [

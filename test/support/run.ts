@@ -105,6 +105,7 @@ const selection = realNodes || paths.length === 0 ? projects.map((name) => `--pr
 let totals = NO_TESTS;
 if (!realNodes && paths.length === 0) {
   totals = addTotals(totals, await check("types", bin("tsc"), ["--noEmit"]));
+  totals = addTotals(totals, await check("types of the page", bin("tsc"), ["--noEmit", "-p", "src/web"]));
   totals = addTotals(totals, await check("lint", bin("biome"), ["check", "--error-on-warnings", "."]));
   totals = addTotals(totals, await cargo());
 }

@@ -2,16 +2,16 @@ import type { Registry } from "prom-client";
 import { claimName, formatMac, type Mac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim, OwnerKind } from "../../api/mac-claim.ts";
 import type { ConflictPolicy, ConflictScope, MACPool } from "../../api/mac-pool.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
-import { type Informer, objectKey } from "../../kube/informer/informer.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { RunningParty } from "../core/collision.ts";
 import { type Party, type Sighting, sameParty } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { NetworkDomains } from "../networks/network-domains.ts";
-import { isOptedOut } from "../objects/guest-changes.ts";
 import {
   type AttachedMac,
   attachedMacs,
@@ -25,10 +25,9 @@ import {
 } from "../objects/holders.ts";
 import { isManaged } from "../objects/management.ts";
 import { runningInstance, runningPod } from "../objects/running.ts";
-import { Creations } from "./creations.ts";
+import { Admissions } from "./admissions.ts";
 import { IndexFeed } from "./index-feed.ts";
 import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_WAITING, makeInformers } from "./informers.ts";
-import { LabelChanges } from "./label-changes.ts";
 
 /** An object in the cache that lists an address. */
 export interface CachedSighting extends Sighting {
@@ -64,15 +63,14 @@ export class Caches {
   readonly instances: Informer<KubeObject>;
   readonly pods: Informer<KubeObject>;
   readonly namespaces: Informer<KubeObject>;
+  readonly nodeMacs: Informer<NodeMACs>;
   readonly networks: NetworkDomains;
-  readonly #excludedNamespaces: readonly string[];
-  readonly #namespaceLabels: LabelChanges;
-  readonly #machineLabels: LabelChanges;
+  readonly admissions: Admissions;
+  readonly excludedNamespaces: readonly string[];
   readonly #feed: IndexFeed;
-  readonly #creations: readonly Creations[];
 
   constructor(options: CachesOptions) {
-    this.#excludedNamespaces = options.excludedNamespaces;
+    this.excludedNamespaces = options.excludedNamespaces;
     const { excludedNamespaces: _excluded, ...parts } = options;
     const informers = makeInformers(parts);
     this.claims = informers.claims;
@@ -81,29 +79,20 @@ export class Caches {
     this.instances = informers.instances;
     this.pods = informers.pods;
     this.namespaces = informers.namespaces;
+    this.nodeMacs = informers.nodeMacs;
     const clock = options.clock ?? systemClock;
-    this.#namespaceLabels = new LabelChanges(this.namespaces, clock);
-    this.#machineLabels = new LabelChanges(this.machines, clock);
-    this.#feed = new IndexFeed(this.claims, this.pools, clock);
+    this.#feed = new IndexFeed(informers, clock);
     this.index = this.#feed.index;
+    this.admissions = new Admissions(informers, {
+      clock,
+      pendingMs: () => this.index.pendingMs,
+      isManaged: (kind, object) => this.#isManaged(kind, object),
+    });
     this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
     const look = ({ spec }: MACPool): void => {
       if (spec?.conflictScope === "Network") this.networks.need();
     };
     this.pools.on({ add: look, update: look });
-    const keptMs = (): number => this.index.pendingMs;
-    const creations = (kind: OwnerKind, objects: Informer<KubeObject>, macsOf: (object: KubeObject) => ListedMac[]) =>
-      new Creations(objects, { clock, keptMs, macsOf, isManaged: (object) => this.#isManaged(kind, object) });
-    // Claims, VMs and VMIs are all custom resources, whose versions have one order. Pods may be in an etcd of their own.
-    this.#creations = [
-      creations("VirtualMachine", this.machines, machineMacs),
-      creations("VirtualMachineInstance", this.instances, instanceMacs),
-    ];
-    this.claims.on({
-      listed: () => {
-        for (const known of this.#creations) known.forget();
-      },
-    });
   }
 
   /** Runs until the signal aborts. */
@@ -146,9 +135,15 @@ export class Caches {
         .map(({ holder }) => ({
           ...holder,
           managed: this.#isManaged(holder.kind, object),
-          confirms: holder.confirms && this.wasAdmitted(holder.kind, object),
+          confirms: holder.confirms && this.admissions.wasAdmitted(holder.kind, object),
         })),
     );
+  }
+
+  /** Whether any object in the cache lists the address, in whoever's name. */
+  isListed(mac: Mac): boolean {
+    const text = formatMac(mac);
+    return [this.machines, this.instances, this.pods].some((kind) => kind.byIndex(BY_MAC, text).length > 0);
   }
 
   /** Every address that an object in the cache lists for its own. */
@@ -177,24 +172,6 @@ export class Caches {
     const isInRange = this.index.pools().some((pool) => pool.has(mac));
     return distinctPlaces(sightings.filter(({ kind, managed }) => kind !== "Pod" || managed || isInRange));
   };
-
-  /**
-   * Whether the object was created through the webhook, as far as its labels and those of its namespace tell: they have
-   * not changed for longer than a creation can be under way.
-   */
-  readonly wasAdmitted = (kind: OwnerKind, object: KubeObject): boolean =>
-    this.#namespaceLabels.areOlderThan(this.index.pendingMs, object.metadata.namespace ?? "") &&
-    (kind !== "VirtualMachine" || this.#isLabelledAsCreated(object)) &&
-    this.#isManaged(kind, object);
-
-  /**
-   * VMs and VMIs without a VM that were created with the address after the claim was last written, and through the webhook,
-   * as `wasAdmitted`. They may be gone.
-   */
-  readonly createdAfter = ({ metadata }: MACClaim, mac: Mac): readonly Party[] =>
-    this.#creations
-      .flatMap((creations) => creations.after(metadata, mac))
-      .filter(({ namespace }) => this.#namespaceLabels.areOlderThan(this.index.pendingMs, namespace));
 
   /** Managed objects that run with the address now, and where they have it from. */
   running(mac: Mac): RunningAt[] {
@@ -267,19 +244,6 @@ export class Caches {
     return instance?.metadata.uid === uid ? instance : undefined;
   };
 
-  /** A VM can be opted out for its creation, and in again without the webhook. */
-  #isLabelledAsCreated(machine: KubeObject): boolean {
-    const key = objectKey(machine);
-    if (this.#creations.some((creations) => creations.has(machine.metadata.uid ?? ""))) return true;
-    const cached = this.machines.get(key);
-    return (
-      cached?.metadata.uid === machine.metadata.uid &&
-      cached !== undefined &&
-      isOptedOut(cached) === isOptedOut(machine) &&
-      this.#machineLabels.areOlderThan(this.index.pendingMs, key)
-    );
-  }
-
   #isManaged(kind: OwnerKind, object: KubeObject): boolean {
     const { namespace = "" } = object.metadata;
     const owner = machineOf(object);
@@ -288,12 +252,12 @@ export class Caches {
     const known = this.namespaces.get(namespace);
     const labels = known && (known.metadata.labels ?? {});
     const mayOptOut = labels !== undefined && this.index.mayOptOut(labels);
-    return isManaged(kind, object, labels, this.#excludedNamespaces, mayOptOut, own);
+    return isManaged(kind, object, labels, this.excludedNamespaces, mayOptOut, own);
   }
 
   #all(): Informer<KubeObject>[] {
-    const { claims, pools, machines, instances, pods, namespaces } = this;
-    return [claims, pools, machines, instances, pods, namespaces] as unknown as Informer<KubeObject>[];
+    const { claims, pools, machines, instances, pods, namespaces, nodeMacs } = this;
+    return [claims, pools, machines, instances, pods, namespaces, nodeMacs] as unknown as Informer<KubeObject>[];
   }
 }
 

@@ -1,18 +1,20 @@
 import { macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { Informer } from "../../kube/informer/informer.ts";
 import { factsOf } from "../core/claim.ts";
 import { PoolIndex } from "../core/pool-index.ts";
 import { readPool } from "../core/pool-settings.ts";
+import { addressesIn } from "../objects/node-report.ts";
+import type { Informers } from "./informers.ts";
 
 /** Keeps a pool index up to date with the claims and pools of the cluster. */
 export class IndexFeed {
   readonly index = new PoolIndex();
   readonly #problems = new Map<string, string>();
 
-  constructor(claims: Informer<MACClaim>, pools: Informer<MACPool>, clock: Clock) {
+  constructor({ claims, pools, nodeMacs }: Pick<Informers, "claims" | "pools" | "nodeMacs">, clock: Clock) {
     const { index } = this;
     const setClaim = (claim: MACClaim): void => {
       const mac = macOfClaimName(claim.metadata.name ?? "");
@@ -34,6 +36,12 @@ export class IndexFeed {
         index.deletePool(pool.metadata.name ?? "");
         this.#problems.delete(pool.metadata.name ?? "");
       },
+    });
+    const setNode = (report: NodeMACs): void => index.setNode(report.metadata.name ?? "", addressesIn(report));
+    nodeMacs.on({
+      add: setNode,
+      update: setNode,
+      delete: ({ metadata }) => index.setNode(metadata.name ?? "", new Map()),
     });
   }
 

@@ -1,6 +1,7 @@
 import { formatMac } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { Informer, type InformerOptions } from "../../kube/informer/informer.ts";
 import { isWaiting } from "../core/claim.ts";
@@ -27,6 +28,7 @@ export interface Informers {
   readonly instances: Informer<KubeObject>;
   readonly pods: Informer<KubeObject>;
   readonly namespaces: Informer<KubeObject>;
+  readonly nodeMacs: Informer<NodeMACs>;
 }
 
 /** Of all kinds that the pool knows, slimmed down to what it asks them for. */
@@ -65,7 +67,8 @@ export function makeInformers(
     },
   });
   const namespaces = informer(KINDS.namespaces, { transform: slimNamespace });
-  return { claims, pools, machines, instances, pods, namespaces };
+  const nodeMacs = informer(KINDS.nodeMacs, { absentIsEmpty: true });
+  return { claims, pools, machines, instances, pods, namespaces, nodeMacs };
 }
 
 function uidsWaitedFor({ status }: MACClaim): readonly string[] {

@@ -24,6 +24,8 @@ import { ClaimTriggers } from "./claim-triggers.ts";
 import { whileFollowing } from "./following.ts";
 
 const CONCURRENCY = 24;
+/** Nobody waits for the release of an address, and thousands can fall due at once. */
+const RELEASES = 2;
 /** How often every claim is looked at again, in case an event was missed. */
 const SWEEP_MS = 600_000;
 /** How soon a release that waits for a live object is looked at again, in case its event never comes. */
@@ -52,6 +54,8 @@ export interface ClaimControllerOptions {
 export class ClaimController {
   readonly #options: ClaimControllerOptions;
   readonly #controller: Controller;
+  /** Claims whose address no object in the caches lists. */
+  readonly #releases: Controller;
   readonly #triggers: ClaimTriggers;
   readonly #times: ClaimTimes;
 
@@ -59,14 +63,18 @@ export class ClaimController {
     this.#options = options;
     const { clock, log, metrics, random } = options;
     this.#times = new ClaimTimes(options.caches.index, clock);
+    const shared = { clock, log, metrics, ...(random && { random }) };
     this.#controller = new Controller({
+      ...shared,
       name: "claims",
       concurrency: CONCURRENCY,
-      clock,
-      log,
-      metrics,
-      ...(random && { random }),
-      reconcile: (key, context) => this.#reconcile(key, context),
+      reconcile: (key, context) => this.#reconcile(key, context, this.#releases),
+    });
+    this.#releases = new Controller({
+      ...shared,
+      name: "claim-releases",
+      concurrency: RELEASES,
+      reconcile: (key, context) => this.#reconcile(key, context, undefined),
     });
     const { caches, adoption } = options;
     const look = (): void => {
@@ -81,7 +89,7 @@ export class ClaimController {
     const stops = this.#triggers.start();
     await whileFollowing(caches, signal, stops, () => {
       adoption.look(unclaimedIn(caches));
-      return Promise.all([this.#controller.run(signal), this.#sweep(signal)]);
+      return Promise.all([this.#controller.run(signal), this.#releases.run(signal), this.#sweep(signal)]);
     });
   }
 
@@ -94,9 +102,13 @@ export class ClaimController {
 
   /**
    * Uses the claim in the cache: its version existed before the live reads begin. If there is a newer one, the write fails
-   * and the event of the newer one brings the key back.
+   * and the event of the newer one brings the key back. A claim whose address no object lists is left to `releases`.
    */
-  async #reconcile(key: string, { signal, log }: ReconcileContext): Promise<ReconcileResult> {
+  async #reconcile(
+    key: string,
+    { signal, log }: ReconcileContext,
+    releases: Controller | undefined,
+  ): Promise<ReconcileResult> {
     const { caches, clock, evidence, createdAfter, adoption } = this.#options;
     const mac = macOfClaimName(key);
     if (mac === undefined) return {};
@@ -118,6 +130,11 @@ export class ClaimController {
     );
     if (claim === undefined && adoptAs === undefined) {
       adoption.settle(key);
+      return {};
+    }
+
+    if (releases !== undefined && sightings.length === 0) {
+      releases.enqueue(key);
       return {};
     }
 

@@ -63,6 +63,7 @@ export class PoolStatusController {
         delete: soon,
       }),
       caches.networks.on({ add: soon, update: soon, delete: soon }),
+      caches.nodeMacs.on({ add: soon, update: soon, delete: soon }),
     ];
     await whileFollowing(caches, signal, stops, () => this.#controller.run(signal));
   }

@@ -2,6 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import { CLAIM_PHASES, type ClaimPhase } from "../../api/mac-claim.ts";
 import { OBJECT_OPT_OUT_LABEL } from "../../api/mac-pool-scope.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
+import { HostAddresses } from "./host-addresses.ts";
 import { selectorMatches } from "./label-selector.ts";
 import { PENDING_MS, RESERVATION_MS } from "./limits.ts";
 import { NamespaceCounts } from "./namespace-counts.ts";
@@ -19,12 +20,20 @@ export class PoolIndex {
   readonly #owned = new NamespaceCounts();
   readonly #shared = new Set<Mac>();
   readonly pending = new PendingClaims();
+  readonly #hosts = new HostAddresses();
+  /** Addresses of nodes that are kept back without a claim. */
+  readonly #keptBack = new Set<Mac>();
   /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
   readonly #reserved = new Map<Mac, number>();
 
   /** Addresses that more than one object has. */
   get shared(): ReadonlySet<Mac> {
     return this.#shared;
+  }
+
+  /** Addresses of the nodes' own interfaces. Only `setNode` changes them. */
+  get hosts(): Omit<HostAddresses, "set"> {
+    return this.#hosts;
   }
 
   get claimCount(): number {
@@ -91,6 +100,8 @@ export class PoolIndex {
       pool.mark(mac, true);
     }
     for (const mac of this.#reserved.keys()) pool.mark(mac, true);
+    for (const mac of this.#hosts.macs()) pool.mark(mac, true);
+    for (const mac of this.#keptBack) pool.keepBack(mac, true);
     this.#pools.set(settings.name, pool);
   }
 
@@ -120,6 +131,11 @@ export class PoolIndex {
     this.#forget(mac);
     this.pending.delete(mac);
     this.#mark(mac);
+  }
+
+  /** Interfaces of a node by their addresses, none for a node that is gone. They are not drawn any more, whoever has a claim. */
+  setNode(node: string, addresses: ReadonlyMap<Mac, string>): void {
+    for (const mac of this.#hosts.set(node, addresses)) this.#mark(mac);
   }
 
   /** Addresses that objects of the namespace have, in or out of range. */
@@ -176,8 +192,14 @@ export class PoolIndex {
   }
 
   #mark(mac: Mac): void {
-    const taken = this.#claims.has(mac) || this.#reserved.has(mac);
+    const isHost = this.#hosts.has(mac);
+    const taken = isHost || this.#claims.has(mac) || this.#reserved.has(mac);
     for (const pool of this.#pools.values()) pool.mark(mac, taken);
+    const isKeptBack = isHost && !this.#claims.has(mac);
+    if (isKeptBack === this.#keptBack.has(mac)) return;
+    if (isKeptBack) this.#keptBack.add(mac);
+    else this.#keptBack.delete(mac);
+    for (const pool of this.#pools.values()) pool.keepBack(mac, isKeptBack);
   }
 }
 

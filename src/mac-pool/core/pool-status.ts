@@ -5,10 +5,15 @@ import { describeFull, MORE_ADDRESSES } from "./refusals.ts";
 
 type Condition = NonNullable<MacPoolStatus["conditions"]>[number];
 
+export interface StatusCounts extends PoolCounts {
+  /** Addresses of the pool's claims that nodes have too. */
+  readonly hostConflicts: number;
+}
+
 export interface PoolStatusInput {
   readonly object: MACPool;
   readonly pool: Pool;
-  readonly counts: PoolCounts;
+  readonly counts: StatusCounts;
   /** What is wrong with the ranges of the spec. */
   readonly problem: string | undefined;
   /** Names of pools that share addresses with this one. */

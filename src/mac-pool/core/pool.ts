@@ -1,6 +1,12 @@
 import type { Mac } from "../../api/mac.ts";
 import type { ClaimPhase } from "../../api/mac-claim.ts";
-import type { ConflictPolicy, ConflictScope, LabelSelector, ObjectOptOut } from "../../api/mac-pool.ts";
+import type {
+  ConflictPolicy,
+  ConflictScope,
+  HostAddressPolicy,
+  LabelSelector,
+  ObjectOptOut,
+} from "../../api/mac-pool.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { FreeSpace } from "./free-space.ts";
 import { OldestFirst } from "./oldest-first.ts";
@@ -14,6 +20,8 @@ export interface PoolSettings {
   readonly conflictPolicy: ConflictPolicy;
   /** Cluster, unless set. */
   readonly conflictScope?: ConflictScope;
+  /** Warn, unless set. */
+  readonly hostAddressPolicy?: HostAddressPolicy;
   /** Claim, unless set. */
   readonly objectOptOut?: ObjectOptOut;
   /** No limit, unless set. */
@@ -40,6 +48,8 @@ export interface PoolCounts {
   readonly free: number;
   readonly pending: number;
   readonly quarantined: number;
+  /** Of nodes, without a claim: neither used nor free. */
+  readonly hostAddresses: number;
   readonly outOfRange: number;
   readonly conflicts: number;
 }
@@ -56,6 +66,7 @@ export class Pool {
   #used = 0;
   #pending = 0;
   #quarantined = 0;
+  #keptBack = 0;
   #outOfRange = 0;
   #conflicts = 0;
 
@@ -82,9 +93,10 @@ export class Pool {
     return {
       capacity,
       used: this.#used,
-      free: capacity - this.#used,
+      free: capacity - this.#used - this.#keptBack,
       pending: this.#pending,
       quarantined: this.#quarantined,
+      hostAddresses: this.#keptBack,
       outOfRange: this.#outOfRange,
       conflicts: this.#conflicts,
     };
@@ -139,6 +151,11 @@ export class Pool {
     if (number === undefined) return;
     if (taken) this.#space.take(number);
     else this.#space.release(number);
+  }
+
+  /** Counts an address of a node that has no claim, or not any more; addresses outside are ignored. */
+  keepBack(mac: Mac, isKeptBack: boolean): void {
+    if (this.has(mac)) this.#keptBack += isKeptBack ? 1 : -1;
   }
 
   count(mac: Mac, claim: ClaimFacts): void {

@@ -14,6 +14,7 @@ export type RefusalCode =
   | "MACPOOL_CONFLICT"
   | "MACPOOL_SHARED_TOO_OFTEN"
   | "MACPOOL_RUNNING"
+  | "MACPOOL_HOST_ADDRESS"
   | "MACPOOL_DUPLICATE"
   | "MACPOOL_INVALID_MAC"
   | "MACPOOL_INTERFACE_NAMES"
@@ -28,12 +29,14 @@ export type RefusalCode =
 
 export interface Refusal extends NamedText {
   readonly code: RefusalCode;
+  /** The interface and the address that it is about, if it is about one. */
+  readonly about?: { readonly interface?: string; readonly mac?: Mac };
 }
 
 /** The field that holds an address: `macAddress` in VMs and VMIs, `mac` in pods. */
 export type MacField = "macAddress" | "mac";
 
-const quote = (text: string): string =>
+export const quote = (text: string): string =>
   JSON.stringify(text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}...` : text);
 
 /** `two minutes`: how long a claim waits for an object that was admitted. */
@@ -65,13 +68,14 @@ export function conflict(
       `${isComing ? ", which was admitted and has not been seen yet" : ""}. ` +
       `Leave ${field} out to get a free address. To use this one, ${more}.`,
   );
-  return { code: "MACPOOL_CONFLICT", ...text };
+  return { code: "MACPOOL_CONFLICT", about: { interface: interfaceName, mac }, ...text };
 }
 
 /** The policy allows it, but a claim has no room for one more owner. */
 export function sharedTooOften(mac: Mac, interfaceName: string, field: MacField): Refusal {
   return {
     code: "MACPOOL_SHARED_TOO_OFTEN",
+    about: { interface: interfaceName, mac },
     message:
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is already shared by ${MAX_CLAIM_OWNERS} objects, which ` +
       "is the maximum (objects that are being created count). " +
@@ -126,12 +130,13 @@ export function alreadyRunning(mac: Mac, party: Party, { owner, state, until }: 
       `${describeParty(party)} can't ${what}: ${describe(owner)} has the same MAC ${formatMac(mac)} and ` +
       `${why[state]}, or give one of them another address.`,
   );
-  return { code: "MACPOOL_RUNNING", ...text };
+  return { code: "MACPOOL_RUNNING", about: { mac, ...(pluggedIn && { interface: pluggedIn }) }, ...text };
 }
 
 export function duplicate(party: Party, mac: Mac, first: string, second: string, field: MacField): Refusal {
   return {
     code: "MACPOOL_DUPLICATE",
+    about: { interface: second, mac },
     message:
       `duplicate MAC address ${formatMac(mac)} in ${describeParty(party)}: interfaces ${quote(first)} and ` +
       `${quote(second)} both have it. Leave ${field} out of one of them to get a free address.`,
@@ -141,6 +146,7 @@ export function duplicate(party: Party, mac: Mac, first: string, second: string,
 export function invalidMac(party: Party, interfaceName: string, text: string, field: MacField): Refusal {
   return {
     code: "MACPOOL_INVALID_MAC",
+    about: { interface: interfaceName },
     message:
       `invalid MAC address format ${quote(text)} of interface ${quote(interfaceName)} in ${describeParty(party)}. ` +
       `Write six octets, for example 02:00:00:00:00:01, or leave ${field} out to get a free address.`,
@@ -151,6 +157,7 @@ export function invalidMac(party: Party, interfaceName: string, text: string, fi
 export function severalMacs(party: Party, interfaceName: string, texts: readonly string[]): Refusal {
   return {
     code: "MACPOOL_INVALID_MAC",
+    about: { interface: interfaceName },
     message:
       `interface ${quote(interfaceName)} of ${describeParty(party)} asks for several MAC addresses: ` +
       `${texts.map(quote).join(", ")}. Keep one of them: in "mac", or in "cni-args".`,
@@ -166,6 +173,7 @@ export function unusableMac(
 ): Refusal {
   return {
     code: "MACPOOL_INVALID_MAC",
+    about: { interface: interfaceName, mac },
     message:
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeParty(party)} is ${what} address, ` +
       `which no interface can have. Choose a unicast address, or leave ${field} out to get a free address.`,
@@ -203,13 +211,14 @@ export function full(pool: string, counts: PoolCounts, nextFreeMs: number | unde
 }
 
 /** What has the addresses of a full pool. */
-export function describeFull(pool: string, { capacity, used, pending, quarantined }: PoolCounts): string {
+export function describeFull(pool: string, counts: PoolCounts): string {
+  const { capacity, used, pending, quarantined, hostAddresses } = counts;
   const bound = used - pending - quarantined;
-  const asked = capacity - used;
+  const asked = capacity - used - hostAddresses;
   return (
     `the range is full: none of the ${capacity} addresses of MACPool ${pool} is free. Objects have ${bound}, ${pending} are ` +
     `kept for objects that were admitted and have not been seen, ${quarantined} are in quarantine` +
-    `${asked > 0 ? `, ${asked} are being given out` : ""}.`
+    `${hostAddresses > 0 ? `, ${hostAddresses} are addresses of nodes` : ""}${asked > 0 ? `, ${asked} are being given out` : ""}.`
   );
 }
 

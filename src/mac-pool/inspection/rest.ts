@@ -4,139 +4,129 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { z } from "zod";
-import { claimName, parseMac } from "../../api/mac.ts";
-import { CLAIM_PHASES } from "../../api/mac-claim.ts";
-import { MAC_POOL_GROUP } from "../../api/names.ts";
-import { TooManyQuestions } from "../../kube/access/questions.ts";
-import type { Permission, SubjectAccess } from "../../kube/access/subject-access.ts";
-import type { TokenReviews } from "../../kube/access/token-review.ts";
-import type { User } from "../../kube/access/user.ts";
+import type { z } from "zod";
+import type { Clock } from "../../kube/clock.ts";
 import { answerWithin } from "../../kube/http/answer-within.ts";
 import { HttpError } from "../../kube/http/http-error.ts";
-import type { Queries } from "./queries.ts";
+import type { Log } from "../../kube/log.ts";
+import type { Inspector } from "./inspector.ts";
+import { openApiDocument } from "./openapi.ts";
+import { OPERATIONS, type Operation, type Question } from "./operations.ts";
+import { badRequest, Problem } from "./problem.ts";
+import { type ReaderAccess, TOKEN_HEADER } from "./reader-access.ts";
+import { Watches } from "./watches.ts";
 
 const TIMEOUT_MS = 30_000;
-const DEFAULT_LIMIT = 500;
-const MAX_LIMIT = 5_000;
-const MAX_TEXT = 512;
-
-const text = z.string().min(1).max(MAX_TEXT).optional();
-
-const claimsQuery = z.strictObject({
-  mac: text,
-  owner: text,
-  namespace: text,
-  phase: z.enum(CLAIM_PHASES).optional(),
-  pool: text,
-  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
-  continue: text,
-});
-
-/** What a GET with a user's token is answered, as JSON. Throws a `Problem` to refuse. */
-type Answer = (request: FastifyRequest, user: User) => Promise<object>;
 
 export interface InspectionOptions {
-  readonly queries: Queries;
-  readonly tokens: Pick<TokenReviews, "userOf">;
-  readonly access: Pick<SubjectAccess, "isAllowed">;
+  readonly inspector: Inspector;
+  readonly access: ReaderAccess;
+  /** True while questions can be answered; what is missing otherwise. */
+  readonly readiness: () => true | string;
+  /** Takes an answer that goes on without an end out of the requests under way. */
+  readonly hold: (reply: FastifyReply) => void;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
-export function routeInspection(app: FastifyInstance, { queries, tokens, access }: InspectionOptions): void {
-  const get = (path: string, answer: Answer): void => {
-    app.get(`/api/v1/${path}`, { errorHandler: answerProblem }, async (request, reply) => {
+export function routeInspection(app: FastifyInstance, options: InspectionOptions): void {
+  const { inspector, clock, hold, log } = options;
+  const watches = new Watches({ clock, hold, bookmark: () => inspector.feeds.bookmark() });
+  const errorHandler = (thrown: Error, request: FastifyRequest, reply: FastifyReply): void => {
+    answerProblem(reply, problemOf(thrown, request, log));
+  };
+  for (const operation of OPERATIONS) {
+    app.get(operation.path, { errorHandler }, async (request, reply) => {
+      const question = await questionOf(operation, request, { ...options, viewers: watches.size });
+      if (operation.watch !== undefined && isWatched(question.query)) {
+        const { since } = question.query as { readonly since?: string };
+        const lastId = textOf(request.headers["last-event-id"]) ?? since;
+        const recheck = () => questionOf(operation, request, { ...options, viewers: watches.size });
+        watches.open(reply, question.user, recheck, (sink) => operation.watch?.(question, lastId, sink) ?? (() => {}));
+        return reply;
+      }
       answerWithin(reply, TIMEOUT_MS, () => new HttpError(503, `not answered within ${TIMEOUT_MS} ms`));
-      const user = await tokens.userOf(request.headers.authorization);
-      if (user === undefined) throw unauthenticated();
-      return answer(request, user);
+      return tell(operation, question, request, reply);
     });
-  };
-  /** One of the permissions is enough. */
-  const mustBeAllowed = async (user: User, wanted: readonly Wanted[]): Promise<void> => {
-    for (const one of wanted) if (await access.isAllowed(user, { group: MAC_POOL_GROUP, ...one })) return;
-    throw forbidden(user, `${wanted[0]?.verb} ${wanted[0]?.resource}`);
-  };
-
-  get("pools", async (_request, user) => {
-    await mustBeAllowed(user, [{ verb: "list", resource: "macpools" }]);
-    return queries.pools();
-  });
-  get("pools/:name", async ({ params }, user) => {
-    await mustBeAllowed(user, [{ verb: "get", resource: "macpools" }]);
-    const { name } = params as { name: string };
-    const pool = queries.pool(name);
-    if (pool === undefined) throw notFound(`MACPool ${JSON.stringify(name)}`);
-    return pool;
-  });
-  get("claims", async (request, user) => {
-    const query = claimsQuery.safeParse(request.query);
-    if (!query.success) throw badRequest(z.prettifyError(query.error).replaceAll("\n", " "));
-    const { limit, continue: after, ...filter } = query.data;
-    const list: Wanted = { verb: "list", resource: "macclaims" };
-    const inNamespace = filter.namespace === undefined ? [] : [{ ...list, namespace: filter.namespace }];
-    await mustBeAllowed(user, [list, ...inNamespace]);
-    return queries.claims(filter, { limit, after });
-  });
-  get("claims/:mac", async ({ params }, user) => {
-    const { mac: written } = params as { mac: string };
-    const mac = parseMac(written);
-    if (mac === undefined) throw badRequest(`${JSON.stringify(written)} is not a MAC address: write six octets`);
-    const claim = queries.claim(claimName(mac));
-    const get: Wanted = { verb: "get", resource: "macclaims" };
-    const namespaces = new Set(claim?.owners.map((owner) => owner.namespace));
-    await mustBeAllowed(user, [get, ...[...namespaces].map((namespace) => ({ ...get, namespace }))]);
-    if (claim === undefined) throw notFound(`a claim of ${written}`);
-    return claim;
-  });
-}
-
-type Wanted = Omit<Permission, "group">;
-
-class Problem extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly title: string;
-
-  constructor(status: number, code: string, title: string, detail: string) {
-    super(detail);
-    this.status = status;
-    this.code = code;
-    this.title = title;
   }
+  const document = JSON.stringify(openApiDocument());
+  app.get("/openapi.json", { errorHandler }, (_request, reply) =>
+    reply.type("application/json").header("cache-control", "no-cache").send(Buffer.from(document)),
+  );
 }
 
-function answerProblem(thrown: Error, _request: FastifyRequest, reply: FastifyReply): void {
-  const error = thrown instanceof TooManyQuestions ? busy() : thrown;
-  if (!(error instanceof Problem)) throw error;
-  const { status, code, title, message: detail } = error;
-  if (status === 401) reply.header("www-authenticate", "Bearer");
-  const problem = { type: `urn:macpool:${code}`, code, title, status, detail };
+async function tell(
+  operation: Operation,
+  question: Question<unknown, unknown>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { tag } = question.inspector;
+  reply.header("cache-control", "private, no-cache").header("vary", `authorization, ${TOKEN_HEADER}`);
+  if (operation.isTagged) {
+    reply.header("etag", tag);
+    if (textOf(request.headers["if-none-match"])?.split(/, */).includes(tag)) return reply.code(304).send();
+  }
+  const answer = await operation.tell(question);
+  return reply.type("application/json").send(Buffer.from(JSON.stringify(answer)));
+}
+
+/** Who asks comes first: a stranger learns nothing about how to ask. */
+async function questionOf(
+  { params, query, wanted, namespacesOf }: Operation,
+  request: FastifyRequest,
+  {
+    inspector,
+    access,
+    readiness,
+    viewers,
+  }: Pick<InspectionOptions, "inspector" | "access" | "readiness"> & {
+    readonly viewers: number;
+  },
+): Promise<Question<unknown, unknown>> {
+  const user = await access.userOf(request);
+  const ready = readiness();
+  if (ready !== true) throw new Problem("MACPOOL_NOT_READY", `This replica can't answer yet (${ready}): try again.`);
+  const asked = { params: read(params, request.params), query: read(query, request.query), inspector };
+  const scope = await access.scope(user, wanted, namespacesOf?.(asked) ?? []);
+  return { ...asked, user, scope, access, viewers };
+}
+
+function read(schema: z.ZodType, value: unknown): unknown {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  if (issue?.code === "unrecognized_keys") {
+    const key = issue.keys[0] ?? "";
+    throw badRequest(key, `There is no parameter ${JSON.stringify(key)} here: leave it out.`);
+  }
+  const parameter = String(issue?.path[0] ?? "");
+  const isMissing = (value as Readonly<Record<string, unknown>>)[parameter] === undefined;
+  const detail = isMissing ? `Parameter ${parameter} is missing.` : `Parameter ${parameter} ${issue?.message}.`;
+  throw badRequest(parameter, detail);
+}
+
+const isWatched = (query: unknown): boolean => (query as { readonly watch?: boolean }).watch === true;
+
+const textOf = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;
+
+function problemOf(thrown: Error, request: FastifyRequest, log: Log): Problem {
+  if (thrown instanceof Problem) return thrown;
+  if (thrown instanceof HttpError && thrown.statusCode === 503) {
+    return new Problem("MACPOOL_BUSY", `The question was ${thrown.message}: try again.`);
+  }
+  log.error({ err: thrown, path: request.url }, "a question could not be answered");
+  return new Problem("MACPOOL_INTERNAL", "The question could not be answered: the log of this replica says why.");
+}
+
+function answerProblem(reply: FastifyReply, { view }: Problem): void {
+  if (view.status === 401) reply.header("www-authenticate", "Bearer");
+  if (view.status === 503 || view.status === 429) reply.header("retry-after", "1");
   // As bytes, because fastify adds a charset to the type of a text.
   reply
-    .code(status)
+    .code(view.status)
+    .header("cache-control", "no-store")
     .type("application/problem+json")
-    .send(Buffer.from(JSON.stringify(problem)));
-}
-
-function unauthenticated(): Problem {
-  const detail = "send a bearer token that the API server knows: Authorization: Bearer <token>";
-  return new Problem(401, "MACPOOL_UNAUTHENTICATED", "Unauthenticated", detail);
-}
-
-function busy(): Problem {
-  const detail = "too many callers with unknown tokens or rights are asking at this moment: try again";
-  return new Problem(503, "MACPOOL_BUSY", "Busy", detail);
-}
-
-function forbidden(user: User, what: string): Problem {
-  const detail = `user ${JSON.stringify(user.username)} may not ${what} in group macpool.network.kubevirt.io: ask for a role that allows it`;
-  return new Problem(403, "MACPOOL_FORBIDDEN", "Forbidden", detail);
-}
-
-function notFound(what: string): Problem {
-  return new Problem(404, "MACPOOL_NOT_FOUND", "Not found", `there is no ${what}`);
-}
-
-function badRequest(detail: string): Problem {
-  return new Problem(400, "MACPOOL_BAD_REQUEST", "Bad request", detail);
+    .send(Buffer.from(JSON.stringify(view)));
 }

@@ -113,9 +113,9 @@ export class Allocation {
   /** Nothing is free: the address that has rested longest is better than none. */
   async #reuseQuarantined(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
     const { clock, index, listers, store } = this.#options;
-    const isListed = (mac: Mac): boolean => request.listed.has(mac) || listers(mac).length > 0;
+    const isKept = (mac: Mac): boolean => request.listed.has(mac) || index.hosts.has(mac) || listers(mac).length > 0;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
-      const mac = pool.takeOldestQuarantined(isListed);
+      const mac = pool.takeOldestQuarantined(isKept);
       if (mac === undefined) return this.#nothingFree(pool);
       const nowMs = clock.now();
       try {

@@ -107,7 +107,7 @@ export class ClaimLedger {
     }
     if (granted.length === request.wishes.length) {
       if (!request.dryRun) this.#countGrants(request);
-      const warnings = granted.flatMap(({ warning }) => (warning === undefined ? [] : [warning]));
+      const warnings = granted.flatMap(({ warnings = [] }) => warnings);
       return { ok: true, macs: granted.map(({ mac }) => mac), warnings };
     }
     await Promise.all(granted.map((grant) => this.#giveBack(grant)));

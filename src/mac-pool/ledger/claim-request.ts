@@ -40,7 +40,7 @@ export type ClaimResult =
 export interface Granted {
   readonly ok: true;
   readonly mac: Mac;
-  readonly warning?: NamedText | undefined;
+  readonly warnings?: readonly NamedText[];
   /** What was written, and what it replaced; absent on a dry run. */
   readonly written?: { readonly claim: MACClaim; readonly before: MACClaim | undefined };
 }

@@ -20,6 +20,7 @@ import {
   type Wish,
 } from "./claim-request.ts";
 import type { ClaimStore } from "./claim-store.ts";
+import { judgeHosts } from "./host-verdict.ts";
 
 interface ExplicitOptions {
   readonly store: ClaimStore;
@@ -43,18 +44,24 @@ export async function claimExplicit(
 ): Promise<Outcome> {
   const holder = holderOf(request, wish);
   const policy = request.pool?.settings.conflictPolicy ?? "Deny";
-  const listers = listersOf(mac).filter((lister) => !isSame(lister, holder));
+  const allListers = listersOf(mac);
+  const listers = allListers.filter((lister) => !isSame(lister, holder));
+  const hosts = index.hosts.at(mac);
   for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
     try {
-      const mayExist = attempt > 0 || request.dryRun || listers.length > 0;
+      const mayExist = attempt > 0 || request.dryRun || listers.length > 0 || hosts.length > 0;
       const before = mayExist ? await store.read(mac, signal) : undefined;
+      const owners = before === undefined ? [] : statusOf(before).owners;
+      const verdict = judgeHosts(request, mac, holder, hosts, { owners, listers: allListers });
+      if (!verdict.ok) return verdict;
+      const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];
       if (before === undefined && listers.length === 0) {
-        if (request.dryRun) return { ok: true, mac };
+        if (request.dryRun) return { ok: true, mac, warnings: aboutHosts };
         const claim = await store.create(
           pendingClaim(request, wish, mac, { nowMs: clock.now(), pendingMs: index.pendingMs }),
           signal,
         );
-        return { ok: true, mac, written: { claim, before } };
+        return { ok: true, mac, warnings: aboutHosts, written: { claim, before } };
       }
       const { field } = request;
       const found = before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED);
@@ -67,10 +74,11 @@ export async function claimExplicit(
         clock.now(),
       );
       if (!decision.ok) return decision;
-      if (request.dryRun) return { ok: true, mac, warning: decision.warning };
+      const warnings = decision.warning === undefined ? aboutHosts : [decision.warning, ...aboutHosts];
+      if (request.dryRun) return { ok: true, mac, warnings };
       const claim =
         before === undefined ? await store.create(decision.claim, signal) : await store.update(decision.claim, signal);
-      return { ok: true, mac, warning: decision.warning, written: { claim, before } };
+      return { ok: true, mac, warnings, written: { claim, before } };
     } catch (error) {
       if (!isAlreadyExists(error) && !isConflict(error) && !isNotFound(error)) throw error;
     }

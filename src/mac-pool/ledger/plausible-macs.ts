@@ -35,7 +35,7 @@ export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted):
     if (!listed.has(mac) && source.listers(mac).length === 0) macs.add(mac);
   }
   const resting = pool.oldestQuarantined();
-  if (macs.size < wanted && resting !== undefined) macs.add(resting);
+  if (macs.size < wanted && resting !== undefined && !source.index.hosts.has(resting)) macs.add(resting);
   const last = [...macs].at(-1);
   return last === undefined ? [] : [...macs, ...Array<Mac>(wanted - macs.size).fill(last)];
 }

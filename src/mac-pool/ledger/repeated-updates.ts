@@ -88,11 +88,15 @@ export class RepeatedUpdates {
   }
 
   #known(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
-    const { givenTo, listers } = this.#options;
+    const { givenTo, index, listers } = this.#options;
     const { party, listed } = request;
     const chosen = this.#chosen.get(updateKey(request.party, wish))?.mac;
     return [...(chosen === undefined ? [] : [chosen]), ...givenTo(party, wish.interface)].find(
-      (mac) => pool.has(mac) && !listed.has(mac) && listers(mac).every(({ uid }) => uid === party.uid),
+      (mac) =>
+        pool.has(mac) &&
+        !listed.has(mac) &&
+        !index.hosts.has(mac) &&
+        listers(mac).every(({ uid }) => uid === party.uid),
     );
   }
 
@@ -110,7 +114,9 @@ export class RepeatedUpdates {
   #resting(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
     const { index, clock, listers } = this.#options;
     if (index.draw(pool, 0, clock.now()) !== undefined) return undefined;
-    const mac = pool.takeOldestQuarantined((each) => request.listed.has(each) || listers(each).length > 0);
+    const isKept = (each: Mac): boolean =>
+      request.listed.has(each) || index.hosts.has(each) || listers(each).length > 0;
+    const mac = pool.takeOldestQuarantined(isKept);
     if (mac !== undefined) this.choose(request, wish, mac);
     return mac;
   }

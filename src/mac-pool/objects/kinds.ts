@@ -4,11 +4,13 @@ import {
   MAC_CLAIMS,
   MAC_POOLS,
   NETWORK_ATTACHMENT_DEFINITIONS,
+  NODE_MACS,
   VIRTUAL_MACHINE_INSTANCES,
   VIRTUAL_MACHINES,
 } from "../../api/kinds.ts";
 import type { MACClaim, OwnerKind } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
 import type { Regarding } from "../../kube/events/event-recorder.ts";
 
@@ -18,6 +20,7 @@ const typed = <T extends KubeObject>(kind: CustomKind): Resource<T> => kind;
 export const KINDS = {
   claims: typed<MACClaim>(MAC_CLAIMS),
   pools: typed<MACPool>(MAC_POOLS),
+  nodeMacs: typed<NodeMACs>(NODE_MACS),
   virtualMachines: typed<KubeObject>(VIRTUAL_MACHINES),
   instances: typed<KubeObject>(VIRTUAL_MACHINE_INSTANCES),
   networks: typed<KubeObject>(NETWORK_ATTACHMENT_DEFINITIONS),

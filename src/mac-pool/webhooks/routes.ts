@@ -1,17 +1,18 @@
 import type { FastifyInstance } from "fastify";
-import { OWNER_KINDS } from "../../api/mac-claim.ts";
+import { OWNER_KINDS, type OwnerKind } from "../../api/mac-claim.ts";
 import { MAC_POOL_PATHS } from "../../api/webhook-paths.ts";
 import {
   type AdmissionAnswer,
   type AdmissionRequest,
   admissionHandler,
 } from "../../kube/admission/admission-server.ts";
+import { BoundedLog } from "../../kube/bounded-log.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { describeParty } from "../core/party.ts";
+import type { Refusal } from "../core/refusals.ts";
 import type { PoolMetrics } from "../metrics.ts";
 import { type AdmissionParts, type Decision, partyOfRequest } from "./decision.ts";
 import type { Names } from "./names.ts";
-import { RefusalLog } from "./refusal-log.ts";
 import { REVIEWS } from "./reviews.ts";
 
 const PATHS = {
@@ -25,11 +26,13 @@ export interface WebhooksOptions {
   readonly names: Names;
   readonly metrics: PoolMetrics;
   readonly clock: Clock;
+  /** Told of each refusal. */
+  readonly onDenied: (kind: OwnerKind, request: AdmissionRequest, refusal: Refusal) => void;
 }
 
 /** Serves the admission webhooks, counts what they decide and logs refusals. */
-export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clock }: WebhooksOptions): void {
-  const log = new RefusalLog(parts.log, clock);
+export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clock, onDenied }: WebhooksOptions): void {
+  const log = new BoundedLog({ log: parts.log, clock, level: "info", about: "refusals" });
   for (const kind of OWNER_KINDS) {
     const path = PATHS[kind];
     const webhook = path.slice(1);
@@ -44,6 +47,7 @@ export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clo
         metrics.denied(refusal.code);
         const object = describeParty(partyOfRequest(kind, request));
         log.add({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
+        onDenied(kind, request, refusal);
       }
       return names.tell(decision, request);
     };

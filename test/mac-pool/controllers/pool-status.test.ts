@@ -34,6 +34,7 @@ class Bed {
         get: (name: string) => this.pools.get(name),
       },
       networks: { on: () => () => {} },
+      nodeMacs: { on: () => () => {} },
       problemOf: () => undefined,
       whenSynced: async () => {},
     } as unknown as Caches;

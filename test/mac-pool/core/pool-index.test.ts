@@ -36,6 +36,11 @@ const claimFacts = fc.record({
 const step = fc.oneof(
   fc.record({ kind: fc.constant("set" as const), offset: fc.nat(15), claim: claimFacts }),
   fc.record({ kind: fc.constant("delete" as const), offset: fc.nat(15) }),
+  fc.record({
+    kind: fc.constant("node" as const),
+    node: fc.constantFrom("x", "y"),
+    offsets: fc.uniqueArray(fc.nat(15), { maxLength: 3 }),
+  }),
   fc.record({ kind: fc.constant("range" as const), from: fc.nat(10), length: fc.nat(8) }),
 );
 
@@ -55,6 +60,7 @@ describe("pools and claims as one replica knows them", () => {
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const index = new PoolIndex();
         const claims = new Map<number, ClaimFacts>();
+        const nodes = new Map<string, readonly number[]>();
         let [from, to] = [0, 7];
         index.setPool(settings("default", from, to));
         for (const change of steps) {
@@ -64,6 +70,9 @@ describe("pools and claims as one replica knows them", () => {
           } else if (change.kind === "delete") {
             index.deleteClaim((FIRST + change.offset) as Mac);
             claims.delete(change.offset);
+          } else if (change.kind === "node") {
+            index.setNode(change.node, new Map(change.offsets.map((offset) => [(FIRST + offset) as Mac, "eth0"])));
+            nodes.set(change.node, change.offsets);
           } else {
             [from, to] = [change.from, change.from + change.length];
             index.setPool(settings("default", from, to));
@@ -73,16 +82,22 @@ describe("pools and claims as one replica knows them", () => {
             ([offset, claim]) =>
               (offset < from || offset > to) && claim.pool !== "other" && claim.phase !== "Quarantined",
           );
+          const hosts = new Set([...nodes.values()].flat());
+          const kept = [...hosts].filter((offset) => offset >= from && offset <= to && !claims.has(offset));
           const conflicts = [...inRange, ...outside.map(([, claim]) => claim)].filter((claim) => claim.ownerCount > 1);
           expect(index.pool("default")?.counts).toEqual({
             capacity: to - from + 1,
             used: inRange.length,
-            free: to - from + 1 - inRange.length,
+            free: to - from + 1 - inRange.length - kept.length,
             pending: inRange.filter((claim) => claim.phase === "Pending").length,
             quarantined: inRange.filter((claim) => claim.phase === "Quarantined").length,
+            hostAddresses: kept.length,
             outOfRange: outside.length,
             conflicts: conflicts.length,
           });
+          const pool = index.pool("default");
+          const drawn = pool && index.draw(pool, 0.5, 0);
+          expect(drawn !== undefined && hosts.has(drawn - FIRST)).toBe(false);
           for (const namespace of ["a", "b"]) {
             const expected = [...claims.values()].filter((claim) => claim.namespaces.includes(namespace)).length;
             expect(index.ownedBy(namespace)).toBe(expected);
@@ -106,6 +121,26 @@ describe("pools and claims as one replica knows them", () => {
     }
     expect(drawn.size).toBe(10);
     expect(index.draw(pool, 0, 0)).toBeUndefined();
+  });
+
+  it("offer an address of a node to nobody until no node has it any more", () => {
+    const index = new PoolIndex();
+    index.setPool(settings("default", 0, 0));
+    const pool = index.pool("default");
+    if (pool === undefined) throw new Error("no pool");
+    const only = FIRST as Mac;
+    index.setNode("x", new Map([[only, "eth0"]]));
+    index.setNode("y", new Map([[only, "bond0"]]));
+    expect(index.hosts.at(only)).toEqual([
+      { node: "x", interface: "eth0" },
+      { node: "y", interface: "bond0" },
+    ]);
+    index.setNode("x", new Map());
+    expect([index.draw(pool, 0, 0), index.near(pool, 0, 0)]).toEqual([undefined, undefined]);
+    index.reserve(only, 0);
+    expect(index.draw(pool, 0, RESERVATION_MS)).toBeUndefined();
+    index.setNode("y", new Map());
+    expect(index.draw(pool, 0, RESERVATION_MS)).toBe(only);
   });
 
   it("does not offer a reserved address, until its reservation is over or its claim has come and gone", () => {

@@ -21,7 +21,15 @@ function macPool(spec: Partial<MACPool["spec"]> = {}, status?: MACPool["status"]
 function statusOf(object: MACPool, overlapping: readonly string[] = []) {
   const { settings, problem } = readPool(object, undefined);
   const pool = new Pool(settings);
-  return poolStatus({ object, pool, counts: pool.counts, problem, overlapping, adoption: undefined, now: NOW });
+  return poolStatus({
+    object,
+    pool,
+    counts: { ...pool.counts, hostConflicts: 0 },
+    problem,
+    overlapping,
+    adoption: undefined,
+    now: NOW,
+  });
 }
 
 describe("a MACPool", () => {

@@ -11,13 +11,24 @@ const ASKED = { field: "macAddress", pendingMs: 120_000 } as const;
 
 describe("a refusal", () => {
   it("says of a full pool who has its addresses, and when the next one is free", () => {
-    const counts = { capacity: 32, used: 31, free: 1, pending: 20, quarantined: 4, outOfRange: 0, conflicts: 0 };
+    const counts = {
+      capacity: 32,
+      used: 31,
+      free: 1,
+      pending: 20,
+      quarantined: 4,
+      outOfRange: 0,
+      conflicts: 0,
+      hostAddresses: 0,
+    };
     expect(full("small", counts, 94_500).message).toBe(
       "the range is full: none of the 32 addresses of MACPool small is free. Objects have 7, 20 are kept for objects that " +
         "were admitted and have not been seen, 4 are in quarantine, 1 are being given out. The next one is free in 95 s at " +
         "the latest, unless its object was created. Add a range to the pool, or delete objects that are no longer needed.",
     );
-    expect(full("small", { ...counts, used: 32 }, undefined).message).not.toMatch(/being given out|next one/);
+    expect(full("small", { ...counts, used: 32 }, undefined).message).not.toMatch(/being given out|next one|nodes/);
+    const kept = full("small", { ...counts, free: 0, hostAddresses: 1 }, undefined).message;
+    expect(kept).toContain("4 are in quarantine, 1 are addresses of nodes. Add a range");
   });
 
   it("counts the time until the next address is free from when the oldest claim was seen", async () => {

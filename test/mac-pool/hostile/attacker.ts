@@ -65,7 +65,10 @@ export class Attacker implements Disposable {
     socket.once("close", () => this.#sockets.delete(socket));
     socket.on("error", () => {});
     const outcome = await Promise.race([
-      once(socket, "secureConnect").then(() => "open"),
+      once(socket, "secureConnect").then(
+        () => "open",
+        () => "closed",
+      ),
       new Promise((resolve) => socket.once("close", () => resolve("closed"))),
     ]);
     if (outcome === "open") return socket;

@@ -87,7 +87,7 @@ function handlers(): (path: string, body: string) => Promise<unknown> {
   const parts = reviewParts(new MemoryClaimStore(), "DenyRunning");
   const metrics = new PoolMetrics(new Registry(), parts.index, () => undefined);
   const names = new Names({ isAllowed: async () => false }, silentLog);
-  routeWebhooks(app as unknown as FastifyInstance, { parts, names, metrics, clock: systemClock });
+  routeWebhooks(app as unknown as FastifyInstance, { parts, names, metrics, clock: systemClock, onDenied: () => {} });
   return (path, body) =>
     new Promise((resolve, reject) => {
       const raw = Object.assign(new EventEmitter(), { writableFinished: true });

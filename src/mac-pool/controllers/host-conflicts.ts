@@ -1,0 +1,81 @@
+import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
+import { distinctOwners, type MACClaim } from "../../api/mac-claim.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
+import type { EventRecorder } from "../../kube/events/event-recorder.ts";
+import type { Caches } from "../caches/caches.ts";
+import { describeHosts, heldByHost } from "../core/host-refusals.ts";
+import { describeParty } from "../core/party.ts";
+import { regardingOf } from "../objects/kinds.ts";
+import { addressesIn } from "../objects/node-report.ts";
+import { whileFollowing } from "./following.ts";
+
+export const HOST_CONFLICT_EVENT = "MACHostConflict";
+
+/**
+ * Reports objects that have an address which a node has too: they had it first, or their pool's policy let them have it.
+ * Nothing is taken away. Run by the elected leader; the next leader reports anew.
+ */
+export class HostConflicts {
+  readonly #caches: Caches;
+  readonly #events: EventRecorder;
+  /** Address -> who has it, as it was told last. */
+  readonly #told = new Map<Mac, string>();
+
+  constructor({ caches, events }: { readonly caches: Caches; readonly events: EventRecorder }) {
+    this.#caches = caches;
+    this.#events = events;
+  }
+
+  /** Runs until the signal aborts. Can be run once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { claims, nodeMacs } = this.#caches;
+    const ended = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    const claimChanged = ({ metadata: { name = "" } }: MACClaim): void => {
+      const mac = macOfClaimName(name);
+      if (mac !== undefined) this.#look(mac);
+    };
+    const reportChanged = (report: NodeMACs): void => {
+      for (const mac of addressesIn(report).keys()) this.#look(mac);
+    };
+    const stops = [
+      claims.on({ add: claimChanged, update: claimChanged, delete: claimChanged }),
+      nodeMacs.on({
+        add: reportChanged,
+        update: (report, old) => {
+          reportChanged(old);
+          reportChanged(report);
+        },
+        delete: reportChanged,
+      }),
+    ];
+    await whileFollowing(this.#caches, signal, stops, () => ended);
+  }
+
+  #look(mac: Mac): void {
+    const { claims, index } = this.#caches;
+    const hosts = index.hosts.at(mac);
+    const claim = hosts.length === 0 ? undefined : claims.get(claimName(mac));
+    // By its UID, `kubectl describe` finds the events of an object. Who has none is not seen yet.
+    const owners = distinctOwners(claim?.status?.owners ?? []).filter(
+      ({ uid, namespace }) => uid !== undefined && this.#isReported(namespace),
+    );
+    if (claim === undefined || owners.length === 0) {
+      this.#told.delete(mac);
+      return;
+    }
+    const told = [describeHosts(hosts), ...owners.map(describeParty)].join("\n");
+    if (this.#told.get(mac) === told) return;
+    this.#told.set(mac, told);
+    for (const owner of owners) {
+      const message = heldByHost(claim.spec.mac, owner.interface, hosts);
+      this.#events.event(regardingOf(owner), "Warning", HOST_CONFLICT_EVENT, message);
+    }
+  }
+
+  #isReported(namespace: string): boolean {
+    const { index } = this.#caches;
+    return index.poolFor(this.#caches.labelsOf(namespace))?.settings.hostAddressPolicy !== "Off";
+  }
+}

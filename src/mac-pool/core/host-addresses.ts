@@ -1,0 +1,44 @@
+import type { Mac } from "../../api/mac.ts";
+
+/** An interface of a node itself: a physical one or a bond. */
+export interface HostInterface {
+  readonly node: string;
+  readonly interface: string;
+}
+
+/** Addresses that nodes have on their own interfaces, as their markers report them. */
+export class HostAddresses {
+  readonly #byNode = new Map<string, ReadonlyMap<Mac, string>>();
+  readonly #at = new Map<Mac, readonly HostInterface[]>();
+
+  /** The interfaces with the address, those of the node first that reported it first. */
+  at(mac: Mac): readonly HostInterface[] {
+    return this.#at.get(mac) ?? NOWHERE;
+  }
+
+  has(mac: Mac): boolean {
+    return this.#at.has(mac);
+  }
+
+  macs(): Iterable<Mac> {
+    return this.#at.keys();
+  }
+
+  /** Replaces what the node has: interfaces by their addresses. Returns the addresses that it has now or had before. */
+  set(node: string, addresses: ReadonlyMap<Mac, string>): readonly Mac[] {
+    const before = this.#byNode.get(node) ?? new Map<Mac, string>();
+    const concerned = [...new Set([...before.keys(), ...addresses.keys()])];
+    for (const mac of concerned) {
+      const others = this.at(mac).filter((other) => other.node !== node);
+      const name = addresses.get(mac);
+      const all = name === undefined ? others : [...others, { node, interface: name }];
+      if (all.length === 0) this.#at.delete(mac);
+      else this.#at.set(mac, all);
+    }
+    if (addresses.size === 0) this.#byNode.delete(node);
+    else this.#byNode.set(node, addresses);
+    return concerned;
+  }
+}
+
+const NOWHERE: readonly HostInterface[] = [];

@@ -1,0 +1,49 @@
+import { formatMac, type Mac } from "../../api/mac.ts";
+import type { HostInterface } from "./host-addresses.ts";
+import type { NamedText } from "./named-text.ts";
+import { describeParty, type Holder } from "./party.ts";
+import { type MacField, quote, type Refusal } from "./refusals.ts";
+
+/** What the pool says about an address that a node has on an interface of its own. */
+
+/** Interfaces that a text names; each node of a cluster can have one. */
+const MAX_NAMED = 3;
+
+export function hostAddress(mac: Mac, holder: Holder, hosts: readonly HostInterface[], field: MacField): Refusal {
+  return {
+    code: "MACPOOL_HOST_ADDRESS",
+    message:
+      `MAC ${formatMac(mac)} of interface ${quote(holder.interface)} in ${describeParty(holder)} is the address of ` +
+      `${describeHosts(hosts)}. With it, one would get the traffic of the other. ` +
+      `Leave ${field} out to get a free address, or choose one that no node has.`,
+  };
+}
+
+/** Admission warning where the policy lets an object have the address. */
+export function hostAddressWarning(
+  mac: Mac,
+  holder: Holder,
+  hosts: readonly HostInterface[],
+  field: MacField,
+): NamedText {
+  return {
+    message:
+      `MAC ${formatMac(mac)} of interface ${quote(holder.interface)} is also the address of ${describeHosts(hosts)}. ` +
+      `They disturb each other on the same network. Leave ${field} out to get a free address.`,
+  };
+}
+
+/** Event on an object that has the address of a node. */
+export function heldByHost(mac: string, interfaceName: string, hosts: readonly HostInterface[]): string {
+  return (
+    `MAC ${mac} of interface ${quote(interfaceName)} is also the address of ${describeHosts(hosts)}. ` +
+    "Nothing was taken away. They disturb each other on the same network: give one of them another address."
+  );
+}
+
+/** `interface eno1 of node node-a and interface bond0 of node node-b`. */
+export function describeHosts(hosts: readonly HostInterface[]): string {
+  const named = hosts.slice(0, MAX_NAMED).map((host) => `interface ${host.interface} of node ${host.node}`);
+  const more = hosts.length - named.length;
+  return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(" and ");
+}

@@ -1,0 +1,149 @@
+import { macOfClaimName } from "../../api/mac.ts";
+import type { MACClaim } from "../../api/mac-claim.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { type Informer, objectKey } from "../../kube/informer/informer.ts";
+import type { Caches } from "../caches/caches.ts";
+import { statusOf } from "../core/claim.ts";
+import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
+import { AddressOrder } from "./address-order.ts";
+import { poolsWith, Rates } from "./rates.ts";
+
+/** Classes by which a map counts claims. */
+export const CLASSES = ["pending", "bound", "quarantined", "explicit"] as const;
+
+const EMPTY = new AddressOrder<MACClaim>();
+
+/** A claim that has come, changed or gone. */
+export interface ClaimChange {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly claim: MACClaim;
+  /** As it was before. */
+  readonly old: MACClaim | undefined;
+}
+
+/** What inspection keeps besides the caches, so that no question sorts or searches all of them. Follows them while the process lives. */
+export class Catalog {
+  readonly claims = new AddressOrder<MACClaim>({ classes: CLASSES.length, classesOf, textOf });
+  readonly rates: Rates;
+  readonly #caches: Caches;
+  readonly #byNamespace = new Map<string, AddressOrder<MACClaim>>();
+  /** Address -> how many running objects have it. */
+  readonly #running = new Map<string, number>();
+  /** Object -> the addresses that it was counted for. */
+  readonly #counted = new Map<string, readonly string[]>();
+  readonly #shared = new Set<string>();
+  readonly #listeners = new Set<(change: ClaimChange) => void>();
+  #revision = 0;
+
+  constructor(caches: Caches, clock: Clock) {
+    this.#caches = caches;
+    this.rates = new Rates(clock);
+    caches.claims.on({
+      add: (claim) => this.#change("ADDED", claim),
+      update: (claim) => this.#change("MODIFIED", claim),
+      delete: (claim) => this.#change("DELETED", claim),
+    });
+    caches.pools.on({ delete: ({ metadata }) => this.rates.forget(metadata.name ?? "") });
+    this.#follow(caches.instances, macsOfRunningInstance);
+    this.#follow(caches.pods, macsOfRunningPod);
+    const changed = (): void => {
+      this.#revision += 1;
+    };
+    for (const informer of [caches.pools, caches.machines, caches.namespaces, caches.networks]) {
+      (informer as Pick<Informer<KubeObject>, "on">).on({ add: changed, update: changed, delete: changed });
+    }
+  }
+
+  /** Grows with every change of what the caches know. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Addresses that several running objects have, whether or not they can meet. */
+  get shared(): ReadonlySet<string> {
+    return this.#shared;
+  }
+
+  claimsIn(namespace: string): AddressOrder<MACClaim> {
+    return this.#byNamespace.get(namespace) ?? EMPTY;
+  }
+
+  /** Names of the namespaces whose objects have claims. */
+  namespacesWithClaims(): Iterable<string> {
+    return this.#byNamespace.keys();
+  }
+
+  /** Tells of each change of a claim, after it was made here. The returned function ends that. */
+  onChange(listener: (change: ClaimChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #change(type: ClaimChange["type"], claim: MACClaim): void {
+    const mac = macOfClaimName(claim.metadata.name ?? "");
+    if (mac === undefined) return;
+    const old = this.claims.get(mac);
+    this.#revision += 1;
+    if (type === "DELETED") this.claims.delete(mac);
+    else this.claims.set(mac, claim);
+    const now = type === "DELETED" ? NOWHERE : namespacesOf(claim);
+    for (const namespace of now) {
+      const order = this.#byNamespace.get(namespace) ?? new AddressOrder<MACClaim>({ textOf });
+      this.#byNamespace.set(namespace, order);
+      order.set(mac, claim);
+    }
+    for (const namespace of old === undefined ? NOWHERE : namespacesOf(old)) {
+      if (now.has(namespace)) continue;
+      const order = this.#byNamespace.get(namespace);
+      order?.delete(mac);
+      if (order?.size === 0) this.#byNamespace.delete(namespace);
+    }
+    if (type === "ADDED") this.rates.count("allocations", poolsWith(mac, this.#caches.index.pools()));
+    if (type === "DELETED") this.rates.count("releases", poolsWith(mac, this.#caches.index.pools()));
+    for (const listener of this.#listeners) listener({ type, claim, old });
+  }
+
+  #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly string[]): void {
+    const recount = (object: KubeObject, macs: readonly string[]): void => {
+      this.#revision += 1;
+      const key = `${informer.resource.plural}/${objectKey(object)}`;
+      for (const mac of this.#counted.get(key) ?? []) this.#count(mac, -1);
+      for (const mac of macs) this.#count(mac, 1);
+      if (macs.length === 0) this.#counted.delete(key);
+      else this.#counted.set(key, macs);
+    };
+    const look = (object: KubeObject): void => recount(object, macsOf(object));
+    informer.on({ add: look, update: look, delete: (object) => recount(object, []) });
+  }
+
+  #count(mac: string, change: 1 | -1): void {
+    const number = (this.#running.get(mac) ?? 0) + change;
+    if (number === 0) this.#running.delete(mac);
+    else this.#running.set(mac, number);
+    if (number > 1) this.#shared.add(mac);
+    else this.#shared.delete(mac);
+  }
+}
+
+/** Its address in hex digits, and its owners' namespaces and names. */
+function textOf({ spec, status }: MACClaim): string {
+  let text = spec.mac.replaceAll(":", "");
+  for (const { namespace, name, generateName } of status?.owners ?? []) {
+    text += ` ${namespace} ${name ?? generateName ?? ""}`;
+  }
+  return text;
+}
+
+const NOWHERE: ReadonlySet<string> = new Set();
+
+function namespacesOf(claim: MACClaim): ReadonlySet<string> {
+  return new Set(statusOf(claim).owners.map(({ namespace }) => namespace));
+}
+
+const AUTOMATIC = { Pending: [0], Bound: [1], Quarantined: [2] } as const;
+const WRITTEN = { Pending: [0, 3], Bound: [1, 3], Quarantined: [2, 3] } as const;
+
+function classesOf(claim: MACClaim): readonly number[] {
+  return (claim.spec.origin === "automatic" ? AUTOMATIC : WRITTEN)[statusOf(claim).phase];
+}

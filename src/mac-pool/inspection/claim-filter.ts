@@ -1,0 +1,79 @@
+import { formatMac, parseMac } from "../../api/mac.ts";
+import type { ClaimOrigin, ClaimOwner, ClaimPhase, MACClaim } from "../../api/mac-claim.ts";
+import { statusOf } from "../core/claim.ts";
+import { type Scope, sees } from "./scope.ts";
+
+export interface ClaimFilter {
+  /** An address in any notation, or a part of one in hex digits. */
+  readonly mac?: string | undefined;
+  /** `name`, `namespace/name` or `kind/namespace/name`. */
+  readonly owner?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly phase?: ClaimPhase | undefined;
+  readonly origin?: ClaimOrigin | undefined;
+  readonly pool?: string | undefined;
+  /** A part of the address, or of the name or namespace of an owner. */
+  readonly search?: string | undefined;
+}
+
+/** A claim is found by this: what `search` means to the text of claims. Undefined where it means nothing. */
+export function textTest({ search, mac }: ClaimFilter): ((text: string) => boolean) | undefined {
+  const digits = mac === undefined ? undefined : digitsOf(mac);
+  if (digits !== undefined) return (text) => text.includes(digits);
+  if (search === undefined) return undefined;
+  const [words, hex] = [search.toLowerCase(), digitsOf(search)];
+  return (text) => text.includes(words) || (hex !== undefined && text.includes(hex));
+}
+
+export type ClaimTest = (claim: MACClaim) => boolean;
+
+/** Whether a claim matches. An owner that the reader may not see matches nothing. */
+export function claimTest(filter: ClaimFilter, scope: Scope): ClaimTest {
+  const tests: ClaimTest[] = [];
+  const { mac, owner, namespace, phase, origin, pool, search } = filter;
+  const someOwner = (matches: (each: ClaimOwner) => boolean): ClaimTest => {
+    const isMeant = (each: ClaimOwner): boolean => sees(scope, each) && matches(each);
+    return (claim) => statusOf(claim).owners.some(isMeant);
+  };
+  if (phase !== undefined) tests.push((claim) => statusOf(claim).phase === phase);
+  if (origin !== undefined) tests.push((claim) => claim.spec.origin === origin);
+  if (pool !== undefined) tests.push((claim) => claim.spec.pool === pool);
+  if (scope.namespace !== undefined) tests.push(someOwner(() => true));
+  if (namespace !== undefined) tests.push(someOwner((each) => each.namespace === namespace));
+  if (owner !== undefined) tests.push(someOwner((each) => isOwner(each, owner)));
+  if (mac !== undefined) tests.push(macTest(mac) ?? (() => false));
+  if (search !== undefined) {
+    const text = search.toLowerCase();
+    const hasMac = macTest(search) ?? (() => false);
+    const hasName = someOwner((each) => nameOf(each).includes(text) || each.namespace.includes(text));
+    tests.push((claim) => hasMac(claim) || hasName(claim));
+  }
+  const [only] = tests;
+  return tests.length === 1 && only !== undefined ? only : (claim) => tests.every((test) => test(claim));
+}
+
+/** Undefined where the text has no digit of an address, or something that no address has. */
+export function macTest(text: string): ClaimTest | undefined {
+  const mac = parseMac(text);
+  if (mac !== undefined) {
+    const whole = formatMac(mac);
+    return (claim) => claim.spec.mac === whole;
+  }
+  const digits = digitsOf(text);
+  if (digits === undefined) return undefined;
+  const part = new RegExp([...digits].join(":?"));
+  return (claim) => part.test(claim.spec.mac);
+}
+
+/** The hex digits of a part of an address, in any notation; undefined where it is none. */
+function digitsOf(text: string): string | undefined {
+  if (!/^[0-9a-f.:-]*$/i.test(text)) return undefined;
+  return text.toLowerCase().replaceAll(/[^0-9a-f]/g, "") || undefined;
+}
+
+export function isOwner(owner: ClaimOwner, wanted: string): boolean {
+  const name = nameOf(owner);
+  return [name, `${owner.namespace}/${name}`, `${owner.kind}/${owner.namespace}/${name}`].includes(wanted);
+}
+
+const nameOf = (owner: ClaimOwner): string => owner.name ?? owner.generateName ?? "";

@@ -1,0 +1,72 @@
+import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
+import type { ClaimOwner } from "../../api/mac-claim.ts";
+import { textAt } from "../../kube/json-path.ts";
+import type { Caches, RunningAt } from "../caches/caches.ts";
+import { countParties, meetingParties } from "../core/collision.ts";
+import type { Catalog } from "./catalog.ts";
+import type { ListView } from "./envelopes.ts";
+import { type Scope, seen } from "./scope.ts";
+import type { CollisionPartyView, CollisionView } from "./views.ts";
+
+const ADVICE =
+  "Stop all but one of the parties, or give them other addresses: leave the address out to get a free one from the pool.";
+
+/** Addresses that several running objects have on networks that can meet, as far as this replica knows. */
+export class CollisionQueries {
+  readonly #caches: Caches;
+  readonly #catalog: Catalog;
+
+  constructor(caches: Caches, catalog: Catalog) {
+    this.#caches = caches;
+    this.#catalog = catalog;
+  }
+
+  macs(): Mac[] {
+    return [...this.#catalog.shared]
+      .flatMap((text) => parseMac(text) ?? [])
+      .filter((mac) => this.#parties(mac).length > 0)
+      .sort((a, b) => a - b);
+  }
+
+  /** Those with a party that the reader may see; `namespace`: with one in that namespace. */
+  list(scope: Scope, namespace = scope.namespace): ListView<CollisionView> {
+    const items = this.macs().flatMap((mac): CollisionView[] => {
+      const { visible, elsewhere } = seen(scope, this.#parties(mac));
+      const isMeant = visible.some((party) => namespace === undefined || party.namespace === namespace);
+      if (!isMeant) return [];
+      const parties = visible.map((party) => this.#view(mac, party));
+      return [{ mac: formatMac(mac), parties, elsewhere, advice: ADVICE }];
+    });
+    return { items, total: items.length };
+  }
+
+  #parties(mac: Mac): readonly RunningAt[] {
+    const running = this.#caches.running(mac);
+    if (running.length < 2) return [];
+    const parties = meetingParties(running, running.map(this.#caches.networks.cached));
+    return countParties(parties) > 1 ? parties : [];
+  }
+
+  #view(mac: Mac, { kind, namespace, name, network }: RunningAt): CollisionPartyView {
+    const owner = this.#caches.ownersOf(mac).find((each) => isSameObject(each, { kind, namespace, name }));
+    const key = `${namespace}/${name}`;
+    const node =
+      kind === "Pod"
+        ? textAt(this.#caches.pods.get(key), "spec", "nodeName")
+        : textAt(this.#caches.instances.get(key), "status", "nodeName");
+    return {
+      kind,
+      namespace,
+      name,
+      ...(owner === undefined ? {} : { interface: owner.interface, since: owner.since }),
+      ...(network === undefined ? {} : { network }),
+      ...(node === "" ? {} : { node }),
+    };
+  }
+}
+
+/** A VMI runs for the VM of its name. */
+function isSameObject(owner: ClaimOwner, party: Pick<RunningAt, "kind" | "namespace" | "name">): boolean {
+  const isGuest = party.kind === "VirtualMachineInstance" && owner.kind === "VirtualMachine";
+  return (owner.kind === party.kind || isGuest) && owner.namespace === party.namespace && owner.name === party.name;
+}

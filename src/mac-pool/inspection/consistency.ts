@@ -1,0 +1,197 @@
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
+import { formatMac, type Mac } from "../../api/mac.ts";
+import type { MACClaim } from "../../api/mac-claim.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { CachedSighting, Caches } from "../caches/caches.ts";
+import { adoptionOf } from "../controllers/adoption.ts";
+import { isWaiting, statusOf } from "../core/claim.ts";
+import { LATE_AFTER_MS } from "../core/limits.ts";
+import { meetingOwners } from "../core/meeting-owners.ts";
+import { describeFull, MORE_ADDRESSES } from "../core/refusals.ts";
+import type { Catalog } from "./catalog.ts";
+import { type Scope, seen, sees } from "./scope.ts";
+import type { FindingView } from "./views.ts";
+
+const MAX_FINDINGS = 1_000;
+/** The leader needs a moment after a deadline; more is worth a look. */
+const OVERDUE_MS = 60_000;
+/** What is looked at before admission has its turn: about a millisecond. */
+const SLICE = 500;
+/** Many readers, and one who asks again and again, cost as much as one. */
+const KEPT_MS = 5_000;
+const MAX_KEPT = 100;
+
+export interface Findings {
+  readonly findings: readonly FindingView[];
+  readonly total: number;
+}
+
+interface Kept {
+  readonly findings: Promise<Findings>;
+  untilMs: number;
+  isOver: boolean;
+}
+
+/** Whether claims, their owners and the pools agree, as far as the caches of this replica know. */
+export class ConsistencyQuery {
+  readonly #caches: Caches;
+  readonly #catalog: Catalog;
+  readonly #clock: Clock;
+  readonly #kept = new LRUCache<string, Kept>({ max: MAX_KEPT });
+
+  constructor(caches: Caches, catalog: Catalog, clock: Clock) {
+    this.#caches = caches;
+    this.#catalog = catalog;
+    this.#clock = clock;
+  }
+
+  /** `hasLeader`: false where it is known that nobody leads. */
+  findings(scope: Scope, hasLeader: boolean): Promise<Findings> {
+    const key = JSON.stringify([scope.namespace, hasLeader]);
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#kept.get(key);
+    if (known !== undefined && (known.untilMs > nowMs || !known.isOver)) return known.findings;
+    const kept = { findings: this.#find(scope, hasLeader), untilMs: nowMs + KEPT_MS, isOver: false };
+    const over = (): void => {
+      kept.isOver = true;
+      kept.untilMs = this.#clock.monotonicMs() + KEPT_MS;
+    };
+    kept.findings.then(over, over);
+    this.#kept.set(key, kept);
+    return kept.findings;
+  }
+
+  async #find(scope: Scope, hasLeader: boolean): Promise<Findings> {
+    const found: FindingView[] = [];
+    let total = 0;
+    const note = (finding: FindingView): void => {
+      total += 1;
+      if (found.length < MAX_FINDINGS) found.push(finding);
+    };
+    if (scope.namespace === undefined) {
+      if (!hasLeader) note(NO_LEADER);
+      for (const finding of this.#pools()) note(finding);
+    }
+    const claims = scope.namespace === undefined ? this.#catalog.claims : this.#catalog.claimsIn(scope.namespace);
+    const nowMs = this.#clock.now();
+    for (let next: Mac | undefined = 0 as Mac; next !== undefined; ) {
+      let looked = 0;
+      const from: Mac = next;
+      next = undefined;
+      claims.scan(from, (claim, mac) => {
+        if (looked++ >= SLICE) next = mac;
+        else {
+          const finding = this.#ofClaim(claim, mac, scope, nowMs);
+          if (finding !== undefined) note(finding);
+        }
+        return next === undefined;
+      });
+      await yieldToOthers();
+    }
+    let looked = 0;
+    for (const { mac, holder } of this.#caches.listed()) {
+      if (++looked % SLICE === 0) await yieldToOthers();
+      const finding = this.#unclaimed(mac, holder, scope);
+      if (finding !== undefined) note(finding);
+    }
+    return { findings: found, total };
+  }
+
+  /** How far the leader says that it is. */
+  adoption(): { readonly ended: boolean; readonly message: string } {
+    const told = this.#caches.pools.list().flatMap(({ metadata, status }) => {
+      const condition = status?.conditions?.find(({ type }) => type === "Adopted");
+      return condition === undefined ? [] : [{ pool: metadata.name ?? "", ...condition }];
+    });
+    const open = told.filter(({ status }) => status !== "True");
+    if (open.length > 0) {
+      return { ended: false, message: open.map(({ pool, message }) => `MACPool ${pool}: ${message ?? ""}`).join(" ") };
+    }
+    if (told.length === 0) return { ended: false, message: "No leader has looked yet." };
+    return { ended: true, message: "All objects that had addresses before the pool knew them are adopted." };
+  }
+
+  #ofClaim(claim: MACClaim, mac: Mac, scope: Scope, nowMs: number): FindingView | undefined {
+    const status = statusOf(claim);
+    const { creationTimestamp: since } = claim.metadata;
+    const at = { mac: claim.spec.mac, ...(since === undefined ? {} : { since }) };
+    const dueMs = (text: string | undefined): number => nowMs - (Date.parse(text ?? "") || nowMs);
+    if (status.phase === "Quarantined") {
+      if (dueMs(status.until) < OVERDUE_MS) return undefined;
+      const message = `${at.mac} should have left its quarantine at ${status.until}.`;
+      return { ...at, code: "QUARANTINE_OVERDUE", message, advice: ASK_THE_LEADER };
+    }
+    const { visible } = seen(scope, status.owners);
+    const first = visible[0];
+    const owner =
+      first?.name === undefined ? {} : { owner: { kind: first.kind, namespace: first.namespace, name: first.name } };
+    if (isWaiting(status)) {
+      if (dueMs(status.deadline) < OVERDUE_MS) return undefined;
+      const message = `The claim of ${at.mac} waits for its object longer than until ${status.deadline}.`;
+      return { ...at, ...owner, code: "CLAIM_WAITS", message, advice: ASK_THE_LEADER };
+    }
+    if (first !== undefined && !this.#caches.isListed(mac)) {
+      if (dueMs(first.since) < LATE_AFTER_MS) return undefined;
+      const message = `${at.mac} is claimed, and no object that this replica knows lists it.`;
+      return { ...at, ...owner, code: "CLAIM_WITHOUT_OWNER", message, advice: RELEASED_SOON };
+    }
+    if (status.owners.length < 2) return undefined;
+    const meeting = meetingOwners(status.owners, this.#caches.networks.cached);
+    if (meeting.length < 2) return undefined;
+    const message = `${meeting.length} objects have ${at.mac}.`;
+    return { ...at, ...owner, code: "SHARED_ADDRESS", message, advice: GIVE_ANOTHER };
+  }
+
+  #unclaimed(mac: Mac, holder: CachedSighting, scope: Scope): FindingView | undefined {
+    if (!sees(scope, holder) || holder.name === undefined) return undefined;
+    if (this.#catalog.claims.get(mac) !== undefined) return undefined;
+    if (adoptionOf(mac, [holder], this.#caches) === undefined) return undefined;
+    const { kind, namespace, name } = holder;
+    return {
+      code: "OWNER_WITHOUT_CLAIM",
+      mac: formatMac(mac),
+      owner: { kind, namespace, name },
+      message: `${kind} ${namespace}/${name} has ${formatMac(mac)}, which has no claim.`,
+      advice: "Nothing else is given this address. The leader adopts it soon; if not, look at its log.",
+    };
+  }
+
+  *#pools(): Generator<FindingView> {
+    const pools = this.#caches.index.pools();
+    if (pools.length === 0) {
+      const message = "There is no MACPool: no object gets an address.";
+      yield {
+        code: "NO_POOL",
+        message,
+        advice: "Set spec.kubeMacPool of the NetworkAddonsConfig, or create a MACPool.",
+      };
+    }
+    for (const pool of pools) {
+      const problem = this.#caches.problemOf(pool.name);
+      if (problem !== undefined) {
+        const advice = "Correct the spec of the MACPool; the last valid ranges stay in force until then.";
+        yield { code: "POOL_INVALID", pool: pool.name, message: `MACPool ${pool.name}: ${problem}.`, advice };
+      } else if (pool.counts.free === 0) {
+        const message = describeFull(pool.name, pool.counts);
+        yield { code: "POOL_FULL", pool: pool.name, message, advice: MORE_ADDRESSES };
+      }
+    }
+    const { ended, message } = this.adoption();
+    if (!ended && pools.length > 0) {
+      const advice =
+        "Wait: none of their addresses is given out meanwhile. If it does not go on, look at the leader's log.";
+      yield { code: "ADOPTION_RUNS", message, advice };
+    }
+  }
+}
+
+const ASK_THE_LEADER = "Look at the log of the replica that leads: it should have ended this.";
+const RELEASED_SOON =
+  "The leader reads the object and releases the address. If that does not happen in some minutes, look at its log.";
+const GIVE_ANOTHER = "Give all but one of them another address before they run on the same network.";
+const NO_LEADER: FindingView = {
+  code: "NO_LEADER",
+  message: "No replica leads: claims are neither bound nor released, and the status of pools stands still.",
+  advice: "Look at the pods of the MAC pool, and whether they may write their Lease.",
+};

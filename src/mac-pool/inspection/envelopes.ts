@@ -1,0 +1,58 @@
+/** What the views come in: lists, events of a watch, and the problem that takes the place of an answer. */
+
+import { z } from "zod";
+
+const count = z.int().min(0);
+
+/** `id`: the name of one item, which names the list. */
+export function listSchema<T extends z.ZodType>(items: T, id: string) {
+  return z
+    .object({
+      items: z.array(items),
+      continue: z
+        .string()
+        .exactOptional()
+        .describe("Ask again with ?continue= and the same filter for the next items; absent on the last page."),
+      total: count.describe("Number of all items that match."),
+      partial: z
+        .array(z.string())
+        .exactOptional()
+        .describe("Replicas that did not answer in time; absent when all did."),
+    })
+    .meta({ id: `${id}List` });
+}
+
+export interface ListView<T> {
+  readonly items: readonly T[];
+  /** Ask again with `?continue=` and the same filter for the next items; absent on the last page. */
+  readonly continue?: string;
+  /** Number of all that match. */
+  readonly total: number;
+  /** Replicas that did not answer in time. */
+  readonly partial?: readonly string[];
+}
+
+export const WATCH_EVENTS = ["ADDED", "MODIFIED", "DELETED", "RESET", "BOOKMARK"] as const;
+
+/**
+ * One server-sent event of `?watch=true`; its `id` is for Last-Event-ID. RESET says that everything has to be listed anew;
+ * it and BOOKMARK have no object.
+ */
+export interface WatchEventView<T> {
+  readonly type: (typeof WATCH_EVENTS)[number];
+  readonly object?: T;
+}
+
+/** RFC 9457. */
+export const problemSchema = z
+  .object({
+    type: z.string(),
+    code: z.string().describe("Stable code, as MACPOOL_NOT_FOUND."),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    detail: z.string().describe("What is wrong and what to do, in one sentence."),
+    parameter: z.string().exactOptional().describe("The parameter that is wrong."),
+    didYouMean: z.string().exactOptional().describe("The nearest thing that exists."),
+  })
+  .meta({ id: "Problem" });
+export type ProblemView = z.infer<typeof problemSchema>;

@@ -1,0 +1,66 @@
+import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { statusOf } from "../core/claim.ts";
+import type { Catalog, ClaimChange } from "./catalog.ts";
+import type { StoryEntryView } from "./views.ts";
+
+const MAX_KEPT = 5_000;
+
+export interface Told extends StoryEntryView {
+  /** `kind/namespace/name`. */
+  readonly owner: string;
+}
+
+/** What claims no longer tell: when an owner was bound, and which addresses it has given up. The last events, since this replica runs. */
+export class History {
+  readonly #clock: Clock;
+  readonly #max: number;
+  readonly #told: Told[] = [];
+  #next = 0;
+  #isOn = false;
+
+  constructor(catalog: Pick<Catalog, "onChange">, clock: Clock, max = MAX_KEPT) {
+    this.#clock = clock;
+    this.#max = max;
+    catalog.onChange((change) => this.#note(change));
+  }
+
+  /** From now on changes are events: the first list is none. */
+  begin(): void {
+    this.#isOn = true;
+  }
+
+  of(owner: string): StoryEntryView[] {
+    return this.#told.filter((told) => told.owner === owner).map(({ owner: _, ...entry }) => entry);
+  }
+
+  #note({ type, claim, old }: ClaimChange): void {
+    if (!this.#isOn || old === undefined) return;
+    const before = namedOwners(old);
+    const now = type === "DELETED" ? new Map<string, ClaimOwner>() : namedOwners(claim);
+    const at = new Date(this.#clock.now()).toISOString();
+    const { mac } = claim.spec;
+    for (const [owner, { interface: name }] of before) {
+      if (now.has(owner)) continue;
+      this.#add({ owner, at, what: "released", mac, interface: name, message: `gave ${mac} back` });
+    }
+    const isBound = (one: MACClaim): boolean => statusOf(one).phase === "Bound";
+    for (const [owner, { interface: name }] of now) {
+      if (!isBound(claim) || (isBound(old) && before.has(owner))) continue;
+      this.#add({ owner, at, what: "bound", mac, interface: name, message: `was seen with ${mac}` });
+    }
+  }
+
+  #add(told: Told): void {
+    this.#told[this.#next] = told;
+    this.#next = (this.#next + 1) % this.#max;
+  }
+}
+
+function namedOwners(claim: MACClaim): Map<string, ClaimOwner> {
+  const named = statusOf(claim).owners.flatMap((owner) => {
+    const { kind, namespace, name } = owner;
+    return name === undefined ? [] : [[`${kind}/${namespace}/${name}`, owner] as const];
+  });
+  return new Map(named);
+}

@@ -1,0 +1,114 @@
+import type { TLSSocket } from "node:tls";
+import type { FastifyRequest } from "fastify";
+import { LRUCache } from "lru-cache";
+import { MAC_POOL_GROUP } from "../../api/names.ts";
+import { userOfCertificate } from "../../kube/access/certificate-user.ts";
+import { TooManyQuestions } from "../../kube/access/questions.ts";
+import type { SubjectAccess } from "../../kube/access/subject-access.ts";
+import type { TokenReviews } from "../../kube/access/token-review.ts";
+import type { User } from "../../kube/access/user.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { type RateLimit, TokenBucket } from "../../kube/queue/token-bucket.ts";
+import { Problem } from "./problem.ts";
+import { EVERYTHING, type Scope } from "./scope.ts";
+
+/** Takes the token where a proxy takes `Authorization` for itself, as the API server's service proxy does. */
+export const TOKEN_HEADER = "macpool-authorization";
+
+/** Unknown tokens that the API server is asked about: of one client address, and of all. */
+const OF_ADDRESS = { perSecond: 5, burst: 20 };
+const OF_ALL = { perSecond: 20, burst: 40 };
+/** Rights of a user that are not known: each namespace that he names is one. */
+const OF_USER = { perSecond: 10, burst: 40 };
+const MAX_BUCKETS = 1_000;
+
+export interface ReaderAccessOptions {
+  readonly tokens: Pick<TokenReviews, "userOf">;
+  readonly access: Pick<SubjectAccess, "isAllowed">;
+  readonly clock: Clock;
+}
+
+export interface Wanted {
+  readonly verb: "get" | "list";
+  readonly resource: "macpools" | "macclaims";
+}
+
+/** Who asks, and what of the answer he may see. Nobody reads without a name. */
+export class ReaderAccess {
+  readonly #options: ReaderAccessOptions;
+  readonly #unknown = new TokenBucket(OF_ALL);
+  readonly #unknownOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
+  readonly #rightsOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
+
+  constructor(options: ReaderAccessOptions) {
+    this.#options = options;
+  }
+
+  /** By the token if there is one, else by the client certificate. Throws a Problem. */
+  async userOf(request: Pick<FastifyRequest, "headers" | "ip" | "raw">): Promise<User> {
+    const own = request.headers[TOKEN_HEADER];
+    const authorization = typeof own === "string" ? own : request.headers.authorization;
+    const user =
+      authorization === undefined
+        ? userOfCertificate(request.raw.socket as TLSSocket)
+        : await asked(() => this.#options.tokens.userOf(authorization, () => this.mayAsk(request.ip)));
+    if (user === undefined) throw unauthenticated();
+    return user;
+  }
+
+  async mayDo(user: User, wanted: Wanted, namespace?: string): Promise<boolean> {
+    const { access, clock } = this.#options;
+    const mayAsk = (): boolean => bucketOf(this.#rightsOf, user.username, OF_USER).tryTake(clock.monotonicMs());
+    return asked(() => access.isAllowed(user, { group: MAC_POOL_GROUP, ...wanted, namespace }, mayAsk));
+  }
+
+  /** Everything, or else the first of the namespaces in which the right is there. */
+  async scope(user: User, wanted: Wanted, namespaces: readonly string[]): Promise<Scope> {
+    if (await this.mayDo(user, wanted)) return EVERYTHING;
+    for (const namespace of namespaces) if (await this.mayDo(user, wanted, namespace)) return { namespace };
+    throw forbidden(user, wanted);
+  }
+
+  /**
+   * Whether the API server is asked about one more unknown token. The bucket of the address comes first: a flood from one
+   * address leaves what others share alone.
+   */
+  mayAsk(address: string): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    return bucketOf(this.#unknownOf, address, OF_ADDRESS).tryTake(nowMs) && this.#unknown.tryTake(nowMs);
+  }
+}
+
+function bucketOf(buckets: LRUCache<string, TokenBucket>, key: string, limit: RateLimit): TokenBucket {
+  const bucket = buckets.get(key) ?? new TokenBucket(limit);
+  buckets.set(key, bucket);
+  return bucket;
+}
+
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof TooManyQuestions) {
+      const detail = "Too many callers with unknown tokens or rights are asking at this moment: try again in a second.";
+      throw new Problem("MACPOOL_BUSY", detail);
+    }
+    const detail = "The API server does not say now who you are and what you may read: try again.";
+    throw new Problem("MACPOOL_UNAVAILABLE", detail);
+  }
+}
+
+function unauthenticated(): Problem {
+  const detail =
+    "Send a bearer token that the API server knows, as Authorization: Bearer <token>, or connect with a client certificate of the cluster.";
+  return new Problem("MACPOOL_UNAUTHENTICATED", detail);
+}
+
+/** Names no namespace: the reader may not know which one has what he asked for. */
+function forbidden({ username }: User, { verb, resource }: Wanted): Problem {
+  const where =
+    resource === "macclaims" ? "in the whole cluster, nor in a namespace that the question names" : "in the cluster";
+  const hint = resource === "macclaims" ? " If you may in a namespace, name it: ?namespace=." : "";
+  const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP} ${where}: ask for a role that allows it.${hint}`;
+  return new Problem("MACPOOL_FORBIDDEN", detail);
+}

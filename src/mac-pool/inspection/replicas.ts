@@ -1,0 +1,100 @@
+import type { Pod } from "../../kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { RESOURCES } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Log } from "../../kube/log.ts";
+
+const SELECTOR = "control-plane=mac-controller-manager";
+const PORT_NAME = "inspection";
+/** More replicas than anybody runs; each is a call for every question that needs all of them. */
+const MAX_REPLICAS = 8;
+const KEPT_MS = 2_000;
+const TIMEOUT_MS = 1_000;
+
+/** Another replica, and where its inspection listens. */
+export interface Replica {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ReplicasOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** Name of the pod of this replica. */
+  readonly self: string;
+  /** GET of a path of another replica, as JSON. Throws when there is no answer with status 200. */
+  readonly ask: (replica: Replica, path: string, signal: AbortSignal) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Answers {
+  readonly answers: readonly { readonly replica: string; readonly answer: unknown }[];
+  /** Names of those that did not answer in time; `*` when it is not known who there is. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * Asks the other replicas what only they know. They are found by their pods, which the pool may list anyway. An answer is kept for a
+ * moment, so that many readers cost as much as one.
+ */
+export class Replicas {
+  readonly #options: ReplicasOptions;
+  readonly #kept = new Map<string, { readonly untilMs: number; readonly answers: Promise<Answers> }>();
+
+  constructor(options: ReplicasOptions) {
+    this.#options = options;
+  }
+
+  ask(path: string): Promise<Answers> {
+    const nowMs = this.#options.clock.monotonicMs();
+    const known = this.#kept.get(path);
+    if (known !== undefined && known.untilMs > nowMs) return known.answers;
+    const answers = this.#askAll(path);
+    this.#kept.set(path, { untilMs: nowMs + KEPT_MS, answers });
+    return answers;
+  }
+
+  async #askAll(path: string): Promise<Answers> {
+    const { ask, log } = this.#options;
+    const others = await this.#others().catch((error: unknown) => {
+      log.warn({ err: error }, "could not list the other replicas");
+      return undefined;
+    });
+    if (others === undefined) return { answers: [], missing: ["*"] };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const asked = await Promise.all(
+      others.map(async (other) => {
+        try {
+          return { replica: other.name, answer: await ask(other, path, signal) };
+        } catch (error) {
+          log.debug({ err: error, replica: other.name }, "another replica did not answer");
+          return { replica: other.name, answer: undefined };
+        }
+      }),
+    );
+    return {
+      answers: asked.filter(({ answer }) => answer !== undefined),
+      missing: asked.filter(({ answer }) => answer === undefined).map(({ replica }) => replica),
+    };
+  }
+
+  async #others(): Promise<Replica[]> {
+    const { client, namespace, self } = this.#options;
+    const options = { namespace, labelSelector: SELECTOR, timeoutMs: TIMEOUT_MS };
+    const { items } = await client.list(RESOURCES.pods, options);
+    return items
+      .filter(({ metadata, status }) => metadata.name !== self && status?.phase === "Running")
+      .flatMap((pod) => replicaOf(pod) ?? [])
+      .slice(0, MAX_REPLICAS);
+  }
+}
+
+function replicaOf({ metadata, spec, status }: Pod): Replica | undefined {
+  const ports = spec?.containers.flatMap(({ ports = [] }) => ports) ?? [];
+  const port = ports.find(({ name }) => name === PORT_NAME)?.containerPort;
+  const host = status?.podIP;
+  if (host === undefined || port === undefined || metadata.name === undefined) return undefined;
+  return { name: metadata.name, host, port };
+}

@@ -1,0 +1,103 @@
+import type { FastifyReply } from "fastify";
+import type { User } from "../../kube/access/user.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Sink } from "./feed.ts";
+import { Problem } from "./problem.ts";
+
+export const MAX_WATCHES = 128;
+/** One user, with many tabs or a script that forgets its connections, leaves room for others. */
+const MAX_OF_USER = 64;
+/** Below the time after which a connection on which no byte moves is closed, and proxies lose patience. */
+const BOOKMARK_MS = 15_000;
+/** A right or a token that ended ends a watch after this time and what access keeps. */
+const RECHECK_MS = 60_000;
+/** What may wait for a viewer who reads too slowly. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+interface Watch {
+  readonly sink: Sink;
+  /** Throws a Problem once the user may watch no longer. */
+  readonly recheck: () => Promise<unknown>;
+  checkedMs: number;
+}
+
+export interface WatchesOptions {
+  readonly clock: Clock;
+  /** Takes an answer that goes on without an end out of the requests under way. */
+  readonly hold: (reply: FastifyReply) => void;
+  /** Shows each viewer that its connection lives. */
+  readonly bookmark: () => void;
+}
+
+/** The open answers of `?watch=true`. */
+export class Watches {
+  readonly #options: WatchesOptions;
+  readonly #open = new Set<Watch>();
+  readonly #ofUser = new Map<string, number>();
+  #isBeating = false;
+
+  constructor(options: WatchesOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Answers with server-sent events. `watch` starts to write into the sink and returns what ends that. */
+  open(reply: FastifyReply, { username }: User, recheck: Watch["recheck"], watch: (sink: Sink) => () => void): void {
+    const own = this.#ofUser.get(username) ?? 0;
+    if (this.#open.size >= MAX_WATCHES || own >= MAX_OF_USER) {
+      const detail = "Too many watches are open at this replica: close some, or try again later.";
+      throw new Problem("MACPOOL_TOO_MANY_VIEWERS", detail);
+    }
+    this.#options.hold(reply);
+    reply.hijack();
+    const { raw } = reply;
+    const write = (text: string): boolean => {
+      const reads = !raw.destroyed && raw.writableLength <= MAX_WAITING_BYTES;
+      if (reads) raw.write(text);
+      return reads;
+    };
+    const sink: Sink = { write, end: () => raw.destroy() };
+    const opened: Watch = { sink, recheck, checkedMs: this.#options.clock.monotonicMs() };
+    this.#open.add(opened);
+    this.#ofUser.set(username, own + 1);
+    raw.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+      "x-content-type-options": "nosniff",
+    });
+    const stop = watch(sink);
+    raw.once("close", () => {
+      stop();
+      this.#open.delete(opened);
+      const left = (this.#ofUser.get(username) ?? 1) - 1;
+      if (left === 0) this.#ofUser.delete(username);
+      else this.#ofUser.set(username, left);
+    });
+    this.#beat();
+  }
+
+  #beat(): void {
+    if (this.#isBeating || this.#open.size === 0) return;
+    this.#isBeating = true;
+    this.#options.clock.after(BOOKMARK_MS, () => {
+      this.#isBeating = false;
+      this.#options.bookmark();
+      const nowMs = this.#options.clock.monotonicMs();
+      for (const watch of [...this.#open]) if (nowMs - watch.checkedMs >= RECHECK_MS) void this.#check(watch, nowMs);
+      this.#beat();
+    });
+  }
+
+  /** An API server that does not answer ends no watch; one that says no does. */
+  async #check(watch: Watch, nowMs: number): Promise<void> {
+    watch.checkedMs = nowMs;
+    await watch.recheck().catch((error: unknown) => {
+      const status = error instanceof Problem ? error.view.status : 0;
+      if (status === 401 || status === 403) watch.sink.end();
+    });
+  }
+}

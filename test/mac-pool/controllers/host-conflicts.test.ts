@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { claimName, type Mac, parseMac } from "../../../src/api/mac.ts";
+import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
+import type { HostAddressPolicy } from "../../../src/api/mac-pool.ts";
+import type { NodeMACs } from "../../../src/api/node-macs.ts";
+import type { EventRecorder, Regarding } from "../../../src/kube/events/event-recorder.ts";
+import type { Handler } from "../../../src/kube/informer/informer.ts";
+import type { Caches } from "../../../src/mac-pool/caches/caches.ts";
+import { HOST_CONFLICT_EVENT, HostConflicts } from "../../../src/mac-pool/controllers/host-conflicts.ts";
+import { newClaim } from "../../../src/mac-pool/core/claim.ts";
+import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
+import { Segments } from "../../../src/mac-pool/core/segments.ts";
+import { addressesIn } from "../../../src/mac-pool/objects/node-report.ts";
+import { owner } from "../core/lifecycle-bed.ts";
+
+const MAC = parseMac("52:54:00:00:00:01") as Mac;
+const OTHER = parseMac("52:54:00:00:00:02") as Mac;
+
+/** Caches that are told by hand, in the order of the real ones: the index first. */
+class Bed {
+  readonly index = new PoolIndex();
+  readonly told: string[] = [];
+  readonly #claims = new Map<string, MACClaim>();
+  #onClaim: Handler<MACClaim> = {};
+  #onReport: Handler<NodeMACs> = {};
+  #report: NodeMACs | undefined;
+
+  run(signal: AbortSignal): Promise<void> {
+    const caches = {
+      index: this.index,
+      claims: {
+        on: (handler: Handler<MACClaim>) => this.#followed(() => (this.#onClaim = handler)),
+        get: (name: string) => this.#claims.get(name),
+      },
+      nodeMacs: { on: (handler: Handler<NodeMACs>) => this.#followed(() => (this.#onReport = handler)) },
+      labelsOf: () => ({}),
+      whenSynced: async () => {},
+    } as unknown as Caches;
+    const event = ({ metadata }: Regarding, type: string, reason: string, message: string): void => {
+      this.told.push(`${type} ${reason} ${metadata.name}: ${message}`);
+    };
+    return new HostConflicts({ caches, events: { event } as unknown as EventRecorder }).run(signal);
+  }
+
+  setPolicy(hostAddressPolicy: HostAddressPolicy): void {
+    const nothing = { namespaceSelector: undefined, quarantineMs: 0, pendingMs: 0, createdAtMs: 0 };
+    const segments = new Segments([]);
+    this.index.setPool({ name: "default", segments, conflictPolicy: "Deny", hostAddressPolicy, ...nothing });
+  }
+
+  report(...macs: string[]): void {
+    const metadata = {
+      name: "node-a",
+      ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "node-a", uid: "u" }],
+    };
+    const [old, report] = [this.#report, { metadata, addresses: macs.map((mac) => ({ mac, interface: "eno1" })) }];
+    this.#report = report;
+    this.index.setNode("node-a", addressesIn(report));
+    if (old === undefined) this.#onReport.add?.(report, { created: true });
+    else this.#onReport.update?.(report, old);
+  }
+
+  claim(mac: Mac, ...owners: ClaimOwner[]): void {
+    const claim = newClaim(mac, { pool: undefined, origin: "explicit" }, { phase: "Bound", owners });
+    const old = this.#claims.get(claimName(mac));
+    this.#claims.set(claimName(mac), claim);
+    if (old === undefined) this.#onClaim.add?.(claim, { created: true });
+    else this.#onClaim.update?.(claim, old);
+  }
+
+  #followed(follow: () => unknown): () => void {
+    follow();
+    return () => {};
+  }
+}
+
+describe("an object that has the address of a node", () => {
+  let bed: Bed;
+  let stop: AbortController;
+  let running: Promise<void>;
+
+  beforeEach(() => {
+    bed = new Bed();
+    stop = new AbortController();
+    running = bed.run(stop.signal);
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running;
+  });
+
+  it("is told once, whether the node or the object comes first", () => {
+    bed.claim(MAC, owner({ uid: "u1" }));
+    expect(bed.told).toEqual([]);
+    bed.report("52:54:00:00:00:01", "52:54:00:00:00:02");
+    bed.claim(OTHER, owner({ name: "late", uid: "u2" }));
+    bed.claim(MAC, owner({ uid: "u1" }));
+    bed.report("52:54:00:00:00:01", "52:54:00:00:00:02");
+    const text = (mac: string): string =>
+      `MAC ${mac} of interface "a" is also the address of interface eno1 of node node-a. Nothing was taken away. ` +
+      "They disturb each other on the same network: give one of them another address.";
+    expect(bed.told).toEqual([
+      `Warning ${HOST_CONFLICT_EVENT} web: ${text("52:54:00:00:00:01")}`,
+      `Warning ${HOST_CONFLICT_EVENT} late: ${text("52:54:00:00:00:02")}`,
+    ]);
+  });
+
+  it("is told again when it was over in between, and of each further holder", () => {
+    bed.claim(MAC, owner({ uid: "u1" }));
+    bed.report("52:54:00:00:00:01");
+    bed.report();
+    bed.report("52:54:00:00:00:01");
+    expect(bed.told).toHaveLength(2);
+    bed.claim(MAC, owner({ uid: "u1" }), owner({ name: "second", uid: "u2" }));
+    expect(bed.told).toHaveLength(4);
+  });
+
+  it("is not told before it exists, nor where the policy is off", () => {
+    bed.report("52:54:00:00:00:01");
+    bed.claim(MAC, owner());
+    expect(bed.told).toEqual([]);
+    bed.setPolicy("Off");
+    bed.claim(MAC, owner({ uid: "u1" }));
+    expect(bed.told).toEqual([]);
+  });
+});

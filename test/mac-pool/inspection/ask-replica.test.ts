@@ -1,0 +1,45 @@
+import type { RequestListener } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { replicaAsker } from "../../../src/mac-pool/inspection/ask-replica.ts";
+import { Authority, type KeyPair } from "../../cluster/control-plane/authority.ts";
+
+const HOST = "127.0.0.1";
+const credentials = { current: async () => ({ tls: {}, headers: { authorization: "Bearer own" } }) };
+
+async function answerOf(serving: KeyPair, own: KeyPair, listener: RequestListener): Promise<unknown> {
+  const server = createServer(serving, listener);
+  await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
+  try {
+    const ask = replicaAsker(credentials as never, { current: () => own, onChange: () => () => {} });
+    const { port } = server.address() as AddressInfo;
+    return await ask({ name: "two", host: HOST, port }, "/asked", AbortSignal.timeout(5_000));
+  } finally {
+    server.close();
+  }
+}
+
+describe("a question to another replica", () => {
+  it("carries the own token to who has the own certificate, and to nobody else", async () => {
+    const authority = await Authority.create("ca");
+    const [one, other] = await Promise.all(
+      ["one", "other"].map((commonName) => authority.issue({ commonName, addresses: [HOST], usage: ["server"] })),
+    );
+    if (one === undefined || other === undefined) throw new Error("there are no certificates");
+    const tokens: (string | undefined)[] = [];
+    const listener: RequestListener = ({ headers, url }, answer) => {
+      tokens.push(headers.authorization);
+      answer.end(JSON.stringify({ url }));
+    };
+    expect(await answerOf(one, one, listener)).toEqual({ url: "/asked" });
+    await expect(answerOf(other, one, listener)).rejects.toThrow("has another certificate");
+    expect(tokens).toEqual(["Bearer own"]);
+  });
+
+  it("fails with the status of an answer that is none", async () => {
+    const own = await (await Authority.create("ca")).issue({ commonName: "one", addresses: [HOST], usage: ["server"] });
+    const refuse: RequestListener = (_request, answer) => void answer.writeHead(503).end();
+    await expect(answerOf(own, own, refuse)).rejects.toThrow("status 503");
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { Feed, type Look } from "../../../src/mac-pool/inspection/feed.ts";
+import { SnapshotFeed } from "../../../src/mac-pool/inspection/snapshot-feed.ts";
+
+const LOOK: Look<string> = { key: "all", eventOf: (object) => ({ type: "ADDED", object }) };
+
+class Bed {
+  revision = 0;
+  readonly calls: (() => void)[] = [];
+  readonly after = (_ms: number, call: () => void): void => {
+    this.calls.push(call);
+  };
+  readonly feed = new Feed<string>({ boot: "b0", revision: () => this.revision, after: this.after, max: 4 });
+
+  add(change: string): void {
+    this.revision += 1;
+    this.feed.add(change);
+  }
+
+  flush(): void {
+    for (const call of this.calls.splice(0)) call();
+  }
+
+  /** What a viewer is told, as `id type object`. */
+  viewer(lastId?: string, look = LOOK) {
+    const told: string[] = [];
+    let [isSlow, isEnded] = [false, false];
+    const sink = {
+      write: (text: string): boolean => {
+        for (const [, id, data] of text.matchAll(/id: (\S+)\ndata: (.*)\n\n/g)) {
+          const { type, object } = JSON.parse(data ?? "");
+          told.push([id, type, object].filter((part) => part !== undefined).join(" "));
+        }
+        return !isSlow;
+      },
+      end: () => {
+        isEnded = true;
+      },
+    };
+    const stop = this.feed.watch(lastId, look, sink);
+    return { told, stop, slow: () => (isSlow = true), isEnded: () => isEnded };
+  }
+}
+
+describe("a feed of changes", () => {
+  it("tells a new viewer to list, and then what changes", () => {
+    const bed = new Bed();
+    bed.add("before");
+    const { told } = bed.viewer();
+    bed.add("one");
+    bed.add("two");
+    bed.flush();
+    expect(told).toEqual(["b0-1 RESET", "b0-2 ADDED one", "b0-3 ADDED two"]);
+  });
+
+  it("tells a viewer who comes back what he has missed", () => {
+    const bed = new Bed();
+    for (const change of ["one", "two", "three"]) bed.add(change);
+    expect(bed.viewer("b0-1").told).toEqual(["b0-1 BOOKMARK", "b0-2 ADDED two", "b0-3 ADDED three"]);
+    expect(bed.viewer('"b0-3"').told).toEqual(["b0-3 BOOKMARK"]);
+  });
+
+  it("resets a viewer whose place is forgotten, from another process, or made up", () => {
+    const bed = new Bed();
+    for (let i = 1; i <= 10; i++) bed.add(String(i));
+    for (const id of ["b0-5", "b1-9", "b0-11", "b0-x", "", "b0-99999999999999999999"]) {
+      expect(bed.viewer(id).told).toEqual(["b0-10 RESET"]);
+    }
+    expect(bed.viewer("b0-6").told).toHaveLength(5);
+  });
+
+  it("drops a viewer who reads too slowly, and tells the others", () => {
+    const bed = new Bed();
+    const [slow, quick] = [bed.viewer(), bed.viewer()];
+    slow.slow();
+    bed.add("one");
+    bed.flush();
+    bed.add("two");
+    bed.flush();
+    expect(slow.isEnded()).toBe(true);
+    expect(slow.told).toHaveLength(2);
+    expect(quick.told).toEqual(["b0-0 RESET", "b0-1 ADDED one", "b0-2 ADDED two"]);
+    expect(bed.feed.viewers).toBe(1);
+  });
+
+  it("makes an event once for all viewers who see the same", () => {
+    const bed = new Bed();
+    let made = 0;
+    const look = {
+      key: "same",
+      eventOf: (object: string) => ({ type: "ADDED" as const, object: `${object}-${++made}` }),
+    };
+    const viewers = [bed.viewer(undefined, look), bed.viewer(undefined, look)];
+    bed.add("one");
+    bed.flush();
+    expect(viewers.map(({ told }) => told.at(-1))).toEqual(["b0-1 ADDED one-1", "b0-1 ADDED one-1"]);
+  });
+
+  it("hides what a viewer does not see", () => {
+    const bed = new Bed();
+    const { told } = bed.viewer(undefined, { key: "none", eventOf: () => undefined });
+    bed.add("one");
+    bed.flush();
+    expect(told).toEqual(["b0-0 RESET"]);
+  });
+});
+
+describe("a feed of a short list", () => {
+  it("tells its differences while somebody watches", async () => {
+    const bed = new Bed();
+    let items = [{ name: "a", value: 1 }];
+    const feed = new SnapshotFeed(
+      { boot: "b0", after: bed.after },
+      () => items,
+      ({ name }) => name,
+    );
+    const told: string[] = [];
+    const write = (text: string): boolean => told.push(text) > 0;
+    const stop = feed.watch(undefined, { write, end: () => {} });
+    const look = async (): Promise<void> => {
+      bed.flush();
+      await new Promise((resolve) => setImmediate(resolve));
+      bed.flush();
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    await look();
+    items = [
+      { name: "a", value: 2 },
+      { name: "b", value: 1 },
+    ];
+    await look();
+    items = [{ name: "b", value: 1 }];
+    await look();
+    const types = told.join("").match(/"type":"\w+"/g);
+    expect(types).toEqual(['"type":"RESET"', '"type":"MODIFIED"', '"type":"ADDED"', '"type":"DELETED"']);
+    stop();
+    expect(feed.viewers).toBe(0);
+  });
+});

@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatMac, type Mac } from "../../../src/api/mac.ts";
+import { CLAIM_ORIGINS, CLAIM_PHASES, type MACClaim } from "../../../src/api/mac-claim.ts";
+import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
+import { claimOf, FIRST, InspectionBed, owner } from "./inspection-bed.ts";
+
+const SPREAD = 48;
+const RANGES = [
+  { start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:0f" },
+  { start: "02:5d:1c:00:00:14", end: "02:5d:1c:00:00:25" },
+];
+const NAMESPACES = ["mine", "other"];
+
+const step = fc.record({
+  offset: fc.integer({ min: 0, max: SPREAD - 1 }),
+  isGone: fc.boolean(),
+  phase: fc.constantFrom(...CLAIM_PHASES),
+  origin: fc.constantFrom(...CLAIM_ORIGINS),
+  namespaces: fc.uniqueArray(fc.constantFrom(...NAMESPACES), { maxLength: 2 }),
+});
+
+describe("after a random history of claims", () => {
+  it("pages, counts and maps say what the claims say, for every reader", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 40 }), async (steps, cells) => {
+        await using bed = await InspectionBed.start({ pools: { default: { ranges: RANGES } } });
+        const claims = new Map<number, MACClaim>();
+        for (const { offset, isGone, phase, origin, namespaces } of steps) {
+          const owners = phase === "Quarantined" ? [] : namespaces.map((namespace) => owner(namespace, `vm-${offset}`));
+          const claim = claimOf((FIRST + offset) as Mac, owners, { phase, origin });
+          const before = claims.get(offset);
+          if (isGone && before !== undefined) {
+            claims.delete(offset);
+            await bed.objects.tell("DELETED", "macclaims", before);
+          } else if (!isGone) {
+            claims.set(offset, claim);
+            await bed.objects.tell(before === undefined ? "ADDED" : "MODIFIED", "macclaims", claim);
+          }
+        }
+        const sorted = [...claims].sort(([one], [other]) => one - other).map(([, claim]) => claim);
+        const macsOf = (all: readonly MACClaim[]): string[] => all.map(({ spec }) => spec.mac);
+        expect(paged(bed, EVERYTHING)).toEqual(macsOf(sorted));
+        for (const namespace of NAMESPACES) {
+          const own = sorted.filter((claim) => claim.status?.owners.some((each) => each.namespace === namespace));
+          expect(paged(bed, { namespace })).toEqual(macsOf(own));
+        }
+        const map = bed.inspector.map("default", { cells }, true);
+        const inRange = sorted.filter(({ spec }) => map.cells.some((cell) => isIn(spec.mac, cell)));
+        const sum = (field: "pending" | "bound" | "quarantined" | "explicit" | "size" | "free"): number =>
+          map.cells.reduce((total, cell) => total + cell[field], 0);
+        const phases = inRange.filter(({ spec }) => isInRanges(spec.mac)).map(({ status }) => status?.phase);
+        expect([sum("pending"), sum("bound"), sum("quarantined")]).toEqual(
+          ["Pending", "Bound", "Quarantined"].map((phase) => phases.filter((each) => each === phase).length),
+        );
+        expect(sum("size")).toBe(34);
+        expect(sum("free")).toBe(34 - phases.length);
+        expect(map.cells.length).toBeLessThanOrEqual(cells);
+        expect(map.outOfRange).toBe(
+          sorted.filter(({ spec, status }) => !isInRanges(spec.mac) && status?.phase !== "Quarantined").length,
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+function paged(bed: InspectionBed, scope: { readonly namespace: string | undefined }): string[] {
+  const macs: string[] = [];
+  for (let token: string | undefined; ; ) {
+    const page = bed.inspector.claimPage({ limit: 3, ...(token === undefined ? {} : { continue: token }) }, scope);
+    macs.push(...page.items.map(({ mac }) => mac));
+    token = page.continue;
+    if (token !== undefined) continue;
+    expect(page.total).toBe(macs.length);
+    return macs;
+  }
+}
+
+const isIn = (mac: string, { first, last }: { readonly first: string; readonly last: string }): boolean =>
+  first <= mac && mac <= last;
+
+const isInRanges = (mac: string): boolean => RANGES.some(({ start, end }) => start <= mac && mac <= end);
+
+describe("a map", () => {
+  it("can be looked at down to single addresses", async () => {
+    await using bed = await InspectionBed.start({
+      pools: { default: { ranges: RANGES } },
+      claims: [claimOf((FIRST + 2) as Mac, [owner("mine", "web")])],
+    });
+    const [from, to] = [formatMac((FIRST + 1) as Mac), formatMac((FIRST + 3) as Mac)];
+    const { cells } = bed.inspector.map("default", { cells: 4_096, from, to }, true);
+    expect(cells.map(({ first, last, bound }) => [first === last, bound])).toEqual([
+      [true, 0],
+      [true, 1],
+      [true, 0],
+    ]);
+  });
+});

@@ -1,0 +1,116 @@
+import { Registry } from "prom-client";
+import { claimName, formatMac, type Mac } from "../../../src/api/mac.ts";
+import type { ClaimOrigin, ClaimOwner, ClaimPhase, MACClaim } from "../../../src/api/mac-claim.ts";
+import type { MacPoolSpec } from "../../../src/api/mac-pool.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { type Clock, systemClock } from "../../../src/kube/clock.ts";
+import { at } from "../../../src/kube/json-path.ts";
+import { silentLog } from "../../../src/kube/log.ts";
+import { Caches } from "../../../src/mac-pool/caches/caches.ts";
+import { newClaim } from "../../../src/mac-pool/core/claim.ts";
+import { DenialLog } from "../../../src/mac-pool/inspection/denial-log.ts";
+import { Inspector } from "../../../src/mac-pool/inspection/inspector.ts";
+import type { Answers } from "../../../src/mac-pool/inspection/replicas.ts";
+import { machineMacs } from "../../../src/mac-pool/objects/holders.ts";
+import { ListedObjects } from "./listed-objects.ts";
+
+export const FIRST = 0x02_5d_1c_00_00_00 as Mac;
+export const SINCE = "2026-01-01T00:00:00.000Z";
+
+export interface InspectionBedOptions {
+  readonly pools?: Readonly<Record<string, MacPoolSpec>>;
+  /** Names, or names with their labels. */
+  readonly namespaces?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly claims?: readonly MACClaim[];
+  readonly machines?: readonly KubeObject[];
+  readonly instances?: readonly KubeObject[];
+  readonly pods?: readonly KubeObject[];
+  readonly clock?: Clock;
+  readonly others?: () => Answers;
+}
+
+/** Inspection over caches that a test fills, without a server. */
+export class InspectionBed implements AsyncDisposable {
+  readonly caches: Caches;
+  readonly inspector: Inspector;
+  readonly denials: DenialLog;
+  readonly objects: ListedObjects;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+
+  private constructor(options: InspectionBedOptions) {
+    const { pools = {}, namespaces = { default: {} }, clock = systemClock } = options;
+    this.objects = new ListedObjects({
+      macpools: Object.entries(pools).map(([name, spec]) => ({ metadata: { name, uid: name }, spec })),
+      macclaims: options.claims ?? [],
+      namespaces: Object.entries(namespaces).map(([name, labels]) => ({ metadata: { name, uid: name, labels } })),
+      virtualmachines: options.machines ?? [],
+      virtualmachineinstances: options.instances ?? [],
+      pods: options.pods ?? [],
+    });
+    const client = this.objects.asKubeClient();
+    const metrics = new Registry();
+    this.caches = new Caches({ client, log: silentLog, metrics, clock, excludedNamespaces: ["kube-system"] });
+    this.denials = new DenialLog("one", clock);
+    this.inspector = new Inspector({
+      caches: this.caches,
+      clock,
+      denials: this.denials,
+      replicas: { ask: async () => options.others?.() ?? { answers: [], missing: [] } },
+      leader: async () => ({ identity: "one" }),
+      self: "one",
+      boot: "b0",
+    });
+  }
+
+  static async start(options: InspectionBedOptions = {}): Promise<InspectionBed> {
+    const bed = new InspectionBed(options);
+    bed.#running = bed.caches.run(bed.#stop.signal);
+    await bed.caches.whenSynced(bed.#stop.signal);
+    bed.inspector.begin();
+    return bed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error("the test is over"));
+    await this.#running?.catch(() => {});
+  }
+}
+
+export function owner(namespace: string, name: string, more: Partial<ClaimOwner> = {}): ClaimOwner {
+  const uid = `uid-${namespace}-${name}`;
+  return { kind: "VirtualMachine", namespace, name, uid, interface: "a", since: SINCE, ...more };
+}
+
+export function claimOf(
+  mac: Mac,
+  owners: readonly ClaimOwner[],
+  { phase = "Bound", origin = "automatic" }: { readonly phase?: ClaimPhase; readonly origin?: ClaimOrigin } = {},
+): MACClaim {
+  const claim = newClaim(mac, { pool: "default", origin }, { phase, owners: [...owners] });
+  const metadata = { ...claim.metadata, uid: claimName(mac), creationTimestamp: SINCE, resourceVersion: "1" };
+  return { ...claim, metadata };
+}
+
+/** With an address on each of its interfaces, which are a, b and so on. */
+export function vmOf(namespace: string, name: string, macs: readonly Mac[]): KubeObject {
+  const nics = macs.map((mac, index) => ({
+    name: String.fromCharCode(97 + index),
+    macAddress: formatMac(mac),
+    bridge: {},
+  }));
+  const networks = nics.map(({ name: nic }) => ({ name: nic, multus: { networkName: "br1-net" } }));
+  const metadata = { name, namespace, uid: `uid-${namespace}-${name}`, creationTimestamp: SINCE };
+  const spec = { domain: { devices: { interfaces: nics } }, networks };
+  return { metadata, spec: { runStrategy: "Always", template: { spec } } } as KubeObject;
+}
+
+/** The instance of that VM, which runs on a node. */
+export function instanceOf(machine: KubeObject, node: string): KubeObject {
+  const { namespace = "", name = "", uid = "" } = machine.metadata;
+  const interfaces = machineMacs(machine).map(({ mac, holder }) => ({ name: holder.interface, mac: formatMac(mac) }));
+  const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid }];
+  const metadata = { name, namespace, uid: `vmi-${namespace}-${name}`, ownerReferences };
+  const spec = at(machine, "spec", "template", "spec");
+  return { metadata, spec, status: { phase: "Running", nodeName: node, interfaces } } as KubeObject;
+}

@@ -1,0 +1,204 @@
+import { describe, expect, it } from "vitest";
+import { formatMac, type Mac } from "../../../src/api/mac.ts";
+import { VM_WEBHOOK } from "../../../src/api/names.ts";
+import { systemClock } from "../../../src/kube/clock.ts";
+import { Problem } from "../../../src/mac-pool/inspection/problem.ts";
+import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
+import * as views from "../../../src/mac-pool/inspection/views.ts";
+import { claimOf, FIRST, InspectionBed, instanceOf, owner, vmOf } from "./inspection-bed.ts";
+
+const RANGE = { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] };
+const mac = (offset: number): Mac => (FIRST + offset) as Mac;
+const MINE = { namespace: "mine" };
+const NAMESPACES = { default: {}, mine: {}, other: {} };
+
+function problemOf(ask: () => unknown): Problem {
+  try {
+    ask();
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("the questions of inspection", () => {
+  it("tell how full a pool and each of its ranges are", async () => {
+    const ranges = [...RANGE.ranges, { start: "02:5d:1c:00:10:00", end: "02:5d:1c:00:10:07" }];
+    const exclusions = [{ start: "02-5D-1C-00-00-F0", end: "025d1c0000ff" }];
+    await using bed = await InspectionBed.start({
+      pools: { default: { ranges, exclusions } },
+      claims: [
+        claimOf(mac(0), [owner("mine", "a")]),
+        claimOf(mac(1), [owner("mine", "b")], { phase: "Pending" }),
+        claimOf(mac(0x1000), [], { phase: "Quarantined" }),
+        claimOf(0x02_00_00_00_00_01 as Mac, [owner("mine", "c")], { origin: "explicit" }),
+      ],
+    });
+    const pool = views.poolViewSchema.parse(bed.inspector.pool("default", true));
+    expect(pool).toMatchObject({ capacity: 248, used: 3, pending: 1, quarantined: 1, outOfRange: 1 });
+    expect(pool.ranges).toMatchObject([
+      { first: "02:5d:1c:00:00:00", last: "02:5d:1c:00:00:ef", capacity: 240, used: 2, pending: 1, quarantined: 0 },
+      { first: "02:5d:1c:00:10:00", capacity: 8, used: 1, free: 7, quarantined: 1 },
+    ]);
+    expect(pool.exclusions).toEqual(["02:5d:1c:00:00:f0-02:5d:1c:00:00:ff"]);
+    expect(problemOf(() => bed.inspector.pool("defualt", true)).view).toMatchObject({
+      code: "MACPOOL_NOT_FOUND",
+      didYouMean: "default",
+    });
+    expect(problemOf(() => bed.inspector.pool("defualt", false)).view).not.toHaveProperty("didYouMean");
+  });
+
+  it("tell nobody what he may not see", async () => {
+    const [own, foreign] = [vmOf("mine", "web", [mac(5)]), vmOf("other", "secret", [mac(5)])];
+    await using bed = await InspectionBed.start({
+      pools: { default: RANGE },
+      namespaces: NAMESPACES,
+      claims: [
+        claimOf(mac(5), [owner("mine", "web"), owner("other", "secret")]),
+        claimOf(mac(6), [owner("other", "hidden")]),
+      ],
+      machines: [own, foreign],
+      instances: [instanceOf(own, "node-a"), instanceOf(foreign, "node-b")],
+      pods: [],
+    });
+    const { inspector } = bed;
+    const told = [
+      inspector.claimPage({ limit: 10 }, MINE),
+      inspector.claimPage({ limit: 10, search: "hidden" }, MINE),
+      inspector.claimPage({ limit: 10, owner: "secret" }, MINE),
+      inspector.claim(formatMac(mac(5)), MINE),
+      inspector.collisionsIn(undefined, MINE),
+      await inspector.consistency(undefined, MINE),
+      inspector.namespacesIn(undefined, MINE),
+      inspector.check(formatMac(mac(5)), "mine", MINE),
+      inspector.check(formatMac(mac(6)), "mine", MINE),
+      await inspector.owner({ kind: "VirtualMachine", namespace: "mine", name: "web" }, MINE),
+      problemOf(() => inspector.claim(formatMac(mac(6)), MINE)).view,
+      problemOf(() => inspector.claim(formatMac(mac(7)), MINE)).view,
+    ];
+    const text = JSON.stringify(told);
+    for (const name of ["secret", "hidden", '"other"', "other/", "node-b"]) expect(text).not.toContain(name);
+    expect(told[0]).toMatchObject({ total: 1, items: [{ elsewhere: 1 }] });
+    expect(told[1]).toMatchObject({ total: 0 });
+    expect(told[4]).toMatchObject({ total: 1, items: [{ parties: [{ name: "web", node: "node-a" }], elsewhere: 1 }] });
+    expect(told[8]).toMatchObject({ accepted: false, code: "MACPOOL_CONFLICT", holders: [], elsewhere: 1 });
+    expect(JSON.stringify(inspector.collisionsIn(undefined, EVERYTHING))).toContain("secret");
+  });
+
+  it("find claims by any part of what tells them apart", async () => {
+    const claims = [
+      claimOf(mac(0xab), [owner("mine", "web")], { origin: "explicit" }),
+      claimOf(mac(0xac), [owner("other", "db")]),
+      claimOf(mac(0xad), [], { phase: "Quarantined" }),
+    ];
+    await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims });
+    const found = (filter: object): readonly string[] =>
+      bed.inspector.claimPage({ limit: 10, ...filter }, EVERYTHING).items.map(({ mac: text }) => text.slice(-2));
+    expect(found({ search: "WEB" })).toEqual(["ab"]);
+    expect(found({ search: "other" })).toEqual(["ac"]);
+    expect(found({ search: "00:AC" })).toEqual(["ac"]);
+    expect(found({ search: "d1c0000" })).toEqual(["ab", "ac", "ad"]);
+    expect(found({ mac: "025D.1C00.00AD" })).toEqual(["ad"]);
+    expect(found({ mac: "[" })).toEqual([]);
+    expect(found({ owner: "VirtualMachine/mine/web" })).toEqual(["ab"]);
+    expect(found({ phase: "Quarantined" })).toEqual(["ad"]);
+    expect(found({ origin: "explicit" })).toEqual(["ab"]);
+    expect(found({ namespace: "mine" })).toEqual(["ab"]);
+    expect(found({ namespace: "other", search: "web" })).toEqual([]);
+    expect(found({ pool: "elsewhere" })).toEqual([]);
+  });
+
+  it("bind a page to its filter and its time", async () => {
+    let nowMs = Date.now();
+    const clock = { ...systemClock, now: () => nowMs, after: systemClock.after.bind(systemClock) };
+    const claims = Array.from({ length: 5 }, (_, at) => claimOf(mac(at), [owner("mine", `vm-${at}`)]));
+    await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims, clock: clock as never });
+    const page = (filter: object) => bed.inspector.claimPage({ limit: 2, ...filter }, EVERYTHING);
+    const { continue: token } = page({});
+    expect(page({ continue: token }).items.map(({ mac: text }) => text.slice(-1))).toEqual(["2", "3"]);
+    expect(page({ continue: page({ continue: token }).continue })).not.toHaveProperty("continue");
+    for (const foreign of [{ namespace: "mine" }, { search: "vm" }]) {
+      expect(problemOf(() => page({ ...foreign, continue: token })).view).toMatchObject({
+        status: 400,
+        parameter: "continue",
+      });
+    }
+    for (const made of ["x", "bnVsbA", Buffer.from("[1,2,3]").toString("base64url")]) {
+      expect(problemOf(() => page({ continue: made })).view.status).toBe(400);
+    }
+    nowMs += 6 * 60_000;
+    expect(problemOf(() => page({ continue: token })).view).toMatchObject({ status: 410, code: "MACPOOL_EXPIRED" });
+  });
+
+  it("check an address as the webhook would", async () => {
+    const namespaces = { mine: {}, left: { [VM_WEBHOOK]: "ignore" } };
+    const claims = [claimOf(mac(1), [owner("mine", "web")])];
+    const machines = [vmOf("mine", "web", [mac(1)]), vmOf("mine", "late", [mac(2)])];
+    await using bed = await InspectionBed.start({ pools: { default: RANGE }, namespaces, claims, machines });
+    const check = (offset: number, namespace = "mine") =>
+      views.checkViewSchema.parse(bed.inspector.check(formatMac(mac(offset)), namespace, EVERYTHING));
+    expect(check(1)).toMatchObject({ accepted: false, code: "MACPOOL_CONFLICT", holders: [{ name: "web" }] });
+    expect(check(2)).toMatchObject({ accepted: false, code: "MACPOOL_CONFLICT", holders: [{ name: "late" }] });
+    expect(check(3)).toMatchObject({ accepted: true, pool: "default", inRange: true, holders: [] });
+    expect(check(1, "left")).toMatchObject({ accepted: true, message: expect.stringContaining("does not manage") });
+    expect(check(1, "nowhere")).toMatchObject({ accepted: false, code: "MACPOOL_NO_NAMESPACE" });
+    expect(bed.inspector.check("01:00:00:00:00:01", "mine", EVERYTHING)).toMatchObject({ code: "MACPOOL_INVALID_MAC" });
+  });
+
+  it("say which namespaces are managed, and by which label", async () => {
+    const namespaces = { default: {}, left: { [VM_WEBHOOK]: "ignore" }, "kube-system": {}, core: { runlevel: "0" } };
+    await using bed = await InspectionBed.start({ pools: { default: RANGE }, namespaces });
+    const { items } = bed.inspector.namespacesIn(undefined, EVERYTHING);
+    expect(items.map(({ name, vms, because }) => [name, vms, because.vms])).toEqual([
+      ["core", false, "label runlevel=0"],
+      ["default", true, `no label ${VM_WEBHOOK}`],
+      ["kube-system", false, "the namespace of the MAC pool and kube-system are never managed"],
+      ["left", false, `label ${VM_WEBHOOK}=ignore`],
+    ]);
+    expect(problemOf(() => bed.inspector.namespacesIn("defalt", EVERYTHING)).view.didYouMean).toBe("default");
+  });
+
+  it("find claims without an owner, owners without a claim, and what waits too long", async () => {
+    const old = "2020-01-01T00:00:00.000Z";
+    const waits = claimOf(mac(3), [owner("mine", "late")], { phase: "Pending" });
+    const claims = [
+      claimOf(mac(1), [owner("mine", "gone")]),
+      claimOf(mac(2), [owner("mine", "web")]),
+      { ...waits, status: { ...waits.status, deadline: old } } as typeof waits,
+    ];
+    const machines = [vmOf("mine", "web", [mac(2)]), vmOf("other", "unclaimed", [mac(4)])];
+    await using bed = await InspectionBed.start({
+      pools: { default: RANGE },
+      namespaces: NAMESPACES,
+      claims,
+      machines,
+    });
+    const whole = views.consistencyViewSchema.parse(await bed.inspector.consistency(undefined, EVERYTHING));
+    const told = whole.findings.map(({ code, mac: text, owner: by }) => [code, text?.slice(-1), by?.name]);
+    expect(told).toEqual([
+      ["ADOPTION_RUNS", undefined, undefined],
+      ["CLAIM_WITHOUT_OWNER", "1", "gone"],
+      ["CLAIM_WAITS", "3", "late"],
+      ["OWNER_WITHOUT_CLAIM", "4", "unclaimed"],
+    ]);
+    expect(whole).toMatchObject({ total: 4, leader: { identity: "one" }, replicas: [{ name: "one", answers: true }] });
+    const own = await bed.inspector.consistency(undefined, MINE);
+    expect(own.findings.map(({ code }) => code)).toEqual(["CLAIM_WITHOUT_OWNER", "CLAIM_WAITS"]);
+    expect(own).toMatchObject({ leader: null, replicas: [], caches: [] });
+  });
+
+  it("tell the story of a VM, the newest first", async () => {
+    const ref = { kind: "VirtualMachine", namespace: "mine", name: "web" } as const;
+    const machine = vmOf("mine", "web", [mac(1)]);
+    const claim = claimOf(mac(1), [owner("mine", "web", { since: "2026-01-01T00:00:01.000Z" })]);
+    await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims: [claim], machines: [machine] });
+    await bed.objects.tell("DELETED", "macclaims", claim);
+    const story = views.ownerStoryViewSchema.parse(await bed.inspector.owner(ref, EVERYTHING));
+    expect(story.story.map(({ what }) => what)).toEqual(["released", "created"]);
+    expect(story.interfaces).toEqual([{ interface: "a", mac: formatMac(mac(1)), network: "multus br1-net" }]);
+    await expect(bed.inspector.owner({ ...ref, name: "wbe" }, EVERYTHING)).rejects.toThrow(
+      "There is no VirtualMachine",
+    );
+  });
+});
