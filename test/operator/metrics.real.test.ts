@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { connect, type SecureVersion, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
+  LINUX_BRIDGE_CERT_MANAGER,
   LINUX_BRIDGE_WEBHOOK,
   MAC_POOL_CERT_MANAGER,
   MAC_POOL_SERVICE,
@@ -52,10 +53,23 @@ const WEBHOOK: Role = {
   product: "linux-bridge-webhook",
   account: LINUX_BRIDGE_WEBHOOK,
   portVariable: "METRICS_PORT",
+  metric: "linux_bridge_webhook_pods_total",
+};
+const INJECTION_CERT_MANAGER: Role = {
+  name: "the certificate manager of the injection webhook",
+  product: "certs",
+  account: LINUX_BRIDGE_CERT_MANAGER,
+  portVariable: "METRICS_PORT",
   metric: "cert_manager_certificate_not_after_seconds",
+  env: {
+    CA_SECRET: "linux-bridge-webhook-ca",
+    SERVING_SECRET: LINUX_BRIDGE_WEBHOOK,
+    SERVICE_NAME: LINUX_BRIDGE_WEBHOOK,
+    WEBHOOK_CONFIGURATIONS: "Mutating/linux-bridge-webhook",
+  },
 };
 const CERT_MANAGER: Role = {
-  name: "the certificate manager",
+  name: "the certificate manager of the MAC pool",
   product: "certs",
   account: MAC_POOL_CERT_MANAGER,
   portVariable: "METRICS_PORT",
@@ -67,7 +81,7 @@ const CERT_MANAGER: Role = {
     WEBHOOK_CONFIGURATIONS: "Mutating/kubemacpool-mutator",
   },
 };
-const ROLES = [OPERATOR, MAC_POOL, WEBHOOK, CERT_MANAGER];
+const ROLES = [OPERATOR, MAC_POOL, INJECTION_CERT_MANAGER, WEBHOOK, CERT_MANAGER];
 
 interface Got {
   readonly status: number;
@@ -109,7 +123,7 @@ describe("the metrics of the product's processes", () => {
 
   async function start(role: Role): Promise<void> {
     const user = `system:serviceaccount:${NAMESPACE}:${role.account}`;
-    const kubeconfig = join(cluster.controlPlane.directory, `${role.product}.kubeconfig`);
+    const kubeconfig = join(cluster.controlPlane.directory, `${role.account}.kubeconfig`);
     await writeFile(kubeconfig, await cluster.controlPlane.userKubeconfig(user, ["system:serviceaccounts"]));
     const port = await freePort();
     const process = await ProductProcess.start({

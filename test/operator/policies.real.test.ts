@@ -2,12 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { OPERATOR_NAME } from "../../src/api/names.ts";
 import { InstalledOperator, NAMESPACE, WITHIN } from "./support/installed-operator.ts";
 
-const MARKER = `system:serviceaccount:${NAMESPACE}:bridge-marker`;
 const POOL = `system:serviceaccount:${NAMESPACE}:kubemacpool-sa`;
 const INSTALLER = `system:serviceaccount:${NAMESPACE}:linux-bridge`;
 const OPERATOR = `system:serviceaccount:${NAMESPACE}:${OPERATOR_NAME}`;
 const CLAIMS = "/apis/macpool.network.kubevirt.io/v1alpha1/macclaims";
-const NODE_NAME = "authentication.kubernetes.io%2Fnode-name";
 const BREAK_GLASS = { "macpool.network.kubevirt.io/break-glass": "true" };
 
 describe("what admission guards once the components are deployed", () => {
@@ -22,9 +20,6 @@ describe("what admission guards once the components are deployed", () => {
     await cluster.rollOutUntilAvailable();
     // A policy is enforced a moment after it was written; what was changed before can't be asked for as a change again.
     await vi.waitUntil(async () => (await createClaim("system:admin", 9)).status === 403, WITHIN);
-    let bytes = 0;
-    const anotherSize = (): object => ({ memory: `${++bytes}` });
-    await vi.waitUntil(async () => (await patchNode("node-a", anotherSize(), "node-a")).status === 403, WITHIN);
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();
@@ -46,12 +41,6 @@ describe("what admission guards once the components are deployed", () => {
       metadata: { name, annotations },
       spec: { mac: `02:00:00:00:00:0${number}`, origin: "explicit" },
     });
-  }
-
-  function patchNode(node: string, capacity: object, tokenNode: string | undefined, more = {}) {
-    const extra = tokenNode === undefined ? {} : { [`impersonate-extra-${NODE_NAME}`]: tokenNode };
-    const headers = { "content-type": "application/merge-patch+json", ...extra };
-    return request(MARKER, "PATCH", `/api/v1/nodes/${node}/status`, { ...more, status: { capacity } }, headers);
   }
 
   function createEvent(user: string, namespace: string, kind: string) {
@@ -109,29 +98,5 @@ describe("what admission guards once the components are deployed", () => {
     const headers = { "content-type": "application/merge-patch+json" };
     expect((await request("system:admin", "PATCH", claim, patch, headers)).status).toBe(200);
     expect((await request("system:admin", "DELETE", claim)).status).toBe(200);
-  });
-
-  it("lets a bridge marker publish bridges on its own node only", async () => {
-    const bridges = { "bridge.network.kubevirt.io/br1": "1k" };
-    expect((await patchNode("node-a", bridges, "node-a")).status).toBe(200);
-    expect((await patchNode("node-a", { "bridge.network.kubevirt.io/br1": null }, "node-a")).status).toBe(200);
-    const refused = await patchNode("node-b", bridges, "node-a");
-    expect(refused.status).toBe(403);
-    expect(JSON.stringify(refused.body)).toContain("its own node only");
-  });
-
-  it("lets a bridge marker change nothing but bridges", async () => {
-    expect((await patchNode("node-a", { cpu: "64" }, "node-a")).status).toBe(403);
-    expect((await patchNode("node-a", { "example.com/gpu": "1" }, "node-a")).status).toBe(403);
-    const labels = { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } };
-    expect((await patchNode("node-a", {}, "node-a", labels)).status).toBe(403);
-    const cleared = await request(
-      MARKER,
-      "PATCH",
-      "/api/v1/nodes/node-a/status",
-      { status: { conditions: null } },
-      { "content-type": "application/merge-patch+json", [`impersonate-extra-${NODE_NAME}`]: "node-a" },
-    );
-    expect(cleared.status).toBe(403);
   });
 });

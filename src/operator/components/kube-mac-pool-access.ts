@@ -2,10 +2,12 @@
 
 import { CLAIM_BREAK_GLASS } from "../../api/mac-claim.ts";
 import {
+  API_SERVER_CLIENTS,
   FORMER_FINALIZER,
   MAC_POOL_CA_SECRET,
   MAC_POOL_CERT_MANAGER,
   MAC_POOL_GROUP,
+  MAC_POOL_INSPECTION_PORT_NAME,
   MAC_POOL_SERVICE,
   MAC_POOL_WEBHOOK_CLIENTS,
   MAC_POOL_WEBHOOK_CONFIGURATION,
@@ -14,6 +16,7 @@ import {
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy, type Validation } from "../manifests/admission-policy.ts";
 import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, holdLease, identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { certManagerAccess, type KeptCertificates } from "./cert-manager.ts";
 
 export const MANAGER_ACCOUNT = "kubemacpool-sa";
 const MANAGER_ROLE = "kubemacpool-manager-role";
@@ -21,6 +24,20 @@ const MANAGER_LEASE = "kubemacpool-mac-pool";
 const VIEW_ROLE = "kubemacpool-view";
 
 type Labels = Readonly<Record<string, string>>;
+
+const APP = { app: "kubemacpool" };
+const CERT_MANAGER_SELECTOR = { "control-plane": "cert-manager" };
+
+export const MAC_POOL_CERTIFICATES: KeptCertificates = {
+  name: MAC_POOL_CERT_MANAGER,
+  labels: APP,
+  podLabels: { ...APP, ...CERT_MANAGER_SELECTOR },
+  selector: CERT_MANAGER_SELECTOR,
+  caSecret: MAC_POOL_CA_SECRET,
+  servingSecret: MAC_POOL_SERVICE,
+  service: MAC_POOL_SERVICE,
+  webhookConfigurations: [{ kind: "Mutating", name: MAC_POOL_WEBHOOK_CONFIGURATION }],
+};
 
 export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
   return [
@@ -33,12 +50,13 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
         binding: "kubemacpool-manager-rolebinding",
         rules: [
           rule(MAC_POOL_GROUP, ["macclaims"], [...READ, "create", "update", "delete"]),
-          rule(MAC_POOL_GROUP, ["macpools"], FOLLOW),
+          rule(MAC_POOL_GROUP, ["macpools", "nodemacs"], FOLLOW),
           rule(MAC_POOL_GROUP, ["macpools/status"], ["patch"]),
           rule("kubevirt.io", ["virtualmachines", "virtualmachineinstances"], READ),
           rule("kubevirt.io", ["virtualmachines"], ["patch"]),
           rule("", ["pods", "namespaces"], READ),
           rule(NAD_GROUP, ["network-attachment-definitions"], READ),
+          rule("", ["configmaps"], FOLLOW, [API_SERVER_CLIENTS]),
           FOLLOW_CONFIG,
           ...ASK_WHO_MAY,
           rule("events.k8s.io", ["events"], ["create", "patch"]),
@@ -50,39 +68,32 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
         holdLease(MANAGER_LEASE),
       ],
     }),
-    ...identityObjects({
-      serviceAccount: MAC_POOL_CERT_MANAGER,
-      namespace,
-      labels,
-      cluster: {
-        role: MAC_POOL_CERT_MANAGER,
-        binding: MAC_POOL_CERT_MANAGER,
-        rules: [
-          rule(
-            "admissionregistration.k8s.io",
-            ["mutatingwebhookconfigurations"],
-            [...FOLLOW, "patch"],
-            [MAC_POOL_WEBHOOK_CONFIGURATION],
-          ),
-          FOLLOW_CONFIG,
-          ...ASK_WHO_MAY,
-        ],
-      },
-      namespaced: [rule("", ["secrets"], [...FOLLOW, "patch"], [MAC_POOL_CA_SECRET, MAC_POOL_SERVICE])],
-    }),
+    ...certManagerAccess({ ...MAC_POOL_CERTIFICATES, labels }, namespace),
     viewRole(labels),
     ...ownPriorityLevel(namespace, labels),
     ...writePolicy(namespace, labels),
   ];
 }
 
-/** Whoever may view namespaces may see who has which MAC. */
+/** For get: the Service's proxy leads to inspection, which asks for the rights of whoever comes through it. */
+const INSPECTION_PROXY = `https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`;
+
+/** Whoever may view namespaces may see who has which MAC; the webhooks say to `kubectl macpool` where the pool is. */
 function viewRole(labels: Labels): KubeObject {
   return {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "ClusterRole",
     metadata: { name: VIEW_ROLE, labels: { ...labels, "rbac.authorization.k8s.io/aggregate-to-view": "true" } },
-    rules: [rule(MAC_POOL_GROUP, ["macpools", "macclaims"], READ)],
+    rules: [
+      rule(MAC_POOL_GROUP, ["macpools", "macclaims", "nodemacs"], READ),
+      rule("", ["services/proxy"], ["get"], [INSPECTION_PROXY]),
+      rule(
+        "admissionregistration.k8s.io",
+        ["mutatingwebhookconfigurations"],
+        ["get"],
+        [MAC_POOL_WEBHOOK_CONFIGURATION],
+      ),
+    ],
   };
 }
 

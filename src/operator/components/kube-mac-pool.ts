@@ -1,18 +1,17 @@
 /** kubeMacPool: the MAC pool's manager, its cert manager, the pool `default`. */
 
-import { MAC_CLAIM_CRD, MAC_POOL_CRD } from "../../api/crds.ts";
+import { MAC_CLAIM_CRD, MAC_POOL_CRD, NODE_MACS_CRD } from "../../api/crds.ts";
 import { apiVersionOf, MAC_POOLS } from "../../api/kinds.ts";
 import {
   DEFAULT_MAC_POOL,
   MAC_POOL_CA_SECRET,
-  MAC_POOL_CERT_MANAGER,
   MAC_POOL_HTTPS_PORT,
   MAC_POOL_INSPECTION_PORT,
+  MAC_POOL_INSPECTION_PORT_NAME,
   MAC_POOL_MANAGER,
   MAC_POOL_METRICS_SERVICE,
   MAC_POOL_RANGE_CONFIG_MAP,
   MAC_POOL_SERVICE,
-  MAC_POOL_WEBHOOK_CONFIGURATION,
   METRICS_PORT,
   METRICS_PORT_NAME,
 } from "../../api/names.ts";
@@ -20,16 +19,15 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { replicasFor } from "../facts.ts";
 import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
 import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
-import { type Component, certificateIntervals, type RenderInput } from "./component.ts";
-import { MANAGER_ACCOUNT, macPoolAccess } from "./kube-mac-pool-access.ts";
+import { certManagerDeployment, certManagerMetrics } from "./cert-manager.ts";
+import type { Component, RenderInput } from "./component.ts";
+import { MAC_POOL_CERTIFICATES, MANAGER_ACCOUNT, macPoolAccess } from "./kube-mac-pool-access.ts";
 import { macPoolWebhooks } from "./kube-mac-pool-webhooks.ts";
 
 const HEALTH_PORT = 8081;
 const LABELS = { app: "kubemacpool" };
 export const MANAGER_SELECTOR = { "control-plane": "mac-controller-manager" };
 const MANAGER_LABELS = { ...LABELS, ...MANAGER_SELECTOR };
-const CERT_MANAGER_SELECTOR = { "control-plane": "cert-manager" };
-export const CERT_MANAGER_LABELS = { ...LABELS, ...CERT_MANAGER_SELECTOR };
 
 /**
  * The heap stays small: with 100,000 claims 305 MB are resident instead of 544 MB, and an admission takes the same time.
@@ -48,11 +46,12 @@ export const kubeMacPool: Component = {
   render: (input) => [
     MAC_POOL_CRD,
     MAC_CLAIM_CRD,
+    NODE_MACS_CRD,
     ...macPoolAccess(input.settings.operandNamespace, LABELS),
     ...rangeObjects(input),
     ...managerObjects(input),
-    certManager(input),
-    certManagerMetrics(input),
+    certManagerDeployment(MAC_POOL_CERTIFICATES, input.settings.images.kubeMacPool, input),
+    certManagerMetrics(MAC_POOL_CERTIFICATES, input.settings.operandNamespace),
     macPoolWebhooks(input.settings.operandNamespace, LABELS),
   ],
 };
@@ -91,7 +90,7 @@ function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
       selector,
       ports: [
         { name: "https", port: 443, targetPort: MAC_POOL_HTTPS_PORT },
-        { name: "inspection", port: 8443, targetPort: MAC_POOL_INSPECTION_PORT },
+        { name: MAC_POOL_INSPECTION_PORT_NAME, port: 8443, targetPort: MAC_POOL_INSPECTION_PORT },
       ],
     }),
     service({
@@ -134,52 +133,4 @@ function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
       },
     }),
   ];
-}
-
-function certManagerMetrics({ settings }: RenderInput): KubeObject {
-  return service({
-    name: `${MAC_POOL_CERT_MANAGER}-metrics`,
-    namespace: settings.operandNamespace,
-    labels: CERT_MANAGER_LABELS,
-    selector: CERT_MANAGER_LABELS,
-    ports: [{ name: METRICS_PORT_NAME, port: METRICS_PORT, targetPort: METRICS_PORT_NAME }],
-  });
-}
-
-function certManager({ spec, settings }: RenderInput): KubeObject {
-  return deployment({
-    name: MAC_POOL_CERT_MANAGER,
-    namespace: settings.operandNamespace,
-    labels: CERT_MANAGER_LABELS,
-    selector: CERT_MANAGER_SELECTOR,
-    replicas: 1,
-    strategy: "Recreate",
-    podLabels: CLUSTER_CLIENT,
-    pod: {
-      container: "manager",
-      process: "certs",
-      nodeFlags: ["--max-semi-space-size=1"],
-      image: settings.images.kubeMacPool,
-      imagePullPolicy: spec.imagePullPolicy,
-      imagePullSecrets: settings.imagePullSecrets,
-      env: [
-        ...OWN_POD,
-        ...env({
-          CA_SECRET: MAC_POOL_CA_SECRET,
-          SERVING_SECRET: MAC_POOL_SERVICE,
-          SERVICE_NAME: MAC_POOL_SERVICE,
-          WEBHOOK_CONFIGURATIONS: `Mutating/${MAC_POOL_WEBHOOK_CONFIGURATION}`,
-          ...certificateIntervals(spec),
-          METRICS_PORT,
-          HEALTH_PORT,
-        }),
-      ],
-      ports: { [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
-      healthPort: HEALTH_PORT,
-      memory: "48Mi",
-      serviceAccount: MAC_POOL_CERT_MANAGER,
-      priorityClass: "system-cluster-critical",
-      placement: spec.placementConfiguration.infra,
-    },
-  });
 }

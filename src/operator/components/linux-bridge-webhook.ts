@@ -4,8 +4,16 @@
  */
 
 import {
+  DEFAULT_GLOBAL_NAMESPACES,
+  type InjectionSettings,
+  injectionEnvironment,
+} from "../../api/injection-settings.ts";
+import { type NadLint, nadLintEnvironment } from "../../api/nad-lint-setting.ts";
+import {
   DEFAULT_NETWORK_ANNOTATION,
   INJECTION_WEBHOOK,
+  LINT_WEBHOOK,
+  LINUX_BRIDGE_CERT_MANAGER,
   LINUX_BRIDGE_WEBHOOK,
   METRICS_PORT,
   METRICS_PORT_NAME,
@@ -14,27 +22,53 @@ import {
   NETWORKS_ANNOTATION,
   SYSTEM_NAMESPACE,
 } from "../../api/names.ts";
-import { INJECT_RESOURCES_PATH } from "../../api/webhook-paths.ts";
+import { INJECT_RESOURCES_PATH, LINT_NETWORKS_PATH } from "../../api/webhook-paths.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { replicasFor } from "../facts.ts";
-import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, holdLease, identityObjects, READ, rule } from "../manifests/rbac.ts";
+import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
 import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
-import { certificateIntervals, type RenderInput } from "./component.ts";
+import { certManagerAccess, certManagerDeployment, certManagerMetrics, type KeptCertificates } from "./cert-manager.ts";
+import type { RenderInput } from "./component.ts";
 
-const CA_SECRET = `${LINUX_BRIDGE_WEBHOOK}-ca`;
 export const WEBHOOK_PORT = 8000;
 const HEALTH_PORT = 8081;
 const LABELS = { app: LINUX_BRIDGE_WEBHOOK };
 export const WEBHOOK_SELECTOR = { name: LINUX_BRIDGE_WEBHOOK };
+const NADS = "network-attachment-definitions";
+const CERT_MANAGER_SELECTOR = { name: LINUX_BRIDGE_CERT_MANAGER };
 
-export function linuxBridgeWebhookObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
+/** `globalNamespaces` of the multus that OpenShift's Cluster Network Operator deploys. */
+const OPENSHIFT_GLOBAL_NAMESPACES = [
+  "default",
+  "openshift-multus",
+  "openshift-sriov-network-operator",
+  "openshift-cnv",
+];
+
+export const LINUX_BRIDGE_CERTIFICATES: KeptCertificates = {
+  name: LINUX_BRIDGE_CERT_MANAGER,
+  labels: LABELS,
+  podLabels: { ...LABELS, ...CERT_MANAGER_SELECTOR },
+  selector: CERT_MANAGER_SELECTOR,
+  caSecret: `${LINUX_BRIDGE_WEBHOOK}-ca`,
+  servingSecret: LINUX_BRIDGE_WEBHOOK,
+  service: LINUX_BRIDGE_WEBHOOK,
+  webhookConfigurations: [
+    { kind: "Mutating", name: LINUX_BRIDGE_WEBHOOK },
+    { kind: "Validating", name: LINUX_BRIDGE_WEBHOOK },
+  ],
+};
+
+export function linuxBridgeWebhookObjects(input: RenderInput): KubeObject[] {
+  const { spec, facts, settings } = input;
   const namespace = settings.operandNamespace;
   const replicas = replicasFor(facts);
+  const lint = spec.linuxBridge?.nadLint ?? "Warn";
   return [
-    identity(namespace),
+    identity(namespace, lint),
     tlsSecret(LINUX_BRIDGE_WEBHOOK, namespace, LABELS),
-    tlsSecret(CA_SECRET, namespace, LABELS),
+    tlsSecret(LINUX_BRIDGE_CERTIFICATES.caSecret, namespace, LABELS),
     service({
       name: LINUX_BRIDGE_WEBHOOK,
       namespace,
@@ -66,10 +100,8 @@ export function linuxBridgeWebhookObjects({ spec, facts, settings }: RenderInput
             METRICS_PORT,
             HEALTH_PORT,
             TLS_SECRET: LINUX_BRIDGE_WEBHOOK,
-            CA_SECRET,
-            SERVICE_NAME: LINUX_BRIDGE_WEBHOOK,
-            WEBHOOK_CONFIGURATIONS: `Mutating/${LINUX_BRIDGE_WEBHOOK}`,
-            ...certificateIntervals(spec),
+            ...injectionEnvironment(injectionSettings(input)),
+            ...nadLintEnvironment(lint),
           }),
         ],
         ports: { webhook: WEBHOOK_PORT, [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
@@ -80,12 +112,22 @@ export function linuxBridgeWebhookObjects({ spec, facts, settings }: RenderInput
         placement: spec.placementConfiguration.infra,
       },
     }),
+    certManagerAccess(LINUX_BRIDGE_CERTIFICATES, namespace),
+    certManagerDeployment(LINUX_BRIDGE_CERTIFICATES, settings.images.linuxBridge, input),
+    certManagerMetrics(LINUX_BRIDGE_CERTIFICATES, namespace),
     webhookConfiguration(namespace),
+    ...(lint === "Off" ? [] : [lintConfiguration(namespace)]),
   ].flat();
 }
 
-function identity(namespace: string): KubeObject[] {
-  const secrets = [LINUX_BRIDGE_WEBHOOK, CA_SECRET];
+/** OpenShift deploys multus itself, with a configuration that nobody else can change. */
+function injectionSettings({ spec, facts }: RenderInput): InjectionSettings {
+  const { unusableNetworks = "Deny", namespaceIsolation = facts.openShift, globalNamespaces } = spec.linuxBridge ?? {};
+  const usual = facts.openShift ? OPENSHIFT_GLOBAL_NAMESPACES : DEFAULT_GLOBAL_NAMESPACES;
+  return { unusableNetworks, globalNamespaces: namespaceIsolation ? (globalNamespaces ?? usual) : undefined };
+}
+
+function identity(namespace: string, lint: NadLint): KubeObject[] {
   return identityObjects({
     serviceAccount: LINUX_BRIDGE_WEBHOOK,
     namespace,
@@ -94,22 +136,17 @@ function identity(namespace: string): KubeObject[] {
       role: LINUX_BRIDGE_WEBHOOK,
       binding: LINUX_BRIDGE_WEBHOOK,
       rules: [
-        rule(NAD_GROUP, ["network-attachment-definitions"], READ),
+        rule(NAD_GROUP, [NADS], READ),
+        ...(lint === "Off" ? [] : [rule("", ["nodes"], FOLLOW)]),
         FOLLOW_CONFIG,
         ...ASK_WHO_MAY,
-        rule(
-          "admissionregistration.k8s.io",
-          ["mutatingwebhookconfigurations"],
-          [...FOLLOW, "patch"],
-          [LINUX_BRIDGE_WEBHOOK],
-        ),
       ],
     },
-    namespaced: [rule("", ["secrets"], [...FOLLOW, "patch"], secrets), holdLease(LINUX_BRIDGE_WEBHOOK)],
+    namespaced: [rule("", ["secrets"], FOLLOW, [LINUX_BRIDGE_WEBHOOK])],
   });
 }
 
-/** The leader among the replicas writes the caBundle. Pods without networks never reach this webhook. */
+/** The cert manager writes the caBundle. Pods without networks never reach this webhook. */
 function webhookConfiguration(namespace: string): KubeObject {
   const asksFor = (annotation: string): string =>
     `('${annotation}' in object.metadata.annotations && object.metadata.annotations['${annotation}'] != '')`;
@@ -140,6 +177,28 @@ function webhookConfiguration(namespace: string): KubeObject {
         reinvocationPolicy: "IfNeeded",
         admissionReviewVersions: ["v1"],
         timeoutSeconds: 5,
+      },
+    ],
+  };
+}
+
+/** Not even Enforce keeps a network out while nobody answers. */
+function lintConfiguration(namespace: string): KubeObject {
+  const rule = { apiGroups: [NAD_GROUP], apiVersions: ["v1"], resources: [NADS], operations: ["CREATE", "UPDATE"] };
+  return {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: LINUX_BRIDGE_WEBHOOK, labels: LABELS },
+    webhooks: [
+      {
+        name: LINT_WEBHOOK,
+        clientConfig: { service: { name: LINUX_BRIDGE_WEBHOOK, namespace, path: LINT_NETWORKS_PATH, port: 443 } },
+        rules: [{ ...rule, scope: "Namespaced" }],
+        failurePolicy: "Ignore",
+        matchPolicy: "Equivalent",
+        sideEffects: "None",
+        admissionReviewVersions: ["v1"],
+        timeoutSeconds: 2,
       },
     ],
   };

@@ -5,6 +5,7 @@ import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
 import { INSTALLER_HEALTH_PORT, INSTALLER_METRICS_PORT } from "../../api/node-ports.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy } from "../manifests/admission-policy.ts";
+import { nodeProbes } from "../manifests/node-probes.ts";
 import { ASK_WHO_MAY, identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
 import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
@@ -35,6 +36,8 @@ function installerObjects(input: RenderInput): KubeObject[] {
   const namespace = settings.operandNamespace;
   const identity = { apiVersion: "apps/v1", kind: "DaemonSet", namespace, name: LINUX_BRIDGE_DAEMON_SET };
   const former = formerCniBinDirs(binDir, deployed(identity));
+  const healthPort = spec.linuxBridge?.installerHealthPort ?? INSTALLER_HEALTH_PORT;
+  const probes = nodeProbes(spec.linuxBridge?.healthProbeAddress, healthPort);
   const takeOver = spec.linuxBridge?.replaceForeignPlugins === true ? { REPLACE_FOREIGN_PLUGINS: "true" } : {};
   const labels = { name: LINUX_BRIDGE_DAEMON_SET, app: "cni-plugins" };
   return [
@@ -67,14 +70,14 @@ function installerObjects(input: RenderInput): KubeObject[] {
           ...env({
             CNI_BIN_DIR: MOUNTED_CNI_BIN_DIR,
             [CNI_BIN_DIR_ON_NODE]: binDir,
-            HEALTH_PORT: INSTALLER_HEALTH_PORT,
+            HEALTH_PORT: healthPort,
             METRICS_PORT: INSTALLER_METRICS_PORT,
             ...takeOver,
           }),
           ...formerEnv(former),
+          ...probes.env,
         ],
-        ports: { health: INSTALLER_HEALTH_PORT },
-        healthPort: INSTALLER_HEALTH_PORT,
+        ...probes.pod,
         memory: "96Mi",
         serviceAccount: SERVICE_ACCOUNT,
         priorityClass: "system-cluster-critical",

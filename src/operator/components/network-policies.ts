@@ -8,16 +8,17 @@ import {
   LABEL_MANAGED_BY,
   LABEL_NEEDS_CLUSTER_SERVICES,
   LINUX_BRIDGE_WEBHOOK,
-  MAC_POOL_CERT_MANAGER,
   MAC_POOL_HTTPS_PORT,
   MANAGED_BY,
   METRICS_PORT,
   OPERATOR_NAME,
 } from "../../api/names.ts";
 import type { NetworkPolicy } from "../../kube/client/built-in-kinds.ts";
+import type { KeptCertificates } from "./cert-manager.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { CERT_MANAGER_LABELS, MANAGER_SELECTOR } from "./kube-mac-pool.ts";
-import { WEBHOOK_PORT, WEBHOOK_SELECTOR } from "./linux-bridge-webhook.ts";
+import { MANAGER_SELECTOR } from "./kube-mac-pool.ts";
+import { MAC_POOL_CERTIFICATES } from "./kube-mac-pool-access.ts";
+import { LINUX_BRIDGE_CERTIFICATES, WEBHOOK_PORT, WEBHOOK_SELECTOR } from "./linux-bridge-webhook.ts";
 
 type Spec = NonNullable<NetworkPolicy["spec"]>;
 type EgressRule = NonNullable<Spec["egress"]>[number];
@@ -42,6 +43,8 @@ export const networkPolicies: Component = {
   render: (input) => {
     const { spec, settings } = input;
     const allowed = (name: string, pods: Labels, port: number) => ingress(settings.operandNamespace, name, pods, port);
+    const metricsOf = ({ name, podLabels }: KeptCertificates) =>
+      allowed(`${name}-allow-ingress-to-metrics-endpoint`, podLabels, METRICS_PORT);
     return [
       ...clusterServices(input),
       allowed("cnao-allow-ingress-to-metrics-endpoint", { name: OPERATOR_NAME }, METRICS_PORT),
@@ -50,13 +53,14 @@ export const networkPolicies: Component = {
         : [
             allowed("kubemacpool-allow-ingress-to-webhook", MANAGER_SELECTOR, MAC_POOL_HTTPS_PORT),
             allowed("kubemacpool-allow-ingress-to-metrics-endpoint", MANAGER_SELECTOR, METRICS_PORT),
-            allowed(`${MAC_POOL_CERT_MANAGER}-allow-ingress-to-metrics-endpoint`, CERT_MANAGER_LABELS, METRICS_PORT),
+            metricsOf(MAC_POOL_CERTIFICATES),
           ]),
       ...(spec.linuxBridge === undefined
         ? []
         : [
             allowed(`${LINUX_BRIDGE_WEBHOOK}-allow-ingress-to-webhook`, WEBHOOK_SELECTOR, WEBHOOK_PORT),
             allowed(`${LINUX_BRIDGE_WEBHOOK}-allow-ingress-to-metrics-endpoint`, WEBHOOK_SELECTOR, METRICS_PORT),
+            metricsOf(LINUX_BRIDGE_CERTIFICATES),
           ]),
     ];
   },

@@ -72,6 +72,7 @@ export const APPLIED_KINDS: readonly AppliedKind[] = [
   kind(RESOURCES.deployments, "workloads", "workloads"),
   kind(RESOURCES.daemonSets, "workloads", "workloads"),
   kind(RESOURCES.mutatingWebhookConfigurations, "webhooks", "webhooks"),
+  kind(RESOURCES.validatingWebhookConfigurations, "webhooks", "webhooks"),
 ];
 
 const BY_KIND = new Map(

@@ -10,7 +10,7 @@ import type { Log } from "../../kube/log.ts";
 import { appliedKind } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { lacksFields } from "./drift.ts";
-import { isEstablished } from "./established.ts";
+import { untilEstablished } from "./established.ts";
 import { Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityOf } from "./inventory.ts";
 import { nameOf, refOf } from "./naming.ts";
@@ -37,8 +37,6 @@ interface Repair {
 const SECRET_CREATOR = `${FIELD_MANAGER}-secret-creator`;
 const AGGREGATED = "only a new one can do without its aggregationRule";
 const MAX_PARALLEL = 8;
-const ESTABLISH_TIMEOUT_MS = 30_000;
-const ESTABLISH_POLL_MS = 50;
 
 export class Applier {
   readonly #client: KubeClient;
@@ -76,7 +74,11 @@ export class Applier {
         try {
           await this.#settle(wanted, inventory, signal);
           fights.push(...this.#fights.over(wanted.key).map((fight) => `${nameOf(wanted.object)}: ${fight}`));
-          if (stage.stage === "definitions") await this.#established(wanted.object, signal);
+          if (stage.stage === "definitions") {
+            const known = this.#view.live(identityOf(wanted.object)) as CustomResourceDefinition | undefined;
+            const reach = { client: this.#client, clock: this.#clock };
+            await untilEstablished(reach, refOf(wanted.object).name, known, signal);
+          }
           settled.set(wanted.key, wanted.fingerprint);
         } catch (error) {
           signal.throwIfAborted();
@@ -213,21 +215,6 @@ export class Applier {
     this.#log.info({ object: identity }, `${why}: deleting it, so that it can be created again`);
     await this.#client.delete(appliedKind(object).resource, refOf(object), { signal });
     this.#view.forget(identity);
-  }
-
-  /** Waits until the API server serves the kind. */
-  async #established(definition: KubeObject, signal: AbortSignal): Promise<void> {
-    let live: CustomResourceDefinition | undefined = this.#view.live(identityOf(definition)) as
-      | CustomResourceDefinition
-      | undefined;
-    const deadline = this.#clock.monotonicMs() + ESTABLISH_TIMEOUT_MS;
-    while (!isEstablished(live)) {
-      if (this.#clock.monotonicMs() > deadline) {
-        throw new Error(`the API server still does not serve it after ${ESTABLISH_TIMEOUT_MS / 1000} s`);
-      }
-      await this.#clock.sleep(ESTABLISH_POLL_MS, signal);
-      live = await this.#client.get(RESOURCES.crds, refOf(definition), { signal });
-    }
   }
 }
 

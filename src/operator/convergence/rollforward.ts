@@ -17,14 +17,8 @@ import type { WarningEvents } from "../status/warning-events.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
 import type { ClusterView } from "./cluster-view.ts";
-import {
-  EMPTY_INVENTORY,
-  entryFor,
-  type Inventory,
-  type InventoryEntry,
-  identityOf,
-  type ObjectIdentity,
-} from "./inventory.ts";
+import { foundInventory } from "./found-inventory.ts";
+import { entryFor, type Inventory, type InventoryEntry, identityOf, type ObjectIdentity } from "./inventory.ts";
 import { type PlannedObject, planned } from "./plan.ts";
 import type { Records } from "./records.ts";
 import type { RemovalResult, Remover } from "./remover.ts";
@@ -72,13 +66,14 @@ export class Rollforward {
     { decoration, failedSinceMs }: { readonly decoration: Decoration; readonly failedSinceMs: number | undefined },
     signal: AbortSignal,
   ): Promise<Run> {
-    const { applier, remover, records, settings } = this.#options;
+    const { applier, remover, records, settings, view } = this.#options;
     this.#seen ??= new FirstSeen(failedSinceMs && failedSinceMs - settings.podTroubleDeadlineMs);
     const rendered = this.#render(spec, facts, decoration);
     const wanted = rendered.flatMap((component) =>
       component.kind === "objects" ? component.objects.map((object) => ({ ...object, component: component.name })) : [],
     );
-    const before = (await records.inventory(signal)) ?? EMPTY_INVENTORY;
+    const recorded = await records.inventory(signal);
+    const before = recorded?.size ? recorded : foundInventory(view, settings, decoration.owner?.uid);
     const known = withEntries(before, wanted);
     await records.saveInventory(known, decoration, signal);
 

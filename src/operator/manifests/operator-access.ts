@@ -76,11 +76,8 @@ function rulesToApply(objects: readonly KubeObject[]): Rule[] {
     const key = `${applied.resource.group}/${applied.resource.plural}`;
     const known = byResource.get(key);
     const { name = "" } = object.metadata;
-    if (known === undefined) {
-      byResource.set(key, { ...applied, names: [name] });
-    } else {
-      known.names.push(name);
-    }
+    if (known === undefined) byResource.set(key, { ...applied, names: [name] });
+    else if (!known.names.includes(name)) known.names.push(name);
   }
   return [...byResource.values()].flatMap(({ resource: { group, plural }, removal, whole, watchedByName, names }) => {
     const replaced = whole ? ["update"] : [];

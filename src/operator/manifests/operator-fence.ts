@@ -23,6 +23,7 @@ export function operatorFence(labels: Readonly<Record<string, string>>): KubeObj
     matches: [
       match("", "nodes/status", "UPDATE"),
       match(MAC_POOL_GROUP, "macclaims", "CREATE", "UPDATE", "DELETE"),
+      match(MAC_POOL_GROUP, "nodemacs", "CREATE", "UPDATE", "DELETE"),
       match("kubevirt.io", "virtualmachines", "UPDATE"),
       match("events.k8s.io", "events", "CREATE", "UPDATE"),
     ],

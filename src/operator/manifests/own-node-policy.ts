@@ -12,19 +12,16 @@ export interface MarkerAccount {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-const NODE_NAME_CLAIM = "authentication.kubernetes.io/node-name";
+export const NODE_NAME_CLAIM = "authentication.kubernetes.io/node-name";
+/** The API server writes these with every patch. */
+const KEPT_BY_THE_SERVER = ["managedFields", "resourceVersion"];
 
 /**
- * RBAC cannot say "its own node", so the stolen token of a marker could rewrite every node. A pod's token names its node
- * (Kubernetes 1.30 and later). For a token without that claim the policy guards only the keys.
+ * RBAC can say neither "its own node" nor "these fields", so the stolen token of a marker could rewrite every node. A pod's
+ * token names its node (Kubernetes 1.30 and later). Fields are compared whole, so that one which Kubernetes adds later is
+ * fenced too.
  */
 export function ownNodePolicy({ account, namespace, resourcePrefix, labels }: MarkerAccount): KubeObject[] {
-  const ours = (key: string): string => `${key}.startsWith('${resourcePrefix}')`;
-  const kept = (from: string, to: string): string =>
-    `${from}.?status.?capacity.orValue({}).all(k, ${ours("k")} || ` +
-    `(k in ${to}.?status.?capacity.orValue({}) && ${to}.status.capacity[k] == ${from}.status.capacity[k]))`;
-  const same = (path: string, empty: string): string =>
-    `object.?${path}.orValue(${empty}) == oldObject.?${path}.orValue(${empty})`;
   return denyingPolicy({
     name: account,
     labels,
@@ -38,23 +35,33 @@ export function ownNodePolicy({ account, namespace, resourcePrefix, labels }: Ma
     validations: [
       {
         expression:
-          `!has(request.userInfo.extra) || !('${NODE_NAME_CLAIM}' in request.userInfo.extra) || ` +
+          `has(request.userInfo.extra) && '${NODE_NAME_CLAIM}' in request.userInfo.extra && ` +
           `request.userInfo.extra['${NODE_NAME_CLAIM}'] == [object.metadata.name]`,
-        message: `${account} may change the status of its own node only`,
+        message: `${account} may change the status of its own node only, with a token that names the node`,
       },
       {
-        expression: `${kept("object", "oldObject")} && ${kept("oldObject", "object")}`,
+        expression: same("dyn(object).?status.?capacity", "dyn(oldObject).?status.?capacity", {
+          except: `k.startsWith('${resourcePrefix}')`,
+        }),
         message: `${account} may change resources of ${resourcePrefix} only`,
       },
       {
         expression: [
-          same("status.?conditions", "[]"),
-          same("status.?addresses", "[]"),
-          same("metadata.?labels", "{}"),
-          same("metadata.?annotations", "{}"),
+          same("dyn(object).?status", "dyn(oldObject).?status", { except: "k == 'capacity'" }),
+          same("optional.of(dyn(object.metadata))", "optional.of(dyn(oldObject.metadata))", {
+            except: `k in ${JSON.stringify(KEPT_BY_THE_SERVER)}`,
+          }),
         ].join(" && "),
-        message: `${account} may not change conditions, addresses, labels and annotations of nodes`,
+        message: `${account} may change capacity only: no metadata and no other field of a node's status`,
       },
     ],
   });
+}
+
+/** CEL: two optional maps have the same entries, except for those whose key `k` meets a condition. */
+function same(one: string, other: string, { except }: { readonly except: string }): string {
+  const within = (from: string, to: string): string =>
+    `${from}.orValue({}).all(k, ${except} || ` +
+    `(k in ${to}.orValue({}) && ${to}.orValue({})[k] == ${from}.orValue({})[k]))`;
+  return `${within(one, other)} && ${within(other, one)}`;
 }

@@ -35,6 +35,8 @@ export interface PodOptions {
   readonly env: readonly EnvVar[];
   readonly ports: Readonly<Record<string, number>>;
   readonly healthPort: number;
+  /** Address that probes go to; the pod's when absent. */
+  readonly healthHost?: string;
   readonly memory: string;
   readonly serviceAccount: string;
   readonly priorityClass: "system-cluster-critical" | "system-node-critical";
@@ -197,7 +199,7 @@ function container(pod: PodOptions): Container {
       capabilities: { drop: ["ALL"], ...(pod.addCapabilities === undefined ? {} : { add: [...pod.addCapabilities] }) },
       ...(pod.seLinuxType === undefined ? {} : { seLinuxOptions: { type: pod.seLinuxType } }),
     },
-    ...(pod.healthPort === 0 ? {} : probes(pod.healthPort)),
+    ...(pod.healthPort === 0 ? {} : probes(pod.healthPort, pod.healthHost)),
   };
 }
 
@@ -205,16 +207,17 @@ function container(pod: PodOptions): Container {
  * Readiness every second, so that a stopping webhook replica leaves its Service at once. A late answer is no reason to
  * leave it: a slow replica is better than none while the other one is replaced.
  */
-function probes(port: number): Pick<Container, "readinessProbe" | "livenessProbe"> {
+function probes(port: number, host?: string): Pick<Container, "readinessProbe" | "livenessProbe"> {
+  const get = (path: string) => ({ ...(host === undefined ? {} : { host }), path, port, scheme: "HTTP" as const });
   return {
     readinessProbe: {
-      httpGet: { path: "/readyz", port, scheme: "HTTP" },
+      httpGet: get("/readyz"),
       periodSeconds: 1,
       timeoutSeconds: 5,
       failureThreshold: 3,
     },
     livenessProbe: {
-      httpGet: { path: "/healthz", port, scheme: "HTTP" },
+      httpGet: get("/healthz"),
       initialDelaySeconds: 10,
       periodSeconds: 10,
       timeoutSeconds: 5,

@@ -3,11 +3,20 @@
  * Pure. Texts are interface facts.
  */
 
+import { MARKER_PATTERN, MARKER_PATTERN_TEXT } from "../../api/bridge-pattern.ts";
 import { formatGoDuration, parseGoDuration } from "../../api/go-duration.ts";
-import { parseRange } from "../../api/mac-range.ts";
 import {
   CNI_BIN_DIR_PATTERN,
   CNI_BIN_DIR_TEXT,
+  PROBE_ADDRESS_TEXT,
+  SAME_HEALTH_PORT_TEXT,
+  TAKEN_INSTALLER_PORT_TEXT,
+  TAKEN_INSTALLER_PORTS,
+  TAKEN_NODE_PORT_TEXT,
+  TAKEN_NODE_PORTS,
+} from "../../api/linux-bridge-config.ts";
+import { parseRange } from "../../api/mac-range.ts";
+import {
   CRI_SOCKET_PATHS,
   IMAGE_PULL_POLICIES,
   MULTUS_REQUIRED,
@@ -18,9 +27,8 @@ import {
   SELF_SIGN_FIELDS,
   SELF_SIGN_ORDER,
   SELF_SIGN_PREFIX,
-  TAKEN_NODE_PORT_TEXT,
-  TAKEN_NODE_PORTS,
 } from "../../api/network-addons-config.ts";
+import { PROBE_ADDRESSES } from "../../api/node-ports.ts";
 import { TOLERATION_RULES } from "../../api/placement.ts";
 import { CIPHER_NAME_PATTERN, cipherText } from "../../api/tls-security-profile.ts";
 import type { Facts } from "../facts.ts";
@@ -45,10 +53,18 @@ export function validateSpec(spec: unknown, facts: Facts): string[] {
   ];
 }
 
-function linuxBridgeErrors({ cniBinDir = "", bridgeMarkerHealthPort = 0 }: LinuxBridge = {}): string[] {
+function linuxBridgeErrors(asked: LinuxBridge = {}): string[] {
+  const { cniBinDir = "", bridgeMarkerHealthPort = 0, installerHealthPort = 0, healthProbeAddress } = asked;
+  const isAddress = PROBE_ADDRESSES.some((known) => known === (healthProbeAddress ?? "Node"));
+  const patterns = [...(asked.markerInclude ?? []), ...(asked.markerExclude ?? [])];
+  const arePatterns = patterns.every((pattern) => new RegExp(MARKER_PATTERN).test(pattern));
   return [
     ...(new RegExp(CNI_BIN_DIR_PATTERN).test(cniBinDir) ? [] : [CNI_BIN_DIR_TEXT]),
     ...(TAKEN_NODE_PORTS.includes(bridgeMarkerHealthPort) ? [TAKEN_NODE_PORT_TEXT] : []),
+    ...(TAKEN_INSTALLER_PORTS.includes(installerHealthPort) ? [TAKEN_INSTALLER_PORT_TEXT] : []),
+    ...(installerHealthPort !== 0 && installerHealthPort === bridgeMarkerHealthPort ? [SAME_HEALTH_PORT_TEXT] : []),
+    ...(isAddress ? [] : [PROBE_ADDRESS_TEXT]),
+    ...(arePatterns ? [] : [MARKER_PATTERN_TEXT]),
   ];
 }
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { NODE_MACS_CRD } from "../../../src/api/crds.ts";
 import { FORMER_CNI_BIN_DIRS, parseFormerCniBinDirs } from "../../../src/api/former-cni-bin-dirs.ts";
 import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-config.ts";
+import { parseFlags } from "../../../src/bridge-marker/flags.ts";
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { type Deployed, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
@@ -47,9 +49,13 @@ describe("the components", () => {
     expect(() => renderEverything(DEFAULT_SETTINGS).map(appliedKind)).not.toThrow();
   });
 
-  it("give every object its own name", () => {
-    const names = renderEverything(DEFAULT_SETTINGS).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-    expect(new Set(names).size).toBe(names.length);
+  it("give every object its own name; only the definition that two of them use is one and the same", () => {
+    const everything = renderEverything(DEFAULT_SETTINGS);
+    const distinct = new Map(everything.map((object) => [`${object.kind} ${object.metadata.name}`, object]));
+    const repeated = everything.filter((object) => ![...distinct.values()].includes(object));
+    expect(repeated).toEqual([]);
+    expect(everything.length - distinct.size).toBe(1);
+    expect(everything.filter((object) => object === NODE_MACS_CRD)).toHaveLength(2);
   });
 
   it("never touch what others fill in: data of Secrets, the caBundle of webhooks", () => {
@@ -184,9 +190,42 @@ describe("the components", () => {
     const linuxBridge = { bridgeMarkerHealthPort: 0, cniBinDir: "/var/lib/cni/bin" };
     const [installer, marker] = workloads(render("linuxBridge", { linuxBridge }));
     expect(installer && podOf(installer)?.volumes?.[0]?.hostPath?.path).toBe("/var/lib/cni/bin");
-    expect(marker && podOf(marker)?.containers[0]).toMatchObject({
-      args: ["-node-name", "$(NODE_NAME)", "-health-probe-port", "0"],
-    });
+    expect(marker && podOf(marker)?.containers[0]?.args?.slice(0, 4)).toEqual([
+      ...["-node-name", "$(NODE_NAME)"],
+      ...["-health-probe-port", "0"],
+    ]);
     expect(marker && podOf(marker)?.containers[0]).not.toHaveProperty("readinessProbe");
+  });
+
+  it("choose the bridges that the marker publishes", () => {
+    const linuxBridge = { markerInclude: ["br*", "lab?"], markerExclude: ["br-*"], markerOnlyWithPorts: true };
+    const [, marker] = workloads(render("linuxBridge", { linuxBridge }));
+    const args = (marker && podOf(marker)?.containers[0]?.args) ?? [];
+    const parsed = parseFlags(args);
+    const selection = { include: ["br*", "lab?"], exclude: ["br-*"], onlyWithPorts: true };
+    expect(parsed).toMatchObject({ ok: true, flags: { selection } });
+  });
+
+  it("have probes at the node's address, or at loopback on another port where that is asked for", () => {
+    const probed = (linuxBridge: object) =>
+      workloads(render("linuxBridge", { linuxBridge }))
+        .slice(0, 2)
+        .map((workload) => podOf(workload)?.containers[0])
+        .map((container) => [
+          container?.env?.find(({ name }) => name === "HEALTH_HOST"),
+          container?.livenessProbe?.httpGet,
+        ]);
+    const path = { path: "/healthz", scheme: "HTTP" };
+    const nodeAddress = { name: "HEALTH_HOST", valueFrom: { fieldRef: { fieldPath: "status.hostIP" } } };
+    expect(probed({})).toEqual([
+      [nodeAddress, { ...path, port: 8082 }],
+      [nodeAddress, { ...path, port: 8081 }],
+    ]);
+    const asked = { healthProbeAddress: "Loopback", installerHealthPort: 9102, bridgeMarkerHealthPort: 9101 };
+    const loopback = { name: "HEALTH_HOST", value: "127.0.0.1" };
+    expect(probed(asked)).toEqual([
+      [loopback, { ...path, host: "127.0.0.1", port: 9102 }],
+      [loopback, { ...path, host: "127.0.0.1", port: 9101 }],
+    ]);
   });
 });

@@ -1,63 +1,20 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import PromRegistry from "prom-client/lib/registry.js";
 import { describe, expect, it } from "vitest";
-import { BridgeTable } from "../../../src/bridge-marker/bridge-table.ts";
-import { markerMetrics } from "../../../src/bridge-marker/marker-metrics.ts";
-import { certificateMetrics } from "../../../src/certs/certificate-metrics.ts";
-import { KubeClient } from "../../../src/kube/client/client.ts";
-import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { Controller } from "../../../src/kube/controller/controller.ts";
-import { Informer } from "../../../src/kube/informer/informer.ts";
-import { silentLog } from "../../../src/kube/log.ts";
-import { agentMetrics } from "../../../src/linux-bridge/agent/agent-metrics.ts";
-import { installerMetrics } from "../../../src/linux-bridge/installer/installer-metrics.ts";
-import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
-import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
 import { NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { monitoring } from "../../../src/operator/components/monitoring.ts";
 import { renderEverything } from "../../../src/operator/components/registry.ts";
 import { EVERY_FACT } from "../../../src/operator/facts.ts";
-import { Operator } from "../../../src/operator/operator.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
+import { metricNames, metricsOf, OTHERS } from "../support/metric-names.ts";
 import { alertNames, RULE_GROUPS } from "../support/rules.ts";
 
 const docs = join(import.meta.dirname, "../../../docs");
 const read = (file: string): string => readFileSync(join(docs, file), "utf8");
 
-/** Of Prometheus itself, and of API servers. */
-const OTHERS = ["up", "apiserver_admission_webhook_rejection_count", "apiserver_admission_webhook_fail_open_count"];
-const WORDS = ["and", "or", "unless", "by", "offset"];
-
-/** Names of the metrics that a query asks for. */
-function metricsOf(query: string): string[] {
-  const bare = query
-    .replace(/\{[^}]*\}/g, "")
-    .replace(/\bby \([^)]*\)/g, "")
-    .replace(/\[[^\]]*\]|\boffset \w+/g, "");
-  return [...bare.matchAll(/[a-z_:]+[a-z0-9_:]*(?!\s*\()\b/gi)]
-    .map(([name]) => name)
-    .filter((name) => !WORDS.includes(name) && !new RegExp(`\\b${name}\\s*\\(`).test(bare));
-}
-
-/** Names of all metrics of all processes. */
-function known(): string[] {
-  const metrics = new PromRegistry();
-  const client = new KubeClient({ credentials: { server: "http://127.0.0.1:1" } as never, metrics });
-  new Operator({ client, settings: DEFAULT_SETTINGS, identity: "a", log: silentLog, metrics });
-  new PoolMetrics(metrics, new PoolIndex(), () => undefined);
-  certificateMetrics(metrics, () => []);
-  markerMetrics(metrics, new BridgeTable());
-  agentMetrics(metrics, { recordDirectory: "/nowhere", listLinks: async () => [] });
-  installerMetrics(metrics, { states: [], contests: 0 });
-  new Controller({ name: "any", log: silentLog, metrics, reconcile: async () => ({}) });
-  new Informer({ client, resource: RESOURCES.pods, metrics });
-  return metrics.getMetricsAsArray().map(({ name }) => name);
-}
-
 describe("the rules", () => {
-  const names = known();
+  const names = metricNames();
 
   it("ask for metrics that exist", () => {
     const rules = RULE_GROUPS.flatMap((group) => group.rules);

@@ -180,11 +180,23 @@ function recordFaults(live: ReadonlyMap<string, KubeObject>, wanted: Wanted | un
   if (wanted === undefined) return [applied, inventory].every((text) => text === undefined) ? [] : ["records are left"];
   const entries = JSON.parse(inventory ?? "[]") as readonly { readonly name: string; readonly fingerprint?: string }[];
   const listed = entries.filter(({ fingerprint }) => fingerprint !== undefined).map(({ name }) => name);
-  const names = wanted.objects.map(({ metadata }) => metadata.name);
+  // Two components may bring the same object.
+  const names = [...new Map(wanted.objects.map((object) => [keyOf(object), object.metadata.name ?? ""])).values()];
   return [
     ...(applied === JSON.stringify(wanted.spec) ? [] : [`the record of the spec is ${applied}`]),
-    ...(listed.sort().join() === names.sort().join() ? [] : [`the inventory is ${listed.join()}`]),
+    ...difference(names, listed).map((name) => `${name} is not in the inventory, or has no fingerprint there`),
+    ...difference(listed, names).map((name) => `${name} is in the inventory`),
   ];
+}
+
+/** What is more often in one list than in the other. */
+function difference(one: readonly string[], other: readonly string[]): string[] {
+  const rest = [...other];
+  return one.filter((name) => {
+    const position = rest.indexOf(name);
+    if (position !== -1) rest.splice(position, 1);
+    return position === -1;
+  });
 }
 
 function podFaults(pods: readonly Pod[], workloads: readonly KubeObject[]): string[] {

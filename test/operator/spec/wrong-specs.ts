@@ -1,12 +1,14 @@
 /** Every text with which a spec is refused: one table for the API server, which reads the CRD, and for the operator's status. */
 
+import { MARKER_PATTERN_TEXT } from "../../../src/api/bridge-pattern.ts";
 import {
   CNI_BIN_DIR_TEXT,
-  MULTUS_REQUIRED,
-  NAME_SERVER_TEXT,
-  SELF_SIGN_PREFIX,
+  PROBE_ADDRESS_TEXT,
+  SAME_HEALTH_PORT_TEXT,
+  TAKEN_INSTALLER_PORT_TEXT,
   TAKEN_NODE_PORT_TEXT,
-} from "../../../src/api/network-addons-config.ts";
+} from "../../../src/api/linux-bridge-config.ts";
+import { MULTUS_REQUIRED, NAME_SERVER_TEXT, SELF_SIGN_PREFIX } from "../../../src/api/network-addons-config.ts";
 import { cipherText } from "../../../src/api/tls-security-profile.ts";
 import type { Facts } from "../../../src/operator/facts.ts";
 
@@ -70,6 +72,29 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
     spec: linuxBridge({ bridgeMarkerHealthPort }),
     texts: [TAKEN_NODE_PORT_TEXT],
   })),
+  ...each([8081, 8444, 8445], (installerHealthPort) => ({
+    spec: linuxBridge({ installerHealthPort }),
+    texts: [TAKEN_INSTALLER_PORT_TEXT],
+  })),
+  {
+    what: "one port for both daemons",
+    spec: linuxBridge({ bridgeMarkerHealthPort: 9100, installerHealthPort: 9100 }),
+    texts: [SAME_HEALTH_PORT_TEXT],
+  },
+  ...each(["", "loopback", "0.0.0.0"], (healthProbeAddress) => ({
+    spec: linuxBridge({ healthProbeAddress }),
+    texts: [PROBE_ADDRESS_TEXT],
+  })),
+  ...each(["", "br/1", "br~1", "[a-z]*", "br1,br2"], (pattern) => ({
+    spec: linuxBridge({ markerInclude: ["br1", pattern] }),
+    texts: [MARKER_PATTERN_TEXT],
+  })),
+  {
+    what: "a pattern that is longer than any name",
+    spec: linuxBridge({ markerExclude: ["b".repeat(33)] }),
+    texts: ["spec.linuxBridge.markerExclude.0: Too big: expected string to have <=32 characters"],
+    atAdmission: ["spec.linuxBridge.markerExclude[0]", "Too long: may not be more than 32"],
+  },
   {
     what: "a port beyond the last one",
     spec: linuxBridge({ bridgeMarkerHealthPort: 70_000 }),

@@ -266,9 +266,8 @@ export class InstalledOperator implements AsyncDisposable {
 
   #log(fields: object = {}): Log {
     const note = (level: string) => (what: object | string, message?: string) => {
-      this.warnings.push(
-        JSON.stringify({ level, ...fields, what: typeof what === "string" ? what : { ...what }, message }),
-      );
+      const line = { level, ...fields, what: typeof what === "string" ? what : { ...what }, message };
+      this.warnings.push(JSON.stringify(line, (_key, value) => (value instanceof Error ? told(value) : value)));
     };
     const ignore = () => {};
     return {
@@ -290,3 +289,5 @@ export class InstalledOperator implements AsyncDisposable {
     }
   }
 }
+
+const told = (error: Error): object => ({ ...error, message: error.message });

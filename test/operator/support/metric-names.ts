@@ -1,0 +1,56 @@
+/** The metrics of all processes, and those that a PromQL query asks for. */
+import PromRegistry from "prom-client/lib/registry.js";
+import { EVERY_BRIDGE } from "../../../src/bridge-marker/bridge-selection.ts";
+import { HostAddressTable } from "../../../src/bridge-marker/host-address-table.ts";
+import { markerMetrics } from "../../../src/bridge-marker/marker-metrics.ts";
+import { NodeBridges } from "../../../src/bridge-marker/node-bridges.ts";
+import { certificateMetrics } from "../../../src/certs/certificate-metrics.ts";
+import { KubeClient } from "../../../src/kube/client/client.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { Controller } from "../../../src/kube/controller/controller.ts";
+import { Informer } from "../../../src/kube/informer/informer.ts";
+import { silentLog } from "../../../src/kube/log.ts";
+import { agentMetrics } from "../../../src/linux-bridge/agent/agent-metrics.ts";
+import { installerMetrics } from "../../../src/linux-bridge/installer/installer-metrics.ts";
+import { injectionMetrics } from "../../../src/linux-bridge-webhook/injection-metrics.ts";
+import { nadLintMetrics } from "../../../src/linux-bridge-webhook/nad-lint-metrics.ts";
+import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
+import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
+import { Operator } from "../../../src/operator/operator.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+
+/** Of Prometheus itself, and of API servers. */
+export const OTHERS = [
+  "up",
+  "apiserver_admission_webhook_rejection_count",
+  "apiserver_admission_webhook_fail_open_count",
+];
+const WORDS = ["and", "or", "unless", "by", "offset"];
+
+/** Names of the metrics that a query asks for. */
+export function metricsOf(query: string): string[] {
+  const bare = query
+    .replace(/\{[^}]*\}/g, "")
+    .replace(/\bby \([^)]*\)/g, "")
+    .replace(/\[[^\]]*\]|\boffset \w+/g, "");
+  return [...bare.matchAll(/[a-z_:]+[a-z0-9_:]*(?!\s*\()\b/gi)]
+    .map(([name]) => name)
+    .filter((name) => !WORDS.includes(name) && !new RegExp(`\\b${name}\\s*\\(`).test(bare));
+}
+
+/** Names of all metrics of all processes. */
+export function metricNames(): string[] {
+  const metrics = new PromRegistry();
+  const client = new KubeClient({ credentials: { server: "http://127.0.0.1:1" } as never, metrics });
+  new Operator({ client, settings: DEFAULT_SETTINGS, identity: "a", log: silentLog, metrics });
+  new PoolMetrics(metrics, new PoolIndex(), () => undefined);
+  certificateMetrics(metrics, () => []);
+  markerMetrics(metrics, new NodeBridges(EVERY_BRIDGE), new HostAddressTable()).watchPending({ pendingMs: 0 });
+  agentMetrics(metrics, { recordDirectory: "/nowhere", listLinks: async () => [] });
+  injectionMetrics(metrics);
+  nadLintMetrics(metrics);
+  installerMetrics(metrics, { states: [], contests: 0 });
+  new Controller({ name: "any", log: silentLog, metrics, reconcile: async () => ({}) });
+  new Informer({ client, resource: RESOURCES.pods, metrics });
+  return metrics.getMetricsAsArray().map(({ name }) => name);
+}
