@@ -1,66 +1,65 @@
-import type { ClaimOwner, MACClaim } from "../api/mac-claim.ts";
-import type { MACPool } from "../api/mac-pool.ts";
-import type { Place } from "./cluster.ts";
+import type { ClaimView, OwnerView } from "../mac-pool/inspection/views.ts";
 import { formatFields } from "./table.ts";
+import { type Terminal, wrapped } from "./terminal.ts";
 import { localTime, spanInWords } from "./time-text.ts";
 
 /** One claim in words. */
 
-export interface ClaimContext {
-  readonly pools: readonly MACPool[];
-  /** By position of the owner. */
-  readonly places: readonly (Place | undefined)[];
-  readonly nowMs: number;
-}
-
-export function ownersOf(claim: MACClaim): readonly ClaimOwner[] {
-  return claim.status?.owners ?? [];
-}
-
 /** `VirtualMachine default/web`. */
-export function describeOwner(owner: ClaimOwner): string {
+export function describeOwner(owner: Pick<OwnerView, "kind" | "namespace" | "name" | "generateName">): string {
   return `${owner.kind} ${owner.namespace}/${ownerName(owner)}`;
 }
 
+/** kubectl's short names. */
+const SHORT_KINDS = { VirtualMachine: "vm", VirtualMachineInstance: "vmi", Pod: "pod" } as const;
+
+/** `vm/web`, for narrow tables. */
+export function shortKind(kind: OwnerView["kind"]): string {
+  return SHORT_KINDS[kind];
+}
+
+/** `2 objects in namespaces that you may not see`; nothing for none. */
+export function hiddenText(elsewhere: number): readonly string[] {
+  if (elsewhere === 0) return [];
+  return [`${elsewhere} object${elsewhere === 1 ? "" : "s"} in namespaces that you may not see`];
+}
+
 /** The name, or `web-*` until the API server has completed it. */
-export function ownerName(owner: ClaimOwner): string {
-  return owner.name ?? `${owner.generateName ?? ""}*`;
+export function ownerName({ name, generateName }: Pick<OwnerView, "name" | "generateName">): string {
+  return name ?? `${generateName ?? ""}*`;
 }
 
-export function describeClaim(claim: MACClaim, context: ClaimContext): string {
-  const { mac } = claim.spec;
-  const owners = ownersOf(claim);
-  const until = Date.parse(claim.status?.until ?? "");
-  if (claim.status?.phase === "Quarantined") {
-    const end = `${localTime(until)} (${spanInWords(until - context.nowMs)})`;
-    return `${mac} has no owner and is in quarantine until ${end}\n${formatFields([["origin", origin(claim, context.pools)]])}`;
+export function describeClaim(claim: ClaimView, terminal: Terminal, nowMs: number): string {
+  const { mac, owners, elsewhere } = claim;
+  if (claim.phase === "Quarantined") {
+    const until = Date.parse(claim.until ?? "");
+    const end = `${localTime(until)} (${spanInWords(until - nowMs)})`;
+    return `${mac} has no owner and is in quarantine until ${end}\n${formatFields([["origin", origin(claim)]])}`;
   }
-  const verb = claim.status?.phase === "Pending" ? "is reserved for" : "is held by";
-  const held = `${mac} ${verb} ${owners.map(describeOwner).join(" and ") || "no owner"}\n`;
-  return held + owners.map((owner, index) => formatFields(ownerFields(claim, owner, context, index))).join("\n");
+  const verb = claim.phase === "Pending" ? "is reserved for" : "is held by";
+  const held = [...owners.map(describeOwner), ...hiddenText(elsewhere)].join(" and ") || "no owner";
+  const details = owners.map((owner) => formatFields(ownerFields(claim, owner, nowMs)));
+  return wrapped(terminal, `${mac} ${verb} ${held}`, 0) + details.join("\n");
 }
 
-function ownerFields(claim: MACClaim, owner: ClaimOwner, context: ClaimContext, index: number): [string, string][] {
-  const place = context.places[index];
+function ownerFields(claim: ClaimView, owner: OwnerView, nowMs: number): [string, string][] {
   const sinceMs = Date.parse(owner.since);
-  const several = ownersOf(claim).length > 1 ? [["owner", describeOwner(owner)] as [string, string]] : [];
+  const several: [string, string][] = claim.owners.length > 1 ? [["owner", describeOwner(owner)]] : [];
   return [
     ...several,
     ["interface", owner.interface + networkText(owner)],
-    ["origin", origin(claim, context.pools)],
-    ["since", `${localTime(sinceMs)} (${spanInWords(context.nowMs - sinceMs)})`],
-    ["running on", place === undefined ? "not running" : `${place.node}, pod ${place.pod}`],
+    ["origin", origin(claim)],
+    ["since", `${localTime(sinceMs)} (${spanInWords(nowMs - sinceMs)})`],
+    ["running on", owner.node === undefined ? "not running" : `${owner.node}, pod ${owner.pod}`],
   ];
 }
 
-function networkText({ network, domains = [] }: ClaimOwner): string {
+function networkText({ network, domains = [] }: OwnerView): string {
   return network === undefined ? "" : ` (${[network, ...domains].join(", ")})`;
 }
 
-function origin(claim: MACClaim, pools: readonly MACPool[]): string {
-  const pool = pools.find(({ metadata }) => metadata.name === claim.spec.pool);
-  const ranges = pool?.status?.ranges?.join(", ");
-  const from = { automatic: "automatic, from", explicit: "explicit, in", observed: "observed, in" }[claim.spec.origin];
-  if (claim.spec.pool === undefined) return `${claim.spec.origin}, in no pool`;
-  return `${from} pool ${claim.spec.pool}${ranges === undefined ? "" : ` (${ranges})`}`;
+function origin({ origin, pool, range }: ClaimView): string {
+  if (pool === undefined) return `${origin}, in no pool`;
+  const from = { automatic: "automatic, from", explicit: "explicit, in", observed: "observed, in" }[origin];
+  return `${from} pool ${pool} (${range ?? "outside its ranges"})`;
 }

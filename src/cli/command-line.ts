@@ -5,6 +5,37 @@ import { parseArgs } from "node:util";
 export const OUTPUTS = ["table", "wide", "json", "yaml", "name"] as const;
 export type Output = (typeof OUTPUTS)[number];
 
+/** An option as help, completion and the parser need it. */
+export interface OptionSpec {
+  readonly name: string;
+  readonly short?: string;
+  /** What stands for the value in the help; absent for a switch. */
+  readonly value?: string;
+  readonly summary: string;
+  /** What completion offers. */
+  readonly words?: readonly string[];
+  readonly multiple?: boolean;
+}
+
+/** What the parser needs to know of a command. */
+export interface CommandUsage {
+  readonly name: string;
+  readonly options?: readonly OptionSpec[];
+}
+
+export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
+  { name: "namespace", short: "n", value: "NAME", summary: "namespace; default: that of the context" },
+  { name: "all-namespaces", short: "A", summary: "all namespaces" },
+  { name: "output", short: "o", value: "FORMAT", summary: OUTPUTS.join(", "), words: OUTPUTS },
+  { name: "no-headers", summary: "no header line in tables" },
+  { name: "context", value: "NAME", summary: "context of the kubeconfig to use" },
+  { name: "kubeconfig", value: "FILE", summary: "kubeconfig to use" },
+  { name: "token", value: "TOKEN", summary: "bearer token, in place of other credentials" },
+  { name: "request-timeout", value: "TIME", summary: "limit for each answer, as 5s or 2m; default: 30s" },
+  { name: "pool-namespace", value: "NAME", summary: "where the pool is; default: as its webhooks say" },
+  { name: "help", short: "h", summary: "help, of a command after its name" },
+];
+
 export interface Options {
   readonly namespace: string | undefined;
   readonly allNamespaces: boolean;
@@ -12,14 +43,21 @@ export interface Options {
   readonly noHeaders: boolean;
   readonly context: string | undefined;
   readonly kubeconfig: string | undefined;
+  readonly token: string | undefined;
+  readonly requestTimeoutMs: number;
+  readonly poolNamespace: string | undefined;
   readonly help: boolean;
 }
+
+export type OptionValue = string | boolean | readonly (string | boolean)[] | undefined;
 
 export interface CommandLine {
   /** Empty when only options were given. */
   readonly command: string;
   readonly args: readonly string[];
   readonly options: Options;
+  /** Options of the command itself, by name. */
+  readonly own: Readonly<Record<string, OptionValue>>;
 }
 
 /** Wrong usage; exit code 2. */
@@ -27,46 +65,130 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+export const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
+/** The longest that `--request-timeout` can ask for; `0`, which is kubectl's word for no limit, means this. */
+const MAX_REQUEST_TIMEOUT_MS = 86_400_000;
+
 /** `-o=json`, as kubectl takes it; parseArgs knows `-ojson` and `-o json`. */
-const SHORT_WITH_EQUALS = /^(-[no])=/;
+const SHORT_WITH_EQUALS = /^(-[a-zA-Z])=/;
 
 /** Options may stand anywhere; `-ojson`, `-o=json`, `--output=json` and `--output json` are the same. */
-export function parseCommandLine(argv: readonly string[]): CommandLine {
-  const { values, positionals } = parsed(argv.map((word) => word.replace(SHORT_WITH_EQUALS, "$1")));
-  const { output = "table", namespace, context, kubeconfig } = values;
+export function parseCommandLine(argv: readonly string[], commands: readonly CommandUsage[] = []): CommandLine {
+  const { values, positionals } = parsed(optionsEnd(argv), commands);
+  const [command = "", ...args] = positionals;
+  const { output = "table" } = values;
   if (!isOutput(output)) {
     throw new UsageError(`unknown output ${JSON.stringify(output)}: use one of ${OUTPUTS.join(", ")}`);
   }
-  const [command = "", ...args] = positionals;
-  const switches = {
-    allNamespaces: values["all-namespaces"] ?? false,
-    noHeaders: values["no-headers"] ?? false,
-    help: values.help ?? false,
+  const text = (name: string): string | undefined => values[name] as string | undefined;
+  return {
+    command,
+    args,
+    options: {
+      namespace: text("namespace"),
+      allNamespaces: values["all-namespaces"] === true,
+      output,
+      noHeaders: values["no-headers"] === true,
+      context: text("context"),
+      kubeconfig: text("kubeconfig"),
+      token: text("token"),
+      requestTimeoutMs: timeoutOf(text("request-timeout")),
+      poolNamespace: text("pool-namespace"),
+      help: values.help === true,
+    },
+    own: ownOptions(values, command, commands),
   };
-  return { command, args, options: { ...switches, output, namespace, context, kubeconfig } };
 }
 
-function parsed(args: string[]) {
+/** `hint`: what to use instead. */
+export function noArguments({ command, args }: CommandLine, hint?: string): void {
+  if (args.length > 0) throw new UsageError(`${command} takes no argument${hint === undefined ? "" : `: ${hint}`}`);
+}
+
+/** `what`: what the argument is, for the refusal. */
+export function oneArgument({ command, args }: CommandLine, what: string): string {
+  const [argument, ...more] = args;
+  if (argument === undefined || more.length > 0) throw new UsageError(`${command} takes one argument: ${what}`);
+  return argument;
+}
+
+/** The text of an option that the command has. */
+export function textOption({ own }: CommandLine, name: string): string | undefined {
+  const value = own[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The texts of an option that can be given several times. */
+export function textOptions({ own }: CommandLine, name: string): readonly string[] {
+  const value = own[name];
+  return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
+}
+
+export function switchOption({ own }: CommandLine, name: string): boolean {
+  return own[name] === true;
+}
+
+/** A whole number from `min` to `max`; undefined when the option was not given. */
+export function numberOption(line: CommandLine, name: string, min: number, max: number): number | undefined {
+  const text = textOption(line, name);
+  if (text === undefined) return undefined;
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  throw new UsageError(`--${name} ${JSON.stringify(text)} is not a number from ${min} to ${max}`);
+}
+
+function optionsEnd(argv: readonly string[]): string[] {
+  const end = argv.indexOf("--");
+  const at = end < 0 ? argv.length : end;
+  return argv.map((word, index) => (index < at ? word.replace(SHORT_WITH_EQUALS, "$1") : word));
+}
+
+function parsed(args: string[], commands: readonly CommandUsage[]) {
+  const known = [...GLOBAL_OPTIONS, ...commands.flatMap(({ options = [] }) => options)];
+  const options = Object.fromEntries(
+    known.map(({ name, short, value, multiple = false }) => [
+      name,
+      { type: value === undefined ? ("boolean" as const) : ("string" as const), multiple, ...(short && { short }) },
+    ]),
+  );
   try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        namespace: { type: "string", short: "n" },
-        "all-namespaces": { type: "boolean", short: "A" },
-        output: { type: "string", short: "o" },
-        "no-headers": { type: "boolean" },
-        context: { type: "string" },
-        kubeconfig: { type: "string" },
-        help: { type: "boolean", short: "h" },
-      },
-    });
+    return parseArgs({ args, allowPositionals: true, options });
   } catch (error) {
     const [sentence] = (error as Error).message.split(/\.?(?:\n| To specify)/);
     throw new UsageError(`${sentence}: see kubectl macpool --help`);
   }
 }
 
-function isOutput(text: string): text is Output {
-  return (OUTPUTS as readonly string[]).includes(text);
+function ownOptions(
+  values: Readonly<Record<string, OptionValue>>,
+  command: string,
+  commands: readonly CommandUsage[],
+): Record<string, OptionValue> {
+  const globals = new Set(GLOBAL_OPTIONS.map(({ name }) => name));
+  const own = Object.entries(values).filter(([name]) => !globals.has(name));
+  const has = (usage: CommandUsage, name: string): boolean => usage.options?.some((one) => one.name === name) === true;
+  const usage = commands.find(({ name }) => name === command);
+  for (const [name] of own) {
+    if (usage === undefined || has(usage, name)) continue;
+    const owners = commands.filter((one) => has(one, name)).map((one) => one.name);
+    throw new UsageError(`${command} has no option --${name}, which belongs to ${owners.join(" and ")}`);
+  }
+  return Object.fromEntries(own);
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { "": 1_000, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** As kubectl takes it: a number of seconds, or with a unit; 0 is no limit. */
+function timeoutOf(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_REQUEST_TIMEOUT_MS;
+  const [, number = "", unit = ""] = /^(\d{1,9})(ms|s|m|h|)$/.exec(text) ?? [];
+  if (number === "") {
+    throw new UsageError(`--request-timeout ${JSON.stringify(text)} is not a time: write it as 5s, 2m or 1h`);
+  }
+  const timeoutMs = Number(number) * (UNITS_MS[unit] ?? 1_000);
+  return timeoutMs === 0 ? MAX_REQUEST_TIMEOUT_MS : Math.min(timeoutMs, MAX_REQUEST_TIMEOUT_MS);
+}
+
+function isOutput(text: unknown): text is Output {
+  return (OUTPUTS as readonly unknown[]).includes(text);
 }

@@ -1,20 +1,52 @@
-export const HELP = `Shows which VM or pod holds which MAC address.
+import type { CommandSpec } from "./command.ts";
+import { GLOBAL_OPTIONS, type OptionSpec } from "./command-line.ts";
+import { wrapped } from "./terminal.ts";
 
-Usage:
-  kubectl macpool list               addresses in use in a namespace (-A: in all namespaces)
-  kubectl macpool find WHAT          the holder of an address (any notation, or a part of it), or the
-                                     addresses of a VM, a pod or a namespace
-  kubectl macpool status             free addresses and problems of each pool
-  kubectl macpool version            version of this program
+/** The texts of --help, from the table of commands. */
 
+const PAGE = { columns: 80 };
+
+export function overview(commands: readonly CommandSpec[]): string {
+  const lines: (readonly [string, string])[] = [
+    ...commands.map((spec) => [usageOf(spec), spec.summary] as const),
+    ["version", "version of this program"],
+  ];
+  return `Shows who has which MAC address, what is free, and why one was refused.
+
+Usage: kubectl macpool COMMAND [OPTIONS]
+
+${listed(lines)}
 Options:
-  -n, --namespace NAME     namespace; default: the namespace of the context
-  -A, --all-namespaces     all namespaces
-  -o, --output FORMAT      table, wide, json, yaml or name
-      --no-headers         no header line in tables
-      --context NAME       context of the kubeconfig to use
-      --kubeconfig FILE    kubeconfig to use
-  -h, --help               this text
-
+${listed(GLOBAL_OPTIONS.map(optionLine))}
+kubectl macpool help COMMAND has the options of a command.
 Exit codes: 0 success, 1 error or problem found, 2 wrong usage.
 `;
+}
+
+export function helpOf(spec: CommandSpec): string {
+  const { details = [], options = [] } = spec;
+  return [
+    `${capitalised(spec.summary)}.\n\nUsage: kubectl macpool ${usageOf(spec)} [OPTIONS]\n`,
+    ...(details.length === 0 ? [] : [details.map((text) => wrapped(PAGE, text, 0)).join("")]),
+    ...(options.length === 0 ? [] : [`Options:\n${listed(options.map(optionLine))}`]),
+    "kubectl macpool --help has the options of all commands.\n",
+  ].join("\n");
+}
+
+function usageOf({ name, args }: CommandSpec): string {
+  return args === undefined ? name : `${name} ${args}`;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function optionLine({ name, short, value, summary }: OptionSpec): readonly [string, string] {
+  const letter = short === undefined ? "    " : `-${short}, `;
+  return [`${letter}--${name}${value === undefined ? "" : ` ${value}`}`, summary];
+}
+
+function listed(lines: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...lines.map(([name]) => name.length));
+  return lines.map(([name, text]) => `  ${name.padEnd(width)}   ${text}\n`).join("");
+}

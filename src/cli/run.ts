@@ -1,27 +1,29 @@
 /**
- * The kubectl plugin `kubectl-macpool`: reads MACPools and MACClaims with the user's own credentials, so it needs no
- * access to the pool's pods. Imports the contract (src/api) and the client (src/kube/client); build.ts bundles it.
+ * The kubectl plugin `kubectl-macpool`. Its commands ask through doors (`doors/`): the pool's REST interface behind the API
+ * server's proxy, or MACPool and MACClaim objects, always with the user's own credentials. Imports the contract (src/api), the
+ * types of inspection's answers and the client (src/kube/client); build.ts bundles it.
  */
 
 import { PRODUCT_VERSION } from "../api/names.ts";
-import { KubeClient } from "../kube/client/client.ts";
-import { type Credentials, userCredentials } from "../kube/client/credentials.ts";
-import { Cluster } from "./cluster.ts";
-import { parseCommandLine, UsageError } from "./command-line.ts";
-import type { Command } from "./commands.ts";
-import { CliError, describeFault } from "./faults.ts";
-import { findCommand } from "./find-command.ts";
-import { HELP } from "./help.ts";
-import { listCommand } from "./list-command.ts";
-import { statusCommand } from "./status-command.ts";
-
-const COMMANDS: Readonly<Record<string, Command>> = { list: listCommand, find: findCommand, status: statusCommand };
+import type { CommandInput, CommandSpec } from "./command.ts";
+import { type CommandLine, parseCommandLine, UsageError } from "./command-line.ts";
+import { COMMANDS } from "./command-table.ts";
+import { completions } from "./completion-words.ts";
+import { CliError } from "./faults.ts";
+import { helpOf, overview } from "./help.ts";
+import { OpenCluster } from "./open-cluster.ts";
+import type { Terminal } from "./terminal.ts";
 
 export interface RunInput {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
-  readonly nowMs: number;
+  readonly now: () => number;
+  readonly terminal: Terminal;
+  /** Text of a command that goes on until it is ended. */
+  readonly print: (text: string) => void;
+  readonly warn: (text: string) => void;
+  readonly signal: AbortSignal;
 }
 
 export interface RunResult {
@@ -33,27 +35,13 @@ export interface RunResult {
 /** An error of the user or the cluster becomes a sentence on stderr and an exit code; it is not thrown. */
 export async function run(input: RunInput): Promise<RunResult> {
   try {
-    const line = parseCommandLine(input.argv);
-    const { command, options } = line;
-    if (options.help || command === "" || command === "help") return { stdout: HELP, stderr: "", exitCode: 0 };
-    if (command === "version") return { stdout: `${PRODUCT_VERSION}\n`, stderr: "", exitCode: 0 };
-    const carryOut = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
-    if (carryOut === undefined) {
-      throw new UsageError(`unknown command ${JSON.stringify(command)}: see kubectl macpool --help`);
-    }
-    const credentials = await findCredentials(input, options);
-    const namespace = options.allNamespaces ? undefined : (options.namespace ?? credentials.namespace ?? "default");
-    await using client = new KubeClient({ credentials, userAgent: `kubectl-macpool/${PRODUCT_VERSION}` });
-    const asked = { line, cluster: new Cluster(client), namespace, nowMs: input.nowMs };
-    const {
-      stdout,
-      stderr = "",
-      exitCode,
-    } = await carryOut(asked).catch((error: unknown) => {
-      const message = describeFault(error, credentials.server);
-      throw message === undefined ? error : new CliError(message, { cause: error });
-    });
-    return { stdout, stderr: stderr === "" ? "" : `${stderr}\n`, exitCode };
+    if (input.argv[0] === "__complete") return said(completions(input.argv.slice(1), COMMANDS));
+    const line = parseCommandLine(input.argv, COMMANDS);
+    const { command, args, options } = line;
+    if (command === "" || command === "help") return said(args[0] === undefined ? overview(COMMANDS) : help(args[0]));
+    if (options.help) return said(help(command));
+    if (command === "version") return said(`${PRODUCT_VERSION}\n`);
+    return await carryOut(specOf(command), line, input);
   } catch (error) {
     if (error instanceof UsageError) return { stdout: "", stderr: `error: ${error.message}\n`, exitCode: 2 };
     if (error instanceof CliError) return { stdout: "", stderr: `error: ${error.message}\n`, exitCode: 1 };
@@ -61,13 +49,54 @@ export async function run(input: RunInput): Promise<RunResult> {
   }
 }
 
-async function findCredentials(
-  { env, home }: RunInput,
-  { kubeconfig, context }: { readonly kubeconfig: string | undefined; readonly context: string | undefined },
-): Promise<Credentials> {
+function said(stdout: string): RunResult {
+  return { stdout, stderr: "", exitCode: 0 };
+}
+
+function help(command: string): string {
+  return helpOf(specOf(command));
+}
+
+function specOf(command: string): CommandSpec {
+  const spec = COMMANDS.find(({ name }) => name === command);
+  if (spec !== undefined) return spec;
+  throw new UsageError(`unknown command ${JSON.stringify(command)}: see kubectl macpool --help`);
+}
+
+async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): Promise<RunResult> {
+  const { options } = line;
+  const clusters = new Map<string | undefined, Promise<OpenCluster>>();
+  const open = (context = options.context): Promise<OpenCluster> => {
+    const env = { ...input.env, HOME: input.home };
+    const onObjectsOnly = (reason: string): void => input.warn(objectsOnly(reason, context));
+    const cluster = clusters.get(context) ?? OpenCluster.open({ env, options, context, onObjectsOnly });
+    clusters.set(context, cluster);
+    return cluster;
+  };
+  const asked: CommandInput = {
+    line,
+    namespace: async () => (options.allNamespaces ? undefined : (options.namespace ?? (await open()).defaultNamespace)),
+    nowMs: input.now(),
+    now: input.now,
+    terminal: input.terminal,
+    open,
+    ask: async (question) => (await open()).ask(question),
+    print: input.print,
+    warn: (sentence) => input.warn(`${sentence}\n`),
+    signal: input.signal,
+  };
   try {
-    return await userCredentials({ ...env, HOME: home }, { kubeconfig, context });
-  } catch (error) {
-    throw new CliError(error instanceof Error ? error.message : String(error), { cause: error });
+    const { stdout, stderr = "", exitCode } = await spec.run(asked);
+    return { stdout, stderr: stderr === "" ? "" : `${stderr}\n`, exitCode };
+  } finally {
+    for (const opened of await Promise.allSettled(clusters.values())) {
+      if (opened.status === "fulfilled") await opened.value[Symbol.asyncDispose]();
+    }
   }
+}
+
+function objectsOnly(reason: string, context: string | undefined): string {
+  const where = context === undefined ? "" : `context ${context}: `;
+  const what = "this is from MACPool and MACClaim objects, without denials and rates";
+  return `note: ${where}the MAC pool's service can't be asked, so ${what}: ${reason}\n`;
 }

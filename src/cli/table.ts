@@ -1,25 +1,92 @@
 /** Columns as kubectl prints them: left-aligned, three spaces apart, as wide as their longest cell. */
 
 const GAP = "   ";
+/** Where the table is too wide, long cells are cut to this before a column goes, and to the second after that. */
+const COMFORTABLE_CELL = 24;
+const MIN_CELL = 8;
 
 export interface Column<T> {
   readonly header: string;
   readonly cell: (row: T) => string;
+  /** The same in fewer characters, for a table that is too wide. */
+  readonly short?: (row: T) => string;
+  /** Where that is not enough, columns with it go, the highest first. */
+  readonly drop?: number;
+  /** May be cut. */
+  readonly cut?: boolean;
 }
 
-export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[], noHeaders: boolean): string {
-  const lines = rows.map((row) => columns.map(({ cell }) => cell(row) || "-"));
-  if (!noHeaders) lines.unshift(columns.map(({ header }) => header));
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-          .join(GAP)
-          .trimEnd()}\n`,
-    )
-    .join("");
+export interface TableOptions {
+  readonly noHeaders: boolean;
+  /** The width to fit into; undefined for any. */
+  readonly columns?: number | undefined;
+}
+
+export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[], options: TableOptions): string {
+  const { columns: room = Number.POSITIVE_INFINITY, noHeaders } = options;
+  const whole = columns.map((column) => cellsOf(column, column.cell, rows, noHeaders));
+  if (widthOf(whole) <= room) return joined(whole);
+  const short = columns.map((column) => cellsOf(column, column.short ?? column.cell, rows, noHeaders));
+  let shown = cutTo(COMFORTABLE_CELL, short, room);
+  while (widthOf(shown) > room) {
+    const next = shown.filter(({ drop }) => drop !== undefined).sort((a, b) => (b.drop ?? 0) - (a.drop ?? 0))[0];
+    if (next === undefined) break;
+    const left = shown.filter((column) => column !== next);
+    shown = cutTo(
+      COMFORTABLE_CELL,
+      short.filter(({ header }) => left.some((column) => column.header === header)),
+      room,
+    );
+  }
+  return joined(cutTo(MIN_CELL, shown, room));
+}
+
+interface Cells {
+  readonly header: string;
+  readonly cells: readonly string[];
+  readonly width: number;
+  readonly drop: number | undefined;
+  readonly cut: boolean;
+}
+
+function cellsOf<T>(
+  { header, drop, cut = false }: Column<T>,
+  cell: (row: T) => string,
+  rows: readonly T[],
+  noHeaders: boolean,
+): Cells {
+  const cells = rows.map((row) => cell(row) || "-");
+  if (!noHeaders) cells.unshift(header);
+  return { header, cells, width: cells.reduce((most, { length }) => Math.max(most, length), 0), drop, cut };
+}
+
+function widthOf(columns: readonly Cells[]): number {
+  return columns.reduce((sum, { width }) => sum + width, 0) + GAP.length * (columns.length - 1);
+}
+
+/** Takes from the widest column that may be cut, until the table fits or all are as narrow as `least`. */
+function cutTo(least: number, columns: readonly Cells[], room: number): readonly Cells[] {
+  let cut = columns;
+  for (let excess = widthOf(cut) - room; excess > 0; excess = widthOf(cut) - room) {
+    const widest = cut.filter((column) => column.cut && column.width > least).sort((a, b) => b.width - a.width)[0];
+    if (widest === undefined) break;
+    const width = Math.max(least, widest.width - excess);
+    cut = cut.map((column) => (column === widest ? { ...column, width } : column));
+  }
+  return cut;
+}
+
+function joined(columns: readonly Cells[]): string {
+  const height = columns[0]?.cells.length ?? 0;
+  return Array.from({ length: height }, (_, row) => {
+    const cells = columns.map(({ cells, width }) => shortened(cells[row] ?? "", width));
+    return `${cells.join(GAP).trimEnd()}\n`;
+  }).join("");
+}
+
+/** Ends in `..` where it was cut. */
+function shortened(text: string, width: number): string {
+  return text.length > width ? `${text.slice(0, width - 2)}..` : text.padEnd(width);
 }
 
 /** `  name        value` lines; several lines of a value stand below each other. */

@@ -1,0 +1,46 @@
+import type { CommandLine, CommandUsage } from "./command-line.ts";
+import type { Door } from "./doors/door.ts";
+import type { OpenCluster } from "./open-cluster.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Input and result of a command, and what help and completion say about it. */
+
+export interface CommandInput {
+  readonly line: CommandLine;
+  /** From the option, otherwise from the context; undefined with --all-namespaces. */
+  namespace(): Promise<string | undefined>;
+  /** When the command began. */
+  readonly nowMs: number;
+  now(): number;
+  readonly terminal: Terminal;
+  /** The cluster of the kubeconfig's context, or of another one. */
+  open(context?: string): Promise<OpenCluster>;
+  /** Asks the cluster of the context, through the first door that answers. */
+  ask<T>(question: (door: Door) => Promise<T>): Promise<T>;
+  /** Text of a command that goes on; the others return theirs. */
+  print(text: string): void;
+  /** A line on stderr at once. */
+  warn(sentence: string): void;
+  /** Aborts when the user ends the command. */
+  readonly signal: AbortSignal;
+}
+
+export interface CommandResult {
+  readonly stdout: string;
+  readonly stderr?: string;
+  /** 0: success, 1: a problem was found. */
+  readonly exitCode: 0 | 1;
+}
+
+export type Command = (input: CommandInput) => Promise<CommandResult>;
+
+export interface CommandSpec extends CommandUsage {
+  /** Its arguments, as the help shows them. */
+  readonly args?: string;
+  readonly summary: string;
+  /** Paragraphs of its own help. */
+  readonly details?: readonly string[];
+  /** First arguments that completion offers. */
+  readonly words?: readonly string[];
+  readonly run: Command;
+}

@@ -1,0 +1,107 @@
+import type { CollisionView } from "../../mac-pool/inspection/views.ts";
+import { describeOwner, hiddenText, shortKind } from "../claim-text.ts";
+import { compareRanges, type SharedAddress, sharedAddresses } from "../cluster-comparison.ts";
+import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
+import { noArguments, UsageError } from "../command-line.ts";
+import { CONTEXTS_OPTION, contextsOf, statesOf } from "../several-clusters.ts";
+import { type Column, formatTable } from "../table.ts";
+import { wrapped } from "../terminal.ts";
+import { shortAge } from "../time-text.ts";
+import { claimNameOf, formatViews } from "../views-text.ts";
+
+export const collisions: CommandSpec = {
+  name: "collisions",
+  summary: "addresses in use twice, also between clusters",
+  details: [
+    "With --contexts, an address that objects of two clusters have is a collision where both clusters " +
+      "reach the same layer-2 network. Ends with 1 where there is any.",
+  ],
+  options: [CONTEXTS_OPTION],
+  run: async (input) => {
+    noArguments(input.line, "use kubectl macpool find");
+    const contexts = contextsOf(input.line);
+    if (contexts === undefined) return inCluster(input);
+    if (contexts.length < 2) throw new UsageError("collisions --contexts compares two contexts or more: write a,b");
+    return betweenClusters(contexts, input);
+  },
+};
+
+interface Row<T> {
+  readonly mac: string;
+  readonly party: T;
+}
+
+async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: CommandInput): Promise<CommandResult> {
+  const namespace = await chosen();
+  const list = await ask((door) => door.collisions(namespace));
+  const exitCode = list.items.length > 0 ? 1 : 0;
+  const formatted = formatViews(line, list, list.items.map(claimNameOf));
+  if (formatted !== undefined) return { stdout: formatted, exitCode };
+  if (list.items.length === 0) {
+    const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
+    return { stdout: "", stderr: `No address is used by several running objects ${where}.`, exitCode };
+  }
+  type Party = CollisionView["parties"][number];
+  const columns: Column<Row<Party>>[] = [
+    { header: "MAC", cell: ({ mac }) => mac },
+    {
+      header: "OWNER",
+      cell: ({ party: { kind, namespace, name } }) => `${kind}/${namespace}/${name}`,
+      short: ({ party: { kind, namespace, name } }) => `${shortKind(kind)}/${namespace}/${name}`,
+      cut: true,
+    },
+    { header: "INTERFACE", cell: ({ party }) => party.interface ?? "", drop: 2 },
+    { header: "NETWORK", cell: ({ party }) => party.network ?? "", drop: 3 },
+    { header: "NODE", cell: ({ party }) => party.node ?? "" },
+    {
+      header: "SINCE",
+      cell: ({ party: { since } }) => (since === undefined ? "" : shortAge(Date.parse(since), nowMs)),
+      drop: 1,
+    },
+  ];
+  const rows = list.items.flatMap(({ mac, parties }) => parties.map((party) => ({ mac, party })));
+  const { noHeaders, output } = line.options;
+  const table = formatTable(
+    columns,
+    rows,
+    output === "wide" ? { noHeaders } : { noHeaders, columns: terminal.columns },
+  );
+  const hidden = list.items
+    .filter(({ elsewhere }) => elsewhere > 0)
+    .map(({ mac, elsewhere }) => `${mac} is also used by ${hiddenText(elsewhere)}.\n`);
+  const advice = [...new Set(list.items.map((one) => one.advice))].map((text) => wrapped(terminal, text, 0));
+  return { stdout: [table, "\n", ...hidden, ...advice].join(""), exitCode };
+}
+
+async function betweenClusters(contexts: readonly string[], input: CommandInput): Promise<CommandResult> {
+  const { line, terminal } = input;
+  const states = await statesOf(contexts, input);
+  const items = sharedAddresses(states);
+  const exitCode = items.length > 0 ? 1 : 0;
+  const overlap =
+    compareRanges(states).overlaps.length > 0
+      ? `Ranges of these clusters overlap: see kubectl macpool ranges --contexts ${contexts.join(",")}`
+      : "";
+  const formatted = formatViews(line, { clusters: contexts, items, total: items.length }, items.map(claimNameOf));
+  if (formatted !== undefined) return { stdout: formatted, exitCode };
+  if (items.length === 0) {
+    const none = `No address is in use in more than one of the ${contexts.length} clusters.`;
+    return { stdout: "", stderr: overlap === "" ? none : `${none}\n${overlap}`, exitCode };
+  }
+  type Holder = SharedAddress["holders"][number];
+  const columns: Column<Row<Holder>>[] = [
+    { header: "MAC", cell: ({ mac }) => mac },
+    { header: "CLUSTER", cell: ({ party }) => party.cluster },
+    { header: "OWNER", cell: ({ party }) => party.owners.map(describeOwner).join(", "), cut: true },
+    { header: "NETWORK", cell: ({ party }) => party.owners.map(({ network = "-" }) => network).join(", "), drop: 1 },
+    { header: "PHASE", cell: ({ party }) => party.phase, drop: 2 },
+  ];
+  const rows = items.flatMap(({ mac, holders }) => holders.map((party) => ({ mac, party })));
+  const { noHeaders, output } = line.options;
+  const table = formatTable(
+    columns,
+    rows,
+    output === "wide" ? { noHeaders } : { noHeaders, columns: terminal.columns },
+  );
+  return { stdout: table, stderr: overlap, exitCode };
+}

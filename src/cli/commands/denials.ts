@@ -1,0 +1,51 @@
+import type { DenialView } from "../../mac-pool/inspection/views.ts";
+import { shortKind } from "../claim-text.ts";
+import type { CommandSpec } from "../command.ts";
+import { noArguments } from "../command-line.ts";
+import { type Column, formatTable } from "../table.ts";
+import { wrapped } from "../terminal.ts";
+import { shortAge } from "../time-text.ts";
+import { formatViews, ownerNameOf } from "../views-text.ts";
+
+export const denials: CommandSpec = {
+  name: "denials",
+  summary: "what was refused last, and why",
+  details: ["Each refusal is told with the text that the author of the object got. -o wide prints it in the table."],
+  run: async ({ line, namespace: chosen, ask, nowMs, terminal }) => {
+    noArguments(line, "use kubectl macpool explain");
+    const namespace = await chosen();
+    const list = await ask((door) => door.denials(namespace));
+    const formatted = formatViews(line, list, list.items.filter(({ name }) => !name.endsWith("*")).map(ownerNameOf));
+    if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
+    const silent = list.partial?.length ? `Replicas that did not answer: ${list.partial.join(", ")}.` : "";
+    if (list.items.length === 0) {
+      const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
+      return { stdout: "", stderr: [`No refusal is remembered ${where}.`, silent].join(" ").trim(), exitCode: 0 };
+    }
+    const { noHeaders, output } = line.options;
+    const columns: Column<DenialView>[] = [
+      { header: "LAST", cell: ({ at }) => shortAge(Date.parse(at), nowMs) },
+      { header: "COUNT", cell: ({ count }) => String(count), drop: 3 },
+      {
+        header: "OBJECT",
+        cell: ({ kind, namespace, name }) => `${kind}/${namespace}/${name}`,
+        short: ({ kind, namespace, name }) => `${shortKind(kind)}/${namespace}/${name}`,
+        cut: true,
+      },
+      { header: "INTERFACE", cell: (denial) => denial.interface ?? "", drop: 2 },
+      { header: "MAC", cell: ({ mac = "" }) => mac, drop: 1 },
+      { header: "REASON", cell: ({ code }) => code.replace(/^MACPOOL_/, "") },
+    ];
+    if (output === "wide") {
+      const message: Column<DenialView> = { header: "MESSAGE", cell: (denial) => denial.message };
+      return { stdout: formatTable([...columns, message], list.items, { noHeaders }), stderr: silent, exitCode: 0 };
+    }
+    const lines = formatTable(columns, list.items, { noHeaders, columns: terminal.columns }).split(/(?<=\n)/);
+    const heads = noHeaders ? [] : lines.splice(0, 1);
+    const told = list.items.map(({ message, dryRun }, index) => {
+      const text = dryRun ? `(dry run) ${message}` : message;
+      return (lines[index] ?? "") + wrapped(terminal, text, 2);
+    });
+    return { stdout: [...heads, ...told].join(""), stderr: silent, exitCode: 0 };
+  },
+};

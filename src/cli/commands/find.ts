@@ -1,0 +1,92 @@
+import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
+import { rangeContains } from "../../api/mac-range.ts";
+import type { ClaimView, OwnerView, PoolView } from "../../mac-pool/inspection/views.ts";
+import { formatClaims } from "../claim-table.ts";
+import { describeClaim, ownerName } from "../claim-text.ts";
+import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
+import { oneArgument } from "../command-line.ts";
+import { claimNameOf, formatViews } from "../views-text.ts";
+
+/** Fewer hex digits are taken for a name, not for a part of an address. */
+const MIN_PART_DIGITS = 4;
+
+export const find: CommandSpec = {
+  name: "find",
+  args: "WHAT",
+  summary: "who has an address, or the addresses of a VM or namespace",
+  details: [
+    "WHAT is a MAC address in any notation, a part of one (four hex digits or more), NAME, NAMESPACE/NAME " +
+      "or KIND/NAMESPACE/NAME of a VM, a VMI or a pod, or a namespace.",
+  ],
+  run: async (input) => {
+    const wanted = oneArgument(input.line, "a MAC address, a part of one, a VM, a pod or a namespace");
+    const mac = parseMac(wanted);
+    return mac === undefined ? findByText(wanted, input) : findByMac(mac, input);
+  },
+};
+
+async function findByMac(mac: Mac, input: CommandInput): Promise<CommandResult> {
+  const claim = await input.ask((door) => door.claim(mac));
+  if (claim !== undefined) return show([claim], input);
+  const formatted = formatViews(input.line, { items: [], total: 0 }, []);
+  if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
+  const pool = (await input.ask((door) => door.pools())).find((candidate) => isIn(candidate, mac));
+  const where = pool === undefined ? "it is not in any pool" : `it is in pool ${pool.name}`;
+  return { stdout: `${formatMac(mac)} is free; ${where}\n`, exitCode: 0 };
+}
+
+async function findByText(wanted: string, input: CommandInput): Promise<CommandResult> {
+  const namespace = await input.namespace();
+  // Who may read one namespace only names it; everybody else looks everywhere.
+  const search = wanted.split("/").at(-1)?.replace(/\*$/, "");
+  const claims = await input.ask((door) => door.claims(input.line.options.namespace, search));
+  const named = claims.filter(({ owners }) => owners.some((owner) => isNamed(wanted, owner, namespace)));
+  if (named.length > 0) return show(await detailed(named, input), input);
+  const inNamespace = claims.filter(({ owners }) => owners.some((owner) => owner.namespace === wanted));
+  if (inNamespace.length > 0) return table(inNamespace, input, wanted);
+  const digits = wanted.toLowerCase().replace(/[:.-]/g, "");
+  const isPart = /^[0-9a-f]+$/.test(digits) && digits.length >= MIN_PART_DIGITS;
+  const partly = isPart ? claims.filter(({ mac }) => mac.replaceAll(":", "").includes(digits)) : [];
+  if (partly.length > 0) return table(partly, input, undefined);
+  const stderr = `no MAC address found for ${JSON.stringify(wanted)}: try kubectl macpool list -A, or -n NAMESPACE`;
+  return { stdout: formatViews(input.line, { items: [], total: 0 }, []) ?? "", stderr, exitCode: 1 };
+}
+
+/** A list may leave out where owners run. */
+function detailed(claims: readonly ClaimView[], { ask }: CommandInput): Promise<readonly ClaimView[]> {
+  return ask((door) =>
+    Promise.all(claims.map(async (claim) => (await door.claim(parseMac(claim.mac) as Mac)) ?? claim)),
+  );
+}
+
+/** `name` in the namespace, `namespace/name`, or `kind/namespace/name` in any case. */
+function isNamed(wanted: string, owner: OwnerView, namespace: string | undefined): boolean {
+  const name = ownerName(owner);
+  const parts = wanted.split("/");
+  if (parts.length === 1) return wanted === name && (namespace === undefined || namespace === owner.namespace);
+  if (parts.length === 2) return parts[0] === owner.namespace && parts[1] === name;
+  return parts[0]?.toLowerCase() === owner.kind.toLowerCase() && parts[1] === owner.namespace && parts[2] === name;
+}
+
+function show(claims: readonly ClaimView[], { line, nowMs, terminal }: CommandInput): CommandResult {
+  const formatted = formatViews(line, { items: claims, total: claims.length }, claims.map(claimNameOf));
+  return { stdout: formatted ?? claims.map((claim) => describeClaim(claim, terminal, nowMs)).join("\n"), exitCode: 0 };
+}
+
+function table(
+  claims: readonly ClaimView[],
+  { line, nowMs, terminal }: CommandInput,
+  namespace: string | undefined,
+): CommandResult {
+  const { output, noHeaders } = line.options;
+  const options = { wide: output === "wide", noHeaders, columns: terminal.columns, nowMs };
+  const formatted = formatViews(line, { items: claims, total: claims.length }, claims.map(claimNameOf));
+  return { stdout: formatted ?? formatClaims(claims, namespace, options), exitCode: 0 };
+}
+
+function isIn({ ranges }: PoolView, mac: Mac): boolean {
+  return ranges.some(({ first, last }) => {
+    const [start, end] = [parseMac(first), parseMac(last)];
+    return start !== undefined && end !== undefined && rangeContains({ start, end }, mac);
+  });
+}

@@ -1,0 +1,38 @@
+import type { NamespaceView } from "../../mac-pool/inspection/views.ts";
+import type { CommandSpec } from "../command.ts";
+import { noArguments } from "../command-line.ts";
+import { type Column, formatTable } from "../table.ts";
+import { formatViews } from "../views-text.ts";
+
+export const namespaces: CommandSpec = {
+  name: "namespaces",
+  summary: "which namespaces are managed, by which pool",
+  details: ["-o wide adds the label that decides."],
+  run: async ({ line, ask, terminal }) => {
+    noArguments(line);
+    const items = await ask((door) => door.namespaces());
+    const formatted = formatViews(
+      line,
+      { items, total: items.length },
+      items.map(({ name }) => `namespace/${name}`),
+    );
+    if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
+    const managed = (is: boolean): string => (is ? "managed" : "ignored");
+    const columns: Column<NamespaceView>[] = [
+      { header: "NAMESPACE", cell: ({ name }) => name, cut: true },
+      { header: "VMS", cell: ({ vms }) => managed(vms) },
+      { header: "PODS", cell: ({ pods }) => managed(pods) },
+      { header: "POOL", cell: ({ pool = "" }) => pool, drop: 1 },
+      { header: "CLAIMS", cell: ({ claims }) => String(claims) },
+      { header: "LIMIT", cell: ({ limit }) => (limit === undefined ? "" : String(limit)), drop: 2 },
+    ];
+    const because: Column<NamespaceView>[] = [
+      { header: "VMS BECAUSE", cell: ({ because }) => because.vms },
+      { header: "PODS BECAUSE", cell: ({ because }) => because.pods },
+    ];
+    const { noHeaders, output } = line.options;
+    const wide = output === "wide";
+    const options = wide ? { noHeaders } : { noHeaders, columns: terminal.columns };
+    return { stdout: formatTable(wide ? [...columns, ...because] : columns, items, options), exitCode: 0 };
+  },
+};

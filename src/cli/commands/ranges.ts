@@ -1,0 +1,112 @@
+import { randomInt } from "node:crypto";
+import { formatMac } from "../../api/mac.ts";
+import { type MacRange, rangeSize } from "../../api/mac-range.ts";
+import {
+  type ClusterRange,
+  type ClusterState,
+  compareRanges,
+  MAX_SUGGESTED,
+  type Overlap,
+  suggestRange,
+} from "../cluster-comparison.ts";
+import type { CommandSpec } from "../command.ts";
+import { noArguments, numberOption, switchOption, UsageError } from "../command-line.ts";
+import { CliError } from "../faults.ts";
+import { withCommas } from "../pool-text.ts";
+import { CONTEXTS_OPTION, contextsOf, statesOf } from "../several-clusters.ts";
+import { type Column, formatTable, type TableOptions } from "../table.ts";
+import { painted, type Terminal } from "../terminal.ts";
+import { formatViews } from "../views-text.ts";
+
+const RANDOM_STEPS = 2 ** 32;
+
+export const ranges: CommandSpec = {
+  name: "ranges",
+  summary: "ranges of the pools, also compared between clusters",
+  details: [
+    "Two clusters whose ranges overlap will give two VMs one address sooner or later. That matters where " +
+      "both clusters reach the same layer-2 network. Ends with 1 where ranges overlap.",
+  ],
+  options: [
+    CONTEXTS_OPTION,
+    { name: "suggest", summary: "propose a range that none of the clusters has" },
+    { name: "size", value: "N", summary: `addresses of the proposed range; default: ${withCommas(MAX_SUGGESTED)}` },
+  ],
+  run: async (input) => {
+    const { line, terminal, ask } = input;
+    noArguments(line);
+    const contexts = contextsOf(line);
+    const size = numberOption(line, "size", 1, MAX_SUGGESTED);
+    const suggests = switchOption(line, "suggest");
+    if (size !== undefined && !suggests) throw new UsageError("--size belongs to --suggest");
+    const states = contexts === undefined ? [await ask(stateOfOne)] : await statesOf(contexts, input);
+    const { items, overlaps } = compareRanges(states);
+    const range = suggests
+      ? suggestRange(states, size ?? MAX_SUGGESTED, randomInt(RANDOM_STEPS) / RANDOM_STEPS)
+      : undefined;
+    if (suggests && range === undefined) throw new CliError("every prefix 02:xx:xx is in use: choose a range by hand");
+    const suggestion =
+      range === undefined ? {} : { suggestion: { first: formatMac(range.start), last: formatMac(range.end) } };
+    const exitCode = overlaps.length > 0 ? 1 : 0;
+    const formatted = formatViews(
+      line,
+      { items, overlaps, ...suggestion },
+      items.map(({ cluster, pool }) => `${cluster}/${pool}`),
+    );
+    if (formatted !== undefined) return { stdout: formatted, exitCode };
+    const { noHeaders, output } = line.options;
+    const options = output === "wide" ? { noHeaders } : { noHeaders, columns: terminal.columns };
+    const parts = [
+      rangeTable(items, contexts !== undefined, options),
+      ...(contexts === undefined ? [] : [verdict(overlaps, states.length, terminal)]),
+      ...(range === undefined ? [] : [proposal(range, states)]),
+    ];
+    return { stdout: parts.join("\n"), exitCode };
+  },
+};
+
+async function stateOfOne(door: {
+  pools(): Promise<ClusterState["pools"]>;
+  claims(): Promise<ClusterState["claims"]>;
+}) {
+  const [pools, claims] = await Promise.all([door.pools(), door.claims()]);
+  return { cluster: "this cluster", pools, claims };
+}
+
+function rangeTable(items: readonly ClusterRange[], several: boolean, options: TableOptions): string {
+  const clusters: Column<ClusterRange>[] = [{ header: "CLUSTER", cell: ({ cluster }) => cluster, cut: true }];
+  const overlaps: Column<ClusterRange>[] = [
+    { header: "OVERLAPS", cell: ({ overlaps }) => overlaps.join(","), drop: 1 },
+  ];
+  const columns: Column<ClusterRange>[] = [
+    ...(several ? clusters : []),
+    { header: "POOL", cell: ({ pool }) => pool },
+    { header: "FIRST", cell: ({ first }) => first },
+    { header: "LAST", cell: ({ last }) => last },
+    { header: "ADDRESSES", cell: ({ capacity }) => withCommas(capacity), drop: 2 },
+    { header: "USED", cell: ({ used }) => withCommas(used), drop: 3 },
+    ...(several ? overlaps : []),
+  ];
+  return formatTable(columns, items, options);
+}
+
+function verdict(overlaps: readonly Overlap[], clusters: number, terminal: Terminal): string {
+  if (overlaps.length === 0) return `No two of the ${clusters} clusters hand out the same addresses.\n`;
+  return overlaps
+    .map(({ between: [one, other], first, last, addresses }) => {
+      const count = addresses === 1 ? "1 address" : `${withCommas(addresses)} addresses`;
+      return `${painted(terminal, "red", "Overlap:")} ${one} and ${other} both hand out ${first}-${last} (${count}).\n`;
+    })
+    .join("");
+}
+
+function proposal(range: MacRange, states: readonly ClusterState[]): string {
+  const [first, last] = [formatMac(range.start), formatMac(range.end)];
+  const who = states.length === 1 ? "the cluster has not" : `none of the ${states.length} clusters has`;
+  return `${first}-${last} has ${withCommas(rangeSize(range))} addresses that ${who} in a range or in use. In NetworkAddonsConfig cluster:
+  spec:
+    kubeMacPool:
+      rangeStart: "${first}"
+      rangeEnd: "${last}"
+`;
+}

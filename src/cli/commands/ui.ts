@@ -1,0 +1,90 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { Transport } from "../../kube/client/transport.ts";
+import type { CommandInput, CommandSpec } from "../command.ts";
+import { noArguments, numberOption, switchOption } from "../command-line.ts";
+import { ServiceAway } from "../doors/door.ts";
+import { TOKEN_HEADER } from "../doors/pool-service.ts";
+import { CliError } from "../faults.ts";
+import type { OpenCluster, ServicePlace } from "../open-cluster.ts";
+import { openPage } from "../ui/browser.ts";
+import { LocalProxy, type Upstream } from "../ui/local-proxy.ts";
+
+const SECRET_BYTES = 32;
+const MAX_PORT = 65_535;
+/** Longest silence of an answer; an event stream sends something each half minute. */
+const SILENCE_MS = 100_000;
+
+export const ui: CommandSpec = {
+  name: "ui",
+  summary: "opens the page of the pool in a browser, until Ctrl-C",
+  details: [
+    "The page is served on 127.0.0.1 only, and only under the address that is printed: it has a secret of " +
+      "this run. Who has the address and an account on this machine reads what you may read.",
+  ],
+  options: [
+    { name: "port", value: "PORT", summary: "port on 127.0.0.1; default: any free one" },
+    { name: "no-browser", summary: "only print the address" },
+  ],
+  run: async (input) => {
+    const { line, open, print, signal } = input;
+    noArguments(line);
+    const port = numberOption(line, "port", 1, MAX_PORT) ?? 0;
+    const cluster = await open();
+    const place = await servicePlace(input, cluster);
+    const transport = new Transport(cluster.credentials);
+    try {
+      const secret = randomBytes(SECRET_BYTES).toString("base64url");
+      await using proxy = await listening(upstreamOf(transport, place), secret, port);
+      print(`The page of the MAC pool: ${proxy.url}\nCtrl-C ends it.\n`);
+      await using page = switchOption(line, "no-browser") ? undefined : await openPage(proxy.url);
+      if (page?.opened === false) print("No program was found to open it: copy the address into a browser.\n");
+      if (!signal.aborted) await once(signal, "abort");
+    } finally {
+      await transport.close();
+    }
+    return { stdout: "", exitCode: 0 };
+  },
+};
+
+/** Asked once before the page is opened, so that what is wrong is said here. */
+async function servicePlace({ line }: CommandInput, cluster: OpenCluster): Promise<ServicePlace> {
+  try {
+    const place = await cluster.service();
+    const headers = { [TOKEN_HEADER]: await place.bearer() };
+    const { status, body } = await cluster.client.raw("GET", `${place.path}/readyz`, {
+      headers,
+      timeoutMs: line.options.requestTimeoutMs,
+    });
+    if (status === 200) return place;
+    const { message = body } = (body ?? {}) as { readonly message?: unknown };
+    throw new ServiceAway(`it answers ${status} (${String(message).trim()})`);
+  } catch (error) {
+    if (error instanceof ServiceAway) {
+      throw new CliError(`the page is served by the MAC pool's service, and ${error.message}`, { cause: error });
+    }
+    throw cluster.describe(error);
+  }
+}
+
+async function listening(upstream: Upstream, secret: string, port: number): Promise<LocalProxy> {
+  try {
+    return await LocalProxy.listen(upstream, { secret, port });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new CliError(`port ${port} of 127.0.0.1 can't be used (${code ?? message}): choose another one with --port`);
+  }
+}
+
+function upstreamOf(transport: Transport, { path, bearer }: ServicePlace): Upstream {
+  return {
+    send: async (below, headers, signal) =>
+      transport.send({
+        method: "GET",
+        path: path + below,
+        headers: { ...headers, [TOKEN_HEADER]: await bearer() },
+        signal,
+        idleTimeoutMs: SILENCE_MS,
+      }),
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * Completion scripts by shell. Each asks `kubectl-macpool __complete` (completion-words.ts) for the words. `kubectl` is the
+ * executable that kubectl asks about a plugin's command line.
+ */
+
+const BASH = `_kubectl_macpool() {
+    local current="\${COMP_WORDS[COMP_CWORD]}" line directive="" words=()
+    while IFS= read -r line; do
+        case "$line" in
+            :*) directive="\${line#:}" ;;
+            *) words+=("\${line%%$'\\t'*}") ;;
+        esac
+    done < <(kubectl-macpool __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    COMPREPLY=("\${words[@]}")
+    if [ "$directive" = 0 ] && [ \${#words[@]} -eq 0 ]; then
+        COMPREPLY=($(compgen -f -- "$current"))
+    fi
+}
+complete -F _kubectl_macpool kubectl-macpool
+`;
+
+const ZSH = `#compdef kubectl-macpool
+_kubectl_macpool() {
+    local line directive="" words_found=()
+    while IFS= read -r line; do
+        case "$line" in
+            :*) directive="\${line#:}" ;;
+            *$'\\t'*) words_found+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}") ;;
+            *) words_found+=("\${line//:/\\\\:}") ;;
+        esac
+    done < <(kubectl-macpool __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)
+    if (( \${#words_found} )); then
+        _describe 'kubectl macpool' words_found
+    elif [[ "$directive" == 0 ]]; then
+        _files
+    fi
+}
+compdef _kubectl_macpool kubectl-macpool
+`;
+
+const FISH = `function __kubectl_macpool_complete
+    set -l words (commandline -opc) (commandline -ct)
+    kubectl-macpool __complete $words[2..-1] 2>/dev/null | string match -v -r '^:'
+end
+complete -c kubectl-macpool -f -a '(__kubectl_macpool_complete)'
+`;
+
+const KUBECTL = `#!/bin/sh
+exec kubectl-macpool __complete "$@"
+`;
+
+export const SCRIPTS: Readonly<Record<string, string>> = { bash: BASH, zsh: ZSH, fish: FISH, kubectl: KUBECTL };

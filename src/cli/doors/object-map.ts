@@ -1,0 +1,48 @@
+import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
+import type { MACClaim } from "../../api/mac-claim.ts";
+import type { MACPool } from "../../api/mac-pool.ts";
+import { Segments } from "../../mac-pool/core/segments.ts";
+import type { CellView, MapView } from "../../mac-pool/inspection/views.ts";
+import { CliError } from "../faults.ts";
+import type { MapSection } from "./door.ts";
+import { rangesOf } from "./object-views.ts";
+
+/** The addresses of a pool from `from` to `to` in cells of one size, of which the last may be smaller. */
+export function mapView(pool: MACPool, claims: readonly MACClaim[], { cells, from, to }: MapSection): MapView {
+  const name = pool.metadata.name ?? "";
+  const part = rangesOf(pool).flatMap(({ start, end }) => {
+    const range = { start: Math.max(start, from ?? start) as Mac, end: Math.min(end, to ?? end) as Mac };
+    return range.start > range.end ? [] : [range];
+  });
+  const segments = new Segments(part);
+  if (segments.size === 0) throw new CliError(`MACPool ${name} has no address there: see kubectl macpool status`);
+  const size = Math.ceil(segments.size / cells);
+  const counts = Array.from({ length: Math.ceil(segments.size / size) }, () => ({
+    pending: 0,
+    bound: 0,
+    quarantined: 0,
+    explicit: 0,
+  }));
+  for (const { spec, status } of claims) {
+    const mac = parseMac(spec.mac);
+    const cell = mac === undefined ? undefined : counts[Math.floor((segments.numberOf(mac) ?? -1) / size)];
+    if (cell === undefined) continue;
+    if (status?.phase === "Bound") cell.bound += 1;
+    else if (status?.phase === "Quarantined") cell.quarantined += 1;
+    else cell.pending += 1;
+    if (spec.origin !== "automatic") cell.explicit += 1;
+  }
+  return {
+    pool: name,
+    from: formatMac(segments.macAt(0)),
+    to: formatMac(segments.macAt(segments.size - 1)),
+    cells: counts.map((cell, index): CellView => {
+      const first = index * size;
+      const own = Math.min(size, segments.size - first);
+      const free = own - cell.pending - cell.bound - cell.quarantined;
+      const ends = { first: formatMac(segments.macAt(first)), last: formatMac(segments.macAt(first + own - 1)) };
+      return { ...ends, size: own, free, ...cell, colliding: 0 };
+    }),
+    outOfRange: pool.status?.outOfRange ?? 0,
+  };
+}

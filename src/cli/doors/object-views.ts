@@ -1,0 +1,107 @@
+import { formatMac, parseMac } from "../../api/mac.ts";
+import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import {
+  DEFAULT_CONFLICT_POLICY,
+  DEFAULT_QUARANTINE_SECONDS,
+  type LabelSelector,
+  type MACPool,
+} from "../../api/mac-pool.ts";
+import { formatRange, type MacRange, parseRangeText, rangeContains, rangeSize } from "../../api/mac-range.ts";
+import { DEFAULT_MAC_POOL } from "../../api/names.ts";
+import type { ClaimView, OwnerView, PoolView, RangeView } from "../../mac-pool/inspection/views.ts";
+
+/** Views from MACPool and MACClaim objects, without what only the pool itself knows. */
+
+const REASON = "The MAC pool itself measures the rate of allocations, and it was not asked.";
+
+export function rangesOf(pool: MACPool): readonly MacRange[] {
+  return (pool.status?.ranges ?? []).flatMap((text) => parseRangeText(text) ?? []);
+}
+
+/** `claims`: those of the cluster, to count each range; undefined where the pool's own counters are enough. */
+export function poolView(pool: MACPool, claims: readonly MACClaim[] | undefined): PoolView {
+  const { spec, status = {}, metadata } = pool;
+  const { capacity = 0, used = 0, free = 0, pending = 0, quarantined = 0, outOfRange = 0, conflicts = 0 } = status;
+  const whole = { capacity, used, free, pending, quarantined };
+  const problem = problemOf(pool);
+  return {
+    name: metadata.name ?? "",
+    ranges: rangesOf(pool).map((range) => ({
+      first: formatMac(range.start),
+      last: formatMac(range.end),
+      ...(claims === undefined ? whole : countsOf(range, claims)),
+    })),
+    exclusions: (spec.exclusions ?? []).flatMap(({ start, end }) => {
+      const [from, to] = [parseMac(start), parseMac(end)];
+      return from === undefined || to === undefined ? [] : [formatRange({ start: from, end: to })];
+    }),
+    serves: servesText(metadata.name ?? "", spec.namespaceSelector),
+    conflictPolicy: spec.conflictPolicy ?? DEFAULT_CONFLICT_POLICY,
+    conflictScope: spec.conflictScope ?? "Cluster",
+    quarantineSeconds: spec.quarantineSeconds ?? DEFAULT_QUARANTINE_SECONDS,
+    ...whole,
+    outOfRange,
+    conflicts,
+    rate: { allocationsPerDay: 0, releasesPerDay: 0, netPerDay: 0, windowSeconds: 0 },
+    daysToFull: { days: null, atLeast: null, atMost: null, reason: REASON },
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+/** The conditions that are bad, as the pool's manager words them. */
+function problemOf({ status }: MACPool): string | undefined {
+  if (status?.observedGeneration === undefined) return "it has no status: is the MAC pool running?";
+  const bad = (status.conditions ?? []).filter(({ type, status: value }) =>
+    type === "Valid" ? value === "False" : type === "Full" && value === "True",
+  );
+  return bad.length === 0 ? undefined : bad.map(({ message, reason }) => message ?? reason ?? "").join("; ");
+}
+
+function servesText(name: string, selector: LabelSelector | undefined): string {
+  const labels = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const expressions = (selector?.matchExpressions ?? []).map(
+    ({ key, operator, values = [] }) => `${key} ${operator}${values.length > 0 ? ` (${values.join(", ")})` : ""}`,
+  );
+  const served = [...labels, ...expressions].join(" and ");
+  if (served !== "") return `namespaces with ${served}`;
+  return name === DEFAULT_MAC_POOL
+    ? "namespaces that no other pool serves"
+    : "every namespace, unless an older pool does";
+}
+
+function countsOf(range: MacRange, claims: readonly MACClaim[]): Omit<RangeView, "first" | "last"> {
+  const capacity = rangeSize(range);
+  const inside = claims.filter(({ spec }) => isIn(range, spec.mac));
+  const phases = (phase: string): number => inside.filter(({ status }) => status?.phase === phase).length;
+  const used = inside.length;
+  return { capacity, used, free: capacity - used, pending: phases("Pending"), quarantined: phases("Quarantined") };
+}
+
+export function claimView(claim: MACClaim, ranges: readonly MacRange[], owners: readonly OwnerView[]): ClaimView {
+  const { metadata, spec, status } = claim;
+  const range = ranges.find((one) => isIn(one, spec.mac));
+  return {
+    name: metadata.name ?? "",
+    mac: spec.mac,
+    ...(spec.pool === undefined ? {} : { pool: spec.pool }),
+    origin: spec.origin,
+    phase: status?.phase ?? "Pending",
+    owners: [...owners],
+    elsewhere: 0,
+    inRange: range !== undefined,
+    ...(range === undefined ? {} : { range: formatRange(range) }),
+    ...(metadata.creationTimestamp === undefined ? {} : { created: metadata.creationTimestamp }),
+    ...(status?.deadline === undefined ? {} : { deadline: status.deadline }),
+    ...(status?.until === undefined ? {} : { until: status.until }),
+    ...(metadata.resourceVersion === undefined ? {} : { revision: metadata.resourceVersion }),
+  };
+}
+
+export function ownersOf(claim: MACClaim): readonly ClaimOwner[] {
+  return claim.status?.owners ?? [];
+}
+
+function isIn(range: MacRange, text: string): boolean {
+  const mac = parseMac(text);
+  return mac !== undefined && rangeContains(range, mac);
+}

@@ -1,0 +1,141 @@
+import { MAC_CLAIMS, MAC_POOLS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../../api/kinds.ts";
+import { claimName, type Mac } from "../../api/mac.ts";
+import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import type { MACPool } from "../../api/mac-pool.ts";
+import { LAUNCHER_SELECTOR } from "../../api/names.ts";
+import { ConnectionError, isForbidden, isGone, isNotFound } from "../../kube/client/api-error.ts";
+import type { Pod } from "../../kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
+import type { OwnerRef } from "./door.ts";
+
+const CLAIMS: Resource<MACClaim> = MAC_CLAIMS;
+const POOLS: Resource<MACPool> = MAC_POOLS;
+const INSTANCES: Resource<KubeObject & { readonly status?: { readonly nodeName?: string } }> =
+  VIRTUAL_MACHINE_INSTANCES;
+
+const OWNERS: Readonly<Record<OwnerRef["kind"], Resource>> = {
+  VirtualMachine: VIRTUAL_MACHINES,
+  VirtualMachineInstance: INSTANCES,
+  Pod: RESOURCES.pods,
+};
+
+export interface Place {
+  readonly node: string;
+  readonly pod: string;
+}
+
+export type ClaimChange =
+  | { readonly list: readonly MACClaim[] }
+  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly claim: MACClaim };
+
+/** The objects that tell who has which address. */
+export class PoolObjects {
+  readonly #client: KubeClient;
+  readonly #timeoutMs: number;
+  readonly #onRead: () => void;
+
+  /** `timeoutMs`: of each answer. `onRead` is called before each read of claims and pools. */
+  constructor(client: KubeClient, timeoutMs: number, onRead: () => void) {
+    this.#client = client;
+    this.#timeoutMs = timeoutMs;
+    this.#onRead = onRead;
+  }
+
+  /** Sorted by address. */
+  async claims(): Promise<MACClaim[]> {
+    this.#onRead();
+    const { items } = await this.#client.list(CLAIMS, { managedFields: false, timeoutMs: this.#timeoutMs });
+    return items.sort((a, b) => (a.spec.mac < b.spec.mac ? -1 : 1));
+  }
+
+  async claim(mac: Mac): Promise<MACClaim | undefined> {
+    this.#onRead();
+    try {
+      return await this.#client.get(CLAIMS, { name: claimName(mac) }, { timeoutMs: this.#timeoutMs });
+    } catch (error) {
+      // Without details the kind itself is not served, so nothing is known about any address.
+      if (isNotFound(error) && error.details !== undefined) return undefined;
+      throw error;
+    }
+  }
+
+  async pools(): Promise<MACPool[]> {
+    this.#onRead();
+    const { items } = await this.#client.list(POOLS, { managedFields: false, timeoutMs: this.#timeoutMs });
+    return items.sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  }
+
+  /** Whether the object exists; undefined when the user may not see it. */
+  async exists({ kind, namespace, name }: OwnerRef): Promise<boolean | undefined> {
+    try {
+      await this.#client.get(OWNERS[kind], { name, namespace }, { timeoutMs: this.#timeoutMs });
+      return true;
+    } catch (error) {
+      if (isForbidden(error)) return undefined;
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  /** The claims, and then what changes in them: `list` again whenever the history that the server has does not reach. */
+  async *changes(signal: AbortSignal): AsyncGenerator<ClaimChange> {
+    this.#onRead();
+    while (!signal.aborted) {
+      const { items, resourceVersion } = await this.#client.list(CLAIMS, { managedFields: false, signal });
+      yield { list: items };
+      yield* this.#watch(resourceVersion, signal);
+    }
+  }
+
+  /** Until the server ends it or the place in its history is gone. */
+  async *#watch(resourceVersion: string, signal: AbortSignal): AsyncGenerator<ClaimChange> {
+    const options = { resourceVersion, managedFields: false, allowBookmarks: true, signal };
+    try {
+      for await (const { type, object: claim } of this.#client.watch(CLAIMS, options)) {
+        if (type !== "BOOKMARK" && type !== "ERROR") yield { type, claim };
+      }
+    } catch (error) {
+      if (!signal.aborted && !isGone(error) && !(error instanceof ConnectionError)) throw error;
+    }
+  }
+
+  /** Where an owner runs; undefined when it does not run or the user may not see it. */
+  async place(owner: ClaimOwner): Promise<Place | undefined> {
+    const { kind, namespace, name } = owner;
+    if (name === undefined) return undefined;
+    if (kind === "Pod")
+      return placeOf(
+        await readable(this.#client.get(RESOURCES.pods, { name, namespace }, { timeoutMs: this.#timeoutMs })),
+      );
+    const instance = await readable(this.#client.get(INSTANCES, { name, namespace }, { timeoutMs: this.#timeoutMs }));
+    if (instance === undefined) return undefined;
+    const pods = await readable(
+      this.#client.list(RESOURCES.pods, { namespace, labelSelector: LAUNCHER_SELECTOR, timeoutMs: this.#timeoutMs }),
+    );
+    const node = instance.status?.nodeName;
+    return placeOf(
+      pods?.items.find(
+        (pod) =>
+          pod.metadata.ownerReferences?.some(({ uid }) => uid === instance.metadata.uid) === true &&
+          (node === undefined || pod.spec?.nodeName === node) &&
+          pod.status?.phase !== "Succeeded" &&
+          pod.status?.phase !== "Failed",
+      ),
+    );
+  }
+}
+
+function placeOf(pod: Pod | undefined): Place | undefined {
+  const node = pod?.spec?.nodeName;
+  return node === undefined ? undefined : { node, pod: pod?.metadata.name ?? "" };
+}
+
+async function readable<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isForbidden(error) || isNotFound(error)) return undefined;
+    throw error;
+  }
+}

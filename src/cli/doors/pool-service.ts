@@ -1,0 +1,56 @@
+import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE, MAC_POOL_WEBHOOK_CONFIGURATION } from "../../api/names.ts";
+import { isForbidden, isNotFound } from "../../kube/client/api-error.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Credentials } from "../../kube/client/credentials.ts";
+import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
+import { ServiceAway } from "./door.ts";
+
+/**
+ * Where the API server's proxy leads to the pool's REST interface. The user's token goes there, so the namespace is never a
+ * guess: whoever may make a namespace and a Service of that name would get the token.
+ */
+
+type WebhookConfiguration = KubeObject & {
+  readonly webhooks?: readonly { readonly clientConfig: { readonly service?: { readonly namespace?: string } } }[];
+};
+
+const CONFIGURATIONS = RESOURCES.mutatingWebhookConfigurations as Resource<WebhookConfiguration>;
+
+/** The header that the API server passes on; it keeps `Authorization` for itself. */
+export const TOKEN_HEADER = "macpool-authorization";
+
+/** Path of the Service's proxy, without a slash at its end. */
+export function proxyPath(namespace: string): string {
+  const service = `https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`;
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${service}/proxy`;
+}
+
+/** The namespace to which the pool's webhooks lead: who writes it could stop every VM as well. Throws `ServiceAway`. */
+export async function findPoolNamespace(client: KubeClient, timeoutMs: number): Promise<string> {
+  const name = MAC_POOL_WEBHOOK_CONFIGURATION;
+  const advice = "give --pool-namespace";
+  try {
+    const { webhooks = [] } = await client.get(CONFIGURATIONS, { name }, { timeoutMs });
+    const namespace = webhooks.find(({ clientConfig }) => clientConfig.service)?.clientConfig.service?.namespace;
+    if (namespace !== undefined) return namespace;
+    throw new ServiceAway(`MutatingWebhookConfiguration ${name} leads to no Service: ${advice}`);
+  } catch (error) {
+    if (isForbidden(error)) {
+      throw new ServiceAway(`you may not read MutatingWebhookConfiguration ${name}, which says where it is: ${advice}`);
+    }
+    if (isNotFound(error)) {
+      throw new ServiceAway(`there is no MutatingWebhookConfiguration ${name}, which says where it is: ${advice}`);
+    }
+    throw error;
+  }
+}
+
+/** `Bearer ...`, as the pool can check it. Throws `ServiceAway` where the credentials have none. */
+export async function bearerOf(credentials: Credentials): Promise<string> {
+  const { headers } = await credentials.current();
+  const { authorization = "" } = headers;
+  if (/^bearer \S/i.test(authorization)) return authorization;
+  throw new ServiceAway(
+    "the kubeconfig has a client certificate and no token, and the API server's proxy passes on tokens only: give --token",
+  );
+}

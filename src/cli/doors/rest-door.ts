@@ -1,0 +1,186 @@
+import { claimName, formatMac, type Mac } from "../../api/mac.ts";
+import { ApiError, ConnectionError } from "../../kube/client/api-error.ts";
+import type {
+  CheckView,
+  ClaimView,
+  CollisionView,
+  ConsistencyView,
+  DenialView,
+  ListView,
+  MapView,
+  NamespaceView,
+  OwnerStoryView,
+  PoolView,
+  ProblemView,
+  WatchEventView,
+} from "../../mac-pool/inspection/views.ts";
+import { CliError } from "../faults.ts";
+import { type Door, type MapSection, type OwnerRef, ServiceAway } from "./door.ts";
+import { KnownClaims } from "./known-claims.ts";
+import { plain } from "./plain-text.ts";
+import { eventsOf } from "./server-sent-events.ts";
+
+/** Items of a page; the server allows 5,000. */
+const PAGE = 2_000;
+/** A pause before a broken watch goes on where it was. */
+const WATCH_RETRY_MS = 1_000;
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** How REST is reached. Throws `ConnectionError` where nobody answers. */
+export interface RestTransport {
+  /** Any answer, with its body parsed where it is JSON. `path` begins with `/api/v1/`. */
+  get(path: string, query: Query): Promise<{ readonly status: number; readonly body: unknown }>;
+  /** A body while it arrives. Throws `ApiError` for any other answer than 200. */
+  stream(
+    path: string,
+    query: Query,
+    options: { readonly signal: AbortSignal; readonly lastEventId: string | undefined },
+  ): Promise<AsyncIterable<Uint8Array>>;
+  sleep(durationMs: number, signal: AbortSignal): Promise<void>;
+}
+
+/** The pool's REST interface, with the user's own rights. */
+export class RestDoor implements Door {
+  readonly #transport: RestTransport;
+
+  constructor(transport: RestTransport) {
+    this.#transport = transport;
+  }
+
+  pools(): Promise<readonly PoolView[]> {
+    return this.#all<PoolView>("pools");
+  }
+
+  claims(namespace?: string, search?: string): Promise<readonly ClaimView[]> {
+    return this.#all<ClaimView>("claims", { namespace, search, limit: PAGE });
+  }
+
+  async claim(mac: Mac): Promise<ClaimView | undefined> {
+    return this.#find<ClaimView>(`claims/${claimName(mac).slice("mac-".length)}`);
+  }
+
+  map(pool: string, { cells, from, to }: MapSection): Promise<MapView> {
+    return this.#get<MapView>(`pools/${encodeURIComponent(pool)}/map`, {
+      cells,
+      from: from === undefined ? undefined : formatMac(from),
+      to: to === undefined ? undefined : formatMac(to),
+    });
+  }
+
+  owner({ kind, namespace, name }: OwnerRef): Promise<OwnerStoryView | undefined> {
+    return this.#find<OwnerStoryView>(`owners/${[kind, namespace, name].map(encodeURIComponent).join("/")}`);
+  }
+
+  collisions(namespace?: string): Promise<ListView<CollisionView>> {
+    return this.#list<CollisionView>("collisions", { namespace });
+  }
+
+  denials(namespace?: string): Promise<ListView<DenialView>> {
+    return this.#list<DenialView>("denials", { namespace });
+  }
+
+  consistency(): Promise<ConsistencyView> {
+    return this.#get<ConsistencyView>("consistency");
+  }
+
+  namespaces(): Promise<readonly NamespaceView[]> {
+    return this.#all<NamespaceView>("namespaces");
+  }
+
+  check(mac: Mac, namespace: string): Promise<CheckView> {
+    return this.#get<CheckView>("check", { mac: formatMac(mac), namespace });
+  }
+
+  async *watch(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<WatchEventView<ClaimView>> {
+    // A watch is refused without the reason.
+    await this.#get<ListView<ClaimView>>("claims", { namespace, limit: 1 });
+    const known = new KnownClaims();
+    let lastEventId: string | undefined;
+    for (let broken = false; !signal.aborted; broken = true) {
+      if (broken) await this.#transport.sleep(WATCH_RETRY_MS, signal).catch(() => {});
+      try {
+        const body = await this.#transport.stream(
+          "/api/v1/claims",
+          { watch: true, namespace },
+          { signal, lastEventId },
+        );
+        for await (const { id, data } of eventsOf(body)) {
+          const event = plain(JSON.parse(data) as WatchEventView<ClaimView>);
+          // Who does not resume is told first to list everything.
+          if (event.type === "RESET") yield* known.replace(await this.claims(namespace));
+          else yield* known.apply(event);
+          lastEventId = id ?? lastEventId;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        // A connection that ends goes on where it was; a refusal of the first request does not.
+        if (!(error instanceof ConnectionError) || lastEventId === undefined) throw awayOr(error);
+      }
+    }
+  }
+
+  async #all<T>(path: string, query: Query = {}): Promise<readonly T[]> {
+    return (await this.#list<T>(path, query)).items;
+  }
+
+  /** All pages as one. */
+  async #list<T>(path: string, query: Query): Promise<ListView<T>> {
+    const items: T[] = [];
+    let page: ListView<T> | undefined;
+    do {
+      page = await this.#get<ListView<T>>(path, { ...query, continue: page?.continue });
+      items.push(...page.items);
+    } while (page.continue !== undefined);
+    return { items, total: page.total, ...(page.partial === undefined ? {} : { partial: page.partial }) };
+  }
+
+  async #get<T>(path: string, query: Query = {}): Promise<T> {
+    const answer = await this.#answer(path, query);
+    if (answer.status === 200) return plain(answer.body as T);
+    throw refusalOf(answer);
+  }
+
+  /** undefined for what does not exist. */
+  async #find<T>(path: string): Promise<T | undefined> {
+    const answer = await this.#answer(path, {});
+    if (answer.status === 404 && isProblem(answer.body)) return undefined;
+    if (answer.status === 200) return plain(answer.body as T);
+    throw refusalOf(answer);
+  }
+
+  async #answer(path: string, query: Query): Promise<{ readonly status: number; readonly body: unknown }> {
+    try {
+      return await this.#transport.get(`/api/v1/${path}`, query);
+    } catch (error) {
+      throw awayOr(error);
+    }
+  }
+}
+
+/** What REST itself refuses is for the user; what the API server says in its place means that REST is away. */
+function refusalOf({ status, body }: { readonly status: number; readonly body: unknown }): Error {
+  if (!isProblem(body)) return new ServiceAway(reasonOf(status, body));
+  const { detail, didYouMean } = plain(body);
+  if (status === 401) return new ServiceAway(`it does not accept the token (${detail})`);
+  return new CliError(didYouMean === undefined ? detail : `${detail}; did you mean ${didYouMean}?`);
+}
+
+function reasonOf(status: number, body: unknown): string {
+  const { message } = (body ?? {}) as { readonly message?: unknown };
+  const text = typeof message === "string" ? plain(message).replace(/^error trying to reach service: /, "") : "";
+  if (status === 403) return `you may not use the proxy of its Service (${text || "403"})`;
+  if (status === 404) return "its Service does not exist there";
+  return `it does not answer (${text || status})`;
+}
+
+function awayOr(error: unknown): unknown {
+  if (error instanceof ConnectionError) return new ServiceAway(`it does not answer (${error.code ?? error.message})`);
+  if (error instanceof ApiError) return new ServiceAway(reasonOf(error.status, { message: error.message }));
+  return error;
+}
+
+function isProblem(body: unknown): body is ProblemView {
+  const { code, detail } = (body ?? {}) as { code?: unknown; detail?: unknown };
+  return typeof code === "string" && code.startsWith("MACPOOL_") && typeof detail === "string";
+}

@@ -1,0 +1,96 @@
+import type { CellView, MapView } from "../mac-pool/inspection/views.ts";
+import { withCommas } from "./pool-text.ts";
+import { type Colour, painted, type Terminal } from "./terminal.ts";
+
+/** The address map as lines of a terminal: one mark a cell, the first address of each line before it. */
+
+/** Columns before the marks: an address and a gap. */
+const MARGIN = 19;
+/** Marks a line: powers of two, so that lines begin at round addresses. */
+const LINES_OF = [64, 32, 16];
+const ROWS = 16;
+/** Where the width is not known. */
+const PIPE_COLUMNS = 80;
+
+export interface MapShape {
+  readonly width: number;
+  readonly cells: number;
+}
+
+export function mapShape({ columns = PIPE_COLUMNS }: Terminal): MapShape {
+  const width = LINES_OF.find((marks) => MARGIN + marks <= columns) ?? 8;
+  return { width, cells: width * ROWS };
+}
+
+interface Marks {
+  readonly shades: readonly [string, string, string, string, string];
+}
+
+const UNICODE: Marks = { shades: ["·", "░", "▒", "▓", "█"] };
+const ASCII: Marks = { shades: [".", ":", "-", "=", "#"] };
+const COLLIDING = "!";
+
+export function drawMap(map: MapView, { width }: MapShape, terminal: Terminal): string {
+  const lines: string[] = [];
+  for (let at = 0; at < map.cells.length; at += width) {
+    const cells = map.cells.slice(at, at + width);
+    lines.push(`${cells[0]?.first ?? ""}  ${marksOf(cells, terminal)}\n`);
+  }
+  const size = map.cells[0]?.size ?? 1;
+  const each = size === 1 ? "each mark is one address" : `each mark is ${withCommas(size)} addresses`;
+  const outside =
+    map.outOfRange === 0
+      ? []
+      : [`${withCommas(map.outOfRange)} claim${map.outOfRange === 1 ? " is" : "s are"} outside the ranges.\n`];
+  const head = `MACPool ${map.pool}: ${map.from}-${map.to}\n${each}\n\n`;
+  return [head, ...lines, "\n", legend(size === 1, terminal), ...sums(map), ...outside].join("");
+}
+
+/** Neighbours of one colour are painted together. */
+function marksOf(cells: readonly CellView[], terminal: Terminal): string {
+  const runs: { readonly colour: Colour; marks: string }[] = [];
+  for (const cell of cells) {
+    const [colour, last] = [colourOf(cell), runs.at(-1)];
+    if (last?.colour === colour) last.marks += markOf(cell, terminal);
+    else runs.push({ colour, marks: markOf(cell, terminal) });
+  }
+  return runs.map(({ colour, marks }) => painted(terminal, colour, marks)).join("");
+}
+
+function markOf(cell: CellView, terminal: Terminal): string {
+  const { size, free, colliding, pending, quarantined, explicit } = cell;
+  const { shades } = terminal.unicode ? UNICODE : ASCII;
+  if (colliding > 0) return COLLIDING;
+  if (size > 1 || free === 1)
+    return shades[free === size ? 0 : Math.min(4, Math.ceil((4 * (size - free)) / size))] ?? " ";
+  if (quarantined > 0) return "Q";
+  if (pending > 0) return "P";
+  return explicit > 0 ? "E" : "B";
+}
+
+function colourOf({ colliding, pending, quarantined, bound, free, size }: CellView): Colour {
+  if (colliding > 0) return "red";
+  if (free === size) return "dim";
+  if (quarantined >= bound && quarantined >= pending) return "blue";
+  return pending > bound ? "yellow" : "green";
+}
+
+function legend(single: boolean, terminal: Terminal): string {
+  const { shades } = terminal.unicode ? UNICODE : ASCII;
+  const [none, quarter, half, most, full] = shades;
+  const collides = `${painted(terminal, "red", COLLIDING)} colliding`;
+  if (single) return `${none} free  B bound  E explicit  P pending  Q quarantined  ${collides}\n`;
+  const colours = terminal.colour
+    ? `mostly: ${painted(terminal, "green", "bound")} ${painted(terminal, "yellow", "pending")} ${painted(terminal, "blue", "quarantined")}\n`
+    : "";
+  return `${none} free  ${quarter} up to 25 %  ${half} 50 %  ${most} 75 %  ${full} more in use  ${collides}\n${colours}`;
+}
+
+function sums({ cells }: MapView): string[] {
+  const sum = (key: "free" | "bound" | "pending" | "quarantined" | "explicit" | "colliding"): number =>
+    cells.reduce((total, cell) => total + cell[key], 0);
+  const counts = (["free", "bound", "pending", "quarantined", "explicit", "colliding"] as const)
+    .map((key) => `${withCommas(sum(key))} ${key}`)
+    .join(", ");
+  return [`${counts}\n`];
+}

@@ -1,0 +1,183 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { parseMac } from "../../src/api/mac.ts";
+import { COMMANDS } from "../../src/cli/command-table.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+import * as answers from "./support/answers.ts";
+import * as diagnosis from "./support/diagnosis-answers.ts";
+import { macpool, NARROW, PIPE, TINY, WIDE } from "./support/macpool.ts";
+import { mapOf } from "./support/map-answer.ts";
+import { type Answer, kubeconfigOf, ScriptedCluster } from "./support/scripted-cluster.ts";
+
+/** What each command prints for one pool. Written anew with `vitest run --project unit test/cli -u`. */
+
+process.env.TZ = "UTC";
+
+const GOLDEN = join(import.meta.dirname, "../golden/cli");
+const TERMINALS: Readonly<Record<string, Terminal>> = {
+  "160 columns, colour": WIDE,
+  "80 columns": NARROW,
+  "48 columns, ASCII": TINY,
+  pipe: PIPE,
+};
+
+const list = (items: readonly object[]): Answer => ({ body: { items, total: items.length } });
+
+function rest(path: string, query: URLSearchParams): Answer | undefined {
+  const [collection, ...names] = path.split("/");
+  const namespace = query.get("namespace");
+  const inNamespace = <T extends { namespace: string }>(item: T): boolean => !namespace || item.namespace === namespace;
+  const found = <T>(item: T | undefined): Answer | undefined => (item === undefined ? undefined : { body: item });
+  if (collection === "pools" && names[1] === "map") {
+    return { body: mapOf(Number(query.get("cells")), query.has("from") ? 1 : 32_768) };
+  }
+  if (collection === "pools") return list(answers.pools);
+  if (collection === "claims" && names[0] !== undefined) {
+    return found(answers.claims.find(({ mac }) => parseMac(mac) === parseMac(names[0] ?? "")));
+  }
+  if (collection === "claims")
+    return list(answers.claims.filter(({ owners }) => !namespace || owners.some(inNamespace)));
+  if (collection === "owners") {
+    return found(
+      diagnosis.stories.find(({ kind, namespace, name }) => `${kind}/${namespace}/${name}` === names.join("/")),
+    );
+  }
+  if (collection === "collisions") return list(diagnosis.collisions);
+  if (collection === "denials") return list(answers.denials.filter(inNamespace));
+  if (collection === "consistency") return { body: diagnosis.consistency };
+  if (collection === "namespaces") return list(diagnosis.namespaces);
+  if (collection === "check") return found(diagnosis.checks.find(({ mac }) => mac === query.get("mac")));
+  return undefined;
+}
+
+describe("what kubectl macpool prints", () => {
+  let cluster: ScriptedCluster;
+  let folder: string;
+  let kubeconfig: string;
+
+  beforeAll(async () => {
+    cluster = await ScriptedCluster.start({ rest });
+    folder = await mkdtemp(join(tmpdir(), "macpool-golden-"));
+    kubeconfig = join(folder, "kubeconfig");
+    await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
+  });
+  afterAll(async () => {
+    await cluster[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const shown = async (argv: readonly string[], name: string): Promise<string> => {
+    const { exitCode, stdout, stderr } = await macpool(kubeconfig, argv, { terminal: TERMINALS[name] ?? PIPE });
+    const errors = stderr === "" ? "" : `[stderr]\n${stderr}`;
+    return `$ kubectl macpool ${argv.join(" ")}   (${name})\n${stdout.replaceAll("\u001b", "<ESC>")}${errors}[exit ${exitCode}]\n\n`;
+  };
+
+  const forPeople: readonly (readonly [string, readonly string[]])[] = [
+    ["status", ["status"]],
+    ["list", ["list", "-A"]],
+    ["find", ["find", "02-5D-1C-00-00-A3"]],
+    ["explain", ["explain", "web"]],
+    ["explain-refused", ["explain", "vm/default/web-3"]],
+    ["check", ["check", answers.FIRST]],
+    ["check-accepted", ["check", "025d.1c00.00ff"]],
+    ["collisions", ["collisions", "-A"]],
+    ["denials", ["denials", "-A"]],
+    ["doctor", ["doctor"]],
+    ["namespaces", ["namespaces"]],
+    ["map", ["map"]],
+    ["map-zoomed", ["map", "--from", "02:5d:1c:00:00:00", "--to", "02:5d:1c:00:01:ff"]],
+    ["ranges", ["ranges"]],
+  ];
+
+  it.each(forPeople)("%s: on terminals of any width, with and without colour, and into a pipe", async (name, argv) => {
+    const texts: string[] = [];
+    for (const terminal of Object.keys(TERMINALS)) texts.push(await shown(argv, terminal));
+    await expect(texts.join("")).toMatchFileSnapshot(join(GOLDEN, `${name}.txt`));
+  });
+
+  it.each([
+    ["status-wide", ["status", "-o", "wide"]],
+    ["list-wide", ["list", "-A", "-owide"]],
+    ["list-namespace", ["list", "-n", "lab"]],
+    ["denials-wide", ["denials", "-A", "-o", "wide"]],
+    ["namespaces-wide", ["namespaces", "-o", "wide"]],
+    ["find-shared", ["find", "02:00:00:00:00:01"]],
+    ["find-quarantined", ["find", "02:5d:1c:00:01:4e"]],
+    ["find-part", ["find", "5d:1c"]],
+    ["find-namespace", ["find", "lab"]],
+    ["find-free", ["find", "02:5d:1c:00:00:ff"]],
+    ["find-nothing", ["find", "ghost"]],
+    ["help", ["--help"]],
+    ["help-map", ["help", "map"]],
+  ] as const)("%s", async (name, argv) => {
+    await expect(await shown(argv, "80 columns")).toMatchFileSnapshot(join(GOLDEN, `${name}.txt`));
+  });
+
+  it.each(COMMANDS.map(({ name }) => name))("help %s fits 80 columns", async (name) => {
+    const { exitCode, stdout } = await macpool(kubeconfig, ["help", name]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`Usage: kubectl macpool ${name}`);
+    expect((await macpool(kubeconfig, [name, "-h"])).stdout).toBe(stdout);
+    const { stdout: overview } = await macpool(kubeconfig, []);
+    const lines = [...stdout.split("\n"), ...overview.split("\n")];
+    expect(lines.filter(({ length }) => length > 80)).toEqual([]);
+  });
+
+  it.each(forPeople.filter(([name]) => !/^(map|help|explain|check|find)/.test(name)))(
+    "%s keeps to the width of the terminal",
+    async (_, argv) => {
+      for (const columns of [80, 100, 132]) {
+        const { stdout } = await macpool(kubeconfig, argv, { terminal: { columns, colour: false, unicode: true } });
+        expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(columns);
+      }
+    },
+  );
+
+  const forPrograms: readonly (readonly [readonly string[], unknown])[] = [
+    [["status"], { items: answers.pools, total: 2 }],
+    [["list", "-A"], { items: answers.claims, total: 3 }],
+    [["find", answers.FIRST], { items: [answers.claims[1]], total: 1 }],
+    [["explain", "web"], diagnosis.stories[0]],
+    [["check", answers.FIRST], diagnosis.checks[1]],
+    [["collisions", "-A"], { items: diagnosis.collisions, total: 1 }],
+    [["denials", "-A"], { items: answers.denials, total: 2 }],
+    [["doctor"], diagnosis.consistency],
+    [["namespaces"], { items: diagnosis.namespaces, total: 2 }],
+  ];
+
+  it.each(forPrograms)(
+    "%j prints what REST answered as json and yaml, whatever the terminal",
+    async (argv, expected) => {
+      const json = await macpool(kubeconfig, [...argv, "-o", "json"], { terminal: TINY });
+      expect(JSON.parse(json.stdout)).toEqual(expected);
+      const yaml = await macpool(kubeconfig, [...argv, "-oyaml"], { terminal: WIDE });
+      expect(parse(yaml.stdout)).toEqual(expected);
+      expect([json.stderr, yaml.stderr]).toEqual(["", ""]);
+    },
+  );
+
+  it.each([
+    [["list", "-A"], "macclaim.macpool.network.kubevirt.io/mac-02-5d-1c-00-00-a3\n"],
+    [["status"], "macpool.macpool.network.kubevirt.io/lab\n"],
+    [["find", answers.FIRST], "macclaim.macpool.network.kubevirt.io/mac-02-5d-1c-00-00-a3\n"],
+    [["explain", "web"], "virtualmachine.kubevirt.io/web\n"],
+    [["denials", "-A"], "virtualmachine.kubevirt.io/web-3\n"],
+    [["namespaces"], "namespace/lab\n"],
+  ] as const)("%j prints names that kubectl takes", async (argv, line) => {
+    const { stdout, exitCode } = await macpool(kubeconfig, [...argv, "-o", "name"]);
+    expect(stdout).toContain(line);
+    expect(exitCode).toBeLessThan(2);
+  });
+
+  it("leaves out the header of tables when asked", async () => {
+    for (const argv of [["list", "-A"], ["denials", "-A"], ["namespaces"], ["collisions", "-A"], ["ranges"]]) {
+      const [header = "", first] = (await macpool(kubeconfig, argv)).stdout.split("\n");
+      expect(header).toMatch(/^[A-Z -]+$/);
+      expect((await macpool(kubeconfig, [...argv, "--no-headers"])).stdout.split("\n")[0]?.trim()).not.toBe(header);
+      expect(first).not.toBe("");
+    }
+  });
+});

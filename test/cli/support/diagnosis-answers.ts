@@ -1,0 +1,160 @@
+/** What the pool of the golden outputs answers about what is wrong, checked against the schemas of inspection. */
+import { z } from "zod";
+import {
+  checkViewSchema,
+  collisionViewSchema,
+  consistencyViewSchema,
+  namespaceViewSchema,
+  ownerStoryViewSchema,
+} from "../../../src/mac-pool/inspection/views.ts";
+import { AGO, FIRST, owner, REFUSAL } from "./answers.ts";
+
+export const collisions = z.array(collisionViewSchema).parse([
+  {
+    mac: "02:00:00:00:00:01",
+    parties: [
+      {
+        kind: "VirtualMachineInstance",
+        namespace: "default",
+        name: "web",
+        interface: "net2",
+        network: "multus br1-net",
+        node: "node-a",
+        since: AGO(120),
+      },
+      {
+        kind: "VirtualMachineInstance",
+        namespace: "lab",
+        name: "a-machine-with-a-name-that-is-longer-than-most",
+        node: "node-b",
+        since: AGO(3 * 86_400),
+      },
+    ],
+    elsewhere: 1,
+    advice: "Stop all but one of them, or change their addresses.",
+  },
+]);
+
+export const stories = z.array(ownerStoryViewSchema).parse([
+  {
+    kind: "VirtualMachine",
+    namespace: "default",
+    name: "web",
+    exists: true,
+    node: "node-a",
+    pod: "virt-launcher-web-x7k2p",
+    interfaces: [
+      {
+        interface: "net1",
+        mac: FIRST,
+        claim: "mac-02-5d-1c-00-00-a3",
+        phase: "Bound",
+        origin: "automatic",
+        network: "multus br1-net",
+        since: AGO(120),
+      },
+      { interface: "net2", mac: "02:00:00:00:00:01" },
+    ],
+    story: [
+      {
+        at: AGO(118),
+        what: "bound",
+        mac: FIRST,
+        interface: "net1",
+        message: "02:5d:1c:00:00:a3 is bound to interface net1",
+      },
+      {
+        at: AGO(120),
+        what: "allocated",
+        mac: FIRST,
+        interface: "net1",
+        message: "02:5d:1c:00:00:a3 from pool default",
+      },
+      { at: AGO(121), what: "created", message: "VirtualMachine default/web was created" },
+    ],
+    partial: ["two"],
+  },
+  {
+    kind: "VirtualMachine",
+    namespace: "default",
+    name: "web-3",
+    exists: false,
+    interfaces: [],
+    story: [{ at: AGO(40), what: "refused", mac: FIRST, interface: "net1", message: REFUSAL }],
+    partial: [],
+  },
+]);
+
+export const consistency = consistencyViewSchema.parse({
+  findings: [
+    {
+      code: "CLAIM_WAITS",
+      mac: "02:5d:1c:00:01:50",
+      owner: { kind: "VirtualMachine", namespace: "default", name: "web-9" },
+      since: AGO(300),
+      message: "The claim has waited for VirtualMachine default/web-9 past its deadline.",
+      advice: "Nothing, if the leader works: it frees the address. Look at the leader's log if this stays.",
+    },
+    { code: "POOL_FULL", pool: "lab", message: "No address is free.", advice: "Add a range to spec.ranges." },
+  ],
+  total: 2,
+  adoption: { ended: true, message: "every object has its claims" },
+  leader: { identity: "one", since: AGO(7_200), renewed: AGO(1) },
+  replicas: [
+    { name: "one", answers: true },
+    { name: "two", answers: false },
+  ],
+  caches: [{ kind: "MACClaim", objects: 3 }],
+});
+
+export const healthy = consistencyViewSchema.parse({
+  ...consistency,
+  findings: [],
+  total: 0,
+  replicas: [{ name: "one", answers: true }],
+});
+
+export const namespaces = z.array(namespaceViewSchema).parse([
+  {
+    name: "default",
+    vms: true,
+    pods: false,
+    because: { vms: "no label opts out", pods: "no label mutatepods.kubemacpool.io=allocate" },
+    pool: "default",
+    claims: 2,
+  },
+  {
+    name: "lab",
+    vms: true,
+    pods: true,
+    because: { vms: "no label opts out", pods: "label mutatepods.kubemacpool.io=allocate" },
+    pool: "lab",
+    claims: 11,
+    limit: 12,
+  },
+]);
+
+export const checks = z.array(checkViewSchema).parse([
+  {
+    mac: "02:5d:1c:00:00:ff",
+    namespace: "default",
+    accepted: true,
+    message: "The address is free.",
+    pool: "default",
+    inRange: true,
+    holders: [],
+    elsewhere: 0,
+  },
+  {
+    mac: FIRST,
+    namespace: "default",
+    accepted: false,
+    code: "MACPOOL_CONFLICT",
+    message: REFUSAL,
+    pool: "default",
+    inRange: true,
+    holders: [owner],
+    elsewhere: 1,
+    hostAddress: "bridge br1 of node-a",
+  },
+]);

@@ -1,0 +1,51 @@
+/** The pool's Service in front of a replica on this machine, so that the API server's proxy leads to it. */
+import { networkInterfaces } from "node:os";
+import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../../../src/api/names.ts";
+import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
+import { issueToken } from "../../mac-pool/account.ts";
+import { POOL_NAMESPACE, type PoolBed } from "../../mac-pool/pool-bed.ts";
+
+const ROLE = "kubemacpool-view";
+
+/** An address that is not of the loopback, which endpoints may not have. */
+function ownAddress(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((each = []) => each);
+  const found = addresses.find(({ family, internal }) => family === "IPv4" && !internal);
+  if (found === undefined) throw new Error("this machine has no IPv4 address besides the loopback's: give it one");
+  return found.address;
+}
+
+/** The proxy takes only endpoints that refer to a pod with their address. */
+export async function exposeInspection(bed: PoolBed, replica: string): Promise<void> {
+  const metadata = { name: MAC_POOL_SERVICE, namespace: POOL_NAMESPACE };
+  const ip = ownAddress();
+  const spec = { serviceAccountName: "kubemacpool-sa", containers: [{ name: "manager", image: "none" }] };
+  const pod = await bed.admin.create(RESOURCES.pods, { metadata: { ...metadata, name: replica }, spec } as never);
+  const status = { phase: "Running", podIP: ip, podIPs: [{ ip }] };
+  await bed.admin.patch(
+    RESOURCES.pods,
+    { name: replica, namespace: POOL_NAMESPACE },
+    { type: "merge", body: { status } },
+    { subresource: "status" },
+  );
+  const name = MAC_POOL_INSPECTION_PORT_NAME;
+  await bed.admin.create(RESOURCES.services, { metadata, spec: { ports: [{ name, port: 8443 }] } } as never);
+  const port = Number(new URL(bed.inspectionUrl(replica)).port);
+  const targetRef = { kind: "Pod", name: replica, namespace: POOL_NAMESPACE, uid: pod.metadata.uid };
+  const subsets = [{ addresses: [{ ip, targetRef }], ports: [{ name, port }] }];
+  await bed.admin.create(defineResource("v1", "Endpoints", "endpoints", true), { metadata, subsets } as never);
+}
+
+/** Token of a new account with the viewer's role: in the cluster, in a namespace, or nowhere. */
+export async function viewerToken(bed: PoolBed, name: string, where: "cluster" | "nowhere" | { namespace: string }) {
+  const account = { name, namespace: "default" };
+  await bed.admin.create(RESOURCES.serviceAccounts, { metadata: account });
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: ROLE };
+  const subjects = [{ kind: "ServiceAccount", ...account }];
+  if (where === "cluster") {
+    await bed.admin.create(RESOURCES.clusterRoleBindings, { metadata: { name }, roleRef, subjects });
+  } else if (where !== "nowhere") {
+    await bed.admin.create(RESOURCES.roleBindings, { metadata: { name, ...where }, roleRef, subjects });
+  }
+  return issueToken(bed.admin, account);
+}

@@ -1,0 +1,248 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { MACClaim } from "../../src/api/mac-claim.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { machine, macsOf } from "../mac-pool/machines.ts";
+import { POOL_NAMESPACE, PoolBed } from "../mac-pool/pool-bed.ts";
+import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
+import { eventually } from "../support/eventually.ts";
+import { Random } from "../support/random.ts";
+import { CliProcess, type Ended, execute } from "./support/cli-process.ts";
+import { exposeInspection, viewerToken } from "./support/pool-service.ts";
+
+describe("kubectl macpool through the API server's proxy", () => {
+  let bed: PoolBed;
+  let cli: CliProcess;
+  let mac: string;
+
+  beforeAll(async () => {
+    cli = await CliProcess.build();
+    bed = await PoolBed.start();
+    await bed.startReplica("one");
+    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
+    await bed.registerWebhooks();
+    await exposeInspection(bed, "one");
+    cli.kubeconfig = await kubeconfig("viewer", "cluster");
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
+    const vm = await bed.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "net1" }]));
+    mac = macsOf(vm)[0] ?? "";
+    await bed.admin.create(
+      KINDS.virtualMachines,
+      machine("probe", "lab", [{ name: "a", macAddress: "02:00:00:00:00:01" }]),
+    );
+    const refused = bed.admin.create(
+      KINDS.virtualMachines,
+      machine("web-2", "default", [{ name: "net1", macAddress: mac }]),
+    );
+    await expect(refused).rejects.toThrow(mac);
+    await eventually("the replica knows both VMs", async () => {
+      const { items = [] } = JSON.parse((await macpool("list", "-A", "-o", "json")).stdout || "{}");
+      return items.length === 2 && items.every(({ phase }: { phase: string }) => phase === "Bound");
+    });
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+    await cli?.[Symbol.asyncDispose]();
+  });
+
+  async function kubeconfig(name: string, where: Parameters<typeof viewerToken>[2]): Promise<string> {
+    const { url, authority } = bed.controlPlane;
+    const token = await viewerToken(bed, name, where);
+    return cli.write(`${name}.kubeconfig`, tokenKubeconfig(url, authority.certificate, token));
+  }
+
+  // The bed's API server asks the webhooks by a URL, which says nothing about a Service.
+  const macpool = (...args: string[]): Promise<Ended> => cli.run(...args, "--pool-namespace", POOL_NAMESPACE);
+
+  it("answers every command with the pool's own knowledge and the viewer's rights", async () => {
+    const expected: readonly (readonly [string[], number, RegExp])[] = [
+      [["status"], 0, /used +1 \(<0\.1 %\): 1 bound[\s\S]*full in +not known: [\s\S]*No problems\.\n$/],
+      [["list", "-A"], 0, new RegExp(`${mac} +default +VirtualMachine/web`)],
+      [["find", mac], 0, new RegExp(`^${mac} is held by VirtualMachine default/web\n`)],
+      [["explain", "web"], 0, new RegExp(`^VirtualMachine default/web is not running\n[\\s\\S]*net1 +${mac} +Bound`)],
+      [["explain", "web-2"], 1, /^VirtualMachine default\/web-2 was refused \d+ seconds? ago:\n {2}.*in use/],
+      [["check", mac, "-n", "lab"], 1, new RegExp(`^${mac} would be refused in namespace lab\n`)],
+      [["check", "02:5d:1c:00:00:ff"], 0, /^02:5d:1c:00:00:ff would be accepted in namespace default\n/],
+      [["denials"], 0, new RegExp(`VirtualMachine/default/web-2 +net1 +${mac} +CONFLICT\n`)],
+      [["namespaces"], 0, /^default +managed +ignored +default +1 +-$/m],
+      [["map"], 0, /each mark is 32,768 addresses\n[\s\S]*16,777,215 free, 1 bound/],
+      [["ranges"], 0, /^default +02:5d:1c:00:00:00 +02:5d:1c:ff:ff:ff +16,777,216 +1$/m],
+    ];
+    for (const [args, code, pattern] of expected) {
+      const ended = await macpool(...args);
+      expect(ended, args.join(" ")).toMatchObject({ code, stderr: "" });
+      expect(ended.stdout, args.join(" ")).toMatch(pattern);
+    }
+    expect(await macpool("collisions", "-A")).toMatchObject({
+      code: 0,
+      stderr: "No address is used by several running objects in the cluster.\n",
+    });
+    expect((await macpool("doctor")).stdout).toMatch(/leader +one/);
+  });
+
+  it("shows a tenant the own namespace, and says nothing about others", async () => {
+    await bed.admin.create(RESOURCES.roles, {
+      metadata: { name: "inspection", namespace: POOL_NAMESPACE },
+      rules: [
+        {
+          apiGroups: [""],
+          resources: ["services/proxy"],
+          verbs: ["get"],
+          resourceNames: ["https:kubemacpool-service:inspection"],
+        },
+      ],
+    });
+    const tenant = await kubeconfig("tenant", { namespace: "lab" });
+    await bed.admin.create(RESOURCES.roleBindings, {
+      metadata: { name: "inspection", namespace: POOL_NAMESPACE },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "inspection" },
+      subjects: [{ kind: "ServiceAccount", name: "tenant", namespace: "default" }],
+    });
+    const list = await macpool("list", "-n", "lab", "--kubeconfig", tenant);
+    expect(list).toMatchObject({ code: 0, stderr: "" });
+    expect(list.stdout).toContain("02:00:00:00:00:01");
+    expect(list.stdout).not.toContain(mac);
+    for (const args of [["list", "-A"], ["list", "-n", "default"], ["status"], ["explain", "default/web"]]) {
+      const refused = await macpool(...args, "--kubeconfig", tenant);
+      expect(refused, args.join(" ")).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toMatch(/^error: User "system:serviceaccount:default:tenant" may not .*\n$/);
+    }
+  });
+
+  it("says why it reads the objects, and what is missing then", async () => {
+    const note =
+      /^note: the MAC pool's service can't be asked, so this is from MACPool and MACClaim objects, without denials and rates: /;
+    const unplaced = await cli.run("list");
+    expect(unplaced.stdout).toContain(mac);
+    expect(unplaced.stderr).toMatch(new RegExp(`${note.source}.*leads to no Service: give --pool-namespace\n$`));
+    const nobody = await kubeconfig("nobody", "nowhere");
+    const refused = await macpool("list", "--kubeconfig", nobody);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/error: mac(claims|pools).* is forbidden: .*kubemacpool-view or view\n$/);
+    const absent = await cli.run("denials", "--pool-namespace", "default");
+    expect(absent).toMatchObject({ code: 1, stdout: "" });
+    expect(absent.stderr).toMatch(
+      /^error: denials are known to the MAC pool's service only, and its Service does not exist there\n$/,
+    );
+  });
+
+  it("tells changes as they happen until it is ended", async () => {
+    const watching = cli.start("watch", "-A", "-o", "json", "--pool-namespace", POOL_NAMESPACE);
+    let told = "";
+    watching.stdout?.on("data", (chunk) => {
+      told += chunk;
+    });
+    const events = () =>
+      told
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as { type: string; object: { mac: string } });
+    await eventually("it has told what there is", () => events().length === 2);
+    const made = await bed.admin.create(KINDS.virtualMachines, machine("brief", "default", [{ name: "net1" }]));
+    const [own] = macsOf(made);
+    await eventually("it tells the new claim", () =>
+      events().some(({ type, object }) => type === "ADDED" && object.mac === own),
+    );
+    await bed.admin.delete(KINDS.virtualMachines, { name: "brief", namespace: "default" });
+    await eventually("it tells the end", () => events().filter(({ object }) => object.mac === own).length >= 2);
+    watching.kill("SIGINT");
+    const [code] = await once(watching, "exit");
+    expect(code).toBe(0);
+  });
+
+  it("serves the page on loopback to who has the secret of the run, and to nobody else", async () => {
+    const serving = cli.start("ui", "--no-browser", "--pool-namespace", POOL_NAMESPACE);
+    let said = "";
+    serving.stdout?.on("data", (chunk) => {
+      said += chunk;
+    });
+    await eventually("it has said where", () => /http:\/\/127\.0\.0\.1:\d+\/[\w-]{43}\/\n/.test(said));
+    const url = new URL(/http:\S+/.exec(said)?.[0] ?? "");
+    const page = await fetch(url);
+    expect(page.status).toBe(200);
+    expect(page.headers.get("content-type")).toMatch(/^text\/html/);
+    expect(page.headers.get("content-security-policy")).toContain("default-src");
+    const list = await fetch(new URL("api/v1/claims", url));
+    expect(((await list.json()) as { items: { mac: string }[] }).items.map((claim) => claim.mac)).toContain(mac);
+    const status = async (path: string, options: { method?: string; headers?: Record<string, string> } = {}) => {
+      const asked = request({ host: "127.0.0.1", port: url.port, path, ...options }).end();
+      const [answer] = await once(asked, "response");
+      answer.resume();
+      return answer.statusCode;
+    };
+    const { pathname } = url;
+    expect(await status("/")).toBe(403);
+    expect(await status(`/${"A".repeat(43)}/api/v1/claims`)).toBe(403);
+    expect(await status(pathname, { headers: { host: `macpool.example:${url.port}` } })).toBe(421);
+    expect(await status(pathname, { headers: { origin: "http://elsewhere.example" } })).toBe(403);
+    expect(await status(`${pathname}api/v1/claims`, { method: "POST" })).toBe(405);
+    for (const way of [
+      "../../../../../../../secrets",
+      "..%2f..%2f..%2f..%2fsecrets",
+      "%2e%2e/%2e%2e/secrets",
+      "a//b",
+    ]) {
+      expect(await status(pathname + way), way).toBe(404);
+    }
+    serving.kill("SIGTERM");
+    const [code] = await once(serving, "exit");
+    expect(code).toBe(0);
+  });
+
+  it("agrees with kubectl get macclaim after any history, through both doors", async () => {
+    const random = new Random(2026);
+    const names: string[] = [];
+    for (let step = 0; step < 24; step++) {
+      const index = Math.floor(random.next() * names.length);
+      if (names.length > 4 && random.next() < 0.4) {
+        const [name = ""] = names.splice(index, 1);
+        await bed.admin.delete(KINDS.virtualMachines, { name, namespace: "lab" });
+      } else {
+        const name = `vm-${step}`;
+        const own = random.next() < 0.3 ? { macAddress: `02:aa:00:00:00:${(16 + step).toString(16)}` } : {};
+        await bed.admin.create(KINDS.virtualMachines, machine(name, "lab", [{ name: "a", ...own }, { name: "b" }]));
+        names.push(name);
+      }
+    }
+    const viewOf = (
+      items: readonly { mac: string; phase: string; owners: readonly { name?: string; interface: string }[] }[],
+    ) =>
+      items.map(({ mac, phase, owners }) => ({
+        mac,
+        phase,
+        owners: owners.map(({ name, interface: nic }) => `${name}/${nic}`),
+      }));
+    await eventually("kubectl, REST and the objects say the same", async () => {
+      const kubectl = await execute(bed.controlPlane.kubectlPath, ["get", "macclaim", "-o", "json"], cli.env);
+      const objects = (JSON.parse(kubectl.stdout).items as MACClaim[]).map(({ spec, status }) => ({
+        mac: spec.mac,
+        phase: status?.phase ?? "",
+        owners: status?.owners ?? [],
+      }));
+      const rest = await macpool("list", "-A", "-o", "json");
+      const own = await cli.run("list", "-A", "-o", "json");
+      expect(rest.stderr).toBe("");
+      expect(own.stderr).toContain("from MACPool and MACClaim objects");
+      const [one, two, three] = [objects, JSON.parse(rest.stdout).items, JSON.parse(own.stdout).items].map(viewOf);
+      expect(two).toEqual(one);
+      expect(three).toEqual(one);
+      return objects.length > 10;
+    });
+  });
+
+  it("goes on from the objects when the pool is down", async () => {
+    await bed.killReplica("one");
+    const list = await macpool("list");
+    expect(list.code).toBe(0);
+    expect(list.stdout).toContain(mac);
+    expect(list.stderr).toMatch(/^note: .*: it does not answer \(.*\)\n$/);
+    expect((await macpool("status")).stdout).toContain("full in       not known");
+    expect((await macpool("explain", "web")).stdout).toMatch(new RegExp(`net1 +${mac}`));
+    expect((await macpool("map")).stdout).toMatch(/16,777,\d+ free/);
+    const denials = await macpool("denials");
+    expect(denials).toMatchObject({ code: 1, stdout: "" });
+    expect(denials.stderr).toMatch(/^error: denials are known to the MAC pool's service only, and it does not answer/);
+  });
+});

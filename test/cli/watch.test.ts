@@ -1,0 +1,81 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { claims, FIRST } from "./support/answers.ts";
+import { macpool } from "./support/macpool.ts";
+import { kubeconfigOf, problem, ScriptedCluster } from "./support/scripted-cluster.ts";
+
+let cluster: ScriptedCluster;
+let folder: string;
+let kubeconfig: string;
+
+beforeEach(async () => {
+  cluster = await ScriptedCluster.start();
+  folder = await mkdtemp(join(tmpdir(), "macpool-watch-"));
+  kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
+});
+afterEach(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const list = (items: readonly object[]) => ({ body: { items, total: items.length } });
+
+describe("a watch", () => {
+  it("says what REST refuses, and begins with what there is", async () => {
+    const detail = 'User "x" may not list macclaims: ask for a role that allows it.';
+    cluster.script = { proxy: problem(403, "FORBIDDEN", detail) };
+    expect((await macpool(kubeconfig, ["watch", "-A"])).stderr).toBe(`error: ${detail}\n`);
+    const ended = new AbortController();
+    const printed: string[] = [];
+    const [first, second] = claims;
+    const events = [
+      'id: a-1\ndata: {"type":"RESET"}\n\n',
+      `id: a-2\ndata: ${JSON.stringify({ type: "MODIFIED", object: { ...first, revision: "80" } })}\n\n`,
+      'data: {"type":"BOOKMARK"}\n\n',
+      `id: a-3\ndata: ${JSON.stringify({ type: "DELETED", object: second })}\n\n`,
+    ];
+    cluster.script = {
+      rest: (_, query) =>
+        query.has("watch") ? { body: events.join(""), type: "text/event-stream" } : list(claims.slice(0, 2)),
+    };
+    const onPrint = (text: string): void => {
+      printed.push(text);
+      if (printed.length === 4) ended.abort();
+    };
+    const { exitCode } = await macpool(kubeconfig, ["watch", "-A"], { signal: ended.signal, onPrint });
+    expect(exitCode).toBe(0);
+    expect(printed.map((line) => line.slice(10, 37))).toEqual([
+      "ADDED     02:00:00:00:00:01",
+      `ADDED     ${FIRST}`,
+      "MODIFIED  02:00:00:00:00:01",
+      `DELETED   ${FIRST}`,
+    ]);
+  });
+
+  it("goes on where it was when the connection ends", async () => {
+    const ended = new AbortController();
+    const [first] = claims;
+    const event = (id: number, revision: string) =>
+      `id: a-${id}\ndata: ${JSON.stringify({ type: "MODIFIED", object: { ...first, revision } })}\n\n`;
+    let watches = 0;
+    cluster.script = {
+      rest: (_, query) => {
+        if (!query.has("watch")) return list([]);
+        watches += 1;
+        return { body: event(watches, `${watches}`), type: "text/event-stream" };
+      },
+    };
+    const printed: string[] = [];
+    const onPrint = (text: string): void => {
+      printed.push(text);
+      if (printed.length === 2) ended.abort();
+    };
+    await macpool(kubeconfig, ["watch", "-A", "-o", "json"], { signal: ended.signal, onPrint });
+    expect(printed.map((line) => JSON.parse(line).object.revision)).toEqual(["1", "2"]);
+    const resumed = cluster.asked.map(({ headers }) => headers["last-event-id"]).filter(Boolean);
+    expect(resumed[0]).toBe("a-1");
+  });
+});
