@@ -1,0 +1,44 @@
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { addressOf, ask, type Parameters, Problem } from "./client.ts";
+import { pulse } from "./pulse.ts";
+import { token } from "./session.ts";
+
+/** One answer of the pool, kept up to date. After a failure the last good value stays. */
+export interface Answer<T> {
+  readonly value: Signal<T | undefined>;
+  readonly problem: Signal<Problem | undefined>;
+}
+
+/** Asks when the question changes, and again with each pulse. No path, no question. */
+export function useAnswer<T>(path: string | undefined, parameters: Parameters = {}): Answer<T> {
+  const value = useSignal<T | undefined>(undefined);
+  const problem = useSignal<Problem | undefined>(undefined);
+  const question = path === undefined ? undefined : addressOf(path, parameters);
+  const asked = useSignal<string | undefined>(undefined);
+  const beat = pulse.value;
+  useEffect(() => {
+    if (asked.value !== question) value.value = undefined;
+    asked.value = question;
+    problem.value = path === undefined || value.value === undefined ? undefined : problem.value;
+    if (path === undefined) return;
+    const stop = new AbortController();
+    ask<T>(path, parameters, stop.signal).then(
+      (answer) => {
+        if (stop.signal.aborted) return;
+        value.value = answer;
+        problem.value = undefined;
+      },
+      (error: unknown) => {
+        if (!stop.signal.aborted) problem.value = problemFrom(error);
+      },
+    );
+    return () => stop.abort();
+  }, [question, beat, token.value]);
+  return { value, problem };
+}
+
+export function problemFrom(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return new Problem(0, "", error instanceof Error ? error.message : String(error));
+}

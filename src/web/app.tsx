@@ -1,0 +1,62 @@
+import type { ComponentType } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Header } from "./header.tsx";
+import { route } from "./navigation.ts";
+import type { View } from "./route.ts";
+import { isSignedOut } from "./session.ts";
+import { AddressesView } from "./views/addresses.tsx";
+import { CheckView } from "./views/check.tsx";
+import { CollisionsView } from "./views/collisions.tsx";
+import { ConsistencyView } from "./views/consistency.tsx";
+import { MapView } from "./views/map.tsx";
+import { NamespacesView } from "./views/namespaces.tsx";
+import { OverviewView } from "./views/overview.tsx";
+import { OwnerView } from "./views/owner.tsx";
+import { RefusalsView } from "./views/refusals.tsx";
+import { SignIn } from "./views/sign-in.tsx";
+
+const PAGES: Readonly<Record<View, { readonly title: string; readonly Content: ComponentType }>> = {
+  overview: { title: "Overview", Content: OverviewView },
+  addresses: { title: "Addresses", Content: AddressesView },
+  address: { title: "Addresses", Content: AddressesView },
+  map: { title: "Map", Content: MapView },
+  collisions: { title: "Collisions", Content: CollisionsView },
+  refusals: { title: "Refusals", Content: RefusalsView },
+  consistency: { title: "Consistency", Content: ConsistencyView },
+  namespaces: { title: "Namespaces", Content: NamespacesView },
+  check: { title: "Check an address", Content: CheckView },
+  owner: { title: "Story", Content: OwnerView },
+};
+
+export function App() {
+  const { view } = route.value;
+  const { title, Content } = PAGES[view];
+  const heading = useRef<HTMLHeadingElement>(null);
+  const shown = useRef(view);
+  useEffect(() => {
+    document.title = isSignedOut.value ? "Sign in · MAC pool" : `${title} · MAC pool`;
+    // Whoever reads with a screen reader is told where a link led. Whoever types goes on typing.
+    if (shown.current !== view && !(document.activeElement instanceof HTMLInputElement)) heading.current?.focus();
+    shown.current = view;
+  });
+  if (isSignedOut.value) return <SignIn />;
+  return (
+    <>
+      <button type="button" class="skip" onClick={focusContent}>
+        Skip to the content
+      </button>
+      <Header />
+      <main id="content" tabIndex={-1}>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        <Content />
+      </main>
+    </>
+  );
+}
+
+/** Not a link: the fragment of the address says what is shown. */
+function focusContent(): void {
+  document.getElementById("content")?.focus();
+}

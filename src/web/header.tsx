@@ -1,0 +1,125 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { collisionList, collisions, denialList, denials } from "./live.ts";
+import { goTo, isAt, route } from "./navigation.ts";
+import { linkTo, type View } from "./route.ts";
+import { namespace, signOut, token } from "./session.ts";
+import { nextTheme, theme } from "./theme.ts";
+import { count } from "./wording.ts";
+
+const TABS: readonly (readonly [View, string])[] = [
+  ["overview", "Overview"],
+  ["addresses", "Addresses"],
+  ["map", "Map"],
+  ["collisions", "Collisions"],
+  ["refusals", "Refusals"],
+  ["consistency", "Consistency"],
+  ["namespaces", "Namespaces"],
+  ["check", "Check"],
+];
+
+export function Header() {
+  return (
+    <header>
+      <a class="brand" href={linkTo("overview")}>
+        MAC pool
+      </a>
+      <Search />
+      <div class="session">
+        <LiveState />
+        {namespace.value !== undefined && <span class="tag">namespace {namespace.value}</span>}
+        <button type="button" onClick={nextTheme} title="Light, dark, or as the system says">
+          Theme: {theme.value}
+        </button>
+        {(token.value !== undefined || namespace.value !== undefined) && (
+          <button type="button" onClick={signOut}>
+            Sign out
+          </button>
+        )}
+      </div>
+      <nav aria-label="Views">
+        {TABS.map(([view, title]) => (
+          <Tab key={view} view={view} title={title} />
+        ))}
+      </nav>
+    </header>
+  );
+}
+
+function Tab({ view, title }: { readonly view: View; readonly title: string }) {
+  const link = useRef<HTMLAnchorElement>(null);
+  const isHere = isAt(view);
+  useEffect(() => {
+    // On a narrow screen the tabs are wider than it.
+    if (isHere) link.current?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [isHere]);
+  return (
+    <a ref={link} href={linkTo(view)} aria-current={isHere ? "page" : undefined}>
+      {title}
+      <ItemCount view={view} />
+    </a>
+  );
+}
+
+function ItemCount({ view }: { readonly view: View }) {
+  const list = view === "collisions" ? collisions.value : view === "refusals" ? denials.value : undefined;
+  if (list === undefined || list.length === 0) return null;
+  return <span class={view === "collisions" ? "number bad" : "number"}>{count(list.length)}</span>;
+}
+
+function LiveState() {
+  const isLive = collisionList.isLive.value && denialList.isLive.value;
+  const problem = collisionList.problem.value ?? denialList.problem.value;
+  const text = isLive ? "Live" : problem === undefined ? "Connecting" : "Not live";
+  return (
+    <span class={isLive ? "live on" : "live"} role="status" title={problem?.message}>
+      {text}
+    </span>
+  );
+}
+
+/** Searches as somebody types. Enter opens an address that was written in full. */
+function Search() {
+  const field = useRef<HTMLInputElement>(null);
+  const { view, query } = route.value;
+  const shown = view === "addresses" || view === "address" ? (query.search ?? "") : "";
+  const text = useSignal(shown);
+  useEffect(() => {
+    if (document.activeElement !== field.current) text.value = shown;
+  }, [shown]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      event.preventDefault();
+      field.current?.select();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  const search = (written: string): void => {
+    text.value = written;
+    const rest = view === "addresses" || view === "address" ? query : {};
+    goTo(linkTo("addresses", [], { ...rest, search: written.trim() }), view === "addresses" ? "replace" : "push");
+  };
+  return (
+    <search title="Press / to search">
+      <label>
+        <span class="unseen">Search a MAC, VM, pod or namespace</span>
+        <input
+          ref={field}
+          type="search"
+          placeholder="Search a MAC, VM, pod or namespace"
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={253}
+          value={text.value}
+          onInput={({ currentTarget }) => search(currentTarget.value)}
+        />
+      </label>
+    </search>
+  );
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+}

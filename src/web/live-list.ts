@@ -1,0 +1,127 @@
+import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import type { ListView, WatchEventView } from "../mac-pool/inspection/views.ts";
+import { problemFrom } from "./answer.ts";
+import { ask, type Problem, watch } from "./client.ts";
+import { isSignedOut, namespace, token } from "./session.ts";
+
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 15_000;
+
+/**
+ * A list that follows the pool by server-sent events. It is cut while nobody looks at the page: a browser has six connections
+ * to a host, which all tabs share.
+ */
+export class LiveList<T> {
+  readonly #path: string;
+  readonly #keyOf: (item: T) => string;
+  readonly #items: Signal<ReadonlyMap<string, T> | undefined> = signal(undefined);
+  readonly #problem: Signal<Problem | undefined> = signal(undefined);
+  readonly #isLive = signal(false);
+  readonly #partial: Signal<readonly string[]> = signal([]);
+  /** Whose items these are. */
+  #reader: readonly unknown[] | undefined;
+
+  constructor(path: string, keyOf: (item: T) => string) {
+    this.#path = path;
+    this.#keyOf = keyOf;
+  }
+
+  /** By key; undefined until the first answer. */
+  get items(): ReadonlySignal<ReadonlyMap<string, T> | undefined> {
+    return this.#items;
+  }
+
+  get problem(): ReadonlySignal<Problem | undefined> {
+    return this.#problem;
+  }
+
+  get isLive(): ReadonlySignal<boolean> {
+    return this.#isLive;
+  }
+
+  /** Replicas whose part is missing. */
+  get partial(): ReadonlySignal<readonly string[]> {
+    return this.#partial;
+  }
+
+  /** Follows whenever the page is visible and the reader known, for another reader or namespace from the start. */
+  start(isVisible: ReadonlySignal<boolean>): void {
+    effect(() => {
+      const reader = [token.value, namespace.value];
+      if (!isVisible.value || isSignedOut.value) return undefined;
+      const stop = new AbortController();
+      untracked(() => void this.#follow(stop.signal, reader));
+      return () => stop.abort();
+    });
+  }
+
+  async #follow(signal: AbortSignal, reader: readonly unknown[]): Promise<void> {
+    if (this.#reader?.some((part, index) => part !== reader[index])) this.#items.value = undefined;
+    this.#reader = reader;
+    for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)) {
+      try {
+        await this.#watch(signal, () => {
+          delayMs = FIRST_DELAY_MS;
+        });
+      } catch (error) {
+        if (!signal.aborted) this.#problem.value = problemFrom(error);
+      }
+      this.#isLive.value = false;
+      await pause(delayMs * (0.5 + Math.random() / 2), signal);
+    }
+  }
+
+  /** Lists when the watch has begun, so that nothing between the two is missed; events of the meantime come after the list. */
+  async #watch(signal: AbortSignal, onLive: () => void): Promise<void> {
+    const early: WatchEventView<T>[] = [];
+    let isListed = false;
+    const list = async (): Promise<void> => {
+      isListed = false;
+      const { items, partial = [] }: ListView<T> = await ask(this.#path, {}, signal);
+      this.#items.value = new Map(items.map((item) => [this.#keyOf(item), item]));
+      this.#partial.value = partial;
+      isListed = true;
+      for (const event of early.splice(0)) this.#apply(event);
+      this.#problem.value = undefined;
+      this.#isLive.value = true;
+      onLive();
+    };
+    const cut = new AbortController();
+    const either = AbortSignal.any([signal, cut.signal]);
+    let failure: unknown;
+    const listOrCut = (): void => {
+      list().catch((error) => {
+        failure = error;
+        cut.abort();
+      });
+    };
+    try {
+      for await (const event of watch<T>(this.#path, either)) {
+        if (event.type === "RESET") listOrCut();
+        else if (isListed) this.#apply(event);
+        else early.push(event);
+      }
+    } catch (error) {
+      throw failure ?? error;
+    }
+  }
+
+  #apply({ type, object }: WatchEventView<T>): void {
+    if (object === undefined) return;
+    const items = new Map(this.#items.value);
+    const key = this.#keyOf(object);
+    if (type === "DELETED") items.delete(key);
+    else items.set(key, object);
+    this.#items.value = items;
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,15 @@
+/**
+ * The inspection page: what `api/v1` of the same server tells, for people. It runs in a browser, under any path, with relative
+ * addresses only, and imports the contract and the types of the answers.
+ */
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { startLive } from "./live.ts";
+import { startNavigation } from "./navigation.ts";
+import { startPulse } from "./pulse.ts";
+
+startNavigation();
+startPulse();
+startLive();
+const page = document.getElementById("page");
+if (page !== null) render(<App />, page);

@@ -1,0 +1,33 @@
+import { signal } from "@preact/signals";
+import { linkTo, parseRoute, type View } from "./route.ts";
+
+/** Where the reader is, from the fragment of the address. */
+export const route = signal(parseRoute(location.hash));
+
+export function startNavigation(): void {
+  addEventListener("hashchange", () => {
+    route.value = parseRoute(location.hash);
+  });
+}
+
+/** `replace`: without a step of the history, as while somebody types. */
+export function goTo(link: string, how: "push" | "replace" = "push"): void {
+  if (link === location.hash) return;
+  if (how === "push") location.hash = link;
+  else {
+    history.replaceState(null, "", link);
+    route.value = parseRoute(link);
+  }
+}
+
+export const ownerLink = (owner: { kind: string; namespace: string; name?: string | undefined }): string =>
+  linkTo("owner", [owner.kind, owner.namespace, owner.name ?? ""]);
+
+/** Of one address, beside the list that it was opened from. */
+export const addressLink = (mac: string): string => {
+  const { view, query } = route.value;
+  return linkTo("address", [mac], view === "addresses" || view === "address" ? query : {});
+};
+
+export const isAt = (view: View): boolean =>
+  route.value.view === view || (view === "addresses" && route.value.view === "address");

@@ -1,0 +1,22 @@
+import { ownerLink } from "../navigation.ts";
+
+interface Owner {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name?: string | undefined;
+  readonly generateName?: string | undefined;
+}
+
+const SHORT: Readonly<Record<string, string>> = { VirtualMachine: "VM", VirtualMachineInstance: "VMI" };
+
+/** `VM default/web`, a link to its story. Without a name, as long as the API server completes generateName, it is text. */
+export function OwnerLink({ owner }: { readonly owner: Owner }) {
+  const { kind, namespace, name, generateName } = owner;
+  const written = `${namespace}/${name ?? `${generateName ?? ""}*`}`;
+  return (
+    <span class="owner">
+      <abbr title={kind}>{SHORT[kind] ?? kind}</abbr>{" "}
+      {name === undefined || name.endsWith("*") ? written : <a href={ownerLink(owner)}>{written}</a>}
+    </span>
+  );
+}

@@ -1,0 +1,5 @@
+import type { ClaimView } from "../../mac-pool/inspection/views.ts";
+
+export function PhaseTag({ phase }: { readonly phase: ClaimView["phase"] }) {
+  return <span class={`phase ${phase.toLowerCase()}`}>{phase}</span>;
+}

@@ -1,0 +1,40 @@
+import { count, percent } from "../wording.ts";
+
+interface Counts {
+  readonly capacity: number;
+  readonly used: number;
+  readonly free: number;
+  readonly pending: number;
+  readonly quarantined: number;
+}
+
+/** How full a range is, as a bar and in exact numbers. */
+export function UsageBar({ counts, label }: { readonly counts: Counts; readonly label: string }) {
+  const { capacity, used, free, pending, quarantined } = counts;
+  const bound = used - pending - quarantined;
+  const parts = [
+    ["bound", bound],
+    ["pending", pending],
+    ["quarantined", quarantined],
+  ] as const;
+  const text = `${count(used)} of ${count(capacity)} used`;
+  return (
+    <div class="usage">
+      <div class="bar" role="img" aria-label={`${label}: ${text}, ${percent(used, capacity)}`}>
+        {parts.map(
+          ([phase, number]) =>
+            number > 0 && (
+              <span key={phase} class={`part ${phase}`} style={{ width: `${(number / capacity) * 100}%` }} />
+            ),
+        )}
+      </div>
+      <p class="numbers">
+        <strong>{percent(used, capacity)}</strong> {text}, {count(free)} free
+        <span class="quiet">
+          {" "}
+          ({count(bound)} bound, {count(pending)} pending, {count(quarantined)} quarantined)
+        </span>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import { useEffect } from "preact/hooks";
+import type { ClaimView, OwnerStoryView, OwnerView } from "../../mac-pool/inspection/views.ts";
+import { useAnswer } from "../answer.ts";
+import { goTo } from "../navigation.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { OwnerLink } from "../parts/owner-link.tsx";
+import { PhaseTag } from "../parts/phase-tag.tsx";
+import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { Time } from "../parts/time.tsx";
+import { linkTo } from "../route.ts";
+import { StoryList } from "./owner.tsx";
+
+const NOT_FOUND = 404;
+
+/** Everything about one address. Escape closes it. */
+export function AddressPanel({ mac, back }: { readonly mac: string; readonly back: string }) {
+  const answer = useAnswer<ClaimView>(`claims/${encodeURIComponent(mac)}`);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key === "Escape") goTo(back);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [back]);
+  const claim = answer.value.value;
+  const isFree = answer.problem.value?.status === NOT_FOUND;
+  return (
+    <aside class="panel" aria-label={`Address ${mac}`}>
+      <div class="panel-head">
+        <h2 class="mac">{mac}</h2>
+        <a href={back} class="close" aria-label="Close">
+          ×
+        </a>
+      </div>
+      <p>
+        <CopyButton text={mac} what="address" /> <CopyButton text={location.href} what="link" />
+      </p>
+      {isFree ? (
+        <p>
+          No claim has this address. <a href={linkTo("check", [], { mac })}>Would it be accepted?</a>
+        </p>
+      ) : (
+        <ProblemNotice problem={answer.problem} isStale={claim !== undefined} />
+      )}
+      {claim !== undefined && !isFree && <Details claim={claim} />}
+    </aside>
+  );
+}
+
+function Details({ claim }: { readonly claim: ClaimView }) {
+  const { phase, origin, pool, range, inRange, created, deadline, until, owners, elsewhere, name } = claim;
+  return (
+    <>
+      <dl class="facts">
+        <div>
+          <dt>Phase</dt>
+          <dd>
+            <PhaseTag phase={phase} />
+            {deadline !== undefined && (
+              <>
+                {" "}
+                waits for its owner, ends <Time at={deadline} />
+              </>
+            )}
+            {until !== undefined && (
+              <>
+                {" "}
+                given out again <Time at={until} />
+              </>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Origin</dt>
+          <dd>
+            {origin}
+            {!inRange && ", outside of all ranges"}
+          </dd>
+        </div>
+        <div>
+          <dt>Pool</dt>
+          <dd>
+            {pool === undefined ? "none" : <a href={linkTo("map", [pool])}>{pool}</a>}
+            {range !== undefined && <div class="mac quiet">{range.replace("-", " – ")}</div>}
+          </dd>
+        </div>
+        {created !== undefined && (
+          <div>
+            <dt>Claimed</dt>
+            <dd>
+              <Time at={created} />
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>Object</dt>
+          <dd class="mac">MACClaim {name}</dd>
+        </div>
+      </dl>
+      {owners.map((owner) => (
+        <Owner key={`${owner.kind}/${owner.namespace}/${owner.name}/${owner.interface}`} owner={owner} />
+      ))}
+      {owners.length === 0 && elsewhere === 0 && <p>No object has it.</p>}
+      {elsewhere > 0 && <p>{elsewhere} of its owners are in namespaces that you may not see.</p>}
+    </>
+  );
+}
+
+function Owner({ owner }: { readonly owner: OwnerView }) {
+  const { kind, namespace, name, interface: nic, network, node, pod, since } = owner;
+  const path = name === undefined ? undefined : `owners/${[kind, namespace, name].map(encodeURIComponent).join("/")}`;
+  const story = useAnswer<OwnerStoryView>(path).value.value;
+  return (
+    <section>
+      <h3>
+        <OwnerLink owner={owner} />
+      </h3>
+      <p>
+        Interface {nic}
+        {network !== undefined && ` on network ${network}`}, <Time at={since} />.{" "}
+        {node === undefined ? "It does not run." : `It runs on node ${node} in pod ${pod}.`}
+      </p>
+      {story !== undefined && story.story.length > 0 && <StoryList story={story.story} partial={story.partial} />}
+    </section>
+  );
+}

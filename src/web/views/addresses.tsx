@@ -1,0 +1,171 @@
+import type { ClaimView } from "../../mac-pool/inspection/views.ts";
+import { useClaims } from "../claim-list.ts";
+import { askAll, type Parameters } from "../client.ts";
+import { goTo, route } from "../navigation.ts";
+import { Empty } from "../parts/empty.tsx";
+import { ExportButtons } from "../parts/export-buttons.tsx";
+import { MacLink } from "../parts/mac-link.tsx";
+import { OwnerLink } from "../parts/owner-link.tsx";
+import { PhaseTag } from "../parts/phase-tag.tsx";
+import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { Time } from "../parts/time.tsx";
+import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
+import { linkTo } from "../route.ts";
+import { counted } from "../wording.ts";
+import { AddressPanel } from "./address-panel.tsx";
+
+/** Every phase and every origin, in the words of kubectl. */
+const PHASES = Object.keys({ Pending: 0, Bound: 0, Quarantined: 0 } satisfies Record<ClaimView["phase"], 0>);
+const ORIGINS = Object.keys({ automatic: 0, explicit: 0, observed: 0 } satisfies Record<ClaimView["origin"], 0>);
+
+/** As large as the server allows. */
+const EXPORT_PAGE = 5_000;
+
+const FILTERS = ["search", "namespace", "pool", "phase", "origin"] as const;
+
+const COLUMNS: readonly Column<ClaimView>[] = [
+  { title: "Address", cell: ({ mac }) => <MacLink mac={mac} /> },
+  { title: "Owner", cell: (claim) => <Owners claim={claim} /> },
+  { title: "Interface", look: "wide", cell: ({ owners }) => owners[0]?.interface },
+  { title: "Network", look: "wide", cell: ({ owners }) => owners[0]?.network },
+  { title: "Node", look: "wide", cell: ({ owners }) => owners[0]?.node },
+  { title: "Phase", cell: ({ phase }) => <PhaseTag phase={phase} /> },
+  { title: "Origin", look: "wide", cell: ({ origin, inRange }) => (inRange ? origin : `${origin}, outside`) },
+  { title: "Since", look: "wide", cell: ({ created }) => created !== undefined && <Time at={created} /> },
+];
+
+export function AddressesView() {
+  const { args, query } = route.value;
+  const [chosen] = args;
+  const filter: Parameters = Object.fromEntries(FILTERS.map((name) => [name, query[name]]));
+  const { claims, problem, readOn } = useClaims(filter);
+  const all = (progress: (items: number) => void): Promise<ClaimView[]> =>
+    askAll("claims", { ...filter, limit: EXPORT_PAGE }, progress);
+  return (
+    <div class={chosen === undefined ? "split" : "split open"}>
+      {chosen !== undefined && <AddressPanel key={chosen} mac={chosen} back={linkTo("addresses", [], query)} />}
+      <div class="list">
+        <FilterBar query={query} />
+        <ProblemNotice problem={problem} isStale={claims !== undefined} />
+        <p class="quiet" role="status">
+          {claims === undefined ? "Asking the pool." : counted(claims.total, "address", "addresses")}
+        </p>
+        {claims !== undefined && claims.rows.length > 0 && (
+          <VirtualTable
+            label="Addresses"
+            columns={COLUMNS}
+            rows={claims.rows}
+            keyOf={({ mac }) => mac}
+            isChosen={({ mac }) => mac === chosen}
+            total={claims.total}
+            onNearEnd={readOn}
+          />
+        )}
+        {claims?.rows.length === 0 && <NothingFound query={query} />}
+        <ExportButtons
+          name="addresses"
+          columns={EXPORTED}
+          rows={async (progress) => (await all(progress)).flatMap(rowsOf)}
+          objects={all}
+        />
+      </div>
+    </div>
+  );
+}
+
+function Owners({ claim: { owners, elsewhere } }: { readonly claim: ClaimView }) {
+  const [first] = owners;
+  const more = owners.length - 1 + elsewhere;
+  if (first === undefined) return <span class="quiet">{elsewhere > 0 ? "elsewhere" : "none"}</span>;
+  return (
+    <>
+      <OwnerLink owner={first} />
+      {more > 0 && ` +${more}`}
+    </>
+  );
+}
+
+const EXPORTED = [
+  ...["mac", "phase", "origin", "pool", "range", "kind", "namespace", "name"],
+  ...["interface", "network", "node", "pod", "since", "created"],
+];
+
+/** One for each owner. */
+function rowsOf({ mac, phase, origin, pool = "", range = "", owners, created = "" }: ClaimView): string[][] {
+  const claim = [mac, phase, origin, pool, range];
+  if (owners.length === 0) return [[...claim, "", "", "", "", "", "", "", "", created]];
+  return owners.map(({ kind, namespace, name = "", interface: nic, network = "", node = "", pod = "", since }) => [
+    ...claim,
+    ...[kind, namespace, name, nic, network, node, pod, since, created],
+  ]);
+}
+
+type Query = Readonly<Record<string, string>>;
+
+function FilterBar({ query }: { readonly query: Query }) {
+  const set = (name: string, value: string | undefined): void =>
+    goTo(linkTo("addresses", [], { ...query, [name]: value }));
+  const texts = (["namespace", "pool"] as const).filter((name) => query[name] !== undefined);
+  return (
+    <div class="filters">
+      <Choice title="Phase" name="phase" options={PHASES} query={query} set={set} />
+      <Choice title="Origin" name="origin" options={ORIGINS} query={query} set={set} />
+      {texts.map((name) => (
+        <button key={name} type="button" onClick={() => set(name, undefined)}>
+          {name} {query[name]} <span aria-hidden="true">×</span>
+          <span class="unseen"> remove this filter</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  readonly title: string;
+  readonly name: string;
+  readonly options: readonly string[];
+  readonly query: Query;
+  readonly set: (name: string, value: string) => void;
+}
+
+function Choice({ title, name, options, query, set }: ChoiceProps) {
+  return (
+    <label>
+      {title}{" "}
+      <select value={query[name] ?? ""} onChange={({ currentTarget }) => set(name, currentTarget.value)}>
+        <option value="">any</option>
+        {options.map((option) => (
+          <option key={option}>{option}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function NothingFound({ query }: { readonly query: Query }) {
+  const { search = "" } = query;
+  if (FILTERS.every((name) => query[name] === undefined)) {
+    return (
+      <Empty title="No address is in use.">
+        <p>Every address that a VM or pod has appears here as soon as it is created. To see one, create a VM:</p>
+        <pre>kubectl apply -f vm.yaml</pre>
+        <p>
+          Its namespace has to be managed: see <a href={linkTo("namespaces")}>Namespaces</a>.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No address matches.">
+      <p>
+        Search a part of an address in any notation, or of the name or namespace of a VM or pod.{" "}
+        <a href={linkTo("addresses")}>Show all addresses</a>
+      </p>
+      {/^[0-9a-f:.-]{12,17}$/i.test(search) && (
+        <p>
+          <a href={linkTo("check", [], { mac: search })}>Would {search} be accepted?</a>
+        </p>
+      )}
+    </Empty>
+  );
+}

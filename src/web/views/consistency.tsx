@@ -1,0 +1,103 @@
+import type { ConsistencyView as Consistency, FindingView } from "../../mac-pool/inspection/views.ts";
+import { useAnswer } from "../answer.ts";
+import { Empty } from "../parts/empty.tsx";
+import { MacLink } from "../parts/mac-link.tsx";
+import { OwnerLink } from "../parts/owner-link.tsx";
+import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { Time } from "../parts/time.tsx";
+import { linkTo } from "../route.ts";
+import { count } from "../wording.ts";
+
+export function ConsistencyView() {
+  const answer = useAnswer<Consistency>("consistency");
+  const state = answer.value.value;
+  return (
+    <>
+      <p class="lead">Whether claims and the objects that have addresses agree, and what to do where they do not.</p>
+      <ProblemNotice problem={answer.problem} isStale={state !== undefined} />
+      {state !== undefined && (
+        <>
+          <FindingTable findings={state.findings} />
+          {state.total > state.findings.length && (
+            <p class="quiet">
+              {count(state.findings.length)} of {count(state.total)} findings.
+            </p>
+          )}
+          <h2>How the pool is</h2>
+          <Health state={state} />
+        </>
+      )}
+    </>
+  );
+}
+
+export function FindingTable({ findings }: { readonly findings: readonly FindingView[] }) {
+  if (findings.length === 0) {
+    return (
+      <Empty title="Everything agrees.">
+        <p>
+          Every claim has an owner that exists, every address of a VM or pod has a claim, nothing waits longer than it
+          should, and one replica leads.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <ul class="cards">
+      {findings.map(({ code, mac, pool, owner, since, message, advice }) => (
+        <li key={`${code}/${mac}/${pool}/${owner?.namespace}/${owner?.name}`} class="card warn">
+          <p class="when">
+            {since !== undefined && <Time at={since} />}
+            <span class="tag">{code}</span>
+          </p>
+          <h3>
+            {mac !== undefined && <MacLink mac={mac} />} {owner !== undefined && <OwnerLink owner={owner} />}
+            {pool !== undefined && <a href={linkTo("map", [pool])}>pool {pool}</a>}
+          </h3>
+          <p>{message}</p>
+          <p>
+            <strong>What to do:</strong> {advice}
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Health({ state }: { readonly state: Consistency }) {
+  const { adoption, leader, replicas, caches } = state;
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Leader</dt>
+        <dd>
+          {leader === null ? "none that can be told" : leader.identity}
+          {leader?.since !== undefined && (
+            <>
+              , began <Time at={leader.since} />
+            </>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Adoption of what was there before the pool</dt>
+        <dd>{adoption.message}</dd>
+      </div>
+      <div>
+        <dt>Replicas</dt>
+        <dd>
+          {replicas.map(({ name, answers }) => (
+            <span key={name} class={answers ? "tag" : "tag bad"}>
+              {name}
+              {!answers && " does not answer"}
+            </span>
+          ))}
+        </dd>
+      </div>
+      <div>
+        <dt>This replica knows</dt>
+        <dd>{caches.map(({ kind, objects }) => `${count(objects)} ${kind}`).join(", ")}</dd>
+      </div>
+    </dl>
+  );
+}

@@ -1,0 +1,107 @@
+import type { OwnerStoryView } from "../../mac-pool/inspection/views.ts";
+import { useAnswer } from "../answer.ts";
+import { route } from "../navigation.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { MacLink } from "../parts/mac-link.tsx";
+import { PhaseTag } from "../parts/phase-tag.tsx";
+import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { ScrollRegion } from "../parts/scroll-region.tsx";
+import { Time } from "../parts/time.tsx";
+import { linkTo } from "../route.ts";
+
+/** The addresses of a VM or pod, and what happened to it, over time. */
+export function OwnerView() {
+  const { args } = route.value;
+  const path = `owners/${args.map(encodeURIComponent).join("/")}`;
+  const answer = useAnswer<OwnerStoryView>(args.length === 3 ? path : undefined);
+  const [kind = "", namespace = "", name = ""] = args;
+  const owner = answer.value.value;
+  return (
+    <>
+      <h2>
+        {kind} {namespace}/{name}
+      </h2>
+      <p>
+        <a href={linkTo("addresses", [], { search: name })}>Search addresses of this name</a>{" "}
+        <CopyButton text={location.href} what="link" />
+      </p>
+      {args.length !== 3 && (
+        <p class="notice bad">A story has a kind, a namespace and a name. Choose a VM in a list.</p>
+      )}
+      <ProblemNotice problem={answer.problem} isStale={owner !== undefined} />
+      {owner !== undefined && <Story owner={owner} />}
+    </>
+  );
+}
+
+function Story({ owner }: { readonly owner: OwnerStoryView }) {
+  const { exists, node, pod, interfaces, story, partial } = owner;
+  return (
+    <>
+      <p>
+        {exists ? "It exists" : "It does not exist (any more)"}
+        {node === undefined ? (exists ? ", and does not run." : ".") : ` and runs on node ${node} in pod ${pod}.`}
+      </p>
+      {interfaces.length > 0 && (
+        <ScrollRegion label="Interfaces">
+          <table>
+            <thead>
+              <tr>
+                {["Interface", "Address", "Phase", "Origin", "Network", "Since"].map((title) => (
+                  <th scope="col" key={title}>
+                    {title}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {interfaces.map(({ interface: nic, mac, phase, origin, network, since }) => (
+                <tr key={`${nic}/${mac}`}>
+                  <th scope="row">{nic}</th>
+                  <td>
+                    <MacLink mac={mac} />
+                  </td>
+                  <td>{phase === undefined ? <span class="quiet">no claim yet</span> : <PhaseTag phase={phase} />}</td>
+                  <td>{origin}</td>
+                  <td>{network}</td>
+                  <td>{since !== undefined && <Time at={since} />}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </ScrollRegion>
+      )}
+      <h2>What happened</h2>
+      <StoryList story={story} partial={partial} />
+    </>
+  );
+}
+
+interface StoryProps {
+  readonly story: OwnerStoryView["story"];
+  readonly partial: readonly string[];
+}
+
+/** What happened, newest first. */
+export function StoryList({ story, partial }: StoryProps) {
+  return (
+    <>
+      {partial.length > 0 && <p class="notice">What these replicas refused is missing: {partial.join(", ")}</p>}
+      {story.length === 0 && (
+        <Empty title="Nothing is known of it.">
+          <p>A story begins when the pool gives an address to the object, or refuses it.</p>
+        </Empty>
+      )}
+      <ol class="story">
+        {story.map(({ at, what, mac, interface: nic, message }) => (
+          <li key={`${at}/${what}/${mac}/${nic}/${message}`} class={what}>
+            <Time at={at} /> <strong>{what}</strong> {nic !== undefined && <span>{nic} </span>}
+            {mac !== undefined && <MacLink mac={mac} />}
+            <p>{message}</p>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+import type { ComponentChildren } from "preact";
+import type { PoolView } from "../../mac-pool/inspection/views.ts";
+import { UsageBar } from "../parts/usage-bar.tsx";
+import { linkTo } from "../route.ts";
+import { count, counted, duration, fullness } from "../wording.ts";
+
+/** A few minutes say nothing about a day. */
+const LEAST_WINDOW_SECONDS = 3_600;
+
+export function PoolCard({ pool }: { readonly pool: PoolView }) {
+  const { name, ranges, exclusions, serves, conflictPolicy, conflictScope, daysToFull, rate, problem } = pool;
+  return (
+    <article class="pool">
+      <h3>
+        <a href={linkTo("map", [name])}>{name}</a>
+      </h3>
+      {problem !== undefined && (
+        <p role="alert" class="notice bad">
+          {problem}
+        </p>
+      )}
+      {ranges.map((range) => {
+        const label = `${range.first}-${range.last}`;
+        return (
+          <div class="range" key={label}>
+            <a class="mac" href={linkTo("map", [name], { from: range.first, to: range.last })}>
+              {range.first} <span class="dash">–</span> {range.last}
+            </a>
+            <UsageBar counts={range} label={label} />
+          </div>
+        );
+      })}
+      <p class="forecast">
+        {fullness(daysToFull) ?? "No date by which it is full."} <span class="quiet">{daysToFull.reason}</span>
+      </p>
+      <dl class="facts">
+        <Fact name="Serves">{serves}</Fact>
+        <Fact name="Rate">
+          {rate.windowSeconds < LEAST_WINDOW_SECONDS
+            ? "not known in the first hour of a replica"
+            : `${count(Math.round(rate.allocationsPerDay))} given out and ${count(Math.round(rate.releasesPerDay))} released a day, measured for ${duration(rate.windowSeconds)}`}
+        </Fact>
+        <Fact name="Same address twice">{policyInWords(conflictPolicy, conflictScope)}</Fact>
+        <Fact name="Quarantine">{duration(pool.quarantineSeconds)} after release</Fact>
+        {pool.outOfRange > 0 && (
+          <Fact name="Outside the ranges">
+            <a href={linkTo("addresses", [], { pool: name, origin: "explicit" })}>
+              {counted(pool.outOfRange, "address", "addresses")}
+            </a>
+          </Fact>
+        )}
+        {exclusions.length > 0 && <Fact name="Never given out">{exclusions.join(", ")}</Fact>}
+      </dl>
+    </article>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const POLICIES: Readonly<Record<PoolView["conflictPolicy"], string>> = {
+  Deny: "refused",
+  Warn: "admitted with a warning",
+  DenyRunning: "admitted, but only one of them can run",
+};
+
+function policyInWords(policy: PoolView["conflictPolicy"], scope: PoolView["conflictScope"]): string {
+  return `${POLICIES[policy]} ${scope === "Cluster" ? "in the whole cluster" : "on networks that can meet"} (${policy})`;
+}

@@ -1,0 +1,115 @@
+import type { DenialView } from "../../mac-pool/inspection/views.ts";
+import { denialList, denials } from "../live.ts";
+import { Empty } from "../parts/empty.tsx";
+import { ExportButtons } from "../parts/export-buttons.tsx";
+import { MacLink } from "../parts/mac-link.tsx";
+import { OwnerLink } from "../parts/owner-link.tsx";
+import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { Time } from "../parts/time.tsx";
+import { count } from "../wording.ts";
+
+export function RefusalsView() {
+  const shown = denials.value;
+  const silent = denialList.partial.value;
+  return (
+    <>
+      <p class="lead">What the pool refused lately, newest first, with what the author of the object was told.</p>
+      <ProblemNotice problem={denialList.problem} isStale={shown !== undefined} />
+      {silent.length > 0 && <p class="notice">What these replicas refused is missing: {silent.join(", ")}</p>}
+      <RefusalTable denials={shown} />
+      {shown !== undefined && shown.length > 0 && (
+        <ExportButtons
+          name="refusals"
+          columns={COLUMNS}
+          rows={async () => shown.map(rowOf)}
+          objects={async () => shown}
+        />
+      )}
+    </>
+  );
+}
+
+const COLUMNS = [
+  "at",
+  "count",
+  "code",
+  "kind",
+  "namespace",
+  "name",
+  "interface",
+  "mac",
+  "dryRun",
+  "replica",
+  "message",
+];
+
+function rowOf(denial: DenialView): string[] {
+  const {
+    at,
+    count: times,
+    code,
+    kind,
+    namespace,
+    name,
+    interface: nic = "",
+    mac = "",
+    dryRun,
+    replica,
+    message,
+  } = denial;
+  return [at, String(times), code, kind, namespace, name, nic, mac, String(dryRun), replica, message];
+}
+
+interface Props {
+  readonly denials: readonly DenialView[] | undefined;
+  /** Without an explanation of each: for the overview. */
+  readonly isShort?: boolean;
+}
+
+export function RefusalTable({ denials: shown, isShort = false }: Props) {
+  if (shown === undefined) return <p class="quiet">Asking the pool.</p>;
+  if (shown.length === 0) {
+    return (
+      <Empty title="Nothing was refused.">
+        <p>
+          A VM or pod is refused when it asks for an address that another one has, or for one that no network card can
+          have, or when its pool is full. The replicas remember their last refusals until they restart.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <ul class="cards">
+      {shown.map((denial) => (
+        <li key={`${denial.replica}/${denial.id}`} class="card">
+          <p class="when">
+            <Time at={denial.at} />
+            {denial.count > 1 && <span class="tag">{count(denial.count)} times</span>}
+            {denial.dryRun && <span class="tag">dry run</span>}
+          </p>
+          <h3>
+            <OwnerLink owner={denial} />
+            {denial.interface !== undefined && <span class="quiet"> {denial.interface}</span>}
+            {denial.mac !== undefined && (
+              <>
+                {" "}
+                <MacLink mac={denial.mac} />
+              </>
+            )}
+          </h3>
+          <p>{denial.message}</p>
+          {!isShort && (
+            <p class="quiet">
+              {denial.code}, replica {denial.replica}
+              {denial.count > 1 && (
+                <>
+                  , first <Time at={denial.first} />
+                </>
+              )}
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

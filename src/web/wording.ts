@@ -1,0 +1,64 @@
+import type { DaysToFullView } from "../mac-pool/inspection/views.ts";
+
+/** Numbers and times in words, as every view writes them. */
+
+const NUMBER = new Intl.NumberFormat("en");
+
+/** `16,777,216` */
+export const count = (value: number): string => NUMBER.format(value);
+
+/** `1 claim`, `2 claims` */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
+
+/** `12 %`, `0.4 %`, `< 0.1 %`, and never 100 % of something that is not all of it. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0 || part === 0) return "0 %";
+  if (part === whole) return "100 %";
+  const value = (part / whole) * 100;
+  if (value < 0.1) return "< 0.1 %";
+  if (value > 99.9) return "> 99.9 %";
+  return `${value < 10 ? value.toFixed(1) : Math.floor(value)} %`;
+}
+
+const UNITS: readonly (readonly [number, string])[] = [
+  [86_400, "day"],
+  [3_600, "hour"],
+  [60, "minute"],
+];
+
+/** `3 days`, `1 hour`, `2 minutes`, `12 seconds` */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  for (const [length, name] of UNITS) {
+    if (whole >= length) return counted(Math.floor(whole / length), name);
+  }
+  return counted(whole, "second");
+}
+
+/** `2 minutes ago`, or `in 40 seconds` */
+export function relativeTime(time: string, nowMs: number): string {
+  const seconds = (nowMs - Date.parse(time)) / 1000;
+  if (Number.isNaN(seconds)) return time;
+  if (Math.abs(seconds) < 1) return "now";
+  return seconds > 0 ? `${duration(seconds)} ago` : `in ${duration(-seconds)}`;
+}
+
+/** Of the reader's time zone: `2026-11-21 09:14:03` */
+export function localTime(time: string): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return time;
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
+  return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
+}
+
+const days = (value: number): string => (value < 1 ? "less than a day" : counted(Math.round(value), "day"));
+
+/** `Full in about 40 days (31 days to 62 days).`, or undefined where no date can be told. */
+export function fullness({ days: about, atLeast, atMost }: DaysToFullView): string | undefined {
+  if (about === null) return undefined;
+  const from = atLeast === null ? "an unknown time" : days(atLeast);
+  const interval = atMost === null ? `at least ${from}` : `${from} to ${days(atMost)}`;
+  return `Full in about ${days(about)} (${interval}).`;
+}

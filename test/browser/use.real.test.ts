@@ -1,0 +1,172 @@
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHROMIUM, show, takePicture } from "./chromium.ts";
+import { PageBed, RANGE } from "./page-bed.ts";
+
+const MARKUP = '<img src="x" onerror="document.title=1">';
+const RELEASED = "02:5d:1c:00:00:a3";
+
+describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
+  let bed: PageBed;
+  let token: string;
+  beforeAll(async () => {
+    bed = await PageBed.start();
+    token = await bed.reader("viewer");
+    await bed.fill();
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  const rows = (page: Page) => page.getByRole("region", { name: "Addresses" }).locator("tbody tr:not(.gap)");
+  const focusedText = (page: Page) => page.evaluate("document.activeElement.textContent.trim()");
+
+  it("finds addresses by VM, by a part of the address and by namespace, as one types", async () => {
+    await using opened = await bed.openAs(token);
+    const { page } = opened;
+    const search = page.getByRole("searchbox", { name: "Search a MAC, VM, pod or namespace" });
+    await search.pressSequentially("web-3");
+    await expect.poll(() => rows(page).count()).toBe(2);
+    await search.fill("02-00-00");
+    await expect.poll(() => rows(page).count()).toBe(1);
+    await expect.poll(() => rows(page).first().textContent()).toContain("default/legacy");
+    // The released address has no owner any more.
+    await search.fill("default");
+    await expect.poll(() => rows(page).count()).toBe(11);
+    await search.fill("02:5d:1c:77:77:77");
+    await page.getByRole("link", { name: "Would 02:5d:1c:77:77:77 be accepted?" }).waitFor();
+    expect(opened.faults).toEqual([]);
+  });
+
+  it("shows an address with its owner and story under a permalink, and copies both", async () => {
+    const options = { permissions: ["clipboard-read", "clipboard-write"] };
+    await using opened = await bed.openAs(token, "#/address/02:00:00:00:00:01", options);
+    const { page } = opened;
+    const panel = page.getByRole("complementary", { name: "Address 02:00:00:00:00:01" });
+    await panel.getByRole("link", { name: "default/legacy" }).waitFor();
+    await panel.getByText("allocated").first().waitFor();
+    await panel.getByRole("button", { name: "Copy address" }).click();
+    await panel.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("02:00:00:00:00:01");
+    await takePicture(page, "filled-light-address");
+    await panel.getByRole("link", { name: "default/legacy" }).click();
+    await page.getByRole("heading", { name: "VirtualMachine default/legacy" }).waitFor();
+    expect(opened.faults).toEqual([]);
+  });
+
+  it("needs no mouse", async () => {
+    await using opened = await bed.openAs(token);
+    const { page } = opened;
+    await page.getByText("Live").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("web-2");
+    await expect.poll(() => rows(page).count()).toBe(2);
+    const first = await rows(page).nth(0).getByRole("link").first().textContent();
+    const second = await rows(page).nth(1).getByRole("link").first().textContent();
+    for (let presses = 0; presses < 30 && (await focusedText(page)) !== first; presses++)
+      await page.keyboard.press("Tab");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => focusedText(page)).toBe(second);
+    await page.keyboard.press("Enter");
+    await page.getByRole("complementary", { name: `Address ${second}` }).waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("complementary").count()).toBe(0);
+  });
+
+  it("zooms into the map down to one address and out again, by keys and by mouse", async () => {
+    await using opened = await bed.openAs(token, "#/map/default");
+    const { page } = opened;
+    const map = page.getByRole("application");
+    await page.getByText("16,777,216 addresses").waitFor();
+    await map.focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.evaluate("location.hash")).toContain("from=");
+    await page.getByText("one a cell").waitFor();
+    await takePicture(page, "filled-light-map-single");
+    const inTable = page.getByText("The map as a table");
+    await inTable.click();
+    await page
+      .getByRole("row", { name: new RegExp(`${RELEASED} quarantined`) })
+      .getByRole("button")
+      .click();
+    await page.getByRole("complementary", { name: `Address ${RELEASED}` }).waitFor();
+    await page.goBack();
+    await map.focus();
+    await page.keyboard.press("-");
+    await expect.poll(() => page.evaluate("location.hash")).not.toContain("02%3A5d%3A1c%3A00%3A0f%3Aff");
+    await page.keyboard.press("0");
+    await page.getByText("16,777,216 addresses").waitFor();
+    await map.click({ position: { x: 4, y: 4 } });
+    await page.getByText("one a cell").waitFor();
+    await page.mouse.wheel(0, 100);
+    await page.getByText("one a cell").waitFor({ state: "detached" });
+    expect(opened.faults).toEqual([]);
+  });
+
+  it("says whether an address would be accepted, and why not", async () => {
+    await using opened = await bed.openAs(token, "#/check");
+    const { page } = opened;
+    const check = async (mac: string): Promise<void> => {
+      await page.getByLabel("MAC address").fill(mac);
+      await page.getByRole("button", { name: "Check" }).click();
+    };
+    await check("not a mac");
+    await page.getByText("This is no MAC address.").waitFor();
+    await check("0200.0000.0001");
+    await page.getByRole("heading", { name: "It would be refused" }).waitFor();
+    await page.getByText("is in use by VirtualMachine default/legacy").waitFor();
+    await check(RANGE.end);
+    await page.getByRole("heading", { name: "It would be accepted" }).waitFor();
+  });
+
+  it("saves everything that matches as CSV and as JSON", async () => {
+    await using opened = await bed.openAs(token, "#/addresses?search=web");
+    const { page } = opened;
+    const save = async (button: string): Promise<string> => {
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: button }).click(),
+      ]);
+      return readFile(await download.path(), "utf8");
+    };
+    const lines = (await save("Save as CSV")).trim().split("\r\n");
+    expect(lines).toHaveLength(11);
+    expect(lines[0]).toMatch(/^mac,phase,origin,pool,range,kind,namespace,name,/);
+    expect(JSON.parse(await save("Save as JSON"))).toHaveLength(10);
+  });
+
+  it("prints every row in ink that paper needs, without its controls", async () => {
+    await using opened = await bed.openAs(token, "#/addresses", { colorScheme: "dark" });
+    const { page } = opened;
+    await expect.poll(() => rows(page).count()).toBe(12);
+    await page.emulateMedia({ media: "print" });
+    expect(await page.getByRole("navigation").isVisible()).toBe(false);
+    expect(await page.getByRole("button", { name: "Save as CSV" }).isVisible()).toBe(false);
+    expect(await rows(page).count()).toBe(12);
+    expect(await page.evaluate("getComputedStyle(document.documentElement).colorScheme")).toBe("light");
+    await takePicture(page, "filled-print-addresses");
+  });
+
+  it("shows text of tenants as text, whatever is in it", async () => {
+    await bed.refuse(`sly`, MARKUP);
+    await using opened = await bed.openAs(token, "#/refusals");
+    const { page } = opened;
+    await page.getByText("<img src=").first().waitFor();
+    expect(await page.locator("main img").count()).toBe(0);
+    await show(page, `#/owner/VirtualMachine/default/${encodeURIComponent(MARKUP)}`);
+    await page.getByRole("heading", { name: MARKUP }).waitFor();
+    await show(page, `#/addresses?search=${encodeURIComponent(MARKUP)}`);
+    await page.getByText("No address matches.").waitFor();
+    expect(await page.locator("main img").count()).toBe(0);
+    expect(await page.title()).toBe("Addresses · MAC pool");
+    expect(opened.faults).toEqual([]);
+  });
+
+  it("makes no markup of text even where a script tries to", async () => {
+    await using opened = await bed.openAs(token);
+    const tried = `try { document.body.innerHTML = ${JSON.stringify(MARKUP)}; "made" } catch (error) { error.name }`;
+    expect(await opened.page.evaluate(tried)).toBe("TypeError");
+  });
+});

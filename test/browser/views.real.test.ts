@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
+import { PageBed } from "./page-bed.ts";
+
+const GREEDY = "02:00:00:00:00:01";
+const TWIN = "02:5d:1c:00:00:b7";
+
+/**
+ * Each view, and what a reader finds there: before anything is in use (the bed's own probe was refused, as a dry run), and
+ * with what `PageBed.fill` creates, two colliding VMs and one that came late.
+ */
+const VIEWS = [
+  { fragment: "#/overview", title: "Overview", empty: "Nothing collides.", filled: "default/greedy" },
+  { fragment: "#/addresses", title: "Addresses", empty: "No address is in use.", filled: "15 addresses" },
+  { fragment: "#/map", title: "Map", empty: "The map as a table: 0 cells in use", filled: "cells in use" },
+  { fragment: "#/collisions", title: "Collisions", empty: "Nothing collides.", filled: TWIN },
+  { fragment: "#/refusals", title: "Refusals", empty: "dry run", filled: "is in use by VirtualMachine" },
+  { fragment: "#/consistency", title: "Consistency", empty: "Everything agrees.", filled: "Leader" },
+  { fragment: "#/namespaces", title: "Namespaces", empty: "kube-system", filled: "kube-system" },
+  {
+    fragment: `#/check?mac=${GREEDY}&namespace=default`,
+    title: "Check an address",
+    empty: "It would be accepted",
+    filled: "It would be refused",
+  },
+  {
+    fragment: "#/owner/VirtualMachine/default/web-0",
+    title: "Story",
+    empty: "no VirtualMachine",
+    filled: "allocated",
+  },
+] as const;
+
+const LOOKS = [
+  { look: "light", options: { viewport: { width: 1440, height: 900 } } },
+  { look: "dark", options: { viewport: { width: 1440, height: 900 }, colorScheme: "dark" } },
+  { look: "phone", options: { viewport: { width: 360, height: 740 } } },
+  { look: "4k", options: { viewport: { width: 3840, height: 2160 } } },
+] as const;
+
+describe.skipIf(CHROMIUM === undefined)("the page in a browser", () => {
+  let bed: PageBed;
+  let token: string;
+  beforeAll(async () => {
+    bed = await PageBed.start();
+    token = await bed.reader("viewer");
+  });
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  const sees = async ({ page }: WatchedPage, text: string): Promise<void> => {
+    await page.getByText(text).first().waitFor();
+  };
+
+  async function visit(opened: WatchedPage, state: "empty" | "filled", look: string): Promise<void> {
+    for (const view of VIEWS) {
+      await show(opened.page, view.fragment);
+      await opened.page.getByRole("heading", { level: 1, name: view.title }).waitFor();
+      await sees(opened, view[state]);
+      await takePicture(opened.page, `${state}-${look}-${view.title.toLowerCase().replaceAll(" ", "-")}`);
+      expect({ view: view.title, faults: await seriousFaults(opened.page) }).toEqual({ view: view.title, faults: [] });
+      expect({ view: view.title, tooWide: await overflow(opened.page) }).toEqual({ view: view.title, tooWide: 0 });
+    }
+    expect(opened.faults).toEqual([]);
+  }
+
+  const [light, , phone] = LOOKS;
+  it.each([light, phone])("teaches what each view shows while nothing is in use: $look", async ({ look, options }) => {
+    await using opened = await bed.openAs(token, "#/overview", options);
+    await visit(opened, "empty", look);
+  });
+
+  describe("with twelve addresses in use", () => {
+    beforeAll(() => bed.fill());
+
+    it("shows what is created, refused and shared while it is open, without a reload", async () => {
+      await using opened = await bed.openAs(token, "#/refusals");
+      const { page } = opened;
+      await page.evaluate("window.isTheSame = true");
+      await sees(opened, "Live");
+      await bed.refuse("too-late", GREEDY);
+      await sees(opened, "default/too-late");
+      await show(page, "#/collisions");
+      await sees(opened, "Nothing collides.");
+      await bed.collide(TWIN);
+      await page.getByRole("main").getByText(TWIN).first().waitFor();
+      await sees(opened, "default/twin-b");
+      await show(page, "#/addresses");
+      await sees(opened, "14 addresses");
+      await bed.createMachine("late", [{ name: "net1" }]);
+      await sees(opened, "15 addresses");
+      expect(await page.evaluate("window.isTheSame")).toBe(true);
+    });
+
+    it.each(LOOKS)("shows in each view what is asked of it: $look", async ({ look, options }) => {
+      await using opened = await bed.openAs(token, "#/overview", options);
+      await visit(opened, "filled", look);
+    });
+
+    it("takes a collision away when it is over", async () => {
+      await using opened = await bed.openAs(token, "#/collisions");
+      await sees(opened, "default/twin-b");
+      await bed.separate();
+      await sees(opened, "Nothing collides.");
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../../src/api/names.ts";
+import { buildCli } from "../../src/cli/build.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { exposeInspection } from "../cli/support/pool-service.ts";
+import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
+import { POOL_NAMESPACE } from "../mac-pool/pool-bed.ts";
+import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
+import { CHROMIUM, show, takePicture } from "./chromium.ts";
+import { PageBed } from "./page-bed.ts";
+
+const PROXY = `api/v1/namespaces/${POOL_NAMESPACE}/services/https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}/proxy/`;
+describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who come in", () => {
+  let bed: PageBed;
+  const children: ChildProcess[] = [];
+  beforeAll(async () => {
+    bed = await PageBed.start();
+    await bed.fill();
+    await exposeInspection(bed.pool, "one");
+  });
+  afterAll(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  /** Starts a program and resolves with the first address that it prints. */
+  async function addressFrom(program: string, args: readonly string[], kubeconfig: string): Promise<string> {
+    const env = { ...process.env, KUBECONFIG: kubeconfig };
+    const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+    children.push(child);
+    for await (const line of createInterface({ input: child.stdout })) {
+      const address = /(?:http:\/\/)?127\.0\.0\.1:\d+\S*/.exec(line)?.[0];
+      if (address !== undefined) return address.startsWith("http") ? address : `http://${address}/`;
+    }
+    throw new Error(`${program} ${args.join(" ")} ended without an address`);
+  }
+
+  it("shows nothing without a token, says how to get in, and forgets the token with a reload", async () => {
+    await using opened = await bed.open();
+    const { page } = opened;
+    await page.getByText("kubectl macpool ui").waitFor();
+    await takePicture(page, "sign-in");
+    await page.getByLabel("Bearer token").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("The pool does not accept this token.").waitFor();
+    await page.getByLabel("Bearer token").fill(await bed.reader("comer"));
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("16,777,216 used").waitFor();
+    expect(await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length")).toBe(0);
+    await page.reload();
+    await page.getByLabel("Bearer token").waitFor();
+    expect(opened.faults).toEqual([]);
+  });
+
+  it("lets a reader with rights in one namespace name it, and shows what is in it", async () => {
+    await bed.pool.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant" } });
+    await bed.createMachine("mine", [{ name: "net1" }], "tenant");
+    const token = await bed.reader("tenant-reader", "tenant");
+    await using opened = await bed.openAs(token, "#/addresses");
+    const { page } = opened;
+    await page.getByRole("alert").filter({ hasText: "Your rights may end at a namespace" }).first().waitFor();
+    await page.getByPlaceholder("namespace", { exact: true }).first().fill("tenant");
+    await page.getByRole("button", { name: "Show", exact: true }).first().click();
+    await page.getByRole("link", { name: "tenant/mine" }).waitFor();
+    await page.getByText("1 address", { exact: true }).waitFor();
+    await takePicture(page, "namespace-reader");
+    await show(page, "#/overview");
+    await page.getByText("Live").waitFor();
+    expect(await page.getByText("default/legacy").count()).toBe(0);
+  });
+
+  it("works behind the API server's service proxy", async () => {
+    const { kubectl } = await ensureBinaries();
+    const proxy = await addressFrom(kubectl, ["proxy", "--port=0"], bed.pool.controlPlane.kubeconfig);
+    const token = await bed.reader("through-proxy");
+    await using opened = await bed.openAs(token, "#/overview", {}, `${proxy}${PROXY}`);
+    const { page } = opened;
+    await page.getByText("16,777,216 used").waitFor();
+    await page.getByText("Live").waitFor();
+    await show(page, "#/addresses?search=legacy");
+    await page.getByRole("link", { name: "default/legacy" }).waitFor();
+    await show(page, "#/refusals");
+    await bed.refuse("seen-through-proxy", "02:00:00:00:00:01");
+    await page.getByText("default/seen-through-proxy").waitFor();
+    expect(opened.faults).toEqual([]);
+  });
+
+  it("needs no token behind kubectl macpool ui", async () => {
+    const { url, authority, directory } = bed.pool.controlPlane;
+    const kubeconfig = join(directory, "through-ui.kubeconfig");
+    const written = tokenKubeconfig(url, authority.certificate, await bed.reader("through-ui"));
+    await writeFile(kubeconfig, written, { mode: 0o600 });
+    const ui = [await buildCli(), "ui", "--no-browser", "--pool-namespace", POOL_NAMESPACE];
+    const address = await addressFrom(process.execPath, ui, kubeconfig);
+    await using opened = await bed.open({}, address);
+    const { page } = opened;
+    await page.getByText("16,777,216 used").waitFor();
+    await page.getByText("Live").waitFor();
+    await show(page, "#/addresses?search=legacy");
+    await page.getByRole("link", { name: "default/legacy" }).waitFor();
+    await show(page, "#/refusals");
+    await bed.refuse("seen-through-ui", "02:00:00:00:00:01");
+    await page.getByText("default/seen-through-ui").waitFor();
+    expect(opened.faults).toEqual([]);
+    children.at(-1)?.kill("SIGTERM");
+    await once(children.at(-1) as ChildProcess, "close");
+  });
+});

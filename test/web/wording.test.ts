@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { counted, duration, fullness, percent, relativeTime } from "../../src/web/wording.ts";
+
+describe("numbers in words", () => {
+  it("never round something to nothing, or nearly all to all", () => {
+    expect(percent(0, 100)).toBe("0 %");
+    expect(percent(1, 16_777_216)).toBe("< 0.1 %");
+    expect(percent(1, 200)).toBe("0.5 %");
+    expect(percent(99, 100)).toBe("99 %");
+    expect(percent(16_777_215, 16_777_216)).toBe("> 99.9 %");
+    expect(percent(5, 5)).toBe("100 %");
+    expect(percent(0, 0)).toBe("0 %");
+  });
+
+  it("agree with what they count", () => {
+    expect(counted(1, "address", "addresses")).toBe("1 address");
+    expect(counted(16_777_216, "address", "addresses")).toBe("16,777,216 addresses");
+  });
+
+  it("say how long in the largest unit that fits", () => {
+    expect([59, 60, 7_200, 86_400 * 3].map(duration)).toEqual(["59 seconds", "1 minute", "2 hours", "3 days"]);
+  });
+
+  it("say when, in either direction", () => {
+    const nowMs = Date.parse("2026-11-21T09:14:03Z");
+    expect(relativeTime("2026-11-21T09:12:03Z", nowMs)).toBe("2 minutes ago");
+    expect(relativeTime("2026-11-21T09:14:43Z", nowMs)).toBe("in 40 seconds");
+    expect(relativeTime("no time", nowMs)).toBe("no time");
+  });
+
+  it("say when a pool is full, with what is uncertain", () => {
+    expect(fullness({ days: 40.2, atLeast: 31, atMost: 62, reason: "" })).toBe(
+      "Full in about 40 days (31 days to 62 days).",
+    );
+    expect(fullness({ days: 0.5, atLeast: 0.2, atMost: null, reason: "" })).toBe(
+      "Full in about less than a day (at least less than a day).",
+    );
+    expect(fullness({ days: null, atLeast: null, atMost: null, reason: "not filling" })).toBeUndefined();
+  });
+});
