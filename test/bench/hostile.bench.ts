@@ -7,19 +7,16 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { ATTACKS, floodedNamespaces } from "../mac-pool/hostile/attacks.ts";
 import { inFlight } from "../mac-pool/in-flight.ts";
-import { machine } from "../mac-pool/machines.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { type Bench, type BenchRow, limitedRow, row } from "./bench.ts";
 import { yieldToAll } from "./cores.ts";
 import type { Order } from "./hostile-attacker.ts";
 import { percentile } from "./mac-pool-calls.ts";
 import { residentMb } from "./mac-pool-scale.ts";
+import { SteadyCreations } from "./steady-creations.ts";
 
-/** VMs a second that others create, whether or not the one before was answered. */
-const RATE = 20;
 const WARM_UP = 200;
 const QUIET_MS = 15_000;
 /** An attack is repeated for so long: the 99th percentile of a few creations is the slowest of them. */
@@ -40,7 +37,7 @@ export const bench: Bench = {
     );
     await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:0f:ff:ff" }] });
     await bed.registerWebhooks();
-    const honest = new Honest(bed);
+    const honest = new SteadyCreations(bed);
     await inFlight(4, WARM_UP, () => honest.create());
     const attacker = fork(join(import.meta.dirname, "hostile-attacker.ts"));
     try {
@@ -70,42 +67,5 @@ async function repeated(attacker: ChildProcess, order: Order, forMs: number): Pr
   while (performance.now() < endMs) {
     attacker.send(order);
     await once(attacker, "message");
-  }
-}
-
-class Honest {
-  failures = 0;
-  readonly #bed: PoolBed;
-  #created = 0;
-
-  constructor(bed: PoolBed) {
-    this.#bed = bed;
-  }
-
-  async create(): Promise<number> {
-    const startMs = performance.now();
-    const vm = machine(`vm-${this.#created++}`, "honest", [{ name: "a" }, { name: "b" }]);
-    await this.#bed.admin.create(KINDS.virtualMachines, vm).catch((error: Error) => {
-      this.failures += 1;
-      console.error(error.message);
-    });
-    return performance.now() - startMs;
-  }
-
-  /** Milliseconds of creations at a steady rate, for a time at least, and until something else is over. */
-  async during(ms: number, other?: Promise<void>): Promise<number[]> {
-    const startMs = performance.now();
-    const calls: Promise<number>[] = [];
-    let isOver = other === undefined;
-    const ended = other?.finally(() => {
-      isOver = true;
-    });
-    while (!isOver || performance.now() - startMs < ms) {
-      const waitMs = startMs + (calls.length * 1000) / RATE - performance.now();
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitMs)));
-      calls.push(this.create());
-    }
-    await ended;
-    return Promise.all(calls);
   }
 }

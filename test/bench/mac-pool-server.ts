@@ -118,6 +118,7 @@ async function pool(): Promise<number> {
     names: new Names({ isAllowed: no }, silentLog),
     metrics: new PoolMetrics(new Registry(), index, () => undefined),
     clock,
+    onDenied: () => {},
   });
   return server.listen();
 }

@@ -1,0 +1,170 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  DEFAULT_NAMESPACE,
+  NAD_NODE_SELECTOR_ANNOTATION,
+  NAD_RESOURCE_NAME_ANNOTATION,
+  NAMESPACE_NAME_LABEL,
+  NETWORKS_ANNOTATION,
+  SYSTEM_NAMESPACE,
+} from "../../src/api/names.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { InjectorBed, podAsking } from "../linux-bridge-webhook/injector-bed.ts";
+import { inFlight } from "../mac-pool/in-flight.ts";
+import { type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
+import { percentile } from "./mac-pool-calls.ts";
+
+/** Pods of each side, in turn, so that all see the same machine. */
+const PODS = 1_500;
+const SHORT_PODS = 300;
+/** Until the processes run compiled code. */
+const WARM_UP = 1_000;
+/** Of these at once. */
+const CONNECTIONS = 4;
+/** What a pod with networks may wait for its injection, and what noise a pod without may have. */
+const MAX_ADDED_MS = 0.5;
+const MAX_NOISE_MS = 0.05;
+const MAX_PROCESSOR_MS = 0.5;
+/** Pods that ask for 100,000 networks, made by somebody else meanwhile. */
+const ATTACKS_PER_SECOND = 5;
+const MAX_ATTACKED = 2;
+/** Of /proc/PID/stat. */
+const TICK_MS = 10;
+
+const ASKING = { [NETWORKS_ANNOTATION]: "bench/br1,bench/br2" };
+const NOT_ASKING = { "example.com/annotation": "without networks" };
+const LETTERS = "abcdefghijklmnopqrstuvwxyz";
+const ENDLESS = {
+  [NETWORKS_ANNOTATION]: Array.from({ length: 100_000 }, (_, index) => LETTERS[index % LETTERS.length]).join(","),
+};
+
+/** Namespaces: our webhook is called for pods of the first; of the third, one that says yes. */
+const SIDES = { ours: "default", bare: SYSTEM_NAMESPACE, echo: DEFAULT_NAMESPACE } as const;
+type Side = keyof typeof SIDES;
+type Samples = Record<Side, number[]>;
+
+/** What the injection adds to the creation of a pod on a real API server: the same pods with and without its call. */
+export async function measureInjection({ short, log }: BenchContext): Promise<BenchRow[]> {
+  await using bed = await InjectorBed.start();
+  await prepare(bed);
+  const echo = await startEcho(bed);
+  try {
+    const create = async (side: Side, asked: Readonly<Record<string, string>>): Promise<number> => {
+      const pod = podAsking(asked);
+      const metadata = { ...pod.metadata, namespace: SIDES[side] };
+      const startMs = performance.now();
+      await bed.admin.create(RESOURCES.pods, { ...pod, metadata }, { dryRun: true });
+      return performance.now() - startMs;
+    };
+    const count = short ? SHORT_PODS : PODS;
+    const compare = async (asked: Readonly<Record<string, string>>, sides: readonly Side[]): Promise<Samples> => {
+      const samples: Samples = { ours: [], bare: [], echo: [] };
+      for (let i = 0; i < count; i++) for (const side of sides) samples[side].push(await create(side, asked));
+      return samples;
+    };
+    log("warming up");
+    for (const side of ["bare", "ours", "echo"] as const) {
+      await inFlight(CONNECTIONS, WARM_UP, () => create(side, ASKING));
+    }
+    log("pods with networks");
+    const beforeMs = processorMs(bed.process.pid);
+    const asking = await compare(ASKING, ["bare", "ours", "echo"]);
+    const processor = (processorMs(bed.process.pid) - beforeMs) / count;
+    log("pods without networks");
+    const notAsking = await compare(NOT_ASKING, ["bare", "ours"]);
+    log("pods with networks, while others ask for 100,000");
+    // Refused, because these networks do not exist.
+    const attack = () => create("ours", ENDLESS).catch(() => undefined);
+    const attacked = await during(attack, () => compare(ASKING, ["bare", "ours"]));
+    const added = (samples: Samples, side: Side): number =>
+      percentile(samples[side], 0.5) - percentile(samples.bare, 0.5);
+    const what = "injection: what it adds to the creation of a pod";
+    return [
+      limitedRow(
+        `${what} with two networks, p50; peer: a webhook that says yes`,
+        "ms",
+        added(asking, "ours"),
+        added(asking, "echo"),
+        MAX_ADDED_MS,
+      ),
+      limitedRow(`${what} without networks, p50`, "ms", added(notAsking, "ours"), null, MAX_NOISE_MS),
+      limitedRow("injection: processor time of the webhook for a pod", "ms", processor, null, MAX_PROCESSOR_MS),
+      row(
+        `injection: pods of others, p50, while ${ATTACKS_PER_SECOND} a second ask for 100,000 networks; peer: without them`,
+        "ms",
+        percentile(attacked.ours, 0.5),
+        percentile(asking.ours, 0.5),
+        MAX_ATTACKED,
+      ),
+    ];
+  } finally {
+    echo.disconnect();
+  }
+}
+
+async function prepare(bed: InjectorBed): Promise<void> {
+  await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "bench" } });
+  for (const namespace of [SIDES.bare, SIDES.echo]) {
+    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { namespace, name: "default" } });
+  }
+  for (const bridge of ["br1", "br2"]) {
+    const annotations = {
+      [NAD_RESOURCE_NAME_ANNOTATION]: `bridge.network.kubevirt.io/${bridge}`,
+      [NAD_NODE_SELECTOR_ANNOTATION]: "example.com/rack=a",
+    };
+    await bed.createNad(bridge, annotations, "bench");
+  }
+  await bed.registerWebhook();
+}
+
+/** A bare Node HTTPS server that says yes to the pods of its namespace. */
+async function startEcho(bed: InjectorBed): Promise<ChildProcess> {
+  const { authority, directory } = bed.controlPlane;
+  const { cert, key } = await authority.issue({ commonName: "echo", addresses: ["127.0.0.1"], usage: ["server"] });
+  const files = [join(directory, "echo.crt"), join(directory, "echo.key")] as const;
+  await writeFile(files[0], cert);
+  await writeFile(files[1], key, { mode: 0o600 });
+  const child = fork(join(import.meta.dirname, "mac-pool-server.ts"), ["echo", ...files]);
+  const [{ port }] = (await once(child, "message")) as [{ port: number }];
+  await bed.admin.create(RESOURCES.mutatingWebhookConfigurations, {
+    metadata: { name: "echo" },
+    webhooks: [
+      {
+        name: "echo.example.com",
+        clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: btoa(authority.certificate) },
+        rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"] }],
+        namespaceSelector: { matchLabels: { [NAMESPACE_NAME_LABEL]: SIDES.echo } },
+        failurePolicy: "Fail",
+        sideEffects: "None",
+        admissionReviewVersions: ["v1"],
+      },
+    ],
+  } as never);
+  return child;
+}
+
+/** Does `attack` at a steady rate until `work` is done. */
+async function during<T>(attack: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
+  const done = new AbortController();
+  const attacks: Promise<unknown>[] = [];
+  const attacking = (async () => {
+    while (!done.signal.aborted) {
+      attacks.push(attack());
+      await sleep(1000 / ATTACKS_PER_SECOND);
+    }
+    await Promise.all(attacks);
+  })();
+  const result = await work().finally(() => done.abort());
+  await attacking;
+  return result;
+}
+
+/** User and system time of a process so far. */
+function processorMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
