@@ -1,6 +1,6 @@
 /**
  * The files in deploy/ that are made from code: the CRDs, and the release as plain YAML, as a Helm chart, for kustomize and
- * for Operator Lifecycle Manager.
+ * for Operator Lifecycle Manager, and the dashboard.
  * A test fails when they differ from what is in the tree.
  */
 
@@ -9,6 +9,7 @@ import { DEFAULT_IMAGE } from "../src/api/image.ts";
 import { release, releaseObjects } from "../src/operator/release.ts";
 import { helmChart } from "./helm-chart.ts";
 import { kustomizationBase, kustomizationOverlay } from "./kustomize-files.ts";
+import { grafanaDashboard } from "./monitoring/grafana-dashboard.ts";
 import { objectsYaml } from "./object-yaml.ts";
 import { olmBundle } from "./olm-bundle.ts";
 import { withoutAdmissionRules } from "./permissive-definition.ts";
@@ -41,6 +42,7 @@ export function generatedFiles(image: string = DEFAULT_IMAGE, { replaces }: Pack
     { path: "deploy/operator.yaml", text: objectsYaml(parts.operator) },
     ...olmBundle(image, replaces).map(({ path, text }) => ({ path: `deploy/olm/${path}`, text })),
     ...helmChart(image).map(({ path, text }) => ({ path: `deploy/helm/${path}`, text })),
+    { path: "deploy/monitoring/grafana-dashboard.json", text: `${JSON.stringify(grafanaDashboard(), null, 2)}\n` },
     { path: "deploy/kustomize/base/kustomization.yaml", text: kustomizationBase() },
     { path: "deploy/kustomize/base/release.yaml", text: all },
     {

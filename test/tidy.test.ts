@@ -32,6 +32,10 @@ interface Layer {
 
 const products = ["operator", "mac-pool", "linux-bridge-webhook", "bridge-marker", "linux-bridge"];
 
+/** What inspection answers: the one file that its product shares with the command line and the page. */
+const INSPECTION_VIEWS = "src/mac-pool/inspection/views.ts";
+const INSPECTION_ENVELOPES = "src/mac-pool/inspection/envelopes.ts";
+
 const plugins = ["bridge", "tuning", "link-monitor"];
 const pluginBase = ["cni-plugins/netlink", "cni-plugins/host", "src/api/node-state.ts"];
 
@@ -41,14 +45,29 @@ const layers: readonly Layer[] = [
   { folder: "src/kube", ours: [], node: true },
   { folder: "src/certs", ours: ["src/api", "src/kube"], node: true },
   { folder: "src/mac-pool/core", ours: ["src/api"], packages: [], node: false },
+  { folder: INSPECTION_VIEWS, ours: ["src/api", INSPECTION_ENVELOPES], packages: ["zod"], node: false },
+  { folder: INSPECTION_ENVELOPES, ours: [], packages: ["zod"], node: false },
   ...["installer", "agent"].map((story) => ({
     folder: `src/linux-bridge/${story}`,
     ours: ["src/api", "src/kube", "src/linux-bridge/system-error.ts"],
     node: true,
   })),
+  // The lint reads a configuration as the plugins do, with their parser.
+  {
+    folder: "src/nad-lint",
+    ours: ["src/api", "cni-plugins/netlink", "cni-plugins/protocol", "cni-plugins/bridge", "cni-plugins/tuning"],
+    packages: ["ip-address"],
+    node: false,
+  },
+  { folder: "src/linux-bridge-webhook", ours: ["src/api", "src/kube", "src/certs", "src/nad-lint"], node: true },
   ...products.map((name) => ({ folder: `src/${name}`, ours: ["src/api", "src/kube", "src/certs"], node: true })),
-  { folder: "src/cli", ours: ["src/api", "src/kube/client"], node: true },
-  { folder: "src/web", ours: ["src/api", "src/mac-pool/inspection"], node: false },
+  {
+    folder: "src/cli",
+    ours: ["src/api", "src/kube/client", "src/nad-lint", INSPECTION_VIEWS, "src/mac-pool/core/segments.ts"],
+    node: true,
+  },
+  { folder: "src/web/build", ours: ["src/api"], node: true },
+  { folder: "src/web", ours: ["src/api", INSPECTION_VIEWS], node: false },
   { folder: "cni-plugins/netlink", ours: [], packages: [], node: false },
   { folder: "cni-plugins/protocol", ours: pluginBase, packages: [], node: false },
   ...plugins.map((name) => ({
@@ -59,14 +78,15 @@ const layers: readonly Layer[] = [
   })),
   { folder: "cni-plugins/build", ours: ["cni-plugins", "src/api/names.ts", "src/api/plugin-mark.ts"], node: true },
   { folder: "cni-plugins", ours: ["src/api/names.ts"], node: true },
-  { folder: "deploy/image", ours: ["src/api", "cni-plugins/build"], node: true },
+  { folder: "deploy/image", ours: ["src/api", "src/web/build", "cni-plugins/build"], node: true },
   { folder: "deploy", ours: ["src"], node: true },
   // What stands in for the product's neighbours judges the product, so nothing of it is in there.
   { folder: "test/cluster/kubevirt", ours: ["test/cluster", "test/support"], node: true },
   { folder: "test/cluster/multus", ours: ["test/cluster", "test/support"], node: true },
 ];
 
-const layerOf = (file: string): Layer | undefined => layers.find((layer) => file.startsWith(`${layer.folder}/`));
+const layerOf = (file: string): Layer | undefined =>
+  layers.find(({ folder }) => file === folder || file.startsWith(`${folder}/`));
 
 function importsOf(text: string): string[] {
   const specifiers: string[] = [];

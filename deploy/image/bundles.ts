@@ -1,12 +1,14 @@
 /**
- * The product as its image holds it: a bundle for each process, what they share in chunks, by esbuild. Nothing is minified,
- * so stack traces name functions; `node --enable-source-maps` turns their places into those of the source.
+ * The product as its image holds it: a bundle for each process, what they share in chunks, by esbuild. Nothing of them is
+ * minified, so stack traces name functions; `node --enable-source-maps` turns their places into those of the source.
+ * Beside them lie the files of the inspection page.
  */
 
 import path from "node:path";
 import { build, type Plugin } from "esbuild";
 import type { Arch } from "../../cni-plugins/build/toolchain.ts";
-import { CSV_GENERATOR_BUNDLE, entryPoint, IMAGE_PROCESSES } from "../../src/api/image.ts";
+import { CSV_GENERATOR_BUNDLE, entryPoint, IMAGE_PROCESSES, PAGE_FOLDER } from "../../src/api/image.ts";
+import { bundlePage } from "../../src/web/build/build.ts";
 import { file, type Tree } from "./tree.ts";
 
 export interface Bundles {
@@ -54,7 +56,9 @@ export async function bundleProcesses(arch: Arch): Promise<Bundles> {
   for (const output of outputFiles) {
     tree.set(path.relative(path.join(ROOT, "app"), output.path), file(Buffer.from(output.contents)));
   }
-  return { tree, sources: Object.keys(metafile.inputs).sort() };
+  const page = await bundlePage();
+  for (const [name, content] of page.files) tree.set(`${PAGE_FOLDER}/${name}`, file(content));
+  return { tree, sources: [...new Set([...Object.keys(metafile.inputs), ...page.sources])].sort() };
 }
 
 /** A pod has a service account. What reads kubeconfigs is 1 MB of packages for people at a terminal. */

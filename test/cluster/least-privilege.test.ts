@@ -9,6 +9,7 @@ import {
   DEFAULT_NAMESPACE,
   DEFAULT_NETWORK_ANNOTATION,
   FORMER_FINALIZER,
+  LINUX_BRIDGE_CERT_MANAGER,
   LINUX_BRIDGE_WEBHOOK,
   MAC_POOL_CERT_MANAGER,
   NETWORK_ADDONS_CONFIG_NAME,
@@ -34,7 +35,14 @@ import { makeRunDirectory } from "./run-directory.ts";
 import { manifest, testPod } from "./test-pods.ts";
 import { macOf } from "./upgrade/admissions.ts";
 
-const ACCOUNTS = [MANAGER_ACCOUNT, MAC_POOL_CERT_MANAGER, LINUX_BRIDGE_WEBHOOK, BRIDGE_MARKER, "linux-bridge"];
+const ACCOUNTS = [
+  MANAGER_ACCOUNT,
+  MAC_POOL_CERT_MANAGER,
+  LINUX_BRIDGE_WEBHOOK,
+  LINUX_BRIDGE_CERT_MANAGER,
+  BRIDGE_MARKER,
+  "linux-bridge",
+];
 const RELEASE = join(import.meta.dirname, "../../deploy/release.yaml");
 const MACHINES = VIRTUAL_MACHINES as Resource<VirtualMachine & KubeObject>;
 const INSTANCES = VIRTUAL_MACHINE_INSTANCES as Resource<VirtualMachineInstance & KubeObject>;
@@ -163,7 +171,7 @@ describe("the rights of the components", { timeout: 300_000 }, () => {
 
   it("suffice to answer those who read metrics", async () => {
     const addresses = await metrics();
-    expect(addresses).toHaveLength(6);
+    expect(addresses).toHaveLength(7);
     const container = { image: DEFAULT_IMAGE, command: [IMAGE_NODE], args: ["-e", SCRAPE, ...addresses] };
     await apply(testPod({ name: "scraper", container, spec: { restartPolicy: "Never" } }));
     await eventually(

@@ -4,7 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeAppTree } from "../../../deploy/image/app-tree.ts";
 import { DEFAULT_IMAGE } from "../../../src/api/image.ts";
 import { MAC_CLAIMS, NETWORK_ADDONS_CONFIGS, VIRTUAL_MACHINE_INSTANCES } from "../../../src/api/kinds.ts";
-import { PRODUCT_VERSION } from "../../../src/api/names.ts";
+import {
+  DEFAULT_NAMESPACE,
+  LINUX_BRIDGE_CERT_MANAGER,
+  LINUX_BRIDGE_WEBHOOK,
+  PRODUCT_VERSION,
+} from "../../../src/api/names.ts";
 import type { NetworkAddonsConfig } from "../../../src/api/network-addons-config.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../../src/kube/client/resource.ts";
@@ -78,8 +83,11 @@ describe.skipIf(!(await hasPreviousRelease()))(
       if (code !== 0) throw new Error(stderr);
     }
 
-    /** The configuration is Available in this version, and every pod of every workload has this image and is ready. */
-    async function settled(version: string, image: string): Promise<void> {
+    /**
+     * The configuration is Available in this version, and every pod of every workload has this image and is ready. `staying`: a
+     * workload that this version does not know and may not delete.
+     */
+    async function settled(version: string, image: string, staying?: string): Promise<void> {
       let last = "";
       await eventually(
         `everything to run in version ${version}`,
@@ -94,7 +102,7 @@ describe.skipIf(!(await hasPreviousRelease()))(
             status?.observedVersion === version &&
             conditions.includes("Available=True") &&
             conditions.includes("Degraded=False") &&
-            pods.every((pod) => pod.endsWith(` ${image}`)) &&
+            pods.every((pod) => pod.endsWith(` ${image}`) || pod.startsWith(`${staying}-`)) &&
             (await workloads(client)).every(({ ready, desired }) => ready === desired)
           );
         },
@@ -120,6 +128,8 @@ describe.skipIf(!(await hasPreviousRelease()))(
       readonly machines: Readonly<Record<string, readonly (string | undefined)[]>>;
       /** UIDs of the claims of these MACs. */
       readonly claims: readonly (string | undefined)[];
+      /** Certificate of the authority behind the injection webhook. */
+      readonly authority: string | undefined;
     }
 
     async function snapshot(): Promise<Snapshot> {
@@ -141,7 +151,9 @@ describe.skipIf(!(await hasPreviousRelease()))(
       }
       const { items } = await client.list(CLAIMS);
       const claims = items.filter(({ spec }) => macs.has((spec as { mac?: string }).mac));
-      return { machines, claims: claims.map(({ metadata }) => metadata.uid).sort() };
+      const secret = { name: `${LINUX_BRIDGE_WEBHOOK}-ca`, namespace: DEFAULT_NAMESPACE };
+      const authority = (await client.get(RESOURCES.secrets, secret)).data?.["tls.crt"];
+      return { machines, claims: claims.map(({ metadata }) => metadata.uid).sort(), authority };
     }
 
     it("starts with three VMs and their claims", () => {
@@ -159,6 +171,22 @@ describe.skipIf(!(await hasPreviousRelease()))(
       expect(await snapshot()).toEqual(before);
     });
 
+    it("moves the rights to write certificates from the injection webhook to an account of its own", async () => {
+      const may = async (account: string, ...request: string[]): Promise<string> => {
+        const as = `--as=system:serviceaccount:${DEFAULT_NAMESPACE}:${account}`;
+        return (await cluster.kubectl(["auth", "can-i", ...request, "-n", DEFAULT_NAMESPACE, as])).stdout.trim();
+      };
+      const writes = [
+        ["patch", `mutatingwebhookconfigurations/${LINUX_BRIDGE_WEBHOOK}`],
+        ["patch", `secrets/${LINUX_BRIDGE_WEBHOOK}`],
+        ["patch", `secrets/${LINUX_BRIDGE_WEBHOOK}-ca`],
+      ];
+      for (const write of writes) {
+        expect([...write, await may(LINUX_BRIDGE_WEBHOOK, ...write)]).toEqual([...write, "no"]);
+        expect([...write, await may(LINUX_BRIDGE_CERT_MANAGER, ...write)]).toEqual([...write, "yes"]);
+      }
+    });
+
     it("gives a new VM its address and its bridge", async () => {
       await apply(JSON.stringify(virtualMachine("after")));
       await eventually(
@@ -172,7 +200,7 @@ describe.skipIf(!(await hasPreviousRelease()))(
       const startedMs = performance.now();
       // The previous manifest has the definitions that the operator applies too.
       await apply(await previousManifest(), "--force-conflicts");
-      await settled(PREVIOUS_VERSION, PREVIOUS_IMAGE);
+      await settled(PREVIOUS_VERSION, PREVIOUS_IMAGE, LINUX_BRIDGE_CERT_MANAGER);
       console.log(
         `went back in ${Math.round(performance.now() - startedMs)} ms, ${admissions.macs.length} VMs admitted`,
       );

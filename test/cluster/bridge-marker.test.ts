@@ -1,0 +1,158 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { VIRTUAL_MACHINE_INSTANCES } from "../../src/api/kinds.ts";
+import {
+  BRIDGE_MARKER,
+  DEFAULT_NAMESPACE,
+  NETWORK_ADDONS_CONFIG_NAME,
+  NETWORKS_ANNOTATION,
+} from "../../src/api/names.ts";
+import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import { type KubeObject, RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { attachmentDefinition, NAD_NAME, NAMESPACE, networkAddonsConfig, virtualMachine } from "./demo/objects.ts";
+import { CONFIGS } from "./demo/stage.ts";
+import { installKubevirt } from "./kubevirt/install.ts";
+import type { VirtualMachineInstance } from "./kubevirt/virtual-machine.ts";
+import { manifest, testPod } from "./test-pods.ts";
+
+const RELEASE = join(import.meta.dirname, "../../deploy/release.yaml");
+const INSTANCES = VIRTUAL_MACHINE_INSTANCES as Resource<VirtualMachineInstance & KubeObject>;
+const LIMIT = { limitMs: 60_000 };
+const BR1 = "bridge.network.kubevirt.io/br1";
+const PODS_A_NODE = 3;
+
+const LAYOUTS = [
+  { nodes: [{ name: "node-a", bridges: ["br1"] }, { name: "node-b" }] },
+  {
+    nodes: [
+      { name: "node-a", bridges: ["br1"] },
+      { name: "node-b" },
+      { name: "node-c", bridges: ["br1", "br2"] },
+      { name: "node-d", bridges: ["br2"] },
+      { name: "node-e", bridges: ["br1"] },
+    ],
+  },
+] as const;
+
+/** One story: the tests follow each other on one cluster. */
+describe.each(LAYOUTS)(
+  "in a cluster of $nodes.length nodes, pods that need a bridge",
+  { timeout: 300_000 },
+  ({ nodes }) => {
+    const withBridge = nodes.filter(({ name }) => name !== "node-b" && name !== "node-d").map(({ name }) => name);
+    let cluster: Cluster;
+    let client: KubeClient;
+    let kubevirt: AsyncDisposable;
+
+    beforeAll(async () => {
+      cluster = await startCluster({ nodes });
+      client = await cluster.client();
+      kubevirt = await installKubevirt(cluster.kubeconfig);
+      await kubectl("apply", "--server-side", "-f", RELEASE);
+      await apply(networkAddonsConfig({ linuxBridge: {} }));
+      await eventually(
+        "the NetworkAddonsConfig to be available",
+        async () => {
+          const { status } = await client.get(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
+          return status?.conditions?.some(({ type, status }) => type === "Available" && status === "True");
+        },
+        { limitMs: 120_000 },
+      );
+      await apply(attachmentDefinition());
+    }, 300_000);
+    afterAll(async () => {
+      await kubevirt?.[Symbol.asyncDispose]();
+      await client?.[Symbol.asyncDispose]();
+      await cluster?.[Symbol.asyncDispose]();
+    });
+
+    async function kubectl(...args: readonly string[]): Promise<string> {
+      const { code, stdout, stderr } = await cluster.kubectl(args);
+      if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
+      return stdout;
+    }
+
+    async function apply(...objects: readonly object[]): Promise<void> {
+      const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
+      if (code !== 0) throw new Error(stderr);
+    }
+
+    async function ip(node: string, ...args: readonly string[]): Promise<void> {
+      const { code, stderr } = await cluster.exec(node, ["ip", "link", ...args]);
+      if (code !== 0) throw new Error(`ip link ${args.join(" ")} on ${node}: ${stderr}`);
+    }
+
+    const podAsking = (name: string): object =>
+      testPod({ name, annotations: { [NETWORKS_ANNOTATION]: NAD_NAME }, labels: { asks: "br1" } });
+    const pod = (name: string): Promise<Pod> => client.get(RESOURCES.pods, { namespace: NAMESPACE, name });
+    const isRunning = async (name: string): Promise<boolean> => (await pod(name)).status?.phase === "Running";
+    const scheduled = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === "PodScheduled");
+    const allocatable = async (node: string): Promise<string | undefined> =>
+      (await client.get(RESOURCES.nodes, { name: node })).status?.allocatable?.[BR1];
+
+    it("run only on nodes that have it, VMs too", async () => {
+      const names = Array.from({ length: PODS_A_NODE * nodes.length }, (_, index) => `pod-${index}`);
+      await apply(...names.map(podAsking), virtualMachine("web"));
+      for (const name of names) await eventually(`${name} to run`, () => isRunning(name), LIMIT);
+      const places = await Promise.all(names.map(async (name) => (await pod(name)).spec?.nodeName ?? ""));
+      expect(withBridge).toEqual(expect.arrayContaining(places));
+      expect(new Set(places)).toEqual(new Set(withBridge));
+      const web = { namespace: NAMESPACE, name: "web" };
+      await eventually(
+        "the VM to run",
+        async () => (await client.get(INSTANCES, web)).status?.phase === "Running",
+        LIMIT,
+      );
+      expect(withBridge).toContain((await client.get(INSTANCES, web)).status?.nodeName);
+    });
+
+    it("see it in the description of the node", async () => {
+      const description = await kubectl("describe", "node", "node-a");
+      expect(description.match(/bridge\.network\.kubevirt\.io\/br1: +1k/g)).toHaveLength(2);
+      expect(await kubectl("describe", "node", "node-b")).not.toContain("bridge.network.kubevirt.io");
+    });
+
+    it("stay when it is removed under them, and others wait", async () => {
+      for (const node of withBridge) await ip(node, "del", "br1");
+      for (const node of withBridge)
+        await eventually(`${node} to take br1 back`, async () => (await allocatable(node)) === undefined, LIMIT);
+      expect(await isRunning("pod-0")).toBe(true);
+      await apply(podAsking("late"));
+      const waits = async () => scheduled(await pod("late"))?.message?.includes(`Insufficient ${BR1}`);
+      await eventually("the pod to wait for the bridge", waits, LIMIT);
+    });
+
+    it("are scheduled when a node gets it", async () => {
+      const startedAt = performance.now();
+      await ip("node-b", "add", "br1", "type", "bridge");
+      await eventually("the pod to be scheduled", async () => (await pod("late")).spec?.nodeName === "node-b", LIMIT);
+      console.log(`scheduled ${Math.round(performance.now() - startedAt)} ms after ip link add`);
+      await eventually("the pod to run", () => isRunning("late"), LIMIT);
+    });
+
+    it("find it again after its marker was killed, and its node has lost the value", async () => {
+      const markers = await client.list(RESOURCES.pods, {
+        namespace: DEFAULT_NAMESPACE,
+        labelSelector: `name=${BRIDGE_MARKER}`,
+      });
+      const marker = markers.items.find(({ spec }) => spec?.nodeName === "node-b");
+      const body = { status: { capacity: { [BR1]: "0" } } };
+      await kubectl(
+        "delete",
+        "pod",
+        "-n",
+        DEFAULT_NAMESPACE,
+        marker?.metadata.name ?? "",
+        "--grace-period=0",
+        "--force",
+      );
+      await client.patch(RESOURCES.nodes, { name: "node-b" }, { type: "merge", body }, { subresource: "status" });
+      const capacity = async () => (await client.get(RESOURCES.nodes, { name: "node-b" })).status?.capacity?.[BR1];
+      await eventually("the value to be back", async () => (await capacity()) === "1k", LIMIT);
+      await eventually("the scheduler to see it", async () => (await allocatable("node-b")) === "1k", LIMIT);
+    });
+  },
+);
