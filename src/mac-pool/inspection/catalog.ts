@@ -2,8 +2,9 @@ import { macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { type Informer, objectKey } from "../../kube/informer/informer.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches } from "../caches/caches.ts";
+import { BY_RUNNING } from "../caches/informers.ts";
 import { statusOf } from "../core/claim.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
@@ -28,10 +29,6 @@ export class Catalog {
   readonly rates: Rates;
   readonly #caches: Caches;
   readonly #byNamespace = new Map<string, AddressOrder<MACClaim>>();
-  /** Address -> how many running objects have it. */
-  readonly #running = new Map<string, number>();
-  /** Object -> the addresses that it was counted for. */
-  readonly #counted = new Map<string, readonly string[]>();
   readonly #shared = new Set<string>();
   readonly #listeners = new Set<(change: ClaimChange) => void>();
   #revision = 0;
@@ -105,23 +102,20 @@ export class Catalog {
   }
 
   #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly string[]): void {
-    const recount = (object: KubeObject, macs: readonly string[]): void => {
+    const compare = (macs: readonly string[]): void => {
       this.#revision += 1;
-      const key = `${informer.resource.plural}/${objectKey(object)}`;
-      for (const mac of this.#counted.get(key) ?? []) this.#count(mac, -1);
-      for (const mac of macs) this.#count(mac, 1);
-      if (macs.length === 0) this.#counted.delete(key);
-      else this.#counted.set(key, macs);
+      for (const mac of macs) this.#compare(mac);
     };
-    const look = (object: KubeObject): void => recount(object, macsOf(object));
-    informer.on({ add: look, update: look, delete: (object) => recount(object, []) });
+    informer.on({
+      add: (object) => compare(macsOf(object)),
+      update: (object, old) => compare([...macsOf(object), ...macsOf(old)]),
+      delete: (object) => compare(macsOf(object)),
+    });
   }
 
-  #count(mac: string, change: 1 | -1): void {
-    const number = (this.#running.get(mac) ?? 0) + change;
-    if (number === 0) this.#running.delete(mac);
-    else this.#running.set(mac, number);
-    if (number > 1) this.#shared.add(mac);
+  #compare(mac: string): void {
+    const { instances, pods } = this.#caches;
+    if (instances.byIndex(BY_RUNNING, mac).length + pods.byIndex(BY_RUNNING, mac).length > 1) this.#shared.add(mac);
     else this.#shared.delete(mac);
   }
 }

@@ -35,8 +35,6 @@ export class PoolQueries {
     const object = this.#caches.pools.get(name);
     const problem = this.#caches.problemOf(name);
     const counted = this.#catalog.rates.of(name);
-    const { capacity, used, free, pending, quarantined, ...others } = countsOf(pool, this.#caches);
-    const { outOfRange, conflicts, hostAddresses, hostConflicts } = others;
     return {
       name,
       ranges: settings.segments.ranges.map((range) => this.#rangeView(pool, range)),
@@ -45,7 +43,7 @@ export class PoolQueries {
       conflictPolicy: settings.conflictPolicy,
       conflictScope: settings.conflictScope ?? "Cluster",
       quarantineSeconds: settings.quarantineMs / 1000,
-      ...{ capacity, used, free, pending, quarantined, outOfRange, conflicts, hostAddresses, hostConflicts },
+      ...countsOf(pool, this.#caches),
       rate: rateOf(counted),
       daysToFull: daysToFull(pool.counts.free, counted),
       ...(problem === undefined ? {} : { problem }),
