@@ -22,6 +22,8 @@ export const APPLIED_CONFIG_MAP = "cluster-networks-addons-operator-applied-clus
 
 export const MAC_POOL_GROUP = "macpool.network.kubevirt.io";
 export const DEFAULT_MAC_POOL = "default";
+/** Header of a reader's token. Proxies pass it on; the API server's service proxy keeps `Authorization` for itself. */
+export const MAC_POOL_TOKEN_HEADER = "macpool-authorization";
 
 export const LABEL_VERSION = "networkaddonsoperator.network.kubevirt.io/version";
 export const LABEL_PROMETHEUS = "prometheus.cnao.io";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { PRODUCT_VERSION } from "../api/names.ts";
+import { MAC_POOL_TOKEN_HEADER, PRODUCT_VERSION } from "../api/names.ts";
 import { ApiCaller } from "../kube/client/api-caller.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { type Credentials, type TlsMaterial, userCredentials } from "../kube/client/credentials.ts";
@@ -8,7 +8,7 @@ import type { Options } from "./command-line.ts";
 import { type Door, OnlyService, ServiceAway } from "./doors/door.ts";
 import { ObjectDoor } from "./doors/object-door.ts";
 import { PoolObjects } from "./doors/pool-objects.ts";
-import { bearerOf, findPoolNamespace, proxyPath, TOKEN_HEADER } from "./doors/pool-service.ts";
+import { bearerOf, findPoolNamespace, proxyPath } from "./doors/pool-service.ts";
 import { RestDoor, type RestTransport } from "./doors/rest-door.ts";
 import { CliError, describeFault } from "./faults.ts";
 
@@ -132,12 +132,12 @@ export class OpenCluster implements AsyncDisposable {
     const timeoutMs = Math.min(SERVICE_TIMEOUT_MS, this.#options.options.requestTimeoutMs);
     return {
       get: async (question, query) => {
-        const headers = { [TOKEN_HEADER]: await bearer() };
+        const headers = { [MAC_POOL_TOKEN_HEADER]: await bearer() };
         return this.client.raw("GET", path + question, { query, headers, timeoutMs });
       },
       stream: async (question, query, { signal, lastEventId }) => {
         const resume = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
-        const headers = { [TOKEN_HEADER]: await bearer(), accept: "text/event-stream", ...resume };
+        const headers = { [MAC_POOL_TOKEN_HEADER]: await bearer(), accept: "text/event-stream", ...resume };
         const call = { method: "GET", path: withQuery(path + question, query), headers, signal };
         return this.#caller.stream(call);
       },

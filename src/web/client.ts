@@ -1,3 +1,4 @@
+import { MAC_POOL_TOKEN_HEADER } from "../api/names.ts";
 import type { ListView, ProblemView, WatchEventView } from "../mac-pool/inspection/views.ts";
 import { EventStreamDecoder } from "./event-stream.ts";
 import { isSignedOut, namespace, token } from "./session.ts";
@@ -7,7 +8,6 @@ import { isSignedOut, namespace, token } from "./session.ts";
  * service proxy keeps `Authorization` for itself, and hands on others.
  */
 
-const TOKEN_HEADER = "macpool-authorization";
 const UNREACHABLE =
   "The pool does not answer. The page goes on asking. If this lasts, look at the pods of kubemacpool-mac-controller-manager.";
 
@@ -72,7 +72,8 @@ export async function* watch<T>(path: string, signal: AbortSignal): AsyncGenerat
 }
 
 async function send(address: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Response> {
-  const mine: Record<string, string> = token.value === undefined ? {} : { [TOKEN_HEADER]: `Bearer ${token.value}` };
+  const mine: Record<string, string> =
+    token.value === undefined ? {} : { [MAC_POOL_TOKEN_HEADER]: `Bearer ${token.value}` };
   let response: Response;
   try {
     response = await fetch(address, { headers: { ...headers, ...mine }, cache: "no-cache", signal: signal ?? null });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { TOKEN_HEADER } from "../../src/cli/doors/pool-service.ts";
+import { MAC_POOL_TOKEN_HEADER } from "../../src/api/names.ts";
 import { claims, FIRST, pools } from "./support/answers.ts";
 import { type Ended, macpool } from "./support/macpool.ts";
 import { kubeconfigOf, problem, type Script, ScriptedCluster, status } from "./support/scripted-cluster.ts";
@@ -67,7 +67,10 @@ describe("the pool's service", () => {
     expect(asked?.path).toBe(
       "/api/v1/namespaces/addons/services/https:kubemacpool-service:inspection/proxy/api/v1/claims?limit=2000",
     );
-    expect(asked?.headers).toMatchObject({ [TOKEN_HEADER]: "Bearer a-token", authorization: "Bearer a-token" });
+    expect(asked?.headers).toMatchObject({
+      [MAC_POOL_TOKEN_HEADER]: "Bearer a-token",
+      authorization: "Bearer a-token",
+    });
   });
 
   it("is asked page by page", async () => {
@@ -88,7 +91,7 @@ describe("the pool's service", () => {
       exitCode: 0,
       stderr: "No MAC addresses are in use in namespace default.\n",
     });
-    expect(cluster.asked.at(-1)?.headers).toMatchObject({ [TOKEN_HEADER]: "Bearer a-token" });
+    expect(cluster.asked.at(-1)?.headers).toMatchObject({ [MAC_POOL_TOKEN_HEADER]: "Bearer a-token" });
   });
 
   it.each([

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { MAC_POOL_TOKEN_HEADER } from "../../api/names.ts";
 import { Transport } from "../../kube/client/transport.ts";
 import type { CommandInput, CommandSpec } from "../command.ts";
 import { noArguments, numberOption, switchOption } from "../command-line.ts";
 import { ServiceAway } from "../doors/door.ts";
-import { TOKEN_HEADER } from "../doors/pool-service.ts";
 import { CliError } from "../faults.ts";
 import type { OpenCluster, ServicePlace } from "../open-cluster.ts";
 import { openPage } from "../ui/browser.ts";
@@ -51,7 +51,7 @@ export const ui: CommandSpec = {
 async function servicePlace({ line }: CommandInput, cluster: OpenCluster): Promise<ServicePlace> {
   try {
     const place = await cluster.service();
-    const headers = { [TOKEN_HEADER]: await place.bearer() };
+    const headers = { [MAC_POOL_TOKEN_HEADER]: await place.bearer() };
     const { status, body } = await cluster.client.raw("GET", `${place.path}/readyz`, {
       headers,
       timeoutMs: line.options.requestTimeoutMs,
@@ -82,7 +82,7 @@ function upstreamOf(transport: Transport, { path, bearer }: ServicePlace): Upstr
       transport.send({
         method: "GET",
         path: path + below,
-        headers: { ...headers, [TOKEN_HEADER]: await bearer() },
+        headers: { ...headers, [MAC_POOL_TOKEN_HEADER]: await bearer() },
         signal,
         idleTimeoutMs: SILENCE_MS,
       }),

@@ -1,5 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
-import { type ClaimOwner, distinctOwners, type MACClaim } from "../../api/mac-claim.ts";
+import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import type {
   ClaimView,
@@ -62,9 +62,7 @@ export class ObjectDoor implements Door {
   }
 
   async owner(ref: OwnerRef): Promise<OwnerStoryView | undefined> {
-    const { kind, namespace, name } = ref;
-    const isRef = (owner: ClaimOwner): boolean =>
-      owner.kind === kind && owner.namespace === namespace && owner.name === name;
+    const isRef = (owner: ClaimOwner): boolean => isNamesake(owner, ref);
     const [claims, exists] = await Promise.all([this.#objects.claims(), this.#objects.exists(ref)]);
     const held = claims.flatMap((claim) => ownersOf(claim).flatMap((owner) => (isRef(owner) ? { claim, owner } : [])));
     const [first] = held;

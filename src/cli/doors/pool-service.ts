@@ -16,9 +16,6 @@ type WebhookConfiguration = KubeObject & {
 
 const CONFIGURATIONS = RESOURCES.mutatingWebhookConfigurations as Resource<WebhookConfiguration>;
 
-/** The header that the API server passes on; it keeps `Authorization` for itself. */
-export const TOKEN_HEADER = "macpool-authorization";
-
 /** Path of the Service's proxy, without a slash at its end. */
 export function proxyPath(namespace: string): string {
   const service = `https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`;

@@ -1,11 +1,10 @@
 /** /openapi.json: OpenAPI 3.1, from the schemas that validate questions and shape answers. */
 
 import { z } from "zod";
-import { PRODUCT_VERSION } from "../../api/names.ts";
+import { MAC_POOL_TOKEN_HEADER, PRODUCT_VERSION } from "../../api/names.ts";
 import { problemSchema } from "./envelopes.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { PROBLEM_STATUSES } from "./problem.ts";
-import { TOKEN_HEADER } from "./reader-access.ts";
 
 const PREFIX = "#/components/schemas/";
 
@@ -27,7 +26,7 @@ export function openApiDocument(): object {
         proxied: {
           type: "apiKey",
           in: "header",
-          name: TOKEN_HEADER,
+          name: MAC_POOL_TOKEN_HEADER,
           description: "Bearer <token>, where a proxy takes Authorization for itself.",
         },
         certificate: { type: "mutualTLS", description: "A client certificate of the cluster." },

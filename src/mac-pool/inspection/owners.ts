@@ -1,5 +1,5 @@
 import { claimName, formatMac, type Mac } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim, OwnerKind } from "../../api/mac-claim.ts";
+import { type ClaimOwner, isNamesake, type MACClaim, type OwnerKind } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
@@ -81,10 +81,8 @@ export class OwnerQueries {
 
   #claimsOf(ref: OwnerRef): { readonly claim: MACClaim; readonly owner: ClaimOwner }[] {
     const found: { claim: MACClaim; owner: ClaimOwner }[] = [];
-    const isMeant = ({ kind, namespace, name }: ClaimOwner): boolean =>
-      kind === ref.kind && namespace === ref.namespace && name === ref.name;
     this.#catalog.claimsIn(ref.namespace).scan(0 as Mac, (claim) => {
-      const owner = statusOf(claim).owners.findLast(isMeant);
+      const owner = statusOf(claim).owners.findLast((owner) => isNamesake(owner, ref));
       if (owner !== undefined) found.push({ claim, owner });
       return true;
     });

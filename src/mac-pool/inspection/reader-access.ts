@@ -1,7 +1,7 @@
 import type { TLSSocket } from "node:tls";
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
-import { MAC_POOL_GROUP } from "../../api/names.ts";
+import { MAC_POOL_GROUP, MAC_POOL_TOKEN_HEADER } from "../../api/names.ts";
 import { userOfCertificate } from "../../kube/access/certificate-user.ts";
 import { TooManyQuestions } from "../../kube/access/questions.ts";
 import type { SubjectAccess } from "../../kube/access/subject-access.ts";
@@ -11,9 +11,6 @@ import type { Clock } from "../../kube/clock.ts";
 import { type RateLimit, TokenBucket } from "../../kube/queue/token-bucket.ts";
 import { Problem } from "./problem.ts";
 import { EVERYTHING, type Scope } from "./scope.ts";
-
-/** Takes the token where a proxy takes `Authorization` for itself, as the API server's service proxy does. */
-export const TOKEN_HEADER = "macpool-authorization";
 
 /** Unknown tokens that the API server is asked about: of one client address, and of all. */
 const OF_ADDRESS = { perSecond: 5, burst: 20 };
@@ -46,7 +43,7 @@ export class ReaderAccess {
 
   /** By the token if there is one, else by the client certificate. Throws a Problem. */
   async userOf(request: Pick<FastifyRequest, "headers" | "ip" | "raw">): Promise<User> {
-    const own = request.headers[TOKEN_HEADER];
+    const own = request.headers[MAC_POOL_TOKEN_HEADER];
     const authorization = typeof own === "string" ? own : request.headers.authorization;
     const user =
       authorization === undefined

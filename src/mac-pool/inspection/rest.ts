@@ -5,6 +5,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
+import { MAC_POOL_TOKEN_HEADER } from "../../api/names.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { answerWithin } from "../../kube/http/answer-within.ts";
 import { HttpError } from "../../kube/http/http-error.ts";
@@ -13,7 +14,7 @@ import type { Inspector } from "./inspector.ts";
 import { openApiDocument } from "./openapi.ts";
 import { OPERATIONS, type Operation, type Question } from "./operations.ts";
 import { badRequest, Problem } from "./problem.ts";
-import { type ReaderAccess, TOKEN_HEADER } from "./reader-access.ts";
+import type { ReaderAccess } from "./reader-access.ts";
 import { Watches } from "./watches.ts";
 
 const TIMEOUT_MS = 30_000;
@@ -62,7 +63,7 @@ async function tell(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { tag } = question.inspector;
-  reply.header("cache-control", "private, no-cache").header("vary", `authorization, ${TOKEN_HEADER}`);
+  reply.header("cache-control", "private, no-cache").header("vary", `authorization, ${MAC_POOL_TOKEN_HEADER}`);
   if (operation.isTagged) {
     reply.header("etag", tag);
     if (textOf(request.headers["if-none-match"])?.split(/, */).includes(tag)) return reply.code(304).send();

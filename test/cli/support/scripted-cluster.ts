@@ -1,8 +1,7 @@
 /** An API server of a script: the pool's REST interface behind the Service's proxy, the objects, and their faults. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { MAC_POOL_WEBHOOK_CONFIGURATION } from "../../../src/api/names.ts";
-import { TOKEN_HEADER } from "../../../src/cli/doors/pool-service.ts";
+import { MAC_POOL_TOKEN_HEADER, MAC_POOL_WEBHOOK_CONFIGURATION } from "../../../src/api/names.ts";
 
 export const POOL_NAMESPACE = "addons";
 export const TOKEN = "a-token";
@@ -80,7 +79,8 @@ export class ScriptedCluster implements AsyncDisposable {
     }
     if (pathname.startsWith(PROXY)) {
       if (proxy !== undefined) return proxy;
-      if (request.headers[TOKEN_HEADER] !== `Bearer ${TOKEN}`) return problem(401, "UNAUTHENTICATED", "send a token");
+      if (request.headers[MAC_POOL_TOKEN_HEADER] !== `Bearer ${TOKEN}`)
+        return problem(401, "UNAUTHENTICATED", "send a token");
       if (pathname === `${PROXY}/readyz`) return { body: "ok\n", type: "text/plain" };
       const path = decodeURIComponent(pathname.slice(`${PROXY}/api/v1/`.length));
       return rest?.(path, searchParams) ?? problem(404, "NOT_FOUND", `there is no ${path}`);
