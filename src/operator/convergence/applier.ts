@@ -128,16 +128,12 @@ export class Applier {
       const current = await this.#client.get(resource, refOf(wanted.object), { signal });
       const manager = lastManager(current, field, FIELD_MANAGER);
       this.#log.info({ object: wanted.key, field, manager }, "repairing");
-      let isRefused = false;
-      try {
-        await this.#send(wanted, signal, { current, field });
-      } catch (error) {
-        isRefused = error instanceof ApiError;
-        throw error;
-      } finally {
+      const repaired = (): void => this.#fights.repaired(wanted.key, field, manager);
+      await this.#send(wanted, signal, { current, field }).then(repaired, (error: unknown) => {
         // What was refused nobody has changed again.
-        if (!isRefused) this.#fights.repaired(wanted.key, field, manager);
-      }
+        if (!(error instanceof ApiError)) repaired();
+        throw error;
+      });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
