@@ -4,6 +4,7 @@ import { APPLIED_CONFIG_MAP } from "../../src/api/names.ts";
 import type { CustomResourceDefinition } from "../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { idleWrites } from "./support/idle-writes.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 import { NETWORKS_CRD } from "./support/openshift.ts";
 import { isRefused, REFUSAL_TEXT, refuse } from "./support/refusal.ts";
@@ -39,7 +40,7 @@ describe("the status of the operator on a real API server", () => {
   });
 
   const degraded = async () => (await cluster.config())?.status?.conditions?.find(({ type }) => type === "Degraded");
-  const statusWrites = () => cluster.client.writes.filter((write) => write === "patch NetworkAddonsConfig cluster");
+  const isStatusWrite = (write: string) => write === "patch NetworkAddonsConfig cluster";
 
   /** The older definition has no observedGeneration to wait for. */
   const untilAvailable = () =>
@@ -47,14 +48,6 @@ describe("the status of the operator on a real API server", () => {
       await cluster.rollOut();
       return (await cluster.condition("Available")) === "True";
     });
-
-  /** Makes the operator look again, and waits until it has. */
-  async function wake(): Promise<void> {
-    const before = cluster.client.reads;
-    const label = { metadata: { labels: { woken: String(before) } } };
-    await cluster.admin.patch(RESOURCES.daemonSets, MARKER, { type: "merge", body: label });
-    await cluster.until(async () => cluster.client.reads >= before + 2);
-  }
 
   it("says that the operator's own records are refused, and goes on when they are taken", async () => {
     {
@@ -76,12 +69,7 @@ describe("the status of the operator on a real API server", () => {
   });
 
   it("is written once where the definition is older and drops fields of it", async () => {
-    await wake();
-    await wake();
-    cluster.client.writes.length = 0;
-    await wake();
-    await wake();
-    expect(statusWrites()).toEqual([]);
+    expect((await idleWrites(cluster)).filter(isStatusWrite)).toEqual([]);
     expect((await cluster.config())?.status).not.toHaveProperty("components");
   });
 

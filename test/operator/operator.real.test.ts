@@ -8,6 +8,7 @@ import { COMPONENTS, renderEverything } from "../../src/operator/components/regi
 import { appliedKind } from "../../src/operator/convergence/applied-kinds.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { idleWrites, wake } from "./support/idle-writes.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
 const POOLS: Resource<MACPool> = MAC_POOLS;
@@ -38,15 +39,6 @@ describe("the operator on a real API server, with the rights of the release", ()
   async function reasons(): Promise<string[]> {
     const { items } = await cluster.admin.list(RESOURCES.events, { namespace: "default" });
     return items.filter(({ regarding }) => regarding?.kind === "NetworkAddonsConfig").map(({ reason = "" }) => reason);
-  }
-
-  /** Makes the operator look again, and waits until it has. */
-  async function wake(): Promise<void> {
-    const before = cluster.client.reads;
-    const label = { metadata: { labels: { woken: String(before) } } };
-    await cluster.admin.patch(RESOURCES.daemonSets, MARKER, { type: "merge", body: label });
-    // Two reads a reconcile: the record of what was applied, and the inventory.
-    await cluster.until(async () => cluster.client.reads >= before + 2);
   }
 
   it("is installed again without a change", async () => {
@@ -97,12 +89,7 @@ describe("the operator on a real API server, with the rights of the release", ()
   });
 
   it("writes nothing while nothing has to change", async () => {
-    await wake();
-    await wake();
-    cluster.client.writes.length = 0;
-    await wake();
-    await wake();
-    expect(cluster.client.writes).toEqual([]);
+    expect(await idleWrites(cluster)).toEqual([]);
   });
 
   it("follows a rollout at a steady pace, however many nodes report", async () => {
@@ -139,7 +126,7 @@ describe("the operator on a real API server, with the rights of the release", ()
       await cluster.admin.delete(RESOURCES.configMaps, { name, namespace: NAMESPACE });
       await cluster.until(() => cluster.isThere(RESOURCES.configMaps, { name, namespace: NAMESPACE }));
     }
-    await wake();
+    await wake(cluster);
     expect((await cluster.find(POOLS, { name: "default" }))?.spec).toEqual(before?.spec);
   });
 
@@ -219,7 +206,7 @@ describe("the operator on a real API server, with the rights of the release", ()
     const before = await cluster.config();
     cluster.client.writes.length = 0;
     cluster.start();
-    await wake();
+    await wake(cluster);
     expect(cluster.client.writes.filter((write) => !write.includes("Lease"))).toEqual([]);
     expect((await cluster.config())?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
   });

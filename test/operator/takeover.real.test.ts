@@ -8,6 +8,7 @@ import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { Informer } from "../../src/kube/informer/informer.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { idleWrites } from "./support/idle-writes.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 import { formerObjects, leave, RANGE } from "./support/predecessor.ts";
 
@@ -133,19 +134,7 @@ describe("the operator on a cluster that Cluster Network Addons Operator ran", (
   });
 
   it("writes nothing more once everything is its own", async () => {
-    const wake = async (): Promise<void> => {
-      const { reads } = cluster.client;
-      const body = { metadata: { labels: { woken: String(reads) } } };
-      const marker = { name: "bridge-marker", namespace: NAMESPACE };
-      await cluster.admin.patch(RESOURCES.daemonSets, marker, { type: "merge", body });
-      await cluster.until(async () => cluster.client.reads >= reads + 2);
-    };
-    await wake();
-    await wake();
-    cluster.client.writes.length = 0;
-    await wake();
-    await wake();
-    expect(cluster.client.writes).toEqual([]);
+    expect(await idleWrites(cluster)).toEqual([]);
   });
 
   it("keeps the range and the lifetimes that were applied last, and the Secrets for their keeper", async () => {
