@@ -7,9 +7,9 @@ import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { issueToken } from "../mac-pool/account.ts";
 import { inFlight } from "../mac-pool/in-flight.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { type Bench, type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
 import { onCoresOfTheirOwn, yieldToAll } from "./cores.ts";
 import type { ReadersOrder } from "./inspection-readers.ts";
@@ -116,7 +116,7 @@ async function measureAdmission(bed: PoolBed, { log, short }: BenchContext): Pro
   await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "honest" } });
   await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:0f:ff:ff" }] });
   await bed.registerWebhooks();
-  const token = await viewer(bed);
+  const token = await viewerToken(bed, "viewer", "cluster");
   const creations = new SteadyCreations(bed);
   await inFlight(4, 200, () => creations.create());
   const port = Number(new URL(bed.inspectionUrl("one")).port);
@@ -166,18 +166,6 @@ async function obey(readers: ChildProcess, order: ReadersOrder): Promise<object>
   readers.send(order);
   const [answers] = (await once(readers, "message")) as [object];
   return answers;
-}
-
-/** A service account that may see everything. */
-async function viewer(bed: PoolBed): Promise<string> {
-  const ref = { name: "viewer", namespace: "default" };
-  await bed.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
-  await bed.admin.create(RESOURCES.clusterRoleBindings, {
-    metadata: { name: "viewer" },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "kubemacpool-view" },
-    subjects: [{ kind: "ServiceAccount", ...ref }],
-  });
-  return issueToken(bed.admin, ref);
 }
 
 /** CPU time of a process so far, all threads, by proc(5). */

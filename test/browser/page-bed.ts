@@ -1,9 +1,9 @@
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { viewerToken } from "../cli/support/pool-service.ts";
 import { guestSpec, instanceOf, machine, type TestInterface } from "../mac-pool/machines.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { launchChromium, openPage, show, type WatchedPage } from "./chromium.ts";
 

@@ -11,7 +11,7 @@ import { exposeInspection } from "../cli/support/pool-service.ts";
 import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
 import { POOL_NAMESPACE } from "../mac-pool/pool-bed.ts";
 import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
-import { CHROMIUM, show, takePicture } from "./chromium.ts";
+import { CHROMIUM, show, takePicture, type WatchedPage } from "./chromium.ts";
 import { PageBed } from "./page-bed.ts";
 
 const PROXY = `api/v1/namespaces/${POOL_NAMESPACE}/services/https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}/proxy/`;
@@ -38,6 +38,18 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
       if (address !== undefined) return address.startsWith("http") ? address : `http://${address}/`;
     }
     throw new Error(`${program} ${args.join(" ")} ended without an address`);
+  }
+
+  /** Lists, searches, follows, and shows at once that a VM of the given name was refused. */
+  async function seesAll({ page, faults }: WatchedPage, refused: string): Promise<void> {
+    await page.getByText("16,777,216 used").waitFor();
+    await page.getByText("Live").waitFor();
+    await show(page, "#/addresses?search=legacy");
+    await page.getByRole("link", { name: "default/legacy" }).waitFor();
+    await show(page, "#/refusals");
+    await bed.refuse(refused, "02:00:00:00:00:01");
+    await page.getByText(`default/${refused}`).waitFor();
+    expect(faults).toEqual([]);
   }
 
   it("shows nothing without a token, says how to get in, and forgets the token with a reload", async () => {
@@ -79,15 +91,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     const proxy = await addressFrom(kubectl, ["proxy", "--port=0"], bed.pool.controlPlane.kubeconfig);
     const token = await bed.reader("through-proxy");
     await using opened = await bed.openAs(token, "#/overview", {}, `${proxy}${PROXY}`);
-    const { page } = opened;
-    await page.getByText("16,777,216 used").waitFor();
-    await page.getByText("Live").waitFor();
-    await show(page, "#/addresses?search=legacy");
-    await page.getByRole("link", { name: "default/legacy" }).waitFor();
-    await show(page, "#/refusals");
-    await bed.refuse("seen-through-proxy", "02:00:00:00:00:01");
-    await page.getByText("default/seen-through-proxy").waitFor();
-    expect(opened.faults).toEqual([]);
+    await seesAll(opened, "seen-through-proxy");
   });
 
   it("needs no token behind kubectl macpool ui", async () => {
@@ -98,15 +102,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     const ui = [await buildCli(), "ui", "--no-browser", "--pool-namespace", POOL_NAMESPACE];
     const address = await addressFrom(process.execPath, ui, kubeconfig);
     await using opened = await bed.open({}, address);
-    const { page } = opened;
-    await page.getByText("16,777,216 used").waitFor();
-    await page.getByText("Live").waitFor();
-    await show(page, "#/addresses?search=legacy");
-    await page.getByRole("link", { name: "default/legacy" }).waitFor();
-    await show(page, "#/refusals");
-    await bed.refuse("seen-through-ui", "02:00:00:00:00:01");
-    await page.getByText("default/seen-through-ui").waitFor();
-    expect(opened.faults).toEqual([]);
+    await seesAll(opened, "seen-through-ui");
     children.at(-1)?.kill("SIGTERM");
     await once(children.at(-1) as ChildProcess, "close");
   });

@@ -7,10 +7,11 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { machine, macsOf } from "../mac-pool/machines.ts";
 import { POOL_NAMESPACE, PoolBed } from "../mac-pool/pool-bed.ts";
 import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
+import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";
 import { CliProcess, type Ended, execute } from "./support/cli-process.ts";
-import { exposeInspection, viewerToken } from "./support/pool-service.ts";
+import { exposeInspection } from "./support/pool-service.ts";
 
 describe("kubectl macpool through the API server's proxy", () => {
   let bed: PoolBed;

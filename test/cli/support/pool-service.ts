@@ -2,10 +2,7 @@
 import { networkInterfaces } from "node:os";
 import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../../../src/api/names.ts";
 import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
-import { issueToken } from "../../mac-pool/account.ts";
 import { POOL_NAMESPACE, type PoolBed } from "../../mac-pool/pool-bed.ts";
-
-const ROLE = "kubemacpool-view";
 
 /** An address that is not of the loopback, which endpoints may not have. */
 function ownAddress(): string {
@@ -34,18 +31,4 @@ export async function exposeInspection(bed: PoolBed, replica: string): Promise<v
   const targetRef = { kind: "Pod", name: replica, namespace: POOL_NAMESPACE, uid: pod.metadata.uid };
   const subsets = [{ addresses: [{ ip, targetRef }], ports: [{ name, port }] }];
   await bed.admin.create(defineResource("v1", "Endpoints", "endpoints", true), { metadata, subsets } as never);
-}
-
-/** Token of a new account with the viewer's role: in the cluster, in a namespace, or nowhere. */
-export async function viewerToken(bed: PoolBed, name: string, where: "cluster" | "nowhere" | { namespace: string }) {
-  const account = { name, namespace: "default" };
-  await bed.admin.create(RESOURCES.serviceAccounts, { metadata: account });
-  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: ROLE };
-  const subjects = [{ kind: "ServiceAccount", ...account }];
-  if (where === "cluster") {
-    await bed.admin.create(RESOURCES.clusterRoleBindings, { metadata: { name }, roleRef, subjects });
-  } else if (where !== "nowhere") {
-    await bed.admin.create(RESOURCES.roleBindings, { metadata: { name, ...where }, roleRef, subjects });
-  }
-  return issueToken(bed.admin, account);
 }

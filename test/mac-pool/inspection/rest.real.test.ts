@@ -10,10 +10,10 @@ import { MANAGER_ACCOUNT } from "../../../src/operator/components/kube-mac-pool-
 import { eventually } from "../../support/eventually.ts";
 import { Random } from "../../support/random.ts";
 import { runSchemathesis, schemathesis } from "../../support/schemathesis.ts";
-import { issueToken } from "../account.ts";
 import { machine } from "../machines.ts";
 import { POOL_NAMESPACE, PoolBed } from "../pool-bed.ts";
 import { RestWatch, restGet } from "../rest-client.ts";
+import { viewerToken } from "../viewer-token.ts";
 
 const EXAMPLES = 30;
 const STEPS = 60;
@@ -38,14 +38,7 @@ describe("inspection by two replicas on a real API server", () => {
     await bed.createPool(DEFAULT_MAC_POOL, { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:0f:ff" }] });
     await bed.registerWebhooks();
     await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant" } });
-    const ref = { name: "viewer", namespace: "default" };
-    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
-    await bed.admin.create(RESOURCES.clusterRoleBindings, {
-      metadata: { name: "viewer" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "kubemacpool-view" },
-      subjects: [{ kind: "ServiceAccount", ...ref }],
-    });
-    token = await issueToken(bed.admin, ref);
+    token = await viewerToken(bed, "viewer", "cluster");
   }, 120_000);
   afterAll(async () => {
     await bed?.[Symbol.asyncDispose]();
