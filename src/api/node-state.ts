@@ -1,6 +1,7 @@
 /**
  * What the executables on a node and its daemons must agree on: files and names by which the plugins tell the agent what
- * they did, and the heartbeat of the link monitor. Part of the contract (`src/api`). Imports nothing, because the plugins carry it in their bytecode.
+ * they did, and the heartbeat of the link monitor. Part of the contract (`src/api`). Imports nothing, because the plugins
+ * carry it in their bytecode.
  */
 
 /** Below the node's /run: nothing here outlives a reboot, as no attachment does. */
