@@ -5,6 +5,7 @@ import {
   CSV_GENERATOR,
   CSV_GENERATOR_BUNDLE,
   entryPoint,
+  IMAGE_ENV,
   IMAGE_NODE,
   IMAGE_ROOT,
   NON_ROOT,
@@ -45,7 +46,7 @@ export interface Platform {
 const RUN: RunConfig = {
   User: `${NON_ROOT}:${NON_ROOT}`,
   WorkingDir: "/",
-  Env: ["PATH=/nodejs/bin", "NODE_ENV=production"],
+  Env: ["PATH=/nodejs/bin", ...Object.entries(IMAGE_ENV).map(([name, value]) => `${name}=${value}`)],
   Entrypoint: [IMAGE_NODE],
   Cmd: [`${IMAGE_ROOT}/${entryPoint("operator")}`],
   Labels: {

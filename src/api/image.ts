@@ -15,6 +15,15 @@ export const DEFAULT_IMAGE = `${IMAGE_REPOSITORY}:${PRODUCT_VERSION}`;
 export const IMAGE_NODE = "/nodejs/bin/node";
 export const IMAGE_ROOT = "/app";
 
+/**
+ * Environment of every process in the image. With a fixed trim threshold glibc gives freed memory back; without one it raises
+ * the threshold after the first large block, up to 32 MB, and keeps what V8's parser and compiler needed at the start.
+ */
+export const IMAGE_ENV: Readonly<Record<string, string>> = {
+  NODE_ENV: "production",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+};
+
 /** The user of the image, and so of every pod that does not need root, unless the platform gives its namespace other users. */
 export const NON_ROOT = 65532;
 

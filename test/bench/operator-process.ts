@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { entryPoint } from "../../src/api/image.ts";
+import { entryPoint, IMAGE_ENV } from "../../src/api/image.ts";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../src/api/names.ts";
 import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
@@ -55,6 +55,7 @@ export class OperatorProcess implements AsyncDisposable {
       ],
       logFile: join(controlPlane.directory, "operator.log"),
       env: {
+        ...IMAGE_ENV,
         KUBERNETES_SERVICE_HOST: hostname,
         KUBERNETES_SERVICE_PORT: port,
         POD_NAME: IDENTITY,

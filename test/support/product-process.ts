@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { IMAGE_ENV } from "../../src/api/image.ts";
 import { Component, throwUncaught } from "../cluster/control-plane/component.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -41,7 +42,7 @@ export class ProductProcess implements AsyncDisposable {
         ...(options.args ?? []),
       ],
       logFile: join(directory, "log"),
-      env: { ...options.env },
+      env: { ...IMAGE_ENV, ...options.env },
       onCrash: throwUncaught,
     });
     return new ProductProcess(component, directory);
