@@ -15,13 +15,18 @@ export async function putBack(stage: Stage, signal: AbortSignal): Promise<void> 
   await Promise.all(["web", "web-2"].map((name) => runningGuest(stage, name, signal)));
 }
 
-/** What to try next, for a shell beside this one. */
-export function invite(screen: Screen, { stage, tools }: Opened): void {
+/** What to try next, in a browser and for a shell beside this one. */
+export function invite(screen: Screen, { stage, tools }: Opened, page: string): void {
   screen.line();
-  screen.line("Everything held. The cluster stays up, with the addons and two VMs; in another shell:");
+  screen.line("Everything held. The cluster stays up, with the addons and two VMs.");
+  screen.line("The page of the MAC pool, which needs no token here:");
+  screen.line(`  ${page}`);
+  screen.line("In another shell:");
   screen.line(`  export KUBECONFIG=${stage.cluster.kubeconfig}`);
   screen.line(`  export PATH=${tools}:$PATH`);
   screen.line("  kubectl get nac,macpool,macclaim,vm,vmi,pods -A");
   screen.line("  kubectl macpool list");
+  screen.line("Copy a VM together with its address, and see on the page why the copy is refused:");
+  screen.line("  kubectl get vm web -o yaml | sed 's/name: web$/name: copy/' | kubectl create -f -");
   screen.line("Ctrl-C stops it and removes everything.");
 }

@@ -11,6 +11,7 @@ import { diagnose } from "./diagnosis.ts";
 import { invite, putBack } from "./encore.ts";
 import { lookOf } from "./look.ts";
 import { type Opened, open } from "./opening.ts";
+import { offerPage } from "./page.ts";
 import { prepare } from "./prepare.ts";
 import { Screen } from "./screen.ts";
 import type { Stage } from "./stage.ts";
@@ -83,7 +84,8 @@ async function perform(): Promise<number> {
 async function stayUp(opened: Opened): Promise<void> {
   screen.progress("", "putting the addons and two VMs back");
   await putBack(opened.stage, stop.signal);
-  invite(screen, opened);
+  await using page = await offerPage(opened, stop.signal);
+  invite(screen, opened, page.url);
   await stopped.catch(() => {});
   screen.line();
   screen.line("Removing everything.");
