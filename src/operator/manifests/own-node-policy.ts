@@ -15,6 +15,10 @@ export interface MarkerAccount {
 export const NODE_NAME_CLAIM = "authentication.kubernetes.io/node-name";
 /** The API server writes these with every patch. */
 const KEPT_BY_THE_SERVER = ["managedFields", "resourceVersion"];
+/** CEL: where kubelet has set no allocatable yet, the API server fills it in from capacity with every write. */
+const ALLOCATABLE_FILLED_IN =
+  "!dyn(oldObject).?status.?allocatable.hasValue() && " +
+  "dyn(object).?status.?allocatable.orValue({}) == dyn(object).?status.?capacity.orValue({})";
 
 /**
  * RBAC can say neither "its own node" nor "these fields", so the stolen token of a marker could rewrite every node. A pod's
@@ -47,7 +51,9 @@ export function ownNodePolicy({ account, namespace, resourcePrefix, labels }: Ma
       },
       {
         expression: [
-          same("dyn(object).?status", "dyn(oldObject).?status", { except: "k == 'capacity'" }),
+          same("dyn(object).?status", "dyn(oldObject).?status", {
+            except: `k == 'capacity' || (k == 'allocatable' && ${ALLOCATABLE_FILLED_IN})`,
+          }),
           same("optional.of(dyn(object.metadata))", "optional.of(dyn(oldObject.metadata))", {
             except: `k in ${JSON.stringify(KEPT_BY_THE_SERVER)}`,
           }),
