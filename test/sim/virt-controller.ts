@@ -31,13 +31,14 @@ export class VirtController {
     const vm = etcd.get(MACHINES.plural, key);
     if (vm === undefined || etcd.get(INSTANCES.plural, key) !== undefined) return;
     const { restores } = etcd;
+    const excused = this.#world.auditor.provenanceOf(vm)?.excused ?? new Set();
     const { namespace = "", name } = vm.metadata;
     const started = instanceOf(vm);
     const waits = started.metadata.annotations?.[RECEIVER_ANNOTATION] === "true";
     const status = vmiStatus(started, undefined, []);
     const object = { ...started, status: waits ? { ...status, phase: "WaitingForSync" } : status };
     if (!tenancy.manages("VirtualMachine", namespace)) {
-      this.#startLater(vm, object, false, restores);
+      this.#startLater(vm, object, { isGated: false, excused }, restores);
       return;
     }
     const request = admissionRequest("VirtualMachineInstance", object, undefined, false);
@@ -46,12 +47,20 @@ export class VirtController {
         this.#world.countRefusal(said.decision.refusal, `start of ${namespace}/${name}`);
         return;
       }
-      this.#startLater(vm, object, wasJudged(said) && !waits, restores);
+      this.#startLater(vm, object, { isGated: wasJudged(said) && !waits, excused }, restores);
     });
   }
 
-  /** What comes after the pool takes its time, or says no. */
-  #startLater(vm: KubeObject, object: KubeObject, isGated: boolean, restores: number): void {
+  /**
+   * What comes after the pool takes its time, or says no. `excused`: when the instance was made, whose VM may have moved to
+   * another network since.
+   */
+  #startLater(
+    vm: KubeObject,
+    object: KubeObject,
+    { isGated, excused }: Pick<Provenance, "isGated" | "excused">,
+    restores: number,
+  ): void {
     const { scheduler, random } = this.#world;
     const delayMs = random.chance(0.03) ? random.between(1_000, 50_000) : random.between(0, 50);
     scheduler.after(delayMs, () => {
@@ -62,7 +71,8 @@ export class VirtController {
       const current = etcd.get(MACHINES.plural, key);
       const provenance = current && auditor.provenanceOf(current);
       if (provenance === undefined || current?.metadata.uid !== vm.metadata.uid) return;
-      auditor.register("VirtualMachineInstance", key, { ...derived(provenance), isGated });
+      const mayShare = new Set([...provenance.excused, ...excused]);
+      auditor.register("VirtualMachineInstance", key, { ...derived(provenance), excused: mayShare, isGated });
       etcd.create(INSTANCES, object);
       this.launch(key);
     });
