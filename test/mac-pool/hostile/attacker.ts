@@ -1,13 +1,14 @@
 import { once } from "node:events";
-import { connect as connectPlain } from "node:net";
-import { connect, type TLSSocket } from "node:tls";
+import { connect as connectPlain, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { connect, TLSSocket } from "node:tls";
 
 /**
  * Somebody who reaches the ports of a replica, from an address of its own on the loopback. Everything it does is bounded in
  * number; what it holds open ends with it.
  */
 export class Attacker implements Disposable {
-  readonly #sockets = new Set<{ destroy(): unknown }>();
+  readonly #sockets = new Set<Socket>();
   /** How often each answer came: a status, or `closed`. */
   readonly answers = new Map<string, number>();
   readonly #address: string;
@@ -16,14 +17,20 @@ export class Attacker implements Disposable {
     this.#address = address;
   }
 
+  /** By resets: a port that waits for its end costs the machine time with each connection after that. */
   [Symbol.dispose](): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets) {
+      if (socket instanceof TLSSocket) socket.destroy();
+      else socket.resetAndDestroy();
+    }
     this.#sockets.clear();
   }
 
-  /** Opens connections, and sends nothing that ends the handshake. */
-  async idle(port: number, count: number): Promise<void> {
-    await this.#each(count, 32, async () => {
+  /** Opens connections at a steady rate, and sends nothing that ends the handshake. */
+  async idle(port: number, count: number, perSecond: number): Promise<void> {
+    const startMs = performance.now();
+    await this.#each(count, 32, async (index) => {
+      await setTimeout(startMs + (index * 1000) / perSecond - performance.now());
       const socket = connectPlain({ host: "127.0.0.1", port, localAddress: this.#address });
       this.#sockets.add(socket);
       socket.on("error", () => {}).resume();

@@ -3,6 +3,7 @@ import type { Attacker } from "./attacker.ts";
 
 const MIB = 1024 * 1024;
 const NAMESPACES = 1_000;
+const CONNECTIONS_PER_SECOND = 1_000;
 
 export interface Target {
   readonly webhooks: number;
@@ -78,11 +79,11 @@ export const ATTACKS: readonly Attack[] = [
     },
   },
   {
-    what: "connections without a request",
+    what: "connections without a request, 1,000 a second",
     answers: [],
     run: async (attacker, { webhooks, inspection }, times) => {
-      await attacker.idle(webhooks, 300 * times);
-      await attacker.idle(inspection, 300 * times);
+      await attacker.idle(webhooks, 300 * times, CONNECTIONS_PER_SECOND);
+      await attacker.idle(inspection, 300 * times, CONNECTIONS_PER_SECOND);
     },
   },
   {
