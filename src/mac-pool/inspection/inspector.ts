@@ -187,7 +187,7 @@ export class Inspector {
     return {
       findings: [...findings],
       total,
-      adoption: this.#consistency.adoption(),
+      adoption: this.#consistency.adoption(narrowed),
       leader: leader ?? null,
       replicas: isWhole ? await this.#replicas() : [],
       caches: isWhole ? this.#sizes() : [],
