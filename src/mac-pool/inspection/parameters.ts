@@ -44,7 +44,10 @@ const watch = {
     .string()
     .max(MAX_TOKEN)
     .optional()
-    .describe("With watch, in place of the header Last-Event-ID: the ID of the last event, or the ETag of the list."),
+    .describe("With watch, in place of the header Last-Event-ID: the ID of the last event, or the ETag of a list of claims."),
+  sendInitialEvents: flag
+    .optional()
+    .describe("With watch, true: after each RESET come all items as ADDED, and a BOOKMARK after the last one."),
 };
 
 const namespace = label

@@ -42,8 +42,17 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
       if (operation.watch !== undefined && isWatched(question.query)) {
         const { since } = question.query as { readonly since?: string };
         const lastId = textOf(request.headers["last-event-id"]) ?? since;
-        const recheck = () => questionOf(operation, request, { ...options, viewers: watches.size });
-        watches.open(reply, question.user, recheck, (sink) => operation.watch?.(question, lastId, sink) ?? (() => {}));
+        // What it tells was made for the scope of its beginning.
+        const isAllowed = async (): Promise<boolean> => {
+          const { scope } = await questionOf(operation, request, { ...options, viewers: watches.size });
+          return scope.namespace === question.scope.namespace;
+        };
+        watches.open(
+          reply,
+          question.user,
+          isAllowed,
+          (sink) => operation.watch?.(question, lastId, sink) ?? (() => {}),
+        );
         return reply;
       }
       answerWithin(reply, TIMEOUT_MS, () => new HttpError(503, `not answered within ${TIMEOUT_MS} ms`));
@@ -62,13 +71,14 @@ async function tell(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { tag } = question.inspector;
+  const tag = question.inspector.tagFor(question.scope);
+  // Before the tag is compared: a token that has expired since is a refusal, whatever the reader has kept.
+  const answer = await operation.tell(question);
   reply.header("cache-control", "private, no-cache").header("vary", `authorization, ${MAC_POOL_TOKEN_HEADER}`);
   if (operation.isTagged) {
     reply.header("etag", tag);
-    if (textOf(request.headers["if-none-match"])?.split(/, */).includes(tag)) return reply.code(304).send();
+    if (isKnown(request.headers["if-none-match"], tag)) return reply.code(304).send();
   }
-  const answer = await operation.tell(question);
   return reply.type("application/json").send(Buffer.from(JSON.stringify(answer)));
 }
 
@@ -108,6 +118,11 @@ function read(schema: z.ZodType, value: unknown): unknown {
 }
 
 const isWatched = (query: unknown): boolean => (query as { readonly watch?: boolean }).watch === true;
+
+/** Proxies that change the bytes of an answer, to compress it, weaken its tag. */
+function isKnown(known: string | undefined, tag: string): boolean {
+  return known?.split(",").some((one) => one.trim().replace(/^W\//, "") === tag) ?? false;
+}
 
 const textOf = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header[0] : header;
