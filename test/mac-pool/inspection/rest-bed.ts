@@ -1,6 +1,7 @@
 import type { User } from "../../../src/kube/access/user.ts";
 import { HttpServer } from "../../../src/kube/http/server.ts";
 import { silentLog } from "../../../src/kube/log.ts";
+import { answerAsProblem } from "../../../src/mac-pool/inspection/problem-answer.ts";
 import { ReaderAccess } from "../../../src/mac-pool/inspection/reader-access.ts";
 import { routeInspection } from "../../../src/mac-pool/inspection/rest.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
@@ -8,6 +9,8 @@ import { EventWatch, getFrom, type RestAnswer } from "../rest-client.ts";
 import { InspectionBed, type InspectionBedOptions } from "./inspection-bed.ts";
 
 const HOST = "127.0.0.1";
+/** Whose user other replicas are. */
+export const OTHER_REPLICA = "another-replica";
 
 /** A right in the whole cluster, or in the namespaces. */
 export type Rights = "cluster" | readonly string[];
@@ -17,7 +20,7 @@ export class RestBed implements AsyncDisposable {
   readonly clock = new ManualClock();
   /** Of readers by name; others may nothing. */
   readonly rights = new Map<string, Rights>();
-  readonly #server = new HttpServer({ port: 0, host: HOST });
+  readonly #server = new HttpServer({ port: 0, host: HOST, answerFailure: answerAsProblem });
   readonly access: ReaderAccess;
   #inspection: InspectionBed | undefined;
 
@@ -25,6 +28,7 @@ export class RestBed implements AsyncDisposable {
     this.access = new ReaderAccess({
       tokens: { userOf: async (authorization) => userNamed(authorization?.replace("Bearer ", "") ?? "") },
       access: { isAllowed: async (user, permission) => this.#mayRead(user, permission) },
+      self: async () => userNamed(OTHER_REPLICA),
       clock: this.clock,
     });
   }
@@ -48,6 +52,13 @@ export class RestBed implements AsyncDisposable {
 
   get(path: string, reader: string, headers: Readonly<Record<string, string>> = {}): Promise<RestAnswer> {
     return getFrom(this.#url, undefined, path, { token: reader, headers });
+  }
+
+  /** Asks so many questions at once, which nobody answers. */
+  async exhaust(reader: string, questions: number): Promise<void> {
+    const user = userNamed(reader);
+    if (user === undefined) throw new Error("a reader has a name");
+    for (let i = 0; i < questions; i++) await this.access.admit(user);
   }
 
   /** Any other method than GET. */
