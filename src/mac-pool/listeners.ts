@@ -14,6 +14,7 @@ import { DenialLog } from "./inspection/denial-log.ts";
 import { Inspector } from "./inspection/inspector.ts";
 import { leaderBy } from "./inspection/leader.ts";
 import { type PageFiles, routePage } from "./inspection/page.ts";
+import { answerAsProblem } from "./inspection/problem-answer.ts";
 import { ReaderAccess } from "./inspection/reader-access.ts";
 import { Replicas } from "./inspection/replicas.ts";
 import { routeInspection } from "./inspection/rest.ts";
@@ -71,7 +72,12 @@ export class Listeners implements Listener {
     const denials = new DenialLog(self.name, clock);
     const onDenied = denials.add.bind(denials);
     routeWebhooks(this.#webhooks.app, { parts: admission, names, metrics, clock, onDenied });
-    this.#inspection = new HttpServer({ ...options, ...INSPECTION_LIMITS, port: inspectionPort });
+    this.#inspection = new HttpServer({
+      ...options,
+      ...INSPECTION_LIMITS,
+      port: inspectionPort,
+      answerFailure: answerAsProblem,
+    });
     const { app, hold } = this.#inspection;
     const who = {
       tokens: new TokenReviews({ client: inspectionClient, ...QUESTIONS }),
@@ -94,7 +100,8 @@ export class Listeners implements Listener {
       self: self.name,
       boot: randomBytes(BOOT_BYTES).toString("hex"),
     });
-    const access = new ReaderAccess({ ...who, clock });
+    const ownUser = async () => who.tokens.userOf((await credentials.current()).headers.authorization);
+    const access = new ReaderAccess({ ...who, self: ownUser, clock });
     const isSynced = (): true | string => caches.hasSynced || "its caches are being filled";
     routeInspection(app, { inspector: this.#inspector, access, readiness: isSynced, hold, clock, log });
     routePage(app, page ?? new Map());

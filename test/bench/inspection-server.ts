@@ -37,10 +37,13 @@ const range = { start: formatMac(FIRST), end: formatMac((FIRST + SIZE - 1) as Ma
 const bed = await InspectionBed.start({ pools: { default: { ranges: [range] } }, namespaces, machines, claims });
 const pair = { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") };
 const server = new HttpServer({ port: 0, host: "127.0.0.1", tls: { current: () => pair, onChange: () => () => {} } });
-const user = { username: "viewer", uid: "", groups: [], extra: {} };
+// Each question is of another user: what one user may ask in a second is not measured.
+let users = 0;
+const newUser = () => ({ username: `viewer-${users++}`, uid: "", groups: [], extra: {} });
 const access = new ReaderAccess({
-  tokens: { userOf: async () => user },
+  tokens: { userOf: async () => newUser() },
   access: { isAllowed: async () => true },
+  self: async () => undefined,
   clock: systemClock,
 });
 const { inspector } = bed;

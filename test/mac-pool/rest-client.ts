@@ -1,4 +1,5 @@
-import { request } from "node:https";
+import * as http from "node:http";
+import * as https from "node:https";
 import type { KeyPair } from "../cluster/control-plane/authority.ts";
 import type { PoolBed } from "./pool-bed.ts";
 
@@ -16,6 +17,8 @@ export interface Sender {
   /** A client certificate. */
   readonly pair?: KeyPair;
   readonly headers?: Readonly<Record<string, string>>;
+  /** GET unless given. */
+  readonly method?: string;
 }
 
 /** GET of a replica's inspection port, with the serving certificate verified. */
@@ -23,11 +26,15 @@ export function restGet(bed: PoolBed, replica: string, path: string, sender?: st
   return getFrom(bed.inspectionUrl(replica), bed.controlPlane.authority.certificate, path, sender);
 }
 
-export function getFrom(url: string, ca: string, path: string, sender?: string | Sender): Promise<RestAnswer> {
-  const { token, pair, headers } = typeof sender === "string" ? { token: sender } : (sender ?? {});
-  const sent = { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers };
+/** `ca`: of a server with TLS. */
+export function getFrom(
+  url: string,
+  ca: string | undefined,
+  path: string,
+  sender?: string | Sender,
+): Promise<RestAnswer> {
   return new Promise((resolve, reject) => {
-    const asked = request(`${url}${path}`, { ca, headers: sent, agent: false, ...pair });
+    const asked = requestTo(url, ca, path, sender);
     asked.on("error", reject);
     asked.on("response", (response) => {
       const chunks: Buffer[] = [];
@@ -47,19 +54,44 @@ export function getFrom(url: string, ca: string, path: string, sender?: string |
   });
 }
 
+function requestTo(
+  url: string,
+  ca: string | undefined,
+  path: string,
+  sender: string | Sender | undefined,
+): http.ClientRequest {
+  const { token, pair, headers, method = "GET" } = typeof sender === "string" ? { token: sender } : (sender ?? {});
+  const sent = { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers };
+  const options = { method, headers: sent, agent: false as const };
+  return ca === undefined
+    ? http.request(`${url}${path}`, options)
+    : https.request(`${url}${path}`, { ...options, ca, ...pair });
+}
+
+export interface ToldEvent {
+  readonly id: string;
+  readonly type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into events freely
+  readonly object?: any;
+  readonly partial?: readonly string[];
+}
+
 /** The server-sent events of a watch, as they come. */
-export class RestWatch implements Disposable {
-  readonly events: { readonly id: string; readonly type: string; readonly object?: { readonly mac?: string } }[] = [];
+export class EventWatch implements Disposable {
+  readonly events: ToldEvent[] = [];
   status = 0;
+  hasEnded = false;
   readonly #stop: () => void;
 
-  constructor(bed: PoolBed, replica: string, path: string, token: string, lastId?: string) {
-    const headers = { authorization: `Bearer ${token}`, ...(lastId === undefined ? {} : { "last-event-id": lastId }) };
-    const ca = bed.controlPlane.authority.certificate;
-    const asked = request(`${bed.inspectionUrl(replica)}${path}`, { ca, headers, agent: false }, (answer) => {
+  constructor(url: string, ca: string | undefined, path: string, sender: Sender) {
+    const asked = requestTo(url, ca, path, sender);
+    asked.on("response", (answer) => {
       this.status = answer.statusCode ?? 0;
       let text = "";
       answer.setEncoding("utf8").on("error", () => {});
+      answer.on("close", () => {
+        this.hasEnded = true;
+      });
       answer.on("data", (chunk: string) => {
         text += chunk;
         for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
@@ -76,5 +108,13 @@ export class RestWatch implements Disposable {
 
   [Symbol.dispose](): void {
     this.#stop();
+  }
+}
+
+/** A watch of a replica's inspection port. */
+export class RestWatch extends EventWatch {
+  constructor(bed: PoolBed, replica: string, path: string, token: string, lastId?: string) {
+    const headers: Record<string, string> = lastId === undefined ? {} : { "last-event-id": lastId };
+    super(bed.inspectionUrl(replica), bed.controlPlane.authority.certificate, path, { token, headers });
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The HTTP/1.1 server of webhooks and REST interfaces. fastify routes, reads bodies and answers; this file adds what
  * fastify does not do: the certificate and its TLS limits change while the server runs, `drain` loses no request, and
- * errors are answered in plain text. Health and metrics have a listener of their own, without fastify: `process/health`.
+ * errors are answered in plain text unless a product says otherwise. Health and metrics have a listener of their own, without fastify: `process/health`.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -36,6 +36,8 @@ export interface HttpServerOptions {
   readonly maxRequests?: number;
   /** For a request to arrive with its body; a handler bounds its own time by `answerWithin`. */
   readonly requestTimeoutMs?: number;
+  /** Answers what is refused here in the product's own form; false for what is to be answered in plain text. */
+  readonly answerFailure?: (failure: HttpError, request: FastifyRequest, reply: FastifyReply) => boolean;
 }
 
 /** An AdmissionReview carries an object twice, each up to etcd's 1.5 MB, in JSON. */
@@ -116,7 +118,8 @@ export class HttpServer {
       connectionTimeout: SILENCE_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       routerOptions: { maxParamLength: MAX_PARAM_CHARS },
-      frameworkErrors: (_error, _request, reply) => answerText(reply, 400, "the path is not valid"),
+      frameworkErrors: (_error, request, reply) =>
+        this.#answer(new HttpError(400, "the path is not valid"), request, reply),
     }) as FastifyInstance;
     this.app.removeAllContentTypeParsers();
     this.app.addContentTypeParser(["application/json", "*"], this.#bodies.read);
@@ -257,18 +260,19 @@ export class HttpServer {
   }
 
   #fail(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-    if (error instanceof HttpError) answerText(reply, error.statusCode, error.message);
+    if (error instanceof HttpError) this.#answer(error, request, reply);
     else if (error.code?.startsWith("FST_ERR_") && error.statusCode !== undefined && error.statusCode < 500) {
-      answerText(reply, error.statusCode, error.message);
+      this.#answer(new HttpError(error.statusCode, error.message), request, reply);
     } else {
       if (!reply.raw.destroyed) this.#log.error({ err: error, path: request.url }, "a request failed");
-      answerText(reply, 500, "internal error");
+      this.#answer(new HttpError(500, "internal error"), request, reply);
     }
   }
-}
 
-function answerText(reply: FastifyReply, status: number, text: string): void {
-  reply.code(status).type("text/plain; charset=utf-8").send(`${text}\n`);
+  #answer(failure: HttpError, request: FastifyRequest, reply: FastifyReply): void {
+    if (this.#options.answerFailure?.(failure, request, reply) === true) return;
+    reply.code(failure.statusCode).type("text/plain; charset=utf-8").send(`${failure.message}\n`);
+  }
 }
 
 function endConnectionAfter(answer: ServerResponse): void {

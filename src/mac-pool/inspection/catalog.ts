@@ -5,7 +5,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches } from "../caches/caches.ts";
 import { BY_RUNNING } from "../caches/informers.ts";
-import { statusOf } from "../core/claim.ts";
+import { isWaiting, statusOf } from "../core/claim.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
 import { poolsWith, Rates } from "./rates.ts";
@@ -96,7 +96,9 @@ export class Catalog {
       order?.delete(mac);
       if (order?.size === 0) this.#byNamespace.delete(namespace);
     }
-    if (type === "ADDED") this.rates.count("allocations", poolsWith(mac, this.#caches.index.pools()));
+    // Admission makes claims that wait for their object. Those of objects that were there before are no sign of what comes.
+    if (type === "ADDED" && isWaiting(statusOf(claim)))
+      this.rates.count("allocations", poolsWith(mac, this.#caches.index.pools()));
     if (type === "DELETED") this.rates.count("releases", poolsWith(mac, this.#caches.index.pools()));
     for (const listener of this.#listeners) listener({ type, claim, old });
   }

@@ -49,7 +49,7 @@ export class CheckQuery {
       inRange: rangeOf(mac, this.#caches) !== undefined,
       holders: visible.map((owner) => this.#claims.ownerView(owner)),
       elsewhere,
-      ...hostAddressAt(this.#caches.index.hosts.at(mac)),
+      ...hostAddressAt(this.#caches.index.hosts.at(mac), scope),
     };
     const refused = (code: string, message: string): CheckView => ({ ...view, accepted: false, code, message });
     if (served === undefined) {
@@ -68,7 +68,7 @@ export class CheckQuery {
       const numbers = { has: served.claims, asked: 1, most: served.limit };
       return refused("MACPOOL_NAMESPACE_LIMIT", namespaceLimit(namespace, served.pool, numbers).message);
     }
-    const hosts = this.#hostsAt(mac, namespace);
+    const hosts = this.#hostsAt(mac, namespace, scope);
     if (hosts?.isRefused) return refused("MACPOOL_HOST_ADDRESS", hosts.message);
     const decision = this.#decide(mac, namespace);
     const named = describeOwners(owners, (owner) => (sees(scope, owner) ? describeParty(owner) : SOMEBODY));
@@ -78,13 +78,17 @@ export class CheckQuery {
   }
 
   /** What the pool says about an address that a node has; undefined where it says nothing. */
-  #hostsAt(mac: Mac, namespace: string): { readonly isRefused: boolean; readonly message: string } | undefined {
+  #hostsAt(
+    mac: Mac,
+    namespace: string,
+    scope: Scope,
+  ): { readonly isRefused: boolean; readonly message: string } | undefined {
     const { index } = this.#caches;
     const pool = index.poolFor(this.#caches.labelsOf(namespace));
     const hosts = index.hosts.at(mac);
     const holder = { ...ANYBODY, namespace };
     const verdict = judgeHosts({ pool, field: "macAddress" }, mac, holder, hosts, { owners: [], listers: [] });
-    const named = `${formatMac(mac)} is the address of ${describeHosts(hosts)}`;
+    const named = `${formatMac(mac)} is the address of ${hostsIn(scope, hosts)}`;
     if (!verdict.ok) return { isRefused: true, message: `${named}: choose one that no node has.` };
     if (verdict.warning === undefined) return undefined;
     return { isRefused: false, message: `${named}. It is admitted with a warning: they disturb each other.` };
@@ -116,8 +120,13 @@ export class CheckQuery {
   }
 }
 
-function hostAddressAt(hosts: readonly HostInterface[]): Pick<CheckView, "hostAddress"> {
-  return hosts.length === 0 ? {} : { hostAddress: describeHosts(hosts) };
+function hostAddressAt(hosts: readonly HostInterface[], scope: Scope): Pick<CheckView, "hostAddress"> {
+  return hosts.length === 0 ? {} : { hostAddress: hostsIn(scope, hosts) };
+}
+
+/** Nodes and their interfaces are of the whole cluster. */
+function hostsIn({ namespace }: Scope, hosts: readonly HostInterface[]): string {
+  return namespace === undefined ? describeHosts(hosts) : "an interface of a node";
 }
 
 function conflictText(mac: string, named: string, code: string): string {

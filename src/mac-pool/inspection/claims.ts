@@ -11,6 +11,9 @@ import { type ClaimFilter, claimTest, textTest } from "./claim-filter.ts";
 import { type Scope, seen } from "./scope.ts";
 import type { ClaimView, OwnerView } from "./views.ts";
 
+/** What is looked at before others have their turn. */
+const PIECE = 500;
+
 export interface Page {
   readonly items: readonly ClaimView[];
   /** Of the last item, when there are more. */
@@ -58,6 +61,25 @@ export class ClaimQueries {
       order.scan(0 as Mac, visit, textTest(others));
     }
     return { items: items.map((claim) => this.view(claim, scope)), last: hasMore ? last : undefined, total };
+  }
+
+  /** All that match, in pieces that are read when they are asked for. */
+  *pieces({ namespace, ...others }: ClaimFilter, scope: Scope): Generator<readonly ClaimView[]> {
+    const only = scope.namespace ?? namespace;
+    const test = claimTest(others, scope);
+    for (let next: Mac | undefined = 0 as Mac; next !== undefined; ) {
+      const order = only === undefined ? this.#catalog.claims : this.#catalog.claimsIn(only);
+      const found: MACClaim[] = [];
+      let looked = 0;
+      const from: Mac = next;
+      next = undefined;
+      order.scan(from, (claim, mac) => {
+        if (looked++ >= PIECE) next = mac;
+        else if (test(claim)) found.push(claim);
+        return next === undefined;
+      });
+      yield found.map((claim) => this.view(claim, scope));
+    }
   }
 
   get(mac: Mac): MACClaim | undefined {

@@ -10,7 +10,7 @@ import { LATE_AFTER_MS } from "../core/limits.ts";
 import { meetingOwners } from "../core/meeting-owners.ts";
 import { describeFull, MORE_ADDRESSES } from "../core/refusals.ts";
 import type { Catalog } from "./catalog.ts";
-import { type Scope, seen, sees } from "./scope.ts";
+import { EVERYTHING, type Scope, seen, sees } from "./scope.ts";
 import type { FindingView } from "./views.ts";
 
 const MAX_FINDINGS = 1_000;
@@ -98,13 +98,14 @@ export class ConsistencyQuery {
     return { findings: found, total };
   }
 
-  /** How far the leader says that it is. */
-  adoption(): { readonly ended: boolean; readonly message: string } {
+  /** How far the leader says that it is; in one namespace no name of a pool and no number of the cluster. */
+  adoption({ namespace }: Scope): { readonly ended: boolean; readonly message: string } {
     const told = this.#caches.pools.list().flatMap(({ metadata, status }) => {
       const condition = status?.conditions?.find(({ type }) => type === "Adopted");
       return condition === undefined ? [] : [{ pool: metadata.name ?? "", ...condition }];
     });
     const open = told.filter(({ status }) => status !== "True");
+    if (open.length > 0 && namespace !== undefined) return { ended: false, message: "Adoption has not ended yet." };
     if (open.length > 0) {
       return { ended: false, message: open.map(({ pool, message }) => `MACPool ${pool}: ${message ?? ""}`).join(" ") };
     }
@@ -177,7 +178,7 @@ export class ConsistencyQuery {
         yield { code: "POOL_FULL", pool: pool.name, message, advice: MORE_ADDRESSES };
       }
     }
-    const { ended, message } = this.adoption();
+    const { ended, message } = this.adoption(EVERYTHING);
     if (!ended && pools.length > 0) {
       const advice =
         "Wait: none of their addresses is given out meanwhile. If it does not go on, look at the leader's log.";

@@ -8,6 +8,8 @@ export const FLUSH_MS = 200;
 export interface Sink {
   /** False when the viewer reads too slowly, or is gone. */
   write(text: string): boolean;
+  /** Resolves when more can be written, or the viewer is gone. */
+  drained(): Promise<void>;
   end(): void;
 }
 
@@ -23,18 +25,26 @@ interface Viewer<T> {
   readonly look: Look<T>;
   /** Revision up to which it has been told. */
   at: number;
+  /** Changes wait until it has all items. */
+  isListing: boolean;
 }
 
 /** How viewers look at changes. */
 export interface Look<T> {
   /** Viewers with the same key are told the same. */
   readonly key: string;
+  /** The namespace that limits what they see. IDs of one scope are not for another. */
+  readonly scope?: string | undefined;
   /** A change as they see it; undefined where they do not. */
   readonly eventOf: (change: T) => WatchEventView<unknown> | undefined;
+  /** The items as they are now, in pieces, for those who want them before the changes. */
+  readonly items?: (() => Iterable<readonly unknown[]>) | undefined;
+  /** Replicas whose items are missing. */
+  readonly partial?: () => readonly string[];
 }
 
 export interface FeedOptions {
-  /** Tells this process from others: an ID of another one can't be resumed. */
+  /** Tells this feed from those of other processes, and from other feeds: their IDs can't be resumed. */
   readonly boot: string;
   readonly revision: () => number;
   /** Calls back after a time. */
@@ -42,9 +52,16 @@ export interface FeedOptions {
   readonly max?: number;
 }
 
+/** What a viewer knows who has everything up to a revision; quoted, the ETag of a list. */
+export function feedId(boot: string, revision: number, scope: string | undefined): string {
+  return `${boot}-${revision}${scope === undefined ? "" : `.${scope}`}`;
+}
+
+const ID = /^(?:W\/)?"?([0-9a-z]+(?:\.\d+)?)-(\d{1,15})(?:\.([-0-9a-z]+))?"?$/;
+
 /**
- * Server-sent events about one kind of thing. IDs are `<boot>-<revision>`. Who resumes is told what he has missed; when that is
- * not known any more he gets RESET, as does everybody who does not resume: list anew then.
+ * Server-sent events about one kind of thing. IDs are those of `feedId`. Who resumes is told what he has missed; when that is
+ * not known any more he gets RESET, as does everybody who does not resume: then all items if he wants them, else he lists anew.
  */
 export class Feed<T> {
   readonly #options: FeedOptions;
@@ -65,10 +82,6 @@ export class Feed<T> {
     return this.#viewers.size;
   }
 
-  get id(): string {
-    return `${this.#options.boot}-${this.#options.revision()}`;
-  }
-
   /** To be called after the revision has grown. */
   add(change: T): void {
     this.#entries.push({ revision: this.#options.revision(), change, texts: new Map() });
@@ -81,22 +94,24 @@ export class Feed<T> {
     });
   }
 
-  /** Everything has to be listed anew: what happened is not known. */
-  reset(): void {
+  /** Nobody resumes what happened so far. To be called after the revision has grown, while nobody watches. */
+  forget(): void {
     this.#entries.length = 0;
     this.#forgotten = this.#options.revision();
-    for (const viewer of [...this.#viewers]) this.#write(viewer, eventText({ type: "RESET" }, this.id));
   }
 
   /** The returned function ends it. `lastId`: of the last event, or of the list, that the viewer knows. */
   watch(lastId: string | undefined, look: Look<T>, sink: Sink): () => void {
-    const since = this.#revisionOf(lastId);
-    const viewer = { sink, look, at: since ?? this.#options.revision() };
+    const since = this.#revisionOf(lastId, look);
+    const viewer = { sink, look, at: since ?? this.#options.revision(), isListing: false };
     this.#viewers.add(viewer);
-    if (since === undefined) this.#write(viewer, eventText({ type: "RESET" }, this.id));
-    else {
-      this.#write(viewer, eventText({ type: "BOOKMARK" }, `${this.#options.boot}-${since}`));
+    if (since !== undefined) {
+      this.#write(viewer, eventText({ type: "BOOKMARK" }, this.#idAt(since, look)));
       this.#tell(viewer);
+    } else if (look.items === undefined) {
+      this.#write(viewer, eventText({ type: "RESET" }, this.#idAt(viewer.at, look)));
+    } else {
+      this.#list(viewer, look.items).catch(() => this.#drop(viewer));
     }
     return () => this.#viewers.delete(viewer);
   }
@@ -104,21 +119,51 @@ export class Feed<T> {
   /** Shows each viewer that the connection lives, and where it stands. */
   bookmark(): void {
     for (const viewer of [...this.#viewers]) {
+      if (viewer.isListing) continue;
       this.#tell(viewer);
-      this.#write(viewer, eventText({ type: "BOOKMARK" }, this.id));
+      this.#write(viewer, eventText({ type: "BOOKMARK" }, this.#idAt(this.#options.revision(), viewer.look)));
     }
   }
 
-  #revisionOf(id: string | undefined): number | undefined {
+  /**
+   * What changes while the items are told is told after them, so that it does not matter which of them are told as they were
+   * before. Until the last item the ID is one that nobody resumes with: half a list is none.
+   */
+  async #list(viewer: Viewer<T>, items: () => Iterable<readonly unknown[]>): Promise<void> {
+    const { sink, look } = viewer;
+    const id = `${this.#options.boot}-list`;
+    viewer.isListing = true;
+    do {
+      viewer.at = this.#options.revision();
+      this.#write(viewer, eventText({ type: "RESET" }, id));
+      for (const piece of items()) {
+        this.#write(viewer, piece.map((object) => eventText({ type: "ADDED", object }, id)).join(""));
+        await sink.drained();
+        if (!this.#viewers.has(viewer)) return;
+      }
+    } while (this.#forgotten > viewer.at);
+    viewer.isListing = false;
+    const partial = look.partial?.() ?? [];
+    const end = { type: "BOOKMARK", ...(partial.length === 0 ? {} : { partial }) } as const;
+    this.#write(viewer, eventText(end, this.#idAt(viewer.at, look)));
+    this.#tell(viewer);
+  }
+
+  #idAt(revision: number, { scope }: Look<T>): string {
+    return feedId(this.#options.boot, revision, scope);
+  }
+
+  #revisionOf(id: string | undefined, look: Look<T>): number | undefined {
     const { boot, revision } = this.#options;
-    const match = /^"?([0-9a-z]+)-(\d{1,15})"?$/.exec(id ?? "");
-    const since = Number(match?.[2]);
-    return match?.[1] === boot && since >= this.#forgotten && since <= revision() ? since : undefined;
+    const [, madeBy, text, scope] = ID.exec(id ?? "") ?? [];
+    const since = Number(text);
+    const isOwn = madeBy === boot && scope === look.scope;
+    return isOwn && since >= this.#forgotten && since <= revision() ? since : undefined;
   }
 
   #tell(viewer: Viewer<T>): void {
     const last = this.#entries.at(-1);
-    if (last === undefined || last.revision <= viewer.at) return;
+    if (viewer.isListing || last === undefined || last.revision <= viewer.at) return;
     const first = this.#entries.findLastIndex(({ revision }) => revision <= viewer.at) + 1;
     let text = "";
     for (let at = first; at < this.#entries.length; at++) {
@@ -128,17 +173,20 @@ export class Feed<T> {
     if (text !== "") this.#write(viewer, text);
   }
 
-  #textOf({ revision, change, texts }: Entry<T>, { key, eventOf }: Look<T>): string {
-    const known = texts.get(key);
+  #textOf({ revision, change, texts }: Entry<T>, look: Look<T>): string {
+    const known = texts.get(look.key);
     if (known !== undefined) return known;
-    const event = eventOf(change);
-    const text = event === undefined ? "" : eventText(event, `${this.#options.boot}-${revision}`);
-    texts.set(key, text);
+    const event = look.eventOf(change);
+    const text = event === undefined ? "" : eventText(event, this.#idAt(revision, look));
+    texts.set(look.key, text);
     return text;
   }
 
   #write(viewer: Viewer<T>, text: string): void {
-    if (viewer.sink.write(text)) return;
+    if (!viewer.sink.write(text)) this.#drop(viewer);
+  }
+
+  #drop(viewer: Viewer<T>): void {
     this.#viewers.delete(viewer);
     viewer.sink.end();
   }

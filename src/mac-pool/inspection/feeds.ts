@@ -4,7 +4,7 @@ import { type ClaimFilter, claimTest } from "./claim-filter.ts";
 import type { ClaimQueries } from "./claims.ts";
 import type { CollisionQueries } from "./collisions.ts";
 import type { DenialQueries } from "./denials.ts";
-import type { WatchEventView } from "./envelopes.ts";
+import type { ListView, WatchEventView } from "./envelopes.ts";
 import { Feed, type Sink } from "./feed.ts";
 import type { PoolQueries } from "./pools.ts";
 import type { Scope } from "./scope.ts";
@@ -21,13 +21,23 @@ export interface FeedsOptions {
   readonly clock: Clock;
 }
 
+/** How somebody begins to watch. */
+export interface WatchStart {
+  /** ID of the last event that he knows. */
+  readonly lastId: string | undefined;
+  readonly sendInitialEvents?: boolean | undefined;
+}
+
+type Snapshots = Pick<SnapshotFeed<unknown>, "watch" | "bookmark" | "viewers">;
+
 /** What can be watched. */
 export class Feeds {
   readonly #options: FeedsOptions;
   readonly #after: (ms: number, call: () => void) => void;
   readonly #claims: Feed<ClaimChange>;
   /** Of short lists, by what they list and for whom, while somebody watches. */
-  readonly #snapshots = new Map<string, Pick<SnapshotFeed<unknown>, "watch" | "bookmark" | "viewers">>();
+  readonly #snapshots = new Map<string, Snapshots>();
+  #made = 0;
 
   constructor(options: FeedsOptions) {
     const { catalog, boot, clock } = options;
@@ -43,64 +53,62 @@ export class Feeds {
     for (const feed of this.#snapshots.values()) feed.bookmark();
   }
 
-  claims(filter: ClaimFilter, scope: Scope, lastId: string | undefined, sink: Sink): () => void {
+  claims(filter: ClaimFilter, scope: Scope, { lastId, sendInitialEvents }: WatchStart, sink: Sink): () => void {
+    const { claims } = this.#options;
     const { mac, owner, search, namespace, phase, origin, pool } = filter;
-    const key = JSON.stringify([scope.namespace, mac, owner, search, namespace, phase, origin, pool]);
-    const test = claimTest(filter, scope);
+    const wanted = { mac, owner, search, namespace, phase, origin, pool };
+    const test = claimTest(wanted, scope);
     const eventOf = ({ type, claim, old }: ClaimChange): WatchEventView<unknown> | undefined => {
       const was = old !== undefined && test(old);
       const is = type !== "DELETED" && test(claim);
       if (!was && !is) return undefined;
-      const view = this.#options.claims.view(is || old === undefined ? claim : old, scope);
+      const view = claims.view(is || old === undefined ? claim : old, scope);
       return { type: was ? (is ? "MODIFIED" : "DELETED") : "ADDED", object: view };
     };
-    return this.#claims.watch(lastId, { key, eventOf }, sink);
+    const items = sendInitialEvents === true ? () => claims.pieces(wanted, scope) : undefined;
+    const look = { key: JSON.stringify([scope.namespace, wanted]), scope: scope.namespace, eventOf, items };
+    return this.#claims.watch(lastId, look, sink);
   }
 
-  pools(lastId: string | undefined, sink: Sink): () => void {
+  pools(start: WatchStart, sink: Sink): () => void {
     const { pools } = this.#options;
-    return this.#watch<PoolView>(
-      "pools",
-      () => pools.list().items,
-      ({ name }) => name,
-      lastId,
-      sink,
-    );
+    const list = () => pools.list();
+    return this.#watch<PoolView>("pools", list, ({ name }) => name, start, sink);
   }
 
-  collisions(namespace: string | undefined, scope: Scope, lastId: string | undefined, sink: Sink): () => void {
+  collisions(namespace: string | undefined, scope: Scope, start: WatchStart, sink: Sink): () => void {
     const { collisions } = this.#options;
     const key = JSON.stringify(["collisions", namespace, scope.namespace]);
-    return this.#watch<CollisionView>(
-      key,
-      () => collisions.list(scope, namespace).items,
-      ({ mac }) => mac,
-      lastId,
-      sink,
-    );
+    const list = () => collisions.list(scope, namespace);
+    return this.#watch<CollisionView>(key, list, ({ mac }) => mac, start, sink);
   }
 
-  denials(namespace: string | undefined, scope: Scope, lastId: string | undefined, sink: Sink): () => void {
+  denials(namespace: string | undefined, scope: Scope, start: WatchStart, sink: Sink): () => void {
     const { denials } = this.#options;
     const key = JSON.stringify(["denials", namespace, scope.namespace]);
-    const list = async () => (await denials.merged({ namespace }, scope)).items;
-    return this.#watch<DenialView>(key, list, ({ id }) => id, lastId, sink);
+    const list = () => denials.merged({ namespace }, scope);
+    return this.#watch<DenialView>(key, list, ({ id }) => id, start, sink);
   }
 
   #watch<T>(
     key: string,
-    list: () => readonly T[] | Promise<readonly T[]>,
+    list: () => ListView<T> | Promise<ListView<T>>,
     keyOf: KeyOf<T>,
-    lastId: string | undefined,
+    { lastId, sendInitialEvents = false }: WatchStart,
     sink: Sink,
   ): () => void {
-    const { boot } = this.#options;
-    const feed = this.#snapshots.get(key) ?? new SnapshotFeed<T>({ boot, after: this.#after }, list, keyOf);
+    const feed = this.#snapshots.get(key) ?? this.#feedOf(list, keyOf);
     this.#snapshots.set(key, feed);
-    const stop = feed.watch(lastId, sink);
+    const stop = feed.watch(lastId, sendInitialEvents, sink);
     return () => {
       stop();
-      if (feed.viewers === 0) this.#snapshots.delete(key);
+      // Another one may have taken its place, when the connection of a viewer whom it had dropped closes late.
+      if (feed.viewers === 0 && this.#snapshots.get(key) === feed) this.#snapshots.delete(key);
     };
+  }
+
+  #feedOf<T>(list: () => ListView<T> | Promise<ListView<T>>, keyOf: KeyOf<T>): Snapshots {
+    this.#made += 1;
+    return new SnapshotFeed<T>({ boot: `${this.#options.boot}.${this.#made}`, after: this.#after }, list, keyOf);
   }
 }

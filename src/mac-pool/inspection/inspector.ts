@@ -18,6 +18,7 @@ import { readToken, writeToken } from "./continue-token.ts";
 import type { DenialLog } from "./denial-log.ts";
 import { type DenialFilter, DenialQueries, LOCAL_DENIALS } from "./denials.ts";
 import type { ListView } from "./envelopes.ts";
+import { feedId } from "./feed.ts";
 import { Feeds } from "./feeds.ts";
 import { History } from "./history.ts";
 import { mapOf } from "./map.ts";
@@ -53,6 +54,7 @@ export interface ClaimQuestion extends ClaimFilter {
   readonly continue?: string | undefined;
   readonly watch?: boolean | undefined;
   readonly since?: string | undefined;
+  readonly sendInitialEvents?: boolean | undefined;
 }
 
 export class Inspector {
@@ -93,9 +95,9 @@ export class Inspector {
     this.#history.begin();
   }
 
-  /** What an answer is made of: two answers of one revision are the same. */
-  get tag(): string {
-    return `"${this.#options.boot}-${this.#catalog.revision}"`;
+  /** What an answer is made of: two answers of one revision are the same for those who may see the same. */
+  tagFor({ namespace }: Scope): string {
+    return `"${feedId(this.#options.boot, this.#catalog.revision, namespace)}"`;
   }
 
   pool(name: string, mayList: boolean): views.PoolView {
@@ -121,7 +123,7 @@ export class Inspector {
   }
 
   claimPage(question: ClaimQuestion, scope: Scope): ListView<views.ClaimView> {
-    const { limit, continue: token, watch: _, since: __, ...filter } = question;
+    const { limit, continue: token, watch: _, since: __, sendInitialEvents: ___, ...filter } = question;
     const nowMs = this.#options.clock.now();
     const bound = { ...filter, seenBy: scope.namespace };
     const read = token === undefined ? undefined : readToken(token, bound, nowMs);
@@ -187,7 +189,7 @@ export class Inspector {
     return {
       findings: [...findings],
       total,
-      adoption: this.#consistency.adoption(),
+      adoption: this.#consistency.adoption(narrowed),
       leader: leader ?? null,
       replicas: isWhole ? await this.#replicas() : [],
       caches: isWhole ? this.#sizes() : [],

@@ -67,7 +67,7 @@ export const OPERATIONS: readonly Operation[] = [
     wanted: LIST_POOLS,
     isTagged: false,
     tell: ({ inspector }) => inspector.pools.list(),
-    watch: ({ inspector }, lastId, sink) => inspector.feeds.pools(lastId, sink),
+    watch: ({ inspector, query }, lastId, sink) => inspector.feeds.pools({ ...query, lastId }, sink),
   }),
   operation({
     id: "getPool",
@@ -102,7 +102,8 @@ export const OPERATIONS: readonly Operation[] = [
     namespacesOf: namespaceOfQuery,
     isTagged: true,
     tell: ({ inspector, query, scope }) => inspector.claimPage(query, scope),
-    watch: ({ inspector, query, scope }, lastId, sink) => inspector.feeds.claims(query, scope, lastId, sink),
+    watch: ({ inspector, query, scope }, lastId, sink) =>
+      inspector.feeds.claims(query, scope, { ...query, lastId }, sink),
   }),
   operation({
     id: "getClaim",
@@ -141,7 +142,7 @@ export const OPERATIONS: readonly Operation[] = [
     isTagged: true,
     tell: ({ inspector, query, scope }) => inspector.collisionsIn(query.namespace, scope),
     watch: ({ inspector, query, scope }, lastId, sink) =>
-      inspector.feeds.collisions(query.namespace, scope, lastId, sink),
+      inspector.feeds.collisions(query.namespace, scope, { ...query, lastId }, sink),
   }),
   operation({
     id: "listDenials",
@@ -154,7 +155,8 @@ export const OPERATIONS: readonly Operation[] = [
     namespacesOf: namespaceOfQuery,
     isTagged: false,
     tell: ({ inspector, query, scope }) => inspector.denialsFor(query, scope),
-    watch: ({ inspector, query, scope }, lastId, sink) => inspector.feeds.denials(query.namespace, scope, lastId, sink),
+    watch: ({ inspector, query, scope }, lastId, sink) =>
+      inspector.feeds.denials(query.namespace, scope, { ...query, lastId }, sink),
   }),
   operation({
     id: "getConsistency",

@@ -9,14 +9,16 @@ const MAX_CELLS = 4_096;
 const MAX_TEXT = 253;
 const MAX_TOKEN = 1_024;
 
+/** Each check of a parameter says the same: what it must be. It goes on after the name of the parameter. */
+const LABEL = "must be a name of Kubernetes: a-z, 0-9 and -, at most 63 characters";
+const OBJECT_NAME = `must be a name of Kubernetes: a-z, 0-9, - and ., at most ${MAX_TEXT} characters`;
+
 /** RFC 1123, as Kubernetes names namespaces and objects. */
-const label = z
-  .string()
-  .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, "must be a name of Kubernetes: a-z, 0-9 and -, at most 63 characters");
+const label = z.string(LABEL).regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, LABEL);
 const objectName = z
-  .string()
-  .max(MAX_TEXT)
-  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, "must be a name of Kubernetes: a-z, 0-9, - and ., at most 253 characters");
+  .string(OBJECT_NAME)
+  .max(MAX_TEXT, OBJECT_NAME)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, OBJECT_NAME);
 
 /** Any of the notations that parseMac reads. */
 const MAC_PATTERN =
@@ -24,27 +26,31 @@ const MAC_PATTERN =
 const NOT_A_MAC =
   "must be a MAC address: six octets, as 02:00:00:00:00:01, 02-00-00-00-00-01, 0200.0000.0001 or 020000000001";
 const mac = z
-  .string()
+  .string(NOT_A_MAC)
   .regex(MAC_PATTERN, NOT_A_MAC)
   .refine((text) => parseMac(text) !== undefined, NOT_A_MAC)
   .describe("A MAC address in any notation.");
 
-const TEXT = `must have 1 to ${MAX_TEXT} characters, and be there once`;
-const text = z.string(TEXT).min(1, TEXT).max(MAX_TEXT, TEXT);
+const textUpTo = (most: number, what = `must have 1 to ${most} characters`) =>
+  z.string(what).min(1, what).max(most, what);
+const text = textUpTo(MAX_TEXT);
 const oneOf = <const T extends readonly string[]>(values: T) => z.enum(values, `must be one of ${values.join(", ")}`);
 const flag = oneOf(["true", "false"]).transform((value) => value === "true");
 const whole = (most: number) => {
-  const message = `must be a whole number from 1 to ${most}, and be there once`;
+  const message = `must be a whole number from 1 to ${most}`;
   return z.coerce.number<string>(message).int(message).min(1, message).max(most, message);
 };
 
 const watch = {
   watch: flag.optional().describe("true: server-sent events about the changes of the list, without an end."),
-  since: z
-    .string()
-    .max(MAX_TOKEN)
+  since: textUpTo(MAX_TOKEN, "must be the ID of an event or an ETag: leave it out to begin anew")
     .optional()
-    .describe("With watch, in place of the header Last-Event-ID: the ID of the last event, or the ETag of the list."),
+    .describe(
+      "With watch, in place of the header Last-Event-ID: the ID of the last event, or the ETag of a list of claims.",
+    ),
+  sendInitialEvents: flag
+    .optional()
+    .describe("With watch, true: after each RESET come all items as ADDED, and a BOOKMARK after the last one."),
 };
 
 const namespace = label
@@ -68,7 +74,9 @@ export const claimsQuery = z.strictObject({
   origin: oneOf(CLAIM_ORIGINS).optional().describe("How the address came into use."),
   pool: text.optional().describe("The MACPool that the claim names."),
   limit: whole(MAX_LIMIT).default(500).describe("Items of a page."),
-  continue: z.string().min(1).max(MAX_TOKEN).optional().describe("Token of the page before; good for five minutes."),
+  continue: textUpTo(MAX_TOKEN, "must be the token of the page before: leave it out for the first page")
+    .optional()
+    .describe("Token of the page before; good for five minutes."),
   ...watch,
 });
 export const claimParams = z.strictObject({ mac });

@@ -17,11 +17,15 @@ const OF_ADDRESS = { perSecond: 5, burst: 20 };
 const OF_ALL = { perSecond: 20, burst: 40 };
 /** Rights of a user that are not known: each namespace that he names is one. */
 const OF_USER = { perSecond: 10, burst: 40 };
+/** A page in ten tabs asks about 20 questions a second, and `kubectl macpool` reads 100,000 claims by 50. */
+const QUESTIONS_OF_USER = { perSecond: 30, burst: 300 };
 const MAX_BUCKETS = 1_000;
 
 export interface ReaderAccessOptions {
   readonly tokens: Pick<TokenReviews, "userOf">;
   readonly access: Pick<SubjectAccess, "isAllowed">;
+  /** The user that other replicas are too; undefined where that can't be told. */
+  readonly self: () => Promise<User | undefined>;
   readonly clock: Clock;
 }
 
@@ -35,6 +39,7 @@ export class ReaderAccess {
   readonly #options: ReaderAccessOptions;
   readonly #unknown = new TokenBucket(OF_ALL);
   readonly #unknownOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
+  readonly #questionsOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
   readonly #rightsOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
 
   constructor(options: ReaderAccessOptions) {
@@ -51,6 +56,20 @@ export class ReaderAccess {
         : await asked(() => this.#options.tokens.userOf(authorization, () => this.mayAsk(request.ip)));
     if (user === undefined) throw unauthenticated();
     return user;
+  }
+
+  /**
+   * Throws a Problem when the user asks too often: admission waits while a question is answered. Other replicas ask for all
+   * their readers, which are limited there.
+   */
+  async admit({ username }: User): Promise<void> {
+    const { clock, self } = this.#options;
+    if (bucketOf(this.#questionsOf, username, QUESTIONS_OF_USER).tryTake(clock.monotonicMs())) return;
+    const own = await self().catch(() => undefined);
+    if (own?.username === username) return;
+    const { perSecond, burst } = QUESTIONS_OF_USER;
+    const detail = `You ask too often: ${burst} questions at once, and then ${perSecond} a second, are answered. Try again in a second.`;
+    throw new Problem("MACPOOL_TOO_MANY_QUESTIONS", detail);
   }
 
   async mayDo(user: User, wanted: Wanted, namespace?: string): Promise<boolean> {

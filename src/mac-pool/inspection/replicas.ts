@@ -1,14 +1,18 @@
+import { LRUCache } from "lru-cache";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { RESOURCES } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
+import { keptFor } from "./kept-answer.ts";
 
 const SELECTOR = "control-plane=mac-controller-manager";
 const PORT_NAME = "inspection";
 /** More replicas than anybody runs; each is a call for every question that needs all of them. */
 const MAX_REPLICAS = 8;
 const KEPT_MS = 2_000;
+/** More than there are watches, each of which asks about a namespace of its own. */
+const MAX_KEPT = 256;
 const TIMEOUT_MS = 1_000;
 
 /** Another replica, and where its inspection listens. */
@@ -41,10 +45,14 @@ export interface Answers {
  */
 export class Replicas {
   readonly #options: ReplicasOptions;
-  readonly #kept = new Map<string, { readonly untilMs: number; readonly answers: Promise<Answers> }>();
+  readonly #others: () => Promise<readonly Replica[]>;
+  readonly #kept = new LRUCache<string, { readonly untilMs: number; readonly answers: Promise<Answers> }>({
+    max: MAX_KEPT,
+  });
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
+    this.#others = keptFor(KEPT_MS, options.clock, () => this.#listOthers());
   }
 
   ask(path: string): Promise<Answers> {
@@ -80,7 +88,7 @@ export class Replicas {
     };
   }
 
-  async #others(): Promise<Replica[]> {
+  async #listOthers(): Promise<readonly Replica[]> {
     const { client, namespace, self } = this.#options;
     const options = { namespace, labelSelector: SELECTOR, timeoutMs: TIMEOUT_MS };
     const { items } = await client.list(RESOURCES.pods, options);

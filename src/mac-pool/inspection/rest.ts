@@ -4,8 +4,8 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { z } from "zod";
 import { MAC_POOL_TOKEN_HEADER } from "../../api/names.ts";
+import type { User } from "../../kube/access/user.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { answerWithin } from "../../kube/http/answer-within.ts";
 import { HttpError } from "../../kube/http/http-error.ts";
@@ -13,7 +13,9 @@ import type { Log } from "../../kube/log.ts";
 import type { Inspector } from "./inspector.ts";
 import { openApiDocument } from "./openapi.ts";
 import { OPERATIONS, type Operation, type Question } from "./operations.ts";
-import { badRequest, Problem } from "./problem.ts";
+import { Problem } from "./problem.ts";
+import { answerProblem } from "./problem-answer.ts";
+import { readParameters } from "./read-parameters.ts";
 import type { ReaderAccess } from "./reader-access.ts";
 import { Watches } from "./watches.ts";
 
@@ -31,19 +33,31 @@ export interface InspectionOptions {
 }
 
 export function routeInspection(app: FastifyInstance, options: InspectionOptions): void {
-  const { inspector, clock, hold, log } = options;
+  const { inspector, access, clock, hold, log } = options;
   const watches = new Watches({ clock, hold, bookmark: () => inspector.feeds.bookmark() });
   const errorHandler = (thrown: Error, request: FastifyRequest, reply: FastifyReply): void => {
     answerProblem(reply, problemOf(thrown, request, log));
   };
   for (const operation of OPERATIONS) {
     app.get(operation.path, { errorHandler }, async (request, reply) => {
-      const question = await questionOf(operation, request, { ...options, viewers: watches.size });
+      const user = await access.userOf(request);
+      await access.admit(user);
+      const question = await questionOf(operation, request, user, { ...options, viewers: watches.size });
       if (operation.watch !== undefined && isWatched(question.query)) {
         const { since } = question.query as { readonly since?: string };
         const lastId = textOf(request.headers["last-event-id"]) ?? since;
-        const recheck = () => questionOf(operation, request, { ...options, viewers: watches.size });
-        watches.open(reply, question.user, recheck, (sink) => operation.watch?.(question, lastId, sink) ?? (() => {}));
+        // What it tells was made for the scope of its beginning.
+        const isAllowed = async (): Promise<boolean> => {
+          const again = await access.userOf(request);
+          const { scope } = await questionOf(operation, request, again, { ...options, viewers: watches.size });
+          return scope.namespace === question.scope.namespace;
+        };
+        watches.open(
+          reply,
+          question.user,
+          isAllowed,
+          (sink) => operation.watch?.(question, lastId, sink) ?? (() => {}),
+        );
         return reply;
       }
       answerWithin(reply, TIMEOUT_MS, () => new HttpError(503, `not answered within ${TIMEOUT_MS} ms`));
@@ -62,20 +76,22 @@ async function tell(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { tag } = question.inspector;
+  const tag = question.inspector.tagFor(question.scope);
+  // Before the tag is compared: a token that has expired since is a refusal, whatever the reader has kept.
+  const answer = await operation.tell(question);
   reply.header("cache-control", "private, no-cache").header("vary", `authorization, ${MAC_POOL_TOKEN_HEADER}`);
   if (operation.isTagged) {
     reply.header("etag", tag);
-    if (textOf(request.headers["if-none-match"])?.split(/, */).includes(tag)) return reply.code(304).send();
+    if (isKnown(request.headers["if-none-match"], tag)) return reply.code(304).send();
   }
-  const answer = await operation.tell(question);
   return reply.type("application/json").send(Buffer.from(JSON.stringify(answer)));
 }
 
-/** Who asks comes first: a stranger learns nothing about how to ask. */
+/** To be asked when it is known who asks: a stranger learns nothing about how to ask. */
 async function questionOf(
   { params, query, wanted, namespacesOf }: Operation,
   request: FastifyRequest,
+  user: User,
   {
     inspector,
     access,
@@ -85,29 +101,20 @@ async function questionOf(
     readonly viewers: number;
   },
 ): Promise<Question<unknown, unknown>> {
-  const user = await access.userOf(request);
   const ready = readiness();
   if (ready !== true) throw new Problem("MACPOOL_NOT_READY", `This replica can't answer yet (${ready}): try again.`);
-  const asked = { params: read(params, request.params), query: read(query, request.query), inspector };
+  const [path, asks] = [readParameters(params, request.params), readParameters(query, request.query)];
+  const asked = { params: path, query: asks, inspector };
   const scope = await access.scope(user, wanted, namespacesOf?.(asked) ?? []);
   return { ...asked, user, scope, access, viewers };
 }
 
-function read(schema: z.ZodType, value: unknown): unknown {
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  if (issue?.code === "unrecognized_keys") {
-    const key = issue.keys[0] ?? "";
-    throw badRequest(key, `There is no parameter ${JSON.stringify(key)} here: leave it out.`);
-  }
-  const parameter = String(issue?.path[0] ?? "");
-  const isMissing = (value as Readonly<Record<string, unknown>>)[parameter] === undefined;
-  const detail = isMissing ? `Parameter ${parameter} is missing.` : `Parameter ${parameter} ${issue?.message}.`;
-  throw badRequest(parameter, detail);
-}
-
 const isWatched = (query: unknown): boolean => (query as { readonly watch?: boolean }).watch === true;
+
+/** Proxies that change the bytes of an answer, to compress it, weaken its tag. */
+function isKnown(known: string | undefined, tag: string): boolean {
+  return known?.split(",").some((one) => one.trim().replace(/^W\//, "") === tag) ?? false;
+}
 
 const textOf = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header[0] : header;
@@ -119,15 +126,4 @@ function problemOf(thrown: Error, request: FastifyRequest, log: Log): Problem {
   }
   log.error({ err: thrown, path: request.url }, "a question could not be answered");
   return new Problem("MACPOOL_INTERNAL", "The question could not be answered: the log of this replica says why.");
-}
-
-function answerProblem(reply: FastifyReply, { view }: Problem): void {
-  if (view.status === 401) reply.header("www-authenticate", "Bearer");
-  if (view.status === 503 || view.status === 429) reply.header("retry-after", "1");
-  // As bytes, because fastify adds a charset to the type of a text.
-  reply
-    .code(view.status)
-    .header("cache-control", "no-store")
-    .type("application/problem+json")
-    .send(Buffer.from(JSON.stringify(view)));
 }

@@ -1,4 +1,4 @@
-import type { WatchEventView } from "./envelopes.ts";
+import type { ListView, WatchEventView } from "./envelopes.ts";
 import { Feed, type FeedOptions, type Sink } from "./feed.ts";
 
 /** How often a list is looked at while somebody watches it. */
@@ -9,19 +9,27 @@ type Change = WatchEventView<unknown>;
 /** What tells one item of a list from the others. */
 export type KeyOf<T> = (item: T) => string;
 
-/** Tells the changes of a list that is short and made anew for each look: by its differences. Looks only while it is watched. */
+type Snapshot<T> = Pick<ListView<T>, "items" | "partial">;
+
+/**
+ * Tells the changes of a list that is short and made anew for each look: by its differences. Looks only while it is watched. Who
+ * comes first waits for the first look, so that nothing is missed between what he lists and the first difference.
+ */
 export class SnapshotFeed<T> {
   readonly #feed: Feed<Change>;
-  readonly #list: () => readonly T[] | Promise<readonly T[]>;
+  readonly #list: () => Snapshot<T> | Promise<Snapshot<T>>;
   readonly #keyOf: KeyOf<T>;
   readonly #after: FeedOptions["after"];
+  readonly #waiting = new Set<() => void>();
   #known: ReadonlyMap<string, { readonly item: T; readonly text: string }> | undefined;
+  #partial: readonly string[] = [];
   #revision = 0;
   #isLooking = false;
 
+  /** `boot`: of this feed alone. */
   constructor(
     { boot, after }: Pick<FeedOptions, "boot" | "after">,
-    list: () => readonly T[] | Promise<readonly T[]>,
+    list: () => Snapshot<T> | Promise<Snapshot<T>>,
     keyOf: KeyOf<T>,
   ) {
     this.#list = list;
@@ -31,18 +39,32 @@ export class SnapshotFeed<T> {
   }
 
   get viewers(): number {
-    return this.#feed.viewers;
+    return this.#feed.viewers + this.#waiting.size;
   }
 
   /** Everybody sees the same here: who may see what is for the list. */
-  watch(lastId: string | undefined, sink: Sink): () => void {
-    const isKnown = this.#known !== undefined;
-    const stop = this.#feed.watch(isKnown ? lastId : undefined, { key: "", eventOf: (change) => change }, sink);
+  watch(lastId: string | undefined, sendInitialEvents: boolean, sink: Sink): () => void {
+    const items = (): readonly T[][] => [[...(this.#known?.values() ?? [])].map(({ item }) => item)];
+    const look = {
+      key: "",
+      eventOf: (change: Change): Change => change,
+      partial: () => this.#partial,
+      items: sendInitialEvents ? items : undefined,
+    };
+    let stop = (): void => {};
+    const join = (): void => {
+      stop = this.#feed.watch(lastId, look, sink);
+    };
+    if (this.#known === undefined) this.#waiting.add(join);
+    else join();
     if (!this.#isLooking) {
       this.#isLooking = true;
       void this.#look();
     }
-    return stop;
+    return () => {
+      this.#waiting.delete(join);
+      stop();
+    };
   }
 
   bookmark(): void {
@@ -50,13 +72,34 @@ export class SnapshotFeed<T> {
   }
 
   async #look(): Promise<void> {
-    const items = await Promise.resolve(this.#list()).catch(() => undefined);
-    if (items !== undefined) this.#compare(items);
-    if (this.#feed.viewers > 0) this.#after(INTERVAL_MS, () => void this.#look());
-    else {
-      this.#isLooking = false;
-      this.#known = undefined;
+    const snapshot = await this.#listed();
+    if (snapshot !== undefined) this.#take(snapshot);
+    if (this.viewers > 0) this.#after(INTERVAL_MS, () => void this.#look());
+    else this.#rest();
+  }
+
+  /** Undefined where the list can't be had now. */
+  async #listed(): Promise<Snapshot<T> | undefined> {
+    try {
+      return await this.#list();
+    } catch {
+      return undefined;
     }
+  }
+
+  #take({ items, partial = [] }: Snapshot<T>): void {
+    this.#compare(items);
+    this.#partial = partial;
+    for (const join of this.#waiting) join();
+    this.#waiting.clear();
+  }
+
+  /** What changes from now on is not seen: nobody resumes over this time. */
+  #rest(): void {
+    this.#isLooking = false;
+    this.#known = undefined;
+    this.#revision += 1;
+    this.#feed.forget();
   }
 
   #compare(items: readonly T[]): void {

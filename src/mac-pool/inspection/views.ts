@@ -58,7 +58,7 @@ export const rateViewSchema = z
     netPerDay: z.number(),
     windowSeconds: count.describe("How long this replica has counted, a week at most."),
   })
-  .describe("How fast claims with addresses in the pool's ranges come and go.");
+  .describe("How fast claims with addresses in the pool's ranges come, by admission, and go.");
 export type RateView = z.infer<typeof rateViewSchema>;
 
 export const daysToFullViewSchema = z
@@ -209,7 +209,6 @@ export const FINDING_CODES = [
   "POOL_INVALID",
   "POOL_FULL",
   "NO_POOL",
-  "CACHE_BEHIND",
 ] as const;
 
 export const findingViewSchema = z.object({
@@ -232,7 +231,11 @@ export const consistencyViewSchema = z
     total: count.describe("Number of all findings; the list is cut at 1,000."),
     adoption: z.object({
       ended: z.boolean(),
-      message: z.string().describe("How far it is, as the leader says in the conditions of the pools."),
+      message: z
+        .string()
+        .describe(
+          "How far it is, as the leader says in the conditions of the pools; in a namespace, whether it has ended.",
+        ),
     }),
     leader: z
       .object({ identity: z.string(), since: time.exactOptional(), renewed: time.exactOptional() })
@@ -268,7 +271,10 @@ export const checkViewSchema = z
     inRange: z.boolean(),
     holders: z.array(ownerViewSchema).describe("Who has the address, as far as the reader may see it."),
     elsewhere: count.describe("Holders in other namespaces, which the reader may not see."),
-    hostAddress: z.string().exactOptional().describe("What of a node has the address, where that is known."),
+    hostAddress: z
+      .string()
+      .exactOptional()
+      .describe("What of a node has the address, where that is known; no names for who may see one namespace."),
   })
   .meta({ id: "Check" });
 export type CheckView = z.infer<typeof checkViewSchema>;

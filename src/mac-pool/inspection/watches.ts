@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { User } from "../../kube/access/user.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -16,8 +17,8 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 
 interface Watch {
   readonly sink: Sink;
-  /** Throws a Problem once the user may watch no longer. */
-  readonly recheck: () => Promise<unknown>;
+  /** Whether the user still may see what this watch tells him. Throws a Problem where he may see nothing. */
+  readonly isAllowed: () => Promise<boolean>;
   checkedMs: number;
 }
 
@@ -45,7 +46,12 @@ export class Watches {
   }
 
   /** Answers with server-sent events. `watch` starts to write into the sink and returns what ends that. */
-  open(reply: FastifyReply, { username }: User, recheck: Watch["recheck"], watch: (sink: Sink) => () => void): void {
+  open(
+    reply: FastifyReply,
+    { username }: User,
+    isAllowed: Watch["isAllowed"],
+    watch: (sink: Sink) => () => void,
+  ): void {
     const own = this.#ofUser.get(username) ?? 0;
     if (this.#open.size >= MAX_WATCHES || own >= MAX_OF_USER) {
       const detail = "Too many watches are open at this replica: close some, or try again later.";
@@ -59,8 +65,9 @@ export class Watches {
       if (reads) raw.write(text);
       return reads;
     };
-    const sink: Sink = { write, end: () => raw.destroy() };
-    const opened: Watch = { sink, recheck, checkedMs: this.#options.clock.monotonicMs() };
+    const drained = (): Promise<void> => drainOf(raw);
+    const sink: Sink = { write, drained, end: () => raw.destroy() };
+    const opened: Watch = { sink, isAllowed, checkedMs: this.#options.clock.monotonicMs() };
     this.#open.add(opened);
     this.#ofUser.set(username, own + 1);
     raw.writeHead(200, {
@@ -69,6 +76,7 @@ export class Watches {
       "x-accel-buffering": "no",
       "x-content-type-options": "nosniff",
     });
+    raw.flushHeaders();
     const stop = watch(sink);
     raw.once("close", () => {
       stop();
@@ -95,9 +103,25 @@ export class Watches {
   /** An API server that does not answer ends no watch; one that says no does. */
   async #check(watch: Watch, nowMs: number): Promise<void> {
     watch.checkedMs = nowMs;
-    await watch.recheck().catch((error: unknown) => {
+    const isAllowed = await watch.isAllowed().catch((error: unknown) => {
       const status = error instanceof Problem ? error.view.status : 0;
-      if (status === 401 || status === 403) watch.sink.end();
+      return status !== 401 && status !== 403;
     });
+    if (!isAllowed) watch.sink.end();
   }
+}
+
+/** Resolves in a turn of its own, so that a long answer to a quick reader leaves room for others. */
+function drainOf(raw: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (raw.destroyed || !raw.writableNeedDrain) {
+      setImmediate(resolve);
+      return;
+    }
+    const over = (): void => {
+      raw.off("drain", over).off("close", over);
+      resolve();
+    };
+    raw.on("drain", over).on("close", over);
+  });
 }

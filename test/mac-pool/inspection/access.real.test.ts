@@ -11,7 +11,7 @@ import { eventually } from "../../support/eventually.ts";
 import { issueToken } from "../account.ts";
 import { machine, macsOf } from "../machines.ts";
 import { PoolBed } from "../pool-bed.ts";
-import { restGet, type Sender } from "../rest-client.ts";
+import { EventWatch, restGet, type Sender } from "../rest-client.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const OUTSIDE = "02:00:00:00:00:01";
@@ -102,6 +102,14 @@ describe("who may ask what, on a real API server", () => {
     return `${text}.${signature.toString("base64url")}`;
   }
 
+  /** How a watch is answered, which has no end. */
+  async function statusOfWatch(who: string, path: string): Promise<number> {
+    const ca = bed.controlPlane.authority.certificate;
+    using watch = new EventWatch(bed.inspectionUrl("one"), ca, path, senders.get(who) ?? {});
+    await eventually(`the answer to ${path}`, () => watch.status !== 0);
+    return watch.status;
+  }
+
   /** A question of each operation for the cluster, the own namespace and another one; undefined where there is none. */
   function paths(): (readonly [string, (string | undefined)[]])[] {
     const mac = macsOf(vm)[0] ?? "";
@@ -128,16 +136,29 @@ describe("who may ask what, on a real API server", () => {
     ];
   }
 
+  /** The same of each operation that can be watched. */
+  function watchedPaths(): (readonly [string, (string | undefined)[]])[] {
+    const watched = new Set(OPERATIONS.flatMap(({ id, watch }) => (watch === undefined ? [] : [id])));
+    return paths()
+      .filter(([id]) => watched.has(id))
+      .map(([id, asked]) => [`watch of ${id}`, asked.map((path) => path && watchOf(path))]);
+  }
+
+  const watchOf = (path: string): string => `${path}${path.includes("?") ? "&" : "?"}watch=true`;
+
   it("is decided for each operation by RBAC alone", async () => {
     expect(paths().map(([id]) => id)).toEqual(OPERATIONS.map(({ id }) => id));
+    expect(watchedPaths()).toHaveLength(4);
     const wrong: string[] = [];
     const seen = new Map<string, string[]>();
     for (const [who, cluster, own, other, pools] of MATRIX) {
-      for (const [id, asked] of paths()) {
+      for (const [id, asked] of [...paths(), ...watchedPaths()]) {
+        const ask = async (path: string): Promise<number> =>
+          id.startsWith("watch") ? statusOfWatch(who, path) : (await get(who, path)).status;
         const expected = asked.length === 1 ? [pools] : [cluster, own, other];
         const statuses: (number | string)[] = [];
         for (const [place, path] of asked.entries()) {
-          const status = path === undefined ? "-" : (await get(who, path)).status;
+          const status = path === undefined ? "-" : await ask(path);
           statuses.push(status);
           if (path !== undefined && status !== expected[place]) wrong.push(`${who} ${path}: ${status}`);
         }
@@ -230,8 +251,14 @@ describe("who may ask what, on a real API server", () => {
       expect(JSON.stringify(body)).not.toMatch(/\\n +at |\.ts:|node:/);
     }
     expect((await get("nobody", "/api/v1/claims?limit=0")).status).toBe(401);
-    for (const path of ["/api/v1/%00", "/api/v1/claims/%ff", "/api/v1/nothing", `/api/v1/${long}`]) {
-      expect([400, 404]).toContain((await get("a viewer of the cluster", path)).status);
+    for (const [path, wanted, code] of [
+      ["/api/v1/%00", 404, "MACPOOL_UNKNOWN_PATH"],
+      ["/api/v1/claims/%ff", 400, "MACPOOL_BAD_PATH"],
+      ["/api/v1/nothing", 404, "MACPOOL_UNKNOWN_PATH"],
+      [`/api/v1/${long}`, 404, "MACPOOL_UNKNOWN_PATH"],
+    ] as const) {
+      const { status, body, contentType } = await get("a viewer of the cluster", path);
+      expect([path, status, body.code, contentType]).toEqual([path, wanted, code, "application/problem+json"]);
     }
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Feed, type Look } from "../../../src/mac-pool/inspection/feed.ts";
-import { SnapshotFeed } from "../../../src/mac-pool/inspection/snapshot-feed.ts";
+import { Feed, feedId, type Look } from "../../../src/mac-pool/inspection/feed.ts";
+import { settle } from "../../kube/support/manual-clock.ts";
 
 const LOOK: Look<string> = { key: "all", eventOf: (object) => ({ type: "ADDED", object }) };
 
@@ -24,6 +24,7 @@ class Bed {
   /** What a viewer is told, as `id type object`. */
   viewer(lastId?: string, look = LOOK) {
     const told: string[] = [];
+    const drains: (() => void)[] = [];
     let [isSlow, isEnded] = [false, false];
     const sink = {
       write: (text: string): boolean => {
@@ -33,12 +34,17 @@ class Bed {
         }
         return !isSlow;
       },
+      drained: () => new Promise<void>((resolve) => drains.push(resolve)),
       end: () => {
         isEnded = true;
       },
     };
     const stop = this.feed.watch(lastId, look, sink);
-    return { told, stop, slow: () => (isSlow = true), isEnded: () => isEnded };
+    const drain = async (): Promise<void> => {
+      drains.shift()?.();
+      await settle();
+    };
+    return { told, stop, drain, slow: () => (isSlow = true), isEnded: () => isEnded };
   }
 }
 
@@ -103,37 +109,57 @@ describe("a feed of changes", () => {
     bed.flush();
     expect(told).toEqual(["b0-0 RESET"]);
   });
-});
 
-describe("a feed of a short list", () => {
-  it("tells its differences while somebody watches", async () => {
+  it("resumes by the ETag of a list, also one that a proxy weakened, and for one scope only", () => {
     const bed = new Bed();
-    let items = [{ name: "a", value: 1 }];
-    const feed = new SnapshotFeed(
-      { boot: "b0", after: bed.after },
-      () => items,
-      ({ name }) => name,
-    );
-    const told: string[] = [];
-    const write = (text: string): boolean => told.push(text) > 0;
-    const stop = feed.watch(undefined, { write, end: () => {} });
-    const look = async (): Promise<void> => {
-      bed.flush();
-      await new Promise((resolve) => setImmediate(resolve));
-      bed.flush();
-      await new Promise((resolve) => setImmediate(resolve));
-    };
-    await look();
-    items = [
-      { name: "a", value: 2 },
-      { name: "b", value: 1 },
-    ];
-    await look();
-    items = [{ name: "b", value: 1 }];
-    await look();
-    const types = told.join("").match(/"type":"\w+"/g);
-    expect(types).toEqual(['"type":"RESET"', '"type":"MODIFIED"', '"type":"ADDED"', '"type":"DELETED"']);
-    stop();
-    expect(feed.viewers).toBe(0);
+    bed.add("one");
+    bed.add("two");
+    const mine = { ...LOOK, key: "mine", scope: "mine" };
+    const tag = `"${feedId("b0", 1, "mine")}"`;
+    for (const id of [tag, `W/${tag}`]) {
+      expect(bed.viewer(id, mine).told).toEqual(["b0-1.mine BOOKMARK", "b0-2.mine ADDED two"]);
+    }
+    expect(bed.viewer(tag).told).toEqual(["b0-2 RESET"]);
+    expect(bed.viewer("b0-1", mine).told).toEqual(["b0-2.mine RESET"]);
+  });
+
+  it("begins with all items for who wants them, and tells afterwards what has changed meanwhile", async () => {
+    const bed = new Bed();
+    bed.add("old");
+    const pieces = [["a", "b"], ["c"]];
+    const { told, drain } = bed.viewer(undefined, { ...LOOK, items: () => pieces, partial: () => ["gone"] });
+    bed.add("meanwhile");
+    bed.flush();
+    bed.feed.bookmark();
+    expect(told).toEqual(["b0-list RESET", "b0-list ADDED a", "b0-list ADDED b"]);
+    await drain();
+    await drain();
+    expect(told.slice(3)).toEqual(["b0-list ADDED c", "b0-1 BOOKMARK", "b0-2 ADDED meanwhile"]);
+    expect(bed.viewer("b0-list", LOOK).told).toEqual(["b0-2 RESET"]);
+    const resumed = bed.viewer("b0-1", { ...LOOK, items: () => pieces });
+    expect(resumed.told).toEqual(["b0-1 BOOKMARK", "b0-2 ADDED meanwhile"]);
+  });
+
+  it("begins anew when more has changed meanwhile than it remembers", async () => {
+    const bed = new Bed();
+    const { told, drain } = bed.viewer(undefined, { ...LOOK, items: () => [[`at ${bed.revision}`]] });
+    for (let i = 1; i <= 10; i++) bed.add(String(i));
+    await drain();
+    expect(told).toEqual(["b0-list RESET", "b0-list ADDED at 0", "b0-list RESET", "b0-list ADDED at 10"]);
+    await drain();
+    expect(told.slice(4)).toEqual(["b0-10 BOOKMARK"]);
+  });
+
+  it("ends a viewer whose items can't be read", async () => {
+    const bed = new Bed();
+    const { isEnded } = bed.viewer(undefined, {
+      ...LOOK,
+      items: () => {
+        throw new Error("no list");
+      },
+    });
+    await settle();
+    expect(isEnded()).toBe(true);
+    expect(bed.feed.viewers).toBe(0);
   });
 });

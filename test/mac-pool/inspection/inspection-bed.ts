@@ -19,6 +19,8 @@ export const SINCE = "2026-01-01T00:00:00.000Z";
 
 export interface InspectionBedOptions {
   readonly pools?: Readonly<Record<string, MacPoolSpec>>;
+  /** What the leader says of adoption in the status of each pool; nothing unless given. */
+  readonly adopted?: { readonly status: "True" | "False"; readonly message: string };
   /** Names, or names with their labels. */
   readonly namespaces?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly claims?: readonly MACClaim[];
@@ -39,9 +41,11 @@ export class InspectionBed implements AsyncDisposable {
   #running: Promise<void> | undefined;
 
   private constructor(options: InspectionBedOptions) {
-    const { pools = {}, namespaces = { default: {} }, clock = systemClock } = options;
+    const { pools = {}, namespaces = { default: {} }, clock = systemClock, adopted } = options;
+    const conditions = adopted === undefined ? [] : [{ type: "Adopted", ...adopted }];
+    const status = { conditions };
     this.objects = new ListedObjects({
-      macpools: Object.entries(pools).map(([name, spec]) => ({ metadata: { name, uid: name }, spec })),
+      macpools: Object.entries(pools).map(([name, spec]) => ({ metadata: { name, uid: name }, spec, status })),
       macclaims: options.claims ?? [],
       namespaces: Object.entries(namespaces).map(([name, labels]) => ({ metadata: { name, uid: name, labels } })),
       virtualmachines: options.machines ?? [],

@@ -5,6 +5,7 @@ import { systemClock } from "../../../src/kube/clock.ts";
 import { Problem } from "../../../src/mac-pool/inspection/problem.ts";
 import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
 import * as views from "../../../src/mac-pool/inspection/views.ts";
+import { ManualClock } from "../../kube/support/manual-clock.ts";
 import { claimOf, FIRST, InspectionBed, instanceOf, owner, vmOf } from "./inspection-bed.ts";
 
 const RANGE = { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] };
@@ -86,6 +87,20 @@ describe("the questions of inspection", () => {
     expect(JSON.stringify(inspector.collisionsIn(undefined, EVERYTHING))).toContain("secret");
   });
 
+  it("tell in a namespace whether adoption has ended, and no pool or number of the cluster", async () => {
+    const adopted = { status: "False", message: "3 of 4711 objects are adopted." } as const;
+    await using bed = await InspectionBed.start({ pools: { "secret-pool": RANGE }, namespaces: NAMESPACES, adopted });
+    const whole = await bed.inspector.consistency(undefined, EVERYTHING);
+    expect(whole.adoption).toEqual({ ended: false, message: "MACPool secret-pool: 3 of 4711 objects are adopted." });
+    for (const own of [
+      await bed.inspector.consistency(undefined, MINE),
+      await bed.inspector.consistency("mine", EVERYTHING),
+    ]) {
+      expect(own.adoption).toEqual({ ended: false, message: "Adoption has not ended yet." });
+      expect(JSON.stringify(own)).not.toMatch(/secret-pool|4711/);
+    }
+  });
+
   it("find claims by any part of what tells them apart", async () => {
     const claims = [
       claimOf(mac(0xab), [owner("mine", "web")], { origin: "explicit" }),
@@ -144,6 +159,34 @@ describe("the questions of inspection", () => {
     expect(check(1, "left")).toMatchObject({ accepted: true, message: expect.stringContaining("does not manage") });
     expect(check(1, "nowhere")).toMatchObject({ accepted: false, code: "MACPOOL_NO_NAMESPACE" });
     expect(bed.inspector.check("01:00:00:00:00:01", "mine", EVERYTHING)).toMatchObject({ code: "MACPOOL_INVALID_MAC" });
+  });
+
+  it("name nodes and their interfaces only to who may see the whole cluster", async () => {
+    await using bed = await InspectionBed.start({ pools: { default: RANGE }, namespaces: NAMESPACES });
+    bed.caches.index.setNode("node-a", new Map([[mac(9), "eno1"]]));
+    const [whole, own] = [EVERYTHING, MINE].map((scope) => bed.inspector.check(formatMac(mac(9)), "mine", scope));
+    expect(whole).toMatchObject({ accepted: true, hostAddress: "interface eno1 of node node-a" });
+    expect(whole?.message).toContain("eno1");
+    expect(own).toMatchObject({ accepted: true, hostAddress: "an interface of a node" });
+    expect(own?.message).toContain("is the address of an interface of a node");
+    expect(JSON.stringify(own)).not.toMatch(/eno1|node-a/);
+  });
+
+  it("rest the days until a pool is full on what admission gave out, not on what was adopted", async () => {
+    const clock = new ManualClock();
+    await using bed = await InspectionBed.start({ pools: { default: RANGE }, clock });
+    for (let at = 0; at < 40; at++) {
+      const origin = at % 2 === 0 ? "explicit" : "observed";
+      await bed.objects.tell("ADDED", "macclaims", claimOf(mac(at), [owner("mine", `old-${at}`)], { origin }));
+    }
+    const admitted = claimOf(mac(50), [owner("mine", "new")], { phase: "Pending" });
+    await bed.objects.tell("ADDED", "macclaims", admitted);
+    await bed.objects.tell("MODIFIED", "macclaims", claimOf(mac(50), [owner("mine", "new")]));
+    await clock.advance(24 * 3_600_000);
+    const { used, rate, daysToFull } = bed.inspector.pool("default", true);
+    expect(used).toBe(41);
+    expect(rate).toMatchObject({ allocationsPerDay: 1, releasesPerDay: 0 });
+    expect(daysToFull.reason).toBe("From 1 allocations and 0 releases in 24 h.");
   });
 
   it("say which namespaces are managed, and by which label", async () => {

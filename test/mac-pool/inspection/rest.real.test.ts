@@ -10,6 +10,7 @@ import { MANAGER_ACCOUNT } from "../../../src/operator/components/kube-mac-pool-
 import { eventually } from "../../support/eventually.ts";
 import { Random } from "../../support/random.ts";
 import { runSchemathesis, schemathesis } from "../../support/schemathesis.ts";
+import { issueToken } from "../account.ts";
 import { machine } from "../machines.ts";
 import { POOL_NAMESPACE, PoolBed } from "../pool-bed.ts";
 import { RestWatch, restGet } from "../rest-client.ts";
@@ -25,6 +26,10 @@ const CHECKS = [
   "response_schema_conformance",
   "negative_data_rejection",
 ];
+
+const OF_WATCHES = ["watch", "since", "sendInitialEvents"];
+/** What a user may ask in a second. */
+const PACED = ["--rate-limit", "28/s"];
 
 const available = await schemathesis(process.env);
 
@@ -173,8 +178,8 @@ describe("inspection by two replicas on a real API server", () => {
   });
 
   it.skipIf(available === undefined)(
-    "keeps to its own OpenAPI document, whatever it is asked",
-    { timeout: 300_000 },
+    "keeps to its own OpenAPI document, whatever it is asked by whom",
+    { timeout: 600_000 },
     async () => {
       const folder = await mkdtemp(join(tmpdir(), "schemathesis-"));
       try {
@@ -183,30 +188,38 @@ describe("inspection by two replicas on a real API server", () => {
           get: { parameters: { name: string }[] };
         }[]) {
           // A watch has no end.
-          operation.parameters = operation.parameters.filter(({ name }) => name !== "watch" && name !== "since");
+          operation.parameters = operation.parameters.filter(({ name }) => !OF_WATCHES.includes(name));
         }
         const [schema, ca] = [join(folder, "openapi.json"), join(folder, "ca.crt")];
         await writeFile(schema, JSON.stringify(document));
         await writeFile(ca, bed.controlPlane.authority.certificate);
-        const { isFine, output } = await runSchemathesis(available ?? "", folder, [
-          schema,
-          ...["--url", bed.inspectionUrl("one"), "--tls-verify", ca, "--header", `Authorization: Bearer ${token}`],
-          ...[
-            "--checks",
-            CHECKS.join(","),
-            "--phases",
-            "examples,coverage,fuzzing",
-            "--seed",
-            "19",
-            "--warnings",
-            "off",
-          ],
-          ...["--max-examples", String(EXAMPLES), "--request-timeout", "20"],
-        ]);
-        const summary = output.slice(output.lastIndexOf("= SUMMARY ="));
-        console.log(summary);
-        expect(isFine ? "" : output).toBe("");
-        expect(summary).toContain("Tested: 12");
+        const pool = { name: MANAGER_ACCOUNT, namespace: POOL_NAMESPACE };
+        await bed.admin.create(RESOURCES.clusterRoleBindings, {
+          metadata: { name: "the-pool-views" },
+          roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "kubemacpool-view" },
+          subjects: [{ kind: "ServiceAccount", ...pool }],
+        });
+        const readers = [
+          // Replicas ask each other as often as they like.
+          ["a reader of the cluster", await issueToken(bed.admin, pool), []],
+          ["a reader of a namespace", await viewerToken(bed, "tenant", { namespace: "tenant" }), PACED],
+        ] as const;
+        for (const [who, token, pace] of readers) {
+          const { isFine, output } = await runSchemathesis(available ?? "", folder, [
+            schema,
+            ...["--url", bed.inspectionUrl("one"), "--tls-verify", ca, "--header", `Authorization: Bearer ${token}`],
+            ...["--checks", CHECKS.join(","), "--phases", "examples,coverage,fuzzing"],
+            ...["--seed", "19", "--warnings", "off", "--request-timeout", "20"],
+            ...["--max-examples", String(EXAMPLES), ...pace],
+          ]);
+          const summary = output.slice(output.lastIndexOf("= SUMMARY ="));
+          console.log(`${who}: ${summary}`);
+          expect(isFine ? "" : output).toBe("");
+          expect(summary).toContain("Tested: 12");
+          // Nor was it the rate that answered.
+          const { status } = await restGet(bed, "one", "/api/v1/claims?namespace=tenant", token);
+          expect(status).toBe(200);
+        }
       } finally {
         await rm(folder, { recursive: true, force: true });
       }

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import type { Mac } from "../../../src/api/mac.ts";
+import { settle } from "../../kube/support/manual-clock.ts";
+import { claimOf, FIRST, owner } from "./inspection-bed.ts";
+import { RestBed } from "./rest-bed.ts";
+
+const POOLS = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };
+const NAMESPACES = { mine: {}, other: {} };
+/** After it the rights of every watch were asked about anew. */
+const RECHECKED_MS = 80_000;
+
+const mac = (offset: number): Mac => (FIRST + offset) as Mac;
+const shared = (offset: number) => claimOf(mac(offset), [owner("mine", "web"), owner("other", "secret")]);
+
+describe("a watch", () => {
+  it("ends when its reader may no longer see what he saw when it began", async () => {
+    await using bed = await RestBed.start({ pools: POOLS, namespaces: NAMESPACES });
+    for (const reader of ["shrinks", "grows", "loses"]) bed.rights.set(reader, "cluster");
+    bed.rights.set("grows", ["mine"]);
+    bed.rights.set("stays", "cluster");
+    const path = "/api/v1/claims?watch=true&namespace=mine";
+    using shrinking = bed.watch(path, "shrinks");
+    using growing = bed.watch(path, "grows");
+    using losing = bed.watch(path, "loses");
+    using staying = bed.watch(path, "stays");
+    const all = [shrinking, growing, losing, staying];
+    await expect.poll(() => all.map(({ events }) => events.length)).toEqual([1, 1, 1, 1]);
+    bed.rights.set("shrinks", ["mine"]);
+    bed.rights.set("grows", "cluster");
+    bed.rights.delete("loses");
+    await bed.clock.advance(RECHECKED_MS);
+    await expect.poll(() => all.map(({ hasEnded }) => hasEnded)).toEqual([true, true, true, false]);
+    await bed.inspection.objects.tell("ADDED", "macclaims", shared(1));
+    await bed.clock.advance(1_000);
+    await expect.poll(() => JSON.stringify(staying.events)).toContain("secret");
+    expect(JSON.stringify(shrinking.events)).not.toContain("secret");
+  });
+
+  it("of a short list resumes with an ID of its own feed only", async () => {
+    await using bed = await RestBed.start({ pools: POOLS });
+    bed.rights.set("viewer", "cluster");
+    const path = "/api/v1/pools?watch=true";
+    const first = bed.watch(path, "viewer");
+    await expect.poll(() => first.events.length).toBe(1);
+    using other = bed.watch(path, "viewer", first.events[0]?.id);
+    await expect.poll(() => other.events.map(({ type }) => type)).toEqual(["BOOKMARK"]);
+    first[Symbol.dispose]();
+    other[Symbol.dispose]();
+    await expect.poll(async () => (await bed.get("/api/v1/status", "viewer")).body.viewers).toBe(0);
+    using again = bed.watch(path, "viewer", first.events[0]?.id);
+    await expect.poll(() => again.events.map(({ type }) => type)).toEqual(["RESET"]);
+    const { headers } = await bed.get("/api/v1/collisions", "viewer");
+    using tagged = bed.watch("/api/v1/collisions?watch=true", "viewer", String(headers.etag));
+    await expect.poll(() => tagged.events.map(({ type }) => type)).toEqual(["RESET"]);
+  });
+
+  it("begins with all items when asked, in pieces", async () => {
+    const claims = Array.from({ length: 1_201 }, (_, at) => claimOf(mac(at), [owner("mine", `vm-${at}`)]));
+    await using bed = await RestBed.start({ pools: POOLS, namespaces: NAMESPACES, claims });
+    bed.rights.set("viewer", "cluster");
+    bed.rights.set("tenant", ["mine"]);
+    for (const [reader, query] of [
+      ["viewer", ""],
+      ["tenant", "&namespace=mine"],
+    ] as const) {
+      using watch = bed.watch(`/api/v1/claims?watch=true&sendInitialEvents=true${query}`, reader);
+      await expect.poll(() => watch.events.at(-1)?.type).toBe("BOOKMARK");
+      const [reset, ...items] = watch.events.slice(0, -1);
+      expect(reset?.type).toBe("RESET");
+      expect(items.map(({ object }) => object.mac)).toEqual(claims.map(({ spec }) => spec.mac));
+      const id = watch.events.at(-1)?.id;
+      using resumed = bed.watch(`/api/v1/claims?watch=true&sendInitialEvents=true${query}`, reader, id);
+      await expect.poll(() => resumed.events.map(({ type }) => type)).toEqual(["BOOKMARK"]);
+    }
+    using pools = bed.watch("/api/v1/pools?watch=true&sendInitialEvents=true", "viewer");
+    await expect.poll(() => pools.events.map(({ type }) => type)).toEqual(["RESET", "ADDED", "BOOKMARK"]);
+  });
+
+  it("stays a watch of its feed when one that was dropped for slowness closes late", async () => {
+    await using bed = await RestBed.start({ pools: POOLS });
+    const { feeds } = bed.inspection.inspector;
+    const sink = (reads: boolean) => {
+      const told: string[] = [];
+      return { told, write: (text: string) => told.push(text) > 0 && reads, drained: async () => {}, end: () => {} };
+    };
+    const stopSlow = [sink(false), sink(false)].map((slow) => feeds.pools({ lastId: undefined }, slow));
+    await settle();
+    stopSlow[0]?.();
+    const viewer = sink(true);
+    feeds.pools({ lastId: undefined }, viewer);
+    await settle();
+    stopSlow[1]?.();
+    feeds.bookmark();
+    expect(viewer.told.map((text) => /"type":"(\w+)"/.exec(text)?.[1])).toEqual(["RESET", "BOOKMARK"]);
+  });
+});
