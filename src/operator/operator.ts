@@ -114,9 +114,10 @@ export class Operator {
         events.event(regarding, type, reason, message);
       },
       log,
+      onEnd: () => controller.enqueue(NETWORK_ADDONS_CONFIG_NAME),
     });
     let reconciledMs = Number.NEGATIVE_INFINITY;
-    const controller = new Controller({
+    const controller: Controller = new Controller({
       name: "network-addons-config",
       reconcile: (_key, context) => {
         reconciledMs = clock.monotonicMs();
@@ -142,6 +143,7 @@ export class Operator {
       this.#retryNow = () => {};
       stopWatching();
       stopLooking();
+      await reconciler.end();
     }
   }
 }
