@@ -24,6 +24,8 @@ const environment = z.object({
   POD_NAME: z.string().min(1).default(OPERATOR_NAME),
   OPERATOR_NAMESPACE: z.string().min(1).default(DEFAULT_NAMESPACE),
   OPERAND_NAMESPACE: z.string().min(1).optional(),
+  /** Set for Cluster Network Addons Operator. The configuration has no namespace, so nothing follows from it. */
+  WATCH_NAMESPACE: z.string().default(""),
   OPERATOR_VERSION: z.string().min(1).default(PRODUCT_VERSION),
   LINUX_BRIDGE_IMAGE: image,
   LINUX_BRIDGE_MARKER_IMAGE: image,
