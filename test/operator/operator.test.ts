@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ConnectionError } from "../../src/kube/client/api-error.ts";
 import type { Lease } from "../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
@@ -8,26 +8,31 @@ import { systemClock } from "../../src/kube/clock.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { Operator } from "../../src/operator/operator.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { settle } from "../kube/support/manual-clock.ts";
 import { eventually } from "../support/eventually.ts";
 
-const stop = new AbortController();
+let stop = new AbortController();
+beforeEach(() => {
+  stop = new AbortController();
+});
 afterEach(() => stop.abort());
 
-/** An API server whose lists are empty. Another replica holds the lease. */
+/** An API server whose lists are empty. Another replica holds the lease, or nobody. */
 class EmptyCluster {
-  isAway = false;
+  isListing = true;
+  holder = "other";
   leaseVersion = 100;
   /** What was listed, by kind. */
   readonly lists = new Map<string, number>();
 
   readonly client = {
     get: async (): Promise<Lease> => {
-      this.#answer();
       const metadata = { resourceVersion: String(this.leaseVersion) };
-      return { metadata, spec: { holderIdentity: "other", renewTime: String(this.leaseVersion) } } as Lease;
+      return { metadata, spec: { holderIdentity: this.holder, renewTime: String(this.leaseVersion) } } as Lease;
     },
+    update: async (_: Resource, lease: Lease) => lease,
     wholeList: async ({ kind }: Resource) => {
-      this.#answer();
+      if (!this.isListing) throw new ConnectionError("refused", { written: false });
       this.lists.set(kind, (this.lists.get(kind) ?? 0) + 1);
       return { items: [], resourceVersion: "100" };
     },
@@ -36,10 +41,6 @@ class EmptyCluster {
       yield [];
     },
   } as unknown as KubeClient;
-
-  #answer(): void {
-    if (this.isAway) throw new ConnectionError("refused", { written: false });
-  }
 }
 
 function start(cluster: EmptyCluster) {
@@ -55,7 +56,7 @@ function start(cluster: EmptyCluster) {
   });
   const running = operator.run(stop.signal);
   running.catch(() => {});
-  return { operator, told };
+  return { operator, told, running };
 }
 
 test("after a restore of etcd everything is listed anew: what is applied, rivals, and what else the process watches", async () => {
@@ -69,4 +70,17 @@ test("after a restore of etcd everything is listed anew: what is applied, rivals
     [...before].every(([kind, count]) => (cluster.lists.get(kind) ?? 0) >= 2 * count),
   );
   expect(before.get("Lease")).toBe(2);
+});
+
+test("a leader that waits for its first lists stops at once when it is told to", async () => {
+  const cluster = new EmptyCluster();
+  cluster.isListing = false;
+  cluster.holder = "";
+  const lead = vi.spyOn(cluster.client, "update");
+  const { operator, running } = start(cluster);
+  await eventually("it leads", () => lead.mock.calls.length > 0);
+  await settle();
+  expect(operator.hasSynced).toBe(false);
+  stop.abort();
+  await running;
 });

@@ -143,8 +143,8 @@ export class ClusterView {
 
   /** Waits a short time only for what `unlisted` can tell of. */
   async whenSynced(signal: AbortSignal): Promise<void> {
-    const all = Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
     await Promise.all(this.#needed().map((informer) => informer.whenSynced(signal)));
+    const all = Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
     await Promise.race([all, this.#clock.sleep(UNLISTED_WAIT_MS, signal)]);
   }
 
