@@ -7,7 +7,7 @@ import { loadCredentials } from "../kube/client/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { CertManager } from "./cert-manager.ts";
 import { readIntervals } from "./intervals.ts";
-import { serveProfiledMetrics } from "./profiled-metrics.ts";
+import { ProfiledMetrics } from "./profiled-metrics.ts";
 import { parseWebhookConfigurationRefs } from "./webhook-configuration-ref.ts";
 
 const NOT_READY = "certificates and caBundles are not in place yet";
@@ -37,7 +37,7 @@ await runProcess({
     });
     health.ready("certificates", () => manager.ready || NOT_READY);
     const port = readPort(env, "METRICS_PORT");
-    const serving = serveProfiledMetrics({ client, port, name: "cert-manager", metrics, log }, signal);
+    const serving = new ProfiledMetrics({ client, port, name: "cert-manager", metrics, log }).run(signal);
     await Promise.all([serving, manager.run(signal)]);
   },
 });

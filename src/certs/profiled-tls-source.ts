@@ -64,6 +64,14 @@ export class ProfiledTlsSource implements CertificateSource {
     await this.#informer.run(signal);
   }
 
+  relist(): void {
+    this.#informer.relist();
+  }
+
+  lookNow(): void {
+    this.#informer.lookNow();
+  }
+
   #read(written: unknown): void {
     const parsed = tlsSecurityProfileSchema.optional().safeParse(written);
     if (!parsed.success) {

@@ -116,6 +116,7 @@ export class Replica {
       log,
       clock,
       onOlder: () => this.#caches.relist(),
+      onReachable: () => this.#caches.lookNow(),
       ...random,
       ...options.lease,
     });

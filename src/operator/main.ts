@@ -10,7 +10,7 @@
 import { z } from "zod";
 import { DEFAULT_IMAGE } from "../api/image.ts";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME, PRODUCT_VERSION } from "../api/names.ts";
-import { serveProfiledMetrics } from "../certs/profiled-metrics.ts";
+import { ProfiledMetrics } from "../certs/profiled-metrics.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { type Environment, readEnv, readPort, runProcess } from "../kube/process/process.ts";
@@ -24,6 +24,8 @@ const environment = z.object({
   POD_NAME: z.string().min(1).default(OPERATOR_NAME),
   OPERATOR_NAMESPACE: z.string().min(1).default(DEFAULT_NAMESPACE),
   OPERAND_NAMESPACE: z.string().min(1).optional(),
+  /** Set for Cluster Network Addons Operator. The configuration has no namespace, so nothing follows from it. */
+  WATCH_NAMESPACE: z.string().default(""),
   OPERATOR_VERSION: z.string().min(1).default(PRODUCT_VERSION),
   LINUX_BRIDGE_IMAGE: image,
   LINUX_BRIDGE_MARKER_IMAGE: image,
@@ -75,11 +77,18 @@ await runProcess({
       log,
       metrics,
     });
-    const operator = new Operator({ client, settings, identity: variables.POD_NAME, log, metrics });
+    const port = readPort(env, "METRICS_PORT");
+    const serving = new ProfiledMetrics({ client, port, name: OPERATOR_NAME, metrics, log });
+    const operator = new Operator({
+      client,
+      settings,
+      identity: variables.POD_NAME,
+      log,
+      metrics,
+      alsoWatching: [serving],
+    });
     health.ready("caches", () => operator.hasSynced || "the caches are not synced yet");
     log.info({ settings }, "starting");
-    const port = readPort(env, "METRICS_PORT");
-    const serving = serveProfiledMetrics({ client, port, name: OPERATOR_NAME, metrics, log }, signal);
-    await Promise.all([serving, operator.run(signal)]);
+    await Promise.all([serving.run(signal), operator.run(signal)]);
   },
 });

@@ -30,6 +30,15 @@ export interface OperatorOptions {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly metrics: Registry;
+  /** What else this process watches. */
+  readonly alsoWatching?: readonly Watching[];
+}
+
+export interface Watching {
+  /** Lists everything anew: etcd may be older than what was seen. */
+  relist(): void;
+  /** Ends the waits for the API server's next answer. */
+  lookNow(): void;
 }
 
 /** The first retries are quick. A lasting failure is retried ever less often. */
@@ -42,14 +51,18 @@ export class Operator {
   readonly #options: OperatorOptions;
   readonly #view: ClusterView;
   readonly #rivals: Rivals;
+  readonly #watching: readonly Watching[];
+  /** Of the controller while it runs. */
+  #retryNow = (): void => {};
 
   constructor(options: OperatorOptions) {
     const { client, settings, identity, log, metrics, clock = systemClock } = options;
     this.#options = options;
     const everything = renderEverything(settings);
     const prerequisites = PREREQUISITE_DEFINITIONS;
-    this.#view = new ClusterView({ client, settings, everything, prerequisites, log, metrics });
+    this.#view = new ClusterView({ client, settings, everything, prerequisites, clock, log, metrics });
     this.#rivals = new Rivals({ client, settings, identity, clock, log, metrics });
+    this.#watching = [this.#view, this.#rivals, ...(options.alsoWatching ?? [])];
     operatorMetrics(metrics, this.#view, settings);
   }
 
@@ -70,7 +83,13 @@ export class Operator {
       identity,
       log,
       clock,
-      onOlder: () => this.#view.relist(),
+      onOlder: () => {
+        for (const one of this.#watching) one.relist();
+      },
+      onReachable: () => {
+        for (const one of this.#watching) one.lookNow();
+        this.#retryNow();
+      },
     });
     await elector.run(signal, (leading) => this.#lead(leading));
   }
@@ -95,9 +114,10 @@ export class Operator {
         events.event(regarding, type, reason, message);
       },
       log,
+      onEnd: () => controller.enqueue(NETWORK_ADDONS_CONFIG_NAME),
     });
     let reconciledMs = Number.NEGATIVE_INFINITY;
-    const controller = new Controller({
+    const controller: Controller = new Controller({
       name: "network-addons-config",
       reconcile: (_key, context) => {
         reconciledMs = clock.monotonicMs();
@@ -115,12 +135,15 @@ export class Operator {
     const stopWatching = this.#view.onChange(look);
     // Anybody may change what bears the name of a rival, as often as they like.
     const stopLooking = this.#rivals.onChange(() => look("soon"));
+    this.#retryNow = () => controller.retryNow(NETWORK_ADDONS_CONFIG_NAME);
     controller.enqueue(NETWORK_ADDONS_CONFIG_NAME);
     try {
       await controller.run(signal);
     } finally {
+      this.#retryNow = () => {};
       stopWatching();
       stopLooking();
+      await reconciler.end();
     }
   }
 }

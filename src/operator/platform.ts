@@ -27,7 +27,7 @@ export function platformFacts(network: OpenShiftNetwork | undefined): PlatformFa
 /** Throws if the API server gives no usable answer. */
 export async function askPlatform(client: KubeClient, signal: AbortSignal): Promise<PlatformFacts> {
   const answer = await client.raw("GET", PATH, { signal });
-  if (answer.status === 404 || answer.status === 403) return platformFacts(undefined);
+  if (answer.status === 404) return platformFacts(undefined);
   if (answer.status !== 200) {
     throw new ApiError({
       status: answer.status,

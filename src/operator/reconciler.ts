@@ -43,6 +43,8 @@ export interface ReconcilerOptions extends ConfigWriterOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly rivals: Rivals;
+  /** Called when what went on behind a pass has ended. */
+  readonly onEnd: () => void;
 }
 
 /** Watches wake the reconciler. This covers what no watch reports. */
@@ -96,7 +98,8 @@ export class Reconciler {
     const applier = new Applier(options);
     this.#records = records;
     const events = new WarningEvents({ client, clock, log: options.log, maxAgeMs: settings.podTroubleDeadlineMs / 10 });
-    this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, clock });
+    const { onEnd } = options;
+    this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, clock, onEnd });
     this.#writer = new ConfigWriter(options);
     this.#patience = new Patience(clock, settings.podTroubleDeadlineMs);
     this.#teardown = new Teardown({ records, remover, writer: this.#writer, patience: this.#patience });
@@ -105,13 +108,12 @@ export class Reconciler {
   async reconcile(signal: AbortSignal): Promise<Again> {
     const config = this.#options.view.config();
     if (config === undefined || config.metadata.deletionTimestamp !== undefined) {
+      await this.#rollforward.end();
       const isDone = await this.#teardown.run(config, this.#decoration(config), signal);
       return isDone ? {} : { requeueAfterMs: WAITING_RECHECK_MS };
     }
     try {
-      const rival = await this.#options.rivals.operator(() => this.#isInCharge(signal), signal);
-      if (rival !== undefined) return await this.#standBack(config, rival, signal);
-      const { outcome, again, error } = await this.#converge(config, signal);
+      const { outcome, again, error } = await this.#pass(config, signal);
       if (outcome !== undefined) await this.#writer.report(config, outcome, signal);
       if (error !== undefined) throw error;
       this.#patience.reset();
@@ -126,13 +128,21 @@ export class Reconciler {
     }
   }
 
-  /** Nothing is written but the status, which says who is in charge. */
-  async #standBack(config: NetworkAddonsConfig, { what, lookAgainMs }: Rival, signal: AbortSignal): Promise<Again> {
-    const message =
-      `${what} belongs to another operator, which is alive and in charge. This one changes nothing until that is gone: ` +
-      "scale it to zero or delete it. What scales it up again, such as OLM, has to go first (docs/install.md)";
-    await this.#writer.report(config, { kind: "standing-back", message }, signal);
-    return { requeueAfterMs: lookAgainMs };
+  /** Ends what goes on behind the last pass. */
+  async end(): Promise<void> {
+    await this.#rollforward.end();
+  }
+
+  async #pass(config: NetworkAddonsConfig, signal: AbortSignal): Promise<Converged> {
+    const asking = this.#options.rivals.operator(() => this.#isInCharge(signal), signal);
+    const rival = await attempt("FailedToApply", asking, signal);
+    if (!rival.ok) {
+      const message = `whether another operator is in charge is not known: ${rival.refusal.message}`;
+      return { ...this.#refused({ ...rival.refusal, message }), again: {} };
+    }
+    if (rival.value === undefined) return this.#converge(config, signal);
+    await this.#rollforward.end();
+    return standBack(rival.value);
   }
 
   async #isInCharge(signal: AbortSignal): Promise<boolean> {
@@ -227,6 +237,14 @@ export class Reconciler {
     const namespaces = [settings.operandNamespace, ...rivals.poolNamespaces()];
     return isNew ? await formerRange(client, namespaces, signal) : undefined;
   }
+}
+
+/** Nothing is written but the status, which says who is in charge. */
+function standBack({ what, lookAgainMs }: Rival): Converged {
+  const message =
+    `${what} belongs to another operator, which is alive and in charge. This one changes nothing until that is gone: ` +
+    "scale it to zero or delete it. What scales it up again, such as OLM, has to go first (docs/install.md)";
+  return { outcome: { kind: "standing-back", message }, again: { requeueAfterMs: lookAgainMs } };
 }
 
 function wrongIn(asked: NetworkAddonsConfigSpec, previous: Previous, facts: Facts): Refusal | undefined {

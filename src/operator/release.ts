@@ -122,6 +122,7 @@ function operatorDeployment({ image, imagePullPolicy, settings, labels }: Operat
         fieldEnv("OPERATOR_NAMESPACE", "metadata.namespace"),
         fieldEnv("OPERAND_NAMESPACE", "metadata.namespace"),
         ...env({
+          WATCH_NAMESPACE: "",
           OPERATOR_VERSION: version,
           LOG_LEVEL,
           HEALTH_PORT,

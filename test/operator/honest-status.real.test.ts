@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NETWORK_ADDONS_CONFIG_CRD } from "../../src/api/crds.ts";
-import { APPLIED_CONFIG_MAP } from "../../src/api/names.ts";
+import { APPLIED_CONFIG_MAP, OPERATOR_NAME } from "../../src/api/names.ts";
 import type { CustomResourceDefinition } from "../../src/kube/client/built-in-kinds.ts";
-import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { breakGroup } from "./support/broken-group.ts";
 import { idleWrites } from "./support/idle-writes.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 import { NETWORKS_CRD } from "./support/openshift.ts";
+import { formerOperator } from "./support/predecessor.ts";
 import { isRefused, REFUSAL_TEXT, refuse } from "./support/refusal.ts";
 
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
@@ -48,6 +50,22 @@ describe("the status of the operator on a real API server", () => {
       await cluster.rollOut();
       return (await cluster.condition("Available")) === "True";
     });
+
+  /** Takes the operator's right to a resource away until it is disposed of. */
+  async function withoutRight(resource: string): Promise<AsyncDisposable> {
+    const changes: (() => Promise<unknown>)[] = [];
+    for (const kind of [RESOURCES.clusterRoles, RESOURCES.roles]) {
+      for (const role of (await cluster.admin.list(kind)).items) {
+        const { name = "", namespace, labels } = role.metadata;
+        if (labels?.name !== OPERATOR_NAME) continue;
+        const set = (rules: typeof role.rules) =>
+          cluster.admin.patch(kind as Resource, { name, namespace }, { type: "merge", body: { rules } });
+        await set(role.rules?.filter(({ resources = [] }) => !resources.includes(resource)));
+        changes.push(() => set(role.rules));
+      }
+    }
+    return { [Symbol.asyncDispose]: async () => void (await Promise.all(changes.map((undo) => undo()))) };
+  }
 
   it("says that the operator's own records are refused, and goes on when they are taken", async () => {
     {
@@ -103,30 +121,62 @@ describe("the status of the operator on a real API server", () => {
   });
 
   it("says that OpenShift's network configuration can't be read", async () => {
-    const service = {
-      apiVersion: "apiregistration.k8s.io/v1",
-      kind: "APIService",
-      metadata: { name: "v1.operator.openshift.io" },
-      spec: {
-        group: "operator.openshift.io",
-        version: "v1",
-        groupPriorityMinimum: 100,
-        versionPriority: 100,
-        insecureSkipTLSVerify: true,
-        service: { name: "nobody", namespace: "default" },
-      },
-    };
     await cluster.stop();
-    await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(service));
-    await cluster.admin.create(RESOURCES.crds, NETWORKS_CRD);
-    const network = "/apis/operator.openshift.io/v1/networks/cluster";
-    await expect.poll(async () => (await cluster.admin.raw("GET", network)).status).toBe(503);
-    cluster.start({ ...DEFAULT_SETTINGS, podTroubleDeadlineMs: 1 });
-    await expect.poll(degraded).toMatchObject({
-      reason: "FailedToGetOpenShiftNetworkConfig",
-      message: expect.stringContaining("the API server answered 503"),
-    });
-    await cluster.kubectl(["delete", "apiservice", service.metadata.name]);
+    {
+      await using _ = await breakGroup(cluster, [NETWORKS_CRD]);
+      cluster.start({ ...DEFAULT_SETTINGS, podTroubleDeadlineMs: 1 });
+      await expect.poll(degraded).toMatchObject({
+        reason: "FailedToGetOpenShiftNetworkConfig",
+        message: expect.stringContaining("the API server answered 503"),
+      });
+    }
+    await untilAvailable();
+  });
+
+  it("says that OpenShift's network configuration may not be read", async () => {
+    await cluster.stop();
+    {
+      await using _ = await withoutRight("networks");
+      cluster.start();
+      await expect.poll(degraded).toMatchObject({
+        reason: "FailedToGetOpenShiftNetworkConfig",
+        message: expect.stringContaining("the API server answered 403"),
+      });
+    }
+    await cluster.stop();
+    cluster.start();
+    await untilAvailable();
+  });
+
+  it("says that nobody can tell whether another operator is in charge", async () => {
+    const theirs = formerOperator("default");
+    {
+      await using _ = await withoutRight("subjectaccessreviews");
+      await cluster.admin.create(RESOURCES.deployments, theirs);
+      await expect.poll(degraded).toMatchObject({
+        status: "True",
+        reason: "FailedToApply",
+        message: expect.stringMatching(/^whether another operator is in charge is not known: .*cannot create resource/),
+      });
+    }
+    await untilAvailable();
+    await cluster.admin.delete(RESOURCES.deployments, { name: OPERATOR_NAME, namespace: "default" });
+  });
+
+  it("says that the operator's pods can't be seen, and with them another operator", async () => {
+    await cluster.stop();
+    {
+      await using _ = await withoutRight("pods");
+      cluster.start({ ...DEFAULT_SETTINGS, podTroubleDeadlineMs: 1 });
+      await expect.poll(degraded).toMatchObject({
+        reason: "FailedToApply",
+        message: expect.stringMatching(
+          /^whether another operator is in charge is not known: the API server does not list pods: .*cannot list/,
+        ),
+      });
+    }
+    await cluster.stop();
+    cluster.start();
     await untilAvailable();
   });
 

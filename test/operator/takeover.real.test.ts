@@ -75,6 +75,13 @@ describe("the operator on a cluster that Cluster Network Addons Operator ran", (
   }
 
   it("leaves the pods of a Deployment to its successor where the selector is another one", async () => {
+    const pool = async () => (await cluster.config())?.status?.components?.find(({ name }) => name === "kubeMacPool");
+    await expect.poll(pool).toMatchObject({
+      phase: "Progressing",
+      message: expect.stringContaining(
+        `${MANAGER.name} waits until the one that was found, which has another selector, is deleted`,
+      ),
+    });
     await Promise.all([orphan(MANAGER), orphan(CERT_MANAGER)]);
     await cluster.until(async () => {
       const live = await cluster.find(RESOURCES.deployments, MANAGER);

@@ -65,6 +65,7 @@ export class Informer<T extends KubeObject> {
   #state: ReflectorState<T> = initialState();
   #running = false;
   #served = false;
+  #fault: string | undefined;
   readonly #onServed: () => void;
   /** Ends the watch for a list; aborted until a list is complete. */
   #again = new AbortController();
@@ -107,11 +108,14 @@ export class Informer<T extends KubeObject> {
     return this.#served;
   }
 
+  /** Why the last list failed. Undefined after one that did not. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
   /** Rejects with the reason when the given signal aborts, or when the informer is stopped before it synced. */
   async whenSynced(signal?: AbortSignal): Promise<void> {
-    if (signal === undefined) {
-      return this.#synced.promise;
-    }
+    if (signal === undefined) return this.#synced.promise;
     signal.throwIfAborted();
     const aborted = Promise.withResolvers<never>();
     const onAbort = () => aborted.reject(signal.reason);
@@ -149,7 +153,7 @@ export class Informer<T extends KubeObject> {
     this.#again.abort(new Error("a new list is needed"));
   }
 
-  /** Ends a wait, because what it waits for may be there: the API is about to serve the resource. */
+  /** Ends a wait, because what it waits for may be there: the API is about to serve the resource, or answers again. */
   lookNow(): void {
     this.#state = expected(this.#state);
     this.#waiting.abort(new Error("there is a reason to look now"));
@@ -173,9 +177,7 @@ export class Informer<T extends KubeObject> {
         effect = await this.#carryOut(effect, signal);
       }
     } catch (error) {
-      if (!signal.aborted) {
-        throw error;
-      }
+      if (!signal.aborted) throw error;
     } finally {
       this.#running = false;
       this.#metrics.ended();
@@ -214,10 +216,11 @@ export class Informer<T extends KubeObject> {
     try {
       const page = await this.#source.page(effect, signal);
       this.#setServed(true);
+      this.#fault = undefined;
       return page;
     } catch (error) {
       signal.throwIfAborted();
-      return { type: "list-failed", fault: this.#fault("list", error) };
+      return { type: "list-failed", fault: this.#noted("list", error) };
     }
   }
 
@@ -241,7 +244,7 @@ export class Informer<T extends KubeObject> {
     } catch (error) {
       signal.throwIfAborted();
       if (again.aborted) return gone();
-      return failed(this.#fault("watch", error), lasted());
+      return failed(this.#noted("watch", error), lasted());
     }
     signal.throwIfAborted();
     if (again.aborted) return gone();
@@ -267,9 +270,7 @@ export class Informer<T extends KubeObject> {
       const changes = isList ? this.#store.replace(write.objects, write.anew) : this.#store[write.type](write.object);
       this.#handlers.tell(changes);
     }
-    if (state.synced) {
-      this.#synced.resolve();
-    }
+    if (state.synced) this.#synced.resolve();
     return effect;
   }
 
@@ -279,8 +280,9 @@ export class Informer<T extends KubeObject> {
     this.#onServed();
   }
 
-  #fault(doing: "list" | "watch", error: unknown): Fault {
+  #noted(doing: "list" | "watch", error: unknown): Fault {
     const fault = faultOf(error);
+    if (doing === "list") this.#fault = error instanceof Error ? error.message : String(error);
     const absent = fault.kind === "absent" && this.#rules.absentIsEmpty;
     if (fault.kind === "absent") this.#setServed(false);
     if (absent) {

@@ -213,9 +213,9 @@ function absent<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () =
   };
 }
 
-/** There is a reason to look for an absent resource now. */
+/** There is a reason to look now: what was in the way may be over, and the waits begin short again. */
 export function expected<T>(state: ReflectorState<T>): ReflectorState<T> {
-  return { ...state, absences: 0 };
+  return { ...state, absences: 0, failures: 0 };
 }
 
 function next<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => number): Effect {

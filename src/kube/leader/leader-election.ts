@@ -31,6 +31,11 @@ export interface LeaderElectorOptions {
    * it, or gone, or was not read for the lease's duration, in which a stopped process sees nothing of a restore.
    */
   readonly onOlder?: () => void;
+  /**
+   * Told within a second after the Lease was read again, if that had failed: the API server is back. Not every replica is told at
+   * the same moment, because each asks for much then.
+   */
+  readonly onReachable?: () => void;
   readonly log?: Log;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -38,6 +43,7 @@ export interface LeaderElectorOptions {
 
 /** A stopping process has little time. Without the release the next leader waits until the lease expires. */
 const RELEASE_TIMEOUT_MS = 2_000;
+const REACHABLE_SPREAD_MS = 1_000;
 
 export class LeaderElector {
   readonly #client: KubeClient;
@@ -51,10 +57,13 @@ export class LeaderElector {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #onOlder: () => void;
+  readonly #onReachable: () => void;
   #observation: Observation | undefined;
   #seenVersion: string | undefined;
   /** When (monotonic) the Lease was last read. */
   #seenMs: number | undefined;
+  /** The last read failed. */
+  #isAway = false;
   /** Until when (monotonic) our last successful write lets us lead. */
   #leadsUntilMs: number | undefined;
 
@@ -67,6 +76,7 @@ export class LeaderElector {
     this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
     this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
     this.#onOlder = options.onOlder ?? (() => {});
+    this.#onReachable = options.onReachable ?? (() => {});
     this.#log = (options.log ?? silentLog).child({ lease: `${options.namespace}/${options.name}` });
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -176,6 +186,8 @@ export class LeaderElector {
       const lease = await this.#read(call);
       const nowMs = this.#clock.monotonicMs();
       this.#see(lease, nowMs);
+      if (this.#isAway) this.#clock.after(this.#random() * REACHABLE_SPREAD_MS, this.#onReachable);
+      this.#isAway = false;
       const spec = lease?.spec as LeaseSpec | undefined;
       this.#observation = observe(this.#observation, spec, nowMs);
       if (!mayHold(spec, this.#observation, this.#identity, this.#leaseDurationMs, nowMs)) {
@@ -217,6 +229,7 @@ export class LeaderElector {
       if (isNotFound(error)) {
         return undefined;
       }
+      this.#isAway = true;
       throw error;
     }
   }

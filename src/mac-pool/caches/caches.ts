@@ -105,6 +105,11 @@ export class Caches {
     for (const informer of [...this.#all(), this.networks]) informer.relist();
   }
 
+  /** Ends the waits for the API server's next answer. */
+  lookNow(): void {
+    for (const informer of [...this.#all(), this.networks]) informer.lookNow();
+  }
+
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#all().map((informer) => informer.whenSynced(signal)));
   }

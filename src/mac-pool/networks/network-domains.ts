@@ -92,6 +92,10 @@ export class NetworkDomains implements Networks {
     this.#nads.relist();
   }
 
+  lookNow(): void {
+    this.#nads.lookNow();
+  }
+
   on(handler: Handler<KubeObject>): () => void {
     return this.#nads.on(handler);
   }

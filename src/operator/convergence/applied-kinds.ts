@@ -27,6 +27,8 @@ export interface AppliedKind {
   readonly watchedByName: boolean;
   /** The API server may not serve the kind for a long time. */
   readonly mayBeAbsent: boolean;
+  /** Another product serves the kind, and may be broken. */
+  readonly foreign: boolean;
 }
 
 export const CERT_MANAGER_GROUP = "cert-manager.io";
@@ -43,8 +45,10 @@ const OPTIONAL = new Set([SERVICE_MONITORS.kind, PROMETHEUS_RULES.kind]);
 function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
   const watchedByName = WATCHED_BY_NAME.has(resource.kind);
   const optional = OPTIONAL.has(resource.kind);
-  const mayBeAbsent = optional || OTHER_PRODUCTS.has(resource.group) || resource.kind === MAC_POOLS.kind;
-  return { resource, stage, removal, whole: !SHARED.has(resource.kind), watchedByName, mayBeAbsent, optional };
+  const foreign = optional || OTHER_PRODUCTS.has(resource.group);
+  const mayBeAbsent = foreign || resource.kind === MAC_POOLS.kind;
+  const whole = !SHARED.has(resource.kind);
+  return { resource, stage, removal, whole, watchedByName, mayBeAbsent, foreign, optional };
 }
 
 export const APPLIED_KINDS: readonly AppliedKind[] = [

@@ -10,20 +10,21 @@ import type { Log } from "../../kube/log.ts";
 import { appliedKind } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { lacksFields } from "./drift.ts";
-import { untilEstablished } from "./established.ts";
+import { Establishing } from "./established.ts";
 import { Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityOf } from "./inventory.ts";
 import { nameOf, refOf } from "./naming.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
 import { Repairer } from "./repairer.ts";
 import { Takeover } from "./takeover.ts";
+import { withWebhookAdvice } from "./webhook-advice.ts";
 
 export interface ApplyResult {
   /** Fingerprints of the objects that match now, by object key. */
   readonly settled: ReadonlyMap<string, string>;
   /** One sentence each. */
   readonly failures: readonly string[];
-  /** What has to wait until pods run; one sentence each. */
+  /** What has to wait, most often until pods run; one sentence each. */
   readonly waiting: readonly string[];
 }
 
@@ -36,13 +37,14 @@ interface Repair {
 /** Field manager for creating Secrets only, so that a later apply never removes their data. */
 const SECRET_CREATOR = `${FIELD_MANAGER}-secret-creator`;
 const AGGREGATED = "only a new one can do without its aggregationRule";
+const DELETING = "waits until the one that was found, which has another selector, is deleted";
 const MAX_PARALLEL = 8;
 
 export class Applier {
   readonly #client: KubeClient;
   readonly #view: ClusterView;
-  readonly #clock: Clock;
   readonly #log: Log;
+  readonly #establishing: Establishing;
   readonly #repairer: Repairer;
   readonly #fights: Fights;
   readonly #takeover: Takeover;
@@ -52,8 +54,8 @@ export class Applier {
   constructor(options: { client: KubeClient; view: ClusterView; clock: Clock; log: Log }) {
     this.#client = options.client;
     this.#view = options.view;
-    this.#clock = options.clock;
     this.#log = options.log;
+    this.#establishing = new Establishing(options);
     this.#repairer = new Repairer(options.client);
     this.#fights = new Fights(options.clock);
     this.#takeover = new Takeover(options, this.#repairer);
@@ -62,27 +64,28 @@ export class Applier {
   /** Applies one component. Webhook configurations are left out if anything before them failed. */
   async apply(objects: readonly PlannedObject[], inventory: Inventory, signal: AbortSignal): Promise<ApplyResult> {
     const settled = new Map<string, string>();
-    const failures: string[] = [];
+    const failures = [...new Set(objects.flatMap(({ object }) => this.#view.unlisted(object) ?? []))];
     const fights: string[] = [];
     const waiting: string[] = [];
+    const awaited = new Set<string>();
     for (const stage of applyOrder(objects)) {
       if (stage.stage === "webhooks") {
         if (failures.length === 0) waiting.push(...(await this.#takeover.webhooksToKeep(objects, inventory, signal)));
         if (failures.length > 0 || waiting.length > 0) break;
       }
-      await inParallel(stage.objects, async (wanted) => {
+      const able = ({ object }: PlannedObject): boolean =>
+        this.#view.unlisted(object) === undefined && !awaited.has(kindOf(object));
+      await inParallel(stage.objects.filter(able), async (wanted) => {
         try {
-          await this.#settle(wanted, inventory, signal);
+          const obstacle = await this.#settle(wanted, inventory, signal);
           fights.push(...this.#fights.over(wanted.key).map((fight) => `${nameOf(wanted.object)}: ${fight}`));
-          if (stage.stage === "definitions") {
-            const known = this.#view.live(identityOf(wanted.object)) as CustomResourceDefinition | undefined;
-            const reach = { client: this.#client, clock: this.#clock };
-            await untilEstablished(reach, refOf(wanted.object).name, known, signal);
-          }
-          settled.set(wanted.key, wanted.fingerprint);
+          if (obstacle === undefined) settled.set(wanted.key, wanted.fingerprint);
+          else waiting.push(`${nameOf(wanted.object)} ${obstacle}`);
+          if (obstacle !== undefined && stage.stage === "definitions") awaited.add(definedKind(wanted.object));
         } catch (error) {
           signal.throwIfAborted();
-          failures.push(`${nameOf(wanted.object)} could not be applied: ${messageOf(error)}`);
+          const message = withWebhookAdvice(messageOf(error), wanted.object);
+          failures.push(`${nameOf(wanted.object)} could not be applied: ${message}`);
           this.#log.warn({ err: error, object: wanted.key }, "apply failed");
         }
       });
@@ -90,17 +93,23 @@ export class Applier {
     return { settled, failures: [...failures, ...fights], waiting };
   }
 
-  async #settle(wanted: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<void> {
+  /** Undefined once the object is as wanted, otherwise what it waits for. */
+  async #settle(wanted: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<string | undefined> {
     const isDefinition = wanted.object.kind === "CustomResourceDefinition";
     const isApplied = inventory.get(wanted.key)?.fingerprint === wanted.fingerprint;
     const live = this.#view.live(identityOf(wanted.object));
     if ((isDefinition || !isApplied || live === undefined) && this.#isDue(wanted, inventory)) {
-      await this.#takeover.workload(wanted, inventory, signal);
+      if (!(await this.#takeover.workload(wanted, inventory, signal))) return DELETING;
       await this.#send(wanted, signal);
     }
-    if (isDefinition) return;
+    if (isDefinition) {
+      const known = this.#view.live(identityOf(wanted.object)) as CustomResourceDefinition | undefined;
+      const isServed = await this.#establishing.isServed(refOf(wanted.object).name, known, signal);
+      return isServed ? undefined : "is not served yet";
+    }
     try {
       await this.#repair(wanted, signal);
+      return undefined;
     } catch (error) {
       if (isForbidden(error)) await this.#clearAggregated(wanted.object, signal);
       throw error;
@@ -224,6 +233,15 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
     for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
   };
   await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL, items.length) }, worker));
+}
+
+function kindOf({ apiVersion = "", kind }: KubeObject): string {
+  return `${apiVersion.split("/")[0]} ${kind}`;
+}
+
+function definedKind({ spec }: KubeObject): string {
+  const { group, names } = spec as CustomResourceDefinition["spec"];
+  return `${group} ${names.kind}`;
 }
 
 function versionsOf(wanted: PlannedObject, live: KubeObject): string {

@@ -7,9 +7,10 @@ import type { Registry } from "prom-client";
 import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { LABEL_MANAGED_BY, MANAGED_BY, NETWORK_ADDONS_CONFIG_NAME } from "../../api/names.ts";
 import type { NetworkAddonsConfig } from "../../api/network-addons-config.ts";
-import type { CustomResourceDefinition, EndpointSlice, Node, Pod } from "../../kube/client/built-in-kinds.ts";
+import type { CustomResourceDefinition, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { apiVersionOf, type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
 import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Facts } from "../facts.ts";
@@ -17,11 +18,15 @@ import { CONSTRAINTS_DEFINITION } from "../manifests/security-context-constraint
 import { NETWORKS_DEFINITION, type PlatformFacts } from "../platform.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { isReady } from "../status/pod-trouble.ts";
+import { Answers, revision } from "./answers.ts";
+import { ApiServers } from "./api-servers.ts";
 import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
 import { isEstablished } from "./established.ts";
-import { identityKey, keyOf, type ObjectIdentity } from "./inventory.ts";
+import { identityOf, type ObjectIdentity } from "./inventory.ts";
 import { PlatformView } from "./platform-view.ts";
-import { selectorLabels, slimDefinition, slimNode, slimPod } from "./slim.ts";
+import { PrerequisitesView } from "./prerequisites-view.ts";
+import { selectorLabels, slimNode, slimPod } from "./slim.ts";
+import { UNLISTED_WAIT_MS, unlistedText, type WatchingInformer } from "./unlisted.ts";
 import { onlyStatusChanged, type Urgency } from "./urgency.ts";
 
 export interface ClusterViewOptions {
@@ -31,6 +36,7 @@ export interface ClusterViewOptions {
   readonly everything: readonly KubeObject[];
   /** Names of the CRDs of other products that components need. */
   readonly prerequisites: readonly string[];
+  readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Registry;
 }
@@ -39,9 +45,6 @@ export interface ClusterViewOptions {
 const MAX_ABSENT_RETRY_MS = 30_000;
 
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
-/** API servers keep it themselves, in the namespace `default`. */
-export const API_SERVER_SLICE = "kubernetes";
-const API_SERVER_NAMESPACE = "default";
 /** The same for a kind that is applied as soon as it is served, and whose definition is not watched. */
 const MAX_OPTIONAL_RETRY_MS = 5_000;
 const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
@@ -51,17 +54,20 @@ export class ClusterView {
   readonly #configs: Informer<NetworkAddonsConfig>;
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
-  readonly #prerequisites: readonly Informer<CustomResourceDefinition>[];
-  readonly #apiServers: Informer<EndpointSlice>;
+  readonly #prerequisites: PrerequisitesView;
+  readonly #apiServers: ApiServers;
   /** By apiVersion and kind. */
   readonly #applied = new Map<string, Informer<KubeObject>[]>();
   readonly #all: Informer<KubeObject>[] = [];
-  /** Answers to our own writes, until the watch catches up. */
-  readonly #written = new Map<string, KubeObject>();
+  /** Not listed yet, and everything else goes on without: what other products serve, and pods. */
+  readonly #unlisted = new Set<WatchingInformer>();
+  readonly #clock: Clock;
+  readonly #answers = new Answers();
   #writtenConfig: NetworkAddonsConfig | undefined;
   readonly #listeners = new Set<(urgency: Urgency) => void>();
 
-  constructor({ client, settings, everything, prerequisites, log, metrics }: ClusterViewOptions) {
+  constructor({ client, settings, everything, prerequisites, clock, log, metrics }: ClusterViewOptions) {
+    this.#clock = clock;
     const namespace = settings.operandNamespace;
     const reporting = { client, log, metrics };
     this.#configs = new Informer({
@@ -89,7 +95,9 @@ export class ClusterView {
       },
     });
     const soon = () => this.#wake("soon");
-    this.#pods.on({ add: soon, update: soon, delete: soon });
+    this.#unlisted.add(this.#pods);
+    const listed = () => this.#unlisted.delete(this.#pods) && soon();
+    this.#pods.on({ add: soon, update: soon, delete: soon, listed });
     this.#nodes.on({
       add: soon,
       update: (node, old) => {
@@ -98,26 +106,15 @@ export class ClusterView {
       delete: soon,
     });
     const now = () => this.#wake("now");
-    this.#prerequisites = prerequisites.map((name) => {
-      const one = { resource: RESOURCES.crds, fieldSelector: `metadata.name=${name}`, transform: slimDefinition };
-      const informer = new Informer({ ...reporting, ...one });
-      const changed = (definition: CustomResourceDefinition): void => {
-        this.#expect(definition);
-        this.platform.follow(this.#definitions().has(NETWORKS_DEFINITION));
-        now();
-      };
-      informer.on({ add: changed, update: changed, delete: changed });
-      return informer;
-    });
-    this.#apiServers = new Informer({
-      ...reporting,
-      resource: RESOURCES.endpointSlices,
-      namespace: API_SERVER_NAMESPACE,
-      fieldSelector: `metadata.name=${API_SERVER_SLICE}`,
-    });
-    this.#apiServers.on({ add: now, update: now, delete: now });
+    const changed = (definition: CustomResourceDefinition): void => {
+      if (isEstablished(definition)) this.#expect(definition);
+      this.platform.follow(this.#prerequisites.served().has(NETWORKS_DEFINITION));
+      now();
+    };
+    this.#prerequisites = new PrerequisitesView({ ...reporting, names: prerequisites, onChange: changed });
+    this.#apiServers = new ApiServers({ ...reporting, onChange: now });
     this.platform = new PlatformView({ ...reporting, namespace, onChange: now });
-    for (const { resource, watchedByName, mayBeAbsent, optional } of APPLIED_KINDS) {
+    for (const { resource, watchedByName, mayBeAbsent, optional, foreign } of APPLIED_KINDS) {
       const scope = { ...(resource.namespaced && { namespace }), ...(optional && { onServed: now }) };
       const names = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
       const selectors = watchedByName
@@ -127,7 +124,9 @@ export class ClusterView {
         const maxAbsentRetryMs = optional ? MAX_OPTIONAL_RETRY_MS : MAX_ABSENT_RETRY_MS;
         const rules = mayBeAbsent ? { maxAbsentRetryMs } : {};
         const options = { ...reporting, resource, ...scope, ...selector, absentIsEmpty: true, rules };
-        this.#watch(new Informer(options), resource, name);
+        const informer = new Informer(options);
+        if (foreign) this.#unlisted.add(informer);
+        this.#watch(informer, resource, name);
       }
     }
     if (settings.operatorNamespace !== namespace) {
@@ -142,17 +141,25 @@ export class ClusterView {
     for (const informer of this.#informers()) informer.start(signal);
   }
 
+  /** Waits a short time only for what `unlisted` can tell of. */
   async whenSynced(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
+    await Promise.all(this.#needed().map((informer) => informer.whenSynced(signal)));
+    const all = Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
+    await Promise.race([all, this.#clock.sleep(UNLISTED_WAIT_MS, signal)]);
   }
 
   get hasSynced(): boolean {
-    return this.#informers().every((informer) => informer.hasSynced);
+    return this.#needed().every((informer) => informer.hasSynced);
   }
 
   /** Lists everything anew: etcd may be older than what was seen. */
   relist(): void {
     for (const informer of [...this.#informers(), this.platform]) informer.relist();
+  }
+
+  /** Ends the waits for the API server's next answer. */
+  lookNow(): void {
+    for (const informer of [...this.#informers(), this.platform]) informer.lookNow();
   }
 
   /** Calls the listener on every change that may concern the operator. Returns the function that ends this. */
@@ -183,46 +190,37 @@ export class ClusterView {
 
   /** All but what only the platform itself says. */
   facts(): Omit<Facts, keyof PlatformFacts> {
-    const definitions = this.#definitions();
+    const definitions = this.#prerequisites.served();
     const optional = APPLIED_KINDS.filter((kind) => kind.optional).flatMap(({ resource }) => this.#of(resource));
-    const slice = this.#apiServers.get(`${API_SERVER_NAMESPACE}/${API_SERVER_SLICE}`);
-    const ports = (slice?.ports ?? []).flatMap(({ port }) => port ?? []);
     return {
       nodeCount: this.#nodes.list().length,
       definitions,
       securityContextConstraints: definitions.has(CONSTRAINTS_DEFINITION),
-      prometheusOperator: optional.every((informer) => informer.isServed),
-      apiServerPorts: [...new Set(ports)].sort((a, b) => a - b),
+      // What was applied stays while nobody can say.
+      prometheusOperator: optional.every((informer) => informer.isServed || !informer.hasSynced),
+      apiServerPorts: this.#apiServers.ports(),
     };
   }
 
   /** The newer one of the watched object and the answer to our last write. */
   live(identity: ObjectIdentity): KubeObject | undefined {
-    const key = identityKey(identity);
-    const watched = this.#watched(identity);
-    const written = this.#written.get(key);
-    if (written === undefined) return watched;
-    if (watched !== undefined && revision(watched) >= revision(written)) {
-      this.#written.delete(key);
-      return watched;
-    }
-    return written;
+    return this.#answers.newer(identity, this.#watched(identity));
   }
 
   /** Takes the API server's answer to one of our writes. */
   remember(object: KubeObject): void {
-    this.#written.set(keyOf(object), object);
+    this.#answers.remember(object);
   }
 
   forget(identity: ObjectIdentity): void {
-    this.#written.delete(identityKey(identity));
+    this.#answers.forget(identity);
   }
 
-  /** Names of the prerequisites that the API server serves and goes on to serve. */
-  #definitions(): ReadonlySet<string> {
-    const defined = this.#prerequisites.flatMap((informer) => informer.list());
-    const served = defined.filter((one) => one.metadata.deletionTimestamp === undefined && isEstablished(one));
-    return new Set(served.map(({ metadata }) => metadata.name ?? ""));
+  /** One sentence if the API server does not tell of such objects, and what to do about it. */
+  unlisted({ apiVersion, kind }: ObjectIdentity): string | undefined {
+    const isOfKind = (one: Resource): boolean => one.kind === kind && apiVersionOf(one) === apiVersion;
+    const informer = [...this.#unlisted].find(({ resource }) => isOfKind(resource));
+    return informer && unlistedText(informer.resource, informer.fault);
   }
 
   #watched(identity: ObjectIdentity): KubeObject | undefined {
@@ -245,36 +243,31 @@ export class ClusterView {
     this.#applied.set(kind, [...(this.#applied.get(kind) ?? []), informer]);
     this.#all.push(informer);
     const isDefinition = resource.kind === RESOURCES.crds.kind;
+    const isServed = (object: KubeObject) => isDefinition && isEstablished(object as CustomResourceDefinition);
     informer.on({
       add: (object) => {
-        if (isDefinition) this.#expect(object as CustomResourceDefinition);
+        if (isServed(object)) this.#expect(object);
         this.#wake("now");
       },
       update: (object, old) => {
-        if (isDefinition) this.#expect(object as CustomResourceDefinition);
-        if (!onlyStatusChanged(object, old)) this.#wake("now");
+        if (isServed(object)) this.#expect(object);
+        if (!onlyStatusChanged(object, old) || isServed(object) !== isServed(old)) this.#wake("now");
         else if (reportsProgress(resource)) this.#wake("soon");
       },
       delete: (object) => {
-        this.#written.delete(keyOf(object));
+        this.#answers.forget(identityOf(object));
         this.#wake("now");
       },
-      listed: () => this.#forgetWritten(kind, name),
+      // A list has what was written before, unless it is gone. No watch tells that of an object that it never had.
+      listed: () => {
+        const isFirst = this.#unlisted.delete(informer);
+        if (this.#answers.forgetKind(kind, name) || isFirst) this.#wake("now");
+      },
     });
   }
 
-  /** A list has what was written before, unless it is gone. No watch tells that of an object that it never had. */
-  #forgetWritten(kind: string, name: string | undefined): void {
-    for (const [key, { metadata }] of this.#written) {
-      if (!key.startsWith(`${kind} `) || (name !== undefined && metadata.name !== name)) continue;
-      this.#written.delete(key);
-      this.#wake("now");
-    }
-  }
-
   /** The kind of an established definition is looked for at once. */
-  #expect(definition: CustomResourceDefinition): void {
-    if (!isEstablished(definition)) return;
+  #expect(definition: KubeObject): void {
     for (const informer of this.#all) {
       const { plural, group } = informer.resource;
       if (`${plural}.${group}` === definition.metadata.name) informer.lookNow();
@@ -285,12 +278,18 @@ export class ClusterView {
     for (const listener of this.#listeners) listener(urgency);
   }
 
-  #informers(): readonly Pick<Informer<KubeObject>, "start" | "whenSynced" | "hasSynced" | "relist">[] {
-    return [this.#configs, this.#nodes, this.#pods, this.#apiServers, ...this.#prerequisites, ...this.#all];
+  #needed(): readonly WatchingInformer[] {
+    return this.#informers().filter((informer) => !this.#unlisted.has(informer));
   }
-}
 
-/** etcd revisions: opaque by contract, but decimal and growing in every API server. */
-function revision(object: KubeObject): number {
-  return Number(object.metadata.resourceVersion ?? 0);
+  #informers(): readonly WatchingInformer[] {
+    return [
+      this.#configs,
+      this.#nodes,
+      this.#pods,
+      this.#apiServers.informer,
+      ...this.#prerequisites.informers,
+      ...this.#all,
+    ];
+  }
 }

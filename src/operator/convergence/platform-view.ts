@@ -78,6 +78,11 @@ export class PlatformView {
     this.#network?.informer.relist();
   }
 
+  lookNow(): void {
+    this.#namespace.lookNow();
+    this.#network?.informer.lookNow();
+  }
+
   /** Undefined until the API server has answered whether this is OpenShift. */
   facts(): PlatformFacts | undefined {
     if (this.#network === undefined) return platformFacts(undefined);

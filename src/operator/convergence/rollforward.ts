@@ -12,10 +12,11 @@ import { FirstSeen } from "../status/first-seen.ts";
 import { underLevel } from "../status/namespace-level.ts";
 import type { ComponentOutcome, ConfigurationFailure, Reconciled } from "../status/outcome.ts";
 import { explained } from "../status/questions.ts";
-import { cannotStart, type Rollout, rollout, type Surroundings, soonest } from "../status/rollout.ts";
+import { cannotStart, type Rollout, rollout, type Surroundings, soonest, withoutPods } from "../status/rollout.ts";
 import type { WarningEvents } from "../status/warning-events.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
+import { ApplyRuns } from "./apply-runs.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { foundInventory } from "./found-inventory.ts";
 import { entryFor, type Inventory, type InventoryEntry, identityOf, type ObjectIdentity } from "./inventory.ts";
@@ -38,6 +39,8 @@ export interface RollforwardOptions {
   readonly settings: OperatorSettings;
   readonly events: WarningEvents;
   readonly clock: Clock;
+  /** Called when an apply has ended that was left behind. */
+  readonly onEnd: () => void;
 }
 
 export interface Run {
@@ -53,10 +56,17 @@ const WAITING_RECHECK_MS = 2_000;
 
 export class Rollforward {
   readonly #options: RollforwardOptions;
+  readonly #runs: ApplyRuns;
   #seen: FirstSeen | undefined;
 
   constructor(options: RollforwardOptions) {
     this.#options = options;
+    this.#runs = new ApplyRuns(options);
+  }
+
+  /** Ends the applies that were left behind. */
+  async end(): Promise<void> {
+    await this.#runs.keep(new Map());
   }
 
   /** `failedSinceMs`: since when the status says that pods can't run, for the first run of a process. */
@@ -73,14 +83,18 @@ export class Rollforward {
       component.kind === "objects" ? component.objects.map((object) => ({ ...object, component: component.name })) : [],
     );
     const recorded = await records.inventory(signal);
-    const before = recorded?.size ? recorded : foundInventory(view, settings, decoration.owner?.uid);
+    await this.#runs.keep(new Map(rendered.map((component) => [component.name, contentOf(component)])));
+    const found = recorded?.size ? recorded : foundInventory(view, settings, decoration.owner?.uid);
+    const before = this.#runs.withSettled(found);
     const known = withEntries(before, wanted);
     await records.saveInventory(known, decoration, signal);
 
     const results = new Map<ComponentName, ApplyResult>();
     const applying = rendered.map(async (component) => {
       if (component.kind !== "objects") return;
-      results.set(component.name, await applier.apply(component.objects, before, signal));
+      const { name, objects } = component;
+      const work = (ending: AbortSignal) => applier.apply(objects, before, ending);
+      results.set(name, await this.#runs.apply(name, contentOf(component), work, signal));
     });
     const keep = keysToKeep(wanted, rendered, known);
     const [removal] = await Promise.all([remover.remove(known, keep, signal), ...applying]);
@@ -134,10 +148,15 @@ export class Rollforward {
     const around = this.#surroundings();
     const { view } = this.#options;
     const level = view.platform.podSecurityLevel();
+    const unlisted = view.unlisted({ apiVersion: "v1", kind: "Pod" });
     const workloads = component.objects
       .map(({ object }) => object)
-      .filter(isWorkload)
-      .map((workload) => underLevel(rollout(workload, view.live(identityOf(workload)), around), workload, level));
+      .filter((object) => isWorkload(object) && (waiting.length === 0 || view.live(identityOf(object)) !== undefined))
+      .map((workload) =>
+        unlisted === undefined
+          ? underLevel(rollout(workload, view.live(identityOf(workload)), around), workload, level)
+          : withoutPods(workload, unlisted),
+      );
     const explained = await Promise.all(workloads.map((workload) => this.#explain(workload, signal)));
     const awaited = waiting.map((message): Rollout => ({ phase: "rolling", message, lookAgainMs: WAITING_RECHECK_MS }));
     return { name, state: { kind: "deployed", workloads: [...explained, ...awaited] } };
@@ -167,6 +186,12 @@ export class Rollforward {
       firstSeenMs: (what) => this.#seen?.sinceMs(what, nowMs) ?? nowMs,
     };
   }
+}
+
+/** What is applied of it. */
+function contentOf(component: Rendered): string {
+  if (component.kind !== "objects") return "";
+  return component.objects.map(({ key, fingerprint }) => `${key} ${fingerprint}`).join("\n");
 }
 
 /** A part that nobody asked for is no row of the status, unless it fails. */

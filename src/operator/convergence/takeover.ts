@@ -25,6 +25,8 @@ export interface TakeoverOptions {
   readonly log: Log;
 }
 
+/** How long one pass waits for a deletion, and all of them. */
+const WAIT_MS = 2_000;
 const DELETED_WITHIN_MS = 30_000;
 const POLL_MS = 50;
 
@@ -39,15 +41,17 @@ export class Takeover {
 
   /**
    * Makes a workload ours that somebody else created: after an apply alone it would keep the other's sidecars, arguments and
-   * volumes. What we applied before is ours, whatever happened to it and to the inventory since.
+   * volumes. What we applied before is ours, whatever happened to it and to the inventory since. True: it can be applied now;
+   * false: the other's is still being deleted.
    */
-  async workload(wanted: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<void> {
-    if (!isWorkload(wanted.object)) return;
+  async workload(wanted: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<boolean> {
+    if (!isWorkload(wanted.object)) return true;
     const live = await this.#left(wanted, inventory, signal);
-    if (live === undefined || covers(live, wanted.object)) return;
+    if (live === undefined || covers(live, wanted.object)) return true;
     this.#options.log.info({ object: wanted.key }, "taking over what another product or version created");
-    if (selectorOf(live) === selectorOf(wanted.object)) await this.#repairer.replace(wanted, live, signal);
-    else await this.#makeRoom(wanted.object, live, signal);
+    if (selectorOf(live) !== selectorOf(wanted.object)) return await this.#makeRoom(wanted.object, live, signal);
+    await this.#repairer.replace(wanted, live, signal);
+    return true;
   }
 
   /** One sentence for each predecessor's webhook configuration that has to stay for now. */
@@ -76,21 +80,24 @@ export class Takeover {
   }
 
   /** Pods that the new workload selects too stay: it adopts them, and replaces them as its own. Others go. */
-  async #makeRoom(object: KubeObject, live: KubeObject, signal: AbortSignal): Promise<void> {
+  async #makeRoom(object: KubeObject, live: KubeObject, signal: AbortSignal): Promise<boolean> {
     const { client, view, clock } = this.#options;
     const propagationPolicy = selects(object, live) ? "Orphan" : "Background";
     const options = { propagationPolicy, uid: live.metadata.uid, signal } as const;
     if (live.metadata.deletionTimestamp === undefined) {
       await client.delete(appliedKind(object).resource, refOf(object), options);
     }
-    const deadline = clock.monotonicMs() + DELETED_WITHIN_MS;
+    const deadline = clock.monotonicMs() + WAIT_MS;
     while ((await this.#get(object, signal))?.metadata.uid === live.metadata.uid) {
-      if (clock.monotonicMs() > deadline) {
+      const { deletionTimestamp = "" } = live.metadata;
+      if (clock.now() - Date.parse(deletionTimestamp) > DELETED_WITHIN_MS) {
         throw new Error("the one that was found has another selector and is still being deleted");
       }
+      if (clock.monotonicMs() > deadline) return false;
       await clock.sleep(POLL_MS, signal);
     }
     view.forget(identityOf(object));
+    return true;
   }
 
   /** No pod of the predecessor is left, and one of ours serves. */

@@ -12,8 +12,8 @@ import {
   OPERATOR_NAME,
 } from "../../api/names.ts";
 import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
+import { API_SERVER_SLICE } from "../convergence/api-servers.ts";
 import { type AppliedKind, appliedKind } from "../convergence/applied-kinds.ts";
-import { API_SERVER_SLICE } from "../convergence/cluster-view.ts";
 import { INVENTORY_CONFIG_MAP } from "../convergence/records.ts";
 import { NETWORKS, OPENSHIFT_NETWORK_NAME } from "../platform.ts";
 import { OTHER_POOL_LEASE } from "../rivals/rivals.ts";

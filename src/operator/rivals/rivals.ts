@@ -22,6 +22,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { Informer, objectKey } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import { isAppliedByUs } from "../convergence/managers.ts";
+import { UNLISTED_WAIT_MS, unlistedText, type WatchingInformer } from "../convergence/unlisted.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { accountOf, imageOf, isAlive, mayRun, runsThisOperator, slimProgram, slimProgramPod } from "./programs.ts";
@@ -96,12 +97,24 @@ export class Rivals {
     for (const informer of this.#informers()) informer.start(signal);
   }
 
+  /** Waits a short time only: `operator` says what is not known. */
   async whenSynced(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
+    const all = Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
+    await Promise.race([all, this.#options.clock.sleep(UNLISTED_WAIT_MS, signal)]);
   }
 
   get hasSynced(): boolean {
     return this.#informers().every((informer) => informer.hasSynced);
+  }
+
+  /** Lists everything anew: etcd may be older than what was seen. */
+  relist(): void {
+    for (const informer of this.#informers()) informer.relist();
+  }
+
+  /** Ends the waits for the API server's next answer. */
+  lookNow(): void {
+    for (const informer of this.#informers()) informer.lookNow();
   }
 
   /** Calls the listener when a rival may have come or gone. Returns the function that ends this. */
@@ -110,10 +123,15 @@ export class Rivals {
     return () => this.#listeners.delete(listener);
   }
 
-  /** `isInCharge`: whether this operator has applied something already. Then a Lease counts only once it was seen renewed. */
+  /**
+   * `isInCharge`: whether this operator has applied something already. Then a Lease counts only once it was seen renewed. Throws
+   * while not everything is known.
+   */
   async operator(isInCharge: () => Promise<boolean>, signal: AbortSignal): Promise<Rival | undefined> {
     const { settings, identity } = this.#options;
     const { operatorNamespace } = settings;
+    const unlisted = this.#informers().find(({ hasSynced }) => !hasSynced);
+    if (unlisted !== undefined) throw new Error(unlistedText(unlisted.resource, unlisted.fault));
     const ownImage = imageOf(this.#operatorPods.get(`${operatorNamespace}/${identity}`)?.spec);
     for (const program of this.#operators.list()) {
       const { namespace = "" } = program.metadata;
@@ -202,6 +220,7 @@ export class Rivals {
         if (JSON.stringify(judged(object)) !== JSON.stringify(judged(old))) this.#wake();
       },
       delete: () => this.#wake(),
+      listed: () => this.#wake(),
     });
   }
 
@@ -216,6 +235,7 @@ export class Rivals {
         this.#leases.forget(lease);
         this.#wake();
       },
+      listed: () => this.#wake(),
     });
   }
 
@@ -223,7 +243,7 @@ export class Rivals {
     for (const listener of this.#listeners) listener();
   }
 
-  #informers(): readonly Pick<Informer<KubeObject>, "start" | "whenSynced" | "hasSynced">[] {
+  #informers(): readonly WatchingInformer[] {
     const programs = [this.#operators, this.#pools, this.#operatorPods];
     return [...programs, this.#operatorLeases, this.#poolLeases, this.#webhooks];
   }

@@ -64,6 +64,12 @@ export function rollout(wanted: KubeObject, live: KubeObject | undefined, around
   return { phase: "ready", note: `${title} does not run on ${named(lost)}: not ready`, lookAgainMs };
 }
 
+/** While its pods can't be seen. `why`: one sentence. */
+export function withoutPods({ kind, metadata }: KubeObject, why: string): Rollout {
+  const message = `${kind} "${metadata.namespace}/${metadata.name}" can't be judged: ${why}`;
+  return { phase: "failing", reason: "InternalError", message, advice: "See the operator's log" };
+}
+
 /** Undefined for none. */
 export function soonest(delaysMs: readonly (number | undefined)[]): number | undefined {
   const known = delaysMs.filter((delay) => delay !== undefined && Number.isFinite(delay)) as number[];

@@ -144,6 +144,20 @@ describe("answers that are errors", () => {
     expect((await server.next("GET", WATCH)).headers.authorization).toBe("Bearer t1");
   });
 
+  test("503: the informer says why it is not synced, and asks at once when there is a reason to", async () => {
+    const hour = 3_600_000;
+    const informer = start({ rules: { backoff: { baseMs: hour, maxMs: hour } } });
+    (await server.next("GET", LIST)).status(503, "ServiceUnavailable");
+    await eventually("it says why", () => informer.fault !== undefined);
+    expect(informer.hasSynced).toBe(false);
+    await eventually("it asks", () => {
+      informer.lookNow();
+      return server.pending.length > 0;
+    });
+    await synced();
+    expect(informer.fault).toBeUndefined();
+  });
+
   test("404: the kind is looked for at once when there is a reason to", async () => {
     const informer = start({ absentIsEmpty: true, rules: { absentRetryMs: 3_600_000 } });
     (await server.next("GET", LIST)).answer(404, "404 page not found\n", { "content-type": "text/plain" });

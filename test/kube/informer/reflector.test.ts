@@ -3,6 +3,7 @@ import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import {
   begin,
   type Effect,
+  expected,
   type Fault,
   type Input,
   initialState,
@@ -42,6 +43,18 @@ describe("waiting", () => {
       play(failures, DEFAULT_RULES, random).map((effect) => (effect?.type === "wait" ? effect.delayMs : undefined));
     expect(delays(() => 0)).toEqual([800, 1600, 3200, 6400, 12800, 15000, 15000, 15000]);
     expect(delays(() => 1)).toEqual([1600, 3200, 6400, 12800, 25600, 30000, 30000, 30000]);
+  });
+
+  test("begins short again where there was a reason to look before its end", () => {
+    let state: ReflectorState<ConfigMap> = initialState();
+    const fail = (): Effect | undefined => {
+      const next = step(state, failedList("broken"), DEFAULT_RULES, () => 0);
+      state = next.state;
+      return next.effect;
+    };
+    for (let failure = 0; failure < 6; failure++) fail();
+    state = expected(state);
+    expect(fail()).toEqual({ type: "wait", delayMs: 800 });
   });
 
   test("lasts as long as the server asks, within a limit", () => {

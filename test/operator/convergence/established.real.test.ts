@@ -5,7 +5,7 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
-import { isEstablished, untilEstablished } from "../../../src/operator/convergence/established.ts";
+import { Establishing, isEstablished } from "../../../src/operator/convergence/established.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
 
@@ -51,7 +51,10 @@ describe("a definition whose API server ended before it established the kind", (
     await controlPlane.restartApiServer();
     const before = await read();
     expect(isEstablished(before)).toBe(false);
-    await untilEstablished({ client, clock: systemClock }, NAME, before, AbortSignal.timeout(60_000));
+    const establishing = new Establishing({ client, clock: systemClock });
+    const signal = AbortSignal.timeout(60_000);
+    expect(await establishing.isServed(NAME, before, signal)).toBe(false);
+    await eventually("it is served", async () => establishing.isServed(NAME, await read(), signal));
     const { metadata } = await read();
     expect(metadata.annotations).toEqual(before.metadata.annotations);
   });

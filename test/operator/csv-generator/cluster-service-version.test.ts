@@ -84,7 +84,11 @@ describe("a ClusterServiceVersion", () => {
     ]);
     const env = spec.install.spec.deployments[0]?.spec?.template.spec?.containers[0]?.env ?? [];
     const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
-    expect(variables).toMatchObject({ ...componentImages, KUBEMACPOOL_IMAGE: "registry.test/own:1" });
+    expect(variables).toMatchObject({
+      ...componentImages,
+      KUBEMACPOOL_IMAGE: "registry.test/own:1",
+      WATCH_NAMESPACE: "",
+    });
   });
 
   it("has a version of its own, and the operator reports the one that it is given, to the letter", () => {

@@ -16,6 +16,12 @@ const PROBE = "hostile-probe";
 
 type Bed = Pick<InstalledOperator, "controlPlane" | "admin">;
 
+interface Scope {
+  /** Which requests of the operator, in CEL; all that its rules match by default. */
+  readonly concerns?: string;
+  readonly timeoutSeconds?: number;
+}
+
 interface Review {
   readonly request: {
     readonly uid: string;
@@ -44,7 +50,11 @@ export class HostileWebhook implements AsyncDisposable {
   }
 
   /** Resolves when the API server calls it. */
-  static async install(bed: Bed, manner: Manner): Promise<HostileWebhook> {
+  static async install(
+    bed: Bed,
+    manner: Manner,
+    { concerns = "true", timeoutSeconds = 1 }: Scope = {},
+  ): Promise<HostileWebhook> {
     const pair = await bed.controlPlane.authority.issue({
       commonName: NAME,
       addresses: ["127.0.0.1"],
@@ -90,12 +100,12 @@ export class HostileWebhook implements AsyncDisposable {
           matchConditions: [
             {
               name: "concerns-the-operator",
-              expression: `request.userInfo.username == '${OPERATOR_USER}' || request.name == '${PROBE}'`,
+              expression: `(request.userInfo.username == '${OPERATOR_USER}' && ${concerns}) || request.name == '${PROBE}'`,
             },
           ],
           failurePolicy: "Fail",
           sideEffects: "None",
-          timeoutSeconds: 1,
+          timeoutSeconds,
           admissionReviewVersions: ["v1"],
         },
       ],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Node, Pod } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { cannotStart, rollout, type Surroundings } from "../../../src/operator/status/rollout.ts";
+import { cannotStart, rollout, type Surroundings, withoutPods } from "../../../src/operator/status/rollout.ts";
 
 const NOW = Date.parse("2026-01-01T01:00:00Z");
 const DEADLINE_MS = 300_000;
@@ -43,6 +43,14 @@ function look(wanted: KubeObject, present: KubeObject | undefined, nodes: Node[]
 }
 
 describe("a rollout", () => {
+  it("can't be judged while its pods can't be seen", () => {
+    expect(withoutPods(daemonSet, "the API server does not list pods: forbidden")).toMatchObject({
+      phase: "failing",
+      reason: "InternalError",
+      message: `DaemonSet "ns/w" can't be judged: the API server does not list pods: forbidden`,
+    });
+  });
+
   it("is ready when every pod is available, also when no node matches", () => {
     expect(look(daemonSet, live(daemonSet, { desiredNumberScheduled: 0 }))).toEqual({ phase: "ready" });
     const counts = { desiredNumberScheduled: 2, numberAvailable: 2, updatedNumberScheduled: 2 };

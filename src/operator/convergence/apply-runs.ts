@@ -1,0 +1,106 @@
+/**
+ * The applies of the components. One that takes long goes on while the others are reported: an API server that waits ten
+ * seconds for somebody's webhook at each write must not keep the status of everything from being written.
+ */
+
+import type { Clock } from "../../kube/clock.ts";
+import type { ApplyResult } from "./applier.ts";
+import type { Inventory } from "./inventory.ts";
+
+export interface ApplyRunsOptions {
+  readonly clock: Clock;
+  /** Called when an apply has ended that was left behind. */
+  readonly onEnd: () => void;
+}
+
+/** What is applied: equal texts for equal objects. */
+type Content = string;
+
+interface Run {
+  readonly content: Content;
+  readonly stop: AbortController;
+  /** Never rejects. */
+  readonly ended: Promise<unknown>;
+}
+
+const LIMIT_MS = 5_000;
+const SLOW =
+  "is still being applied, because the API server answers slowly. Look for a webhook that does not answer with " +
+  "kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations";
+
+export class ApplyRuns {
+  readonly #options: ApplyRunsOptions;
+  readonly #running = new Map<string, Run>();
+  /** Fingerprints that were settled after their pass was over, by object key. */
+  readonly #settled = new Map<string, string>();
+  /** Of the last apply that was left behind, by component. */
+  readonly #failures = new Map<string, { readonly content: Content; readonly failures: readonly string[] }>();
+
+  constructor(options: ApplyRunsOptions) {
+    this.#options = options;
+  }
+
+  /** Ends every apply whose component is not wanted with the same content. Resolves once none of them writes. */
+  async keep(wanted: ReadonlyMap<string, Content>): Promise<void> {
+    const others = [...this.#running].filter(([name, { content }]) => wanted.get(name) !== content);
+    for (const [, { stop }] of others) stop.abort(new Error("something else is to be applied"));
+    await Promise.all(others.map(([, { ended }]) => ended));
+  }
+
+  /** The inventory with what was settled after the last pass. */
+  withSettled(inventory: Inventory): Inventory {
+    const entries = new Map(inventory);
+    for (const [key, fingerprint] of this.#settled) {
+      const entry = entries.get(key);
+      if (entry !== undefined) entries.set(key, { ...entry, fingerprint });
+    }
+    this.#settled.clear();
+    return entries;
+  }
+
+  /** Starts `work` unless it runs already. What does not end in time is waited for, or has failed as it did before. */
+  async apply(
+    component: string,
+    content: Content,
+    work: (signal: AbortSignal) => Promise<ApplyResult>,
+    signal: AbortSignal,
+  ): Promise<ApplyResult> {
+    const result = this.#running.has(component) ? undefined : await this.#start(component, content, work, signal);
+    if (result !== undefined) return result;
+    const before = this.#failures.get(component);
+    const failures = before?.content === content ? before.failures : [];
+    return { settled: new Map(), failures, waiting: [`${component} ${SLOW}`] };
+  }
+
+  /** Undefined if it takes too long. */
+  async #start(
+    component: string,
+    content: Content,
+    work: (signal: AbortSignal) => Promise<ApplyResult>,
+    signal: AbortSignal,
+  ): Promise<ApplyResult | undefined> {
+    const stop = new AbortController();
+    const inTime = new AbortController();
+    const working = work(AbortSignal.any([signal, stop.signal]));
+    let isLeft = false;
+    const ended = working
+      .then(
+        ({ settled, failures }) => {
+          if (isLeft) for (const [key, fingerprint] of settled) this.#settled.set(key, fingerprint);
+          return failures;
+        },
+        (error: unknown) => [error instanceof Error ? error.message : String(error)],
+      )
+      .then((failures) => {
+        inTime.abort();
+        if (!stop.signal.aborted) this.#failures.set(component, { content, failures });
+        this.#running.delete(component);
+        if (isLeft) this.#options.onEnd();
+      });
+    this.#running.set(component, { content, stop, ended });
+    const limit = this.#options.clock.sleep(LIMIT_MS, inTime.signal).catch(() => {});
+    await Promise.race([ended, limit]);
+    isLeft = this.#running.has(component);
+    return isLeft ? undefined : await working;
+  }
+}

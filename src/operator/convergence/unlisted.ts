@@ -1,0 +1,23 @@
+/** What to say while the API server does not list a kind, and how long to wait before. Pure. */
+
+import type { KubeObject, Resource } from "../../kube/client/resource.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
+
+/** An informer of any kind. */
+export type WatchingInformer = Pick<
+  Informer<KubeObject>,
+  "resource" | "fault" | "hasSynced" | "whenSynced" | "start" | "relist" | "lookNow"
+>;
+
+/** A kind may be broken for days. */
+export const UNLISTED_WAIT_MS = 5_000;
+
+/** One sentence and what to look at. `fault`: what the API server answered. */
+export function unlistedText({ group, version, plural }: Resource, fault = "it does not answer"): string {
+  const text = `the API server does not list ${group === "" ? plural : `${plural}.${group}`}: ${fault.replace(/\.$/, "")}`;
+  if (group === "") return text;
+  return (
+    `${text}. Look for a broken API service with kubectl get apiservice ${version}.${group}, ` +
+    `and for a broken conversion webhook in kubectl get crd ${plural}.${group} -o yaml`
+  );
+}
