@@ -99,7 +99,7 @@ export class Reconciler {
     this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, clock });
     this.#writer = new ConfigWriter(options);
     this.#patience = new Patience(clock, settings.podTroubleDeadlineMs);
-    this.#teardown = new Teardown({ records, remover, writer: this.#writer, patience: this.#patience });
+    this.#teardown = new Teardown({ ...options, records, remover, writer: this.#writer, patience: this.#patience });
   }
 
   async reconcile(signal: AbortSignal): Promise<Again> {
