@@ -48,6 +48,8 @@ export interface ReconcilerOptions extends ConfigWriterOptions {
 /** Watches wake the reconciler. This covers what no watch reports. */
 const WAITING_RECHECK_MS = 2_000;
 const CONFLICT_RECHECK_MS = 100;
+/** Reason of the event about somebody who undoes again and again what the operator applies. */
+const ANOTHER_WRITER = "AnotherWriter";
 
 interface Again {
   readonly requeueAfterMs?: number | undefined;
@@ -91,7 +93,7 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     const { client, clock, settings, view } = options;
     this.#options = options;
-    const records = new Records(client, settings.operatorNamespace);
+    const records = new Records(client, settings.operatorNamespace, clock);
     const remover = new Remover({ ...options, known: new Set(renderEverything(settings).map(keyOf)) });
     const applier = new Applier(options);
     this.#records = records;
@@ -150,7 +152,10 @@ export class Reconciler {
     const run = this.#rollforward.run(spec, decision.facts, state, signal);
     const result = await attempt("FailedToApply", run, signal);
     if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };
-    const { outcome, lookAgainMs } = result.value;
+    const { outcome, lookAgainMs, begunFights } = result.value;
+    for (const message of begunFights) {
+      this.#options.announce(config, { type: "Warning", reason: ANOTHER_WRITER, message });
+    }
     const again = { requeueAfterMs: soonest([lookAgainMs, decision.lookAgainMs]) };
     return refusal === undefined ? { outcome, again } : { ...this.#refused(refusal, outcome), again };
   }

@@ -18,7 +18,8 @@ export type ConfigurationFailure =
   | "AnotherOperator";
 
 export interface ComponentOutcome {
-  readonly name: Component["name"];
+  /** `records`: the operator's own. */
+  readonly name: Component["name"] | "records";
   readonly state:
     | { readonly kind: "deployed"; readonly workloads: readonly Rollout[] }
     | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
