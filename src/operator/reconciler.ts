@@ -31,8 +31,9 @@ import {
   unsafeChanges,
 } from "./spec/effective-spec.ts";
 import { validateSpec } from "./spec/validation.ts";
-import type { ConfigurationFailure, Outcome, Reconciled } from "./status/outcome.ts";
+import type { Outcome, Reconciled } from "./status/outcome.ts";
 import { Patience } from "./status/patience.ts";
+import type { ConfigurationFailure } from "./status/reasons.ts";
 import { soonest } from "./status/rollout.ts";
 import { podsFailedSinceMs } from "./status/status.ts";
 import { WarningEvents } from "./status/warning-events.ts";
