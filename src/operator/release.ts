@@ -75,7 +75,8 @@ export function release(
       }),
       operatorDeployment({ image, imagePullPolicy, settings, labels }),
     ],
-    fence: operatorFence(labels),
+    // With the operator's own name, so that the operator has no right to lift it.
+    fence: operatorFence({ name: OPERATOR_NAME, labels }),
   };
 }
 
