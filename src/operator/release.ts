@@ -135,7 +135,7 @@ function operatorDeployment({ image, imagePullPolicy, settings, labels }: Operat
       ],
       ports: { [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
       healthPort: HEALTH_PORT,
-      memory: "64Mi",
+      memory: "100Mi",
       serviceAccount: OPERATOR_NAME,
       priorityClass: "system-cluster-critical",
       placement: {
