@@ -3,12 +3,11 @@
  * level-based: what to do follows from the state alone, so it may be called at any time and interrupted anywhere.
  */
 
-import { apiVersionOf, MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
+import { apiVersionOf, MAC_POOLS } from "../api/kinds.ts";
 import type { MACPool } from "../api/mac-pool.ts";
 import { DEFAULT_MAC_POOL } from "../api/names.ts";
 import type { NetworkAddonsConfig, NetworkAddonsConfigSpec } from "../api/network-addons-config.ts";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
-import type { OwnerReference } from "../kube/client/resource.ts";
 import type { Log } from "../kube/log.ts";
 import { renderEverything } from "./components/registry.ts";
 import { ConfigWriter, type ConfigWriterOptions } from "./config-writer.ts";
@@ -20,7 +19,7 @@ import { Rollforward } from "./convergence/rollforward.ts";
 import { criSocketPath } from "./cri-socket.ts";
 import type { Facts } from "./facts.ts";
 import { formerRange } from "./former-range.ts";
-import type { Decoration } from "./manifests/labels.ts";
+import { type Decoration, ownerReferenceTo } from "./manifests/labels.ts";
 import { askPlatform, type PlatformFacts } from "./platform.ts";
 import type { Rival, Rivals } from "./rivals/rivals.ts";
 import {
@@ -31,8 +30,9 @@ import {
   unsafeChanges,
 } from "./spec/effective-spec.ts";
 import { validateSpec } from "./spec/validation.ts";
-import type { ConfigurationFailure, Outcome, Reconciled } from "./status/outcome.ts";
+import type { Outcome, Reconciled } from "./status/outcome.ts";
 import { Patience } from "./status/patience.ts";
+import type { ConfigurationFailure } from "./status/reasons.ts";
 import { soonest } from "./status/rollout.ts";
 import { podsFailedSinceMs } from "./status/status.ts";
 import { WarningEvents } from "./status/warning-events.ts";
@@ -50,6 +50,8 @@ export interface ReconcilerOptions extends ConfigWriterOptions {
 /** Watches wake the reconciler. This covers what no watch reports. */
 const WAITING_RECHECK_MS = 2_000;
 const CONFLICT_RECHECK_MS = 100;
+/** Reason of the event about somebody who undoes again and again what the operator applies. */
+const ANOTHER_WRITER = "AnotherWriter";
 
 interface Again {
   readonly requeueAfterMs?: number | undefined;
@@ -93,7 +95,7 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     const { client, clock, settings, view } = options;
     this.#options = options;
-    const records = new Records(client, settings.operatorNamespace);
+    const records = new Records(client, settings.operatorNamespace, clock);
     const remover = new Remover({ ...options, known: new Set(renderEverything(settings).map(keyOf)) });
     const applier = new Applier(options);
     this.#records = records;
@@ -102,7 +104,7 @@ export class Reconciler {
     this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, clock, onEnd });
     this.#writer = new ConfigWriter(options);
     this.#patience = new Patience(clock, settings.podTroubleDeadlineMs);
-    this.#teardown = new Teardown({ records, remover, writer: this.#writer, patience: this.#patience });
+    this.#teardown = new Teardown({ ...options, records, remover, writer: this.#writer, patience: this.#patience });
   }
 
   async reconcile(signal: AbortSignal): Promise<Again> {
@@ -160,7 +162,10 @@ export class Reconciler {
     const run = this.#rollforward.run(spec, decision.facts, state, signal);
     const result = await attempt("FailedToApply", run, signal);
     if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };
-    const { outcome, lookAgainMs } = result.value;
+    const { outcome, lookAgainMs, begunFights } = result.value;
+    for (const message of begunFights) {
+      this.#options.announce(config, { type: "Warning", reason: ANOTHER_WRITER, message });
+    }
     const again = { requeueAfterMs: soonest([lookAgainMs, decision.lookAgainMs]) };
     return refusal === undefined ? { outcome, again } : { ...this.#refused(refusal, outcome), again };
   }
@@ -209,19 +214,8 @@ export class Reconciler {
   }
 
   #decoration(config: NetworkAddonsConfig | undefined): Decoration {
-    const { name = "", uid, labels } = config?.metadata ?? {};
-    const owner: OwnerReference | undefined =
-      uid === undefined
-        ? undefined
-        : {
-            apiVersion: apiVersionOf(NETWORK_ADDONS_CONFIGS),
-            kind: NETWORK_ADDONS_CONFIGS.kind,
-            name,
-            uid,
-            controller: true,
-            blockOwnerDeletion: true,
-          };
-    return { version: this.#options.settings.version, configLabels: labels, owner };
+    const { version } = this.#options.settings;
+    return { version, configLabels: config?.metadata.labels, owner: config && ownerReferenceTo(config) };
   }
 
   /** A pool that outlived its component keeps its range when the component is on again; a new one takes its predecessor's. */

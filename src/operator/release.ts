@@ -75,7 +75,8 @@ export function release(
       }),
       operatorDeployment({ image, imagePullPolicy, settings, labels }),
     ],
-    fence: operatorFence(labels),
+    // With the operator's own name, so that the operator has no right to lift it.
+    fence: operatorFence({ name: OPERATOR_NAME, labels }),
   };
 }
 
@@ -135,7 +136,7 @@ function operatorDeployment({ image, imagePullPolicy, settings, labels }: Operat
       ],
       ports: { [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
       healthPort: HEALTH_PORT,
-      memory: "64Mi",
+      memory: "100Mi",
       serviceAccount: OPERATOR_NAME,
       priorityClass: "system-cluster-critical",
       placement: {

@@ -1,17 +1,26 @@
 /** Removes everything that was applied, then the finalizer of the NetworkAddonsConfig. What is in the way reaches its status. */
 
+import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
+import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
 import type { NetworkAddonsConfig } from "../api/network-addons-config.ts";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
+import type { KubeClient } from "../kube/client/client.ts";
 import { COMPONENTS } from "./components/registry.ts";
-import type { ConfigWriter } from "./config-writer.ts";
+import { type ConfigWriter, FINALIZER } from "./config-writer.ts";
 import { messageOf } from "./convergence/applier.ts";
+import type { ClusterView } from "./convergence/cluster-view.ts";
+import { foundInventory } from "./convergence/found-inventory.ts";
 import { EMPTY_INVENTORY, type Inventory } from "./convergence/inventory.ts";
 import type { Records } from "./convergence/records.ts";
 import type { Remover } from "./convergence/remover.ts";
 import type { Decoration } from "./manifests/labels.ts";
+import type { OperatorSettings } from "./settings.ts";
 import type { Patience } from "./status/patience.ts";
 
 export interface TeardownOptions {
+  readonly client: KubeClient;
+  readonly view: ClusterView;
+  readonly settings: OperatorSettings;
   readonly records: Records;
   readonly remover: Remover;
   readonly writer: ConfigWriter;
@@ -68,10 +77,11 @@ export class Teardown {
     config: NetworkAddonsConfig | undefined,
     decoration: Decoration,
     signal: AbortSignal,
-  ): Promise<Removal> {
+  ): Promise<Removal | undefined> {
     const { records, remover, writer } = this.#options;
     const recorded = await records.inventory(signal);
-    const inventory = recorded ?? EMPTY_INVENTORY;
+    const inventory = recorded?.size ? recorded : this.#found(config);
+    if (config === undefined && inventory.size > 0 && (await this.#isThere(signal))) return undefined;
     // The guard is among them: it keeps the namespace and the operator's kinds until no component needs them any more.
     const standing = new Set([...inventory].filter(([, entry]) => STANDING.has(entry.component)).map(([key]) => key));
     const components = await remover.remove(inventory, standing, signal);
@@ -80,12 +90,30 @@ export class Teardown {
     const { gone, waiting, failures } = isLast ? await remover.remove(rest, NOTHING, signal) : components;
     const left = without(rest, gone);
     if (left.size > 0) {
-      if (left.size < inventory.size) await records.saveInventory(left, decoration, signal);
+      await records.saveInventory(left, decoration, signal);
       return { isDone: false, waiting, failures };
     }
-    if (recorded !== undefined) await records.deleteAll(signal);
+    if (recorded !== undefined || inventory.size > 0) await records.deleteAll(signal);
     if (config !== undefined) await writer.withoutFinalizer(config, signal);
     return NOTHING_LEFT;
+  }
+
+  /** In place of a record that is lost or can't be read. Without our finalizer nothing was applied. */
+  #found(config: NetworkAddonsConfig | undefined): Inventory {
+    const { view, settings } = this.#options;
+    if (!config?.metadata.finalizers?.includes(FINALIZER)) return EMPTY_INVENTORY;
+    return foundInventory(view, settings, config.metadata.uid);
+  }
+
+  /** Asks the API server: one 404 to a list empties the cache, and then nothing may be removed yet. */
+  async #isThere(signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#options.client.get(NETWORK_ADDONS_CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME }, { signal });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
   }
 
   async #report(

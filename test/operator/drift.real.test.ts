@@ -2,14 +2,20 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
 import { HostileWebhook } from "./sequences/hostile-webhook.ts";
+import { CERT_MANAGER_CRDS } from "./support/cert-manager.ts";
 import { FOREIGN_EDITS } from "./support/foreign-edits.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
-/** What the API server and others may write without a change of meaning. */
-function meaning(object: KubeObject): object {
-  const { apiVersion, kind, metadata, status, ...rest } = object;
-  return rest;
+const SETTINGS = {
+  ...DEFAULT_SETTINGS,
+  componentImages: { KUBEVIRT_IPAM_CONTROLLER_IMAGE: "registry.example.com/ipam:1" },
+};
+
+/** Without what the API server and others may write without a change of meaning. */
+function meaning({ apiVersion, kind, metadata, status, ...rest }: KubeObject): object {
+  return { ...rest, labels: metadata.labels, owners: metadata.ownerReferences };
 }
 
 describe("the operator, when others edit what it applied", () => {
@@ -19,8 +25,9 @@ describe("the operator, when others edit what it applied", () => {
     cluster = await InstalledOperator.install();
     await cluster.addNode("node-a");
     await cluster.addNode("node-b");
-    cluster.start();
-    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: {} });
+    for (const definition of CERT_MANAGER_CRDS) await cluster.admin.create(RESOURCES.crds, definition);
+    cluster.start(SETTINGS);
+    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: {}, kubevirtIpamController: {} });
     await cluster.rollOutUntilAvailable();
   });
   afterAll(async () => {
@@ -123,7 +130,7 @@ describe("the operator, when others edit what it applied", () => {
       expect(await image()).toBe("hostile");
     }
     await cluster.stop();
-    cluster.start();
+    cluster.start(SETTINGS);
     await expect.poll(image).toBe(before);
     await cluster.rollOutUntilAvailable();
   });
@@ -138,7 +145,7 @@ describe("the operator, when others edit what it applied", () => {
     const body = { aggregationRule: rule };
     await cluster.admin.patch(RESOURCES.clusterRoles, ref, { type: "merge", body });
     const warned = cluster.warnings.length;
-    cluster.start();
+    cluster.start(SETTINGS);
     await expect.poll(async () => (await role()).aggregationRule).toBeUndefined();
     cluster.warnings.splice(warned);
   });

@@ -134,6 +134,18 @@ describe("under the HyperConverged operator", () => {
     expect(await conditions()).toEqual({ Available: "True", Progressing: "False", Degraded: "False" });
   });
 
+  it("is refused the rights that it only hands on, although no bundle brings the policy", async () => {
+    await cluster.admin.create(RESOURCES.nodes, { metadata: { name: "fenced" } });
+    const patch = { type: "merge" as const, body: { status: { capacity: { "example.com/any": "1" } } } };
+    const write = () =>
+      cluster.client.patch(RESOURCES.nodes, { name: "fenced" }, patch, { subresource: "status" }).then(
+        () => "taken",
+        (error: Error) => error.message,
+      );
+    await expect.poll(write).toContain("cluster-network-addons-operator-rights' denied request: The operator has this");
+    await cluster.admin.delete(RESOURCES.nodes, { name: "fenced" });
+  });
+
   it("keeps the spec and the labels that were written, and hands the labels on", async () => {
     const config = await cluster.config();
     expect(config?.spec).toEqual(SPEC);

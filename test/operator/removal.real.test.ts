@@ -4,12 +4,13 @@ import { CRDS } from "../../src/api/crds.ts";
 import { MAC_CLAIMS, MAC_POOLS } from "../../src/api/kinds.ts";
 import type { MACPool } from "../../src/api/mac-pool.ts";
 import type { Deployment } from "../../src/kube/client/built-in-kinds.ts";
-import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
+import type { Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
+import { podsLike } from "./support/pods-like.ts";
 
 const POOLS: Resource<MACPool> = MAC_POOLS;
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
@@ -20,9 +21,13 @@ const RANGE = { rangeStart: "02:5d:1c:00:00:00", rangeEnd: "02:5d:1c:ff:ff:ff" }
 /** One story: the tests follow each other on one cluster. */
 describe("what the operator takes away on a real API server", () => {
   let cluster: InstalledOperator;
+  const labelsOfTheNamespace = async () =>
+    (await cluster.admin.get(RESOURCES.namespaces, { name: NAMESPACE })).metadata.labels;
+  let before: unknown;
 
   beforeAll(async () => {
     cluster = await InstalledOperator.install();
+    before = await labelsOfTheNamespace();
     cluster.start();
   });
   afterAll(async () => {
@@ -108,15 +113,8 @@ describe("what the operator takes away on a real API server", () => {
   });
 
   it("is everything but data at the end, and the daemons' rights only after the daemons", async () => {
-    const template = (await cluster.find(RESOURCES.daemonSets, MARKER))?.spec?.template;
-    const pod = {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { ...MARKER, name: "bridge-marker-x", labels: template?.metadata?.labels },
-      spec: { containers: [{ name: "c", image: "i" }] },
-    };
     await cluster.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: NAMESPACE } });
-    await cluster.admin.create(RESOURCES.pods, pod as KubeObject as never);
+    for (const pod of await podsLike(cluster, MARKER)) await cluster.admin.create(RESOURCES.pods, pod);
     await cluster.kubectl(["delete", "nac", "cluster", "--wait=false"]);
 
     await cluster.until(async () => !(await cluster.isThere(RESOURCES.daemonSets, MARKER)));
@@ -131,8 +129,10 @@ describe("what the operator takes away on a real API server", () => {
     const tooEarly = await cluster.kubectl(["delete", "--dry-run=server", "namespace", NAMESPACE]);
     expect(tooEarly.stderr).toContain("A NetworkAddonsConfig exists. Delete it first");
 
-    await cluster.admin.delete(RESOURCES.pods, { name: "bridge-marker-x", namespace: NAMESPACE });
+    await cluster.admin.delete(RESOURCES.pods, { name: "bridge-marker-own", namespace: NAMESPACE });
     await cluster.until(async () => (await cluster.config()) === undefined);
+    // Nobody deletes a pod that only has the same labels, and nothing waits for it.
+    expect(await cluster.isThere(RESOURCES.pods, { name: "bridge-marker-theirs", namespace: NAMESPACE })).toBe(true);
     const left = new Set<string | undefined>();
     for (const object of renderEverything(DEFAULT_SETTINGS))
       if (await cluster.exists(object)) left.add(object.metadata.name);
@@ -140,6 +140,7 @@ describe("what the operator takes away on a real API server", () => {
     expect(await cluster.isThere(MAC_CLAIMS, { name: CLAIM.metadata.name })).toBe(true);
     const { items } = await cluster.admin.list(RESOURCES.configMaps, { namespace: NAMESPACE });
     expect(items).toEqual([]);
+    expect(await labelsOfTheNamespace()).toEqual(before);
   });
 
   it("was never refused anything", () => {

@@ -38,7 +38,7 @@ export interface Prerequisite {
 }
 
 /** What every configuration has: nobody asks for it by name. */
-export type StandingPart = "monitoring" | "networkPolicies" | "removalGuard";
+export type StandingPart = "monitoring" | "networkPolicies" | "operatorFence" | "removalGuard";
 
 export interface Component {
   /** Key in the spec: the component is on when the key is present. */

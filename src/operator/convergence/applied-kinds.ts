@@ -37,7 +37,7 @@ const CERTIFICATES = defineResource(`${CERT_MANAGER_GROUP}/v1`, "Certificate", "
 
 const WATCHED_BY_NAME = new Set([RESOURCES.secrets.kind, RESOURCES.crds.kind, MAC_POOLS.kind]);
 /** Their other fields belong to users, to keepers of certificates or to controllers of the cluster. */
-const SHARED = new Set([...WATCHED_BY_NAME, RESOURCES.serviceAccounts.kind, ISSUERS.kind, CERTIFICATES.kind]);
+const SHARED = new Set([...WATCHED_BY_NAME, RESOURCES.serviceAccounts.kind]);
 
 const OTHER_PRODUCTS = new Set([CERT_MANAGER_GROUP, SECURITY_CONTEXT_CONSTRAINTS.group]);
 const OPTIONAL = new Set([SERVICE_MONITORS.kind, PROMETHEUS_RULES.kind]);

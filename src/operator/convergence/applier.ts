@@ -9,9 +9,9 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import { appliedKind } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
-import { lacksFields } from "./drift.ts";
+import { driftedField, lacksFields } from "./drift.ts";
 import { Establishing } from "./established.ts";
-import { Fights, lastManager } from "./fights.ts";
+import { EXISTENCE, Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityOf } from "./inventory.ts";
 import { nameOf, refOf } from "./naming.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
@@ -24,6 +24,8 @@ export interface ApplyResult {
   readonly settled: ReadonlyMap<string, string>;
   /** One sentence each. */
   readonly failures: readonly string[];
+  /** Who keeps undoing what is applied; one sentence each. */
+  readonly fights: readonly string[];
   /** What has to wait, most often until pods run; one sentence each. */
   readonly waiting: readonly string[];
 }
@@ -90,7 +92,7 @@ export class Applier {
         }
       });
     }
-    return { settled, failures: [...failures, ...fights], waiting };
+    return { settled, failures, fights, waiting };
   }
 
   /** Undefined once the object is as wanted, otherwise what it waits for. */
@@ -99,8 +101,9 @@ export class Applier {
     const isApplied = inventory.get(wanted.key)?.fingerprint === wanted.fingerprint;
     const live = this.#view.live(identityOf(wanted.object));
     if ((isDefinition || !isApplied || live === undefined) && this.#isDue(wanted, inventory)) {
-      if (!(await this.#takeover.workload(wanted, inventory, signal))) return DELETING;
-      await this.#send(wanted, signal);
+      if (isApplied) await this.#applyAgain(wanted, live, signal);
+      else if (!(await this.#takeover.workload(wanted, inventory, signal))) return DELETING;
+      else await this.#send(wanted, signal);
     }
     if (isDefinition) {
       const known = this.#view.live(identityOf(wanted.object)) as CustomResourceDefinition | undefined;
@@ -123,6 +126,26 @@ export class Applier {
 
   #isAsGoodAsItGets(wanted: PlannedObject, live: KubeObject | undefined): boolean {
     return live !== undefined && this.#incomplete.get(wanted.key) === versionsOf(wanted, live);
+  }
+
+  /** Others deleted it, took the label by which it is watched, or changed a definition. */
+  async #applyAgain(wanted: PlannedObject, live: KubeObject | undefined, signal: AbortSignal): Promise<void> {
+    const field = (live && driftedField(live, wanted.object)) ?? EXISTENCE;
+    if (!this.#fights.mayRepair(wanted.key, field)) return;
+    const manager = await this.#lastManager(wanted.object, live === undefined ? "metadata.labels" : field, signal);
+    await this.#send(wanted, signal);
+    this.#fights.repaired(wanted.key, field, manager);
+  }
+
+  /** Undefined if the object is gone, or nobody else wrote it. */
+  async #lastManager(object: KubeObject, field: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const current = await this.#client.get(appliedKind(object).resource, refOf(object), { signal });
+      return lastManager(current, field, FIELD_MANAGER);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Undoes what others did to the object. */

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from "../../kube/clock.ts";
-import type { ApplyResult } from "./applier.ts";
+import { type ApplyResult, messageOf } from "./applier.ts";
 import type { Inventory } from "./inventory.ts";
 
 export interface ApplyRunsOptions {
@@ -16,6 +16,8 @@ export interface ApplyRunsOptions {
 /** What is applied: equal texts for equal objects. */
 type Content = string;
 
+type Trouble = Pick<ApplyResult, "failures" | "fights">;
+
 interface Run {
   readonly content: Content;
   readonly stop: AbortController;
@@ -24,6 +26,7 @@ interface Run {
 }
 
 const LIMIT_MS = 5_000;
+const NO_TROUBLE: Trouble = { failures: [], fights: [] };
 const SLOW =
   "is still being applied, because the API server answers slowly. Look for a webhook that does not answer with " +
   "kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations";
@@ -33,8 +36,8 @@ export class ApplyRuns {
   readonly #running = new Map<string, Run>();
   /** Fingerprints that were settled after their pass was over, by object key. */
   readonly #settled = new Map<string, string>();
-  /** Of the last apply that was left behind, by component. */
-  readonly #failures = new Map<string, { readonly content: Content; readonly failures: readonly string[] }>();
+  /** What the last apply of each component could not do. */
+  readonly #troubles = new Map<string, Trouble & { readonly content: Content }>();
 
   constructor(options: ApplyRunsOptions) {
     this.#options = options;
@@ -67,9 +70,9 @@ export class ApplyRuns {
   ): Promise<ApplyResult> {
     const result = this.#running.has(component) ? undefined : await this.#start(component, content, work, signal);
     if (result !== undefined) return result;
-    const before = this.#failures.get(component);
-    const failures = before?.content === content ? before.failures : [];
-    return { settled: new Map(), failures, waiting: [`${component} ${SLOW}`] };
+    const before = this.#troubles.get(component);
+    const { failures, fights } = before?.content === content ? before : NO_TROUBLE;
+    return { settled: new Map(), failures, fights, waiting: [`${component} ${SLOW}`] };
   }
 
   /** Undefined if it takes too long. */
@@ -85,15 +88,15 @@ export class ApplyRuns {
     let isLeft = false;
     const ended = working
       .then(
-        ({ settled, failures }) => {
+        ({ settled, failures, fights }): Trouble => {
           if (isLeft) for (const [key, fingerprint] of settled) this.#settled.set(key, fingerprint);
-          return failures;
+          return { failures, fights };
         },
-        (error: unknown) => [error instanceof Error ? error.message : String(error)],
+        (error: unknown): Trouble => ({ failures: [messageOf(error)], fights: [] }),
       )
-      .then((failures) => {
+      .then((trouble) => {
         inTime.abort();
-        if (!stop.signal.aborted) this.#failures.set(component, { content, failures });
+        if (!stop.signal.aborted) this.#troubles.set(component, { content, ...trouble });
         this.#running.delete(component);
         if (isLeft) this.#options.onEnd();
       });

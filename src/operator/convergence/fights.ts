@@ -3,6 +3,7 @@
  * and says so.
  */
 
+import { LABEL_MANAGED_BY } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 
@@ -11,6 +12,9 @@ const ROUNDS = 5;
 const PACE_MS = 60_000;
 /** A field that nobody touched for so long is at peace. */
 const PEACE_MS = 5 * PACE_MS;
+
+/** In place of a field: the whole object, which others delete or take out of what the operator watches. */
+export const EXISTENCE = "existence";
 
 interface Fight {
   readonly object: string;
@@ -47,8 +51,10 @@ export class Fights {
   over(object: string): string[] {
     return [...this.#fights.values()]
       .filter((fight) => fight.object === object && fight.rounds >= ROUNDS && this.#ageMs(fight) <= PEACE_MS)
-      .map(
-        ({ field, manager = "another writer" }) => `${manager} keeps changing ${field}; it is set again once a minute`,
+      .map(({ field, manager = "another writer" }) =>
+        field === EXISTENCE
+          ? `${manager} keeps deleting it or its label ${LABEL_MANAGED_BY}; it is applied again once a minute`
+          : `${manager} keeps changing ${field}; it is set again once a minute`,
       );
   }
 

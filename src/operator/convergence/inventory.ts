@@ -66,9 +66,10 @@ export function fingerprintOf(object: KubeObject): string {
   return createHash("sha256").update(canonicalJson(object)).digest("hex").slice(0, 16);
 }
 
+/** The same text for the same content. */
 export function encodeInventory(inventory: Inventory): string {
   const entries = [...inventory].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
-  return JSON.stringify(entries);
+  return canonicalJson(entries);
 }
 
 /** An unreadable text counts as empty. Everything is then applied again, which is harmless. */

@@ -5,8 +5,10 @@ import { type NetworkAddonsConfigSpec, networkAddonsConfigSpecSchema } from "../
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { RESOURCES } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
+import { Fights, lastManager } from "./fights.ts";
 import { decodeInventory, encodeInventory, type Inventory } from "./inventory.ts";
 
 /** Other software reads it. */
@@ -23,10 +25,23 @@ export class Records {
   readonly #namespace: string;
   /** Texts as last read or written, by ConfigMap. Every reconcile reads before it writes. */
   readonly #stored = new Map<string, string | undefined>();
+  /** Texts as last written, by ConfigMap. */
+  readonly #own = new Map<string, string>();
+  readonly #fights: Fights;
+  /** Who changed a ConfigMap last, where that is known. */
+  readonly #writers = new Map<string, string | undefined>();
 
-  constructor(client: KubeClient, operatorNamespace: string) {
+  constructor(client: KubeClient, operatorNamespace: string, clock: Clock) {
     this.#client = client;
     this.#namespace = operatorNamespace;
+    this.#fights = new Fights(clock);
+  }
+
+  /** One sentence for each record that somebody else keeps changing. Between two repairs its text as last written counts. */
+  fights(): string[] {
+    return [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP].flatMap((name) =>
+      this.#fights.over(name).map((fight) => `ConfigMap ${this.#namespace}/${name}: ${fight}`),
+    );
   }
 
   /** A live read: decisions about ranges and removals must not rest on a cache. */
@@ -63,6 +78,7 @@ export class Records {
 
   async deleteAll(signal: AbortSignal): Promise<void> {
     this.#stored.clear();
+    this.#own.clear();
     for (const name of [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]) {
       try {
         await this.#client.delete(RESOURCES.configMaps, { name, namespace: this.#namespace }, { signal });
@@ -73,7 +89,10 @@ export class Records {
   }
 
   async #read(name: string, key: string, signal: AbortSignal): Promise<string | undefined> {
-    const text = await this.#get(name, key, signal);
+    const found = await this.#get(name, key, signal);
+    const own = this.#own.get(name);
+    const isLeft = own !== undefined && found !== own && !this.#fights.mayRepair(name, fieldOf(key));
+    const text = isLeft ? own : found;
     this.#stored.set(name, text);
     return text;
   }
@@ -83,8 +102,10 @@ export class Records {
     try {
       const ref = { name, namespace: this.#namespace };
       const configMap = await this.#client.get(RESOURCES.configMaps, ref, { signal });
+      this.#writers.set(name, lastManager(configMap, fieldOf(key), FIELD_MANAGER));
       return configMap.data?.[key] ?? "";
     } catch (error) {
+      this.#writers.delete(name);
       if (isNotFound(error)) return undefined;
       throw this.#trouble(name, "read", error);
     }
@@ -107,6 +128,10 @@ export class Records {
     } catch (error) {
       throw this.#trouble(name, "written", error);
     }
+    const own = this.#own.get(name);
+    const isUndone = own !== undefined && this.#stored.get(name) !== own;
+    if (isUndone) this.#fights.repaired(name, fieldOf(key), this.#writers.get(name));
+    this.#own.set(name, text);
     this.#stored.set(name, text);
   }
 
@@ -115,4 +140,8 @@ export class Records {
     const text = `ConfigMap ${this.#namespace}/${name} could not be ${deed}: ${what}. The operator keeps its records in it`;
     return new Error(`${text}: make room for it or change the policy that refuses it`, { cause });
   }
+}
+
+function fieldOf(key: string): string {
+  return `data.${key}`;
 }

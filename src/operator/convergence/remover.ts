@@ -114,7 +114,7 @@ export class Remover {
       .map(([key, value]) => `${key}=${value}`)
       .join(",");
     const { items } = await this.#client.list(RESOURCES.pods, { namespace: entry.namespace, labelSelector, signal });
-    const left = items.filter((pod) => !this.#isStuck(pod));
+    const left = items.filter((pod) => isStopping(pod, entry) && !this.#isStuck(pod));
     if (left.length === 0) return undefined;
     return `${left.length} pods of ${describe(entry)} are still stopping`;
   }
@@ -123,6 +123,14 @@ export class Remover {
     const { deletionTimestamp } = pod.metadata;
     return deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + STUCK_POD_MS < this.#clock.now();
   }
+}
+
+/** A pod that merely has the same labels is somebody else's: nobody stops it, so nothing waits for it. */
+function isStopping({ metadata }: Pod, { kind, name }: InventoryEntry): boolean {
+  const hash = metadata.labels?.["pod-template-hash"];
+  const owner = kind === "Deployment" ? { kind: "ReplicaSet", name: `${name}-${hash}` } : { kind, name };
+  const isOwned = (metadata.ownerReferences ?? []).some((one) => one.kind === owner.kind && one.name === owner.name);
+  return isOwned || metadata.deletionTimestamp !== undefined;
 }
 
 function describe(entry: InventoryEntry): string {

@@ -10,8 +10,9 @@ import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
 import { FirstSeen } from "../status/first-seen.ts";
 import { underLevel } from "../status/namespace-level.ts";
-import type { ComponentOutcome, ConfigurationFailure, Reconciled } from "../status/outcome.ts";
+import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
 import { explained } from "../status/questions.ts";
+import type { ConfigurationFailure } from "../status/reasons.ts";
 import { cannotStart, type Rollout, rollout, type Surroundings, soonest, withoutPods } from "../status/rollout.ts";
 import type { WarningEvents } from "../status/warning-events.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
@@ -47,6 +48,8 @@ export interface Run {
   readonly outcome: Reconciled;
   /** Undefined: when a watch reports a change. */
   readonly lookAgainMs: number | undefined;
+  /** Who began to undo again and again what is applied; one sentence each. */
+  readonly begunFights: readonly string[];
 }
 
 /** Watches wake the operator. This covers what no watch reports: that pods of a removed component are gone. */
@@ -58,6 +61,8 @@ export class Rollforward {
   readonly #options: RollforwardOptions;
   readonly #runs: ApplyRuns;
   #seen: FirstSeen | undefined;
+  /** Fights that were named already. */
+  #told: ReadonlySet<string> = new Set();
 
   constructor(options: RollforwardOptions) {
     this.#options = options;
@@ -102,15 +107,20 @@ export class Rollforward {
 
     const outcomes = await Promise.all(rendered.map((component) => this.#outcome(component, results, signal)));
     this.#seen.endRound();
+    const ofRecords = records.fights();
+    const fights = [...[...results.values()].flatMap((result) => result.fights), ...ofRecords];
+    const begunFights = fights.filter((fight) => !this.#told.has(fight));
+    this.#told = new Set(fights);
     const outcome: Reconciled = {
       kind: "reconciled",
-      components: [...outcomes.filter(isTold), ...removing(rendered, removal)],
+      components: [...outcomes.filter(isTold), ...removing(rendered, removal), ...foughtOver(ofRecords)],
       removalFailures: removal.failures,
       workloads: wanted.map(({ object }) => object).filter(isWorkload),
     };
     const looks = outcomes.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
     const waits = removal.waiting.size > 0 ? [REMOVAL_RECHECK_MS] : [];
-    return { outcome, lookAgainMs: soonest([...waits, ...looks.map(({ lookAgainMs }) => lookAgainMs)]) };
+    const lookAgainMs = soonest([...waits, ...looks.map((workload) => workload.lookAgainMs)]);
+    return { outcome, lookAgainMs, begunFights };
   }
 
   #render(spec: EffectiveSpec, facts: Facts, decoration: Decoration): Rendered[] {
@@ -141,9 +151,10 @@ export class Rollforward {
     if (component.kind === "failed") {
       return { name, state: { kind: "failed", reason: component.reason, message: component.message } };
     }
-    const { failures = [], waiting = [] } = results.get(name) ?? {};
-    if (failures.length > 0) {
-      return { name, state: { kind: "failed", reason: "FailedToApply", message: failures.join("\n") } };
+    const { failures = [], fights = [], waiting = [] } = results.get(name) ?? {};
+    if (failures.length + fights.length > 0) {
+      const message = [...failures, ...fights].join("\n");
+      return { name, state: { kind: "failed", reason: "FailedToApply", message } };
     }
     const around = this.#surroundings();
     const { view } = this.#options;
@@ -242,4 +253,9 @@ function removing(rendered: readonly Rendered[], removal: RemovalResult): Compon
     name,
     state: { kind: "removing", message: removal.waiting.get(name) ?? "" },
   }));
+}
+
+function foughtOver(records: readonly string[]): ComponentOutcome[] {
+  if (records.length === 0) return [];
+  return [{ name: "records", state: { kind: "failed", reason: "FailedToApply", message: records.join("\n") } }];
 }

@@ -1,5 +1,6 @@
 /** Labels of every applied object. Pure. */
 
+import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import {
   LABEL_APP_VERSION,
   LABEL_COMPONENT,
@@ -9,6 +10,7 @@ import {
   LABEL_VERSION,
   MANAGED_BY,
 } from "../../api/names.ts";
+import type { NetworkAddonsConfig } from "../../api/network-addons-config.ts";
 import type { ObjectMeta } from "../../api/object-meta.ts";
 import type { KubeObject, OwnerReference } from "../../kube/client/resource.ts";
 
@@ -19,6 +21,14 @@ export interface Decoration {
   /** Labels of the NetworkAddonsConfig: HCO puts component, part-of and version there. */
   readonly configLabels: ObjectMeta["labels"];
   readonly owner: OwnerReference | undefined;
+}
+
+/** Undefined for a configuration that is not stored. */
+export function ownerReferenceTo({ metadata: { name = "", uid } }: NetworkAddonsConfig): OwnerReference | undefined {
+  if (uid === undefined) return undefined;
+  const { kind } = NETWORK_ADDONS_CONFIGS;
+  const apiVersion = apiVersionOf(NETWORK_ADDONS_CONFIGS);
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 /** A text as a legal label value: other characters become `_`, at most 63 characters, letters or digits at both ends. */

@@ -1,16 +1,16 @@
 /**
  * The fence round rights that the operator has only to hand them on to its components, because RBAC lets nobody grant more
- * than they have. It is in the package, so that the operator cannot lift it. Pure.
+ * than they have. Pure.
  */
 
 import { MAC_POOL_GROUP, OPERATOR_NAME } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { denyingPolicy } from "./admission-policy.ts";
+import { denyingPolicy, type PolicyOptions } from "./admission-policy.ts";
 
 /** Of events about objects without a namespace, as the NetworkAddonsConfig is one. */
 const EVENTS_NAMESPACE = "default";
 
-export function operatorFence(labels: Readonly<Record<string, string>>): KubeObject[] {
+export function operatorFence({ name, labels }: Pick<PolicyOptions, "name" | "labels">): KubeObject[] {
   const match = (apiGroup: string, resource: string, ...operations: string[]) => ({
     apiGroups: [apiGroup],
     apiVersions: ["*"],
@@ -18,7 +18,7 @@ export function operatorFence(labels: Readonly<Record<string, string>>): KubeObj
     operations,
   });
   return denyingPolicy({
-    name: OPERATOR_NAME,
+    name,
     labels,
     matches: [
       match("", "nodes/status", "UPDATE"),

@@ -6,7 +6,7 @@
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { hostAccess } from "../manifests/host-access.ts";
 import { labelCommand, NODE_ACCESS_LEVEL } from "../manifests/pod-security.ts";
-import { FAILED_CREATE_REASON } from "./questions.ts";
+import { FAILED_CREATE_REASON } from "./reasons.ts";
 import type { Rollout } from "./rollout.ts";
 
 /** `level`: as the namespace's label says; undefined where it has none, and the default of the API server counts. */

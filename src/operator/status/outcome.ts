@@ -2,23 +2,12 @@
 
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Component } from "../components/component.ts";
+import type { ConfigurationFailure } from "./reasons.ts";
 import type { Rollout } from "./rollout.ts";
 
-export type ConfigurationFailure =
-  | "FailedToValidate"
-  | "FailedToGetPreviousConfigSpec"
-  | "FailedToGetOpenShiftNetworkConfig"
-  | "FailedToRender"
-  | "FailedToApply"
-  | "FailedToDeleteObjects"
-  | "NoNamespace"
-  /** Another product that the component needs is not there. */
-  | "MissingPrerequisite"
-  /** Somebody else does the same work. */
-  | "AnotherOperator";
-
 export interface ComponentOutcome {
-  readonly name: Component["name"];
+  /** `records`: the operator's own. */
+  readonly name: Component["name"] | "records";
   readonly state:
     | { readonly kind: "deployed"; readonly workloads: readonly Rollout[] }
     | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }

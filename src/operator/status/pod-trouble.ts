@@ -1,7 +1,16 @@
 /** What keeps a pod from running, with the reason that Kubernetes gives for it. Pure. */
 
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
-import { POD_EVENTS, type Question, UNHEALTHY } from "./questions.ts";
+import { type Question, UNHEALTHY } from "./questions.ts";
+import {
+  BEING_CREATED,
+  CONTAINER_TROUBLES,
+  CRASHES,
+  IMAGE_PULL,
+  NOT_READY,
+  POD_EVENTS,
+  UNSCHEDULABLE,
+} from "./reasons.ts";
 
 export interface Trouble {
   readonly reason: string;
@@ -16,19 +25,8 @@ export interface Trouble {
   readonly question?: Question;
 }
 
-/** Reasons for which a container waits until somebody helps. */
-const TROUBLE = new Set([
-  "CreateContainerConfigError",
-  "CreateContainerError",
-  "ErrImageNeverPull",
-  "ErrImagePull",
-  "ImagePullBackOff",
-  "InvalidImageName",
-  "RunContainerError",
-]);
-const CRASHES = "CrashLoopBackOff";
-/** The kubelet pulls the image or mounts volumes: a state of every start. */
-const BEING_CREATED = "ContainerCreating";
+const FIRST_PULL = "ErrImagePull";
+const TROUBLE = new Set([...CONTAINER_TROUBLES, FIRST_PULL]);
 const ENDED = new Set(["Failed", "Succeeded"]);
 
 /** Undefined if nothing is wrong, and if the pod is not to run any more. */
@@ -51,7 +49,7 @@ function unscheduled(pod: Pod): Trouble | undefined {
   const scheduled = conditionOf(pod, "PodScheduled");
   if (scheduled?.status !== "False") return undefined;
   return {
-    reason: scheduled.reason ?? "Unschedulable",
+    reason: scheduled.reason ?? UNSCHEDULABLE,
     message: `pod ${pod.metadata.name} has no node: ${scheduled.message ?? "the scheduler does not say why"}`,
     advice: "Check the nodes, their taints and ports, and spec.placementConfiguration",
     sinceMs: Date.parse(scheduled.lastTransitionTime ?? ""),
@@ -84,10 +82,9 @@ function stuck(pod: Pod): Trouble | undefined {
   for (const { name, state } of statusesOf(pod)) {
     const { reason, message } = state?.waiting ?? {};
     if (reason === undefined || !TROUBLE.has(reason)) continue;
-    // The kubelet goes from one to the other and back with each try.
-    const isPull = reason === "ErrImagePull" || reason === "ImagePullBackOff";
+    const isPull = reason === FIRST_PULL || reason === IMAGE_PULL;
     const why = isPull ? message?.replace(/^Back-off pulling image "[^"]*": ErrImagePull: /, "") : message;
-    const shown = isPull ? "ImagePullBackOff" : reason;
+    const shown = isPull ? IMAGE_PULL : reason;
     return {
       reason: shown,
       message: `container ${name} of pod ${pod.metadata.name}: ${why ? `${shown}: ${why}` : shown}`,
@@ -99,7 +96,7 @@ function stuck(pod: Pod): Trouble | undefined {
 }
 
 function adviceFor(reason: string, pod: Pod): string {
-  if (reason === "ImagePullBackOff" || reason === "ErrImageNeverPull" || reason === "InvalidImageName") {
+  if (reason === IMAGE_PULL || reason === "ErrImageNeverPull" || reason === "InvalidImageName") {
     return "Check the name of the image and whether the nodes can pull it";
   }
   if (reason === "CreateContainerConfigError") return `Create it in namespace ${pod.metadata.namespace}`;
@@ -123,7 +120,7 @@ function notReady(pod: Pod): Trouble | undefined {
   if (pod.spec?.nodeName === undefined || ready?.status !== "False") return undefined;
   const { name = "", namespace = "" } = pod.metadata;
   return {
-    reason: ready.reason ?? "ContainersNotReady",
+    reason: ready.reason ?? NOT_READY,
     message: `pod ${name} runs and is not ready: ${ready.message ?? "the kubelet does not say why"}`,
     advice: `Read its log: kubectl logs -n ${namespace} ${name} --all-containers`,
     sinceMs: notReadySinceMs(pod),

@@ -1,6 +1,7 @@
 /** Which events tell why something does not proceed, and what they mean. Pure. */
 
 import { labelCommand } from "../manifests/pod-security.ts";
+import { FAILED_CREATE_REASON } from "./reasons.ts";
 
 export interface Question {
   readonly kind: string;
@@ -11,18 +12,8 @@ export interface Question {
   readonly keepReason?: boolean;
 }
 
-export const FAILED_CREATE_REASON = "FailedCreate";
 export const FAILED_CREATE: ReadonlySet<string> = new Set([FAILED_CREATE_REASON]);
 export const UNHEALTHY: ReadonlySet<string> = new Set(["Unhealthy"]);
-/** Why the kubelet does not come to the containers of a pod. */
-export const POD_EVENTS: ReadonlySet<string> = new Set([
-  "FailedAttachVolume",
-  "FailedCreatePodContainer",
-  "FailedCreatePodSandBox",
-  "FailedMapVolume",
-  "FailedMount",
-  "NetworkNotReady",
-]);
 
 export interface RefusedPods {
   readonly reason: string;

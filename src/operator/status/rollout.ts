@@ -4,6 +4,7 @@ import type { DaemonSet, Deployment, Node, Pod } from "../../kube/client/built-i
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { isBeingCreated, isReady, notReadySinceMs, type Trouble, troubleOf } from "./pod-trouble.ts";
 import { FAILED_CREATE, type Question, refusedPods } from "./questions.ts";
+import { type MissingWorkload, STANDSTILL } from "./reasons.ts";
 
 export type Rollout = (
   | { readonly phase: "ready"; readonly note?: string }
@@ -16,7 +17,7 @@ export type Rollout = (
       readonly advice: string;
       readonly question?: Question | undefined;
     }
-  | { readonly phase: "missing"; readonly reason: "NoDaemonSet" | "NoDeployment"; readonly message: string }
+  | { readonly phase: "missing"; readonly reason: MissingWorkload; readonly message: string }
 ) & {
   /** When to look again, because time passes without an event of a watch. Undefined: never. */
   readonly lookAgainMs?: number | undefined;
@@ -111,7 +112,7 @@ function standstill(
   { deadlineMs, firstSeenMs }: Surroundings,
 ): Trouble {
   return {
-    reason: "ProgressDeadlineExceeded",
+    reason: STANDSTILL,
     message: `nothing has happened for ${deadlineMs / 1_000} s: it ${awaited}`,
     advice: `See kubectl describe ${kind.toLowerCase()} -n ${namespace} ${name}`,
     sinceMs: firstSeenMs(`${kind} ${namespace}/${name} ${JSON.stringify(counts)}`),

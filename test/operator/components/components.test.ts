@@ -36,7 +36,7 @@ function workloads(objects: readonly KubeObject[]): (Deployment | DaemonSet)[] {
 const podOf = (workload: Deployment | DaemonSet) => workload.spec?.template.spec;
 
 describe("the components", () => {
-  it.each(["linuxBridge", "kubeMacPool", "monitoring", "networkPolicies", "removalGuard"])(
+  it.each(["linuxBridge", "kubeMacPool", "monitoring", "networkPolicies", "operatorFence", "removalGuard"])(
     "%s renders what its golden file says",
     async (name) => {
       const objects = render(name).filter(({ kind }) => kind !== "CustomResourceDefinition");

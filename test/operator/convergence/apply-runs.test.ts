@@ -4,7 +4,7 @@ import { ApplyRuns } from "../../../src/operator/convergence/apply-runs.ts";
 import type { Inventory } from "../../../src/operator/convergence/inventory.ts";
 import { ManualClock, settle } from "../../kube/support/manual-clock.ts";
 
-const DONE: ApplyResult = { settled: new Map([["key", "new"]]), failures: [], waiting: [] };
+const DONE: ApplyResult = { settled: new Map([["key", "new"]]), failures: [], fights: [], waiting: [] };
 const ENTRY = { apiVersion: "v1", kind: "ConfigMap", name: "one", component: "ovs", fingerprint: "old" };
 const INVENTORY: Inventory = new Map([["key", ENTRY]]);
 const LONG_MS = 5_000;

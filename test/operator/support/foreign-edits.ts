@@ -1,7 +1,8 @@
 /** What others do to applied objects: edits that change what an object means, and that the operator takes back. */
 
+import { MAC_POOLS, PROMETHEUS_RULES, SECURITY_CONTEXT_CONSTRAINTS, SERVICE_MONITORS } from "../../../src/api/kinds.ts";
 import type { Resource } from "../../../src/kube/client/resource.ts";
-import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
 
 export type JsonPatch = readonly {
   readonly op: "add" | "remove" | "replace";
@@ -51,6 +52,22 @@ export interface Edited {
 }
 
 const WIDE_RULE = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
+const RULE_OF_THEIRS = {
+  apiGroups: ["theirs.example.com"],
+  apiVersions: ["*"],
+  resources: ["*"],
+  operations: ["CREATE"],
+};
+const WEBHOOK_OF_THEIRS = {
+  name: "theirs.example.com",
+  clientConfig: { url: "https://127.0.0.1:1/" },
+  sideEffects: "None",
+  failurePolicy: "Ignore",
+  admissionReviewVersions: ["v1"],
+  rules: [RULE_OF_THEIRS],
+};
+const IPAM = "kubevirt-ipam-controller";
+const THEIR_LABEL = replace("/metadata/labels/app.kubernetes.io~1component", "theirs");
 const STRANGER = { kind: "ServiceAccount", name: "default", namespace: "default" };
 
 export const FOREIGN_EDITS: readonly Edited[] = [
@@ -83,24 +100,23 @@ export const FOREIGN_EDITS: readonly Edited[] = [
       "a key of the namespace selector": add("/webhooks/0/namespaceSelector/matchLabels", { theirs: "yes" }),
       "an object selector": replace("/webhooks/0/objectSelector", { matchLabels: { theirs: "yes" } }),
       "a failure policy": replace("/webhooks/0/failurePolicy", "Ignore"),
-      "a webhook": add("/webhooks/-", {
-        name: "theirs.example.com",
-        clientConfig: { url: "https://127.0.0.1:1/" },
-        sideEffects: "None",
-        failurePolicy: "Ignore",
-        admissionReviewVersions: ["v1"],
-        rules: [{ apiGroups: ["theirs.example.com"], apiVersions: ["*"], resources: ["*"], operations: ["CREATE"] }],
-      }),
+      "a webhook": add("/webhooks/-", WEBHOOK_OF_THEIRS),
       "a missing webhook": remove("/webhooks/1"),
       "a condition": add("/webhooks/0/matchConditions/-", { name: "theirs", expression: "false" }),
-      "a rule": add("/webhooks/0/rules/-", {
-        apiGroups: ["theirs.example.com"],
-        apiVersions: ["*"],
-        resources: ["*"],
-        operations: ["CREATE"],
-      }),
+      "a rule": add("/webhooks/0/rules/-", RULE_OF_THEIRS),
       "a deadline": replace("/webhooks/0/timeoutSeconds", 1),
       "another service": replace("/webhooks/0/clientConfig/service/name", "theirs"),
+    },
+  },
+  {
+    resource: RESOURCES.validatingWebhookConfigurations,
+    name: "linux-bridge-webhook",
+    edits: {
+      "a failure policy": replace("/webhooks/0/failurePolicy", "Fail"),
+      "an object selector": add("/webhooks/0/objectSelector", { matchLabels: { theirs: "yes" } }),
+      "a webhook": add("/webhooks/-", WEBHOOK_OF_THEIRS),
+      "a rule": add("/webhooks/0/rules/-", RULE_OF_THEIRS),
+      "no webhook": replace("/webhooks", []),
     },
   },
   {
@@ -172,6 +188,72 @@ export const FOREIGN_EDITS: readonly Edited[] = [
     edits: {
       "a key of the selector": add("/spec/selector/matchLabels/theirs", "yes"),
       "a policy": add("/spec/unhealthyPodEvictionPolicy", "IfHealthyBudget"),
+    },
+  },
+  {
+    resource: RESOURCES.networkPolicies,
+    name: "cnao-allow-egress-to-cluster-dns",
+    edits: {
+      "every destination": replace("/spec/egress", [{}]),
+      "no destination": replace("/spec/egress", []),
+      "another direction": replace("/spec/policyTypes", ["Ingress"]),
+      "a key of the selector": add("/spec/podSelector/matchLabels/theirs", "yes"),
+    },
+  },
+  {
+    resource: RESOURCES.serviceAccounts,
+    name: "kubemacpool-sa",
+    edits: { "a label": THEIR_LABEL, "no owner": remove("/metadata/ownerReferences") },
+  },
+  {
+    resource: RESOURCES.secrets,
+    name: "linux-bridge-webhook",
+    edits: { "a label": THEIR_LABEL },
+  },
+  {
+    resource: RESOURCES.crds,
+    name: "macpools.macpool.network.kubevirt.io",
+    edits: {
+      "short names": replace("/spec/names/shortNames", ["theirs"]),
+      "a description": replace("/spec/versions/0/schema/openAPIV3Schema/description", "theirs"),
+    },
+  },
+  {
+    resource: MAC_POOLS,
+    name: "default",
+    edits: { "a range": replace("/spec/ranges", [{ start: "02:00:00:00:00:00", end: "02:00:00:00:00:ff" }]) },
+  },
+  {
+    resource: SECURITY_CONTEXT_CONSTRAINTS,
+    name: "linux-bridge",
+    edits: {
+      "a capability": add("/allowedCapabilities/-", "SYS_ADMIN"),
+      "a privileged container": replace("/allowPrivilegedContainer", true),
+      "a user": add("/users", ["theirs"]),
+    },
+  },
+  {
+    resource: SERVICE_MONITORS,
+    name: "kubemacpool-metrics-monitor",
+    edits: { "no endpoint": replace("/spec/endpoints", []), "a limit": add("/spec/sampleLimit", 1) },
+  },
+  {
+    resource: PROMETHEUS_RULES,
+    name: "cluster-network-addons-operator-health",
+    edits: { "no group": replace("/spec/groups", []), "a group": add("/spec/groups/-", { name: "theirs", rules: [] }) },
+  },
+  {
+    resource: defineResource("cert-manager.io/v1", "Issuer", "issuers", true),
+    name: `${IPAM}-selfsigned-issuer`,
+    edits: { "another authority": replace("/spec", { ca: { secretName: "theirs" } }) },
+  },
+  {
+    resource: defineResource("cert-manager.io/v1", "Certificate", "certificates", true),
+    name: `${IPAM}-serving-cert`,
+    edits: {
+      "another Secret": replace("/spec/secretName", "theirs"),
+      "an authority": add("/spec/isCA", true),
+      "a name": add("/spec/dnsNames/-", "theirs.example.com"),
     },
   },
 ];

@@ -84,14 +84,15 @@ export class MergedOperator implements AsyncDisposable {
   /** What the operator logged at warning level and above. */
   readonly warnings: string[] = [];
   readonly #controlPlane: ControlPlaneAccess;
-  readonly #client: KubeClient;
+  /** With the rights that come out. */
+  readonly client: KubeClient;
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
   private constructor(controlPlane: ControlPlaneAccess, admin: KubeClient, client: KubeClient) {
     this.#controlPlane = controlPlane;
     this.admin = admin;
-    this.#client = client;
+    this.client = client;
   }
 
   static async prepare(): Promise<MergedOperator> {
@@ -148,7 +149,7 @@ export class MergedOperator implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end();
-    await this.#client[Symbol.asyncDispose]();
+    await this.client[Symbol.asyncDispose]();
     await this.admin[Symbol.asyncDispose]();
     await this.#controlPlane[Symbol.asyncDispose]();
   }
@@ -169,7 +170,7 @@ export class MergedOperator implements AsyncDisposable {
     };
     const log: Log = { ...silentLog, warn: note, error: note, child: () => log };
     this.#stop = new AbortController();
-    const client = this.#client;
+    const client = this.client;
     const operator = new Operator({ client, settings, identity: "operator-1", log, metrics: new Registry() });
     this.#running = operator.run(this.#stop.signal);
   }

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { LABEL_NEEDS_CLUSTER_SERVICES, LABEL_SCRAPED } from "../../../src/api/names.ts";
+import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
+import { COMPONENT_IMAGES } from "../../../src/operator/component-images.ts";
+import { renderEverything } from "../../../src/operator/components/registry.ts";
+import { isWorkload } from "../../../src/operator/convergence/applied-kinds.ts";
+import { release } from "../../../src/operator/release.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+
+const OWN_IMAGE = "registry.example.com/own:1";
+const images = { linuxBridge: OWN_IMAGE, bridgeMarker: OWN_IMAGE, kubeMacPool: OWN_IMAGE };
+const componentImages = Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, name]));
+const everything = [
+  ...release(OWN_IMAGE).operator,
+  ...renderEverything({ ...DEFAULT_SETTINGS, images, componentImages }),
+];
+const TEMPLATES = (everything.filter(isWorkload) as (Deployment | DaemonSet)[]).map(({ metadata, spec }) => ({
+  name: metadata.name,
+  labels: spec?.template.metadata?.labels ?? {},
+  pod: spec?.template.spec,
+  isOwn: spec?.template.spec?.containers[0]?.image === OWN_IMAGE,
+}));
+
+describe("the pods of every workload", () => {
+  it("are those of 13 workloads, seven of them of the product's own image", () => {
+    expect(TEMPLATES).toHaveLength(13);
+    expect(TEMPLATES.filter(({ isOwn }) => isOwn)).toHaveLength(7);
+  });
+
+  it.each(TEMPLATES)("$name: have an affinity, which other software reads without a look", ({ pod }) => {
+    expect(pod?.affinity).toBeInstanceOf(Object);
+  });
+
+  it.each(TEMPLATES.filter(({ pod, isOwn }) => isOwn && !pod?.hostNetwork))(
+    "$name: have the labels by which network policies let them reach the API server, and Prometheus reach them",
+    ({ labels }) => {
+      expect(labels).toMatchObject({ [LABEL_NEEDS_CLUSTER_SERVICES]: "true", [LABEL_SCRAPED]: "true" });
+    },
+  );
+
+  it("have a container `manager` in pool and certificate manager", () => {
+    const names = ["kubemacpool-mac-controller-manager", "kubemacpool-cert-manager"];
+    for (const name of names) {
+      const containers = TEMPLATES.find((template) => template.name === name)?.pod?.containers;
+      expect(containers?.map((container) => container.name)).toEqual(["manager"]);
+    }
+  });
+});

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LABEL_MANAGED_BY } from "../../src/api/names.ts";
+import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
+import { CONFIGS, InstalledOperator, NAMESPACE, WITHIN } from "./support/installed-operator.ts";
+
+interface Fight {
+  readonly resource: Resource;
+  readonly name: string;
+  /** Of the status. */
+  readonly row: string;
+  readonly says: string;
+  /** Undefined: the other one deletes the object. */
+  readonly theirs?: { readonly manager: string; readonly body: object };
+  /** Whether the object is as the other one wants it. */
+  readonly isTheirs: (live: KubeObject | undefined) => boolean;
+  /** Of the operator, in one round. */
+  readonly writes?: number;
+}
+
+const HIDDEN = `keeps deleting it or its label ${LABEL_MANAGED_BY}; it is applied again once a minute`;
+const LABELED = { metadata: { labels: { [LABEL_MANAGED_BY]: "Helm" } } };
+
+const FIGHTS: Readonly<Record<string, Fight>> = {
+  "takes a label away": {
+    resource: RESOURCES.configMaps,
+    name: "kubemacpool-mac-range-config",
+    row: "kubeMacPool",
+    says: `helm ${HIDDEN}`,
+    theirs: { manager: "helm", body: LABELED },
+    isTheirs: (live) => live?.metadata.labels?.[LABEL_MANAGED_BY] === "Helm",
+  },
+  "deletes an object": {
+    resource: RESOURCES.serviceAccounts,
+    name: "bridge-marker",
+    row: "linuxBridge",
+    says: `another writer ${HIDDEN}`,
+    isTheirs: (live) => live === undefined,
+  },
+  "edits a definition": {
+    resource: RESOURCES.crds,
+    name: "macpools.macpool.network.kubevirt.io",
+    row: "kubeMacPool",
+    says: "stubborn keeps changing spec.names.shortNames.0; it is set again once a minute",
+    theirs: { manager: "stubborn", body: { spec: { names: { shortNames: ["theirs"] } } } },
+    isTheirs: (live) => JSON.stringify(live?.spec).includes('"shortNames":["theirs"]'),
+  },
+  "empties the inventory": {
+    resource: RESOURCES.configMaps,
+    name: INVENTORY_CONFIG_MAP,
+    row: "records",
+    says: "stubborn keeps changing data.objects; it is set again once a minute",
+    theirs: { manager: "stubborn", body: { data: { objects: "[]" } } },
+    isTheirs: (live) => JSON.stringify(live?.data) === '{"objects":"[]"}',
+    writes: 2,
+  },
+};
+
+describe("the operator, when somebody undoes again and again what it applies", () => {
+  let cluster: InstalledOperator;
+
+  beforeAll(async () => {
+    cluster = await InstalledOperator.install();
+    cluster.start();
+    await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: {} });
+    await cluster.rollOutUntilAvailable();
+  });
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  async function meddle({ resource, name, theirs, isTheirs }: Fight): Promise<void> {
+    const ref = resource.namespaced ? { name, namespace: NAMESPACE } : { name };
+    if (isTheirs(await cluster.find(resource, ref))) return;
+    if (theirs === undefined) await cluster.admin.delete(resource, ref);
+    else {
+      const patch = { type: "merge" as const, body: theirs.body };
+      await cluster.admin.patch(resource, ref, patch, { fieldManager: theirs.manager });
+    }
+  }
+
+  async function reconciles(): Promise<number> {
+    const counts = (await cluster.metrics.metrics()).matchAll(/^controller_runtime_reconcile_total\{.*\} (\d+)/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  /** After two more reconciles, of which one begins after the call. */
+  async function lookTwice(): Promise<void> {
+    const before = await reconciles();
+    let look = 0;
+    const annotated = async () => {
+      const body = { metadata: { annotations: { look: `${look++}` } } };
+      await cluster.admin.patch(CONFIGS, { name: "cluster" }, { type: "merge", body });
+      return reconciles();
+    };
+    await expect.poll(annotated, WITHIN).toBeGreaterThanOrEqual(before + 2);
+  }
+
+  async function eventsAbout(message: string): Promise<readonly (number | undefined)[]> {
+    const { items } = await cluster.admin.list(RESOURCES.events, { namespace: "default" });
+    const about = items.filter(({ reason, note }) => reason === "AnotherWriter" && note === message);
+    return about.map(({ series }) => series?.count ?? 1);
+  }
+
+  it.each(Object.entries(FIGHTS))("slows down where another one %s, and says so", async (_, fight) => {
+    const { resource, name, row, says, writes = 1 } = fight;
+    const written = () => cluster.client.writes.filter((write) => write === `apply ${resource.kind} ${name}`);
+    cluster.client.writes.length = 0;
+    const message = `${resource.kind} ${resource.namespaced ? `${NAMESPACE}/${name}` : name}: ${says}`;
+    const told = async () => {
+      await meddle(fight);
+      return (await cluster.config())?.status?.components?.find((component) => component.name === row)?.message;
+    };
+    await expect.poll(told, WITHIN).toContain(message);
+    expect(written().length).toBeGreaterThanOrEqual(5);
+    expect(written().length).toBeLessThanOrEqual(5 * writes);
+
+    await meddle(fight);
+    cluster.client.writes.length = 0;
+    await lookTwice();
+    expect(written()).toEqual([]);
+    await expect.poll(() => eventsAbout(message), WITHIN).toEqual([1]);
+    const degraded = (await cluster.config())?.status?.conditions?.find(({ type }) => type === "Degraded");
+    expect(degraded).toMatchObject({ status: "True", reason: "FailedToApply" });
+    expect(degraded?.message).toContain(message);
+  });
+
+  it("was never refused anything", () => {
+    expect(cluster.warnings.filter((warning) => warning.includes("orbidden"))).toEqual([]);
+  });
+});

@@ -1,0 +1,26 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { DEGRADED_REASONS } from "../../../src/operator/status/reasons.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const OPERATIONS = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
+const [, section = ""] = OPERATIONS.split("## What Degraded says");
+const [, table = ""] = /\n(\| reason of Degraded .*?)\n\n/s.exec(section) ?? [];
+const told = table
+  .split("\n")
+  .flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, word]) => word));
+
+describe("the reasons of Degraded", () => {
+  it("are told in operations.md, each of them once, and no others", () => {
+    expect(told.toSorted()).toEqual([...DEGRADED_REASONS].sort());
+  });
+
+  it("are constants, so that none is left out", () => {
+    const files = ["rollout", "pod-trouble", "questions", "namespace-level"].map(
+      (name) => `src/operator/status/${name}.ts`,
+    );
+    const literals = files.flatMap((file) => [...readFileSync(join(ROOT, file), "utf8").matchAll(/reason: "\w+"/g)]);
+    expect(literals.map(([text]) => text)).toEqual([]);
+  });
+});
