@@ -1,6 +1,8 @@
 import { chmod, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
 import { build } from "esbuild";
+import { buildSingle } from "./single-executable.ts";
 
 /**
  * Bundles the plugin into dist/kubectl-macpool.js: one file that runs with any Node from 22.19 on, wherever it is put.
@@ -29,4 +31,13 @@ export async function buildCli(): Promise<string> {
   return outfile;
 }
 
-if (import.meta.main) await buildCli();
+/** `--single`: also as one executable that needs no Node. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { single: { type: "boolean" } } });
+  const bundle = await buildCli();
+  if (!values.single) return;
+  const { path, bytes } = await buildSingle(bundle);
+  console.log(`${relative(root, path)}: ${(bytes / 1e6).toFixed(0)} MB, with Node ${process.versions.node}`);
+}
+
+if (import.meta.main) await main();

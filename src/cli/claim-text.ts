@@ -1,4 +1,6 @@
+import { formatMac, type Mac } from "../api/mac.ts";
 import type { ClaimView, OwnerView } from "../mac-pool/inspection/views.ts";
+import type { UnclaimedAddress } from "./doors/door.ts";
 import { formatFields } from "./table.ts";
 import { type Terminal, wrapped } from "./terminal.ts";
 import { localTime, spanInWords } from "./time-text.ts";
@@ -33,13 +35,25 @@ export function describeClaim(claim: ClaimView, terminal: Terminal, nowMs: numbe
   const { mac, owners, elsewhere } = claim;
   if (claim.phase === "Quarantined") {
     const until = Date.parse(claim.until ?? "");
-    const end = `${localTime(until)} (${spanInWords(until - nowMs)})`;
-    return `${mac} has no owner and is in quarantine until ${end}\n${formatFields([["origin", origin(claim)]])}`;
+    const text = `${mac} is in quarantine until ${localTime(until)}, for ${spanInWords(until - nowMs)} more. It has no owner.`;
+    return wrapped(terminal, text, 0) + formatFields([["origin", origin(claim)]]);
   }
   const verb = claim.phase === "Pending" ? "is reserved for" : "is held by";
   const held = [...owners.map(describeOwner), ...hiddenText(elsewhere)].join(" and ") || "no owner";
   const details = owners.map((owner) => formatFields(ownerFields(claim, owner, nowMs)));
   return wrapped(terminal, `${mac} ${verb} ${held}`, 0) + details.join("\n");
+}
+
+/** Who has an address that has no claim, and whether it is a pool's. */
+export function describeUnclaimed(mac: Mac, address: UnclaimedAddress): string {
+  const { pool, inRange, holders, elsewhere, hosts, knowsHosts } = address;
+  const held = [...holders.map(describeOwner), ...hiddenText(elsewhere), ...(hosts === undefined ? [] : [hosts])].join(
+    " and ",
+  );
+  const place = inRange ? (pool === undefined ? "in the range of a pool" : `in pool ${pool}`) : "not in any pool";
+  if (held !== "") return `${formatMac(mac)} is held by ${held}. It is ${place}.`;
+  if (knowsHosts) return `${formatMac(mac)} is free. It is ${place}.`;
+  return `No VM, VMI or pod has ${formatMac(mac)}. It is ${place}. You may not read NodeMACs, which say whether a node has it.`;
 }
 
 function ownerFields(claim: ClaimView, owner: OwnerView, nowMs: number): [string, string][] {
@@ -50,7 +64,7 @@ function ownerFields(claim: ClaimView, owner: OwnerView, nowMs: number): [string
     ["interface", owner.interface + networkText(owner)],
     ["origin", origin(claim)],
     ["since", `${localTime(sinceMs)} (${spanInWords(nowMs - sinceMs)})`],
-    ["running on", owner.node === undefined ? "not running" : `${owner.node}, pod ${owner.pod}`],
+    ["running on", owner.node === undefined ? "no node" : `${owner.node}, pod ${owner.pod}`],
   ];
 }
 

@@ -5,6 +5,9 @@ import { parseArgs } from "node:util";
 export const OUTPUTS = ["table", "wide", "json", "yaml", "name"] as const;
 export type Output = (typeof OUTPUTS)[number];
 
+/** Names that completion looks up: in the cluster, or in the kubeconfig. */
+export type Offer = "namespaces" | "pools" | "contexts" | "clusters" | "users";
+
 /** An option as help, completion and the parser need it. */
 export interface OptionSpec {
   readonly name: string;
@@ -14,6 +17,7 @@ export interface OptionSpec {
   readonly summary: string;
   /** What completion offers. */
   readonly words?: readonly string[];
+  readonly offers?: Offer;
   readonly multiple?: boolean;
 }
 
@@ -24,15 +28,32 @@ export interface CommandUsage {
 }
 
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
-  { name: "namespace", short: "n", value: "NAME", summary: "namespace; default: that of the context" },
+  {
+    name: "namespace",
+    short: "n",
+    value: "NAME",
+    summary: "namespace; default: that of the context",
+    offers: "namespaces",
+  },
   { name: "all-namespaces", short: "A", summary: "all namespaces" },
   { name: "output", short: "o", value: "FORMAT", summary: OUTPUTS.join(", "), words: OUTPUTS },
   { name: "no-headers", summary: "no header line in tables" },
-  { name: "context", value: "NAME", summary: "context of the kubeconfig to use" },
+  { name: "context", value: "NAME", summary: "context of the kubeconfig to use", offers: "contexts" },
+  { name: "cluster", value: "NAME", summary: "cluster of the kubeconfig to use", offers: "clusters" },
+  { name: "user", value: "NAME", summary: "user of the kubeconfig to use", offers: "users" },
   { name: "kubeconfig", value: "FILE", summary: "kubeconfig to use" },
+  { name: "server", short: "s", value: "URL", summary: "API server, in place of the kubeconfig's" },
+  { name: "insecure-skip-tls-verify", summary: "takes any certificate of the API server" },
   { name: "token", value: "TOKEN", summary: "bearer token, in place of other credentials" },
-  { name: "request-timeout", value: "TIME", summary: "limit for each answer, as 5s or 2m; default: 30s" },
-  { name: "pool-namespace", value: "NAME", summary: "where the pool is; default: as its webhooks say" },
+  { name: "as", value: "USER", summary: "asks as this user" },
+  { name: "as-group", value: "GROUP", summary: "asks as of this group; may be repeated", multiple: true },
+  { name: "request-timeout", value: "TIME", summary: "limit for each answer: 5s, 2m; default: 30s" },
+  {
+    name: "pool-namespace",
+    value: "NAME",
+    summary: "where the pool is; default: see its webhooks",
+    offers: "namespaces",
+  },
   { name: "help", short: "h", summary: "help, of a command after its name" },
 ];
 
@@ -42,8 +63,14 @@ export interface Options {
   readonly output: Output;
   readonly noHeaders: boolean;
   readonly context: string | undefined;
+  readonly cluster: string | undefined;
+  readonly user: string | undefined;
   readonly kubeconfig: string | undefined;
+  readonly server: string | undefined;
+  readonly insecureSkipTlsVerify: boolean;
   readonly token: string | undefined;
+  readonly as: string | undefined;
+  readonly asGroups: readonly string[];
   readonly requestTimeoutMs: number;
   readonly poolNamespace: string | undefined;
   readonly help: boolean;
@@ -81,6 +108,8 @@ export function parseCommandLine(argv: readonly string[], commands: readonly Com
     throw new UsageError(`unknown output ${JSON.stringify(output)}: use one of ${OUTPUTS.join(", ")}`);
   }
   const text = (name: string): string | undefined => values[name] as string | undefined;
+  const asGroups = (values["as-group"] ?? []) as readonly string[];
+  if (asGroups.length > 0 && text("as") === undefined) throw new UsageError("--as-group belongs to --as");
   return {
     command,
     args,
@@ -90,8 +119,14 @@ export function parseCommandLine(argv: readonly string[], commands: readonly Com
       output,
       noHeaders: values["no-headers"] === true,
       context: text("context"),
+      cluster: text("cluster"),
+      user: text("user"),
       kubeconfig: text("kubeconfig"),
+      server: text("server"),
+      insecureSkipTlsVerify: values["insecure-skip-tls-verify"] === true,
       token: text("token"),
+      as: text("as"),
+      asGroups,
       requestTimeoutMs: timeoutOf(text("request-timeout")),
       poolNamespace: text("pool-namespace"),
       help: values.help === true,

@@ -1,4 +1,4 @@
-import type { CommandLine, CommandUsage } from "./command-line.ts";
+import type { CommandLine, CommandUsage, Offer } from "./command-line.ts";
 import type { Door } from "./doors/door.ts";
 import type { OpenCluster } from "./open-cluster.ts";
 import type { Terminal } from "./terminal.ts";
@@ -9,6 +9,11 @@ export interface CommandInput {
   readonly line: CommandLine;
   /** From the option, otherwise from the context; undefined with --all-namespaces. */
   namespace(): Promise<string | undefined>;
+  /**
+   * That of the option alone, for questions about the whole cluster: who may read one namespace names it. Undefined with
+   * --all-namespaces.
+   */
+  readonly onlyNamespace: string | undefined;
   /** When the command began. */
   readonly nowMs: number;
   now(): number;
@@ -42,5 +47,6 @@ export interface CommandSpec extends CommandUsage {
   readonly details?: readonly string[];
   /** First arguments that completion offers. */
   readonly words?: readonly string[];
+  readonly offers?: Offer;
   readonly run: Command;
 }

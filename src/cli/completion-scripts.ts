@@ -3,15 +3,19 @@
  * executable that kubectl asks about a plugin's command line.
  */
 
+/** bash takes a colon for the end of a word, as in names of contexts: the line is split and the answer trimmed here. */
 const BASH = `_kubectl_macpool() {
-    local current="\${COMP_WORDS[COMP_CWORD]}" line directive="" words=()
+    local text="\${COMP_LINE:0:COMP_POINT}" typed=() line directive="" words=()
+    read -r -a typed <<< "$text"
+    [[ "$text" == *" " ]] && typed+=("")
+    local current="\${typed[\${#typed[@]}-1]}"
     while IFS= read -r line; do
         case "$line" in
             :*) directive="\${line#:}" ;;
             *) words+=("\${line%%$'\\t'*}") ;;
         esac
-    done < <(kubectl-macpool __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-    COMPREPLY=("\${words[@]}")
+    done < <(kubectl-macpool __complete "\${typed[@]:1}" 2>/dev/null)
+    COMPREPLY=("\${words[@]#"\${current%"\${current##*:}"}"}")
     if [ "$directive" = 0 ] && [ \${#words[@]} -eq 0 ]; then
         COMPREPLY=($(compgen -f -- "$current"))
     fi
@@ -43,6 +47,8 @@ const FISH = `function __kubectl_macpool_complete
     kubectl-macpool __complete $words[2..-1] 2>/dev/null | string match -v -r '^:'
 end
 complete -c kubectl-macpool -f -a '(__kubectl_macpool_complete)'
+complete -c kubectl-macpool -l kubeconfig -r -F
+complete -c kubectl-macpool -n '__fish_seen_subcommand_from lint' -s f -l filename -r -F
 `;
 
 const KUBECTL = `#!/bin/sh

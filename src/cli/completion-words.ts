@@ -1,5 +1,5 @@
 import type { CommandSpec } from "./command.ts";
-import { GLOBAL_OPTIONS, type OptionSpec } from "./command-line.ts";
+import { GLOBAL_OPTIONS, type Offer, type OptionSpec } from "./command-line.ts";
 
 /**
  * What may follow a command line, for the completion scripts. The form is cobra's, which kubectl asks plugins for too: one
@@ -11,24 +11,51 @@ const NO_FILES = 4;
 const FILES = 0;
 /** Options whose value is a file. */
 const FILE_OPTIONS = ["kubeconfig", "filename"];
+/** Options whose value is a list with commas. */
+const LIST_OPTIONS = ["contexts"];
 
 type Word = readonly [word: string, description: string];
 
+/** Names to offer; `before`: the words before the cursor, which may say in which cluster. */
+export type LookUp = (offer: Offer, before: readonly string[]) => Promise<readonly string[]>;
+
 /** `words`: those before the cursor; the last is the one at it, perhaps empty. */
-export function completions(words: readonly string[], commands: readonly CommandSpec[]): string {
+export async function completions(
+  words: readonly string[],
+  commands: readonly CommandSpec[],
+  lookUp: LookUp,
+): Promise<string> {
   const current = words.at(-1) ?? "";
   const before = words.slice(0, -1);
   const spec = commands.find(({ name }) => before.includes(name));
   const options = [...(spec?.options ?? []), ...GLOBAL_OPTIONS];
   const asked = optionAt(before.at(-1) ?? "", options);
-  if (asked?.value !== undefined) return answer(asked.words?.map((word) => [word, ""]) ?? [], current, asked);
-  if (current.startsWith("-"))
-    return answer(
-      options.map((option) => [`--${option.name}`, option.summary]),
-      current,
-    );
+  if (asked?.value !== undefined) {
+    const offered = await offeredBy(asked, before.slice(0, -1), lookUp);
+    return answer(LIST_OPTIONS.includes(asked.name) ? afterLast(current, offered) : offered, current, asked);
+  }
+  if (current.startsWith("-")) {
+    const names = options.map((option): Word => [`--${option.name}`, option.summary]);
+    return answer(names, current);
+  }
   if (spec === undefined) return answer([...commands.map(wordOf), ["version", "version of this program"]], current);
-  return answer(spec.words?.map((word) => [word, ""]) ?? [], current);
+  return answer(await offeredBy(spec, before, lookUp), current);
+}
+
+async function offeredBy(
+  { words, offers }: Pick<CommandSpec, "words" | "offers">,
+  before: readonly string[],
+  lookUp: LookUp,
+): Promise<readonly Word[]> {
+  const names = words ?? (offers === undefined ? [] : await lookUp(offers, before));
+  return names.map((name) => [name, ""]);
+}
+
+/** The words as the next item of a list, without those that it has. */
+function afterLast(list: string, words: readonly Word[]): readonly Word[] {
+  const items = list.split(",").slice(0, -1);
+  const start = items.map((item) => `${item},`).join("");
+  return words.filter(([word]) => !items.includes(word)).map(([word, text]) => [start + word, text]);
 }
 
 function wordOf({ name, summary }: CommandSpec): Word {

@@ -24,5 +24,9 @@ export function describeFault(error: unknown, server: string): string | undefine
     return "the cluster has no MAC pool: set kubeMacPool in NetworkAddonsConfig cluster";
   }
   if (status === 401) return "the API server does not know these credentials: log in again";
-  return status === 403 ? `${message}: ask for ClusterRole kubemacpool-view or view` : message;
+  if (status !== 403) return message;
+  const advice = / cannot impersonate/.test(message)
+    ? "ask without --as"
+    : "ask for ClusterRole kubemacpool-view or view";
+  return `${message}: ${advice}`;
 }

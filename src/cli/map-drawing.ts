@@ -81,9 +81,9 @@ function legend(single: boolean, terminal: Terminal): string {
   const collides = `${painted(terminal, "red", COLLIDING)} colliding`;
   if (single) return `${none} free  B bound  E explicit  P pending  Q quarantined  ${collides}\n`;
   const colours = terminal.colour
-    ? `mostly: ${painted(terminal, "green", "bound")} ${painted(terminal, "yellow", "pending")} ${painted(terminal, "blue", "quarantined")}\n`
+    ? `colours: mostly ${painted(terminal, "green", "bound")}, ${painted(terminal, "yellow", "pending")}, ${painted(terminal, "blue", "quarantined")}\n`
     : "";
-  return `${none} free  ${quarter} up to 25 %  ${half} 50 %  ${most} 75 %  ${full} more in use  ${collides}\n${colours}`;
+  return `${none} free  ${quarter} up to 25 % in use  ${half} 50 %  ${most} 75 %  ${full} more  ${collides}\n${colours}`;
 }
 
 function sums({ cells }: MapView): string[] {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MAC_POOL_TOKEN_HEADER, PRODUCT_VERSION } from "../api/names.ts";
 import { ApiCaller } from "../kube/client/api-caller.ts";
 import { KubeClient } from "../kube/client/client.ts";
-import { type Credentials, type TlsMaterial, userCredentials } from "../kube/client/credentials.ts";
+import type { Credentials } from "../kube/client/credentials.ts";
 import { withQuery } from "../kube/client/paths.ts";
 import type { Options } from "./command-line.ts";
 import { type Door, OnlyService, ServiceAway } from "./doors/door.ts";
@@ -11,6 +11,7 @@ import { PoolObjects } from "./doors/pool-objects.ts";
 import { bearerOf, findPoolNamespace, proxyPath } from "./doors/pool-service.ts";
 import { RestDoor, type RestTransport } from "./doors/rest-door.ts";
 import { CliError, describeFault } from "./faults.ts";
+import { credentialsOf } from "./user-credentials.ts";
 
 /** How long the pool's service may take before the objects are asked; the API server itself has the whole timeout. */
 const SERVICE_TIMEOUT_MS = 10_000;
@@ -43,7 +44,7 @@ export class OpenCluster implements AsyncDisposable {
   readonly #objects: ObjectDoor;
   #rest: RestDoor | undefined;
   /** Why the service can't be asked. */
-  #away: string | undefined;
+  #away: ServiceAway | undefined;
   #isNoted = false;
 
   private constructor(credentials: Credentials, options: OpenOptions) {
@@ -53,15 +54,14 @@ export class OpenCluster implements AsyncDisposable {
     this.#caller = new ApiCaller({ credentials, userAgent, watchSilenceMs: SILENCE_MS });
     this.#options = options;
     const { requestTimeoutMs } = options.options;
-    this.#objects = new ObjectDoor(new PoolObjects(this.client, requestTimeoutMs, () => this.#note()));
+    const objects = new PoolObjects(this.client, requestTimeoutMs, () => this.#note());
+    this.#objects = new ObjectDoor(objects, () => this.#away ?? new ServiceAway("nobody asked it"));
   }
 
-  /** Throws a `CliError` for what is wrong with the kubeconfig. */
+  /** Throws a `CliError` for what is wrong with the kubeconfig, or with the options in its place. */
   static async open(options: OpenOptions): Promise<OpenCluster> {
-    const { kubeconfig, token } = options.options;
     try {
-      const own = await userCredentials(options.env, { kubeconfig, context: options.context });
-      return new OpenCluster(token === undefined ? own : withToken(own, token), options);
+      return new OpenCluster(await credentialsOf(options.env, options.options, options.context), options);
     } catch (error) {
       throw new CliError(error instanceof Error ? error.message : String(error), { cause: error });
     }
@@ -88,7 +88,7 @@ export class OpenCluster implements AsyncDisposable {
         return await question(await this.#restDoor());
       } catch (error) {
         if (!(error instanceof ServiceAway)) throw error;
-        this.#away = error.message;
+        this.#away = error;
       }
       return await question(this.#objects);
     } catch (error) {
@@ -98,14 +98,16 @@ export class OpenCluster implements AsyncDisposable {
 
   /** Once, before the first object is read: a watch goes on for long. */
   #note(): void {
-    if (!this.#isNoted) this.#options.onObjectsOnly(this.#away ?? "");
+    if (!this.#isNoted) this.#options.onObjectsOnly(this.#away?.message ?? "");
     this.#isNoted = true;
   }
 
   /** A sentence for the user in place of what a call threw. */
   describe(error: unknown): unknown {
     if (error instanceof OnlyService) {
-      return new CliError(`${error.message} known to the MAC pool's service only, and ${this.#away}`, { cause: error });
+      return new CliError(`only the MAC pool's service knows ${error.message}, and ${this.#away?.message}`, {
+        cause: error,
+      });
     }
     const message = describeFault(error, this.server);
     return message === undefined ? error : new CliError(message, { cause: error });
@@ -144,19 +146,4 @@ export class OpenCluster implements AsyncDisposable {
       sleep: (durationMs, signal) => sleep(durationMs, undefined, { signal }),
     };
   }
-}
-
-/** As kubectl's `--token`: in place of every other credential of the user. */
-function withToken(own: Credentials, token: string): Credentials {
-  let from: TlsMaterial = {};
-  let without: TlsMaterial = {};
-  const current = async () => {
-    const { tls, headers } = await own.current();
-    if (tls !== from) {
-      const { cert: _cert, key: _key, passphrase: _passphrase, ...rest } = tls;
-      [from, without] = [tls, rest];
-    }
-    return { tls: without, headers: { ...headers, authorization: `Bearer ${token}` } };
-  };
-  return { ...own, current };
 }

@@ -10,6 +10,8 @@ const BAR = 20;
 const BAR_MARGIN = 66;
 /** A forecast beyond this says nothing. */
 const FAR_DAYS = 3_650;
+const HOUR_DAYS = 1 / 24;
+const MIN_WINDOW_SECONDS = 60;
 /** From this share on a pool is nearly full, as in the alert KubemacpoolNearlyFull. */
 const NEARLY_FULL = 0.9;
 
@@ -35,10 +37,7 @@ export function describePool(pool: PoolView, terminal: Terminal, wide: boolean):
   ];
   const more: [string, string][] = [
     ["exclusions", pool.exclusions.join("\n") || "none"],
-    [
-      "a day",
-      `${round(rate.allocationsPerDay)} allocated, ${round(rate.releasesPerDay)} released (counted for ${spanInWords(rate.windowSeconds * 1000)})`,
-    ],
+    ["a day", rateText(rate)],
     ["forecast", pool.daysToFull.reason],
   ];
   return `MACPool ${painted(terminal, "bold", name)}\n${formatFields(wide ? [...fields, ...more] : fields)}`;
@@ -58,23 +57,36 @@ function percent(used: number, capacity: number): string {
   return used > 0 && share < 0.1 ? " (<0.1 %)" : ` (${share.toFixed(1)} %)`;
 }
 
-function fullIn({ daysToFull: { days, atLeast, atMost, reason } }: PoolView): string {
-  if (days === null) return `not known: ${reason}`;
-  if (days > FAR_DAYS) return inDays(days);
-  const least = atLeast === null ? "" : `at least ${inDays(atLeast)}`;
-  const most = atMost === null ? "" : `at most ${inDays(atMost)}`;
+function fullIn({ capacity, free, daysToFull: { days, atLeast, atMost, reason } }: PoolView): string {
+  if (capacity > 0 && free === 0) return "it is full";
+  if (days === null) return `no forecast. ${reason}`;
+  if (days > FAR_DAYS || days < HOUR_DAYS) return inDays(days);
+  const least = atLeast === null || atLeast < HOUR_DAYS ? "" : `at least ${inDays(atLeast)}`;
+  const most = atMost === null || atMost > FAR_DAYS ? "" : `at most ${inDays(atMost)}`;
   const interval = [least, most].filter((text) => text !== "").join(", ");
   return `about ${inDays(days)}${interval === "" ? "" : ` (${interval})`}`;
 }
 
 function inDays(days: number): string {
   if (days > FAR_DAYS) return `more than ${FAR_DAYS / 365} years`;
-  const whole = days < 10 ? Math.round(days * 10) / 10 : Math.round(days);
-  return `${withCommas(whole)} day${whole === 1 ? "" : "s"}`;
+  if (days < HOUR_DAYS) return "less than an hour";
+  if (days < 1) return counted(Math.round(days / HOUR_DAYS), "hour");
+  return counted(days < 10 ? Math.round(days * 10) / 10 : Math.round(days), "day");
+}
+
+function counted(count: number, unit: string): string {
+  return `${withCommas(count)} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: PoolView["rate"]): string {
+  const counted = `counted for ${spanInWords(windowSeconds * 1000)}`;
+  // What a day is like is not seen in seconds.
+  if (windowSeconds < MIN_WINDOW_SECONDS) return `not known: ${counted} only`;
+  return `${round(allocationsPerDay)} allocated, ${round(releasesPerDay)} released (${counted})`;
 }
 
 function round(number: number): string {
-  return String(Math.round(number * 10) / 10);
+  return withCommas(Math.round(number * 10) / 10);
 }
 
 /** `16,777,216`. */

@@ -8,6 +8,7 @@ import { PRODUCT_VERSION } from "../api/names.ts";
 import type { CommandInput, CommandSpec } from "./command.ts";
 import { type CommandLine, parseCommandLine, UsageError } from "./command-line.ts";
 import { COMMANDS } from "./command-table.ts";
+import { namesFor } from "./completion-names.ts";
 import { completions } from "./completion-words.ts";
 import { CliError } from "./faults.ts";
 import { helpOf, overview } from "./help.ts";
@@ -35,7 +36,7 @@ export interface RunResult {
 /** An error of the user or the cluster becomes a sentence on stderr and an exit code; it is not thrown. */
 export async function run(input: RunInput): Promise<RunResult> {
   try {
-    if (input.argv[0] === "__complete") return said(completions(input.argv.slice(1), COMMANDS));
+    if (input.argv[0] === "__complete") return said(await completionsFor(input));
     const line = parseCommandLine(input.argv, COMMANDS);
     const { command, args, options } = line;
     if (command === "" || command === "help") return said(args[0] === undefined ? overview(COMMANDS) : help(args[0]));
@@ -47,6 +48,11 @@ export async function run(input: RunInput): Promise<RunResult> {
     if (error instanceof CliError) return { stdout: "", stderr: `error: ${error.message}\n`, exitCode: 1 };
     throw error;
   }
+}
+
+function completionsFor({ argv, env, home }: RunInput): Promise<string> {
+  const own = { ...env, HOME: home };
+  return completions(argv.slice(1), COMMANDS, (offer, before) => namesFor(offer, before, own));
 }
 
 function said(stdout: string): RunResult {
@@ -76,6 +82,7 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
   const asked: CommandInput = {
     line,
     namespace: async () => (options.allNamespaces ? undefined : (options.namespace ?? (await open()).defaultNamespace)),
+    onlyNamespace: options.allNamespaces ? undefined : options.namespace,
     nowMs: input.now(),
     now: input.now,
     terminal: input.terminal,
@@ -97,6 +104,6 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
 
 function objectsOnly(reason: string, context: string | undefined): string {
   const where = context === undefined ? "" : `context ${context}: `;
-  const what = "this is from MACPool and MACClaim objects, without denials and rates";
-  return `note: ${where}the MAC pool's service can't be asked, so ${what}: ${reason}\n`;
+  const what = "This answer is from MACPool and MACClaim objects, without denials and rates.";
+  return `note: ${where}the MAC pool's service can't be asked: ${reason}. ${what}\n`;
 }

@@ -11,6 +11,7 @@ export const CONTEXTS_OPTION: OptionSpec = {
   name: "contexts",
   value: "A,B,...",
   summary: "compare the clusters of these contexts",
+  offers: "contexts",
 };
 
 /** undefined where the option was not given. */

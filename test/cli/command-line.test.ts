@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseCommandLine, UsageError } from "../../src/cli/command-line.ts";
+import { GLOBAL_OPTIONS, parseCommandLine, UsageError } from "../../src/cli/command-line.ts";
+import { COMMANDS } from "../../src/cli/command-table.ts";
 
 describe("a command line", () => {
   it("takes options before, between and after the arguments, in every notation that kubectl takes", () => {
@@ -44,5 +45,11 @@ describe("a command line", () => {
     [["list", "-o", "xml"], 'unknown output "xml": use one of table, wide, json, yaml, name'],
   ])("is refused in one sentence: %j", (argv, message) => {
     expect(() => parseCommandLine(argv)).toThrow(new UsageError(message));
+  });
+
+  it("has no option of a command that means something else everywhere", () => {
+    const globals = GLOBAL_OPTIONS.flatMap(({ name, short }) => [name, short ?? name]);
+    const own = COMMANDS.flatMap(({ options = [] }) => options.flatMap(({ name, short }) => [name, short ?? name]));
+    expect(own.filter((name) => globals.includes(name))).toEqual([]);
   });
 });

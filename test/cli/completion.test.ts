@@ -1,77 +1,96 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/command-table.ts";
 import { SCRIPTS } from "../../src/cli/completion-scripts.ts";
-import { completions } from "../../src/cli/completion-words.ts";
+import { completions, type LookUp } from "../../src/cli/completion-words.ts";
+import { goldenPath } from "./support/golden.ts";
 import { macpool } from "./support/macpool.ts";
+import { POOL } from "./support/objects.ts";
+import { kubeconfigOf, ScriptedCluster, status } from "./support/scripted-cluster.ts";
 
-const words = (...line: string[]): string[] =>
-  completions(line, COMMANDS)
+const wordsOf = (text: string): string[] =>
+  text
     .split("\n")
     .slice(0, -2)
     .map((each) => each.split("\t")[0] ?? "");
 
 describe("completion", () => {
-  it("offers commands, their arguments and options, and the values of options", () => {
-    expect(words("")).toEqual([...COMMANDS.map(({ name }) => name), "version"]);
-    expect(words("col")).toEqual(["collisions"]);
-    expect(words("-n", "lab", "de")).toEqual(["denials"]);
-    expect(words("completion", "")).toEqual(["bash", "zsh", "fish", "kubectl"]);
-    expect(words("map", "--fr")).toEqual(["--from"]);
-    expect(words("list", "--fr")).toEqual([]);
-    expect(words("list", "-o", "")).toEqual(["table", "wide", "json", "yaml", "name"]);
-    expect(words("list", "--output", "j")).toEqual(["json"]);
-    expect(words("list", "-n", "")).toEqual([]);
+  const named: LookUp = async (offer, before) => [`${offer} of ${before.join(" ")}`, "b"];
+  const words = async (...line: string[]): Promise<string[]> => wordsOf(await completions(line, COMMANDS, named));
+
+  it("offers commands, their arguments and options, and the values of options", async () => {
+    expect(await words("")).toEqual([...COMMANDS.map(({ name }) => name), "version"]);
+    expect(await words("col")).toEqual(["collisions"]);
+    expect(await words("-n", "lab", "de")).toEqual(["denials"]);
+    expect(await words("completion", "")).toEqual(["bash", "zsh", "fish", "kubectl"]);
+    expect(await words("map", "--fr")).toEqual(["--from"]);
+    expect(await words("list", "--fr")).toEqual([]);
+    expect(await words("list", "-o", "")).toEqual(["table", "wide", "json", "yaml", "name"]);
+    expect(await words("list", "--output", "j")).toEqual(["json"]);
+    expect(await words("list", "--token", "")).toEqual([]);
   });
 
-  it("asks the shell for names of files only where an option takes one", () => {
-    expect(completions(["list", "--kubeconfig", ""], COMMANDS)).toBe(":0\n");
-    expect(completions(["find", ""], COMMANDS)).toBe(":4\n");
+  it("looks names up with what the line says before", async () => {
+    expect(await words("list", "--context", "x", "-n", "")).toEqual(["namespaces of list --context x", "b"]);
+    expect(await words("map", "")).toEqual(["pools of map", "b"]);
+    expect(await words("--user", "")).toEqual(["users of ", "b"]);
+    expect(await words("ranges", "--contexts", "a,")).toEqual(["a,contexts of ranges", "a,b"]);
+    expect(await words("ranges", "--contexts", "b,")).toEqual(["b,contexts of ranges"]);
+  });
+
+  it("asks the shell for names of files only where an option takes one", async () => {
+    expect(await completions(["list", "--kubeconfig", ""], COMMANDS, named)).toBe(":0\n");
+    expect(await completions(["lint", "-f", ""], COMMANDS, named)).toBe(":0\n");
+    expect(await completions(["list", ""], COMMANDS, named)).toBe(":4\n");
   });
 
   it.each(Object.entries(SCRIPTS))("prints the script for %s", async (shell, script) => {
-    expect(await macpool("/nowhere", ["completion", shell])).toEqual({ exitCode: 0, stdout: script, stderr: "" });
+    const ended = await macpool("/nowhere", ["completion", shell]);
+    expect(ended).toEqual({ exitCode: 0, stdout: script, stderr: "" });
+    await expect(ended.stdout).toMatchFileSnapshot(goldenPath(`completion-${shell}`));
   });
 });
 
-describe("the scripts", () => {
-  const folder = mkdtempSync(join(tmpdir(), "macpool-completion-"));
-  const root = join(import.meta.dirname, "../..");
+describe("names for completion", () => {
+  let cluster: ScriptedCluster;
+  let folder: string;
+  let kubeconfig: string;
 
-  beforeAll(() => {
-    const program = join(folder, "kubectl-macpool");
-    writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${root}/src/cli/main.ts" "$@"\n`);
-    chmodSync(program, 0o755);
-    for (const [shell, script] of Object.entries(SCRIPTS)) writeFileSync(join(folder, shell), script);
-    chmodSync(join(folder, "kubectl"), 0o755);
+  beforeAll(async () => {
+    cluster = await ScriptedCluster.start();
+    folder = await mkdtemp(join(tmpdir(), "macpool-names-"));
+    kubeconfig = join(folder, "kubeconfig");
+    await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one"), cluster.parts("two")));
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(async () => {
+    await cluster[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
 
-  const env = { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}` };
-  const inBash = (line: string): string[] => {
-    const typed = `COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))`;
-    const script = `. ${folder}/bash; ${typed}; _kubectl_macpool; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return execFileSync("bash", ["-c", script], { env, encoding: "utf8" }).trim().split("\n");
+  const words = async (...line: string[]): Promise<string[]> => {
+    const { stdout, stderr, exitCode } = await macpool(kubeconfig, ["__complete", ...line]);
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+    return wordsOf(stdout);
   };
 
-  it("work in bash", () => {
-    expect(inBash("kubectl-macpool do")).toEqual(["doctor"]);
-    expect(inBash("kubectl-macpool list -o y")).toEqual(["yaml"]);
-    expect(inBash(`kubectl-macpool list --kubeconfig ${folder}/ba`)).toEqual([join(folder, "bash")]);
+  it("are read from the kubeconfig and from the cluster", async () => {
+    cluster.script = { pools: [POOL], namespaces: [{ metadata: { name: "default" } }, { metadata: { name: "lab" } }] };
+    expect(await words("--context", "")).toEqual(["one", "two"]);
+    expect(await words("--cluster", "t")).toEqual(["two"]);
+    expect(await words("collisions", "--contexts", "two,")).toEqual(["two,one"]);
+    expect(await words("list", "-n", "")).toEqual(["default", "lab"]);
+    expect(await words("map", "")).toEqual(["default"]);
+    expect(await words("find", "l")).toEqual(["lab"]);
   });
 
-  it("answer kubectl, which asks a program of its own about a plugin", () => {
-    const said = execFileSync(join(folder, "kubectl"), ["map", "--fr"], { env, encoding: "utf8" });
-    expect(said).toBe("--from\tfirst address\n:4\n");
+  it("are none where they can't be read", async () => {
+    cluster.script = { namespaces: status(403, "no", "Forbidden") };
+    expect(await words("list", "-n", "")).toEqual([]);
+    expect(await words("list", "--context", "moon", "-n", "")).toEqual([]);
+    expect(await words("list", "--kubeconfig", "/nowhere", "--context", "")).toEqual([]);
+    cluster.script = { hangs: true };
+    expect(await words("list", "-n", "")).toEqual([]);
   });
-
-  it.each(["bash", "zsh", "fish"].filter((shell) => spawnSync(shell, ["-c", "true"]).status === 0))(
-    "are read by %s without an error",
-    (shell) => {
-      expect(execFileSync(shell, ["-n", join(folder, shell)], { encoding: "utf8" })).toBe("");
-    },
-  );
 });

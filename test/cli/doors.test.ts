@@ -5,37 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MAC_POOL_TOKEN_HEADER } from "../../src/api/names.ts";
 import { claims, FIRST, pools } from "./support/answers.ts";
 import { type Ended, macpool } from "./support/macpool.ts";
+import { CLAIM, POOL } from "./support/objects.ts";
 import { kubeconfigOf, problem, type Script, ScriptedCluster, status } from "./support/scripted-cluster.ts";
 
 /** Which door answers, and what is said when one is closed. */
 
-const POOL = {
-  apiVersion: "macpool.network.kubevirt.io/v1alpha1",
-  kind: "MACPool",
-  metadata: { name: "default" },
-  spec: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] },
-  status: {
-    observedGeneration: 1,
-    ranges: ["02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff"],
-    capacity: 16777216,
-    used: 1,
-    free: 16777215,
-  },
-};
-const CLAIM = {
-  apiVersion: "macpool.network.kubevirt.io/v1alpha1",
-  kind: "MACClaim",
-  metadata: { name: "mac-02-5d-1c-00-00-a3", resourceVersion: "72" },
-  spec: { mac: FIRST, pool: "default", origin: "automatic" },
-  status: {
-    phase: "Bound",
-    owners: [
-      { kind: "VirtualMachine", namespace: "default", name: "web", interface: "net1", since: "2026-11-21T09:14:03Z" },
-    ],
-  },
-};
-const NOTE =
-  "note: the MAC pool's service can't be asked, so this is from MACPool and MACClaim objects, without denials and rates: ";
+const NOTE = "note: the MAC pool's service can't be asked: ";
+const SOURCE = ". This answer is from MACPool and MACClaim objects, without denials and rates.\n";
 
 let cluster: ScriptedCluster;
 let folder: string;
@@ -149,7 +125,8 @@ describe("the pool's service", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^MAC .*\n02:5d:1c:00:00:a3 +VirtualMachine\/web +net1 +Bound +default/);
     expect(stderr.startsWith(NOTE)).toBe(true);
-    expect(stderr.slice(NOTE.length)).toMatch(reason);
+    expect(stderr.slice(NOTE.length, -SOURCE.length)).toMatch(reason);
+    expect(stderr.endsWith(SOURCE)).toBe(true);
     expect(stderr.split("\n")).toHaveLength(2);
   });
 
@@ -160,6 +137,10 @@ describe("the pool's service", () => {
       stdout: "",
       stderr: `error: ${detail}\n`,
     });
+    const hint = " If you may in a namespace, name it: ?namespace=.";
+    expect((await say({ proxy: problem(403, "FORBIDDEN", detail + hint) }, "doctor")).stderr).toBe(
+      `error: ${detail} If you may read one namespace only, name it: -n NAMESPACE.\n`,
+    );
     const near = problem(404, "NOT_FOUND", 'there is no MACPool "defalt"', { didYouMean: "default" });
     expect((await say({ rest: () => near }, "map", "defalt")).stderr).toBe(
       'error: there is no MACPool "defalt"; did you mean default?\n',
@@ -167,53 +148,77 @@ describe("the pool's service", () => {
   });
 });
 
-describe("the objects", () => {
-  const away: Script = { proxy: status(503, "no endpoints available") };
-
-  it("answer what they can", async () => {
-    expect((await say(away, "status")).stdout).toContain("full in       not known: The MAC pool itself measures");
-    expect((await say(away, "find", "5d1c")).stdout).toContain(FIRST);
-    expect((await say(away, "map")).stdout).toContain("16,777,215 free, 1 bound, 0 pending");
-    expect((await say(away, "map", "--from", FIRST, "--to", "02:5d:1c:00:00:b2")).stdout).toMatch(
-      /each mark is one address\n\n02:5d:1c:00:00:a3 {2}B·{15}\n/,
-    );
-    expect((await say(away, "doctor")).stdout).toContain("Nothing is inconsistent.");
-    expect((await say({ ...away, pools: [] }, "doctor")).exitCode).toBe(1);
-    expect((await say(away, "explain", "web")).stdout).toMatch(
-      /^VirtualMachine default\/web .*\n\nINTERFACE.*\nnet1 +02:5d/,
-    );
-    expect((await say(away, "map", "nothere")).stderr).toMatch(
-      /error: there is no MACPool "nothere": choose one of default\n$/,
-    );
-  });
+describe("the namespace of -n", () => {
+  const one = {
+    findings: [],
+    total: 0,
+    adoption: { ended: true, message: "" },
+    leader: null,
+    replicas: [],
+    caches: [],
+  };
+  const rest: Script["rest"] = (path) =>
+    path === "consistency" ? { body: one } : path.startsWith("claims/") ? { body: claims[1] } : list([]);
 
   it.each([
-    ["denials", "denials are"],
-    ["namespaces", "the rules of each namespace are"],
-    ["check 02:00:00:00:00:01", "what would be accepted is"],
-  ])("do not know %s, and it is said in one sentence", async (words, what) => {
-    expect(await say(away, ...words.split(" "))).toEqual({
+    [["doctor"], "consistency"],
+    [["namespaces"], "namespaces"],
+    [["find", "web"], "claims"],
+    [["find", FIRST], "claims/02-5d-1c-00-00-a3"],
+  ])("goes with %j, and nothing without it or with -A", async (argv, path) => {
+    const asked = async (...more: string[]): Promise<readonly (string | null)[]> => {
+      cluster.asked.length = 0;
+      await say({ rest }, ...argv, ...more);
+      const urls = cluster.asked.map((each) => new URL(each.path, cluster.url));
+      return urls
+        .filter(({ pathname }) => pathname.endsWith(`/v1/${path}`))
+        .map((url) => url.searchParams.get("namespace"));
+    };
+    expect(await asked("-n", "lab")).toEqual(["lab"]);
+    expect(await asked()).toEqual([null]);
+    expect(await asked("-n", "lab", "-A")).toEqual([null]);
+  });
+});
+
+describe("kubectl's options", () => {
+  it("lead to another cluster, user or server of the kubeconfig", async () => {
+    await using other = await ScriptedCluster.start({ rest: () => list(claims) });
+    await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one", { token: "wrong" }), other.parts("two")));
+    cluster.script = { rest: () => list(claims) };
+    for (const argv of [
+      ["--cluster", "two", "--user", "two"],
+      ["--server", other.url, "--user", "two", "--insecure-skip-tls-verify"],
+      ["-s", other.url, "--token", "a-token"],
+    ]) {
+      other.asked.length = 0;
+      expect(await macpool(kubeconfig, ["list", "-A", "-o", "name", ...argv])).toMatchObject({
+        exitCode: 0,
+        stderr: "",
+      });
+      expect(other.asked).toHaveLength(2);
+    }
+    expect(cluster.asked).toEqual([]);
+    expect(await macpool(kubeconfig, ["list", "--user", "eve"])).toEqual({
       exitCode: 1,
       stdout: "",
-      stderr: `error: ${what} known to the MAC pool's service only, and it does not answer (no endpoints available)\n`,
+      stderr: `error: ${kubeconfig}: user "eve" is not among its users: choose one (one, two).\n`,
     });
   });
 
-  it("count each range where a pool has several", async () => {
-    const ranges = ["02:5d:1c:00:00:00-02:5d:1c:00:00:ff", "02:5d:1d:00:00:00-02:5d:1d:00:00:ff"];
-    const two = { ...POOL, status: { ...POOL.status, ranges, capacity: 512 } };
-    const { stdout } = await say({ ...away, pools: [two] }, "status", "-o", "json");
-    expect(JSON.parse(stdout).items[0].ranges).toMatchObject([
-      { first: "02:5d:1c:00:00:00", used: 1, free: 255 },
-      { first: "02:5d:1d:00:00:00", used: 0, free: 256 },
-    ]);
-  });
-
-  it("are told to be forbidden with what to ask for", async () => {
-    const forbidden = status(403, "macpools is forbidden", "Forbidden");
-    expect((await say({ ...away, pools: forbidden, claims: forbidden }, "list")).stderr).toMatch(
-      /\nerror: macpools is forbidden: ask for ClusterRole kubemacpool-view or view\n$/,
+  it("ask in the name of another user from the objects alone, since the service knows the token's owner", async () => {
+    const { exitCode, stdout, stderr } = await say(
+      { rest: () => list([]) },
+      ...["list", "--as", "ann", "--as-group", "dev", "--as-group", "ops"],
     );
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(FIRST);
+    expect(stderr).toBe(`${NOTE}it knows the owner of a token, not the user of --as${SOURCE}`);
+    expect(cluster.asked.map(({ path }) => path).filter((path) => path.includes("/proxy/"))).toEqual([]);
+    for (const { headers } of cluster.asked) {
+      expect(headers).toMatchObject({ "impersonate-user": "ann", "impersonate-group": "dev, ops" });
+    }
+    await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one", { token: "a-token", as: "ann" })));
+    expect((await say({ rest: () => list([]) }, "list")).stderr).toContain("it knows the owner of a token");
   });
 });
 
@@ -233,57 +238,5 @@ describe("what tenants write", () => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not come through
       expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     }
-  });
-});
-
-describe("an API server", () => {
-  it("that hangs costs the given time and one sentence", async () => {
-    const ended = await say({ hangs: true }, "status", "--request-timeout", "200ms");
-    expect(ended).toEqual({
-      exitCode: 1,
-      stdout: "",
-      stderr: `error: the API server ${cluster.url} does not answer in time: try again, or give it longer with --request-timeout\n`,
-    });
-  });
-
-  it("that is not there, or knows nobody, is said in one sentence", async () => {
-    const { url } = cluster;
-    await cluster[Symbol.asyncDispose]();
-    expect((await macpool(kubeconfig, ["status"])).stderr).toBe(
-      `error: the API server ${url} can't be reached (ECONNREFUSED): is this the right kubeconfig?\n`,
-    );
-    cluster = await ScriptedCluster.start({ webhooks: status(401, "Unauthorized", "Unauthorized") });
-    await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
-    expect((await macpool(kubeconfig, ["status"])).stderr).toBe(
-      "error: the API server does not know these credentials: log in again\n",
-    );
-  });
-});
-
-describe("wrong usage", () => {
-  it.each([
-    [["frob"], 'unknown command "frob": see kubectl macpool --help'],
-    [["list", "web"], "list takes no argument: use kubectl macpool find"],
-    [["find"], "find takes one argument: a MAC address, a part of one, a VM, a pod or a namespace"],
-    [["check", "02:zz"], '"02:zz" is not a MAC address: write six octets'],
-    [["check", FIRST, "-A"], "check needs a namespace: write -n NAMESPACE in place of -A"],
-    [["explain", "a/b/c/d"], '"a/b/c/d" names no object: write NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME'],
-    [["explain", "node/a/b"], 'unknown kind "node": use vm, vmi or pod'],
-    [["map", "--from", "x"], '--from "x" is not a MAC address: write six octets'],
-    [["map", "--from", "02:00:00:00:00:02", "--to", "02:00:00:00:00:01"], "--to is below --from"],
-    [["list", "--from", FIRST], "list has no option --from, which belongs to map"],
-    [["ranges", "--size", "4"], "--size belongs to --suggest"],
-    [["ranges", "--suggest", "--size", "0"], '--size "0" is not a number from 1 to 16777216'],
-    [["ui", "--port", "70000"], '--port "70000" is not a number from 1 to 65535'],
-    [["collisions", "--contexts", "one"], "collisions --contexts compares two contexts or more: write a,b"],
-    [["ranges", "--contexts", "one,,two"], '--contexts "one,,two" has an empty name: write a,b'],
-    [["ranges", "--contexts", "one,one"], "--contexts names one twice"],
-    [["status", "--request-timeout", "soon"], '--request-timeout "soon" is not a time: write it as 5s, 2m or 1h'],
-    [["completion", "tcsh"], 'no script for "tcsh": use one of bash, zsh, fish, kubectl'],
-    [["doctor", "-o", "name"], "doctor has no names: use -o table, json or yaml"],
-  ])("%j is refused in one sentence with exit code 2", async (argv, sentence) => {
-    const consistent = { findings: [], total: 0 };
-    cluster.script = { rest: () => ({ body: consistent }) };
-    expect(await macpool(kubeconfig, argv)).toEqual({ exitCode: 2, stdout: "", stderr: `error: ${sentence}\n` });
   });
 });

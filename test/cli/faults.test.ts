@@ -24,6 +24,8 @@ it("says what to do about credentials, rights and a server that does not answer"
   expect(fault(403, JSON.stringify(forbidden))).toBe(
     "macclaims is forbidden: ask for ClusterRole kubemacpool-view or view",
   );
+  const impersonated = { ...forbidden, message: 'User "x" cannot impersonate resource "users"' };
+  expect(fault(403, JSON.stringify(impersonated))).toBe(`${impersonated.message}: ask without --as`);
   const refused = new ConnectionError("connect ECONNREFUSED", { written: false, code: "ECONNREFUSED" });
   expect(describeFault(refused, SERVER)).toBe(
     "the API server https://10.0.0.1:6443 can't be reached (ECONNREFUSED): is this the right kubeconfig?",

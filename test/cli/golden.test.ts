@@ -5,24 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseMac } from "../../src/api/mac.ts";
 import { COMMANDS } from "../../src/cli/command-table.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
 import * as answers from "./support/answers.ts";
 import * as diagnosis from "./support/diagnosis-answers.ts";
-import { macpool, NARROW, PIPE, TINY, WIDE } from "./support/macpool.ts";
+import { goldenPath, onEveryTerminal, transcript } from "./support/golden.ts";
+import { macpool, NARROW, TINY, WIDE } from "./support/macpool.ts";
 import { mapOf } from "./support/map-answer.ts";
 import { type Answer, kubeconfigOf, ScriptedCluster } from "./support/scripted-cluster.ts";
 
-/** What each command prints for one pool. Written anew with `vitest run --project unit test/cli -u`. */
-
-process.env.TZ = "UTC";
-
-const GOLDEN = join(import.meta.dirname, "../golden/cli");
-const TERMINALS: Readonly<Record<string, Terminal>> = {
-  "160 columns, colour": WIDE,
-  "80 columns": NARROW,
-  "48 columns, ASCII": TINY,
-  pipe: PIPE,
-};
+/** What each command prints for one pool. */
 
 const list = (items: readonly object[]): Answer => ({ body: { items, total: items.length } });
 
@@ -69,12 +59,6 @@ describe("what kubectl macpool prints", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const shown = async (argv: readonly string[], name: string): Promise<string> => {
-    const { exitCode, stdout, stderr } = await macpool(kubeconfig, argv, { terminal: TERMINALS[name] ?? PIPE });
-    const errors = stderr === "" ? "" : `[stderr]\n${stderr}`;
-    return `$ kubectl macpool ${argv.join(" ")}   (${name})\n${stdout.replaceAll("\u001b", "<ESC>")}${errors}[exit ${exitCode}]\n\n`;
-  };
-
   const forPeople: readonly (readonly [string, readonly string[]])[] = [
     ["status", ["status"]],
     ["list", ["list", "-A"]],
@@ -93,9 +77,8 @@ describe("what kubectl macpool prints", () => {
   ];
 
   it.each(forPeople)("%s: on terminals of any width, with and without colour, and into a pipe", async (name, argv) => {
-    const texts: string[] = [];
-    for (const terminal of Object.keys(TERMINALS)) texts.push(await shown(argv, terminal));
-    await expect(texts.join("")).toMatchFileSnapshot(join(GOLDEN, `${name}.txt`));
+    const texts = await onEveryTerminal(argv, (terminal) => macpool(kubeconfig, argv, { terminal }));
+    await expect(texts).toMatchFileSnapshot(goldenPath(name));
   });
 
   it.each([
@@ -113,7 +96,16 @@ describe("what kubectl macpool prints", () => {
     ["help", ["--help"]],
     ["help-map", ["help", "map"]],
   ] as const)("%s", async (name, argv) => {
-    await expect(await shown(argv, "80 columns")).toMatchFileSnapshot(join(GOLDEN, `${name}.txt`));
+    const ended = await macpool(kubeconfig, argv, { terminal: NARROW });
+    await expect(transcript(argv, "80 columns", ended)).toMatchFileSnapshot(goldenPath(name));
+  });
+
+  it("ui: where the page is, until it is ended", async () => {
+    const ended = new AbortController();
+    const argv = ["ui", "--no-browser"];
+    const told = await macpool(kubeconfig, argv, { signal: ended.signal, onPrint: () => ended.abort() });
+    const stdout = told.stdout.replace(/127\.0\.0\.1:\d+\/[\w-]{43}\/\n/, "127.0.0.1:PORT/SECRET/\n");
+    await expect(transcript(argv, "pipe", { ...told, stdout })).toMatchFileSnapshot(goldenPath("ui"));
   });
 
   it.each(COMMANDS.map(({ name }) => name))("help %s fits 80 columns", async (name) => {

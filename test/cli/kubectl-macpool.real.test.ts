@@ -14,8 +14,8 @@ const ROOT = join(import.meta.dirname, "../..");
 
 /** The kubeconfig of a new control plane has a client certificate. */
 const OBJECTS_ONLY =
-  "note: the MAC pool's service can't be asked, so this is from MACPool and MACClaim objects, without denials and rates: " +
-  "the kubeconfig has a client certificate and no token, and the API server's proxy passes on tokens only: give --token\n";
+  "note: the MAC pool's service can't be asked: the kubeconfig has a client certificate and no token, and the API server's " +
+  "proxy passes on tokens only: give --token. This answer is from MACPool and MACClaim objects, without denials and rates.\n";
 
 interface Ended {
   readonly code: number;
@@ -112,7 +112,7 @@ describe("kubectl macpool on a real API server", () => {
           "  interface   net1 \\(multus br1-net\\)\n" +
           "  origin      automatic, from pool default \\(02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff\\)\n" +
           "  since       \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d \\(\\d+ seconds?\\)\n" +
-          "  running on  not running\n$",
+          "  running on  no node\n$",
       ),
     );
   });
@@ -161,7 +161,7 @@ describe("kubectl macpool on a real API server", () => {
       stderr: expect.stringContaining('no MAC address found for "ghost"'),
     });
     expect((await macpool("find", "02:5d:1c:00:00:ff")).stdout).toBe(
-      "02:5d:1c:00:00:ff is free; it is in pool default\n",
+      "02:5d:1c:00:00:ff is free. It is in pool default.\n",
     );
   });
 
@@ -220,6 +220,25 @@ describe("kubectl macpool on a real API server", () => {
     const dead = join(folder, "dead.kubeconfig");
     await writeFile(dead, bed.controlPlane.kubeconfigText.replace(/server: .*/, "server: https://127.0.0.1:1"));
     expect((await macpool("list", "--kubeconfig", dead)).stderr).toMatch(/can't be reached \(ECONNREFUSED\)/);
+  });
+
+  it("asks in the name of another user and of groups", async () => {
+    const refused = await macpool("list", "--as", "ann");
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/ is forbidden: User "ann" cannot list /);
+    const one = await macpool("list", "--as", "ann", "--as-group", "dev", "--as-group", "system:masters");
+    expect(one.code).toBe(0);
+    expect(one.stdout).toContain(mac);
+  });
+
+  it("is completed by kubectl", async () => {
+    const completer = join(folder, "kubectl_complete-macpool");
+    await writeFile(completer, (await macpool("completion", "kubectl")).stdout, { mode: 0o755 });
+    const complete = async (...words: string[]) =>
+      (await execute(join(folder, "kubectl"), ["__complete", "macpool", ...words], environment())).stdout;
+    expect(await complete("doc")).toMatch(/^doctor\t.*\n:4\n/);
+    expect(await complete("list", "-n", "la")).toBe("lab\n:4\n");
+    expect(await complete("map", "def")).toBe("default\n:4\n");
   });
 
   it("takes credentials from a token file and from an exec plugin", async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
 import { WRONG_NETWORKS } from "../nad-lint/wrong-networks.ts";
+import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { type Ended, macpool, NARROW } from "./support/macpool.ts";
 
 const GOOD = { cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br1" };
@@ -66,6 +67,17 @@ describe("kubectl macpool lint", () => {
 1 NetworkAttachmentDefinition: 1 error, 0 warnings, 2 notes
 `);
     expect(exitCode).toBe(1);
+  });
+
+  it("fits every terminal", async () => {
+    const file = await write(
+      "nets.yaml",
+      nad("br1-net", { ...GOOD, portIsolation: "true" }),
+      nad("broken", { ...GOOD, vlan: 5000 }, { namespace: "lab" }),
+    );
+    const argv = ["lint", "-f", "nets.yaml"];
+    const texts = await onEveryTerminal(argv, (terminal) => macpool("", ["lint", "-f", file], { terminal }));
+    await expect(texts.replaceAll(`${folder}/`, "")).toMatchFileSnapshot(goldenPath("lint"));
   });
 
   it("reads directories, lists, JSON and several files, passes over other kinds, and ends with 0 where nothing is wrong", async () => {
@@ -159,7 +171,7 @@ describe("kubectl macpool lint", () => {
   });
 
   it("needs a kubeconfig only to count nodes", async () => {
-    const { exitCode, stderr } = await lint("--cluster", "-f", await write("good.yaml", nad("a", GOOD)));
+    const { exitCode, stderr } = await lint("--nodes", "-f", await write("good.yaml", nad("a", GOOD)));
     expect(exitCode).toBe(1);
     expect(stderr).toContain("no-kubeconfig");
   });

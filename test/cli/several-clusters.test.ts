@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { claims, pools } from "./support/answers.ts";
+import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { macpool } from "./support/macpool.ts";
 import { kubeconfigOf, type Script, ScriptedCluster } from "./support/scripted-cluster.ts";
 
@@ -57,7 +58,9 @@ it("proposes a range, as text to paste and as json", async () => {
   const { exitCode, stdout } = await macpool(kubeconfig, ["ranges", "--contexts", "b,c", "--suggest", "--size", "256"]);
   expect(exitCode).toBe(0);
   const [, first = "", last = ""] = /rangeStart: "(.*)"\n +rangeEnd: "(.*)"/.exec(stdout) ?? [];
-  expect(stdout).toContain(`${first}-${last} has 256 addresses that none of the 2 clusters has in a range or in use.`);
+  expect(stdout).toContain(
+    `${first}-${last} is free: no range and no claim of the 2 clusters has any of its 256 addresses.\n`,
+  );
   const json = JSON.parse((await macpool(kubeconfig, ["ranges", "--contexts", "b,c", "--suggest", "-ojson"])).stdout);
   expect(json).toMatchObject({ items: [{ cluster: "b" }, { cluster: "c" }, { cluster: "c" }], overlaps: [] });
   expect(json.suggestion.last).toBe(`${json.suggestion.first.slice(0, 8)}:ff:ff:ff`);
@@ -77,6 +80,21 @@ it("names the addresses that objects of two clusters have", async () => {
     stdout: "",
     stderr: "No address is in use in more than one of the 2 clusters.\n",
   });
+});
+
+it.each([
+  ["ranges-contexts", ["ranges", "--contexts", "a,b"]],
+  ["ranges-suggest", ["ranges", "--contexts", "b,c", "--suggest", "--size", "256"]],
+  ["ranges-suggest-one", ["ranges", "--suggest"]],
+  ["collisions-contexts", ["collisions", "--contexts", "a,b"]],
+])("%s: on every terminal", async (name, argv) => {
+  const texts = await onEveryTerminal(argv, async (terminal) => {
+    const ended = await macpool(kubeconfig, argv, { terminal });
+    const [, prefix] = /rangeStart: "(.{8})/.exec(ended.stdout) ?? [];
+    // Of chance.
+    return prefix === undefined ? ended : { ...ended, stdout: ended.stdout.replaceAll(prefix, "02:xx:xx") };
+  });
+  await expect(texts).toMatchFileSnapshot(goldenPath(name));
 });
 
 it("compares nothing when a cluster is missing, unknown or named twice", async () => {

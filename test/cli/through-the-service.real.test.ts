@@ -11,7 +11,7 @@ import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";
 import { CliProcess, type Ended, execute } from "./support/cli-process.ts";
-import { exposeInspection } from "./support/pool-service.ts";
+import { exposeInspection, letUseProxy } from "./support/pool-service.ts";
 
 describe("kubectl macpool through the API server's proxy", () => {
   let bed: PoolBed;
@@ -59,7 +59,7 @@ describe("kubectl macpool through the API server's proxy", () => {
 
   it("answers every command with the pool's own knowledge and the viewer's rights", async () => {
     const expected: readonly (readonly [string[], number, RegExp])[] = [
-      [["status"], 0, /used +1 \(<0\.1 %\): 1 bound[\s\S]*full in +not known: [\s\S]*No problems\.\n$/],
+      [["status"], 0, /used +1 \(<0\.1 %\): 1 bound[\s\S]*full in +no forecast\. [\s\S]*No problems\.\n$/],
       [["list", "-A"], 0, new RegExp(`${mac} +default +VirtualMachine/web`)],
       [["find", mac], 0, new RegExp(`^${mac} is held by VirtualMachine default/web\n`)],
       [["explain", "web"], 0, new RegExp(`^VirtualMachine default/web is not running\n[\\s\\S]*net1 +${mac} +Bound`)],
@@ -84,40 +84,86 @@ describe("kubectl macpool through the API server's proxy", () => {
   });
 
   it("shows a tenant the own namespace, and says nothing about others", async () => {
-    await bed.admin.create(RESOURCES.roles, {
-      metadata: { name: "inspection", namespace: POOL_NAMESPACE },
-      rules: [
-        {
-          apiGroups: [""],
-          resources: ["services/proxy"],
-          verbs: ["get"],
-          resourceNames: ["https:kubemacpool-service:inspection"],
-        },
-      ],
-    });
     const tenant = await kubeconfig("tenant", { namespace: "lab" });
-    await bed.admin.create(RESOURCES.roleBindings, {
-      metadata: { name: "inspection", namespace: POOL_NAMESPACE },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "inspection" },
-      subjects: [{ kind: "ServiceAccount", name: "tenant", namespace: "default" }],
-    });
+    await letUseProxy(bed, "tenant");
     const list = await macpool("list", "-n", "lab", "--kubeconfig", tenant);
     expect(list).toMatchObject({ code: 0, stderr: "" });
     expect(list.stdout).toContain("02:00:00:00:00:01");
     expect(list.stdout).not.toContain(mac);
-    for (const args of [["list", "-A"], ["list", "-n", "default"], ["status"], ["explain", "default/web"]]) {
+    const own: readonly (readonly [string[], number, RegExp])[] = [
+      [["find", "02:00:00:00:00:01"], 0, /^02:00:00:00:00:01 is held by VirtualMachine lab\/probe\n/],
+      [["find", "probe"], 0, /^02:00:00:00:00:01 is held by VirtualMachine lab\/probe\n/],
+      [["find", "02:5d:1c:00:00:ff"], 0, /^02:5d:1c:00:00:ff is free\. It is in the range of a pool\.\n$/],
+      [["find", mac], 0, /is held by 1 object in namespaces that you may not see\. It is in the range of a pool\.\n$/],
+      [["doctor"], 0, /^Nothing is inconsistent in namespace lab\.\n {2}adoption {2}/],
+      [["namespaces"], 0, /^NAMESPACE .*\nlab +managed +ignored +default +1 +-\n$/],
+      [["explain", "probe"], 0, /^VirtualMachine lab\/probe is not running\n/],
+      [["check", mac], 1, /would be refused in namespace lab\n/],
+      [["denials"], 0, /^$/],
+      [["collisions"], 0, /^$/],
+    ];
+    for (const [args, code, pattern] of own) {
+      const ended = await macpool(...args, "-n", "lab", "--kubeconfig", tenant);
+      expect(ended.stdout, `${args.join(" ")}: ${ended.stderr}`).toMatch(pattern);
+      expect(ended, args.join(" ")).toMatchObject({ code });
+      expect(ended.stdout + ended.stderr, args.join(" ")).not.toMatch(/default\/web|web-2/);
+    }
+    const others = [
+      ["list", "-A"],
+      ["list", "-n", "default"],
+      ["find", "02:5d:1c:00:00:ff"],
+      ["find", "probe"],
+      ["doctor"],
+      ["namespaces", "-A", "-n", "lab"],
+      ["status"],
+      ["explain", "default/web"],
+    ];
+    for (const args of others) {
       const refused = await macpool(...args, "--kubeconfig", tenant);
       expect(refused, args.join(" ")).toMatchObject({ code: 1, stdout: "" });
       expect(refused.stderr).toMatch(/^error: User "system:serviceaccount:default:tenant" may not .*\n$/);
+      expect(refused.stderr, args.join(" ")).not.toContain("?namespace=");
+    }
+    const { stderr } = await macpool("doctor", "--kubeconfig", tenant);
+    expect(stderr).toMatch(/ If you may read one namespace only, name it: -n NAMESPACE\.\n$/);
+  });
+
+  it("says in the words of the command line what is refused", async () => {
+    const sentences: readonly (readonly [string[], RegExp])[] = [
+      [["list", "-n", "Lab"], /^error: the namespace must be a name of Kubernetes: .*\n$/],
+      [["explain", "default/Web"], /^error: the name must be a name of Kubernetes: .*\n$/],
+      [["find", "x".repeat(300)], /^error: the text to look for must have 1 to 253 characters.*\n$/],
+      [["map", "defalt"], /^error: There is no MACPool defalt\. Did you mean default\?\n$/],
+    ];
+    for (const [args, sentence] of sentences) {
+      const ended = await macpool(...args);
+      expect(ended.stderr).toMatch(sentence);
+      expect(ended).toMatchObject({ code: 1, stdout: "" });
     }
   });
 
+  it("finds the node that has an address", async () => {
+    const node = await bed.admin.create(RESOURCES.nodes, { metadata: { name: "node-a" } });
+    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "node-a", uid: node.metadata.uid ?? "" }];
+    await bed.admin.create(KINDS.nodeMacs, {
+      metadata: { name: "node-a", ownerReferences },
+      addresses: [{ mac: "02:5d:1c:00:00:b0", interface: "eno1" }],
+    });
+    const told = "02:5d:1c:00:00:b0 is held by interface eno1 of node node-a. It is in pool default.\n";
+    await eventually("the replica says so", async () => (await macpool("find", "02:5d:1c:00:00:b0")).stdout === told);
+    // Without --pool-namespace, from the objects.
+    expect((await cli.run("find", "02:5d:1c:00:00:b0")).stdout).toBe(told);
+    expect((await cli.run("find", "02:5d:1c:00:00:b1")).stdout).toBe(
+      "02:5d:1c:00:00:b1 is free. It is in pool default.\n",
+    );
+  });
+
   it("says why it reads the objects, and what is missing then", async () => {
-    const note =
-      /^note: the MAC pool's service can't be asked, so this is from MACPool and MACClaim objects, without denials and rates: /;
     const unplaced = await cli.run("list");
     expect(unplaced.stdout).toContain(mac);
-    expect(unplaced.stderr).toMatch(new RegExp(`${note.source}.*leads to no Service: give --pool-namespace\n$`));
+    expect(unplaced.stderr).toMatch(
+      /^note: the MAC pool's service can't be asked: .* leads to no Service: give --pool-namespace\. This answer is from .*\n$/,
+    );
     const nobody = await kubeconfig("nobody", "nowhere");
     const refused = await macpool("list", "--kubeconfig", nobody);
     expect(refused.code).toBe(1);
@@ -125,7 +171,7 @@ describe("kubectl macpool through the API server's proxy", () => {
     const absent = await cli.run("denials", "--pool-namespace", "default");
     expect(absent).toMatchObject({ code: 1, stdout: "" });
     expect(absent.stderr).toMatch(
-      /^error: denials are known to the MAC pool's service only, and its Service does not exist there\n$/,
+      /^error: only the MAC pool's service knows the denials, and its Service does not exist there\n$/,
     );
   });
 
@@ -238,12 +284,17 @@ describe("kubectl macpool through the API server's proxy", () => {
     const list = await macpool("list");
     expect(list.code).toBe(0);
     expect(list.stdout).toContain(mac);
-    expect(list.stderr).toMatch(/^note: .*: it does not answer \(.*\)\n$/);
-    expect((await macpool("status")).stdout).toContain("full in       not known");
+    expect(list.stderr).toMatch(/^note: .*: it does not answer \(.*\)\. This answer is from .*\n$/);
+    expect((await macpool("status")).stdout).toContain("full in       no forecast");
     expect((await macpool("explain", "web")).stdout).toMatch(new RegExp(`net1 +${mac}`));
     expect((await macpool("map")).stdout).toMatch(/16,777,\d+ free/);
+    const doctor = await macpool("doctor");
+    expect(doctor.code).toBe(1);
+    expect(doctor.stdout).toMatch(
+      /^1 finding\n\nSERVICE_AWAY\n {2}The MAC pool's service can't be asked: it does not answer .*\n {2}-> Look at the pods/,
+    );
     const denials = await macpool("denials");
     expect(denials).toMatchObject({ code: 1, stdout: "" });
-    expect(denials.stderr).toMatch(/^error: denials are known to the MAC pool's service only, and it does not answer/);
+    expect(denials.stderr).toMatch(/^error: only the MAC pool's service knows the denials, and it does not answer/);
   });
 });

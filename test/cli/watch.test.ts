@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { claims, FIRST } from "./support/answers.ts";
+import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { macpool } from "./support/macpool.ts";
 import { kubeconfigOf, problem, ScriptedCluster } from "./support/scripted-cluster.ts";
 
@@ -53,6 +54,29 @@ describe("a watch", () => {
       "MODIFIED  02:00:00:00:00:01",
       `DELETED   ${FIRST}`,
     ]);
+  });
+
+  it("prints a line a change", async () => {
+    const changes = [
+      { type: "RESET" },
+      { type: "MODIFIED", object: { ...claims[1], phase: "Quarantined", owners: [], revision: "81" } },
+      { type: "DELETED", object: claims[0] },
+    ];
+    const events = changes.map((change, index) => `id: a-${index}\ndata: ${JSON.stringify(change)}\n\n`).join("");
+    cluster.script = {
+      rest: (_, query) => (query.has("watch") ? { body: events, type: "text/event-stream" } : list(claims)),
+    };
+    const argv = ["watch", "-A"];
+    const texts = await onEveryTerminal(argv, (terminal) => {
+      const ended = new AbortController();
+      let lines = 0;
+      const onPrint = (): void => {
+        lines += 1;
+        if (lines === claims.length + 2) ended.abort();
+      };
+      return macpool(kubeconfig, argv, { terminal, signal: ended.signal, onPrint });
+    });
+    await expect(texts).toMatchFileSnapshot(goldenPath("watch"));
   });
 
   it("goes on where it was when the connection ends", async () => {

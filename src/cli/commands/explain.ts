@@ -33,7 +33,7 @@ export const explain: CommandSpec = {
     );
     if (story === undefined) {
       const where = `${owner.namespace}/${owner.name}`;
-      const stderr = `the MAC pool knows of no VM, VMI or pod ${where}: it has no address, and no refusal of it is remembered`;
+      const stderr = `no VM, VMI or pod ${where} has an address or a refusal: correct its name or namespace`;
       return { stdout: "", stderr, exitCode: 1 };
     }
     const formatted = formatViews(line, story, [ownerNameOf(story)]);
@@ -65,7 +65,9 @@ function describe(story: OwnerStoryView, terminal: Terminal, nowMs: number): str
     refusal === undefined ? state : `${refused(who, refusal, terminal, nowMs)}${exists ? `\n${state}` : ""}`,
     ...(interfaces.length === 0 ? [] : [interfaceTable(interfaces, terminal)]),
     ...(events.length === 0 ? [] : [`History, newest first\n${history(events, terminal)}`]),
-    ...(story.partial.length === 0 ? [] : [`Replicas that did not tell their refusals: ${story.partial.join(", ")}\n`]),
+    ...(story.partial.length === 0
+      ? []
+      : [`Replicas that did not answer: ${story.partial.join(", ")}. Their refusals are missing.\n`]),
   ].join("\n");
 }
 

@@ -1,10 +1,10 @@
-import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
-import { rangeContains } from "../../api/mac-range.ts";
-import type { ClaimView, OwnerView, PoolView } from "../../mac-pool/inspection/views.ts";
+import { type Mac, parseMac } from "../../api/mac.ts";
+import type { ClaimView, OwnerView } from "../../mac-pool/inspection/views.ts";
 import { formatClaims } from "../claim-table.ts";
-import { describeClaim, ownerName } from "../claim-text.ts";
+import { describeClaim, describeUnclaimed, ownerName } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
+import { wrapped } from "../terminal.ts";
 import { claimNameOf, formatViews } from "../views-text.ts";
 
 /** Fewer hex digits are taken for a name, not for a part of an address. */
@@ -18,6 +18,7 @@ export const find: CommandSpec = {
     "WHAT is a MAC address in any notation, a part of one (four hex digits or more), NAME, NAMESPACE/NAME " +
       "or KIND/NAMESPACE/NAME of a VM, a VMI or a pod, or a namespace.",
   ],
+  offers: "namespaces",
   run: async (input) => {
     const wanted = oneArgument(input.line, "a MAC address, a part of one, a VM, a pod or a namespace");
     const mac = parseMac(wanted);
@@ -26,20 +27,21 @@ export const find: CommandSpec = {
 };
 
 async function findByMac(mac: Mac, input: CommandInput): Promise<CommandResult> {
-  const claim = await input.ask((door) => door.claim(mac));
+  const { line, onlyNamespace, ask, terminal } = input;
+  const claim = await ask((door) => door.claim(mac, onlyNamespace));
   if (claim !== undefined) return show([claim], input);
-  const formatted = formatViews(input.line, { items: [], total: 0 }, []);
+  const formatted = formatViews(line, { items: [], total: 0 }, []);
   if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
-  const pool = (await input.ask((door) => door.pools())).find((candidate) => isIn(candidate, mac));
-  const where = pool === undefined ? "it is not in any pool" : `it is in pool ${pool.name}`;
-  return { stdout: `${formatMac(mac)} is free; ${where}\n`, exitCode: 0 };
+  const namespace = (await input.namespace()) ?? (await input.open()).defaultNamespace;
+  const address = await ask((door) => door.unclaimed(mac, namespace));
+  return { stdout: wrapped(terminal, describeUnclaimed(mac, address), 0), exitCode: 0 };
 }
 
 async function findByText(wanted: string, input: CommandInput): Promise<CommandResult> {
   const namespace = await input.namespace();
   // Who may read one namespace only names it; everybody else looks everywhere.
   const search = wanted.split("/").at(-1)?.replace(/\*$/, "");
-  const claims = await input.ask((door) => door.claims(input.line.options.namespace, search));
+  const claims = await input.ask((door) => door.claims(input.onlyNamespace, search));
   const named = claims.filter(({ owners }) => owners.some((owner) => isNamed(wanted, owner, namespace)));
   if (named.length > 0) return show(await detailed(named, input), input);
   const inNamespace = claims.filter(({ owners }) => owners.some((owner) => owner.namespace === wanted));
@@ -53,9 +55,9 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
 }
 
 /** A list may leave out where owners run. */
-function detailed(claims: readonly ClaimView[], { ask }: CommandInput): Promise<readonly ClaimView[]> {
+function detailed(claims: readonly ClaimView[], { onlyNamespace, ask }: CommandInput): Promise<readonly ClaimView[]> {
   return ask((door) =>
-    Promise.all(claims.map(async (claim) => (await door.claim(parseMac(claim.mac) as Mac)) ?? claim)),
+    Promise.all(claims.map(async (claim) => (await door.claim(parseMac(claim.mac) as Mac, onlyNamespace)) ?? claim)),
   );
 }
 
@@ -82,11 +84,4 @@ function table(
   const options = { wide: output === "wide", noHeaders, columns: terminal.columns, nowMs };
   const formatted = formatViews(line, { items: claims, total: claims.length }, claims.map(claimNameOf));
   return { stdout: formatted ?? formatClaims(claims, namespace, options), exitCode: 0 };
-}
-
-function isIn({ ranges }: PoolView, mac: Mac): boolean {
-  return ranges.some(({ first, last }) => {
-    const [start, end] = [parseMac(first), parseMac(last)];
-    return start !== undefined && end !== undefined && rangeContains({ start, end }, mac);
-  });
 }

@@ -26,7 +26,7 @@ export const lint: CommandSpec = {
       summary: "file, directory, or - for stdin; may be repeated",
       multiple: true,
     },
-    { name: "cluster", summary: "also whether nodes of the cluster have the bridges" },
+    { name: "nodes", summary: "also whether nodes of the cluster have the bridges" },
   ],
   run: async (input) => {
     const { line, terminal } = input;
@@ -37,7 +37,7 @@ export const lint: CommandSpec = {
     if (networks.length === 0) {
       return { stdout: "", stderr: `no NetworkAttachmentDefinition in ${paths.join(", ")}`, exitCode: 1 };
     }
-    const nodesWith = switchOption(line, "cluster") ? await countNodes(input) : undefined;
+    const nodesWith = switchOption(line, "nodes") ? await countNodes(input) : undefined;
     const views = plain(lintAll(networks, nodesWith));
     const isWrong = views.some(({ findings }) => findings.some(({ severity }) => severity !== "note"));
     return { stdout: formatViews(line, views) ?? describe(views, terminal), exitCode: isWrong ? 1 : 0 };

@@ -10,6 +10,7 @@ export const map: CommandSpec = {
   args: "[POOL]",
   summary: "the addresses of a pool as a picture that zooms",
   details: [`POOL is ${DEFAULT_MAC_POOL} unless given. With few enough addresses each has a mark of its own.`],
+  offers: "pools",
   options: [
     { name: "from", value: "MAC", summary: "first address" },
     { name: "to", value: "MAC", summary: "last address" },

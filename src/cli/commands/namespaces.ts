@@ -7,10 +7,10 @@ import { formatViews } from "../views-text.ts";
 export const namespaces: CommandSpec = {
   name: "namespaces",
   summary: "which namespaces are managed, by which pool",
-  details: ["-o wide adds the label that decides."],
-  run: async ({ line, ask, terminal }) => {
+  details: ["-o wide adds the label that decides. -n shows one namespace."],
+  run: async ({ line, onlyNamespace, ask, terminal }) => {
     noArguments(line);
-    const items = await ask((door) => door.namespaces());
+    const items = await ask((door) => door.namespaces(onlyNamespace));
     const formatted = formatViews(
       line,
       { items, total: items.length },

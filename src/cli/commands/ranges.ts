@@ -102,8 +102,11 @@ function verdict(overlaps: readonly Overlap[], clusters: number, terminal: Termi
 
 function proposal(range: MacRange, states: readonly ClusterState[]): string {
   const [first, last] = [formatMac(range.start), formatMac(range.end)];
-  const who = states.length === 1 ? "the cluster has not" : `none of the ${states.length} clusters has`;
-  return `${first}-${last} has ${withCommas(rangeSize(range))} addresses that ${who} in a range or in use. In NetworkAddonsConfig cluster:
+  const whose = states.length === 1 ? "the cluster" : `the ${states.length} clusters`;
+  const size = rangeSize(range);
+  const any = size === 1 ? "its address" : `any of its ${withCommas(size)} addresses`;
+  return `${first}-${last} is free: no range and no claim of ${whose} has ${any}.
+To use it, set in NetworkAddonsConfig cluster:
   spec:
     kubeMacPool:
       rangeStart: "${first}"

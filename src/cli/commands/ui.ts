@@ -5,6 +5,7 @@ import { Transport } from "../../kube/client/transport.ts";
 import type { CommandInput, CommandSpec } from "../command.ts";
 import { noArguments, numberOption, switchOption } from "../command-line.ts";
 import { ServiceAway } from "../doors/door.ts";
+import { awayOr } from "../doors/rest-refusal.ts";
 import { CliError } from "../faults.ts";
 import type { OpenCluster, ServicePlace } from "../open-cluster.ts";
 import { openPage } from "../ui/browser.ts";
@@ -52,10 +53,11 @@ async function servicePlace({ line }: CommandInput, cluster: OpenCluster): Promi
   try {
     const place = await cluster.service();
     const headers = { [MAC_POOL_TOKEN_HEADER]: await place.bearer() };
-    const { status, body } = await cluster.client.raw("GET", `${place.path}/readyz`, {
-      headers,
-      timeoutMs: line.options.requestTimeoutMs,
-    });
+    const { status, body } = await cluster.client
+      .raw("GET", `${place.path}/readyz`, { headers, timeoutMs: line.options.requestTimeoutMs })
+      .catch((error) => {
+        throw awayOr(error);
+      });
     if (status === 200) return place;
     const { message = body } = (body ?? {}) as { readonly message?: unknown };
     throw new ServiceAway(`it answers ${status} (${String(message).trim()})`);

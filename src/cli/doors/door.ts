@@ -6,10 +6,12 @@ import type {
   CollisionView,
   ConsistencyView,
   DenialView,
+  FindingView,
   ListView,
   MapView,
   NamespaceView,
   OwnerStoryView,
+  OwnerView,
   PoolView,
   WatchEventView,
 } from "../../mac-pool/inspection/views.ts";
@@ -25,13 +27,16 @@ export interface Door {
    * owner's name or namespace.
    */
   claims(namespace?: string, search?: string): Promise<readonly ClaimView[]>;
-  claim(mac: Mac): Promise<ClaimView | undefined>;
+  /** `namespace`: where the user may read, if not everywhere. */
+  claim(mac: Mac, namespace?: string): Promise<ClaimView | undefined>;
+  /** An address without a claim that the user may see. */
+  unclaimed(mac: Mac, namespace: string): Promise<UnclaimedAddress>;
   map(pool: string, section: MapSection): Promise<MapView>;
   owner(owner: OwnerRef): Promise<OwnerStoryView | undefined>;
   collisions(namespace?: string): Promise<ListView<CollisionView>>;
   denials(namespace?: string): Promise<ListView<DenialView>>;
-  consistency(): Promise<ConsistencyView>;
-  namespaces(): Promise<readonly NamespaceView[]>;
+  consistency(namespace?: string): Promise<KnownConsistency>;
+  namespaces(namespace?: string): Promise<readonly NamespaceView[]>;
   check(mac: Mac, namespace: string): Promise<CheckView>;
   /** First what there is, as ADDED, then what changes; ends with the signal. */
   watch(namespace: string | undefined, signal: AbortSignal): AsyncIterable<WatchEventView<ClaimView>>;
@@ -49,12 +54,43 @@ export interface OwnerRef {
   readonly name: string;
 }
 
+/** As REST tells it; that REST is away is one more finding. */
+export interface KnownConsistency extends Omit<ConsistencyView, "findings"> {
+  readonly findings: readonly Finding[];
+}
+
+export interface Finding extends Omit<FindingView, "code"> {
+  readonly code: FindingView["code"] | "SERVICE_AWAY";
+}
+
+export interface UnclaimedAddress {
+  /** Whether a range of a pool has it. */
+  readonly inRange: boolean;
+  /** That pool, where the user may read it. */
+  readonly pool: string | undefined;
+  readonly holders: readonly OwnerView[];
+  /** Holders in namespaces that the user may not see. */
+  readonly elsewhere: number;
+  /** The interfaces of nodes that have it, in words. */
+  readonly hosts: string | undefined;
+  readonly knowsHosts: boolean;
+}
+
+const FOLLOW_THE_REASON = "Do what the reason says, and ask again.";
+
 /** The pool's REST interface can't be asked; `message` says why, as the end of a sentence. */
 export class ServiceAway extends Error {
   override readonly name = "ServiceAway";
+  /** What to do, in sentences. */
+  readonly advice: string;
+
+  constructor(message: string, advice = FOLLOW_THE_REASON) {
+    super(message);
+    this.advice = advice;
+  }
 }
 
-/** Only the pool's REST interface knows the answer; `message` says what: `denials are`. */
+/** Only the pool's REST interface knows the answer; `message` says what: `the denials`. */
 export class OnlyService extends Error {
   override readonly name = "OnlyService";
 }

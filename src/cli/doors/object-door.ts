@@ -4,8 +4,6 @@ import type { MACPool } from "../../api/mac-pool.ts";
 import type {
   ClaimView,
   CollisionView,
-  ConsistencyView,
-  FindingView,
   ListView,
   MapView,
   OwnerStoryView,
@@ -15,21 +13,40 @@ import type {
   WatchEventView,
 } from "../../mac-pool/inspection/views.ts";
 import { CliError } from "../faults.ts";
-import { type Door, type MapSection, OnlyService, type OwnerRef } from "./door.ts";
+import {
+  type Door,
+  type Finding,
+  type KnownConsistency,
+  type MapSection,
+  OnlyService,
+  type OwnerRef,
+  type ServiceAway,
+  type UnclaimedAddress,
+} from "./door.ts";
 import { KnownClaims } from "./known-claims.ts";
 import { mapView } from "./object-map.ts";
 import { claimView, ownersOf, poolView, rangesOf } from "./object-views.ts";
 import { plain } from "./plain-text.ts";
 import type { PoolObjects } from "./pool-objects.ts";
+import { poolWith } from "./pool-ranges.ts";
 
+const UNKNOWN = "Claims without owners, owners without claims and what waits are not known.";
+const NO_POOL: Finding = {
+  code: "NO_POOL",
+  message: "There is no MACPool.",
+  advice: "Set kubeMacPool in NetworkAddonsConfig cluster.",
+};
 const SHARED_ADVICE = "Stop all but one of them, or change their addresses.";
 
 /** MACPool and MACClaim objects, with the user's own rights: what is known while the pool's service is down. */
 export class ObjectDoor implements Door {
   readonly #objects: PoolObjects;
+  readonly #away: () => ServiceAway;
 
-  constructor(objects: PoolObjects) {
+  /** `away`: why the service is not asked. */
+  constructor(objects: PoolObjects, away: () => ServiceAway) {
     this.#objects = objects;
+    this.#away = away;
   }
 
   async pools(): Promise<readonly PoolView[]> {
@@ -52,6 +69,14 @@ export class ObjectDoor implements Door {
     if (claim === undefined) return undefined;
     const [pools, owners] = await Promise.all([this.#objects.pools(), this.#placed(ownersOf(claim))]);
     return viewOf(claim, pools, owners);
+  }
+
+  async unclaimed(mac: Mac): Promise<UnclaimedAddress> {
+    const [pools, hosts] = await Promise.all([this.pools(), this.#objects.hostsAt(mac)]);
+    const { name: pool } = poolWith(pools, mac) ?? {};
+    const named = hosts?.map((host) => `interface ${host.interface} of node ${host.node}`).join(" and ");
+    const knowsHosts = hosts !== undefined;
+    return { inRange: pool !== undefined, pool, holders: [], elsewhere: 0, hosts: named || undefined, knowsHosts };
   }
 
   async map(name: string, section: MapSection): Promise<MapView> {
@@ -108,28 +133,31 @@ export class ObjectDoor implements Door {
   }
 
   async denials(): Promise<never> {
-    throw new OnlyService("denials are");
+    throw new OnlyService("the denials");
   }
 
   async namespaces(): Promise<never> {
-    throw new OnlyService("the rules of each namespace are");
+    throw new OnlyService("the rules of each namespace");
   }
 
   async check(): Promise<never> {
-    throw new OnlyService("what would be accepted is");
+    throw new OnlyService("what would be accepted");
   }
 
-  async consistency(): Promise<ConsistencyView> {
-    const [pools, { items: shared }] = await Promise.all([this.pools(), this.collisions()]);
-    const noPools: FindingView[] = [
-      { code: "NO_POOL", message: "There is no MACPool.", advice: "Set kubeMacPool in NetworkAddonsConfig cluster." },
-    ];
-    const findings: FindingView[] = [
-      ...(pools.length === 0 ? noPools : []),
-      ...pools.flatMap(({ name, problem = "" }): FindingView[] =>
+  /** What the service alone could tell is missing, so that it is a finding that the service is not asked. */
+  async consistency(namespace?: string): Promise<KnownConsistency> {
+    const [pools, { items: shared }] = await Promise.all([
+      namespace === undefined ? this.pools() : undefined,
+      this.collisions(namespace),
+    ]);
+    const { message: reason, advice } = this.#away();
+    const findings: Finding[] = [
+      { code: "SERVICE_AWAY", message: `The MAC pool's service can't be asked: ${reason}. ${UNKNOWN}`, advice },
+      ...(pools?.length === 0 ? [NO_POOL] : []),
+      ...(pools ?? []).flatMap(({ name, problem = "" }): Finding[] =>
         problem === "" ? [] : [{ code: "POOL_INVALID", pool: name, message: problem, advice: "Correct the MACPool." }],
       ),
-      ...shared.map(({ mac, parties, advice }): FindingView => {
+      ...shared.map(({ mac, parties, advice }): Finding => {
         const names = parties.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).join(" and ");
         return { code: "SHARED_ADDRESS", mac, message: `${names} have one address.`, advice };
       }),

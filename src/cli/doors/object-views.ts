@@ -12,7 +12,7 @@ import type { ClaimView, OwnerView, PoolView, RangeView } from "../../mac-pool/i
 
 /** Views from MACPool and MACClaim objects, without what only the pool itself knows. */
 
-const REASON = "The MAC pool itself measures the rate of allocations, and it was not asked.";
+const REASON = "Only the MAC pool's service measures the rate of allocations.";
 
 export function rangesOf(pool: MACPool): readonly MacRange[] {
   return (pool.status?.ranges ?? []).flatMap((text) => parseRangeText(text) ?? []);

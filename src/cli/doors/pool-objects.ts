@@ -1,8 +1,9 @@
-import { MAC_CLAIMS, MAC_POOLS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../../api/kinds.ts";
-import { claimName, type Mac } from "../../api/mac.ts";
+import { MAC_CLAIMS, MAC_POOLS, NODE_MACS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../../api/kinds.ts";
+import { claimName, formatMac, type Mac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
 import { ConnectionError, isForbidden, isGone, isNotFound } from "../../kube/client/api-error.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -11,6 +12,7 @@ import type { OwnerRef } from "./door.ts";
 
 const CLAIMS: Resource<MACClaim> = MAC_CLAIMS;
 const POOLS: Resource<MACPool> = MAC_POOLS;
+const NODE_REPORTS = NODE_MACS as Resource<NodeMACs>;
 const INSTANCES: Resource<KubeObject & { readonly status?: { readonly nodeName?: string } }> =
   VIRTUAL_MACHINE_INSTANCES;
 
@@ -64,6 +66,16 @@ export class PoolObjects {
     this.#onRead();
     const { items } = await this.#client.list(POOLS, { managedFields: false, timeoutMs: this.#timeoutMs });
     return items.sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  }
+
+  /** The interfaces of nodes that have the address; undefined when the user may not see them. */
+  async hostsAt(mac: Mac): Promise<readonly { readonly node: string; readonly interface: string }[] | undefined> {
+    const wanted = formatMac(mac);
+    const options = { managedFields: false, timeoutMs: this.#timeoutMs };
+    const reports = await readable(this.#client.list(NODE_REPORTS, options));
+    return reports?.items.flatMap(({ metadata: { name: node = "" }, addresses }) =>
+      addresses.flatMap((each) => (each.mac === wanted ? [{ node, interface: each.interface }] : [])),
+    );
   }
 
   /** Whether the object exists; undefined when the user may not see it. */

@@ -42,9 +42,18 @@ export async function findPoolNamespace(client: KubeClient, timeoutMs: number): 
   }
 }
 
-/** `Bearer ...`, as the pool can check it. Throws `ServiceAway` where the credentials have none. */
+/**
+ * `Bearer ...`, as the pool can check it. Throws `ServiceAway` where the credentials have none, or are used in the name of
+ * another user: the pool would answer with the rights of the token's owner.
+ */
 export async function bearerOf(credentials: Credentials): Promise<string> {
   const { headers } = await credentials.current();
+  if (headers["impersonate-user"] !== undefined) {
+    throw new ServiceAway(
+      "it knows the owner of a token, not the user of --as",
+      "Ask without --as, or with a --token of that user.",
+    );
+  }
   const { authorization = "" } = headers;
   if (/^bearer \S/i.test(authorization)) return authorization;
   throw new ServiceAway(

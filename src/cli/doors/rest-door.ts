@@ -1,5 +1,5 @@
 import { claimName, formatMac, type Mac } from "../../api/mac.ts";
-import { ApiError, ConnectionError } from "../../kube/client/api-error.ts";
+import { ConnectionError } from "../../kube/client/api-error.ts";
 import type {
   CheckView,
   ClaimView,
@@ -11,13 +11,14 @@ import type {
   NamespaceView,
   OwnerStoryView,
   PoolView,
-  ProblemView,
   WatchEventView,
 } from "../../mac-pool/inspection/views.ts";
 import { CliError } from "../faults.ts";
-import { type Door, type MapSection, type OwnerRef, ServiceAway } from "./door.ts";
+import type { Door, MapSection, OwnerRef, UnclaimedAddress } from "./door.ts";
 import { KnownClaims } from "./known-claims.ts";
 import { plain } from "./plain-text.ts";
+import { poolWith } from "./pool-ranges.ts";
+import { awayOr, isProblem, refusalOf } from "./rest-refusal.ts";
 import { eventsOf } from "./server-sent-events.ts";
 
 /** Items of a page; the server allows 5,000. */
@@ -56,8 +57,16 @@ export class RestDoor implements Door {
     return this.#all<ClaimView>("claims", { namespace, search, limit: PAGE });
   }
 
-  async claim(mac: Mac): Promise<ClaimView | undefined> {
-    return this.#find<ClaimView>(`claims/${claimName(mac).slice("mac-".length)}`);
+  async claim(mac: Mac, namespace?: string): Promise<ClaimView | undefined> {
+    return this.#find<ClaimView>(`claims/${claimName(mac).slice("mac-".length)}`, { namespace });
+  }
+
+  async unclaimed(mac: Mac, namespace: string): Promise<UnclaimedAddress> {
+    const [{ inRange, holders, elsewhere, hostAddress: hosts }, pools] = await Promise.all([
+      this.check(mac, namespace),
+      this.#readablePools(),
+    ]);
+    return { inRange, pool: poolWith(pools, mac)?.name, holders, elsewhere, hosts, knowsHosts: true };
   }
 
   map(pool: string, { cells, from, to }: MapSection): Promise<MapView> {
@@ -80,12 +89,12 @@ export class RestDoor implements Door {
     return this.#list<DenialView>("denials", { namespace });
   }
 
-  consistency(): Promise<ConsistencyView> {
-    return this.#get<ConsistencyView>("consistency");
+  consistency(namespace?: string): Promise<ConsistencyView> {
+    return this.#get<ConsistencyView>("consistency", { namespace });
   }
 
-  namespaces(): Promise<readonly NamespaceView[]> {
-    return this.#all<NamespaceView>("namespaces");
+  namespaces(namespace?: string): Promise<readonly NamespaceView[]> {
+    return this.#all<NamespaceView>("namespaces", { namespace });
   }
 
   check(mac: Mac, namespace: string): Promise<CheckView> {
@@ -120,6 +129,16 @@ export class RestDoor implements Door {
     }
   }
 
+  /** None for who may not read them. */
+  async #readablePools(): Promise<readonly PoolView[]> {
+    try {
+      return await this.pools();
+    } catch (error) {
+      if (error instanceof CliError) return [];
+      throw error;
+    }
+  }
+
   async #all<T>(path: string, query: Query = {}): Promise<readonly T[]> {
     return (await this.#list<T>(path, query)).items;
   }
@@ -142,8 +161,8 @@ export class RestDoor implements Door {
   }
 
   /** undefined for what does not exist. */
-  async #find<T>(path: string): Promise<T | undefined> {
-    const answer = await this.#answer(path, {});
+  async #find<T>(path: string, query: Query = {}): Promise<T | undefined> {
+    const answer = await this.#answer(path, query);
     if (answer.status === 404 && isProblem(answer.body)) return undefined;
     if (answer.status === 200) return plain(answer.body as T);
     throw refusalOf(answer);
@@ -156,31 +175,4 @@ export class RestDoor implements Door {
       throw awayOr(error);
     }
   }
-}
-
-/** What REST itself refuses is for the user; what the API server says in its place means that REST is away. */
-function refusalOf({ status, body }: { readonly status: number; readonly body: unknown }): Error {
-  if (!isProblem(body)) return new ServiceAway(reasonOf(status, body));
-  const { detail, didYouMean } = plain(body);
-  if (status === 401) return new ServiceAway(`it does not accept the token (${detail})`);
-  return new CliError(didYouMean === undefined ? detail : `${detail}; did you mean ${didYouMean}?`);
-}
-
-function reasonOf(status: number, body: unknown): string {
-  const { message } = (body ?? {}) as { readonly message?: unknown };
-  const text = typeof message === "string" ? plain(message).replace(/^error trying to reach service: /, "") : "";
-  if (status === 403) return `you may not use the proxy of its Service (${text || "403"})`;
-  if (status === 404) return "its Service does not exist there";
-  return `it does not answer (${text || status})`;
-}
-
-function awayOr(error: unknown): unknown {
-  if (error instanceof ConnectionError) return new ServiceAway(`it does not answer (${error.code ?? error.message})`);
-  if (error instanceof ApiError) return new ServiceAway(reasonOf(error.status, { message: error.message }));
-  return error;
-}
-
-function isProblem(body: unknown): body is ProblemView {
-  const { code, detail } = (body ?? {}) as { code?: unknown; detail?: unknown };
-  return typeof code === "string" && code.startsWith("MACPOOL_") && typeof detail === "string";
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
+import type { KubeconfigOverrides } from "./kubeconfig-overrides.ts";
 
 /**
  * The address of the API server and our credentials for it.
@@ -24,6 +25,8 @@ export interface Credentials {
 export interface RequestCredentials {
   readonly tls: TlsMaterial;
   readonly headers: Readonly<Record<string, string>>;
+  /** Headers that are sent once for each value. */
+  readonly repeated?: Readonly<Record<string, string[]>>;
 }
 
 export interface TlsMaterial {
@@ -61,11 +64,27 @@ export async function loadCredentials(env: Environment): Promise<Credentials> {
 /** A user's: from `kubeconfig` if given, else the files of `$KUBECONFIG`, else `~/.kube/config`. */
 export async function userCredentials(
   env: Environment,
-  { kubeconfig, context }: { readonly kubeconfig?: string | undefined; readonly context?: string | undefined } = {},
+  { kubeconfig, ...overrides }: { readonly kubeconfig?: string | undefined } & KubeconfigOverrides = {},
 ): Promise<Credentials> {
   const { credentialsFromFiles } = await import("./kubeconfig-credentials.ts");
+  return credentialsFromFiles(kubeconfigFiles(env, kubeconfig), overrides);
+}
+
+/** The contexts, clusters and users of a user's kubeconfig, by their names. */
+export async function kubeconfigNames(env: Environment, kubeconfig?: string): Promise<KubeconfigNames> {
+  const { namesInFiles } = await import("./kubeconfig-credentials.ts");
+  return namesInFiles(kubeconfigFiles(env, kubeconfig));
+}
+
+export interface KubeconfigNames {
+  readonly contexts: readonly string[];
+  readonly clusters: readonly string[];
+  readonly users: readonly string[];
+}
+
+function kubeconfigFiles(env: Environment, kubeconfig: string | undefined): readonly string[] {
   const named = kubeconfig === undefined ? (env.KUBECONFIG ?? "").split(delimiter).filter(Boolean) : [kubeconfig];
-  return credentialsFromFiles(named.length > 0 ? named : [join(env.HOME ?? "", ".kube", "config")], context);
+  return named.length > 0 ? named : [join(env.HOME ?? "", ".kube", "config")];
 }
 
 /** From a kubeconfig's path, or from its text (anything with a line break or a brace). */

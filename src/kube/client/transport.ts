@@ -51,14 +51,14 @@ export class Transport {
   /** Resolves with the headers. Throws `ConnectionError`, or the signal's reason when it aborts. */
   async send(request: TransportRequest): Promise<TransportResponse> {
     request.signal?.throwIfAborted();
-    const { tls, headers } = await this.#credentials.current();
+    const { tls, headers, repeated } = await this.#credentials.current();
     request.signal?.throwIfAborted();
     const reader = new ResponseReader(`${request.method} ${this.#origin}${request.path.split("?")[0]}`, request.signal);
     this.#dispatcher(tls).dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
         path: this.#prefix + request.path,
-        headers: { ...request.headers, ...headers },
+        headers: { ...request.headers, ...headers, ...repeated },
         body: request.body ?? null,
         bodyTimeout: request.idleTimeoutMs,
         headersTimeout: Math.min(HEADERS_TIMEOUT_MS, request.idleTimeoutMs || HEADERS_TIMEOUT_MS),

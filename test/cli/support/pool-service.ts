@@ -32,3 +32,16 @@ export async function exposeInspection(bed: PoolBed, replica: string): Promise<v
   const subsets = [{ addresses: [{ ip, targetRef }], ports: [{ name, port }] }];
   await bed.admin.create(defineResource("v1", "Endpoints", "endpoints", true), { metadata, subsets } as never);
 }
+
+/** What docs/cli.md grants to users of one namespace, for an account in namespace default. */
+export async function letUseProxy(bed: PoolBed, account: string): Promise<void> {
+  const metadata = { name: "macpool-inspection", namespace: POOL_NAMESPACE };
+  const resourceNames = [`https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`];
+  const rules = [{ apiGroups: [""], resources: ["services/proxy"], verbs: ["get"], resourceNames }];
+  await bed.admin.create(RESOURCES.roles, { metadata, rules });
+  await bed.admin.create(RESOURCES.roleBindings, {
+    metadata,
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name },
+    subjects: [{ kind: "ServiceAccount", name: account, namespace: "default" }],
+  });
+}

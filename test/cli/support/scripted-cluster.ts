@@ -22,10 +22,15 @@ export interface Script {
   readonly proxy?: Answer;
   readonly pools?: readonly object[] | Answer;
   readonly claims?: readonly object[] | Answer;
+  readonly namespaces?: readonly object[] | Answer;
+  /** NodeMACs. */
+  readonly hosts?: readonly object[] | Answer | undefined;
   /** In place of the webhook configuration that leads to the pool. */
   readonly webhooks?: Answer;
   /** Accepts, and never answers. */
   readonly hangs?: boolean;
+  /** As `hangs`, for the proxy alone. */
+  readonly serviceHangs?: boolean;
 }
 
 export interface Asked {
@@ -66,14 +71,15 @@ export class ScriptedCluster implements AsyncDisposable {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? "", this.url);
     this.asked.push({ path: url.pathname + url.search, headers: request.headers });
-    if (this.script.hangs) return;
+    const { hangs, serviceHangs } = this.script;
+    if (hangs || (serviceHangs && url.pathname.startsWith(PROXY))) return;
     const { status = 200, body, type = "application/json" } = this.#find(url, request);
     response.writeHead(status, { "content-type": type });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   }
 
   #find({ pathname, searchParams }: URL, request: IncomingMessage): Answer {
-    const { rest, proxy, pools = [], claims = [], webhooks } = this.script;
+    const { rest, proxy, pools = [], claims = [], hosts = [], namespaces = [], webhooks } = this.script;
     if (pathname.endsWith(`/mutatingwebhookconfigurations/${MAC_POOL_WEBHOOK_CONFIGURATION}`)) {
       return webhooks ?? { body: webhookConfiguration() };
     }
@@ -85,8 +91,10 @@ export class ScriptedCluster implements AsyncDisposable {
       const path = decodeURIComponent(pathname.slice(`${PROXY}/api/v1/`.length));
       return rest?.(path, searchParams) ?? problem(404, "NOT_FOUND", `there is no ${path}`);
     }
+    if (pathname === "/api/v1/namespaces") return listOf(namespaces);
     if (pathname === `${OBJECTS}macpools`) return listOf(pools);
     if (pathname === `${OBJECTS}macclaims`) return listOf(claims);
+    if (pathname === `${OBJECTS}nodemacs`) return listOf(hosts);
     return status(404, `${pathname} not found`);
   }
 }

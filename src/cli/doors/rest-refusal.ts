@@ -1,0 +1,64 @@
+import { MAC_POOL_MANAGER } from "../../api/names.ts";
+import { ApiError, ConnectionError } from "../../kube/client/api-error.ts";
+import type { ProblemView } from "../../mac-pool/inspection/views.ts";
+import { CliError } from "../faults.ts";
+import { ServiceAway } from "./door.ts";
+import { plain } from "./plain-text.ts";
+
+/** What the pool's REST interface, or the API server in its place, says instead of an answer. */
+
+/** Parameters of REST as the command line names them. */
+const SAID: Readonly<Record<string, string>> = {
+  namespace: "the namespace",
+  name: "the name",
+  search: "the text to look for",
+  from: "--from",
+  to: "--to",
+};
+const HINT_OF_REST = / If you may in a namespace, name it:.*$/;
+const HINT = " If you may read one namespace only, name it: -n NAMESPACE.";
+const LONG_LIST = "The list took longer than five minutes: try again, or ask for one namespace.";
+
+const NO_PROXY = "Ask for ClusterRole kubemacpool-view.";
+const STRANGER = "Log in again, or give another --token.";
+const SILENT =
+  `Look at the pods of Deployment ${MAC_POOL_MANAGER} and at their log. ` +
+  "While all of them are down, VMs and pods that need an address are refused.";
+const ABSENT = "Set kubeMacPool in NetworkAddonsConfig cluster. If it is set, correct --pool-namespace.";
+
+/** What REST itself refuses is for the user; what the API server says in its place means that REST is away. */
+export function refusalOf({ status, body }: { readonly status: number; readonly body: unknown }): Error {
+  if (!isProblem(body)) return awayBy(status, body);
+  const problem = plain(body);
+  if (status === 401) return new ServiceAway(`it does not accept the token (${problem.detail})`, STRANGER);
+  return new CliError(sentenceOf(problem));
+}
+
+/** `ServiceAway` for what means that REST can't be asked; anything else as it is. */
+export function awayOr(error: unknown): unknown {
+  if (error instanceof ConnectionError) {
+    return new ServiceAway(`it does not answer (${error.code ?? error.message})`, SILENT);
+  }
+  return error instanceof ApiError ? awayBy(error.status, { message: error.message }) : error;
+}
+
+export function isProblem(body: unknown): body is ProblemView {
+  const { code, detail } = (body ?? {}) as { code?: unknown; detail?: unknown };
+  return typeof code === "string" && code.startsWith("MACPOOL_") && typeof detail === "string";
+}
+
+/** In the words of the command line: who types options knows no parameters. */
+function sentenceOf({ code, detail, parameter = "", didYouMean }: ProblemView): string {
+  if (code === "MACPOOL_EXPIRED") return LONG_LIST;
+  if (code === "MACPOOL_FORBIDDEN") return detail.replace(HINT_OF_REST, HINT);
+  const said = detail.replace(`Parameter ${parameter} `, `${SAID[parameter] ?? parameter} `);
+  return didYouMean === undefined || said.includes("Did you mean") ? said : `${said}; did you mean ${didYouMean}?`;
+}
+
+function awayBy(status: number, body: unknown): ServiceAway {
+  const { message } = (body ?? {}) as { readonly message?: unknown };
+  const text = typeof message === "string" ? plain(message).replace(/^error trying to reach service: /, "") : "";
+  if (status === 403) return new ServiceAway(`you may not use the proxy of its Service (${text || "403"})`, NO_PROXY);
+  if (status === 404) return new ServiceAway("its Service does not exist there", ABSENT);
+  return new ServiceAway(`it does not answer (${text || status})`, SILENT);
+}

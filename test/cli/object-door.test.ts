@@ -1,0 +1,124 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FIRST } from "./support/answers.ts";
+import { type Ended, macpool } from "./support/macpool.ts";
+import { CLAIM, POOL } from "./support/objects.ts";
+import { kubeconfigOf, type Script, ScriptedCluster, status } from "./support/scripted-cluster.ts";
+
+let cluster: ScriptedCluster;
+let folder: string;
+let kubeconfig: string;
+
+beforeEach(async () => {
+  cluster = await ScriptedCluster.start();
+  folder = await mkdtemp(join(tmpdir(), "macpool-doors-"));
+  kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
+});
+afterEach(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const say = (script: Script, ...argv: string[]): Promise<Ended> => {
+  cluster.script = { pools: [POOL], claims: [CLAIM], ...script };
+  return macpool(kubeconfig, argv);
+};
+
+describe("the objects", () => {
+  const away: Script = { proxy: status(503, "no endpoints available") };
+
+  it("answer what they can", async () => {
+    expect((await say(away, "status")).stdout).toContain(
+      "full in       no forecast. Only the MAC pool's service measures",
+    );
+    expect((await say(away, "find", "5d1c")).stdout).toContain(FIRST);
+    expect((await say(away, "map")).stdout).toContain("16,777,215 free, 1 bound, 0 pending");
+    expect((await say(away, "map", "--from", FIRST, "--to", "02:5d:1c:00:00:b2")).stdout).toMatch(
+      /each mark is one address\n\n02:5d:1c:00:00:a3 {2}B·{15}\n/,
+    );
+    expect((await say({ ...away, pools: [] }, "doctor")).stdout).toMatch(/^2 findings\n[\s\S]*\nNO_POOL\n/);
+    expect((await say(away, "explain", "web")).stdout).toMatch(
+      /^VirtualMachine default\/web .*\n\nINTERFACE.*\nnet1 +02:5d/,
+    );
+    expect((await say(away, "map", "nothere")).stderr).toMatch(
+      /error: there is no MACPool "nothere": choose one of default\n$/,
+    );
+  });
+
+  it.each([
+    [
+      "it does not answer",
+      {},
+      "it does not answer (no endpoints available)",
+      "Look at the pods of Deployment kubemacpool-mac-controller-manager and at their log. While all of them are down, VMs and pods that need an address are refused.",
+    ],
+    [
+      "the user may not ask it",
+      { proxy: status(403, "no proxy for you", "Forbidden") },
+      "you may not use the proxy of its Service (no proxy for you)",
+      "Ask for ClusterRole kubemacpool-view.",
+    ],
+    [
+      "nothing says where it is",
+      { webhooks: status(404, "not found", "NotFound") },
+      "there is no MutatingWebhookConfiguration kubemacpool-mutator, which says where it is: give --pool-namespace",
+      "Do what the reason says, and ask again.",
+    ],
+  ] as const)("make a finding of a service that can't be asked: %s", async (_, script, reason, advice) => {
+    const { exitCode, stdout } = await say({ ...away, ...script } as Script, "doctor");
+    expect(exitCode).toBe(1);
+    expect(stdout).toBe(`1 finding
+
+SERVICE_AWAY
+  The MAC pool's service can't be asked: ${reason}. Claims without owners, owners without claims and what waits are not known.
+  -> ${advice}
+
+  adoption  not known
+`);
+  });
+
+  it("tell the address of a node from a free one, as far as the user may read", async () => {
+    const reports = [{ metadata: { name: "node-a" }, addresses: [{ mac: "02:5d:1c:00:00:b0", interface: "eno1" }] }];
+    const find = async (mac: string, hosts: Script["hosts"]) =>
+      (await say({ ...away, hosts, claims: [] }, "find", mac)).stdout;
+    expect(await find("02:5d:1c:00:00:b0", reports)).toBe(
+      "02:5d:1c:00:00:b0 is held by interface eno1 of node node-a. It is in pool default.\n",
+    );
+    expect(await find("02:00:00:00:00:b1", reports)).toBe("02:00:00:00:00:b1 is free. It is not in any pool.\n");
+    expect(await find("02:5d:1c:00:00:b0", status(403, "no", "Forbidden"))).toBe(
+      "No VM, VMI or pod has 02:5d:1c:00:00:b0. It is in pool default. You may not read NodeMACs, which say whether a node has it.\n",
+    );
+  });
+
+  it.each([
+    ["denials", "the denials"],
+    ["namespaces", "the rules of each namespace"],
+    ["check 02:00:00:00:00:01", "what would be accepted"],
+  ])("do not know %s, and it is said in one sentence", async (words, what) => {
+    expect(await say(away, ...words.split(" "))).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: `error: only the MAC pool's service knows ${what}, and it does not answer (no endpoints available)\n`,
+    });
+  });
+
+  it("count each range where a pool has several", async () => {
+    const ranges = ["02:5d:1c:00:00:00-02:5d:1c:00:00:ff", "02:5d:1d:00:00:00-02:5d:1d:00:00:ff"];
+    const two = { ...POOL, status: { ...POOL.status, ranges, capacity: 512 } };
+    const { stdout } = await say({ ...away, pools: [two] }, "status", "-o", "json");
+    expect(JSON.parse(stdout).items[0].ranges).toMatchObject([
+      { first: "02:5d:1c:00:00:00", used: 1, free: 255 },
+      { first: "02:5d:1d:00:00:00", used: 0, free: 256 },
+    ]);
+  });
+
+  it("are told to be forbidden with what to ask for", async () => {
+    const forbidden = status(403, "macpools is forbidden", "Forbidden");
+    expect((await say({ ...away, pools: forbidden, claims: forbidden }, "list")).stderr).toMatch(
+      /\nerror: macpools is forbidden: ask for ClusterRole kubemacpool-view or view\n$/,
+    );
+  });
+});

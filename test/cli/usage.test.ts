@@ -1,0 +1,51 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FIRST } from "./support/answers.ts";
+import { macpool } from "./support/macpool.ts";
+import { kubeconfigOf, ScriptedCluster } from "./support/scripted-cluster.ts";
+
+let cluster: ScriptedCluster;
+let folder: string;
+let kubeconfig: string;
+
+beforeEach(async () => {
+  cluster = await ScriptedCluster.start();
+  folder = await mkdtemp(join(tmpdir(), "macpool-usage-"));
+  kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
+});
+afterEach(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("wrong usage", () => {
+  it.each([
+    [["frob"], 'unknown command "frob": see kubectl macpool --help'],
+    [["list", "web"], "list takes no argument: use kubectl macpool find"],
+    [["find"], "find takes one argument: a MAC address, a part of one, a VM, a pod or a namespace"],
+    [["check", "02:zz"], '"02:zz" is not a MAC address: write six octets'],
+    [["check", FIRST, "-A"], "check needs a namespace: write -n NAMESPACE in place of -A"],
+    [["explain", "a/b/c/d"], '"a/b/c/d" names no object: write NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME'],
+    [["explain", "node/a/b"], 'unknown kind "node": use vm, vmi or pod'],
+    [["map", "--from", "x"], '--from "x" is not a MAC address: write six octets'],
+    [["map", "--from", "02:00:00:00:00:02", "--to", "02:00:00:00:00:01"], "--to is below --from"],
+    [["list", "--from", FIRST], "list has no option --from, which belongs to map"],
+    [["ranges", "--size", "4"], "--size belongs to --suggest"],
+    [["ranges", "--suggest", "--size", "0"], '--size "0" is not a number from 1 to 16777216'],
+    [["ui", "--port", "70000"], '--port "70000" is not a number from 1 to 65535'],
+    [["collisions", "--contexts", "one"], "collisions --contexts compares two contexts or more: write a,b"],
+    [["ranges", "--contexts", "one,,two"], '--contexts "one,,two" has an empty name: write a,b'],
+    [["ranges", "--contexts", "one,one"], "--contexts names one twice"],
+    [["status", "--request-timeout", "soon"], '--request-timeout "soon" is not a time: write it as 5s, 2m or 1h'],
+    [["list", "--as-group", "ops"], "--as-group belongs to --as"],
+    [["completion", "tcsh"], 'no script for "tcsh": use one of bash, zsh, fish, kubectl'],
+    [["doctor", "-o", "name"], "doctor has no names: use -o table, json or yaml"],
+  ])("%j is refused in one sentence with exit code 2", async (argv, sentence) => {
+    const consistent = { findings: [], total: 0 };
+    cluster.script = { rest: () => ({ body: consistent }) };
+    expect(await macpool(kubeconfig, argv)).toEqual({ exitCode: 2, stdout: "", stderr: `error: ${sentence}\n` });
+  });
+});
