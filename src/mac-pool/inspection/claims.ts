@@ -7,7 +7,7 @@ import type { Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import type { Catalog } from "./catalog.ts";
-import { type ClaimFilter, claimTest, textTest } from "./claim-filter.ts";
+import { type ClaimFilter, type ClaimTest, claimTest, textTest } from "./claim-filter.ts";
 import { type Scope, seen } from "./scope.ts";
 import type { ClaimView, OwnerView } from "./views.ts";
 
@@ -47,7 +47,7 @@ export class ClaimQueries {
     if (Object.values(others).every((value) => value === undefined)) {
       order.scan((after + 1) as Mac, take);
     } else {
-      const test = claimTest(others, scope);
+      const test = this.test(others, scope);
       total = 0;
       const visit = (claim: MACClaim, mac: Mac): boolean => {
         if (!test(claim)) return true;
@@ -58,6 +58,11 @@ export class ClaimQueries {
       order.scan(0 as Mac, visit, textTest(others));
     }
     return { items: items.map((claim) => this.view(claim, scope)), last: hasMore ? last : undefined, total };
+  }
+
+  /** Whether a claim matches. */
+  test(filter: ClaimFilter, scope: Scope): ClaimTest {
+    return claimTest(filter, scope, this.#caches.index);
   }
 
   get(mac: Mac): MACClaim | undefined {

@@ -67,6 +67,7 @@ export const claimsQuery = z.strictObject({
   phase: oneOf(CLAIM_PHASES).optional().describe("Phase of the claim."),
   origin: oneOf(CLAIM_ORIGINS).optional().describe("How the address came into use."),
   pool: text.optional().describe("The MACPool that the claim names."),
+  outOfRange: text.optional().describe("A MACPool: its claims for addresses outside its ranges, as many as it counts."),
   limit: whole(MAX_LIMIT).default(500).describe("Items of a page."),
   continue: z.string().min(1).max(MAX_TOKEN).optional().describe("Token of the page before; good for five minutes."),
   ...watch,
