@@ -63,7 +63,11 @@ export function CollisionTable({ collisions: shown }: { readonly collisions: rea
                 <span class="quiet">
                   {party.interface !== undefined && ` ${party.interface}`}
                   {party.network !== undefined && ` on ${party.network}`}
-                  {party.node !== undefined && `, node ${party.node}`}
+                  {party.node !== undefined && (
+                    <>
+                      , <span class="whole">node {party.node}</span>
+                    </>
+                  )}
                   {party.since !== undefined && (
                     <>
                       , got it <Time at={party.since} />
