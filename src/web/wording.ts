@@ -53,12 +53,20 @@ export function localTime(time: string): string {
   return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
 }
 
-const days = (value: number): string => (value < 1 ? "less than a day" : counted(Math.round(value), "day"));
+/**
+ * When a pool is full, `Full in about 40 days (between 31 and 62 days).`, or why that can't be told. Less than a day is no
+ * number: it is today or tomorrow.
+ */
+export function fullness({ days, atLeast, atMost, reason }: DaysToFullView): string {
+  if (days === null || days === 0) return reason;
+  const when = days < 1 ? "Full in less than a day" : `Full in about ${counted(Math.round(days), "day")}`;
+  const [from, to] = [Math.floor(atLeast ?? 0), atMost === null ? undefined : Math.ceil(atMost)];
+  return `${when}${interval(from, to)}. ${reason}`;
+}
 
-/** `Full in about 40 days (31 days to 62 days).`, or undefined where no date can be told. */
-export function fullness({ days: about, atLeast, atMost }: DaysToFullView): string | undefined {
-  if (about === null) return undefined;
-  const from = atLeast === null ? "an unknown time" : days(atLeast);
-  const interval = atMost === null ? `at least ${from}` : `${from} to ${days(atMost)}`;
-  return `Full in about ${days(about)} (${interval}).`;
+/** In whole days; `from` 0: less than a day, or not known. */
+function interval(from: number, to: number | undefined): string {
+  if (to === undefined) return from === 0 ? "" : ` (not before ${counted(from, "day")})`;
+  if (to <= 1) return "";
+  return from === 0 ? ` (at most ${counted(to, "day")})` : ` (between ${count(from)} and ${counted(to, "day")})`;
 }

@@ -2,7 +2,7 @@
 
 export interface BenchRow {
   readonly what: string;
-  readonly unit: "ms" | "kB" | "MB" | "ops/s" | "requests" | "events" | "times" | "M instructions";
+  readonly unit: "ms" | "kB" | "MB" | "%" | "ops/s" | "requests" | "events" | "times" | "M instructions";
   readonly ours: number;
   /** null where there is nothing to compare with. */
   readonly peer: number | null;

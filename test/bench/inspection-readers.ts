@@ -1,59 +1,114 @@
 /**
- * Child process of the inspection benchmark, which stands for other machines. Each message is an order: `watch` opens watches and
- * holds them until the next order, `flood` asks with random tokens at a rate for a time. It says when it is done.
+ * Child process of the inspection benchmark, which stands for other machines. Each message is an order, which ends the one
+ * before: `view` keeps pages open, `flood` asks with random tokens at a rate for a time. It answers when the pages are
+ * open, or the flood is over, with what was answered since the answer before.
  */
 import { Agent, request } from "node:https";
 
 export type ReadersOrder =
-  | { readonly what: "watch"; readonly port: number; readonly token: string; readonly count: number }
+  | { readonly what: "view"; readonly port: number; readonly token: string; readonly pages: number }
   | { readonly what: "flood"; readonly port: number; readonly perSecond: number; readonly forMs: number }
   | { readonly what: "nothing" };
 
-let agent = new Agent();
+export interface Answered {
+  /** By status, and `failed` for those that did not come. */
+  readonly answers: Readonly<Record<string, number>>;
+  /** What the order took. */
+  readonly ms: number;
+}
+
+/** As src/web asks: streams while it is visible, and what its view shows with each pulse. */
+const STREAMS = ["collisions", "denials"];
+const PULSE_MS = 4_000;
+const VIEWS: readonly (readonly string[])[] = [
+  ["pools", "consistency"],
+  ["claims?limit=200"],
+  ["pools", "pools/default/map?cells=4096"],
+];
+/** Of a browser to a host. */
+const CONNECTIONS = 6;
+const FLOOD_CONNECTIONS = 64;
+
+let stop = new AbortController();
+let answers: Record<string, number> = {};
 
 process.on("message", async (order: ReadersOrder) => {
-  agent.destroy();
-  agent = new Agent({ keepAlive: true, maxSockets: order.what === "watch" ? 1_000 : 64, rejectUnauthorized: false });
-  if (order.what === "watch") await Promise.all(Array.from({ length: order.count }, () => watch(order)));
-  const answers = order.what === "flood" ? await flood(order) : {};
-  process.send?.(answers);
+  stop.abort();
+  stop = new AbortController();
+  const startMs = performance.now();
+  // One after the other, so that their pulses fall on different times.
+  if (order.what === "view") for (let at = 0; at < order.pages; at++) await openPage(order, at);
+  if (order.what === "flood") await flood(order);
+  process.send?.({ answers, ms: performance.now() - startMs } satisfies Answered);
+  answers = {};
 });
 process.on("disconnect", () => process.exit(0));
 
-/** Resolves with the first event. */
-function watch({ port, token }: ReadersOrder & { readonly what: "watch" }): Promise<void> {
-  const headers = { authorization: `Bearer ${token}` };
-  return new Promise((resolve, reject) => {
-    const asked = request({ host: "127.0.0.1", port, path: "/api/v1/claims?watch=true", agent, headers }, (answer) => {
-      if (answer.statusCode !== 200) reject(new Error(`a watch was answered ${answer.statusCode}`));
-      answer.on("error", () => {});
-      answer.on("data", () => resolve());
+interface Question {
+  readonly port: number;
+  readonly path: string;
+  readonly token: string;
+  readonly agent: Agent;
+  readonly tag?: string | undefined;
+}
+
+/** Resolves with the tag of the answer, when it has come whole or, of a stream, has begun. */
+function ask({ port, path, token, agent, tag }: Question): Promise<string | undefined> {
+  const { signal } = stop;
+  const headers = { authorization: `Bearer ${token}`, ...(tag === undefined ? {} : { "if-none-match": tag }) };
+  return new Promise((resolve) => {
+    const asked = request({ host: "127.0.0.1", port, path: `/api/v1/${path}`, agent, headers }, (answer) => {
+      const done = (): void => resolve(answer.headers.etag ?? tag);
+      count(String(answer.statusCode));
+      answer.on("error", done);
+      if (answer.headers["content-type"] === "text/event-stream") answer.once("data", done).resume();
+      else answer.on("end", done).resume();
     });
-    asked.on("error", reject);
+    asked.on("error", () => {
+      if (!signal.aborted) count("failed");
+      resolve(undefined);
+    });
     asked.end();
   });
 }
 
-/** How many got which answer. */
-async function flood(order: ReadersOrder & { readonly what: "flood" }): Promise<Record<string, number>> {
-  const { port, perSecond, forMs } = order;
-  const answers: Record<string, number> = {};
+function count(answer: string): void {
+  answers[answer] = (answers[answer] ?? 0) + 1;
+}
+
+/** Resolves when its streams have begun and its view was answered once. */
+async function openPage({ port, token }: ReadersOrder & { readonly what: "view" }, at: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, rejectUnauthorized: false });
+  const { signal } = stop;
+  const paths = VIEWS[at % VIEWS.length] ?? [];
+  const tags = new Map<string, string | undefined>();
+  const pulse = (): Promise<unknown> =>
+    Promise.all(
+      paths.map(async (path) => tags.set(path, await ask({ port, path, token, agent, tag: tags.get(path) }))),
+    );
+  for (const path of STREAMS) {
+    await ask({ port, path: `${path}?watch=true`, token, agent });
+    await ask({ port, path, token, agent });
+  }
+  await pulse();
+  const timer = setInterval(() => void pulse(), PULSE_MS);
+  signal.addEventListener("abort", () => {
+    clearInterval(timer);
+    agent.destroy();
+  });
+}
+
+async function flood({ port, perSecond, forMs }: ReadersOrder & { readonly what: "flood" }): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: FLOOD_CONNECTIONS, rejectUnauthorized: false });
+  const asked: Promise<unknown>[] = [];
   const startMs = performance.now();
-  let sent = 0;
-  while (performance.now() - startMs < forMs) {
-    const due = Math.floor(((performance.now() - startMs) * perSecond) / 1000);
-    for (; sent < due; sent++) {
-      const headers = { authorization: `Bearer ${sent}-${Math.random()}` };
-      const asked = request({ host: "127.0.0.1", port, path: "/api/v1/claims", agent, headers }, (answer) => {
-        answer.resume();
-        answers[String(answer.statusCode)] = (answers[String(answer.statusCode)] ?? 0) + 1;
-      });
-      asked.on("error", () => {
-        answers.failed = (answers.failed ?? 0) + 1;
-      });
-      asked.end();
+  for (let ms = 0; ms < forMs; ms = performance.now() - startMs) {
+    const due = Math.floor((ms * perSecond) / 1000);
+    while (asked.length < due) {
+      asked.push(ask({ port, path: "claims", token: `${asked.length}-${Math.random()}`, agent }));
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  return answers;
+  await Promise.all(asked);
+  agent.destroy();
 }

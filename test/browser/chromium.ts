@@ -64,6 +64,12 @@ export async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(PICTURES, `${name}.png`) });
 }
 
+/** What the browser's print dialog would send to the printer, as PDF; kept beside the pictures. */
+export async function printPage(page: Page, name: string): Promise<Buffer> {
+  await mkdir(PICTURES, { recursive: true });
+  return page.pdf({ path: join(PICTURES, `${name}.pdf`), format: "A4" });
+}
+
 /** Accessibility faults that axe-core calls serious or critical, as `rule: element`. */
 export async function seriousFaults(page: Page): Promise<string[]> {
   await page.evaluate(await readFile(join(REPOSITORY, "node_modules/axe-core/axe.min.js"), "utf8"));

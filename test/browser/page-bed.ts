@@ -87,13 +87,22 @@ export class PageBed implements AsyncDisposable {
     const { admin } = this.pool;
     const vm = machine("twin-a", "default", [{ name: "net1", macAddress: mac }]);
     await this.#report(instanceOf(await admin.create(KINDS.virtualMachines, vm)), mac);
-    const spec = guestSpec([{ name: "net1" }]);
-    await this.#report({ metadata: { name: "twin-b", namespace: "default" }, spec } as KubeObject, mac);
+    await this.runGuest("twin-b", mac);
   }
 
   /** Ends what `collide` began. */
   async separate(): Promise<void> {
-    await this.pool.admin.delete(KINDS.instances, { name: "twin-b", namespace: "default" });
+    await this.stopGuest("twin-b");
+  }
+
+  /** A VMI without a VM runs, and its guest gives itself the address. */
+  async runGuest(name: string, mac: string, namespace = "default"): Promise<void> {
+    const spec = guestSpec([{ name: "net1" }]);
+    await this.#report({ metadata: { name, namespace }, spec } as KubeObject, mac);
+  }
+
+  async stopGuest(name: string, namespace = "default"): Promise<void> {
+    await this.pool.admin.delete(KINDS.instances, { name, namespace });
   }
 
   async #report(instance: KubeObject, mac: string): Promise<void> {

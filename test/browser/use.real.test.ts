@@ -39,6 +39,15 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     expect(opened.faults).toEqual([]);
   });
 
+  it("leads from a pool to its addresses outside the ranges, as many as it says", async () => {
+    await using opened = await bed.openAs(token);
+    const { page } = opened;
+    await page.getByRole("link", { name: "1 address", exact: true }).click();
+    await page.getByRole("button", { name: "outside the ranges of pool default" }).waitFor();
+    await expect.poll(() => rows(page).count()).toBe(1);
+    expect(await rows(page).first().textContent()).toContain("default/legacy");
+  });
+
   it("shows an address with its owner and story under a permalink, and copies both", async () => {
     const options = { permissions: ["clipboard-read", "clipboard-write"] };
     await using opened = await bed.openAs(token, "#/address/02:00:00:00:00:01", options);
@@ -137,7 +146,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     expect(JSON.parse(await save("Save as JSON"))).toHaveLength(10);
   });
 
-  it("prints every row in ink that paper needs, without its controls", async () => {
+  it("prints in ink that paper needs, without its controls", async () => {
     await using opened = await bed.openAs(token, "#/addresses", { colorScheme: "dark" });
     const { page } = opened;
     await expect.poll(() => rows(page).count()).toBe(12);

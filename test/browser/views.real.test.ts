@@ -9,11 +9,18 @@ const TWIN = "02:5d:1c:00:00:b7";
  * Each view, and what a reader finds there: before anything is in use (the bed's own probe was refused, as a dry run), and
  * with what `PageBed.fill` creates, two colliding VMs and one that came late.
  */
-const VIEWS = [
+const VIEWS: readonly View[] = [
   { fragment: "#/overview", title: "Overview", empty: "Nothing collides.", filled: "default/greedy" },
   { fragment: "#/addresses", title: "Addresses", empty: "No address is in use.", filled: "15 addresses" },
+  {
+    fragment: `#/address/${GREEDY}`,
+    title: "Addresses",
+    picture: "address",
+    empty: "No claim has this address.",
+    filled: "MACClaim",
+  },
   { fragment: "#/map", title: "Map", empty: "The map as a table: 0 cells in use", filled: "cells in use" },
-  { fragment: "#/collisions", title: "Collisions", empty: "Nothing collides.", filled: TWIN },
+  { fragment: "#/collisions", title: "Collisions", empty: "VMs or pods of managed namespaces", filled: TWIN },
   { fragment: "#/refusals", title: "Refusals", empty: "dry run", filled: "is in use by VirtualMachine" },
   { fragment: "#/consistency", title: "Consistency", empty: "Everything agrees.", filled: "Leader" },
   { fragment: "#/namespaces", title: "Namespaces", empty: "kube-system", filled: "kube-system" },
@@ -29,7 +36,17 @@ const VIEWS = [
     empty: "no VirtualMachine",
     filled: "allocated",
   },
-] as const;
+];
+
+interface View {
+  readonly fragment: string;
+  readonly title: string;
+  /** Of its picture; the title unless given. */
+  readonly picture?: string;
+  /** What is read there in either state. */
+  readonly empty: string;
+  readonly filled: string;
+}
 
 const LOOKS = [
   { look: "light", options: { viewport: { width: 1440, height: 900 } } },
@@ -58,9 +75,10 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser", () => {
       await show(opened.page, view.fragment);
       await opened.page.getByRole("heading", { level: 1, name: view.title }).waitFor();
       await sees(opened, view[state]);
-      await takePicture(opened.page, `${state}-${look}-${view.title.toLowerCase().replaceAll(" ", "-")}`);
-      expect({ view: view.title, faults: await seriousFaults(opened.page) }).toEqual({ view: view.title, faults: [] });
-      expect({ view: view.title, tooWide: await overflow(opened.page) }).toEqual({ view: view.title, tooWide: 0 });
+      const { picture = view.title.toLowerCase().replaceAll(" ", "-") } = view;
+      await takePicture(opened.page, `${state}-${look}-${picture}`);
+      expect({ picture, faults: await seriousFaults(opened.page) }).toEqual({ picture, faults: [] });
+      expect({ picture, tooWide: await overflow(opened.page) }).toEqual({ picture, tooWide: 0 });
     }
     expect(opened.faults).toEqual([]);
   }

@@ -11,7 +11,7 @@ import { exposeInspection } from "../cli/support/pool-service.ts";
 import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
 import { POOL_NAMESPACE } from "../mac-pool/pool-bed.ts";
 import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
-import { CHROMIUM, show, takePicture, type WatchedPage } from "./chromium.ts";
+import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
 import { PageBed } from "./page-bed.ts";
 
 const PROXY = `api/v1/namespaces/${POOL_NAMESPACE}/services/https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}/proxy/`;
@@ -67,6 +67,21 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     await page.reload();
     await page.getByLabel("Bearer token").waitFor();
     expect(opened.faults).toEqual([]);
+  });
+
+  it.each([
+    { look: "light", options: {} },
+    { look: "dark", options: { colorScheme: "dark" } },
+    { look: "phone", options: { viewport: { width: 360, height: 740 } } },
+  ] as const)("asks for a token in a form that everybody can use: $look", async ({ look, options }) => {
+    await using opened = await bed.open(options);
+    const { page } = opened;
+    await page.getByLabel("Bearer token").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("The pool does not accept this token.").waitFor();
+    await takePicture(page, `sign-in-${look}`);
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await overflow(page)).toBe(0);
   });
 
   it("lets a reader with rights in one namespace name it, and shows what is in it", async () => {

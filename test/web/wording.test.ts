@@ -29,12 +29,20 @@ describe("numbers in words", () => {
   });
 
   it("say when a pool is full, with what is uncertain", () => {
-    expect(fullness({ days: 40.2, atLeast: 31, atMost: 62, reason: "" })).toBe(
-      "Full in about 40 days (31 days to 62 days).",
-    );
-    expect(fullness({ days: 0.5, atLeast: 0.2, atMost: null, reason: "" })).toBe(
-      "Full in about less than a day (at least less than a day).",
-    );
-    expect(fullness({ days: null, atLeast: null, atMost: null, reason: "not filling" })).toBeUndefined();
+    const reason = "From 3 allocations.";
+    const say = (days: number, atLeast: number | null, atMost: number | null) =>
+      fullness({ days, atLeast, atMost, reason }).slice(0, -` ${reason}`.length);
+    expect(say(40.2, 31, 62)).toBe("Full in about 40 days (between 31 and 62 days).");
+    expect(say(1.2, 0.4, 4_200)).toBe("Full in about 1 day (at most 4,200 days).");
+    expect(say(40.2, 31, null)).toBe("Full in about 40 days (not before 31 days).");
+    expect(say(0.5, 0.2, null)).toBe("Full in less than a day.");
+    expect(say(0.9, 0.7, null)).toBe("Full in less than a day.");
+    expect(say(0.5, 0.2, 0.9)).toBe("Full in less than a day.");
+  });
+
+  it("say why there is no date, or that the pool is full, in the pool's own sentence", () => {
+    const [none, full] = ["The pool is not filling: 3 allocations and 4 releases in 40 min.", "The pool is full."];
+    expect(fullness({ days: null, atLeast: null, atMost: null, reason: none })).toBe(none);
+    expect(fullness({ days: 0, atLeast: 0, atMost: 0, reason: full })).toBe(full);
   });
 });

@@ -1,6 +1,8 @@
-import { formatMac, parseMac } from "../../api/mac.ts";
+import { formatMac, macOfClaimName, parseMac } from "../../api/mac.ts";
 import type { ClaimOrigin, ClaimOwner, ClaimPhase, MACClaim } from "../../api/mac-claim.ts";
+import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { statusOf } from "../core/claim.ts";
+import type { PoolIndex } from "../core/pool-index.ts";
 import { type Scope, sees } from "./scope.ts";
 
 export interface ClaimFilter {
@@ -12,6 +14,8 @@ export interface ClaimFilter {
   readonly phase?: ClaimPhase | undefined;
   readonly origin?: ClaimOrigin | undefined;
   readonly pool?: string | undefined;
+  /** A pool: claims for addresses outside its ranges, as it counts them. */
+  readonly outOfRange?: string | undefined;
   /** A part of the address, or of the name or namespace of an owner. */
   readonly search?: string | undefined;
 }
@@ -28,9 +32,9 @@ export function textTest({ search, mac }: ClaimFilter): ((text: string) => boole
 export type ClaimTest = (claim: MACClaim) => boolean;
 
 /** Whether a claim matches. An owner that the reader may not see matches nothing. */
-export function claimTest(filter: ClaimFilter, scope: Scope): ClaimTest {
+export function claimTest(filter: ClaimFilter, scope: Scope, index: Pick<PoolIndex, "pool">): ClaimTest {
   const tests: ClaimTest[] = [];
-  const { mac, owner, namespace, phase, origin, pool, search } = filter;
+  const { mac, owner, namespace, phase, origin, pool, outOfRange, search } = filter;
   const someOwner = (matches: (each: ClaimOwner) => boolean): ClaimTest => {
     const isMeant = (each: ClaimOwner): boolean => sees(scope, each) && matches(each);
     return (claim) => statusOf(claim).owners.some(isMeant);
@@ -38,6 +42,7 @@ export function claimTest(filter: ClaimFilter, scope: Scope): ClaimTest {
   if (phase !== undefined) tests.push((claim) => statusOf(claim).phase === phase);
   if (origin !== undefined) tests.push((claim) => claim.spec.origin === origin);
   if (pool !== undefined) tests.push((claim) => claim.spec.pool === pool);
+  if (outOfRange !== undefined) tests.push((claim) => isOutOfRange(claim, outOfRange, index));
   if (scope.namespace !== undefined) tests.push(someOwner(() => true));
   if (namespace !== undefined) tests.push(someOwner((each) => each.namespace === namespace));
   if (owner !== undefined) tests.push(someOwner((each) => isOwner(each, owner)));
@@ -50,6 +55,14 @@ export function claimTest(filter: ClaimFilter, scope: Scope): ClaimTest {
   }
   const [only] = tests;
   return tests.length === 1 && only !== undefined ? only : (claim) => tests.every((test) => test(claim));
+}
+
+/** Whether the claim is one that the pool counts as out of range. */
+function isOutOfRange({ metadata, spec, status }: MACClaim, name: string, index: Pick<PoolIndex, "pool">): boolean {
+  const { pool = DEFAULT_MAC_POOL } = spec;
+  if (pool !== name || status?.phase === "Quarantined") return false;
+  const mac = macOfClaimName(metadata.name ?? "");
+  return mac !== undefined && index.pool(name)?.has(mac) === false;
 }
 
 /** Undefined where the text has no digit of an address, or something that no address has. */

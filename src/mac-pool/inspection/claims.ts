@@ -7,7 +7,7 @@ import type { Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import type { Catalog } from "./catalog.ts";
-import { type ClaimFilter, claimTest, textTest } from "./claim-filter.ts";
+import { type ClaimFilter, type ClaimTest, claimTest, textTest } from "./claim-filter.ts";
 import { type Scope, seen } from "./scope.ts";
 import type { ClaimView, OwnerView } from "./views.ts";
 
@@ -50,7 +50,7 @@ export class ClaimQueries {
     if (Object.values(others).every((value) => value === undefined)) {
       order.scan((after + 1) as Mac, take);
     } else {
-      const test = claimTest(others, scope);
+      const test = this.test(others, scope);
       total = 0;
       const visit = (claim: MACClaim, mac: Mac): boolean => {
         if (!test(claim)) return true;
@@ -66,7 +66,7 @@ export class ClaimQueries {
   /** All that match, in pieces that are read when they are asked for. */
   *pieces({ namespace, ...others }: ClaimFilter, scope: Scope): Generator<readonly ClaimView[]> {
     const only = scope.namespace ?? namespace;
-    const test = claimTest(others, scope);
+    const test = this.test(others, scope);
     for (let next: Mac | undefined = 0 as Mac; next !== undefined; ) {
       const order = only === undefined ? this.#catalog.claims : this.#catalog.claimsIn(only);
       const found: MACClaim[] = [];
@@ -80,6 +80,11 @@ export class ClaimQueries {
       });
       yield found.map((claim) => this.view(claim, scope));
     }
+  }
+
+  /** Whether a claim matches. */
+  test(filter: ClaimFilter, scope: Scope): ClaimTest {
+    return claimTest(filter, scope, this.#caches.index);
   }
 
   get(mac: Mac): MACClaim | undefined {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../kube/clock.ts";
 import type { Catalog, ClaimChange } from "./catalog.ts";
-import { type ClaimFilter, claimTest } from "./claim-filter.ts";
+import type { ClaimFilter } from "./claim-filter.ts";
 import type { ClaimQueries } from "./claims.ts";
 import type { CollisionQueries } from "./collisions.ts";
 import type { DenialQueries } from "./denials.ts";
@@ -55,9 +55,9 @@ export class Feeds {
 
   claims(filter: ClaimFilter, scope: Scope, { lastId, sendInitialEvents }: WatchStart, sink: Sink): () => void {
     const { claims } = this.#options;
-    const { mac, owner, search, namespace, phase, origin, pool } = filter;
-    const wanted = { mac, owner, search, namespace, phase, origin, pool };
-    const test = claimTest(wanted, scope);
+    const { mac, owner, search, namespace, phase, origin, pool, outOfRange } = filter;
+    const wanted = { mac, owner, search, namespace, phase, origin, pool, outOfRange };
+    const test = claims.test(wanted, scope);
     const eventOf = ({ type, claim, old }: ClaimChange): WatchEventView<unknown> | undefined => {
       const was = old !== undefined && test(old);
       const is = type !== "DELETED" && test(claim);

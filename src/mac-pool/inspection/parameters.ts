@@ -73,6 +73,7 @@ export const claimsQuery = z.strictObject({
   phase: oneOf(CLAIM_PHASES).optional().describe("Phase of the claim."),
   origin: oneOf(CLAIM_ORIGINS).optional().describe("How the address came into use."),
   pool: text.optional().describe("The MACPool that the claim names."),
+  outOfRange: text.optional().describe("A MACPool: its claims for addresses outside its ranges, as many as it counts."),
   limit: whole(MAX_LIMIT).default(500).describe("Items of a page."),
   continue: textUpTo(MAX_TOKEN, "must be the token of the page before: leave it out for the first page")
     .optional()

@@ -122,9 +122,13 @@ function unauthenticated(): Problem {
 
 /** Names no namespace: the reader may not know which one has what he asked for. */
 function forbidden({ username }: User, { verb, resource }: Wanted): Problem {
-  const where =
-    resource === "macclaims" ? "in the whole cluster, nor in a namespace that the question names" : "in the cluster";
-  const hint = resource === "macclaims" ? " If you may in a namespace, name it: ?namespace=." : "";
-  const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP} ${where}: ask for a role that allows it.${hint}`;
+  const [where, hint] =
+    resource === "macclaims"
+      ? [
+          "in the whole cluster, or in the namespace that was asked for",
+          " For what is in your namespace, name it: ?namespace=NAME.",
+        ]
+      : ["in the cluster", ""];
+  const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP} ${where}. Ask for a role that allows it.${hint}`;
   return new Problem("MACPOOL_FORBIDDEN", detail);
 }

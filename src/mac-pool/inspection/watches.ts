@@ -6,8 +6,8 @@ import type { Sink } from "./feed.ts";
 import { Problem } from "./problem.ts";
 
 export const MAX_WATCHES = 128;
-/** One user, with many tabs or a script that forgets its connections, leaves room for others. */
-const MAX_OF_USER = 64;
+/** Fifty pages of one account, each with two. More, or a script that forgets its connections, leaves room for others. */
+const MAX_OF_USER = 100;
 /** Below the time after which a connection on which no byte moves is closed, and proxies lose patience. */
 const BOOKMARK_MS = 15_000;
 /** A right or a token that ended ends a watch after this time and what access keeps. */

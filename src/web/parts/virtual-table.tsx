@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { visibleRows } from "../visible-rows.ts";
+import { count } from "../wording.ts";
 
 /** As in the style sheet. */
 const ROW_PX = 34;
@@ -57,8 +58,9 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, isChosen, total, 
       removeEventListener("afterprint", after);
     };
   }, [height, isPrinting]);
+  const printed = Math.min(rows.length, PRINTED_ROWS);
   const { first, end } = isPrinting.value
-    ? { first: 0, end: Math.min(rows.length, PRINTED_ROWS) }
+    ? { first: 0, end: printed }
     : visibleRows({
         scrollTop: scrollTop.value,
         height: height.value,
@@ -125,6 +127,11 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, isChosen, total, 
           <Gap rows={rows.length - end} />
         </tbody>
       </table>
+      {printed < total && (
+        <p class="printed">
+          {count(printed)} of {count(total)} rows. Save as CSV for all of them.
+        </p>
+      )}
     </section>
   );
 }

@@ -8,6 +8,7 @@ import { PhaseTag } from "../parts/phase-tag.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
+import { count } from "../wording.ts";
 import { StoryList } from "./owner.tsx";
 
 const NOT_FOUND = 404;
@@ -59,13 +60,13 @@ function Details({ claim }: { readonly claim: ClaimView }) {
             {deadline !== undefined && (
               <>
                 {" "}
-                waits for its owner, ends <Time at={deadline} />
+                It waits for its object and ends <Time at={deadline} />.
               </>
             )}
             {until !== undefined && (
               <>
                 {" "}
-                given out again <Time at={until} />
+                It can be given out again <Time at={until} />.
               </>
             )}
           </dd>
@@ -74,7 +75,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
           <dt>Origin</dt>
           <dd>
             {origin}
-            {!inRange && ", outside of all ranges"}
+            {!inRange && ", outside all ranges"}
           </dd>
         </div>
         <div>
@@ -101,7 +102,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
         <Owner key={`${owner.kind}/${owner.namespace}/${owner.name}/${owner.interface}`} owner={owner} />
       ))}
       {owners.length === 0 && elsewhere === 0 && <p>No object has it.</p>}
-      {elsewhere > 0 && <p>{elsewhere} of its owners are in namespaces that you may not see.</p>}
+      {elsewhere > 0 && <p>Owners in namespaces that you may not see: {count(elsewhere)}.</p>}
     </>
   );
 }
@@ -116,8 +117,8 @@ function Owner({ owner }: { readonly owner: OwnerView }) {
         <OwnerLink owner={owner} />
       </h3>
       <p>
-        Interface {nic}
-        {network !== undefined && ` on network ${network}`}, <Time at={since} />.{" "}
+        It got the address <Time at={since} /> for interface {nic}
+        {network !== undefined && ` on network ${network}`}.{" "}
         {node === undefined ? "It does not run." : `It runs on node ${node} in pod ${pod}.`}
       </p>
       {story !== undefined && story.story.length > 0 && <StoryList story={story.story} partial={story.partial} />}

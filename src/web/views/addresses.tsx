@@ -21,7 +21,7 @@ const ORIGINS = Object.keys({ automatic: 0, explicit: 0, observed: 0 } satisfies
 /** As large as the server allows. */
 const EXPORT_PAGE = 5_000;
 
-const FILTERS = ["search", "namespace", "pool", "phase", "origin"] as const;
+const FILTERS = ["search", "namespace", "pool", "outOfRange", "phase", "origin"] as const;
 
 const COLUMNS: readonly Column<ClaimView>[] = [
   { title: "Address", cell: ({ mac }) => <MacLink mac={mac} /> },
@@ -102,17 +102,24 @@ function rowsOf({ mac, phase, origin, pool = "", range = "", owners, created = "
 
 type Query = Readonly<Record<string, string>>;
 
+/** Filters that links set and a button takes away. */
+const NAMED = [
+  ["namespace", "namespace"],
+  ["pool", "pool"],
+  ["outOfRange", "outside the ranges of pool"],
+] as const;
+
 function FilterBar({ query }: { readonly query: Query }) {
   const set = (name: string, value: string | undefined): void =>
     goTo(linkTo("addresses", [], { ...query, [name]: value }));
-  const texts = (["namespace", "pool"] as const).filter((name) => query[name] !== undefined);
+  const texts = NAMED.filter(([name]) => query[name] !== undefined);
   return (
     <div class="filters">
       <Choice title="Phase" name="phase" options={PHASES} query={query} set={set} />
       <Choice title="Origin" name="origin" options={ORIGINS} query={query} set={set} />
-      {texts.map((name) => (
+      {texts.map(([name, words]) => (
         <button key={name} type="button" onClick={() => set(name, undefined)}>
-          {name} {query[name]} <span aria-hidden="true">×</span>
+          {words} {query[name]} <span aria-hidden="true">×</span>
           <span class="unseen"> remove this filter</span>
         </button>
       ))}

@@ -8,6 +8,7 @@ import { OwnerLink } from "../parts/owner-link.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { linkTo } from "../route.ts";
 import { namespace as readersNamespace } from "../session.ts";
+import { count } from "../wording.ts";
 
 const MAC_HINT = "Write six octets, such as 02:5d:1c:00:00:a3, 02-5D-1C-00-00-A3 or 025d.1c00.00a3.";
 
@@ -25,7 +26,7 @@ export function CheckView() {
   };
   return (
     <>
-      <p class="lead">Would a VM be admitted that asks for this address? Nothing is reserved by asking.</p>
+      <p class="lead">Would a VM with this address be admitted? Nothing is reserved by asking.</p>
       <form class="check" onSubmit={submit}>
         <label>
           MAC address
@@ -89,12 +90,12 @@ function Verdict({ check }: { readonly check: Check }) {
           ))}
         </ul>
       )}
-      {elsewhere > 0 && <p>{elsewhere} of its holders are in namespaces that you may not see.</p>}
+      {elsewhere > 0 && <p>Holders in namespaces that you may not see: {count(elsewhere)}.</p>}
       {hostAddress !== undefined && <p>It is the address of {hostAddress}.</p>}
       <p class="quiet">
-        {pool === undefined ? "No pool serves the namespace" : `Pool ${pool} serves the namespace`};{" "}
-        {inRange ? "a pool has the address in its ranges" : "the address is outside of all ranges"}.
-        {code !== undefined && ` ${code}`}
+        {pool === undefined ? "No pool serves the namespace." : `Pool ${pool} serves the namespace.`}{" "}
+        {inRange ? "The address is in the range of a pool." : "The address is outside all ranges."}
+        {code !== undefined && ` Code: ${code}`}
       </p>
     </section>
   );

@@ -4,6 +4,7 @@ import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
+import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 
@@ -11,9 +12,11 @@ export function CollisionsView() {
   const shown = collisions.value;
   return (
     <>
-      <p class="lead">Addresses that several running objects have. Their networks deliver frames to the wrong one.</p>
+      <p class="lead">
+        Several running objects have the same address. Their networks can deliver frames to the wrong one.
+      </p>
       <ProblemNotice problem={collisionList.problem} isStale={shown !== undefined} />
-      <CollisionTable collisions={shown} />
+      <Portion items={shown}>{(first) => <CollisionTable collisions={first} />}</Portion>
       {shown !== undefined && shown.length > 0 && (
         <ExportButtons
           name="collisions"
@@ -40,8 +43,8 @@ export function CollisionTable({ collisions: shown }: { readonly collisions: rea
     return (
       <Empty title="Nothing collides.">
         <p>
-          An address appears here while two running VMs or pods have it: because both had it before the pool, because a
-          policy allows it, or because one of them is not managed.
+          An address appears here while two running VMs or pods of managed namespaces have it. Both had it before the
+          pool, a policy allows it, or a guest has given itself another address than its VM has.
         </p>
       </Empty>
     );
@@ -60,10 +63,14 @@ export function CollisionTable({ collisions: shown }: { readonly collisions: rea
                 <span class="quiet">
                   {party.interface !== undefined && ` ${party.interface}`}
                   {party.network !== undefined && ` on ${party.network}`}
-                  {party.node !== undefined && `, node ${party.node}`}
+                  {party.node !== undefined && (
+                    <>
+                      , <span class="whole">node {party.node}</span>
+                    </>
+                  )}
                   {party.since !== undefined && (
                     <>
-                      , <Time at={party.since} />
+                      , got it <Time at={party.since} />
                     </>
                   )}
                 </span>

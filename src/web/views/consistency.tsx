@@ -3,6 +3,7 @@ import { useAnswer } from "../answer.ts";
 import { Empty } from "../parts/empty.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
+import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
@@ -13,17 +14,18 @@ export function ConsistencyView() {
   const state = answer.value.value;
   return (
     <>
-      <p class="lead">Whether claims and the objects that have addresses agree, and what to do where they do not.</p>
+      <p class="lead">Claims and objects have to agree on who has which address. Each finding says what to do.</p>
       <ProblemNotice problem={answer.problem} isStale={state !== undefined} />
+      {state === undefined && <p class="quiet">Asking the pool.</p>}
       {state !== undefined && (
         <>
-          <FindingTable findings={state.findings} />
+          <Portion items={state.findings}>{(first = []) => <FindingTable findings={first} />}</Portion>
           {state.total > state.findings.length && (
             <p class="quiet">
-              {count(state.findings.length)} of {count(state.total)} findings.
+              The pool tells the first {count(state.findings.length)} of {count(state.total)} findings.
             </p>
           )}
-          <h2>How the pool is</h2>
+          <h2>State of the pool</h2>
           <Health state={state} />
         </>
       )}
@@ -71,10 +73,10 @@ function Health({ state }: { readonly state: Consistency }) {
       <div>
         <dt>Leader</dt>
         <dd>
-          {leader === null ? "none that can be told" : leader.identity}
+          {leader === null ? "not known" : leader.identity}
           {leader?.since !== undefined && (
             <>
-              , began <Time at={leader.since} />
+              , became leader <Time at={leader.since} />
             </>
           )}
         </dd>
@@ -96,7 +98,7 @@ function Health({ state }: { readonly state: Consistency }) {
       </div>
       <div>
         <dt>This replica knows</dt>
-        <dd>{caches.map(({ kind, objects }) => `${count(objects)} ${kind}`).join(", ")}</dd>
+        <dd>{caches.map(({ kind, objects }) => `${kind}: ${count(objects)}`).join(", ")}</dd>
       </div>
     </dl>
   );

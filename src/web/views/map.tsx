@@ -31,7 +31,7 @@ export function MapView() {
       )}
       {items?.length === 0 && (
         <Empty title="There is no pool to draw.">
-          <p>A map shows each address of a pool: free, in use, or resting after its release.</p>
+          <p>A map shows which addresses of a pool are free, in use, or in quarantine after their release.</p>
         </Empty>
       )}
       {items !== undefined && items.length > 0 && pool === undefined && (
@@ -121,16 +121,16 @@ function PoolMap({ pool }: { readonly pool: PoolView }) {
         )}
       </div>
       <p id="map-keys" class="quiet keys">
-        Arrow keys choose a cell, <kbd>Enter</kbd> or a click opens it, <kbd>+</kbd> <kbd>−</kbd> or the wheel zoom,{" "}
-        <kbd>0</kbd> shows the whole pool, <kbd>Page Up</kbd> and <kbd>Page Down</kbd> go on.
+        Arrow keys choose a cell. <kbd>Enter</kbd> or a click opens it. <kbd>+</kbd>, <kbd>−</kbd> and the wheel zoom.{" "}
+        <kbd>0</kbd> shows the whole pool. <kbd>Page Up</kbd> and <kbd>Page Down</kbd> go on.
       </p>
       {map !== undefined && map.outOfRange > 0 && (
         <p>
-          <span class="swatch explicit outside" />{" "}
-          <a href={linkTo("addresses", [], { pool: pool.name, origin: "explicit" })}>
-            {counted(map.outOfRange, "address", "addresses")} outside of the ranges
+          The map does not show addresses outside the ranges:{" "}
+          <a href={linkTo("addresses", [], { outOfRange: pool.name })}>
+            {counted(map.outOfRange, "address", "addresses")}
           </a>
-          , which no cell has: written by users, or found on objects.
+          .
         </p>
       )}
       {map !== undefined && <MapTable cells={map.cells} onEnter={enter} />}
@@ -166,7 +166,7 @@ function Legend() {
           <span class={`swatch ${paint}`} /> {text}
         </li>
       ))}
-      <li class="quiet">stronger: more of the cell is in use</li>
+      <li class="quiet">The stronger the colour, the more of the cell is in use.</li>
     </ul>
   );
 }

@@ -3,6 +3,7 @@ import type { ListView, NamespaceView } from "../../mac-pool/inspection/views.ts
 import { useAnswer } from "../answer.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
+import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { linkTo } from "../route.ts";
@@ -19,13 +20,13 @@ export function NamespacesView() {
   return (
     <>
       <p class="lead">
-        Which namespaces the pool manages, and by which label. In the others it gives out no addresses, and their VMs
-        and pods can have any.
+        Labels of a namespace decide whether the pool manages its VMs and pods. Those that are not managed get no
+        address from the pool and can have any.
       </p>
       <ProblemNotice problem={answer.problem} isStale={list !== undefined} />
       <form class="inline" onSubmit={(event) => event.preventDefault()}>
         <label>
-          Name contains
+          Name contains{" "}
           <input
             type="search"
             maxLength={63}
@@ -37,7 +38,9 @@ export function NamespacesView() {
           />
         </label>
       </form>
-      {shown !== undefined && shown.length > 0 && <NamespaceTable namespaces={shown} />}
+      {shown !== undefined && shown.length > 0 && (
+        <Portion items={shown}>{(first = []) => <NamespaceTable namespaces={first} />}</Portion>
+      )}
       {shown?.length === 0 && (
         <Empty title="No namespace has such a name.">
           <p>A namespace appears here as soon as it exists.</p>
@@ -61,7 +64,9 @@ function NamespaceTable({ namespaces }: { readonly namespaces: readonly Namespac
             <th scope="col">Namespace</th>
             <th scope="col">VMs</th>
             <th scope="col">Pods</th>
-            <th scope="col">Pool</th>
+            <th scope="col" class="wide">
+              Pool
+            </th>
             <th scope="col" class="right">
               Addresses
             </th>
@@ -77,7 +82,7 @@ function NamespaceTable({ namespaces }: { readonly namespaces: readonly Namespac
               <td>
                 <Managed is={pods} because={because.pods} />
               </td>
-              <td>
+              <td class="wide">
                 {pool === undefined ? <span class="quiet">none</span> : <a href={linkTo("map", [pool])}>{pool}</a>}
               </td>
               <td class={limit !== undefined && claims >= limit ? "right bad" : "right"}>

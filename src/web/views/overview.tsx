@@ -25,12 +25,13 @@ export function OverviewView() {
       <section aria-labelledby="pools">
         <h2 id="pools">Pools</h2>
         <ProblemNotice problem={pools.problem} isStale={pools.value.value !== undefined} />
+        {pools.value.value === undefined && <p class="quiet">Asking the pool.</p>}
         {pools.value.value?.items.map((pool) => (
           <PoolCard key={pool.name} pool={pool} />
         ))}
         {pools.value.value?.items.length === 0 && (
           <Empty title="There is no pool.">
-            <p>A pool is a range of addresses that VMs and pods get. The operator makes the first one from this:</p>
+            <p>VMs and pods get their addresses from a pool. The operator makes the first one after this command:</p>
             <pre>{`kubectl patch networkaddonsconfig cluster --type=merge -p '{"spec":{"kubeMacPool":{}}}'`}</pre>
           </Empty>
         )}
@@ -51,6 +52,7 @@ export function OverviewView() {
         <section aria-labelledby="inconsistent">
           <h2 id="inconsistent">Consistency</h2>
           <ProblemNotice problem={consistency.problem} isStale={found !== undefined} />
+          {found === undefined && <p class="quiet">Asking the pool.</p>}
           {found !== undefined && <FindingTable findings={found.findings.slice(0, SHOWN)} />}
           <More view="consistency" total={found?.total} what="finding" />
         </section>

@@ -7,6 +7,7 @@ import { MacLink } from "../parts/mac-link.tsx";
 import { PhaseTag } from "../parts/phase-tag.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
+import { SilentReplicas } from "../parts/silent-replicas.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
 
@@ -40,8 +41,9 @@ function Story({ owner }: { readonly owner: OwnerStoryView }) {
   return (
     <>
       <p>
-        {exists ? "It exists" : "It does not exist (any more)"}
-        {node === undefined ? (exists ? ", and does not run." : ".") : ` and runs on node ${node} in pod ${pod}.`}
+        {!exists && "It does not exist now."}
+        {exists && node === undefined && "It exists and does not run."}
+        {exists && node !== undefined && `It runs on node ${node} in pod ${pod}.`}
       </p>
       {interfaces.length > 0 && (
         <ScrollRegion label="Interfaces">
@@ -87,9 +89,9 @@ interface StoryProps {
 export function StoryList({ story, partial }: StoryProps) {
   return (
     <>
-      {partial.length > 0 && <p class="notice">What these replicas refused is missing: {partial.join(", ")}</p>}
+      <SilentReplicas names={partial} />
       {story.length === 0 && (
-        <Empty title="Nothing is known of it.">
+        <Empty title="Nothing is known about it.">
           <p>A story begins when the pool gives an address to the object, or refuses it.</p>
         </Empty>
       )}

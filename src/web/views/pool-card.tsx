@@ -30,21 +30,19 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
           </div>
         );
       })}
-      <p class="forecast">
-        {fullness(daysToFull) ?? "No date by which it is full."} <span class="quiet">{daysToFull.reason}</span>
-      </p>
+      <p class="forecast">{fullness(daysToFull)}</p>
       <dl class="facts">
         <Fact name="Serves">{serves}</Fact>
         <Fact name="Rate">
           {rate.windowSeconds < LEAST_WINDOW_SECONDS
-            ? "not known in the first hour of a replica"
-            : `${count(Math.round(rate.allocationsPerDay))} given out and ${count(Math.round(rate.releasesPerDay))} released a day, measured for ${duration(rate.windowSeconds)}`}
+            ? "known after a replica has run for an hour"
+            : `${count(Math.round(rate.allocationsPerDay))} given out and ${count(Math.round(rate.releasesPerDay))} released a day, measured over ${duration(rate.windowSeconds)}`}
         </Fact>
         <Fact name="Same address twice">{policyInWords(conflictPolicy, conflictScope)}</Fact>
         <Fact name="Quarantine">{duration(pool.quarantineSeconds)} after release</Fact>
         {pool.outOfRange > 0 && (
           <Fact name="Outside the ranges">
-            <a href={linkTo("addresses", [], { pool: name, origin: "explicit" })}>
+            <a href={linkTo("addresses", [], { outOfRange: name })}>
               {counted(pool.outOfRange, "address", "addresses")}
             </a>
           </Fact>

@@ -4,19 +4,20 @@ import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
+import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { SilentReplicas } from "../parts/silent-replicas.tsx";
 import { Time } from "../parts/time.tsx";
 import { count } from "../wording.ts";
 
 export function RefusalsView() {
   const shown = denials.value;
-  const silent = denialList.partial.value;
   return (
     <>
-      <p class="lead">What the pool refused lately, newest first, with what the author of the object was told.</p>
+      <p class="lead">The pool refused these objects. The newest is first. The text is what its author was told.</p>
       <ProblemNotice problem={denialList.problem} isStale={shown !== undefined} />
-      {silent.length > 0 && <p class="notice">What these replicas refused is missing: {silent.join(", ")}</p>}
-      <RefusalTable denials={shown} />
+      <SilentReplicas names={denialList.partial.value} />
+      <Portion items={shown}>{(first) => <RefusalTable denials={first} />}</Portion>
       {shown !== undefined && shown.length > 0 && (
         <ExportButtons
           name="refusals"
@@ -72,8 +73,8 @@ export function RefusalTable({ denials: shown, isShort = false }: Props) {
     return (
       <Empty title="Nothing was refused.">
         <p>
-          A VM or pod is refused when it asks for an address that another one has, or for one that no network card can
-          have, or when its pool is full. The replicas remember their last refusals until they restart.
+          A VM or pod is refused when another one has the address that it asks for, when no network card can have that
+          address, or when its pool is full. The replicas remember their last refusals until they restart.
         </p>
       </Empty>
     );

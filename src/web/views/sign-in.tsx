@@ -13,7 +13,7 @@ export function SignIn() {
       <h1>MAC pool</h1>
       {token.value !== undefined && (
         <p role="alert" class="notice bad">
-          The pool does not accept this token. It may have expired: ask for a new one.
+          The pool does not accept this token. It may have expired. Ask for a new one.
         </p>
       )}
       <p>The easiest way in uses the credentials of your kubeconfig, and needs no token:</p>
@@ -51,8 +51,8 @@ export function SignIn() {
         </button>
       </form>
       <p class="quiet">
-        The page keeps the token in memory only: a reload forgets it. To read everything, its user needs the ClusterRole
-        kubemacpool-view; a RoleBinding to it lets a user read one namespace.
+        The page keeps the token in memory only. A reload forgets it. To read everything, its user needs a
+        ClusterRoleBinding to kubemacpool-view. A RoleBinding to it lets the user read one namespace.
       </p>
     </main>
   );

@@ -56,6 +56,10 @@ describe("after a random history of claims", () => {
         expect(sum("size")).toBe(34);
         expect(sum("free")).toBe(34 - phases.length);
         expect(map.cells.length).toBeLessThanOrEqual(cells);
+        const outside = bed.inspector.claimPage({ limit: SPREAD, outOfRange: "default" }, EVERYTHING);
+        expect(outside.total).toBe(map.outOfRange);
+        expect(outside.items.filter(({ inRange, phase }) => inRange || phase === "Quarantined")).toEqual([]);
+        expect(bed.inspector.claimPage({ limit: SPREAD, outOfRange: "other" }, EVERYTHING).total).toBe(0);
         expect(map.outOfRange).toBe(
           sorted.filter(({ spec, status }) => !isInRanges(spec.mac) && status?.phase !== "Quarantined").length,
         );
