@@ -25,6 +25,7 @@ import { markerMetrics } from "./marker-metrics.ts";
 import { NodeBridges } from "./node-bridges.ts";
 import { NodeMacsPublisher } from "./node-macs-publisher.ts";
 import { NodePublisher } from "./node-publisher.ts";
+import { isVirtualFunction } from "./virtual-function.ts";
 
 /** After so long without a complete list of links, or without an answer of the API server, the process is not alive. */
 const MAX_UNSYNCED_SECONDS = 60;
@@ -57,7 +58,7 @@ await runProcess({
       metrics,
     });
     const bridges = new NodeBridges(flags.selection);
-    const addresses = new HostAddressTable();
+    const addresses = new HostAddressTable(isVirtualFunction);
     const counted = markerMetrics(metrics, bridges, addresses);
     const reports = new NodeMacsPublisher({
       client,
