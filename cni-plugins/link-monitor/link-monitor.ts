@@ -1,6 +1,7 @@
 /**
  * Follows the links of its network namespace and prints JSON lines: every link, then `synced`, then each change. After
- * `lost` or `resync` the whole list follows, up to the next `synced`. Options add the reports of the CNI plugins, the
+ * `lost` or `resync` the whole list follows, up to the next `synced`; until there is one that lacks nothing, `resync` is
+ * printed again. Options add the reports of the CNI plugins, the
  * addresses of links, the end of network namespaces that links lead to, and a heartbeat, `alive`.
  */
 
@@ -20,8 +21,8 @@ import type { Arguments } from "./arguments.ts";
 /** Our reports are shorter. */
 const REPORT_BYTES = 4096;
 
-/** How often a list is read again that changed while the kernel wrote it, and so may lack links. */
-const DUMP_ATTEMPTS = 20;
+/** How long to wait with another list after one that changed each time that the kernel wrote it. */
+const PAUSE_MS = 1000;
 
 export class LinkMonitor {
   readonly #host: Host;
@@ -37,6 +38,8 @@ export class LinkMonitor {
   readonly #report = new Uint8Array(REPORT_BYTES);
   /** The last line printed for each index: the kernel also announces changes that are not printed. */
   #printed: Record<number, string> = {};
+  /** When to read the whole list again. */
+  #resyncAt = 0;
 
   constructor(host: Host, options: Arguments) {
     const { resyncSeconds, heartbeatSeconds = Number.POSITIVE_INFINITY, reportSocket, addresses, namespaces } = options;
@@ -70,19 +73,17 @@ export class LinkMonitor {
   }
 
   #follow(): void {
-    let resyncAt = this.#host.monotonicMs() + this.#resyncMs;
     let heartbeatAt = this.#host.monotonicMs() + this.#heartbeatMs;
     for (;;) {
-      const restMs = Math.max(0, Math.ceil(Math.min(resyncAt, heartbeatAt) - this.#host.monotonicMs()));
+      const restMs = Math.max(0, Math.ceil(Math.min(this.#resyncAt, heartbeatAt) - this.#host.monotonicMs()));
       const waitedFor = [this.#events.fd, STDIN, STDOUT, this.#reports];
       const [events = 0, input = 0, output = 0, reports = 0] = this.#host.poll(waitedFor, restMs);
       if ((output & (POLLERR | POLLHUP)) !== 0 || (input !== 0 && this.#inputEnded(input))) return;
       if (events !== 0) this.#readEvents();
       if (reports !== 0) this.#readReports();
-      if (this.#host.monotonicMs() >= resyncAt) {
+      if (this.#host.monotonicMs() >= this.#resyncAt) {
         this.#print({ event: "resync" });
         this.#printAll();
-        resyncAt = this.#host.monotonicMs() + this.#resyncMs;
       }
       if (this.#host.monotonicMs() >= heartbeatAt) {
         this.#print({ event: "alive" });
@@ -159,26 +160,27 @@ export class LinkMonitor {
     }
   }
 
+  /** Prints nothing of a list that may lack entries: the reader would take what is missing for gone. */
   #printAll(): void {
+    const links = this.#dump(dumpLinks);
+    const addresses = this.#addresses ? this.#dump((batch) => dumpAddresses(batch, nl.AF_UNSPEC, 0)) : [];
+    const isWhole = links !== undefined && addresses !== undefined;
+    this.#resyncAt = this.#host.monotonicMs() + (isWhole ? this.#resyncMs : PAUSE_MS);
+    if (!isWhole) return;
     this.#printed = {};
-    for (const message of this.#dump(dumpLinks)) {
+    for (const message of links) {
       const link = readLink(message);
       this.#printLink(link, describeLink(link));
     }
-    if (this.#addresses) {
-      const messages = this.#dump((batch) => dumpAddresses(batch, nl.AF_UNSPEC, 0));
-      for (const message of messages) this.#print(describeAddress(message, "address"));
-    }
+    for (const message of addresses) this.#print(describeAddress(message, "address"));
     this.#print({ event: "synced" });
   }
 
-  #dump(request: (batch: MessageBatch) => MessageBatch): readonly Message[] {
-    for (let attempt = 1; ; attempt++) {
-      const [answer] = this.#requests.run(request(this.#requests.batch()));
-      const messages = answer?.messages ?? [];
-      const interrupted = messages.some(({ flags }) => (flags & nl.NLM_F_DUMP_INTR) !== 0);
-      if (!interrupted || attempt === DUMP_ATTEMPTS) return messages;
-    }
+  /** Undefined when the list changed each time that the kernel wrote it. */
+  #dump(request: (batch: MessageBatch) => MessageBatch): readonly Message[] | undefined {
+    const { error, interrupted, messages } = this.#requests.dump(request);
+    if (error !== undefined) throw error;
+    return interrupted ? undefined : messages;
   }
 
   #printLink({ index }: Link, line: string): void {

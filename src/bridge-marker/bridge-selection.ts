@@ -16,7 +16,7 @@ export const EVERY_BRIDGE: BridgeSelection = { include: [], exclude: [], onlyWit
 export const SKIP_REASONS = ["excluded", "no-ports", "illegal-name"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** Undefined for a bridge that is published. A name is illegal that the API server refuses in resources, such as `br0_`. */
+/** Undefined for a bridge that is published. A name is illegal that the API server lets no pod ask for, such as `br0_`. */
 export function skipReason(
   { name, hasPorts }: { readonly name: string; readonly hasPorts: boolean },
   { include, exclude, onlyWithPorts }: BridgeSelection,

@@ -9,8 +9,7 @@ const BONDS = ["bond", "team"];
 interface HostLink {
   readonly name: string;
   readonly isBond: boolean;
-  /** Its address now, and the one that the hardware came with. */
-  readonly macs: readonly string[];
+  readonly mac: string;
 }
 
 export interface HostAddressList {
@@ -21,12 +20,16 @@ export interface HostAddressList {
 
 /**
  * Addresses of the node's own interfaces: of physical ones, which have no kind in rtnetlink, and of bonds. All others (veth,
- * tap, bridge, VLAN, macvlan, tunnels) are made by software, whose addresses come and go with pods. A member of a bond has
- * the address of the bond, and its own again when it leaves.
+ * tap, bridge, VLAN, macvlan, tunnels) are made by software, whose addresses come and go with pods. So do those of virtual
+ * functions: one that is back from a VM may still have its address.
+ *
+ * Of a physical interface, the address that the hardware came with counts. Another one is that of its bond, or of a VM on top
+ * of it (macvtap in passthru mode).
  */
 export class HostAddressTable extends LinkTable<HostLink> {
-  constructor() {
-    super(hostLink);
+  /** `isVirtualFunction`: by the interface's name. */
+  constructor(isVirtualFunction: (name: string) => boolean) {
+    super((link) => hostLink(link, isVirtualFunction));
   }
 
   /** Each address once, bonds first, then by the index of the link; as many as a node may report. */
@@ -34,23 +37,25 @@ export class HostAddressTable extends LinkTable<HostLink> {
     const links = this.entries().map(([, link]) => link);
     const ordered = [...links.filter(({ isBond }) => isBond), ...links.filter(({ isBond }) => !isBond)];
     const byMac = new Map<string, NodeMac>();
-    for (const { name, macs } of ordered) {
-      for (const mac of macs) if (!byMac.has(mac)) byMac.set(mac, { mac, interface: name });
-    }
+    for (const { name, mac } of ordered) if (!byMac.has(mac)) byMac.set(mac, { mac, interface: name });
     const all = [...byMac.values()];
     return { addresses: all.slice(0, MAX_NODE_MACS), omitted: Math.max(0, all.length - MAX_NODE_MACS) };
   }
 }
 
-function hostLink({ name, kind, mac, permanentMac }: SeenLink): HostLink | undefined {
+function hostLink(
+  { name, kind, mac, permanentMac }: SeenLink,
+  isVirtualFunction: (name: string) => boolean,
+): HostLink | undefined {
   const isBond = BONDS.includes(kind);
   if (kind !== "" && !isBond) return undefined;
-  const macs = [mac, permanentMac ?? ""].flatMap(usable);
-  return macs.length === 0 ? undefined : { name: shownInterface(name), isBond, macs };
+  const own = usable(permanentMac ?? mac);
+  if (own === undefined || (!isBond && isVirtualFunction(name))) return undefined;
+  return { name: shownInterface(name), isBond, mac: own };
 }
 
-/** Nothing for a loopback device (all zeros) and for what is no Ethernet address. */
-function usable(text: string): string[] {
+/** Undefined for a loopback device (all zeros) and for what is no Ethernet address. */
+function usable(text: string): string | undefined {
   const mac = parseMac(text);
-  return mac === undefined || mac === 0 || isMulticast(mac) ? [] : [formatMac(mac)];
+  return mac === undefined || mac === 0 || isMulticast(mac) ? undefined : formatMac(mac);
 }

@@ -20,15 +20,16 @@ import { parseFlags } from "./flags.ts";
 import { HostAddressTable } from "./host-address-table.ts";
 import type { LinkEvent } from "./link-event.ts";
 import { runLinkMonitor } from "./link-monitor.ts";
+import { checkLiveness } from "./liveness.ts";
 import { markerMetrics } from "./marker-metrics.ts";
 import { NodeBridges } from "./node-bridges.ts";
 import { NodeMacsPublisher } from "./node-macs-publisher.ts";
 import { NodePublisher } from "./node-publisher.ts";
+import { isVirtualFunction } from "./virtual-function.ts";
 
-/** After so long without a complete list of links the process is not alive. */
-const MAX_UNSYNCED_MS = 60_000;
-/** The same for a change that the API server gives no answer to. */
-const MAX_UNANSWERED_MS = 5 * 60_000;
+/** After so long without a complete list of links, or without an answer of the API server, the process is not alive. */
+const MAX_UNSYNCED_SECONDS = 60;
+const MAX_UNANSWERED_SECONDS = 300;
 const LIVE_READ_TIMEOUT_MS = 8000;
 const WITHDRAW_TIMEOUT_MS = 8000;
 
@@ -57,7 +58,7 @@ await runProcess({
       metrics,
     });
     const bridges = new NodeBridges(flags.selection);
-    const addresses = new HostAddressTable();
+    const addresses = new HostAddressTable(isVirtualFunction);
     const counted = markerMetrics(metrics, bridges, addresses);
     const reports = new NodeMacsPublisher({
       client,
@@ -78,13 +79,15 @@ await runProcess({
       onNode: (uid) => reports.nodeSeen(uid),
     });
     counted.watchPending(publisher);
-    let syncedAtMs = systemClock.monotonicMs();
     health.ready("published", () => publisher.readiness);
-    health.alive("links", () => {
-      if (bridges.synced) syncedAtMs = systemClock.monotonicMs();
-      return systemClock.monotonicMs() - syncedAtMs < MAX_UNSYNCED_MS || "the list of links is not complete";
-    });
-    health.alive("api", () => publisher.unansweredMs < MAX_UNANSWERED_MS || "the API server does not answer");
+    checkLiveness(
+      health,
+      { bridges, publisher, clock: systemClock },
+      {
+        maxUnsyncedMs: 1000 * Number(env.MAX_UNSYNCED_SECONDS ?? MAX_UNSYNCED_SECONDS),
+        maxUnansweredMs: 1000 * Number(env.MAX_UNANSWERED_SECONDS ?? MAX_UNANSWERED_SECONDS),
+      },
+    );
 
     const monitor = {
       command: env.LINK_MONITOR ?? join(import.meta.dirname, ...BUILT_MONITOR),

@@ -58,8 +58,10 @@ export class NodePublisher {
   #published = false;
   /** Why the node's resources can't be right. */
   #problem: string | undefined;
-  /** Since when a change waits to be published. */
-  #pendingSinceMs: number | undefined;
+  /** Since when a change of the bridges waits for a patch. */
+  #changedAtMs: number | undefined;
+  /** Since when a patch is tried, or its oldest change has waited. */
+  #patchingSinceMs: number | undefined;
   /** When the API server answered the last patch, whatever it said. */
   #answeredAtMs = Number.NEGATIVE_INFINITY;
 
@@ -74,6 +76,7 @@ export class NodePublisher {
       transform: withoutBallast,
       log,
       metrics,
+      clock: this.#clock,
     });
     const seen = ({ metadata: { uid = "" } }: Node): void => options.onNode?.(uid);
     this.#nodes.on({ add: seen, update: seen });
@@ -98,17 +101,19 @@ export class NodePublisher {
 
   /** How long a change has waited to be published; 0 if none does. */
   get pendingMs(): number {
-    return this.#pendingSinceMs === undefined ? 0 : this.#clock.monotonicMs() - this.#pendingSinceMs;
+    const sinceMs = this.#patchingSinceMs ?? this.#changedAtMs;
+    return sinceMs === undefined ? 0 : this.#clock.monotonicMs() - sinceMs;
   }
 
-  /** How long a change has waited without any answer of the API server; 0 if none does. A refusal is an answer. */
+  /** How long the API server has answered neither the watch of the node nor the patch of a change. A refusal is an answer. */
   get unansweredMs(): number {
-    return Math.min(this.pendingMs, this.#clock.monotonicMs() - this.#answeredAtMs);
+    const patchMs = Math.min(this.pendingMs, this.#clock.monotonicMs() - this.#answeredAtMs);
+    return Math.max(patchMs, this.#nodes.silentMs);
   }
 
   /** The bridges may have changed. */
   changed(): void {
-    this.#pendingSinceMs ??= this.#clock.monotonicMs();
+    this.#changedAtMs ??= this.#clock.monotonicMs();
     this.#controller.enqueue(this.#options.nodeName);
   }
 
@@ -143,25 +148,33 @@ export class NodePublisher {
     const node = newer(this.#nodes.get(nodeName), this.#patched);
     if (node === undefined) {
       this.#problem = `Node ${nodeName} does not exist, so its bridges are not published`;
-      this.#pendingSinceMs = undefined;
+      this.#nothingWaits();
       return later;
     }
     const { keys, skipped } = bridges.resources();
     this.#reportIllegal(skipped);
     const change = planCapacity(keys, node.status?.capacity ?? {});
-    const sinceMs = change === undefined ? undefined : this.#pendingSinceMs;
-    if (change !== undefined) {
-      this.#pendingSinceMs ??= this.#clock.monotonicMs();
-      try {
-        this.#patched = withoutBallast(await this.#patch(change, signal));
-      } catch (error) {
-        signal.throwIfAborted();
-        return { requeueAfterMs: this.#failed(error) };
-      }
-      log.info({ change }, "published the node's bridges");
+    if (change === undefined) {
+      this.#nothingWaits();
+      this.#succeeded();
+      observer?.right(undefined);
+      return later;
     }
+    // What changes from here on is not in this patch.
+    const changedAtMs = this.#changedAtMs;
+    this.#changedAtMs = undefined;
+    this.#patchingSinceMs ??= changedAtMs ?? this.#clock.monotonicMs();
+    try {
+      this.#patched = withoutBallast(await this.#patch(change, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#changedAtMs = changedAtMs ?? this.#changedAtMs;
+      return { requeueAfterMs: this.#failed(error) };
+    }
+    log.info({ change }, "published the node's bridges");
+    this.#patchingSinceMs = undefined;
     this.#succeeded();
-    observer?.right(sinceMs === undefined ? undefined : this.#clock.monotonicMs() - sinceMs);
+    observer?.right(changedAtMs === undefined ? undefined : this.#clock.monotonicMs() - changedAtMs);
     return later;
   }
 
@@ -200,7 +213,11 @@ export class NodePublisher {
     this.#failures = 0;
     this.#problem = undefined;
     this.#published = true;
-    this.#pendingSinceMs = undefined;
+  }
+
+  #nothingWaits(): void {
+    this.#changedAtMs = undefined;
+    this.#patchingSinceMs = undefined;
   }
 
   #reportIllegal(skipped: readonly SkippedBridge[]): void {

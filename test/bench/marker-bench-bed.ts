@@ -1,5 +1,5 @@
 /** A bridge marker as the image has it, for measurements: its bundle under the flags of its DaemonSet. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeAppTree } from "../../deploy/image/app-tree.ts";
@@ -60,21 +60,17 @@ export class MarkerBenchBed implements AsyncDisposable {
 
   /** Of marker and link monitor so far. */
   get cpuMs(): number {
-    return this.#pids.map(cpuMsOf).reduce((sum, one) => sum + one, 0);
+    return this.node.cpuMs;
   }
 
   /** Of marker and link monitor. */
   get residentMb(): number {
-    return this.#pids.map(residentMbOf).reduce((sum, one) => sum + one, 0);
+    return this.node.pids.map(residentMbOf).reduce((sum, one) => sum + one, 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.node[Symbol.asyncDispose]();
     await this.bed[Symbol.asyncDispose]();
-  }
-
-  get #pids(): number[] {
-    return [this.node.marker.pid, ...this.node.children()];
   }
 }
 
@@ -84,14 +80,6 @@ function nodeFlags(): readonly string[] {
     ({ kind, metadata }) => kind === "DaemonSet" && metadata.name === BRIDGE_MARKER,
   ) as DaemonSet | undefined;
   return daemonSet?.spec?.template.spec?.containers[0]?.command?.slice(1, -1) ?? [];
-}
-
-/** Of all threads, by the scheduler's own count in ns. */
-function cpuMsOf(pid: number): number {
-  const tasks = readdirSync(`/proc/${pid}/task`);
-  const read = (task: string): number =>
-    Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]);
-  return tasks.map(read).reduce((sum, one) => sum + one, 0) / 1e6;
 }
 
 function residentMbOf(pid: number): number {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type BridgeSelection, EVERY_BRIDGE, skipReason } from "../../src/bridge-marker/bridge-selection.ts";
+import { linkName } from "./link-names.ts";
 
 const reasonOf = (name: string, selection: Partial<BridgeSelection> = {}, hasPorts = true) =>
   skipReason({ name, hasPorts }, { ...EVERY_BRIDGE, ...selection });
@@ -13,15 +14,6 @@ function isQualified(name: string): boolean {
   const inside = all.every((one) => isAlphanumeric(one) || ["-", "_", "."].includes(one));
   return all.length > 0 && all.length <= 63 && inside && isAlphanumeric(all[0]) && isAlphanumeric(all.at(-1));
 }
-
-/** What the kernel takes as a link's name (dev_valid_name): 1 to 15 bytes, no slash, colon or space, neither `.` nor `..`. */
-function isLinkName(name: string): boolean {
-  const bytes = new TextEncoder().encode(name).length;
-  return bytes > 0 && bytes < 16 && !/[/:\s]/.test(name) && name !== "." && name !== "..";
-}
-
-const usual = fc.string({ unit: fc.constantFrom(..."abzABZ019-_.~@+é"), minLength: 1, maxLength: 15 });
-const linkName = fc.oneof(usual, fc.string({ unit: "binary", minLength: 1, maxLength: 15 })).filter(isLinkName);
 
 describe("a bridge's name", () => {
   it("is published exactly if the API server takes it in a resource, whatever the kernel allows", () => {

@@ -14,8 +14,10 @@ const numbered = (number: number): string =>
     .toString(16)
     .padStart(2, "0")}:${(number % 256).toString(16).padStart(2, "0")}`;
 
+const isVirtual = (name: string): boolean => name.includes("vf");
+
 function listOf(...events: LinkEvent[]) {
-  const table = new HostAddressTable();
+  const table = new HostAddressTable(isVirtual);
   for (const event of [...events, { event: "synced" } as const]) table.apply(event);
   return table.list();
 }
@@ -49,6 +51,17 @@ describe("the addresses of a node's own interfaces", () => {
     expect(named(...members, bond)).toEqual(["bond0 52:54:00:00:00:01", "eno2 52:54:00:00:00:02"]);
   });
 
+  it("are not those of virtual functions, which a VM may have had", () => {
+    const [own, vms] = ["52:54:00:00:00:01", "52:54:00:00:00:02"];
+    expect(named(link(2, "eno1", "", own), link(3, "eno1vf0", "", vms))).toEqual([`eno1 ${own}`]);
+  });
+
+  it("are those that the hardware came with, and not what a VM on top of it made of them", () => {
+    const [own, vms] = ["52:54:00:00:00:01", "52:54:00:00:00:02"];
+    expect(named(link(2, "eno1", "", vms, own))).toEqual([`eno1 ${own}`]);
+    expect(named(link(2, "eno1", "", vms, own), link(2, "eno1", "", own))).toEqual([`eno1 ${own}`]);
+  });
+
   it("leave out what is no address that a VM could have", () => {
     const wrong = [
       "",
@@ -65,7 +78,7 @@ describe("the addresses of a node's own interfaces", () => {
   });
 
   it("follow links that change and go", () => {
-    const table = new HostAddressTable();
+    const table = new HostAddressTable(isVirtual);
     for (const event of [link(2, "eno1", "", "52:54:00:00:00:01"), { event: "synced" } as const]) table.apply(event);
     expect(table.apply(link(9, "veth1", "veth", "52:54:00:00:00:09"))).toBe(false);
     table.apply(link(2, "eno1", "", "52:54:00:00:00:02"));

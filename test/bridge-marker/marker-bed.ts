@@ -16,6 +16,7 @@ import {
   startControlPlane,
 } from "../cluster/control-plane/control-plane.ts";
 import { type Account, issueToken, mountedAccount } from "../mac-pool/account.ts";
+import { cpuMsOf } from "../support/cpu-time.ts";
 import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
@@ -198,6 +199,16 @@ export class MarkedNode implements AsyncDisposable {
     return text === "" ? [] : text.split(" ").map(Number);
   }
 
+  /** Of marker and link monitor. */
+  get pids(): number[] {
+    return [this.marker.pid, ...this.children()];
+  }
+
+  /** CPU time of both so far. */
+  get cpuMs(): number {
+    return this.pids.map(cpuMsOf).reduce((sum, one) => sum + one, 0);
+  }
+
   async setCapacity(capacity: Readonly<Record<string, string | null>>): Promise<void> {
     const patch = { type: "merge", body: { status: { capacity } } } as const;
     await this.#parts.admin.patch(RESOURCES.nodes, { name: this.name }, patch, { subresource: "status" });
@@ -225,15 +236,21 @@ export class MarkedNode implements AsyncDisposable {
   }
 
   async isReady(): Promise<void> {
-    await this.#readyz("the marker to be ready", ({ status }) => status === 200);
+    await this.#answers("readyz", 200);
   }
 
   /** Resolves when it is not ready for a reason that has these words. */
   async isUnready(...words: readonly string[]): Promise<void> {
-    await this.#readyz(
-      `the marker not to be ready: ${words.join(", ")}`,
-      ({ status, body }) => status === 503 && words.every((word) => body.includes(word)),
-    );
+    await this.#answers("readyz", 503, ...words);
+  }
+
+  async isAlive(): Promise<void> {
+    await this.#answers("healthz", 200);
+  }
+
+  /** Resolves when kubelet would restart it, for a reason that has these words. */
+  async isDead(...words: readonly string[]): Promise<void> {
+    await this.#answers("healthz", 503, ...words);
   }
 
   metrics(): Promise<string> {
@@ -260,15 +277,15 @@ export class MarkedNode implements AsyncDisposable {
     await this.namespace[Symbol.asyncDispose]();
   }
 
-  async #readyz(what: string, holds: (answer: ProbeAnswer) => boolean): Promise<void> {
+  async #answers(path: "healthz" | "readyz", status: number, ...words: readonly string[]): Promise<void> {
     let last = "";
     const asked = async (): Promise<boolean> => {
-      const answer = await this.probe("readyz");
+      const answer = await this.probe(path);
       last = answer.body;
-      return holds(answer);
+      return answer.status === status && words.every((word) => last.includes(word));
     };
     await eventually(
-      what,
+      `${status} of ${path}: ${words.join(", ")}`,
       asked,
       this.#limit(() => last),
     );

@@ -5,8 +5,9 @@ import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { denyingPolicy } from "../../src/operator/manifests/admission-policy.ts";
 import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
-import { linkStorm } from "./link-storm.ts";
+import { EVENTS_PER_SECOND, linkStorm } from "./link-storm.ts";
 import { key, type MarkedNode, MarkerBed, markerRole, ROLE, USER, WITHIN } from "./marker-bed.ts";
+import { scriptedMonitor, seenLink } from "./scripted-monitor.ts";
 
 const AWAY_SECONDS = Number(process.env.API_SERVER_AWAY_SECONDS ?? 5);
 const STORM_SECONDS = Number(process.env.MARKER_STORM_SECONDS ?? 5);
@@ -43,6 +44,10 @@ describe("the bridge marker while something is wrong", () => {
 
   const ip = (...args: readonly string[]) => node.namespace.run("ip", "link", ...args);
   const isAlive = async () => expect((await node.probe("healthz")).status).toBe(200);
+  const restart = async (env: Readonly<Record<string, string>>) => {
+    await node.kill();
+    await node.start({ env });
+  };
 
   /** The log has one line, however often it was tried; probes and metrics show it. */
   async function isSaid(words: readonly string[]): Promise<void> {
@@ -115,6 +120,35 @@ describe("the bridge marker while something is wrong", () => {
     await isOver("br2");
   });
 
+  it("is to be restarted while the list of links is never complete", async () => {
+    const { command, say } = await scriptedMonitor(bed.controlPlane.directory);
+    await say("!beat 100", seenLink(2, "br1", "bridge", ""));
+    await restart({ LINK_MONITOR: command, MAX_UNSYNCED_SECONDS: "2" });
+    await node.isUnready("its list of links is not complete");
+    await node.isDead("the list of links is not complete");
+    expect(await node.metric("bridge_marker_link_monitor_starts_total")).toBe(1);
+    await say({ event: "synced" });
+    await node.isAlive();
+    await node.publishes("br1");
+  });
+
+  it("is to be restarted while the API server hangs, also if nothing waits to be published", async () => {
+    await restart({ MAX_UNANSWERED_SECONDS: "5" });
+    await node.isReady();
+    const isTold = async () => {
+      await node.setCapacity({ [key("br1")]: "0" });
+      await node.publishes("br1");
+    };
+    await isTold();
+    await isAlive();
+    bed.controlPlane.pauseApiServer();
+    await node.isDead("the API server does not answer");
+    expect((await node.probe("readyz")).status).toBe(200);
+    bed.controlPlane.resumeApiServer();
+    await isTold();
+    await node.isAlive();
+  });
+
   it("is right after a kill at each of its writes: before it, while it is tried, and after it", async () => {
     const changes: readonly (readonly [change: readonly string[], bridges: readonly string[]])[] = [
       [
@@ -159,14 +193,21 @@ describe("the bridge marker while something is wrong", () => {
     const storm = await linkStorm(node.namespace);
     await node.publishes("br1", ...storm.bridges);
     const before = await node.metric(SUCCESSES);
-    const startedAt = performance.now();
-    await storm.rage(STORM_SECONDS);
+    const [startedAt, cpuMs] = [performance.now(), node.cpuMs];
+    const events = await storm.rage(STORM_SECONDS);
+    const usedMs = node.cpuMs - cpuMs;
     await ip("del", "s9");
     await node.publishes("br1", ...storm.bridges.slice(0, 9));
     const seconds = (performance.now() - startedAt) / 1000;
     const patches = (await node.metric(SUCCESSES)) - before;
-    console.log(`1,000 link events a second for ${STORM_SECONDS} s: ${patches} patches in ${seconds.toFixed(1)} s`);
+    const lags = await node.metric("bridge_marker_event_lag_seconds_count");
+    console.log(
+      `${Math.round(events)} link events a second for ${STORM_SECONDS} s: ${(patches / seconds).toFixed(1)} patches and ` +
+        `${(usedMs / seconds).toFixed(0)} ms of CPU time a second, ${lags} lags`,
+    );
+    if (process.env.MARKER_STORM_SECONDS !== undefined) expect(events).toBeGreaterThanOrEqual(EVENTS_PER_SECOND);
     expect(patches).toBeLessThanOrEqual(1 + PATCHES_PER_SECOND * seconds);
+    expect(lags).toBeGreaterThanOrEqual(patches);
     expect(await node.metric("bridge_marker_link_monitor_starts_total")).toBe(1);
   });
 });

@@ -1,6 +1,13 @@
 import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { EVERY_BRIDGE, skipReason } from "../../src/bridge-marker/bridge-selection.ts";
+import { isInvalid } from "../../src/kube/client/api-error.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { linkName } from "./link-names.ts";
 import { key, type MarkedNode, MarkerBed, WITHIN } from "./marker-bed.ts";
+
+const GENERATED_NAMES = 200;
 
 describe("the bridge marker on a real kernel and a real API server", () => {
   let bed: MarkerBed;
@@ -48,6 +55,28 @@ describe("the bridge marker on a real kernel and a real API server", () => {
     await vi.waitFor(() => expect(node.logged("warn", said)).not.toEqual([]), WITHIN);
     expect(await node.metric('bridge_marker_skipped_bridges{reason="illegal-name"}')).toBe(3);
     expect(await node.metric("bridge_marker_bridges")).toBe(4);
+  });
+
+  it("takes for publishable exactly the names that the API server lets a pod ask for", async () => {
+    const account = { namespace: "default", name: "asking" };
+    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: account });
+    const names = [...new Set(fc.sample(linkName, GENERATED_NAMES))];
+    const isTaken = async (name: string): Promise<boolean> => {
+      const resources = { limits: { [key(name)]: "1" } };
+      const spec = { serviceAccountName: account.name, containers: [{ name: "main", image: "any", resources }] };
+      const pod = { metadata: account, spec };
+      return bed.admin.create(RESOURCES.pods, pod, { dryRun: true }).then(
+        () => true,
+        (error) => {
+          if (isInvalid(error)) return false;
+          throw error;
+        },
+      );
+    };
+    const taken = await Promise.all(names.map(isTaken));
+    const published = names.map((name) => skipReason({ name, hasPorts: true }, EVERY_BRIDGE) === undefined);
+    expect(names.filter((_, index) => taken[index] !== published[index])).toEqual([]);
+    expect([...new Set(taken)].sort()).toEqual([false, true]);
   });
 
   it("publishes the bridges that its flags choose, also when they get and lose ports", async () => {

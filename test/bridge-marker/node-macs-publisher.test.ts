@@ -22,7 +22,7 @@ let running: Promise<void>;
 
 beforeEach(() => {
   clock = new ManualClock();
-  table = new HostAddressTable();
+  table = new HostAddressTable(() => false);
   written = [];
   refusal = undefined;
   warnings = [];

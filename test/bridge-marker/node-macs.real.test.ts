@@ -1,4 +1,4 @@
-import { appendFile, chmod, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { NODE_MACS_CRD } from "../../src/api/crds.ts";
@@ -9,13 +9,13 @@ import { isNotFound } from "../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
-import { shellQuote } from "../cluster/command.ts";
 import { issueToken } from "../mac-pool/account.ts";
 import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
 import { InstalledOperator, NAMESPACE } from "../operator/support/installed-operator.ts";
 import { eventually } from "../support/eventually.ts";
 import { ProductProcess } from "../support/product-process.ts";
 import { NetworkNamespace } from "./network-namespace.ts";
+import { scriptedMonitor, seenLink } from "./scripted-monitor.ts";
 
 const NODES = ["node-a", "node-b"] as const;
 type NodeName = (typeof NODES)[number];
@@ -26,7 +26,6 @@ const MONITOR = join(
   process.arch === "x64" ? "amd64" : process.arch,
   "link-monitor",
 );
-const SCRIPTED_MONITOR = join(import.meta.dirname, "scripted-monitor.mjs");
 const OWN_NODE_ONLY = "may report the addresses of its own node only";
 
 /** Real tokens of two nodes, on a real API server, with what the operator applied for linuxBridge alone. */
@@ -171,17 +170,6 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
     return marker;
   }
 
-  /** A monitor that tells of what this machine does not have, and the file that it reads. */
-  async function scripted(): Promise<{ monitor: string; say: (...lines: object[]) => Promise<void> }> {
-    const { directory } = cluster.controlPlane;
-    const [monitor, file] = [join(directory, "scripted-monitor"), join(directory, "links")];
-    await writeFile(file, "");
-    const command = [process.execPath, SCRIPTED_MONITOR, file].map(shellQuote).join(" ");
-    await writeFile(monitor, `#!/bin/sh\nexec ${command}\n`);
-    await chmod(monitor, 0o755);
-    return { monitor, say: (...lines) => appendFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join("")) };
-  }
-
   const reported = async (): Promise<string[] | undefined> => {
     const report = await cluster.admin.get(REPORTS, { name: "node-a" }).catch((error) => {
       if (isNotFound(error)) return undefined;
@@ -197,23 +185,19 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
       { limitMs: 20_000, state: () => process.log },
     );
 
-  const link = (index: number, name: string, kind: string, mac: string, more: object = {}) => {
-    return { event: "link", index, name, kind, mac, ...more };
-  };
-
   it("follows physical interfaces and bonds, and is empty once linuxBridge is removed", async () => {
-    const { monitor, say } = await scripted();
+    const { command, say } = await scriptedMonitor(cluster.controlPlane.directory);
     await say(
-      link(1, "lo", "", "00:00:00:00:00:00"),
-      link(2, "eno1", "", "52:54:00:00:00:01"),
-      link(3, "br1", "bridge", "52:54:00:00:00:01"),
-      link(4, "veth1", "veth", "52:54:00:00:00:04"),
+      seenLink(1, "lo", "", "00:00:00:00:00:00"),
+      seenLink(2, "eno1", "", "52:54:00:00:00:01"),
+      seenLink(3, "br1", "bridge", "52:54:00:00:00:01"),
+      seenLink(4, "veth1", "veth", "52:54:00:00:00:04"),
       { event: "synced" },
     );
-    const process = await startMarker(monitor);
+    const process = await startMarker(command);
     await untilReported(process, ["eno1 52:54:00:00:00:01"]);
-    await say(link(5, "bond0", "bond", "52:54:00:00:00:02"));
-    await say(link(2, "eno1", "", "52:54:00:00:00:02", { permanentMac: "52:54:00:00:00:01" }));
+    await say(seenLink(5, "bond0", "bond", "52:54:00:00:00:02"));
+    await say(seenLink(2, "eno1", "", "52:54:00:00:00:02", { permanentMac: "52:54:00:00:00:01" }));
     await untilReported(process, ["bond0 52:54:00:00:00:02", "eno1 52:54:00:00:00:01"]);
     // Without pods, the operator would take the marker's rights away at once.
     await cluster.stop();
@@ -244,11 +228,11 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
       await cluster.admin.delete(RESOURCES.crds, { name }).catch(() => {});
       return cluster.admin.get(RESOURCES.crds, { name }).then(() => false, isNotFound);
     });
-    const { monitor, say } = await scripted();
-    await say(link(2, "eno1", "", "52:54:00:00:00:01"), link(3, "br9", "bridge", "52:54:00:00:00:03"), {
+    const { command, say } = await scriptedMonitor(cluster.controlPlane.directory);
+    await say(seenLink(2, "eno1", "", "52:54:00:00:00:01"), seenLink(3, "br9", "bridge", "52:54:00:00:00:03"), {
       event: "synced",
     });
-    const process = await startMarker(monitor);
+    const process = await startMarker(command);
     await eventually(
       "the bridge is published",
       async () => {

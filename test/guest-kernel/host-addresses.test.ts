@@ -20,7 +20,7 @@ describe.skipIf(typeof parts === "string")(`host addresses${typeof parts === "st
 
   beforeAll(async () => {
     if (typeof parts === "string") return;
-    const options = { modules: ["bonding", "team", "tun"], arguments: NICS };
+    const options = { modules: ["bonding", "team", "tun", "macvtap"], arguments: NICS };
     [guest, monitor] = await Promise.all([Guest.boot(parts, options), pluginPath("link-monitor")]);
   });
   afterAll(() => guest?.[Symbol.asyncDispose]());
@@ -32,7 +32,7 @@ describe.skipIf(typeof parts === "string")(`host addresses${typeof parts === "st
   /** As the marker would report them. Without standard input, the monitor prints what there is and ends. */
   async function addresses(): Promise<string[]> {
     const { stdout } = await guest.run([monitor]);
-    const table = new HostAddressTable();
+    const table = new HostAddressTable(() => false);
     for (const line of stdout.trimEnd().split("\n")) {
       const event = parseLinkEvent(line);
       if (event === undefined) throw new Error(`the monitor printed ${line}`);
@@ -42,7 +42,7 @@ describe.skipIf(typeof parts === "string")(`host addresses${typeof parts === "st
     return table.list().addresses.map(({ mac, interface: name }) => `${name} ${mac}`);
   }
 
-  it("are those of NICs and bonds, with what the members of a bond had before, and nothing that software made", async () => {
+  it("are those of NICs and bonds, with what the hardware of a bond's members and of a VM's interface came with, and nothing that software made", async () => {
     await ip("link", "del", "bond0");
     await ip("link", "add", "br1", "type", "bridge");
     await ip("link", "add", "veth0", "type", "veth", "peer", "name", "veth1");
@@ -59,6 +59,11 @@ describe.skipIf(typeof parts === "string")(`host addresses${typeof parts === "st
     expect(await addresses()).toEqual([...bonded, "vec0 52:54:00:00:00:03", "eth1 52:54:00:00:00:02"]);
 
     await ip("link", "del", "bond1");
+    await ip("link", "add", "link", "eth1", "name", "vm0", "type", "macvtap", "mode", "passthru");
+    await ip("link", "set", "vm0", "address", "52:54:00:00:00:99");
+    const { stdout } = await guest.run([guest.ip, "-o", "link", "show", "eth1"]);
+    expect(stdout).toContain("link/ether 52:54:00:00:00:99");
+    expect((await addresses()).join()).not.toContain("52:54:00:00:00:99");
     expect(await addresses()).toEqual(expect.arrayContaining(["eth0 52:54:00:00:00:01", "eth1 52:54:00:00:00:02"]));
   });
 });

@@ -10,6 +10,7 @@ import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 import { NODE_STATUS, NODE_WRITES, type NodeWrite, WRITERS, type Writer } from "./support/node-writes.ts";
 
 const NODES = ["node-a", "node-b"];
+const NEW_NODE = "node-c";
 
 /** Real tokens, on a real API server, with the rights and policies that the operator applied. */
 describe("the fence round the right to patch nodes' status", () => {
@@ -18,7 +19,7 @@ describe("the fence round the right to patch nodes' status", () => {
 
   beforeAll(async () => {
     cluster = await InstalledOperator.install();
-    for (const node of NODES) await cluster.addNode(node);
+    for (const node of [...NODES, NEW_NODE]) await cluster.addNode(node);
     cluster.start({ ...DEFAULT_SETTINGS, componentImages: { OVS_CNI_IMAGE: "registry.example/ovs:1" } });
     await cluster.applyConfig({ linuxBridge: {}, ovs: {} });
     await cluster.rollOutUntilAvailable();
@@ -50,7 +51,7 @@ describe("the fence round the right to patch nodes' status", () => {
   }
 
   async function podOf(account: string, node: string) {
-    const name = `${account}-pod`;
+    const name = `${account}-on-${node}`;
     const spec = { nodeName: node, serviceAccountName: account, containers: [{ name: "main", image: "any" }] };
     const pod = await cluster.admin.create(RESOURCES.pods, { metadata: { namespace: NAMESPACE, name }, spec });
     return { apiVersion: "v1", kind: "Pod", name, uid: pod.metadata.uid ?? "" };

@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
+import { ApiError } from "../client/api-error.ts";
 import type { Clock } from "../clock.ts";
 
 /** What one informer reports. Between `started` and `ended` it counts for staleness and size. */
@@ -10,7 +11,11 @@ export interface InformerMetrics {
   watched(type: string): void;
   /** The API server does not serve the kind, which is allowed. */
   absent(): void;
-  failed(doing: "list" | "watch"): void;
+  failed(doing: "list" | "watch", error: unknown): void;
+  /** It answered, also where it told nothing. */
+  answered(): void;
+  /** How long ago it last answered; a refusal is an answer too. 0 unless the informer runs. */
+  silentMs(): number;
   handlerFailed(): void;
   size(objects: number): void;
   ended(): void;
@@ -19,6 +24,7 @@ export interface InformerMetrics {
 interface Running {
   readonly resource: string;
   contactMs: number;
+  answeredMs: number;
   objects: number;
 }
 
@@ -29,9 +35,13 @@ export function informerMetrics(registry: Registry, resource: string, clock: Clo
   const metrics = shared.get(registry) ?? register(registry, clock);
   shared.set(registry, metrics);
   const labels = { resource };
-  const own: Running = { resource, contactMs: 0, objects: 0 };
+  const own: Running = { resource, contactMs: 0, answeredMs: 0, objects: 0 };
+  const answered = () => {
+    own.answeredMs = clock.monotonicMs();
+  };
   const contact = () => {
     own.contactMs = clock.monotonicMs();
+    answered();
   };
   return {
     started: () => {
@@ -47,7 +57,12 @@ export function informerMetrics(registry: Registry, resource: string, clock: Clo
       metrics.events.inc({ resource, type });
     },
     absent: contact,
-    failed: (doing) => metrics.failures.inc({ resource, doing }),
+    failed: (doing, error) => {
+      metrics.failures.inc({ resource, doing });
+      if (error instanceof ApiError && error.status < 500) answered();
+    },
+    answered,
+    silentMs: () => (metrics.running.has(own) ? clock.monotonicMs() - own.answeredMs : 0),
     handlerFailed: () => metrics.handlerFailures.inc(labels),
     size: (objects) => {
       own.objects = objects;

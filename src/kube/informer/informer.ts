@@ -113,6 +113,11 @@ export class Informer<T extends KubeObject> {
     return this.#fault;
   }
 
+  /** How long ago the API server last answered, whatever it said; 0 unless it runs. */
+  get silentMs(): number {
+    return this.#metrics.silentMs();
+  }
+
   /** Rejects with the reason when the given signal aborts, or when the informer is stopped before it synced. */
   async whenSynced(signal?: AbortSignal): Promise<void> {
     if (signal === undefined) return this.#synced.promise;
@@ -236,6 +241,7 @@ export class Informer<T extends KubeObject> {
       if (again.aborted) return gone();
       for await (const inputs of this.#source.watch(effect, AbortSignal.any([signal, again]))) {
         begun = true;
+        this.#metrics.answered();
         for (const input of inputs) {
           this.#apply(input);
         }
@@ -285,11 +291,8 @@ export class Informer<T extends KubeObject> {
     if (doing === "list") this.#fault = error instanceof Error ? error.message : String(error);
     const absent = fault.kind === "absent" && this.#rules.absentIsEmpty;
     if (fault.kind === "absent") this.#setServed(false);
-    if (absent) {
-      this.#metrics.absent();
-    } else {
-      this.#metrics.failed(doing);
-    }
+    if (absent) this.#metrics.absent();
+    else this.#metrics.failed(doing, error);
     const expected = absent || fault.kind === "gone";
     this.#log[expected ? "debug" : "warn"]({ err: error, failures: this.#state.failures + 1 }, `${doing} failed`);
     return fault;

@@ -133,6 +133,15 @@ export class ControlPlane extends ControlPlaneAccess {
     await this.#components.get("kube-apiserver")?.[Symbol.asyncDispose]();
   }
 
+  /** SIGSTOP: its connections stay open, and nothing is answered. */
+  pauseApiServer(): void {
+    this.#components.get("kube-apiserver")?.process.kill("SIGSTOP");
+  }
+
+  resumeApiServer(): void {
+    this.#components.get("kube-apiserver")?.process.kill("SIGCONT");
+  }
+
   /** Kills the API server if it runs, starts it again and waits until it is ready. */
   async restartApiServer(): Promise<void> {
     await this.killApiServer();

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { parseArguments } from "../../../cni-plugins/link-monitor/arguments.ts";
 import { LinkMonitor } from "../../../cni-plugins/link-monitor/link-monitor.ts";
 import { EAGAIN } from "../../../cni-plugins/netlink/errno.ts";
+import * as nl from "../../../cni-plugins/netlink/rtnetlink.ts";
 import { MemoryHost } from "../memory-host.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
 
@@ -34,6 +35,19 @@ function run(things: readonly (() => void)[], options: object = {}): Record<stri
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
+}
+
+/** From now on each answer to a request says in its messages of a type that the list changed while it was written. */
+function interrupt(type: number | undefined): void {
+  host.netlinkReceive = (fd, buffer) => {
+    const length = kernel.netlinkReceive(fd, buffer);
+    const header = new DataView(buffer.buffer, buffer.byteOffset);
+    const isAnswer = header.getUint32(8, true) !== 0;
+    if (isAnswer && header.getUint16(4, true) === type) {
+      header.setUint16(6, header.getUint16(6, true) | nl.NLM_F_DUMP_INTR, true);
+    }
+    return length;
+  };
 }
 
 const names = (lines: Record<string, unknown>[]) =>
@@ -86,6 +100,29 @@ describe("the link monitor", () => {
       "link br1",
       "synced",
     ]);
+  });
+
+  it.each(["in the list", "at its end"])(
+    "says that it is in step only after a list that did not change meanwhile, as the kernel tells %s",
+    (where) => {
+      kernel.addLink({ name: "br1" });
+      interrupt(where === "in the list" ? nl.RTM_NEWLINK : nl.NLMSG_ERROR);
+      const meanwhile = () => kernel.addLink({ name: "br2" });
+      const calm = () => interrupt(undefined);
+      expect(names(run([meanwhile, () => {}, calm]))).toEqual([
+        ...["link br2", "resync", "resync", "link br1", "link br2", "synced"],
+      ]);
+    },
+  );
+
+  it("says so anew after it lost events, and goes on with the list it had", () => {
+    kernel.addLink({ name: "br1" });
+    const lose = () => {
+      interrupt(nl.NLMSG_ERROR);
+      kernel.overflow();
+    };
+    const printed = names(run([lose, () => interrupt(undefined)], { resyncSeconds: 3600 }));
+    expect(printed).toEqual(["link br1", "synced", "lost", "resync", "link br1", "synced"]);
   });
 
   it("prints a heartbeat when asked, also when nothing happens", () => {

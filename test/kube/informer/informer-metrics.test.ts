@@ -1,5 +1,6 @@
 import PromRegistry from "prom-client/lib/registry.js";
 import { beforeEach, expect, test } from "vitest";
+import { ApiError } from "../../../src/kube/client/api-error.ts";
 import { informerMetrics } from "../../../src/kube/informer/informer-metrics.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -29,7 +30,7 @@ test("informers of one registry share the metrics, and staleness is the time sin
   nodes.listed();
   await clock.advance(5_000);
   nodes.watched("BOOKMARK");
-  nodes.failed("watch");
+  nodes.failed("watch", new Error("reset"));
   nodes.handlerFailed();
   await clock.advance(2_000);
   const text = await registry.metrics();
@@ -68,4 +69,28 @@ test("an informer that was never answered is stale; one whose kind may be absent
     'informer_staleness_seconds{resource="pods"} 60',
     'informer_staleness_seconds{resource="virtualmachines"} 0',
   ]);
+});
+
+test("a server is silent from its last answer on, whatever that was; stale is what it has told nothing about", async () => {
+  const nodes = informerMetrics(registry, "nodes", clock);
+  await clock.advance(9_000);
+  expect(nodes.silentMs()).toBe(0);
+  nodes.started();
+  await clock.advance(1_000);
+  expect(nodes.silentMs()).toBe(1_000);
+  for (const [status, silentMs] of [
+    [403, 0],
+    [503, 1_000],
+  ] as const) {
+    await clock.advance(1_000);
+    nodes.answered();
+    await clock.advance(1_000);
+    nodes.failed("list", new ApiError({ status, reason: "", message: "" }));
+    expect(nodes.silentMs()).toBe(silentMs);
+  }
+  expect(await lines("informer_staleness_seconds{")).toEqual(['informer_staleness_seconds{resource="nodes"} 5']);
+  nodes.watched("BOOKMARK");
+  expect(nodes.silentMs()).toBe(0);
+  nodes.ended();
+  expect(nodes.silentMs()).toBe(0);
 });

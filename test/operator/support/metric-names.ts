@@ -45,7 +45,9 @@ export function metricNames(): string[] {
   new Operator({ client, settings: DEFAULT_SETTINGS, identity: "a", log: silentLog, metrics });
   new PoolMetrics(metrics, new PoolIndex(), () => undefined);
   certificateMetrics(metrics, () => []);
-  markerMetrics(metrics, new NodeBridges(EVERY_BRIDGE), new HostAddressTable()).watchPending({ pendingMs: 0 });
+  markerMetrics(metrics, new NodeBridges(EVERY_BRIDGE), new HostAddressTable(() => false)).watchPending({
+    pendingMs: 0,
+  });
   agentMetrics(metrics, { recordDirectory: "/nowhere", listLinks: async () => [] });
   injectionMetrics(metrics);
   nadLintMetrics(metrics);

@@ -10,6 +10,7 @@ const OVS = "ovs-cni.network.kubevirt.io/";
 export const WRITERS = {
   marker: { account: MARKER, node: "node-a" },
   "marker without a node": { account: MARKER, node: undefined },
+  "marker of a new node": { account: MARKER, node: "node-c" },
   "ovs marker": { account: OVS_MARKER, node: "node-a" },
   "ovs marker without a node": { account: OVS_MARKER, node: undefined },
   operator: { account: OPERATOR_NAME, node: "node-a" },
@@ -52,6 +53,8 @@ const JSON_PATCH = { contentType: "application/json-patch+json" };
 const STRATEGIC = { contentType: "application/strategic-merge-patch+json" };
 const APPLY = { contentType: "application/apply-patch+yaml" };
 const ELSEWHERE = { node: "node-b" };
+/** Kubelet has set no capacity there yet, and nothing allocatable. */
+const NEW_NODE = { writer: "marker of a new node", node: "node-c" } as const;
 
 const NOT_ITS_NODE = "may change the status of its own node only, with a token that names the node";
 const NOT_A_BRIDGE = `${MARKER} may change resources of ${BRIDGE} only`;
@@ -97,6 +100,7 @@ export const NODE_WRITES: readonly NodeWrite[] = [
   publish("take back on another node", { old: null }, ELSEWHERE, NOT_ITS_NODE),
   publish("publish a bridge", { br6: "1k" }, { writer: "marker without a node" }, NOT_ITS_NODE),
   publish("change nothing", {}, { writer: "marker without a node" }, NOT_ITS_NODE),
+  publish("publish the first resource of a node without allocatable", { br1: "1k" }, NEW_NODE),
 
   capacity("grow the memory", { memory: "512Gi" }),
   capacity("take the GPUs away", { "example.com/gpu": null }),
@@ -107,6 +111,11 @@ export const NODE_WRITES: readonly NodeWrite[] = [
 
   status("write allocatable", { allocatable: { [`${BRIDGE}br1`]: "1k" } }),
   status("clear allocatable", { allocatable: null }),
+  status(
+    "write the first allocatable, with more than the bridge",
+    { capacity: { [`${BRIDGE}br1`]: "1k" }, allocatable: { [`${BRIDGE}br1`]: "1k", cpu: "64" } },
+    NEW_NODE,
+  ),
   status("report the node as not ready", ready("False"), STRATEGIC),
   status("clear the conditions", { conditions: null }),
   status("move the node's address", { addresses: [{ type: "InternalIP", address: "192.0.2.66" }] }),
