@@ -47,7 +47,7 @@ function readTrunk(config: ConfigObject): number[] {
     const last = item.integer("maxID", 1, VLAN_MAX);
     const single = item.integer("id", 1, VLAN_MAX);
     if ((first === undefined) !== (last === undefined)) {
-      throw item.fault(first === undefined ? "minID" : "maxID", "given too: a range has minID and maxID");
+      throw item.missing(first === undefined ? "minID" : "maxID", "a range has minID and maxID");
     }
     if (first !== undefined && last !== undefined) {
       if (last < first) throw new CniError(INVALID_CONFIG, `"vlanTrunk": minID ${first} is greater than maxID ${last}`);

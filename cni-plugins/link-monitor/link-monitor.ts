@@ -193,9 +193,15 @@ export class LinkMonitor {
   }
 }
 
-/** `permanentMac` only where it is another one: a bond gives its members its own address. */
-function describeLink({ index, name, kind, up, master, mac, mtu, permanentMac }: Link): string {
-  const more = permanentMac === "" || permanentMac === mac ? {} : { permanentMac };
+/**
+ * `permanentMac` only where it is another one: a bond gives its members its own address. `vlanFiltering` only of a bridge
+ * that filters.
+ */
+function describeLink({ index, name, kind, up, master, mac, mtu, permanentMac, bridgeVlans }: Link): string {
+  const more = {
+    ...(permanentMac === "" || permanentMac === mac ? {} : { permanentMac }),
+    ...(bridgeVlans?.filtering ? { vlanFiltering: true } : {}),
+  };
   return `${JSON.stringify({ event: "link", index, name, kind, up, master, mac, mtu, ...more })}\n`;
 }
 

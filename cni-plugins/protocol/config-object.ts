@@ -98,8 +98,12 @@ export class ConfigObject {
   #unquoted<T>(key: string, value: string, taken: T): T {
     const name = `"${this.#path}${key}"`;
     const problem = `is the string "${value}", taken as ${taken}`;
-    this.#warn(`${name} ${problem}: write it without quotes, other plugins refuse it`, "quoted");
+    this.#warn(`${name} ${problem}: write it without quotes, because other plugins refuse it`, "quoted");
     return taken;
+  }
+
+  missing(key: string, why: string): CniError {
+    return new CniError(INVALID_CONFIG, `"${this.#path}${key}" is missing: ${why}`);
   }
 
   fault(key: string, expected: string): CniError {

@@ -12,7 +12,7 @@ export function previousResult(config: ConfigObject, version: CniVersion): JsonO
   if (result === undefined) {
     throw new CniError(
       INVALID_CONFIG,
-      `"prevResult" is missing: tuning changes what another plugin made, put it after that one in the plugin list`,
+      `"prevResult" is missing: put tuning in the list after the plugin whose interface it changes`,
     );
   }
   if (!isJsonObject(result)) throw config.fault("prevResult", "the result of the plugin before this one");

@@ -1,5 +1,5 @@
 /**
- * NodeMACs: the addresses of one node's own interfaces, as its bridge-marker reports them. It has the name of the node and
+ * NodeMACs: the addresses of one node's own interfaces, and how its bridges are set, as its bridge-marker reports them. It has the name of the node and
  * is owned by it, so that it goes with the node. There is no status subresource: all of it is a report.
  */
 
@@ -11,6 +11,11 @@ import type { ObjectMeta } from "./object-meta.ts";
 /** Bounds what a node that is compromised can keep from the pool. */
 export const MAX_NODE_MACS = 64;
 
+/** More than a node has. */
+export const MAX_NODE_BRIDGES = 128;
+/** What the kernel can hold: a bridge without ports takes any. */
+const MAX_MTU = 2 ** 31 - 1;
+
 /** Refusals show the name to users: no node may put control characters into them. */
 export function shownInterface(name: string): string {
   return name.replace(/[^!-.0-~]/gu, "?");
@@ -19,22 +24,31 @@ export function shownInterface(name: string): string {
 /** IFNAMSIZ without the closing nul. */
 const MAX_INTERFACE_NAME = 15;
 
+function interfaceName(field: string) {
+  const message = `${field} must consist of printable ASCII characters, without spaces and slashes`;
+  return z
+    .string()
+    .min(1)
+    .max(MAX_INTERFACE_NAME)
+    .meta(celRules({ rule: "self.matches('^[!-.0-~]*$')", message }));
+}
+
 const nodeMacSchema = z
   .object({
     mac: canonicalMac,
-    interface: z
-      .string()
-      .min(1)
-      .max(MAX_INTERFACE_NAME)
-      .describe("Physical interface or bond that has the address. Characters that can't be shown are question marks.")
-      .meta(
-        celRules({
-          rule: "self.matches('^[!-.0-~]*$')",
-          message: "interface must consist of printable ASCII characters, without spaces and slashes",
-        }),
-      ),
+    interface: interfaceName("interface").describe(
+      "Physical interface or bond that has the address. Characters that can't be shown are question marks.",
+    ),
   })
   .describe("An address and the interface that has it.");
+
+const nodeBridgeSchema = z
+  .object({
+    name: interfaceName("name").describe("Bridge that the node publishes as a resource."),
+    mtu: z.int().min(0).max(MAX_MTU).describe("Larger frames are dropped."),
+    vlanFiltering: z.boolean().describe("Whether the bridge keeps VLANs apart."),
+  })
+  .describe("A bridge and how it is set.");
 
 export const nodeMacsSchema = z
   .object({
@@ -44,17 +58,26 @@ export const nodeMacsSchema = z
       .describe("Addresses of the node's physical interfaces and bonds, each once.")
       // A report replaces the one before. Of a list by keys, an apply of none would leave no list at all, which is invalid.
       .meta({ "x-kubernetes-list-type": "atomic" }),
+    bridges: z
+      .array(nodeBridgeSchema)
+      .max(MAX_NODE_BRIDGES)
+      .exactOptional()
+      .describe("The bridges that the node publishes. Whoever writes a network that does not fit them is warned.")
+      .meta({ "x-kubernetes-list-type": "atomic" }),
   })
   .describe(
-    "MAC addresses of one node's own interfaces, written by its bridge-marker. MAC pools give none of them out, and " +
-      "hostAddressPolicy of a MACPool says what happens to an object that asks for one.",
+    "MAC addresses of one node's own interfaces, and its bridges, written by its bridge-marker. MAC pools give none of " +
+      "the addresses out, and hostAddressPolicy of a MACPool says what happens to an object that asks for one.",
   );
 
 export type NodeMac = z.infer<typeof nodeMacSchema>;
+
+export type NodeBridge = z.infer<typeof nodeBridgeSchema>;
 
 export type NodeMACs = {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: ObjectMeta;
   readonly addresses: readonly NodeMac[];
+  readonly bridges?: readonly NodeBridge[];
 };

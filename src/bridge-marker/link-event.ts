@@ -15,6 +15,10 @@ export type LinkEvent =
       readonly mac: string;
       /** The address that the hardware came with, where it is another one. */
       readonly permanentMac: string | undefined;
+      /** Undefined where nobody said. */
+      readonly mtu?: number | undefined;
+      /** Of a bridge that keeps VLANs apart. */
+      readonly vlanFiltering?: boolean;
     }
   | { readonly event: "gone"; readonly index: number }
   | { readonly event: "synced" }
@@ -30,7 +34,10 @@ export function parseLinkEvent(line: string): LinkEvent | undefined {
   } catch {
     return undefined;
   }
-  const { event, index, name, kind, master, mac, permanentMac } = (value ?? {}) as Record<string, unknown>;
+  const { event, index, name, kind, master, mac, permanentMac, mtu, vlanFiltering } = (value ?? {}) as Record<
+    string,
+    unknown
+  >;
   switch (event) {
     case "link":
       return typeof index === "number" && typeof name === "string"
@@ -42,6 +49,8 @@ export function parseLinkEvent(line: string): LinkEvent | undefined {
             master: typeof master === "number" ? master : 0,
             mac: textOf(mac) ?? "",
             permanentMac: textOf(permanentMac),
+            mtu: typeof mtu === "number" ? mtu : undefined,
+            vlanFiltering: vlanFiltering === true,
           }
         : undefined;
     case "gone":

@@ -1,8 +1,9 @@
 /**
  * The process `bridge-marker`, one on each node. It publishes the node's Linux bridges as node resources, so that pods
- * are scheduled only to nodes with their bridge, and reports the MAC addresses of the node's own interfaces to MAC pools. The
- * executable `link-monitor` gives link events, `node-bridges.ts` and `host-address-table.ts` keep what matters,
- * `node-publisher.ts` and `node-macs-publisher.ts` write. A product: imports `src/api`, `src/kube` and `src/certs`, nothing else of ours.
+ * are scheduled only to nodes with their bridge. It also reports the MAC addresses of the node's own interfaces to MAC pools,
+ * and how its bridges are set to the lint of networks. The executable `link-monitor` gives link events, `node-bridges.ts`,
+ * `bridge-settings.ts` and `host-address-table.ts` keep what matters, `node-publisher.ts` and `node-macs-publisher.ts` write.
+ * A product: imports `src/api`, `src/kube` and `src/certs`, nothing else of ours.
  *
  * At its stop it removes its resources only if the component was removed (`src/api/component-state.ts`).
  */
@@ -16,6 +17,7 @@ import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
 import { readPort, runProcess } from "../kube/process/process.ts";
+import { BridgeSettings } from "./bridge-settings.ts";
 import { parseFlags } from "./flags.ts";
 import { HostAddressTable } from "./host-address-table.ts";
 import type { LinkEvent } from "./link-event.ts";
@@ -58,12 +60,14 @@ await runProcess({
       metrics,
     });
     const bridges = new NodeBridges(flags.selection);
+    const settings = new BridgeSettings();
     const addresses = new HostAddressTable(isVirtualFunction);
     const counted = markerMetrics(metrics, bridges, addresses);
     const reports = new NodeMacsPublisher({
       client,
       nodeName: flags.nodeName,
       addresses,
+      bridges: () => settings.of(bridges.resources().keys),
       refreshMs: flags.reconcileIntervalMs,
       log,
       metrics,
@@ -95,12 +99,15 @@ await runProcess({
       heartbeatSeconds: Number(env.LINK_MONITOR_HEARTBEAT_SECONDS ?? MONITOR_HEARTBEAT_SECONDS),
       onStart: () => {
         bridges.restart();
+        settings.restart();
         addresses.restart();
         counted.monitorStarted();
       },
       onEvent: (event: LinkEvent) => {
-        if (bridges.apply(event)) publisher.changed();
-        if (addresses.apply(event)) reports.changed();
+        const isPublished = bridges.apply(event);
+        if (isPublished) publisher.changed();
+        const isReported = [settings.apply(event), addresses.apply(event)].includes(true);
+        if (isPublished || isReported) reports.changed();
       },
       clock: systemClock,
       log,

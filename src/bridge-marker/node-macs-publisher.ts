@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import { apiVersionOf, NODE_MACS } from "../api/kinds.ts";
-import type { NodeMACs, NodeMac } from "../api/node-macs.ts";
+import type { NodeBridge, NodeMACs, NodeMac } from "../api/node-macs.ts";
 import { ApiError, isNotFound } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Resource } from "../kube/client/resource.ts";
@@ -21,6 +21,8 @@ export interface NodeMacsPublisherOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
   readonly addresses: HostAddressTable;
+  /** Those that the node publishes. */
+  readonly bridges: () => readonly NodeBridge[];
   /** How often to write without a change: somebody may have deleted or edited the object. */
   readonly refreshMs: number;
   readonly log: Log;
@@ -28,8 +30,14 @@ export interface NodeMacsPublisherOptions {
   readonly clock?: Clock;
 }
 
+interface Report {
+  readonly addresses: readonly NodeMac[];
+  readonly bridges: readonly NodeBridge[];
+}
+
 /**
- * Reports the addresses of the node's own interfaces as NodeMACs, for MAC pools. It only writes: the object is owned by the
+ * Reports the addresses of the node's own interfaces and the settings of its bridges as NodeMACs, for MAC pools and for the
+ * lint of networks. It only writes: the object is owned by the
  * Node and goes with it. Nothing waits for it, because most clusters can do without.
  */
 export class NodeMacsPublisher {
@@ -56,7 +64,7 @@ export class NodeMacsPublisher {
     });
   }
 
-  /** The addresses may have changed. */
+  /** The addresses or bridges may have changed. */
   changed(): void {
     this.#controller.enqueue(this.#options.nodeName);
   }
@@ -77,7 +85,7 @@ export class NodeMacsPublisher {
   async withdraw(signal: AbortSignal): Promise<void> {
     if (this.#written === "" || this.#nodeUid === undefined) return;
     try {
-      await this.#apply(this.#nodeUid, [], signal);
+      await this.#apply(this.#nodeUid, { addresses: [], bridges: [] }, signal);
     } catch (error) {
       if (!isLasting(error)) throw error;
       this.#tell(error);
@@ -89,30 +97,31 @@ export class NodeMacsPublisher {
     const uid = this.#nodeUid;
     if (!addresses.known || uid === undefined) return {};
     const { addresses: list, omitted } = addresses.list();
-    const wanted = JSON.stringify([uid, list]);
+    const report = { addresses: list, bridges: this.#options.bridges() };
+    const wanted = JSON.stringify([uid, report]);
     const restMs = this.#writtenAtMs + refreshMs - this.#clock.monotonicMs();
     if (wanted === this.#written && restMs > 0) return { requeueAfterMs: restMs };
     const pauseMs = this.#triedAtMs + MIN_WRITE_INTERVAL_MS - this.#clock.monotonicMs();
     if (pauseMs > 0) await this.#clock.sleep(pauseMs, signal);
     this.#triedAtMs = this.#clock.monotonicMs();
     try {
-      await this.#apply(uid, list, signal);
+      await this.#apply(uid, report, signal);
     } catch (error) {
       if (!isLasting(error)) throw error;
       this.#tell(error);
       return { requeueAfterMs: REFUSED_RETRY_MS };
     }
     this.#told = "";
-    if (wanted !== this.#written) log.info({ addresses: list, omitted }, "reported the node's MAC addresses");
+    if (wanted !== this.#written) log.info({ ...report, omitted }, "reported the node's MAC addresses and bridges");
     this.#written = wanted;
     this.#writtenAtMs = this.#clock.monotonicMs();
     return { requeueAfterMs: refreshMs };
   }
 
-  #apply(uid: string, addresses: readonly NodeMac[], signal: AbortSignal): Promise<NodeMACs> {
+  #apply(uid: string, report: Report, signal: AbortSignal): Promise<NodeMACs> {
     const { client, nodeName: name } = this.#options;
     const metadata = { name, ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid }] };
-    const object = { apiVersion: apiVersionOf(NODE_MACS), kind: NODE_MACS.kind, metadata, addresses };
+    const object = { apiVersion: apiVersionOf(NODE_MACS), kind: NODE_MACS.kind, metadata, ...report };
     return client.apply(NODE_MACS_RESOURCE, object, { fieldManager: FIELD_MANAGER, force: true, signal });
   }
 

@@ -3,6 +3,7 @@ import type { Log } from "./log.ts";
 
 /** Lines within each second; a metric counts everything. */
 const MAX_PER_SECOND = 10;
+const SECOND_MS = 1000;
 
 export interface BoundedLogOptions {
   readonly log: Log;
@@ -24,20 +25,26 @@ export class BoundedLog {
   }
 
   add(fields: Readonly<Record<string, unknown>>, message: string): void {
-    const { log, clock, level, about } = this.#options;
+    const { log, clock, level } = this.#options;
     const nowMs = clock.monotonicMs();
-    if (nowMs - this.#sinceMs >= 1000) {
-      if (this.#leftOut > 0) {
-        log[level]({ leftOut: this.#leftOut }, `more ${about}, which are counted and not logged`);
-      }
+    if (nowMs - this.#sinceMs >= SECOND_MS) {
+      this.#tellLeftOut();
       this.#sinceMs = nowMs;
       this.#lines = 0;
-      this.#leftOut = 0;
     }
-    if (this.#lines >= MAX_PER_SECOND) this.#leftOut += 1;
-    else {
+    if (this.#lines < MAX_PER_SECOND) {
       this.#lines += 1;
       log[level](fields, message);
+    } else if (this.#leftOut++ === 0) {
+      // The last one of a flood is followed by no other that would tell.
+      clock.after(this.#sinceMs + SECOND_MS - nowMs, () => this.#tellLeftOut());
     }
+  }
+
+  #tellLeftOut(): void {
+    const { log, level, about } = this.#options;
+    if (this.#leftOut === 0) return;
+    log[level]({ leftOut: this.#leftOut }, `more ${about}, which are counted and not logged`);
+    this.#leftOut = 0;
   }
 }

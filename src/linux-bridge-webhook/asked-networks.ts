@@ -24,7 +24,7 @@ export interface AskedNetworks {
   readonly warnings: readonly string[];
 }
 
-/** multus looks here for a default network without a namespace, unless its own configuration says otherwise. */
+/** multus looks here for a default network without a namespace, unless its own configuration says otherwise. OpenShift's does not. */
 export const MULTUS_NAMESPACE = SYSTEM_NAMESPACE;
 
 /** The API server refuses a pod whose annotations have more bytes in all. */

@@ -150,7 +150,7 @@ function planNodeSelector(
     const equals = text.indexOf("=");
     const key = (equals < 0 ? text : text.slice(0, equals)).trim();
     const value = equals < 0 ? "" : text.slice(equals + 1).trim();
-    const present = selector?.[key] ?? added.get(key);
+    const present = ownLabel(selector, key) ?? added.get(key);
     if (!isLabelKey(key) || !isLabelValue(value)) {
       warnings.push(
         `${where(attachment, NAD_NODE_SELECTOR_ANNOTATION)} is ${quoted(text)}, which is not a node label: it is ` +
@@ -171,6 +171,11 @@ function planNodeSelector(
     ? [...added].map(([key, value]) => ({ op: "add", path: jsonPointer(...path, key), value }))
     : [{ op: "add", path: jsonPointer(...path), value: Object.fromEntries(added) }];
   return { patch, warnings };
+}
+
+/** A label can have the name of something that every object inherits, such as `constructor`. */
+function ownLabel(labels: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
+  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
 function quoted(text: string): string {

@@ -54,6 +54,7 @@ await runProcess({
     routeNadLint(server.app, {
       mode: lint,
       nodesWith: (bridge) => nodes.nodesWith(bridge),
+      bridgesOn: (bridge) => nodes.bridgesOn(bridge),
       sameSegment: (...asked) => networks.sameSegment(...asked),
       metrics,
       log,

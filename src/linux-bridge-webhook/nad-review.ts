@@ -11,7 +11,8 @@ import { lintNetwork, type Surroundings } from "../nad-lint/lint.ts";
 export interface NadReviewOptions {
   readonly mode: Exclude<NadLint, "Off">;
   readonly nodesWith: NonNullable<Surroundings["nodesWith"]>;
-  /** Another network of the namespace, not `name`, that leads to the same bridge and VLAN. */
+  readonly bridgesOn: NonNullable<Surroundings["bridgesOn"]>;
+  /** Another network than `namespace/name` that leads to the same bridge and VLAN, as a message speaks of it. */
   readonly sameSegment: (segment: string, namespace: string, name: string) => string | undefined;
   /** Told of each finding that the user sees. */
   readonly onFinding: (finding: Finding) => void;
@@ -61,6 +62,7 @@ function findingsIn(nad: KubeObject, request: AdmissionRequest, options: NadRevi
   const network = { name, annotations, config: configOf(nad) };
   const findings = lintNetwork(network, {
     nodesWith: options.nodesWith,
+    bridgesOn: options.bridgesOn,
     sameSegment: (segment) => options.sameSegment(segment, namespace, name),
   });
   return findings.filter(({ severity }) => severity !== "note");

@@ -60,7 +60,7 @@ export class NetworkCatalog implements NetworkLookups {
       absentIsEmpty: true,
       transform: (nad) => (segments ? { ...annotationsOnly(nad), segment: segmentIn(nad) } : annotationsOnly(nad)),
       indexers: {
-        segment: ({ metadata, segment }) => (segment === undefined ? [] : [inNamespace(segment, metadata.namespace)]),
+        segment: ({ segment }) => (segment === undefined ? [] : [segment]),
       },
     });
   }
@@ -80,11 +80,15 @@ export class NetworkCatalog implements NetworkLookups {
     return isNamespaceName(namespace) && isObjectName(name) ? undefined : { kind: "missing" };
   }
 
-  /** `namespace/name` of another network of the namespace, not `name`, that leads to the same bridge and VLAN. */
+  /**
+   * Another network that leads to the same bridge and VLAN, as users of the namespace may read of it. One of the same name in
+   * another namespace is the same network there: multus may isolate namespaces.
+   */
   sameSegment(segment: string, namespace: string, name: string): string | undefined {
-    const there = this.#informer.byIndex("segment", inNamespace(segment, namespace));
-    const other = there.find(({ metadata }) => metadata.name !== name);
-    return other && `${namespace}/${other.metadata.name}`;
+    const others = this.#informer.byIndex("segment", segment).filter(({ metadata }) => metadata.name !== name);
+    const own = others.find(({ metadata }) => metadata.namespace === namespace);
+    if (own !== undefined) return `network ${namespace}/${own.metadata.name}`;
+    return others.length > 0 ? "a network of another namespace" : undefined;
   }
 
   async find(network: NetworkRef, asker: string, signal: AbortSignal): Promise<NetworkLookup> {
@@ -102,8 +106,6 @@ export class NetworkCatalog implements NetworkLookups {
     }
   }
 }
-
-const inNamespace = (segment: string, namespace: string | undefined): string => `${namespace}/${segment}`;
 
 /** Whatever it is, a network must not end the watch. */
 function segmentIn(nad: KubeObject): string | undefined {

@@ -22,12 +22,15 @@ const SEVERITIES = {
   "value-quoted": "error",
   "bridge-on-no-node": "warning",
   "bridge-unpublishable": "warning",
+  "vlan-unfiltered": "warning",
+  "mtu-above-bridge": "warning",
   "ipam-of-vm": "warning",
   "same-network": "warning",
   "key-without-effect": "note",
-  "vlan-unfiltered": "note",
+  "ipam-maybe-of-vm": "note",
+  "vlan-needs-filtering": "note",
   "vlan-1-kept": "note",
-  "mtu-above-bridge": "note",
+  "mtu-needs-bridge": "note",
 } as const satisfies Readonly<Record<string, Severity>>;
 
 export type FindingCode = keyof typeof SEVERITIES;

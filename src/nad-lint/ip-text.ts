@@ -4,6 +4,8 @@ import { Address4, Address6 } from "ip-address";
 
 const IPV4_BITS = 32;
 const IPV6_BITS = 128;
+/** Of `::ffff:10.1.0.1`, what is before the address of IPv4. */
+const MAPPED = 0xffffn;
 
 export type IpAddress = Address4 | Address6;
 
@@ -19,17 +21,29 @@ export function parsePrefix(text: string): IpAddress | undefined {
 
 function parse(text: string): IpAddress | undefined {
   try {
-    if (!text.includes(":")) return new Address4(text);
-    const address = new Address6(text);
+    // Go reads a length with leading zeroes.
+    const usual = text.replace(/\/0+(?=\d)/, "/");
+    if (!text.includes(":")) return new Address4(usual);
+    const address = new Address6(usual);
     if (address.zone !== "") return undefined;
-    return address.is4() && address.subnetMask === IPV6_BITS ? address.to4() : address;
+    if (!isMapped(address) || address.subnetMask !== IPV6_BITS) return address;
+    return Address4.fromBigInt(BigInt.asUintN(IPV4_BITS, address.bigInt()));
   } catch {
     return undefined;
   }
 }
 
+/** An IPv4 address in IPv6 form, with a prefix length of IPv6. */
+export function isMapped(address: IpAddress): boolean {
+  return !isIpv4(address) && address.bigInt() >> BigInt(IPV4_BITS) === MAPPED;
+}
+
+export function isIpv4(address: IpAddress): boolean {
+  return address instanceof Address4;
+}
+
 export function isSameFamily(one: IpAddress, other: IpAddress): boolean {
-  return one instanceof Address4 === other instanceof Address4;
+  return isIpv4(one) === isIpv4(other);
 }
 
 export function hostBits(prefix: IpAddress): number {
@@ -45,4 +59,9 @@ export function networkText(prefix: IpAddress): string {
 export function isWithin(address: IpAddress, prefix: IpAddress): boolean {
   const at = address.bigInt();
   return isSameFamily(address, prefix) && prefix.startAddress().bigInt() <= at && at <= prefix.endAddress().bigInt();
+}
+
+/** As an address of the family of `like`. */
+export function addressAt(at: bigint, like: IpAddress): IpAddress {
+  return like instanceof Address4 ? Address4.fromBigInt(at) : Address6.fromBigInt(at);
 }

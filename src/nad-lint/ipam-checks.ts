@@ -1,10 +1,21 @@
 import { CniError } from "../../cni-plugins/protocol/cni-error.ts";
 import { ConfigObject, isJsonObject } from "../../cni-plugins/protocol/config-object.ts";
-import { hostBits, type IpAddress, isSameFamily, isWithin, networkText, parseAddress, parsePrefix } from "./ip-text.ts";
+import {
+  addressAt,
+  hostBits,
+  type IpAddress,
+  isIpv4,
+  isMapped,
+  isSameFamily,
+  isWithin,
+  networkText,
+  parseAddress,
+  parsePrefix,
+} from "./ip-text.ts";
 
 /** What the IPAM plugins `host-local` and `static` would refuse. Other IPAM plugins read their own keys. */
 
-const CHECKS: Readonly<Record<string, (ipam: ConfigObject) => void>> = {
+const CHECKS: Readonly<Record<string, (ipam: ConfigObject, version: string) => void>> = {
   "host-local": checkRanges,
   static: checkStatic,
 };
@@ -13,11 +24,14 @@ const SMALLEST_NETWORK_BITS = 2;
 /** Comparing all of more would take long, and nobody has as many. */
 const MAX_COMPARED = 64;
 
-/** The first fault, with the key; undefined for none. */
-export function ipamFault(ipam: ConfigObject): string | undefined {
+/** Results of these versions have room for one address of a family. */
+const ONE_ADDRESS_VERSIONS = ["0.1.0", "0.2.0"];
+
+/** The first fault, with the key; undefined for none. `version`: of the configuration. */
+export function ipamFault(ipam: ConfigObject, version: string): string | undefined {
   const type = ipam.string("type") ?? "";
   try {
-    if (Object.hasOwn(CHECKS, type)) CHECKS[type]?.(ipam);
+    if (Object.hasOwn(CHECKS, type)) CHECKS[type]?.(ipam, version);
     return undefined;
   } catch (error) {
     if (error instanceof CniError) return error.message;
@@ -29,22 +43,48 @@ interface Range {
   readonly subnet: IpAddress;
   readonly first: bigint;
   readonly last: bigint;
+  readonly gateway: bigint;
   readonly place: string;
 }
 
-function checkRanges(ipam: ConfigObject): void {
+function checkRanges(ipam: ConfigObject, version: string): void {
+  ipam.string("dataDir");
+  ipam.string("resolvConf");
   const sets = ipam.raw("ranges") ?? [];
   if (!Array.isArray(sets) || !sets.every(Array.isArray)) {
     throw ipam.fault("ranges", 'a list of lists such as [[{"subnet": "10.1.0.0/24"}]]');
   }
-  const ranges: Range[] = ipam.raw("subnet") === undefined ? [] : [readRange(ipam, "ipam")];
+  const read: Range[][] = ipam.raw("subnet") === undefined ? [] : [[readRange(ipam, "ipam")]];
   for (const [index, set] of sets.entries()) {
     if (set.length === 0) throw ipam.fault("ranges", "free of empty lists");
-    ranges.push(...readSet(ipam, set, index));
+    read.push(readSet(ipam, set, index));
   }
-  if (ranges.length === 0) throw ipam.fault("ranges", 'given, such as [[{"subnet": "10.1.0.0/24"}]]');
-  refuseOverlap(ranges.slice(0, MAX_COMPARED));
+  if (read.length === 0) throw ipam.missing("ranges", 'write such as [[{"subnet": "10.1.0.0/24"}]]');
+  requireRoom(
+    read.flatMap(([first]) => first?.subnet ?? []),
+    version,
+  );
+  refuseOverlap(read.flat().slice(0, MAX_COMPARED));
+  for (const set of read) requireFreeAddress(set);
   checkRoutes(ipam);
+}
+
+/** Each of the addresses is given to an interface. */
+function requireRoom(addresses: readonly IpAddress[], version: string): void {
+  const ofIpv4 = addresses.filter(isIpv4).length;
+  if (!ONE_ADDRESS_VERSIONS.includes(version) || Math.max(ofIpv4, addresses.length - ofIpv4) <= 1) return;
+  throw new CniError(
+    0,
+    `"ipam" gives several addresses of one family, for which cniVersion ${version} has no room: set cniVersion to 0.3.1 or later`,
+  );
+}
+
+/** The plugin never gives the gateway's address. */
+function requireFreeAddress(set: readonly Range[]): void {
+  const isFull = ({ first, last, gateway }: Range): boolean => first === last && gateway === first;
+  const [range] = set;
+  if (range === undefined || !set.every(isFull)) return;
+  throw new CniError(0, `"${range.place}" has no address but that of the gateway: make the range larger`);
 }
 
 function readSet(ipam: ConfigObject, set: readonly unknown[], index: number): Range[] {
@@ -61,15 +101,24 @@ function readSet(ipam: ConfigObject, set: readonly unknown[], index: number): Ra
 
 function readRange(range: ConfigObject, place: string): Range {
   const subnet = parsePrefix(range.string("subnet") ?? "");
-  if (subnet === undefined) throw range.fault("subnet", "a network such as 10.1.0.0/24");
+  if (subnet === undefined || isMapped(subnet)) throw range.fault("subnet", "a network such as 10.1.0.0/24");
   if (hostBits(subnet) < SMALLEST_NETWORK_BITS) throw range.fault("subnet", "a network with room for two addresses");
   if (subnet.bigInt() !== subnet.startAddress().bigInt())
     throw range.fault("subnet", `the network ${networkText(subnet)}`);
-  const first = readWithin(range, "rangeStart", subnet) ?? subnet.startAddress();
-  const last = readWithin(range, "rangeEnd", subnet) ?? subnet.endAddress();
-  if (first.bigInt() > last.bigInt()) throw range.fault("rangeEnd", `${first.correctForm()} or an address after it`);
-  readAddress(range, "gateway");
-  return { subnet, first: first.bigInt(), last: last.bigInt(), place };
+  const network = subnet.startAddress().bigInt();
+  const first = readWithin(range, "rangeStart", subnet)?.bigInt() ?? network + 1n;
+  const end = readWithin(range, "rangeEnd", subnet)?.bigInt();
+  if (end !== undefined && first > end) {
+    throw range.fault("rangeEnd", `${addressAt(first, subnet).correctForm()} or an address after it`);
+  }
+  const gateway = readAddress(range, "gateway")?.bigInt() ?? network + 1n;
+  return { subnet, first, last: end ?? lastOf(subnet, first), gateway, place };
+}
+
+/** Without `rangeEnd`: up to the broadcast address of IPv4, unless the range starts there. */
+function lastOf(subnet: IpAddress, first: bigint): bigint {
+  const last = subnet.endAddress().bigInt() - (isIpv4(subnet) ? 1n : 0n);
+  return last < first ? first : last;
 }
 
 function readWithin(range: ConfigObject, key: string, subnet: IpAddress): IpAddress | undefined {
@@ -97,13 +146,14 @@ function refuseOverlap(ranges: readonly Range[]): void {
   }
 }
 
-function checkStatic(ipam: ConfigObject): void {
-  for (const address of ipam.objects("addresses")) {
-    if (parsePrefix(address.string("address") ?? "") === undefined) {
-      throw address.fault("address", "an address with a prefix length such as 10.1.0.2/24");
-    }
+function checkStatic(ipam: ConfigObject, version: string): void {
+  const addresses = ipam.objects("addresses").map((address) => {
+    const found = parsePrefix(address.string("address") ?? "");
+    if (found === undefined) throw address.fault("address", "an address with a prefix length such as 10.1.0.2/24");
     readAddress(address, "gateway");
-  }
+    return found;
+  });
+  requireRoom(addresses, version);
   checkRoutes(ipam);
 }
 

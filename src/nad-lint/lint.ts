@@ -1,7 +1,8 @@
 import { interfaceNameFault } from "../../cni-plugins/protocol/identifier.ts";
+import { checkBridge } from "./bridge-checks.ts";
 import { type Finding, finding, worstFirst } from "./finding.ts";
-import { ipamFault } from "./ipam-checks.ts";
 import { readNetworkConfig } from "./network-config.ts";
+import { type BridgeOnNode, checkNodes } from "./node-checks.ts";
 import { pluginOf, type ReadPlugin, readPlugin } from "./plugin-checks.ts";
 import { checkResource } from "./resource-checks.ts";
 import { segmentOf } from "./segment.ts";
@@ -19,14 +20,11 @@ export interface Network {
 export interface Surroundings {
   /** Undefined where nobody knows yet. */
   readonly nodesWith?: (bridge: string) => { readonly count: number; readonly total: number } | undefined;
-  /** Another network of the namespace that leads to the same bridge and VLAN: its name, or undefined. */
+  /** The nodes that publish the bridge, as far as they say how it is set; undefined where nobody knows yet. */
+  readonly bridgesOn?: (bridge: string) => readonly BridgeOnNode[] | undefined;
+  /** Another network that leads to the same bridge and VLAN, as a message speaks of it to the writer of this one. */
   readonly sameSegment?: (segment: string) => string | undefined;
 }
-
-const DEFAULT_VLAN = 1;
-
-/** The name under which only VMs' networks name the plugin. */
-const VM_PLUGIN = "cnv-bridge";
 
 /** The worst first. Throws only for a defect of its own. */
 export function lintNetwork(network: Network, surroundings: Surroundings = {}): Finding[] {
@@ -42,57 +40,14 @@ export function lintNetwork(network: Network, surroundings: Surroundings = {}): 
     findings.push(...read.findings);
     if (plugin !== "bridge") continue;
     findings.push(...checkBridge(read, call.place));
+    if (read.bridge !== undefined) {
+      findings.push(...checkNodes(read.bridge, surroundings.bridgesOn?.(read.bridge.bridge), call.place));
+    }
     // A pod is placed by one bridge: the first.
     if (!seen) findings.push(...checkPlace(network, read, surroundings));
     seen = true;
   }
   return worstFirst(findings);
-}
-
-/** What the plugin takes, and what will not do what was meant. */
-function checkBridge({ request, bridge }: ReadPlugin, place: string): Finding[] {
-  if (request === undefined || bridge === undefined) return [];
-  const findings: Finding[] = [];
-  const say = (...[code, message]: Parameters<typeof finding>): void => {
-    findings.push(finding(code, place + message));
-  };
-  const { vlans, mtu } = bridge;
-  if (bridge.addressing !== undefined) {
-    const { ipam } = bridge.addressing;
-    const fault = ipamFault(request.config.object("ipam"));
-    if (fault !== undefined) say("ipam-refuses", `${fault}. IPAM plugin ${ipam} refuses it: pods will not start.`);
-    if (request.config.raw("type") === VM_PLUGIN) {
-      say(
-        "ipam-of-vm",
-        `"ipam" is for pods: a VM is another pod after each start and migration. Leave it out, and set addresses in the guest.`,
-      );
-    }
-  }
-  if (vlans?.accessNamed && vlans.trunk.includes(vlans.access)) {
-    say(
-      "vlan-in-trunk",
-      `"vlan" ${vlans.access} is in "vlanTrunk" too: it is tagged then, and untagged frames of the VM are lost. Take it out of one of them.`,
-    );
-  }
-  if (vlans !== undefined && !vlans.enableFiltering && !vlans.requireFiltering) {
-    say(
-      "vlan-unfiltered",
-      `the VLANs are apart only if ${bridge.bridge} filters them, which nodes do not publish. If it does not, the plugin warns and goes on. Write "requireVlanFiltering": true to make it refuse.`,
-    );
-  }
-  if (vlans !== undefined && !vlans.preserveDefault) {
-    say(
-      "vlan-1-kept",
-      `new ports leave VLAN ${DEFAULT_VLAN}. Ports that plugins of v1.5.1 or earlier made stay in it until their pods start anew.`,
-    );
-  }
-  if (typeof mtu === "number") {
-    say(
-      "mtu-above-bridge",
-      `if ${bridge.bridge} has an MTU below ${mtu}, which nodes do not publish, it drops larger frames. Write "mtu": "inherit" to take the bridge's.`,
-    );
-  }
-  return findings;
 }
 
 /** Which nodes pods go to, and whom they meet there. */
@@ -107,7 +62,10 @@ function checkPlace(network: Network, { request, bridge }: ReadPlugin, surroundi
   const other = segment === undefined ? undefined : surroundings.sameSegment?.(segment);
   if (other !== undefined) {
     findings.push(
-      finding("same-network", `${segment} is network ${other} too: VMs of both meet. Use one name, or another VLAN.`),
+      finding(
+        "same-network",
+        `${other} leads to ${segment} too: VMs of both reach each other. Use one name, or another VLAN to keep them apart.`,
+      ),
     );
   }
   return findings;

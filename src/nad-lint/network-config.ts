@@ -28,7 +28,7 @@ export function readNetworkConfig(config: string, name: string): NetworkConfig {
   if (config === "") return { form: "on the node" };
   if (isNestedDeeper(config, MAX_NESTING)) {
     return unreadable(
-      `is nested more than ${MAX_NESTING} deep: plugins have no memory for some thousands. Write it flat.`,
+      `is nested more than ${MAX_NESTING} deep: plugins run out of memory, and pods will not start. Write it flat.`,
     );
   }
   let parsed: unknown;

@@ -42,7 +42,7 @@ const CODES: Readonly<Record<WarningKind, FindingCode>> = {
 };
 
 const CONSEQUENCES: Readonly<Record<WarningKind, string>> = {
-  "unknown key": " What it was to set is not in force. Correct the key or remove it.",
+  "unknown key": " The key has no effect. Correct it or remove it.",
   "no VLAN": "",
   quoted: "",
   "no effect": " Remove it, or add what it needs.",

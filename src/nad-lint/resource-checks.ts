@@ -13,7 +13,7 @@ export function checkResource(
     return [
       finding(
         "bridge-unpublishable",
-        `no node resource can be named after bridge ${bridge}: pods may land on nodes without it. Give it a name of letters, digits and "-".`,
+        `no node resource can be named after bridge ${bridge}: pods may land on nodes without it. Give the bridge a name of letters, digits and "-".`,
       ),
     ];
   }
@@ -39,11 +39,13 @@ export function checkResource(
   }
   if (nodes?.count === 0) {
     const consequence =
-      named === resource ? "pods stay Pending until one has it" : "pods get an empty bridge without any connection";
+      named === resource
+        ? "Pods stay Pending until a node publishes it"
+        : "A pod on a node without it gets an empty bridge without any connection";
     findings.push(
       finding(
         "bridge-on-no-node",
-        `${bridge} exists on 0 of ${nodes.total} nodes: ${consequence}. Make the bridge on a node, or correct "bridge".`,
+        `${bridge} is published by 0 of ${nodes.total} nodes. ${consequence}. Make it on a node, or let the marker publish it, or correct "bridge".`,
       ),
     );
   }

@@ -27,6 +27,7 @@ function timed(config: string, rounds: number): number[] {
   const review = nadReview({
     mode: "Enforce",
     nodesWith: () => ({ count: 1, total: 1000 }),
+    bridgesOn: () => [{ node: "node-a", mtu: 1500, vlanFiltering: true }],
     sameSegment: () => undefined,
     onFinding: () => {},
   });

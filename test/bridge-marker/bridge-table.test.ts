@@ -96,7 +96,7 @@ describe("a line of the link monitor", () => {
   it("is read for what the marker needs", () => {
     const line =
       '{"event":"link","index":3,"name":"br1","kind":"bridge","up":true,"master":0,"mac":"02:00:00:00:00:01","mtu":1500}';
-    expect(parseLinkEvent(line)).toEqual(bridge(3, "br1"));
+    expect(parseLinkEvent(line)).toEqual({ ...bridge(3, "br1"), mtu: 1500, vlanFiltering: false });
     expect(parseLinkEvent('{"event":"gone","index":3,"name":"br1"}')).toEqual({ event: "gone", index: 3 });
     expect(parseLinkEvent('{"event":"synced"}')).toEqual({ event: "synced" });
   });

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { NodeMACs } from "../../src/api/node-macs.ts";
+import type { NodeBridge, NodeMACs } from "../../src/api/node-macs.ts";
 import { HostAddressTable } from "../../src/bridge-marker/host-address-table.ts";
 import { NodeMacsPublisher } from "../../src/bridge-marker/node-macs-publisher.ts";
 import { ApiError } from "../../src/kube/client/api-error.ts";
@@ -13,6 +13,7 @@ const REFRESH_MS = 600_000;
 
 let clock: ManualClock;
 let table: HostAddressTable;
+let bridges: NodeBridge[];
 let written: NodeMACs[];
 let refusal: ApiError | undefined;
 let warnings: string[];
@@ -23,6 +24,7 @@ let running: Promise<void>;
 beforeEach(() => {
   clock = new ManualClock();
   table = new HostAddressTable(() => false);
+  bridges = [];
   written = [];
   refusal = undefined;
   warnings = [];
@@ -40,6 +42,7 @@ beforeEach(() => {
     client,
     nodeName: "node-a",
     addresses: table,
+    bridges: () => bridges,
     refreshMs: REFRESH_MS,
     log,
     metrics: new Registry(),
@@ -73,6 +76,7 @@ describe("the report of a node's addresses", () => {
       kind: "NodeMACs",
       metadata: { name: "node-a", ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "node-a", uid: "uid-1" }] },
       addresses: [{ mac: "52:54:00:00:00:01", interface: "eno1" }],
+      bridges: [],
     });
   });
 
@@ -90,6 +94,20 @@ describe("the report of a node's addresses", () => {
     publisher.nodeSeen("uid-2");
     await vi.waitFor(() => expect(written).toHaveLength(3));
     expect(reported()).toEqual(["52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:02"]);
+  });
+
+  it("has the bridges too, and is written again when one is set anew", async () => {
+    publisher.nodeSeen("uid-1");
+    bridges = [{ name: "br1", mtu: 1500, vlanFiltering: false }];
+    see("52:54:00:00:00:01");
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    await settle();
+    await clock.advance(5_000);
+    bridges = [{ name: "br1", mtu: 1500, vlanFiltering: true }];
+    publisher.changed();
+    await vi.waitFor(() => expect(written.map((one) => one.bridges?.[0]?.vlanFiltering)).toEqual([false, true]));
+    await publisher.withdraw(AbortSignal.timeout(1_000));
+    expect(written.at(-1)?.bridges).toEqual([]);
   });
 
   it("is written once a second at most, and ends with the truth", async () => {

@@ -138,9 +138,12 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
         "has one owner, the node",
       ],
       [await write("node-a", "node-a", owners(ownedBy("node-a"), { ...ownedBy("node-b") })), "has one owner, the node"],
-      [await write("node-a", "node-a", { finalizers: ["example.com/held"] }), "may write addresses only"],
-      [await write("node-a", "node-a", { labels: { a: "b" } }), "may write addresses only"],
-      [await write("node-a", "node-a", { annotations: { a: "b".repeat(100_000) } }), "may write addresses only"],
+      [await write("node-a", "node-a", { finalizers: ["example.com/held"] }), "may write addresses and bridges only"],
+      [await write("node-a", "node-a", { labels: { a: "b" } }), "may write addresses and bridges only"],
+      [
+        await write("node-a", "node-a", { annotations: { a: "b".repeat(100_000) } }),
+        "may write addresses and bridges only",
+      ],
       [await write("node-a", "node-a", {}, many), `must have at most ${MAX_NODE_MACS} items`],
       [await write("node-a", "node-a", {}, [long]), "15"],
       [await write("node-a", "node-a", {}, [hostile]), "printable ASCII characters"],
@@ -208,13 +211,15 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
     await cluster.applyConfig({ linuxBridge: {} });
   });
 
-  it("names nothing that software made, by the links of a real kernel", async () => {
+  it("has no address that software made, and the bridges as a real kernel has them", async () => {
     const namespace = await NetworkNamespace.create();
     try {
-      await namespace.run("ip", "link", "add", "br1", "type", "bridge");
+      await namespace.run("ip", "link", "add", "br1", "mtu", "1400", "type", "bridge");
       await namespace.run("ip", "link", "add", "veth0", "type", "veth", "peer", "name", "veth1");
       await namespace.run("ip", "tuntap", "add", "dev", "tap0", "mode", "tap");
       await untilReported(await startMarker(await namespace.wrapper(MONITOR)), []);
+      const { bridges } = await cluster.admin.get(REPORTS, { name: "node-a" });
+      expect(bridges).toEqual([{ name: "br1", mtu: 1400, vlanFiltering: false }]);
     } finally {
       await namespace[Symbol.asyncDispose]();
     }

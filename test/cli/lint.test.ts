@@ -38,7 +38,7 @@ describe("kubectl macpool lint", () => {
 
   it("says what admission says, for each of several documents", async () => {
     const networks = WRONG_NETWORKS.map(({ config, annotations }, index) =>
-      nad(`net-${index}`, config, { annotations, namespace: `team-${index}` }),
+      nad("br1-net", config, { annotations, namespace: `team-${index}` }),
     );
     const { exitCode, stdout, stderr } = await lint("-f", await write("wrong.yaml", ...networks), "-ojson");
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
@@ -55,14 +55,14 @@ describe("kubectl macpool lint", () => {
     expect(stdout).toBe(`${file}: NetworkAttachmentDefinition default/br1-net
   error value-quoted
     "portIsolation" is the string "true", taken as true: write it without
-    quotes, other plugins refuse it.
-  note vlan-unfiltered
-    the VLANs are apart only if br1 filters them, which nodes do not publish. If
-    it does not, the plugin warns and goes on. Write "requireVlanFiltering":
-    true to make it refuse.
+    quotes, because other plugins refuse it.
+  note vlan-needs-filtering
+    br1 has to filter VLANs (vlan_filtering 1). Where it does not, the plugin
+    only warns, and pods are not kept in their VLAN. Write
+    "requireVlanFiltering": true to make the plugin refuse.
   note vlan-1-kept
-    new ports leave VLAN 1. Ports that plugins of v1.5.1 or earlier made stay in
-    it until their pods start anew.
+    the plugin takes each new port out of VLAN 1. A port that a plugin of v1.5.1
+    or earlier made stays in VLAN 1 until its pod is made anew.
 
 1 NetworkAttachmentDefinition: 1 error, 0 warnings, 2 notes
 `);
@@ -111,9 +111,10 @@ describe("kubectl macpool lint", () => {
     );
     const { exitCode, stdout } = await lint("-f", file, "-n", "team");
     expect(stdout).toContain(
-      "NetworkAttachmentDefinition team/blue\n  warning same-network\n    bridge br1 is network team/green",
+      "NetworkAttachmentDefinition team/blue\n  warning same-network\n    network team/green leads to bridge br1 too",
     );
-    expect(stdout).toContain("3 NetworkAttachmentDefinitions: 0 errors, 2 warnings, 0 notes");
+    expect(stdout).toContain("3 NetworkAttachmentDefinitions: 0 errors, 3 warnings, 0 notes");
+    expect(stdout).toContain("lab/green\n  warning same-network\n    network team/blue leads to bridge br1 too");
     expect(exitCode).toBe(1);
   });
 

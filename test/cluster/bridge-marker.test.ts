@@ -4,6 +4,7 @@ import { VIRTUAL_MACHINE_INSTANCES } from "../../src/api/kinds.ts";
 import {
   BRIDGE_MARKER,
   DEFAULT_NAMESPACE,
+  NAD_RESOURCE_NAME_ANNOTATION,
   NETWORK_ADDONS_CONFIG_NAME,
   NETWORKS_ANNOTATION,
 } from "../../src/api/names.ts";
@@ -156,6 +157,30 @@ describe.each(LAYOUTS)(
       const capacity = async () => (await client.get(RESOURCES.nodes, { name: "node-b" })).status?.capacity?.[BR1];
       await eventually("the value to be back", async () => (await capacity()) === "1k", LIMIT);
       await eventually("the scheduler to see it", async () => (await allocatable("node-b")) === "1k", LIMIT);
+    });
+
+    it("are scheduled to it though their network is deleted meanwhile, and start when the network is there again", async () => {
+      const resource = "bridge.network.kubevirt.io/br9";
+      const network = {
+        apiVersion: "k8s.cni.cncf.io/v1",
+        kind: "NetworkAttachmentDefinition",
+        metadata: { name: "br9-net", namespace: NAMESPACE, annotations: { [NAD_RESOURCE_NAME_ANNOTATION]: resource } },
+        spec: { config: JSON.stringify({ cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br9" }) },
+      };
+      await apply(network);
+      await apply(testPod({ name: "orphan", annotations: { [NETWORKS_ANNOTATION]: "br9-net" } }));
+      const waits = async () => scheduled(await pod("orphan"))?.message?.includes(`Insufficient ${resource}`);
+      await eventually("the pod to wait for the bridge", waits, LIMIT);
+      await kubectl("delete", "net-attach-def", "br9-net", "-n", NAMESPACE);
+      await ip("node-b", "add", "br9", "type", "bridge");
+      const events = (): Promise<string> =>
+        kubectl("get", "events.events.k8s.io", "-n", NAMESPACE, "-o", "jsonpath={.items[*].note}");
+      const absent = "cannot find a network-attachment-definition (br9-net)";
+      await eventually("multus to miss the network", async () => (await events()).includes(absent), LIMIT);
+      expect((await pod("orphan")).spec?.nodeName).toBe("node-b");
+      expect(await isRunning("orphan")).toBe(false);
+      await apply(network);
+      await eventually("the pod to run", () => isRunning("orphan"), LIMIT);
     });
   },
 );

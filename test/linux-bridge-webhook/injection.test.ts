@@ -203,6 +203,14 @@ describe("resource injection", () => {
     expect(plan.warnings).toEqual([expect.stringContaining("rack=a, but the pod is already bound to rack=b")]);
   });
 
+  it.each(["constructor", "toString", "valueOf"])("adds a label %s to a pod with another one", (label) => {
+    const spec = { nodeSelector: { disk: "ssd" } };
+    expect(planInjection({ spec }, [nad(undefined, `${label}=a`)])).toEqual({
+      patch: [{ op: "add", path: `/spec/nodeSelector/${label}`, value: "a" }],
+      warnings: [],
+    });
+  });
+
   it("ignores a node selector that is no label and says so", () => {
     const plan = planInjection({ spec: {} }, [nad(undefined, "not a label")]);
     expect(plan.patch).toEqual([]);

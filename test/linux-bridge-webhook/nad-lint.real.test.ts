@@ -1,16 +1,22 @@
 import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { NODE_MACS_CRD } from "../../src/api/crds.ts";
+import { apiVersionOf, NODE_MACS } from "../../src/api/kinds.ts";
 import {
   BRIDGE_RESOURCE_PREFIX,
   LINUX_BRIDGE_WEBHOOK,
   NAD_GROUP,
   NAD_RESOURCE_NAME_ANNOTATION,
 } from "../../src/api/names.ts";
+import { isAlreadyExists } from "../../src/kube/client/api-error.ts";
 import type { Node } from "../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { macpool } from "../cli/support/macpool.ts";
 import { WRONG_NETWORKS } from "../nad-lint/wrong-networks.ts";
 import { eventually } from "../support/eventually.ts";
 import { webhooksAt } from "../support/webhooks-at.ts";
@@ -20,7 +26,7 @@ const BR1 = "bridge.network.kubevirt.io/br1";
 const GOOD = { cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br1" };
 const UNKNOWN_KEY = { ...GOOD, portIsolaton: true };
 const TYPING_MISTAKE =
-  'unknown key "portIsolaton" is ignored: did you mean "portIsolation"? What it was to set is not in force. Correct the key or ' +
+  'unknown key "portIsolaton" is ignored: did you mean "portIsolation"? The key has no effect. Correct it or ' +
   "remove it.";
 const MEBIBYTE = 1 << 20;
 
@@ -124,10 +130,11 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
     expect((await apply(bed, nad(UNKNOWN_KEY, { labels: { a: "b" } }))).stderr).toBe("");
   });
 
-  it("counts the nodes that have the bridge, as they come and go", async () => {
+  it("counts the nodes that publish the bridge, as they come and go", async () => {
     for (const name of ["node-a", "node-b"]) await bed.admin.create(RESOURCES.nodes, { metadata: { name } } as Node);
     const text = warning(
-      'br1 exists on 0 of 2 nodes: pods stay Pending until one has it. Make the bridge on a node, or correct "bridge".',
+      "br1 is published by 0 of 2 nodes. Pods stay Pending until a node publishes it. Make it on a node, or let the marker " +
+        'publish it, or correct "bridge".',
       "default/new",
     );
     const asked = async (): Promise<string> => (await dryRun(bed, nad({ ...GOOD, vlan: 7 }, { name: "new" }))).stderr;
@@ -141,11 +148,57 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
     await eventually("no node is known", async () => (await asked()) === "");
   });
 
-  it("names another network of the namespace that leads to the same bridge and VLAN", async () => {
+  it("compares a network with the bridges of the nodes, as they change", async () => {
+    await bed.admin.create(RESOURCES.crds, NODE_MACS_CRD as never).catch((error) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+    for (const name of ["node-a", "node-b"]) {
+      await bed.admin.create(RESOURCES.nodes, { metadata: { name } } as Node);
+      const body = { status: { capacity: { [BR1]: "1k" } } };
+      await bed.admin.patch(RESOURCES.nodes, { name }, { type: "merge", body }, { subresource: "status" });
+    }
+    const report = (name: string, mtu: number, vlanFiltering: boolean): object => ({
+      apiVersion: apiVersionOf(NODE_MACS),
+      kind: NODE_MACS.kind,
+      metadata: { name },
+      addresses: [],
+      bridges: [{ name: "br1", mtu, vlanFiltering }],
+    });
+    const reported = (...reports: object[]): Promise<Applied> => kubectl(bed, ["apply", "--server-side"], reports);
+    const small = [report("node-a", 9000, true), report("node-b", 1500, false), report("node-gone", 1400, false)];
+    await eventually("the kind is served", async () => (await reported(...small)).code === 0);
+    const large = nad({ ...GOOD, vlan: 7, mtu: 9000 }, { name: "large" });
+    const text =
+      warning(
+        "br1 does not filter VLANs on 1 of 2 nodes, such as node-b. Pods are not kept in their VLAN there. Set vlan_filtering 1 on the " +
+          'bridge, or write "enableVlanFiltering": true.',
+        "default/large",
+      ) +
+      warning(
+        "br1 has an MTU below 9000 on 1 of 2 nodes, such as node-b (1500). Larger frames are dropped there. Write " +
+          '"mtu": "inherit" to take the MTU of the bridge, or raise that.',
+        "default/large",
+      );
+    const asked = async (): Promise<string> => (await dryRun(bed, large)).stderr;
+    await eventually("the reports are known", async () => (await asked()) === text);
+    const file = join(bed.controlPlane.directory, "large.yaml");
+    await writeFile(file, stringify(large));
+    const { stdout } = await macpool(bed.controlPlane.kubeconfig, ["lint", "--cluster", "-f", file, "-ojson"]);
+    for (const line of text.trimEnd().split("\n")) {
+      const [, message = ""] = line.split("default/large: ");
+      expect(JSON.parse(stdout)[0].findings.map((one: { message: string }) => one.message)).toContain(message);
+    }
+    await reported(report("node-b", 9000, true));
+    await eventually("the bridge is set right", async () => (await asked()) === "");
+    for (const name of ["node-a", "node-b"]) await bed.admin.delete(RESOURCES.nodes, { name });
+  });
+
+  it("names another network of the namespace that leads to the same bridge and VLAN, and none of others", async () => {
     const vlan = { ...GOOD, vlan: 10 };
     expect((await apply(bed, nad(vlan, { name: "blue" }))).stderr).toBe("");
     const text = warning(
-      "bridge br1 VLAN 10 is network default/blue too: VMs of both meet. Use one name, or another VLAN.",
+      "network default/blue leads to bridge br1 VLAN 10 too: VMs of both reach each other. Use one name, or another VLAN to keep " +
+        "them apart.",
       "default/green",
     );
     await eventually("the first one is known", async () => {
@@ -153,6 +206,10 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
     });
     expect((await dryRun(bed, nad({ ...vlan, vlan: 11 }, { name: "green" }))).stderr).toBe("");
     expect((await dryRun(bed, nad(vlan, { name: "blue", namespace: "team-0" }))).stderr).toBe("");
+    const elsewhere = (await dryRun(bed, nad(vlan, { name: "green", namespace: "team-0" }))).stderr;
+    expect(elsewhere).toBe(
+      text.replace("network default/blue", "a network of another namespace").replace("default/green", "team-0/green"),
+    );
   });
 
   it("answers for the largest configurations that the API server takes", async () => {

@@ -14,7 +14,7 @@ const GOOD = { cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br1" };
 const WRONG = { ...GOOD, portIsolaton: true };
 const TYPING_MISTAKE =
   'NetworkAttachmentDefinition team/net: unknown key "portIsolaton" is ignored: did you mean "portIsolation"? ' +
-  "What it was to set is not in force. Correct the key or remove it.";
+  "The key has no effect. Correct it or remove it.";
 
 function nad(config: object, metadata: object = {}): KubeObject {
   return {
@@ -38,14 +38,14 @@ function request(object: KubeObject | null, oldObject: KubeObject | null = null)
   };
 }
 
-const KNOWING_NOTHING = { nodesWith: () => undefined, sameSegment: () => undefined };
+const KNOWING_NOTHING = { nodesWith: () => undefined, bridgesOn: () => undefined, sameSegment: () => undefined };
 
 function review(
   asked: AdmissionRequest,
   mode: "Warn" | "Enforce" = "Warn",
-  known: Pick<NadReviewOptions, "nodesWith" | "sameSegment"> = KNOWING_NOTHING,
+  known: Partial<NadReviewOptions> = {},
 ): AdmissionAnswer {
-  return nadReview({ mode, ...known, onFinding: () => {} })(asked);
+  return nadReview({ mode, ...KNOWING_NOTHING, ...known, onFinding: () => {} })(asked);
 }
 
 describe("the webhook of NetworkAttachmentDefinitions", () => {
@@ -56,7 +56,7 @@ describe("the webhook of NetworkAttachmentDefinitions", () => {
   });
 
   it("refuses nothing for what the cluster lacks today", () => {
-    const known = { nodesWith: () => ({ count: 0, total: 2 }), sameSegment: () => "team/other" };
+    const known = { nodesWith: () => ({ count: 0, total: 2 }), sameSegment: () => "network team/other" };
     const answer = review(request(nad(GOOD)), "Enforce", known);
     expect(answer).toMatchObject({
       allowed: true,
@@ -109,7 +109,7 @@ describe("the lint's route", () => {
     const app = fastify();
     app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => done(null, body));
     const metrics = new Registry();
-    routeNadLint(app, { mode, nodesWith, sameSegment: () => undefined, metrics, log: silentLog });
+    routeNadLint(app, { mode, ...KNOWING_NOTHING, nodesWith, metrics, log: silentLog });
     const post = async (object: KubeObject) => {
       const body = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: request(object) };
       return app.inject({ method: "POST", url: "/lint-networks", payload: body });

@@ -83,7 +83,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain(
       `MAC ${mac} of interface "net1" in VirtualMachine deny/web is the address of interface eno1 of node node-a. ` +
-        "With it, one would get the traffic of the other. Leave macAddress out to get a free address, or choose one that no " +
+        "The two would receive each other's traffic. Leave macAddress out to get a free address, or choose one that no " +
         "node has.",
     );
     const annotations = { [NETWORKS_ANNOTATION]: JSON.stringify([{ name: "br1-net", mac }]) };
@@ -95,7 +95,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     });
     expect(pod.stderr).toContain(
       `MAC ${mac} of interface "net1" in Pod deny/web is the address of interface eno1 of node node-a. ` +
-        "With it, one would get the traffic of the other. Leave mac out",
+        "The two would receive each other's traffic. Leave mac out",
     );
     const warned = await apply(vm("warn"));
     expect(warned).toMatchObject({ code: 0, stdout: "virtualmachine.kubevirt.io/web created\n" });

@@ -16,6 +16,9 @@ function findingsIn({ metadata, spec }: Nad): Finding[] {
   return lintNetwork({ name, annotations, config: spec.config }).filter(({ severity }) => severity !== "note");
 }
 
+/** Absent is 0.1.0. */
+const ONE_ADDRESS_VERSIONS: readonly unknown[] = ["0.1.0", "0.2.0", undefined];
+
 /** What the generator of the differential test makes on purpose, and both plugins take. */
 function plannedMistakes(config: Readonly<Record<string, unknown>>): string[] {
   const lower = Object.fromEntries(Object.entries(config).map(([key, value]) => [key.toLowerCase(), value]));
@@ -47,6 +50,8 @@ describe("the lint", () => {
         const findings = findingsIn({ metadata: { name: "net", annotations }, spec: { config: text } });
         const codes = findings.map(({ code }) => code);
         if (spoiled !== undefined || codes.includes("plugin-refuses")) continue;
+        // The IPAM plugins refuse several addresses of a family then, which the generator makes on purpose.
+        if (codes.includes("ipam-refuses") && ONE_ADDRESS_VERSIONS.includes(config.cniVersion)) continue;
         taken++;
         if (String(codes) !== String(plannedMistakes(config))) expect.fail(`case ${number}: ${codes}\n${text}`);
       }

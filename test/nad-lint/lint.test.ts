@@ -94,21 +94,22 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
     expect(found?.message).toContain("bridge.network.kubevirt.io/cni0");
   });
 
-  it("says on how many nodes the bridge is, and what that does to pods", () => {
+  it("says how many nodes publish the bridge, and what that does to pods", () => {
     const none: Surroundings = { nodesWith: () => ({ count: 0, total: 12 }) };
     const text =
-      'br1 exists on 0 of 12 nodes: pods stay Pending until one has it. Make the bridge on a node, or correct "bridge".';
+      "br1 is published by 0 of 12 nodes. Pods stay Pending until a node publishes it. Make it on a node, or let the marker " +
+      'publish it, or correct "bridge".';
     expect(lint(CONFIG, BR1, none)).toEqual([{ code: "bridge-on-no-node", severity: "warning", message: text }]);
-    expect(lint(CONFIG, {}, none).at(-1)?.message).toContain("pods get an empty bridge without any connection");
+    expect(lint(CONFIG, {}, none).at(-1)?.message).toContain("A pod on a node without it gets an empty bridge");
     expect(lint(CONFIG, BR1, { nodesWith: () => ({ count: 1, total: 12 }) })).toEqual([]);
     expect(lint(CONFIG, BR1, { nodesWith: () => undefined })).toEqual([]);
   });
 
   it("names the other network of the same bridge and VLAN, and none for a trunk", () => {
     const asked: string[] = [];
-    const sameSegment = (segment: string): string => `default/${asked.push(segment)}`;
+    const sameSegment = (segment: string): string => `network default/${asked.push(segment)}`;
     expect(lint(CONFIG, BR1, { sameSegment })[0]?.message).toBe(
-      "bridge br1 is network default/1 too: VMs of both meet. Use one name, or another VLAN.",
+      "network default/1 leads to bridge br1 too: VMs of both reach each other. Use one name, or another VLAN to keep them apart.",
     );
     lint({ ...CONFIG, vlan: 10 }, BR1, { sameSegment });
     lint({ ...CONFIG, vlanTrunk: [{ id: 10 }] }, BR1, { sameSegment });
@@ -117,9 +118,79 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
 
   it("notes what nobody can see from outside of the nodes", () => {
     const vlan = { ...CONFIG, vlan: 10, mtu: 9000, isGateway: true };
-    expect(codes(vlan)).toEqual(["key-without-effect", "vlan-unfiltered", "vlan-1-kept", "mtu-above-bridge"]);
+    expect(codes(vlan)).toEqual(["key-without-effect", "vlan-needs-filtering", "vlan-1-kept", "mtu-needs-bridge"]);
     expect(lint(vlan).every(({ severity }) => severity === "note")).toBe(true);
     expect(codes({ ...CONFIG, vlan: 10, requireVlanFiltering: true, preserveDefaultVlan: true })).toEqual([]);
+  });
+
+  it("notes addresses in a network that may be one of VMs", () => {
+    const config = { cniVersion: "1.0.0", type: "bridge", bridge: "br1", ipam: { type: "dhcp" } };
+    expect(lint({ ...config, macspoofchk: true })).toEqual([
+      {
+        code: "ipam-maybe-of-vm",
+        severity: "note",
+        message:
+          '"macspoofchk" is usual in networks of VMs. If this is one, leave "ipam" out: a VM has another pod, and another ' +
+          "address, after each start and migration.",
+      },
+    ]);
+    expect(lint({ ...config, capabilities: { mac: true } })[0]?.message).toContain('the capability "mac" is usual');
+    expect(codes({ ...config, capabilities: ["mac"] })).toEqual([]);
+    expect(codes({ ...config, capabilities: { mac: true }, type: "cnv-bridge" })).toEqual(["ipam-of-vm"]);
+  });
+
+  describe("where nodes say how the bridge is set", () => {
+    const bridgesOn = () => [
+      { node: "node-a", mtu: 1500, vlanFiltering: true },
+      { node: "node-b", mtu: 9000, vlanFiltering: false },
+      { node: "node-c", mtu: 1400, vlanFiltering: true },
+    ];
+    const vlan = { ...CONFIG, vlan: 10, preserveDefaultVlan: true };
+
+    it("warns of an MTU above that of a node's bridge", () => {
+      expect(lint({ ...CONFIG, mtu: 9000 }, BR1, { bridgesOn })).toEqual([
+        {
+          code: "mtu-above-bridge",
+          severity: "warning",
+          message:
+            "br1 has an MTU below 9000 on 2 of 3 nodes, such as node-a (1500). Larger frames are dropped there. " +
+            'Write "mtu": "inherit" to take the MTU of the bridge, or raise that.',
+        },
+      ]);
+      expect(codes({ ...CONFIG, mtu: 1400 }, BR1, { bridgesOn })).toEqual([]);
+      expect(codes({ ...CONFIG, mtu: "inherit" }, BR1, { bridgesOn })).toEqual([]);
+    });
+
+    it("warns of a VLAN where a node's bridge does not filter", () => {
+      expect(lint(vlan, BR1, { bridgesOn })).toEqual([
+        {
+          code: "vlan-unfiltered",
+          severity: "warning",
+          message:
+            "br1 does not filter VLANs on 1 of 3 nodes, such as node-b. Pods are not kept in their VLAN there. Set vlan_filtering 1 " +
+            'on the bridge, or write "enableVlanFiltering": true.',
+        },
+      ]);
+      expect(lint({ ...vlan, requireVlanFiltering: true }, BR1, { bridgesOn })[0]?.message).toBe(
+        "br1 does not filter VLANs on 1 of 3 nodes, such as node-b. Pods do not start there. Set vlan_filtering 1 on the bridge.",
+      );
+      expect(codes({ ...vlan, enableVlanFiltering: true }, BR1, { bridgesOn })).toEqual([]);
+      expect(codes(CONFIG, BR1, { bridgesOn })).toEqual([]);
+    });
+
+    it("notes what the bridge has to be like where no node says so", () => {
+      const wanted = { ...vlan, mtu: 9000 };
+      expect(codes(wanted, BR1, { bridgesOn: () => [] })).toEqual(["vlan-needs-filtering", "mtu-needs-bridge"]);
+      const [good] = bridgesOn();
+      expect(codes({ ...vlan, mtu: 1500 }, BR1, { bridgesOn: () => (good ? [good] : []) })).toEqual([]);
+    });
+
+    it("leaves room for the whole message behind the longest name of a node", () => {
+      const far = { node: "n".repeat(253), mtu: 1400, vlanFiltering: false };
+      const said = lint({ ...vlan, mtu: 65_535 }, BR1, { bridgesOn: () => [far] });
+      expect(said).toHaveLength(2);
+      for (const { message } of said) expect(message.length).toBeLessThanOrEqual(MAX_WARNING_CHARS);
+    });
   });
 
   it("takes the newest version of those that a list offers", () => {
@@ -140,7 +211,8 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
 
   it("refuses what is nested so deeply that the plugin has no memory for it, wherever that is", () => {
     const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
-    const text = "spec.config is nested more than 1000 deep: plugins have no memory for some thousands. Write it flat.";
+    const text =
+      "spec.config is nested more than 1000 deep: plugins run out of memory, and pods will not start. Write it flat.";
     expect(lint(`{"type":"cnv-bridge","x":${nested(100_000)}}`)[0]?.message).toBe(text);
     expect(lint(nested(500_000))[0]?.message).toBe(text);
     expect(codes(`{"type":"cnv-bridge","bridge":${nested(990)}}`)).toEqual(["plugin-refuses"]);

@@ -1,5 +1,8 @@
+import { NODE_MACS } from "../../api/kinds.ts";
 import { BRIDGE_RESOURCE_PREFIX, NAD_GROUP } from "../../api/names.ts";
-import { RESOURCES } from "../../kube/client/resource.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
+import { isForbidden, isNotFound } from "../../kube/client/api-error.ts";
+import { RESOURCES, type Resource } from "../../kube/client/resource.ts";
 import { type Finding, finding, type Severity } from "../../nad-lint/finding.ts";
 import { lintNetwork, type Surroundings } from "../../nad-lint/lint.ts";
 import { segmentOfConfig } from "../../nad-lint/segment.ts";
@@ -26,7 +29,7 @@ export const lint: CommandSpec = {
       summary: "file, directory, or - for stdin; may be repeated",
       multiple: true,
     },
-    { name: "nodes", summary: "also whether nodes of the cluster have the bridges" },
+    { name: "nodes", summary: "also whether the nodes have the bridges, set to fit" },
   ],
   run: async (input) => {
     const { line, terminal } = input;
@@ -37,8 +40,8 @@ export const lint: CommandSpec = {
     if (networks.length === 0) {
       return { stdout: "", stderr: `no NetworkAttachmentDefinition in ${paths.join(", ")}`, exitCode: 1 };
     }
-    const nodesWith = switchOption(line, "nodes") ? await countNodes(input) : undefined;
-    const views = plain(lintAll(networks, nodesWith));
+    const cluster = switchOption(line, "nodes") ? await readNodes(input) : {};
+    const views = plain(lintAll(networks, cluster));
     const isWrong = views.some(({ findings }) => findings.some(({ severity }) => severity !== "note"));
     return { stdout: formatViews(line, views) ?? describe(views, terminal), exitCode: isWrong ? 1 : 0 };
   },
@@ -82,16 +85,15 @@ function networksIn(manifests: readonly Manifest[], defaultNamespace: string): N
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-function lintAll(networks: readonly Network[], nodesWith: Surroundings["nodesWith"]): LintView[] {
+function lintAll(networks: readonly Network[], cluster: Surroundings): LintView[] {
   const segments = networks.map(({ config = "", name }) => segmentOfConfig(config, name));
   return networks.map(({ source, namespace, name, annotations, config }) => {
     const sameSegment = (segment: string): string | undefined => {
-      const other = networks.find(
-        (one, index) => segments[index] === segment && one.namespace === namespace && one.name !== name,
-      );
-      return other && `${namespace}/${other.name}`;
+      const others = networks.filter((one, index) => segments[index] === segment && one.name !== name);
+      const other = others.find((one) => one.namespace === namespace) ?? others[0];
+      return other && `network ${other.namespace}/${other.name}`;
     };
-    const surroundings = { sameSegment, ...(nodesWith && { nodesWith }) };
+    const surroundings = { ...cluster, sameSegment };
     const findings = config === undefined ? [notText()] : lintNetwork({ name, annotations, config }, surroundings);
     return { source, namespace, name, findings };
   });
@@ -104,18 +106,35 @@ function notText(): Finding {
   );
 }
 
-async function countNodes({ open, line }: CommandInput): Promise<NonNullable<Surroundings["nodesWith"]>> {
+async function readNodes({ open, line }: CommandInput): Promise<Surroundings> {
   const cluster = await open();
-  const { requestTimeoutMs: timeoutMs } = line.options;
+  const options = { managedFields: false, timeoutMs: line.options.requestTimeoutMs };
   try {
-    const { items } = await cluster.client.list(RESOURCES.nodes, { managedFields: false, timeoutMs });
-    return (bridge) => {
-      const amounts = items.map(({ status }) => status?.capacity?.[BRIDGE_RESOURCE_PREFIX + bridge] ?? "0");
-      return { count: amounts.filter((amount) => amount !== "0").length, total: items.length };
+    const { items } = await cluster.client.list(RESOURCES.nodes, options);
+    const reports = await cluster.client.list(NODE_MACS as Resource as Resource<NodeMACs>, options).catch(nobodyKnows);
+    const publishing = (bridge: string): string[] =>
+      items
+        .filter(({ status }) => (status?.capacity?.[BRIDGE_RESOURCE_PREFIX + bridge] ?? "0") !== "0")
+        .map(({ metadata }) => metadata.name ?? "");
+    return {
+      nodesWith: (bridge) => ({ count: publishing(bridge).length, total: items.length }),
+      bridgesOn: (bridge) => {
+        const nodes = publishing(bridge);
+        return reports?.items.flatMap(({ metadata: { name: node = "" }, bridges = [] }) =>
+          nodes.includes(node)
+            ? bridges.filter(({ name }) => name === bridge).map((found) => ({ node, ...found }))
+            : [],
+        );
+      },
     };
   } catch (error) {
     throw cluster.describe(error);
   }
+}
+
+/** Of a user who may not list them, or a cluster without them. */
+function nobodyKnows(error: unknown): undefined {
+  if (!isForbidden(error) && !isNotFound(error)) throw error;
 }
 
 const COLOURS: Readonly<Record<Severity, Colour>> = { error: "red", warning: "yellow", note: "dim" };

@@ -14,7 +14,7 @@ export function hostAddress(mac: Mac, holder: Holder, hosts: readonly HostInterf
     code: "MACPOOL_HOST_ADDRESS",
     message:
       `MAC ${formatMac(mac)} of interface ${quote(holder.interface)} in ${describeParty(holder)} is the address of ` +
-      `${describeHosts(hosts)}. With it, one would get the traffic of the other. ` +
+      `${describeHosts(hosts)}. The two would receive each other's traffic. ` +
       `Leave ${field} out to get a free address, or choose one that no node has.`,
   };
 }

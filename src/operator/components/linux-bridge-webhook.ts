@@ -15,6 +15,7 @@ import {
   LINT_WEBHOOK,
   LINUX_BRIDGE_CERT_MANAGER,
   LINUX_BRIDGE_WEBHOOK,
+  MAC_POOL_GROUP,
   METRICS_PORT,
   METRICS_PORT_NAME,
   NAD_GROUP,
@@ -137,7 +138,7 @@ function identity(namespace: string, lint: NadLint): KubeObject[] {
       binding: LINUX_BRIDGE_WEBHOOK,
       rules: [
         rule(NAD_GROUP, [NADS], READ),
-        ...(lint === "Off" ? [] : [rule("", ["nodes"], FOLLOW)]),
+        ...(lint === "Off" ? [] : [rule("", ["nodes"], FOLLOW), rule(MAC_POOL_GROUP, ["nodemacs"], FOLLOW)]),
         FOLLOW_CONFIG,
         ...ASK_WHO_MAY,
       ],

@@ -54,7 +54,7 @@ export function nodeMacsPolicy(namespace: string, labels: Readonly<Record<string
         expression:
           "object != null && object.metadata.?finalizers.orValue([]).size() == 0 && " +
           `${asBefore("labels")} && ${asBefore("annotations")}`,
-        message: `${BRIDGE_MARKER} may write addresses only: no finalizers, labels or annotations`,
+        message: `${BRIDGE_MARKER} may write addresses and bridges only: no finalizers, labels or annotations`,
       },
     ],
   });

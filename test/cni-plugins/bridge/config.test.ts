@@ -39,11 +39,11 @@ describe("the bridge plugin's configuration", () => {
     expect(config).toMatchObject({ isolated: true, spoofCheck: false, mtu: 1400 });
     expect(config.vlans).toMatchObject({ access: 100, trunk: [20] });
     expect(warnings.sort()).toEqual([
-      '"macspoofchk" is the string "false", taken as false: write it without quotes, other plugins refuse it',
-      '"mtu" is the string "1400", taken as 1400: write it without quotes, other plugins refuse it',
-      '"portIsolation" is the string "true", taken as true: write it without quotes, other plugins refuse it',
-      '"vlan" is the string "100", taken as 100: write it without quotes, other plugins refuse it',
-      '"vlanTrunk[0].id" is the string "20", taken as 20: write it without quotes, other plugins refuse it',
+      '"macspoofchk" is the string "false", taken as false: write it without quotes, because other plugins refuse it',
+      '"mtu" is the string "1400", taken as 1400: write it without quotes, because other plugins refuse it',
+      '"portIsolation" is the string "true", taken as true: write it without quotes, because other plugins refuse it',
+      '"vlan" is the string "100", taken as 100: write it without quotes, because other plugins refuse it',
+      '"vlanTrunk[0].id" is the string "20", taken as 20: write it without quotes, because other plugins refuse it',
     ]);
   });
 
@@ -88,8 +88,8 @@ describe("the bridge plugin's configuration", () => {
     [{ ipam: { type: "static" }, quiet: true }, /"ipam" and "quiet" exclude/],
     [{ ipMasqBackend: "pf" }, /"ipMasqBackend" must be "iptables" or "nftables"/],
     [{ vlan: 4095 }, /"vlan" must be a whole number from 0 to 4094/],
-    [{ vlanTrunk: [{ minID: 5 }] }, /"vlanTrunk\[0\].maxID" must be given too/],
-    [{ vlanTrunk: [{ maxID: 5 }] }, /"vlanTrunk\[0\].minID" must be given too/],
+    [{ vlanTrunk: [{ minID: 5 }] }, /"vlanTrunk\[0\].maxID" is missing: a range has minID and maxID$/],
+    [{ vlanTrunk: [{ maxID: 5 }] }, /"vlanTrunk\[0\].minID" is missing: a range has minID and maxID$/],
     [{ vlanTrunk: [{ minID: 9, maxID: 5 }] }, /minID 9 is greater than maxID 5/],
     [{ vlanTrunk: [{ id: 0 }] }, /"vlanTrunk\[0\].id" must be a whole number from 1 to 4094/],
     [{ dns: { nameservers: "10.0.0.1" } }, /"dns.nameservers" must be a list of strings/],

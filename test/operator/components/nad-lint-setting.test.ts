@@ -21,14 +21,14 @@ function rendered(nadLint?: NadLint) {
   return {
     process: readNadLint(Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]))),
     isAsked: objects.some(({ kind }) => kind === "ValidatingWebhookConfiguration"),
-    readsNodes: role.rules.some(({ resources }) => resources.includes("nodes")),
+    reads: role.rules.flatMap(({ resources }) => resources.filter((one) => ["nodes", "nodemacs"].includes(one))),
   };
 }
 
 it("the process, the API server and the rights follow the mode of the lint, which is Warn unless set", () => {
-  expect(rendered()).toEqual({ process: "Warn", isAsked: true, readsNodes: true });
-  expect(rendered("Enforce")).toEqual({ process: "Enforce", isAsked: true, readsNodes: true });
-  expect(rendered("Off")).toEqual({ process: "Off", isAsked: false, readsNodes: false });
+  expect(rendered()).toEqual({ process: "Warn", isAsked: true, reads: ["nodes", "nodemacs"] });
+  expect(rendered("Enforce")).toEqual({ process: "Enforce", isAsked: true, reads: ["nodes", "nodemacs"] });
+  expect(rendered("Off")).toEqual({ process: "Off", isAsked: false, reads: [] });
 });
 
 it("another mode is refused with the modes that there are", () => {

@@ -1,0 +1,60 @@
+import { isJsonObject } from "../../cni-plugins/protocol/config-object.ts";
+import type { Request } from "../../cni-plugins/protocol/request.ts";
+import { type Finding, finding } from "./finding.ts";
+import { ipamFault } from "./ipam-checks.ts";
+import type { ReadPlugin } from "./plugin-checks.ts";
+
+/** What the plugin `bridge` takes, and what will not do what was meant, whatever the nodes are. */
+
+const DEFAULT_VLAN = 1;
+
+/** The name under which only VMs' networks name the plugin. */
+const VM_PLUGIN = "cnv-bridge";
+
+export function checkBridge({ request, bridge }: ReadPlugin, place: string): Finding[] {
+  if (request === undefined || bridge === undefined) return [];
+  const findings: Finding[] = [];
+  const say = (...[code, message]: Parameters<typeof finding>): void => {
+    findings.push(finding(code, place + message));
+  };
+  const { vlans, addressing } = bridge;
+  if (addressing !== undefined) {
+    const fault = ipamFault(request.config.object("ipam"), request.version);
+    if (fault !== undefined) {
+      say("ipam-refuses", `${fault}. IPAM plugin ${addressing.ipam} refuses it: pods will not start.`);
+    }
+    if (request.config.raw("type") === VM_PLUGIN) {
+      say(
+        "ipam-of-vm",
+        '"ipam" gives addresses to pods. A VM has another pod after each start and migration, and so another address. Leave "ipam" out, and set addresses in the guest.',
+      );
+    }
+    const sign = request.config.raw("type") === VM_PLUGIN ? undefined : signOfVms(request);
+    if (sign !== undefined) {
+      say(
+        "ipam-maybe-of-vm",
+        `${sign} is usual in networks of VMs. If this is one, leave "ipam" out: a VM has another pod, and another address, after each start and migration.`,
+      );
+    }
+  }
+  if (vlans?.accessNamed && vlans.trunk.includes(vlans.access)) {
+    say(
+      "vlan-in-trunk",
+      `VLAN ${vlans.access} is in "vlan" and in "vlanTrunk". It is tagged then, and untagged frames of the VM are lost. Take it out of one of the two.`,
+    );
+  }
+  if (vlans !== undefined && !vlans.preserveDefault) {
+    say(
+      "vlan-1-kept",
+      `the plugin takes each new port out of VLAN ${DEFAULT_VLAN}. A port that a plugin of v1.5.1 or earlier made stays in VLAN ${DEFAULT_VLAN} until its pod is made anew.`,
+    );
+  }
+  return findings;
+}
+
+/** The key that networks of VMs usually have; undefined for none. */
+function signOfVms({ config }: Request): string | undefined {
+  const capabilities = config.raw("capabilities");
+  if (config.boolean("macspoofchk")) return '"macspoofchk"';
+  return isJsonObject(capabilities) && capabilities.mac === true ? 'the capability "mac"' : undefined;
+}

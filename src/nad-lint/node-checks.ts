@@ -1,0 +1,63 @@
+import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
+import type { VlanConfig } from "../../cni-plugins/bridge/vlan-config.ts";
+import { type Finding, finding } from "./finding.ts";
+
+/** Whether a network fits the bridges as the nodes have set them. */
+
+/** A bridge that a node publishes. */
+export interface BridgeOnNode {
+  readonly node: string;
+  readonly mtu: number;
+  readonly vlanFiltering: boolean;
+}
+
+/** Names of nodes have up to 253 characters. */
+const MAX_NODE_CHARS = 40;
+
+/** `known`: undefined or none where no node says how the bridge is set; what it has to be like is a note then. */
+export function checkNodes(config: BridgeConfig, known: readonly BridgeOnNode[] | undefined, place: string): Finding[] {
+  const { bridge, vlans, mtu } = config;
+  const on = known?.length === 0 ? undefined : known;
+  return [
+    ...(vlans === undefined || vlans.enableFiltering ? [] : checkFiltering(bridge, vlans, on)),
+    ...(typeof mtu === "number" ? checkMtu(bridge, mtu, on) : []),
+  ].map(({ code, message }) => finding(code, place + message));
+}
+
+type Said = Pick<Finding, "code" | "message">;
+
+function checkFiltering(bridge: string, vlans: VlanConfig, on: readonly BridgeOnNode[] | undefined): Said[] {
+  const { requireFiltering } = vlans;
+  if (on === undefined) {
+    const message =
+      `${bridge} has to filter VLANs (vlan_filtering 1). Where it does not, the plugin only warns, and pods are not kept in ` +
+      'their VLAN. Write "requireVlanFiltering": true to make the plugin refuse.';
+    return requireFiltering ? [] : [{ code: "vlan-needs-filtering", message }];
+  }
+  const without = on.filter(({ vlanFiltering }) => !vlanFiltering);
+  const [first] = without;
+  if (first === undefined) return [];
+  const consequence = requireFiltering ? "Pods do not start there" : "Pods are not kept in their VLAN there";
+  const advice = requireFiltering ? "" : ', or write "enableVlanFiltering": true';
+  const where = `on ${without.length} of ${on.length} nodes, such as ${nameOf(first)}`;
+  const message = `${bridge} does not filter VLANs ${where}. ${consequence}. Set vlan_filtering 1 on the bridge${advice}.`;
+  return [{ code: "vlan-unfiltered", message }];
+}
+
+function checkMtu(bridge: string, mtu: number, on: readonly BridgeOnNode[] | undefined): Said[] {
+  const advice = 'Write "mtu": "inherit" to take the MTU of the bridge';
+  if (on === undefined) {
+    const message = `${bridge} drops frames that are larger than its own MTU, if that is below ${mtu}. ${advice}.`;
+    return [{ code: "mtu-needs-bridge", message }];
+  }
+  const smaller = on.filter((one) => one.mtu < mtu);
+  const [first] = smaller;
+  if (first === undefined) return [];
+  const where = `on ${smaller.length} of ${on.length} nodes, such as ${nameOf(first)} (${first.mtu})`;
+  const message = `${bridge} has an MTU below ${mtu} ${where}. Larger frames are dropped there. ${advice}, or raise that.`;
+  return [{ code: "mtu-above-bridge", message }];
+}
+
+function nameOf({ node }: BridgeOnNode): string {
+  return node.length > MAX_NODE_CHARS ? `${node.slice(0, MAX_NODE_CHARS)}...` : node;
+}
