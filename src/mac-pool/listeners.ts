@@ -31,8 +31,8 @@ const QUESTIONS = { maxInFlight: MAX_INSPECTION_CALLS, timeoutMs: 5_000 };
 /** A page asks several things at once, each of which needs a right of its own: they wait for each other. */
 const MAX_QUESTIONS_OF_RIGHTS = 16;
 
-/** A page and some commands at once. An answer may be some megabytes, so that few of them are made at a time. */
-const INSPECTION_LIMITS = { maxConnections: 256, maxRequests: 16, maxBodyBytes: 1_024, maxBytes: 16_384 };
+/** Pages and some commands at once. How many of them are answered at a time, AnswerPlaces says. */
+export const INSPECTION_LIMITS = { maxConnections: 256, maxBodyBytes: 1_024, maxBytes: 16_384 };
 
 /** Of what tells this process from the one before. */
 const BOOT_BYTES = 4;

@@ -15,6 +15,6 @@ const macs = manyMacs(Number(count));
 const bed = await InspectionBed.start(manyClaims(macs));
 refuseMany(bed.denials, macs);
 const pair = { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") };
-const server = await InspectionServer.start(bed, { current: () => pair, onChange: () => () => {} });
+const server = await InspectionServer.start(bed, { tls: { current: () => pair, onChange: () => () => {} } });
 process.send?.({ port: server.port, example: formatMac(macs[Math.floor(macs.length / 2)] ?? FIRST) });
 process.on("disconnect", () => process.exit(0));

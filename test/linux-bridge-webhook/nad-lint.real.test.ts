@@ -183,7 +183,7 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
     await eventually("the reports are known", async () => (await asked()) === text);
     const file = join(bed.controlPlane.directory, "large.yaml");
     await writeFile(file, stringify(large));
-    const { stdout } = await macpool(bed.controlPlane.kubeconfig, ["lint", "--cluster", "-f", file, "-ojson"]);
+    const { stdout } = await macpool(bed.controlPlane.kubeconfig, ["lint", "--nodes", "-f", file, "-ojson"]);
     for (const line of text.trimEnd().split("\n")) {
       const [, message = ""] = line.split("default/large: ");
       expect(JSON.parse(stdout)[0].findings.map((one: { message: string }) => one.message)).toContain(message);

@@ -10,6 +10,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { answerWithin } from "../../kube/http/answer-within.ts";
 import { HttpError } from "../../kube/http/http-error.ts";
 import type { Log } from "../../kube/log.ts";
+import { AnswerPlaces } from "./answer-places.ts";
 import type { Inspector } from "./inspector.ts";
 import { openApiDocument } from "./openapi.ts";
 import { OPERATIONS, type Operation, type Question } from "./operations.ts";
@@ -35,6 +36,7 @@ export interface InspectionOptions {
 export function routeInspection(app: FastifyInstance, options: InspectionOptions): void {
   const { inspector, access, clock, hold, log } = options;
   const watches = new Watches({ clock, hold, bookmark: () => inspector.feeds.bookmark() });
+  const places = new AnswerPlaces();
   const errorHandler = (thrown: Error, request: FastifyRequest, reply: FastifyReply): void => {
     answerProblem(reply, problemOf(thrown, request, log));
   };
@@ -60,6 +62,7 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
         );
         return reply;
       }
+      places.take(reply.raw, user.username);
       answerWithin(reply, TIMEOUT_MS, () => new HttpError(503, `not answered within ${TIMEOUT_MS} ms`));
       return tell(operation, question, request, reply);
     });

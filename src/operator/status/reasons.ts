@@ -21,6 +21,8 @@ export type ConfigurationFailure = (typeof CONFIGURATION_FAILURES)[number];
 export const MISSING_WORKLOADS = ["NoDaemonSet", "NoDeployment"] as const;
 export type MissingWorkload = (typeof MISSING_WORKLOADS)[number];
 
+/** The pods of the components can't be seen. */
+export const UNSEEN_PODS = "InternalError";
 export const STANDSTILL = "ProgressDeadlineExceeded";
 export const FAILED_CREATE_REASON = "FailedCreate";
 export const UNSCHEDULABLE = "Unschedulable";
@@ -55,5 +57,5 @@ export const DEGRADED_REASONS: readonly string[] = [
   ...MISSING_WORKLOADS,
   ...CONTAINER_TROUBLES,
   ...POD_EVENTS,
-  ...[STANDSTILL, FAILED_CREATE_REASON, UNSCHEDULABLE, CRASHES, NOT_READY, BEING_CREATED],
+  ...[UNSEEN_PODS, STANDSTILL, FAILED_CREATE_REASON, UNSCHEDULABLE, CRASHES, NOT_READY, BEING_CREATED],
 ];

@@ -4,7 +4,7 @@ import type { DaemonSet, Deployment, Node, Pod } from "../../kube/client/built-i
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { isBeingCreated, isReady, notReadySinceMs, type Trouble, troubleOf } from "./pod-trouble.ts";
 import { FAILED_CREATE, type Question, refusedPods } from "./questions.ts";
-import { type MissingWorkload, STANDSTILL } from "./reasons.ts";
+import { type MissingWorkload, STANDSTILL, UNSEEN_PODS } from "./reasons.ts";
 
 export type Rollout = (
   | { readonly phase: "ready"; readonly note?: string }
@@ -68,7 +68,7 @@ export function rollout(wanted: KubeObject, live: KubeObject | undefined, around
 /** While its pods can't be seen. `why`: one sentence. */
 export function withoutPods({ kind, metadata }: KubeObject, why: string): Rollout {
   const message = `${kind} "${metadata.namespace}/${metadata.name}" can't be judged: ${why}`;
-  return { phase: "failing", reason: "InternalError", message, advice: "See the operator's log" };
+  return { phase: "failing", reason: UNSEEN_PODS, message, advice: "See the operator's log" };
 }
 
 /** Undefined for none. */

@@ -9,7 +9,7 @@ import type { InspectionBed } from "./inspection-bed.ts";
 
 /**
  * The REST interface and the page on loopback, over caches that no API server fills. Whoever sends a
- * token may see everything, and each question is of another user: what one user may ask in a second plays no part.
+ * token may see everything. Unless a user is named, each question is of another one: what one may ask in a second plays no part.
  */
 export class InspectionServer implements AsyncDisposable {
   readonly #server: HttpServer;
@@ -19,10 +19,13 @@ export class InspectionServer implements AsyncDisposable {
   }
 
   /** By HTTPS when `tls` is given. Ends without the bed. */
-  static async start({ inspector }: InspectionBed, tls?: HttpServerOptions["tls"]): Promise<InspectionServer> {
+  static async start(
+    { inspector }: InspectionBed,
+    { tls, username }: Pick<HttpServerOptions, "tls"> & { readonly username?: string } = {},
+  ): Promise<InspectionServer> {
     const server = new HttpServer({ port: 0, host: "127.0.0.1", ...(tls === undefined ? {} : { tls }) });
     let users = 0;
-    const newUser = () => ({ username: `viewer-${users++}`, uid: "", groups: [], extra: {} });
+    const newUser = () => ({ username: username ?? `viewer-${users++}`, uid: "", groups: [], extra: {} });
     const access = new ReaderAccess({
       tokens: { userOf: async () => newUser() },
       access: { isAllowed: async () => true },

@@ -13,7 +13,7 @@ describe("the watches of pages", () => {
   const agent = new Agent({ maxSockets: 1_000 });
   beforeEach(async () => {
     bed = await InspectionBed.start();
-    server = await InspectionServer.start(bed);
+    server = await InspectionServer.start(bed, { username: "viewer" });
   });
   afterEach(async () => {
     agent.destroy();

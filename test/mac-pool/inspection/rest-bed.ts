@@ -4,7 +4,9 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { answerAsProblem } from "../../../src/mac-pool/inspection/problem-answer.ts";
 import { ReaderAccess } from "../../../src/mac-pool/inspection/reader-access.ts";
 import { routeInspection } from "../../../src/mac-pool/inspection/rest.ts";
+import { INSPECTION_LIMITS } from "../../../src/mac-pool/listeners.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
+import { eventually } from "../../support/eventually.ts";
 import { EventWatch, getFrom, type RestAnswer } from "../rest-client.ts";
 import { InspectionBed, type InspectionBedOptions } from "./inspection-bed.ts";
 
@@ -20,13 +22,15 @@ export class RestBed implements AsyncDisposable {
   readonly clock = new ManualClock();
   /** Of readers by name; others may nothing. */
   readonly rights = new Map<string, Rights>();
-  readonly #server = new HttpServer({ port: 0, host: HOST, answerFailure: answerAsProblem });
+  readonly #server = new HttpServer({ port: 0, host: HOST, ...INSPECTION_LIMITS, answerFailure: answerAsProblem });
   readonly access: ReaderAccess;
+  readonly #strangersEnd = Promise.withResolvers<void>();
+  #strangers = 0;
   #inspection: InspectionBed | undefined;
 
   private constructor() {
     this.access = new ReaderAccess({
-      tokens: { userOf: async (authorization) => userNamed(authorization?.replace("Bearer ", "") ?? "") },
+      tokens: { userOf: async (authorization) => this.#userOf(authorization?.replace("Bearer ", "") ?? "") },
       access: { isAllowed: async (user, permission) => this.#mayRead(user, permission) },
       self: async () => userNamed(OTHER_REPLICA),
       clock: this.clock,
@@ -61,6 +65,15 @@ export class RestBed implements AsyncDisposable {
     for (let i = 0; i < questions; i++) await this.access.admit(user);
   }
 
+  /** Until so many readers named `stranger...` wait for the API server to say that it does not know them. */
+  async waitingStrangers(count: number): Promise<void> {
+    await eventually(`${count} strangers`, () => this.#strangers === count);
+  }
+
+  refuseStrangers(): void {
+    this.#strangersEnd.resolve();
+  }
+
   /** Any other method than GET. */
   send(method: string, path: string, reader: string): Promise<RestAnswer> {
     return getFrom(this.#url, undefined, path, { token: reader, method });
@@ -73,6 +86,13 @@ export class RestBed implements AsyncDisposable {
 
   get #url(): string {
     return `http://${HOST}:${this.#server.port}`;
+  }
+
+  async #userOf(name: string): Promise<User | undefined> {
+    if (!name.startsWith("stranger")) return userNamed(name);
+    this.#strangers += 1;
+    await this.#strangersEnd.promise;
+    return undefined;
   }
 
   #mayRead({ username }: User, permission: object): boolean {

@@ -45,7 +45,7 @@ describe("an apply", () => {
     const first = apply("a", start);
     await clock.advance(LONG_MS);
     const waiting = [expect.stringMatching(/^ovs is still being applied/)];
-    expect(await first).toEqual({ settled: new Map(), failures: [], waiting });
+    expect(await first).toEqual({ settled: new Map(), failures: [], fights: [], waiting });
     await made.keep(new Map([["ovs", "a"]]));
     expect(await apply("a", start)).toMatchObject({ waiting });
     expect(starts()).toBe(1);
