@@ -79,6 +79,11 @@ export class Submission {
     const world = this.#world;
     const { namespace } = this.#wanted;
     const { decision, replica, calledMs } = said;
+    // With etcd the API server began anew: nobody hears the answer.
+    if (world.etcd.restores !== this.#restores) {
+      this.#fail();
+      return;
+    }
     if (!decision.answer.allowed) {
       world.refused(this.#wanted, object, decision.refusal, calledMs, replica);
       return;
