@@ -121,13 +121,10 @@ function readSysctls(config: ConfigObject, args: ConfigObject, ifname: string): 
 function sysctlValues(config: ConfigObject): Record<string, string> {
   const given = config.raw("sysctl") ?? {};
   if (!isJsonObject(given)) throw config.fault("sysctl", "an object of keys and string values");
-  const values: Record<string, string> = {};
-  for (const [key, value] of Object.entries(given)) {
-    if (typeof value !== "string") {
-      const found = JSON.stringify(value);
-      throw new CniError(INVALID_CONFIG, `"sysctl": the value of "${key}" must be a string, found ${found}: quote it`);
-    }
-    values[key] = value;
-  }
-  return values;
+  const entries = Object.entries(given).map(([key, value]): [string, string] => {
+    if (typeof value === "string") return [key, value];
+    const found = JSON.stringify(value);
+    throw new CniError(INVALID_CONFIG, `"sysctl": the value of "${key}" must be a string, found ${found}: quote it`);
+  });
+  return Object.fromEntries(entries);
 }

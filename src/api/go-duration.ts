@@ -7,16 +7,16 @@ export type DurationResult =
   | { readonly ok: true; readonly durationMs: number }
   | { readonly ok: false; readonly reason: string };
 
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  "\u00b5s": 1e-3,
-  "\u03bcs": 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
+const UNIT_MS: ReadonlyMap<string, number> = new Map([
+  ["ns", 1e-6],
+  ["us", 1e-3],
+  ["\u00b5s", 1e-3],
+  ["\u03bcs", 1e-3],
+  ["ms", 1],
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+]);
 
 /** Go keeps durations in 63 bits of nanoseconds. */
 const MAX_DURATION_MS = 2 ** 63 / 1e6;
@@ -36,7 +36,7 @@ export function parseGoDuration(text: string): DurationResult {
     rest = rest.slice(number.length);
     const unit = /^[^.\d]*/.exec(rest)?.[0] ?? "";
     if (unit === "") return { ok: false, reason: `time: missing unit in duration ${quoted}` };
-    const factor = UNIT_MS[unit];
+    const factor = UNIT_MS.get(unit);
     if (factor === undefined) {
       return { ok: false, reason: `time: unknown unit ${JSON.stringify(unit)} in duration ${quoted}` };
     }

@@ -22,6 +22,7 @@ describe("a duration as Go writes it", () => {
     ["abc", 'time: invalid duration "abc"'],
     ["1", 'time: missing unit in duration "1"'],
     ["1d", 'time: unknown unit "d" in duration "1d"'],
+    ["5constructor", 'time: unknown unit "constructor" in duration "5constructor"'],
     ["1h2x", 'time: unknown unit "x" in duration "1h2x"'],
     ["99999999999h", 'time: invalid duration "99999999999h"'],
   ])("refuses %j as Go does", (text, reason) => {

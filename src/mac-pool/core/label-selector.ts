@@ -9,7 +9,7 @@ export function selectorMatches(selector: LabelSelector, labels: Readonly<Record
     if (labels[key] !== value) return false;
   }
   return (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
-    const value = labels[key];
+    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
     switch (operator) {
       case "In":
         return value !== undefined && values.includes(value);

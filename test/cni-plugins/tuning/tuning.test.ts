@@ -47,7 +47,7 @@ describe("sysctls", () => {
     expect(files[sysctl("IFNAME")]).toBe("1");
   });
 
-  it.each(["kernel.hostname", "net", "networks.x", "", "...", "fs/net/x"])("%j is refused", (key) => {
+  it.each(["kernel.hostname", "net", "networks.x", "", "...", "fs/net/x", "__proto__"])("%j is refused", (key) => {
     expect(call("ADD", { sysctl: { [key]: "1" } }).answer()).toMatchObject({ code: 7 });
   });
 

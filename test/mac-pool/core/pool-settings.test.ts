@@ -110,6 +110,7 @@ describe("a namespace selector", () => {
     expect(selectorMatches(expression("none", "NotIn", "gold"), labels)).toBe(true);
     expect(selectorMatches(expression("none", "Exists"), labels)).toBe(false);
     expect(selectorMatches(expression("none", "DoesNotExist"), labels)).toBe(true);
+    expect(selectorMatches(expression("constructor", "Exists"), labels)).toBe(false);
     expect(selectorMatches(expression("tier", "Gt", "1"), labels)).toBe(false);
   });
 });
