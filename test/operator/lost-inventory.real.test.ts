@@ -8,6 +8,7 @@ import { podsLike } from "./support/pods-like.ts";
 
 const RECORD = { name: INVENTORY_CONFIG_MAP, namespace: NAMESPACE };
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
+const MARKERS_FENCE = { name: "bridge-marker" };
 const MARKERS_ROLE = { name: "bridge-marker-cr" };
 
 const LOSSES: Readonly<Record<string, (cluster: InstalledOperator) => Promise<unknown>>> = {
@@ -16,7 +17,7 @@ const LOSSES: Readonly<Record<string, (cluster: InstalledOperator) => Promise<un
     admin.patch(RESOURCES.configMaps, RECORD, { type: "merge", body: { data: { objects: "[{" } } }),
 };
 
-describe("a removal while the operator knows less than it should", () => {
+describe("an operator that knows less than it should", () => {
   let cluster: InstalledOperator;
 
   beforeAll(async () => {
@@ -33,7 +34,7 @@ describe("a removal while the operator knows less than it should", () => {
     await cluster.rollOutUntilAvailable();
   }
 
-  it.each(Object.keys(LOSSES))("goes in order when the inventory was %s while the operator was away", async (loss) => {
+  it.each(Object.keys(LOSSES))("removes in order when the inventory was %s meanwhile", async (loss) => {
     await deploy();
     const [own] = await podsLike(cluster, MARKER);
     if (own !== undefined) await cluster.admin.create(RESOURCES.pods, own);
@@ -66,7 +67,7 @@ describe("a removal while the operator knows less than it should", () => {
     expect((await cluster.admin.list(RESOURCES.configMaps, { namespace: NAMESPACE })).items).toEqual([]);
   });
 
-  it("does not begin on the word of a cache that a 404 has emptied", async () => {
+  it("does not begin a removal on the word of a cache that a 404 has emptied", async () => {
     await deploy();
     await cluster.stop();
     const { client } = cluster;
@@ -91,6 +92,20 @@ describe("a removal while the operator knows less than it should", () => {
     expect(client.writes).toEqual([]);
     expect(await cluster.isThere(RESOURCES.daemonSets, MARKER)).toBe(true);
     Object.assign(client, { wholeList, page });
+    await cluster.rollOutUntilAvailable();
+  });
+
+  it("puts back what can't be merged with what others made of it", async () => {
+    await deploy();
+    await cluster.stop();
+    const edit = { type: "merge", body: { spec: { validationActions: ["Warn"] } } } as const;
+    await cluster.admin.patch(RESOURCES.validatingAdmissionPolicyBindings, MARKERS_FENCE, edit);
+    await cluster.admin.delete(RESOURCES.configMaps, RECORD);
+    cluster.start();
+    await cluster.until(async () => {
+      const { spec } = await cluster.admin.get(RESOURCES.validatingAdmissionPolicyBindings, MARKERS_FENCE);
+      return spec?.validationActions?.join() === "Deny";
+    });
     await cluster.rollOutUntilAvailable();
   });
 

@@ -178,15 +178,11 @@ export class Applier {
       else this.#view.remember(await this.#repairer.relabel(wanted.object, signal));
       return;
     }
-    const { resource, whole } = appliedKind(wanted.object);
+    const { whole } = appliedKind(wanted.object);
     try {
       // First, because an apply that is merged with somebody else's additions may be invalid.
       const putBack = repair !== undefined && whole ? await this.#putBack(wanted, repair.current, signal) : undefined;
-      const answer = await this.#client.apply(resource, wanted.object, {
-        fieldManager: FIELD_MANAGER,
-        force: true,
-        signal,
-      });
+      const answer = await this.#merge(wanted, signal);
       this.#view.remember(answer);
       if (lacksFields(answer, wanted.object)) this.#incomplete.set(wanted.key, versionsOf(wanted, answer));
       else this.#incomplete.delete(wanted.key);
@@ -196,6 +192,22 @@ export class Applier {
     } catch (error) {
       if (isInvalid(error)) await this.#replace(wanted.object, error.message, signal);
       throw error;
+    }
+  }
+
+  /** What others made of an object that the operator does not know to be its own may not bear a merge: it is put back before. */
+  async #merge(wanted: PlannedObject, signal: AbortSignal): Promise<KubeObject> {
+    const { resource, whole } = appliedKind(wanted.object);
+    const merge = () =>
+      this.#client.apply(resource, wanted.object, { fieldManager: FIELD_MANAGER, force: true, signal });
+    try {
+      return await merge();
+    } catch (error) {
+      const live = this.#view.live(identityOf(wanted.object));
+      if (!isInvalid(error) || !whole || live === undefined) throw error;
+      const current = await this.#client.get(resource, refOf(wanted.object), { signal });
+      if ((await this.#repairer.replace(wanted, current as KubeObject, signal)) === undefined) throw error;
+      return await merge();
     }
   }
 
