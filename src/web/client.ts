@@ -57,9 +57,13 @@ export async function askAll<T>(path: string, parameters: Parameters, onPage: (i
   return items;
 }
 
-/** Events of a watch until it is cut. The first is RESET: everything is to be listed. */
+/** Events of a watch until it is cut: RESET, an item each, BOOKMARK, then what changes. */
 export async function* watch<T>(path: string, signal: AbortSignal): AsyncGenerator<WatchEventView<T>> {
-  const response = await send(addressOf(path, { watch: "true" }), { accept: "text/event-stream" }, signal);
+  const response = await send(
+    addressOf(path, { watch: "true", sendInitialEvents: "true" }),
+    { accept: "text/event-stream" },
+    signal,
+  );
   const decoder = new EventStreamDecoder();
   const text = new TextDecoder();
   const reader = response.body?.getReader();

@@ -1,7 +1,6 @@
 import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
-import type { ListView, WatchEventView } from "../mac-pool/inspection/views.ts";
 import { problemFrom } from "./answer.ts";
-import { ask, type Problem, watch } from "./client.ts";
+import { type Problem, watch } from "./client.ts";
 import { isSignedOut, namespace, token } from "./session.ts";
 
 const FIRST_DELAY_MS = 500;
@@ -71,43 +70,26 @@ export class LiveList<T> {
     }
   }
 
-  /** Lists when the watch has begun, so that nothing between the two is missed; events of the meantime come after the list. */
+  /** The stream begins with the list, so that list and changes are what one replica knows. */
   async #watch(signal: AbortSignal, onLive: () => void): Promise<void> {
-    const early: WatchEventView<T>[] = [];
-    let isListed = false;
-    const list = async (): Promise<void> => {
-      isListed = false;
-      const { items, partial = [] }: ListView<T> = await ask(this.#path, {}, signal);
-      this.#items.value = new Map(items.map((item) => [this.#keyOf(item), item]));
-      this.#partial.value = partial;
-      isListed = true;
-      for (const event of early.splice(0)) this.#apply(event);
-      this.#problem.value = undefined;
-      this.#isLive.value = true;
-      onLive();
-    };
-    const cut = new AbortController();
-    const either = AbortSignal.any([signal, cut.signal]);
-    let failure: unknown;
-    const listOrCut = (): void => {
-      list().catch((error) => {
-        failure = error;
-        cut.abort();
-      });
-    };
-    try {
-      for await (const event of watch<T>(this.#path, either)) {
-        if (event.type === "RESET") listOrCut();
-        else if (isListed) this.#apply(event);
-        else early.push(event);
-      }
-    } catch (error) {
-      throw failure ?? error;
+    let listed: Map<string, T> | undefined;
+    for await (const { type, object, partial = [] } of watch<T>(this.#path, signal)) {
+      if (type === "RESET") listed = new Map();
+      else if (type === "BOOKMARK") {
+        if (listed === undefined) continue;
+        this.#items.value = listed;
+        this.#partial.value = partial;
+        listed = undefined;
+        this.#problem.value = undefined;
+        this.#isLive.value = true;
+        onLive();
+      } else if (object === undefined) continue;
+      else if (listed === undefined) this.#apply(type, object);
+      else listed.set(this.#keyOf(object), object);
     }
   }
 
-  #apply({ type, object }: WatchEventView<T>): void {
-    if (object === undefined) return;
+  #apply(type: "ADDED" | "MODIFIED" | "DELETED", object: T): void {
     const items = new Map(this.#items.value);
     const key = this.#keyOf(object);
     if (type === "DELETED") items.delete(key);

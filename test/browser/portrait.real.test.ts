@@ -31,7 +31,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a week", (
   it("tells in one look how full the pools are and when they will be, what collides and what was refused", async () => {
     await using opened = await open("#/overview");
     const { page } = opened;
-    await page.getByText(/^Full in about \d+ days \(between \d+ and \d+ days\)\. From 1480 allocations/).waitFor();
+    await page.getByText(/^Full in about \d+ days \(between \d+ and \d+ days\)\. From 1,480 allocations/).waitFor();
     await page.getByText("211 given out and 127 released a day, measured over 7 days").waitFor();
     await page.getByText("build/golden-image").first().waitFor();
     await page.getByText("3 times").waitFor();

@@ -137,7 +137,7 @@ describe("the pool's service", () => {
       stdout: "",
       stderr: `error: ${detail}\n`,
     });
-    const hint = " If you may in a namespace, name it: ?namespace=.";
+    const hint = " For what is in your namespace, name it: ?namespace=NAME.";
     expect((await say({ proxy: problem(403, "FORBIDDEN", detail + hint) }, "doctor")).stderr).toBe(
       `error: ${detail} If you may read one namespace only, name it: -n NAMESPACE.\n`,
     );

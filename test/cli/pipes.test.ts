@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { claims, pools } from "./support/answers.ts";
 import { CliProcess, type Ended, execute } from "./support/cli-process.ts";
 import { kubeconfigOf, ScriptedCluster } from "./support/scripted-cluster.ts";
+import { listedEvents } from "./support/watch-events.ts";
 
 /** More than a pipe keeps. */
 const MANY = 5_000;
@@ -23,7 +24,7 @@ describe("the executable in a pipe", () => {
       rest: (path, query) => {
         if (path === "pools") return list(pools);
         if (!query.has("watch")) return list(many);
-        return { body: 'id: a-1\ndata: {"type":"RESET"}\n\n', type: "text/event-stream" };
+        return { body: listedEvents(many), type: "text/event-stream" };
       },
     });
     cli = await CliProcess.build();

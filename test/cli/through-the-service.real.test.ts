@@ -130,8 +130,8 @@ describe("kubectl macpool through the API server's proxy", () => {
 
   it("says in the words of the command line what is refused", async () => {
     const sentences: readonly (readonly [string[], RegExp])[] = [
-      [["list", "-n", "Lab"], /^error: the namespace must be a name of Kubernetes: .*\n$/],
-      [["explain", "default/Web"], /^error: the name must be a name of Kubernetes: .*\n$/],
+      [["list", "-n", "Lab"], /^error: the namespace must be a Kubernetes name: .*\n$/],
+      [["explain", "default/Web"], /^error: the name must be a Kubernetes name: .*\n$/],
       [["find", "x".repeat(300)], /^error: the text to look for must have 1 to 253 characters.*\n$/],
       [["map", "defalt"], /^error: There is no MACPool defalt\. Did you mean default\?\n$/],
     ];

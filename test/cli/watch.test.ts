@@ -6,6 +6,7 @@ import { claims, FIRST } from "./support/answers.ts";
 import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { macpool } from "./support/macpool.ts";
 import { kubeconfigOf, problem, ScriptedCluster } from "./support/scripted-cluster.ts";
+import { listedEvents } from "./support/watch-events.ts";
 
 let cluster: ScriptedCluster;
 let folder: string;
@@ -33,14 +34,14 @@ describe("a watch", () => {
     const printed: string[] = [];
     const [first, second] = claims;
     const events = [
-      'id: a-1\ndata: {"type":"RESET"}\n\n',
+      listedEvents(claims.slice(0, 2)),
       `id: a-2\ndata: ${JSON.stringify({ type: "MODIFIED", object: { ...first, revision: "80" } })}\n\n`,
       'data: {"type":"BOOKMARK"}\n\n',
       `id: a-3\ndata: ${JSON.stringify({ type: "DELETED", object: second })}\n\n`,
     ];
     cluster.script = {
       rest: (_, query) =>
-        query.has("watch") ? { body: events.join(""), type: "text/event-stream" } : list(claims.slice(0, 2)),
+        query.get("sendInitialEvents") === "true" ? { body: events.join(""), type: "text/event-stream" } : list([]),
     };
     const onPrint = (text: string): void => {
       printed.push(text);
@@ -58,13 +59,13 @@ describe("a watch", () => {
 
   it("prints a line a change", async () => {
     const changes = [
-      { type: "RESET" },
       { type: "MODIFIED", object: { ...claims[1], phase: "Quarantined", owners: [], revision: "81" } },
       { type: "DELETED", object: claims[0] },
     ];
-    const events = changes.map((change, index) => `id: a-${index}\ndata: ${JSON.stringify(change)}\n\n`).join("");
+    const events = changes.map((change, index) => `id: a-${index + 2}\ndata: ${JSON.stringify(change)}\n\n`).join("");
+    const body = `${listedEvents(claims)}${events}`;
     cluster.script = {
-      rest: (_, query) => (query.has("watch") ? { body: events, type: "text/event-stream" } : list(claims)),
+      rest: (_, query) => (query.has("watch") ? { body, type: "text/event-stream" } : list([])),
     };
     const argv = ["watch", "-A"];
     const texts = await onEveryTerminal(argv, (terminal) => {

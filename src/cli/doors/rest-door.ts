@@ -23,6 +23,8 @@ import { eventsOf } from "./server-sent-events.ts";
 
 /** Items of a page; the server allows 5,000. */
 const PAGE = 2_000;
+/** Code of what does not exist; a path that the pool does not know has another. */
+const NOT_FOUND = "MACPOOL_NOT_FOUND";
 /** A pause before a broken watch goes on where it was. */
 const WATCH_RETRY_MS = 1_000;
 
@@ -105,20 +107,25 @@ export class RestDoor implements Door {
     // A watch is refused without the reason.
     await this.#get<ListView<ClaimView>>("claims", { namespace, limit: 1 });
     const known = new KnownClaims();
+    // Of the list that a watch begins with, unless it resumes another one.
+    let listed: ClaimView[] | undefined;
     let lastEventId: string | undefined;
     for (let broken = false; !signal.aborted; broken = true) {
       if (broken) await this.#transport.sleep(WATCH_RETRY_MS, signal).catch(() => {});
       try {
         const body = await this.#transport.stream(
           "/api/v1/claims",
-          { watch: true, namespace },
+          { watch: true, sendInitialEvents: true, namespace },
           { signal, lastEventId },
         );
         for await (const { id, data } of eventsOf(body)) {
           const event = plain(JSON.parse(data) as WatchEventView<ClaimView>);
-          // Who does not resume is told first to list everything.
-          if (event.type === "RESET") yield* known.replace(await this.claims(namespace));
-          else yield* known.apply(event);
+          if (event.type === "RESET") listed = [];
+          else if (event.type === "BOOKMARK") {
+            if (listed !== undefined) yield* known.replace(listed);
+            listed = undefined;
+          } else if (listed === undefined) yield* known.apply(event);
+          else if (event.object !== undefined) listed.push(event.object);
           lastEventId = id ?? lastEventId;
         }
       } catch (error) {
@@ -163,7 +170,7 @@ export class RestDoor implements Door {
   /** undefined for what does not exist. */
   async #find<T>(path: string, query: Query = {}): Promise<T | undefined> {
     const answer = await this.#answer(path, query);
-    if (answer.status === 404 && isProblem(answer.body)) return undefined;
+    if (answer.status === 404 && isProblem(answer.body) && answer.body.code === NOT_FOUND) return undefined;
     if (answer.status === 200) return plain(answer.body as T);
     throw refusalOf(answer);
   }

@@ -15,7 +15,7 @@ const SAID: Readonly<Record<string, string>> = {
   from: "--from",
   to: "--to",
 };
-const HINT_OF_REST = / If you may in a namespace, name it:.*$/;
+const HINT_OF_REST = / For what is in your namespace, name it:.*$/;
 const HINT = " If you may read one namespace only, name it: -n NAMESPACE.";
 const LONG_LIST = "The list took longer than five minutes: try again, or ask for one namespace.";
 

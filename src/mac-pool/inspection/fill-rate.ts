@@ -48,15 +48,19 @@ export function daysToFull(free: number, counted: Counted): DaysToFullView {
   const { allocations, releases, windowSeconds } = counted;
   if (free === 0) return { days: 0, atLeast: 0, atMost: 0, reason: "The pool is full." };
   if (windowSeconds < MIN_WINDOW_SECONDS) {
-    const reason = `This replica has counted for ${windowSeconds} s only: ask again after a minute.`;
+    const reason = `A forecast takes a minute of counting. This replica has counted for ${windowSeconds} s.`;
     return { days: null, atLeast: null, atMost: null, reason };
   }
   const { low, high } = netInterval(counted);
   const daysAt = (net: number): number | null => (net > 0 ? round((free / net) * (windowSeconds / DAY_SECONDS)) : null);
-  const counts = `${allocations} allocations and ${releases} releases in ${describeSeconds(windowSeconds)}`;
+  const counts = `${several(allocations, "allocation")} and ${several(releases, "release")} in ${describeSeconds(windowSeconds)}`;
   const days = daysAt(allocations - releases);
   const reason = days === null ? `The pool is not filling: ${counts}.` : `From ${counts}.`;
   return { days, atLeast: daysAt(high), atMost: daysAt(low), reason };
+}
+
+function several(count: number, noun: string): string {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function describeSeconds(seconds: number): string {

@@ -56,7 +56,7 @@ export class OwnerQueries {
       exists: object !== undefined,
       ...this.#claims.placeOf(ref),
       interfaces: this.#interfaces(ref, object, claims),
-      story: story.sort((one, other) => (one.at < other.at ? 1 : -1)),
+      story: story.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
       partial: [...partial],
     };
   }

@@ -10,8 +10,8 @@ const MAX_TEXT = 253;
 const MAX_TOKEN = 1_024;
 
 /** Each check of a parameter says the same: what it must be. It goes on after the name of the parameter. */
-const LABEL = "must be a name of Kubernetes: a-z, 0-9 and -, at most 63 characters";
-const OBJECT_NAME = `must be a name of Kubernetes: a-z, 0-9, - and ., at most ${MAX_TEXT} characters`;
+const LABEL = "must be a Kubernetes name: a-z, 0-9 and -, at most 63 characters";
+const OBJECT_NAME = `must be a Kubernetes name: a-z, 0-9, - and ., at most ${MAX_TEXT} characters`;
 
 /** RFC 1123, as Kubernetes names namespaces and objects. */
 const label = z.string(LABEL).regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, LABEL);

@@ -62,7 +62,7 @@ describe("the rate at which a pool fills", () => {
     const empties = daysToFull(10, { allocations: 2, releases: 5, windowSeconds: DAY });
     expect(empties).toMatchObject({ days: null, atMost: null });
     expect(empties.reason).toContain("is not filling");
-    expect(daysToFull(10, { allocations: 9, releases: 0, windowSeconds: 5 }).reason).toContain("ask again");
+    expect(daysToFull(10, { allocations: 9, releases: 0, windowSeconds: 5 }).reason).toContain("a minute of counting");
     expect(daysToFull(0, { allocations: 0, releases: 0, windowSeconds: 0 })).toMatchObject({ days: 0, atMost: 0 });
   });
 });

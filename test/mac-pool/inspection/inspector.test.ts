@@ -186,7 +186,7 @@ describe("the questions of inspection", () => {
     const { used, rate, daysToFull } = bed.inspector.pool("default", true);
     expect(used).toBe(41);
     expect(rate).toMatchObject({ allocationsPerDay: 1, releasesPerDay: 0 });
-    expect(daysToFull.reason).toBe("From 1 allocations and 0 releases in 24 h.");
+    expect(daysToFull.reason).toBe("From 1 allocation and 0 releases in 24 h.");
   });
 
   it("say which namespaces are managed, and by which label", async () => {
@@ -233,9 +233,12 @@ describe("the questions of inspection", () => {
 
   it("tell the story of a VM, the newest first", async () => {
     const ref = { kind: "VirtualMachine", namespace: "mine", name: "web" } as const;
-    const machine = vmOf("mine", "web", [mac(1)]);
-    const claim = claimOf(mac(1), [owner("mine", "web", { since: "2026-01-01T00:00:01.000Z" })]);
+    const vm = vmOf("mine", "web", [mac(1)]);
+    const machine = { ...vm, metadata: { ...vm.metadata, creationTimestamp: "2026-01-01T00:00:01Z" } };
+    const claim = claimOf(mac(1), [owner("mine", "web", { since: "2026-01-01T00:00:01.500Z" })]);
     await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims: [claim], machines: [machine] });
+    const before = await bed.inspector.owner(ref, EVERYTHING);
+    expect(before.story.map(({ what }) => what)).toEqual(["allocated", "created"]);
     await bed.objects.tell("DELETED", "macclaims", claim);
     const story = views.ownerStoryViewSchema.parse(await bed.inspector.owner(ref, EVERYTHING));
     expect(story.story.map(({ what }) => what)).toEqual(["released", "created"]);

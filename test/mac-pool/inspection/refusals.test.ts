@@ -104,7 +104,7 @@ describe("what inspection refuses", () => {
     );
     expect(await detailOf(`/api/v1/claims?owner=${LONG}`)).toBe("Parameter owner must have 1 to 253 characters.");
     expect(await detailOf(`/api/v1/pools/${"x".repeat(300)}`)).toBe(
-      "Parameter name must be a name of Kubernetes: a-z, 0-9, - and ., at most 253 characters.",
+      "Parameter name must be a Kubernetes name: a-z, 0-9, - and ., at most 253 characters.",
     );
     expect(await detailOf("/api/v1/check?namespace=default")).toContain("Parameter mac is missing: it must be a MAC");
   });
