@@ -76,13 +76,16 @@ export async function startPortrait(): Promise<InspectionBed> {
     },
     machines: [...machines, twin, vmOf(legacy.namespace, legacy.name, [legacy.mac])],
     instances: [instanceOf(twin, "node-3"), instanceOf(guest, "node-7")],
-    claims: [...running, ...labs].map(claimed).concat(claimOf(legacy.mac, [ownerOf(legacy)], { origin: "explicit" })),
+    claims: [...running, ...labs]
+      .map((machine) => claimed(machine))
+      .concat(claimOf(legacy.mac, [ownerOf(legacy)], { origin: "explicit" })),
   });
   const went = others.slice(0, WENT);
   for (let at = 0; at < CAME; at++) {
     clock.earlierMs = DAYS * DAY_MS * (1 - (at + 1) / CAME);
     const [come, go] = [coming[at] as Machine, went[at]];
-    await bed.objects.tell("ADDED", "macclaims", claimed(come));
+    await bed.objects.tell("ADDED", "macclaims", claimed(come, "Pending"));
+    await bed.objects.tell("MODIFIED", "macclaims", claimed(come));
     if (go !== undefined) await bed.objects.tell("DELETED", "macclaims", claimed(go));
     if (go !== undefined) await bed.objects.tell("DELETED", "virtualmachines", vmOf(go.namespace, go.name, [go.mac]));
   }
@@ -114,8 +117,8 @@ function refuse(log: DenialLog, clock: EarlierClock, holder: Machine, lab: Machi
 
 const ownerOf = ({ namespace, name }: Machine) => owner(namespace, name, { network: "multus br1-net" });
 
-function claimed(machine: Machine): MACClaim {
-  const claim = claimOf(machine.mac, [ownerOf(machine)]);
+function claimed(machine: Machine, phase: "Pending" | "Bound" = "Bound"): MACClaim {
+  const claim = claimOf(machine.mac, [ownerOf(machine)], { phase });
   return machine.mac >= LAB_START ? { ...claim, spec: { ...claim.spec, pool: "labs" } } : claim;
 }
 
