@@ -54,9 +54,29 @@ export class Truth {
     for (;;) {
       const faults = await this.faults().catch((error: Error) => [error.message]);
       if (faults.length === 0) return;
-      if (performance.now() > endMs) throw new Error(`after ${limitMs / 1000} s:\n  ${faults.join("\n  ")}`);
+      if (performance.now() > endMs) {
+        const found = await this.#podsAndEvents().catch((error: Error) => [error.message]);
+        throw new Error([`after ${limitMs / 1000} s:`, ...faults, "the cluster has:", ...found].join("\n  "));
+      }
       await sleep(LOOK_AGAIN_MS);
     }
+  }
+
+  /** Workloads that the controllers have not brought about, all pods, and warnings: whose fault it is. */
+  async #podsAndEvents(): Promise<string[]> {
+    const workloads = [...(await this.#live()).values()].filter(isWorkload);
+    const behind = workloads.filter((workload) => rolloutFaults(workload).length > 0);
+    const [{ items: pods }, { items: events }] = await Promise.all([
+      this.#admin.list(RESOURCES.pods, { namespace: NAMESPACE }),
+      this.#admin.list(RESOURCES.events, { namespace: NAMESPACE, fieldSelector: "type=Warning" }),
+    ]);
+    return [
+      ...behind.map((one) => `${one.kind} ${one.metadata.name} ${one.metadata.uid}: ${JSON.stringify(one.status)}`),
+      ...pods.map(({ metadata: { name, ownerReferences, deletionTimestamp }, spec, status }) =>
+        [name, ownerReferences?.[0]?.uid, spec?.nodeName, status?.phase, deletionTimestamp].join(" "),
+      ),
+      ...events.slice(-20).map(({ regarding, note }) => `${regarding?.name}: ${note}`),
+    ];
   }
 
   /** One sentence for each thing that is not as it has to be. */
