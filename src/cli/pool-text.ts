@@ -23,7 +23,7 @@ export function describePool(pool: PoolView, terminal: Terminal, wide: boolean):
     ["capacity", withCommas(capacity)],
     [
       "used",
-      `${withCommas(used)}${percent(used, capacity)}: ${bound} bound, ${pending} pending, ${quarantined} quarantined`,
+      `${withCommas(used)}${percent(used, capacity)}: ${withCommas(bound)} bound, ${withCommas(pending)} pending, ${withCommas(quarantined)} quarantined`,
     ],
     ["free", withCommas(free)],
     ["full in", fullIn(pool)],

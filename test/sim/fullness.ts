@@ -66,7 +66,7 @@ export class FullnessCheck {
     replica: SimReplica,
   ): void {
     const available = this.#available.get(replica);
-    const pool = /addresses of MACPool (\S+) is free/.exec(refusal)?.[1];
+    const pool = /address(?:es)? of MACPool (\S+) is (?:free|taken)/.exec(refusal)?.[1];
     if (pool === undefined) throw new Violation("full", `${kind} in ${namespace} was not told which pool is full`);
     const segments = replica.caches.index.pool(pool)?.settings.segments;
     if (available === undefined || segments === undefined) return;

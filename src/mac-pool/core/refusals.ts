@@ -215,8 +215,9 @@ export function describeFull(pool: string, counts: PoolCounts): string {
   const { capacity, used, pending, quarantined, hostAddresses } = counts;
   const bound = used - pending - quarantined;
   const asked = capacity - used - hostAddresses;
+  const none = capacity === 1 ? "the only address" : `none of the ${capacity.toLocaleString("en-US")} addresses`;
   return (
-    `the range is full: none of the ${capacity} addresses of MACPool ${pool} is free. Objects have ${bound}, ${pending} are ` +
+    `the range is full: ${none} of MACPool ${pool} is ${capacity === 1 ? "taken" : "free"}. Objects have ${bound}, ${pending} are ` +
     `kept for objects that were admitted and have not been seen, ${quarantined} are in quarantine` +
     `${hostAddresses > 0 ? `, ${hostAddresses} are addresses of nodes` : ""}${asked > 0 ? `, ${asked} are being given out` : ""}.`
   );

@@ -63,7 +63,7 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
         return reply;
       }
       places.take(reply.raw, user.username);
-      answerWithin(reply, TIMEOUT_MS, () => new HttpError(503, `not answered within ${TIMEOUT_MS} ms`));
+      answerWithin(reply, TIMEOUT_MS, () => new HttpError(503, `no answer within ${TIMEOUT_MS / 1000} s: try again`));
       return tell(operation, question, request, reply);
     });
   }
@@ -125,7 +125,7 @@ const textOf = (header: string | string[] | undefined): string | undefined =>
 function problemOf(thrown: Error, request: FastifyRequest, log: Log): Problem {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof HttpError && thrown.statusCode === 503) {
-    return new Problem("MACPOOL_BUSY", `The question was ${thrown.message}: try again.`);
+    return new Problem("MACPOOL_BUSY", `The question was refused: ${thrown.message}.`);
   }
   log.error({ err: thrown, path: request.url }, "a question could not be answered");
   return new Problem("MACPOOL_INTERNAL", "The question could not be answered: the log of this replica says why.");
