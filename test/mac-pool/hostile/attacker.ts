@@ -30,7 +30,7 @@ export class Attacker implements Disposable {
   async idle(port: number, count: number, perSecond: number): Promise<void> {
     const startMs = performance.now();
     await this.#each(count, 32, async (index) => {
-      await setTimeout(startMs + (index * 1000) / perSecond - performance.now());
+      await setTimeout(Math.max(0, startMs + (index * 1000) / perSecond - performance.now()));
       const socket = connectPlain({ host: "127.0.0.1", port, localAddress: this.#address });
       this.#sockets.add(socket);
       socket.on("error", () => {}).resume();
