@@ -1,9 +1,9 @@
 import type { EventEmitter } from "node:events";
 import { Problem } from "./problem.ts";
 
-/** An answer has up to some megabytes, which a client that reads slowly keeps in memory. */
-const MAX_ANSWERS = 16;
-const MAX_OF_USER = 8;
+/** Fifty pages may ask at one moment. The longest answer has 1.5 MB, which a client that reads slowly keeps in memory. */
+const MAX_ANSWERS = 64;
+const MAX_OF_USER = 32;
 
 /**
  * The answers under way. Only readers who have said who they are take places: strangers, whose refusals are short, can't

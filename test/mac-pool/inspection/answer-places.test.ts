@@ -6,13 +6,13 @@ import { RestBed } from "./rest-bed.ts";
 const POOLS = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };
 
 describe("places for answers", () => {
-  it("are 16, of which one user has 8, and are free again when the answer is out", () => {
+  it("are 64, of which one user has 32, and are free again when the answer is out", () => {
     const places = new AnswerPlaces();
-    const answers = Array.from({ length: 16 }, () => new EventEmitter());
-    for (const [at, answer] of answers.entries()) places.take(answer, at < 8 ? "one" : `other-${at}`);
+    const answers = Array.from({ length: 64 }, () => new EventEmitter());
+    for (const [at, answer] of answers.entries()) places.take(answer, at < 32 ? "one" : `other-${at}`);
     expect(() => places.take(new EventEmitter(), "late")).toThrow("Too many answers are under way.");
-    answers[15]?.emit("close");
-    expect(() => places.take(new EventEmitter(), "one")).toThrow("8 of them are for you");
+    answers[63]?.emit("close");
+    expect(() => places.take(new EventEmitter(), "one")).toThrow("32 of them are for you");
     places.take(new EventEmitter(), "late");
     answers[0]?.emit("close");
     places.take(new EventEmitter(), "one");
