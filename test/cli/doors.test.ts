@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MAC_POOL_TOKEN_HEADER } from "../../src/api/names.ts";
 import { claims, FIRST, pools } from "./support/answers.ts";
+import { CliBed } from "./support/cli-bed.ts";
 import { type Ended, macpool } from "./support/macpool.ts";
-import { CLAIM, POOL } from "./support/objects.ts";
 import { kubeconfigOf, problem, type Script, ScriptedCluster, status } from "./support/scripted-cluster.ts";
 
 /** Which door answers, and what is said when one is closed. */
@@ -13,33 +11,24 @@ import { kubeconfigOf, problem, type Script, ScriptedCluster, status } from "./s
 const NOTE = "note: the MAC pool's service can't be asked: ";
 const SOURCE = ". This answer is from MACPool and MACClaim objects, without denials and rates.\n";
 
-let cluster: ScriptedCluster;
-let folder: string;
-let kubeconfig: string;
+let bed: CliBed;
 
 beforeEach(async () => {
-  cluster = await ScriptedCluster.start();
-  folder = await mkdtemp(join(tmpdir(), "macpool-doors-"));
-  kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
+  bed = await CliBed.start();
 });
 afterEach(async () => {
-  await cluster[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
+  await bed[Symbol.asyncDispose]();
 });
 
 const list = (items: readonly object[]) => ({ body: { items, total: items.length } });
 
-const say = (script: Script, ...argv: string[]): Promise<Ended> => {
-  cluster.script = { pools: [POOL], claims: [CLAIM], ...script };
-  return macpool(kubeconfig, argv);
-};
+const say = (script: Script, ...argv: string[]): Promise<Ended> => bed.say(script, ...argv);
 
 describe("the pool's service", () => {
   it("gets the token in a header that the API server passes on, at the place that the webhooks name", async () => {
     const { exitCode, stderr } = await say({ rest: () => list(claims) }, "list", "-A");
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    const [, asked] = cluster.asked;
+    const [, asked] = bed.cluster.asked;
     expect(asked?.path).toBe(
       "/api/v1/namespaces/addons/services/https:kubemacpool-service:inspection/proxy/api/v1/claims?limit=2000",
     );
@@ -61,13 +50,13 @@ describe("the pool's service", () => {
   });
 
   it("gets the token of --token in place of every other credential", async () => {
-    await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one", {})));
+    await writeFile(bed.kubeconfig, kubeconfigOf(bed.cluster.parts("one", {})));
     const { exitCode, stderr } = await say({ rest: () => list([]) }, "list", "--token", "a-token");
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
       stderr: "No MAC addresses are in use in namespace default.\n",
     });
-    expect(cluster.asked.at(-1)?.headers).toMatchObject({ [MAC_POOL_TOKEN_HEADER]: "Bearer a-token" });
+    expect(bed.cluster.asked.at(-1)?.headers).toMatchObject({ [MAC_POOL_TOKEN_HEADER]: "Bearer a-token" });
   });
 
   it.each([
@@ -167,9 +156,9 @@ describe("the namespace of -n", () => {
     [["find", FIRST], "claims/02-5d-1c-00-00-a3"],
   ])("goes with %j, and nothing without it or with -A", async (argv, path) => {
     const asked = async (...more: string[]): Promise<readonly (string | null)[]> => {
-      cluster.asked.length = 0;
+      bed.cluster.asked.length = 0;
       await say({ rest }, ...argv, ...more);
-      const urls = cluster.asked.map((each) => new URL(each.path, cluster.url));
+      const urls = bed.cluster.asked.map((each) => new URL(each.path, bed.cluster.url));
       return urls
         .filter(({ pathname }) => pathname.endsWith(`/v1/${path}`))
         .map((url) => url.searchParams.get("namespace"));
@@ -183,25 +172,25 @@ describe("the namespace of -n", () => {
 describe("kubectl's options", () => {
   it("lead to another cluster, user or server of the kubeconfig", async () => {
     await using other = await ScriptedCluster.start({ rest: () => list(claims) });
-    await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one", { token: "wrong" }), other.parts("two")));
-    cluster.script = { rest: () => list(claims) };
+    await writeFile(bed.kubeconfig, kubeconfigOf(bed.cluster.parts("one", { token: "wrong" }), other.parts("two")));
+    bed.cluster.script = { rest: () => list(claims) };
     for (const argv of [
       ["--cluster", "two", "--user", "two"],
       ["--server", other.url, "--user", "two", "--insecure-skip-tls-verify"],
       ["-s", other.url, "--token", "a-token"],
     ]) {
       other.asked.length = 0;
-      expect(await macpool(kubeconfig, ["list", "-A", "-o", "name", ...argv])).toMatchObject({
+      expect(await macpool(bed.kubeconfig, ["list", "-A", "-o", "name", ...argv])).toMatchObject({
         exitCode: 0,
         stderr: "",
       });
       expect(other.asked).toHaveLength(2);
     }
-    expect(cluster.asked).toEqual([]);
-    expect(await macpool(kubeconfig, ["list", "--user", "eve"])).toEqual({
+    expect(bed.cluster.asked).toEqual([]);
+    expect(await macpool(bed.kubeconfig, ["list", "--user", "eve"])).toEqual({
       exitCode: 1,
       stdout: "",
-      stderr: `error: ${kubeconfig}: user "eve" is not among its users: choose one (one, two).\n`,
+      stderr: `error: ${bed.kubeconfig}: user "eve" is not among its users: choose one (one, two).\n`,
     });
   });
 
@@ -213,11 +202,11 @@ describe("kubectl's options", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain(FIRST);
     expect(stderr).toBe(`${NOTE}it knows the owner of a token, not the user of --as${SOURCE}`);
-    expect(cluster.asked.map(({ path }) => path).filter((path) => path.includes("/proxy/"))).toEqual([]);
-    for (const { headers } of cluster.asked) {
+    expect(bed.cluster.asked.map(({ path }) => path).filter((path) => path.includes("/proxy/"))).toEqual([]);
+    for (const { headers } of bed.cluster.asked) {
       expect(headers).toMatchObject({ "impersonate-user": "ann", "impersonate-group": "dev, ops" });
     }
-    await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one", { token: "a-token", as: "ann" })));
+    await writeFile(bed.kubeconfig, kubeconfigOf(bed.cluster.parts("one", { token: "a-token", as: "ann" })));
     expect((await say({ rest: () => list([]) }, "list")).stderr).toContain("it knows the owner of a token");
   });
 });

@@ -1,31 +1,20 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FIRST } from "./support/answers.ts";
-import { type Ended, macpool } from "./support/macpool.ts";
-import { CLAIM, POOL } from "./support/objects.ts";
-import { kubeconfigOf, type Script, ScriptedCluster, status } from "./support/scripted-cluster.ts";
+import { CliBed } from "./support/cli-bed.ts";
+import type { Ended } from "./support/macpool.ts";
+import { POOL } from "./support/objects.ts";
+import { type Script, status } from "./support/scripted-cluster.ts";
 
-let cluster: ScriptedCluster;
-let folder: string;
-let kubeconfig: string;
+let bed: CliBed;
 
 beforeEach(async () => {
-  cluster = await ScriptedCluster.start();
-  folder = await mkdtemp(join(tmpdir(), "macpool-doors-"));
-  kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
+  bed = await CliBed.start();
 });
 afterEach(async () => {
-  await cluster[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
+  await bed[Symbol.asyncDispose]();
 });
 
-const say = (script: Script, ...argv: string[]): Promise<Ended> => {
-  cluster.script = { pools: [POOL], claims: [CLAIM], ...script };
-  return macpool(kubeconfig, argv);
-};
+const say = (script: Script, ...argv: string[]): Promise<Ended> => bed.say(script, ...argv);
 
 describe("the objects", () => {
   const away: Script = { proxy: status(503, "no endpoints available") };

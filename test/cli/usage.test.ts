@@ -1,24 +1,15 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FIRST } from "./support/answers.ts";
+import { CliBed } from "./support/cli-bed.ts";
 import { macpool } from "./support/macpool.ts";
-import { kubeconfigOf, ScriptedCluster } from "./support/scripted-cluster.ts";
 
-let cluster: ScriptedCluster;
-let folder: string;
-let kubeconfig: string;
+let bed: CliBed;
 
 beforeEach(async () => {
-  cluster = await ScriptedCluster.start();
-  folder = await mkdtemp(join(tmpdir(), "macpool-usage-"));
-  kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
+  bed = await CliBed.start();
 });
 afterEach(async () => {
-  await cluster[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
+  await bed[Symbol.asyncDispose]();
 });
 
 describe("wrong usage", () => {
@@ -45,7 +36,7 @@ describe("wrong usage", () => {
     [["doctor", "-o", "name"], "doctor has no names: use -o table, json or yaml"],
   ])("%j is refused in one sentence with exit code 2", async (argv, sentence) => {
     const consistent = { findings: [], total: 0 };
-    cluster.script = { rest: () => ({ body: consistent }) };
-    expect(await macpool(kubeconfig, argv)).toEqual({ exitCode: 2, stdout: "", stderr: `error: ${sentence}\n` });
+    bed.cluster.script = { rest: () => ({ body: consistent }) };
+    expect(await macpool(bed.kubeconfig, argv)).toEqual({ exitCode: 2, stdout: "", stderr: `error: ${sentence}\n` });
   });
 });

@@ -1,26 +1,18 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { claims, FIRST } from "./support/answers.ts";
+import { CliBed } from "./support/cli-bed.ts";
 import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { macpool } from "./support/macpool.ts";
-import { kubeconfigOf, problem, ScriptedCluster } from "./support/scripted-cluster.ts";
+import { problem } from "./support/scripted-cluster.ts";
 import { listedEvents } from "./support/watch-events.ts";
 
-let cluster: ScriptedCluster;
-let folder: string;
-let kubeconfig: string;
+let bed: CliBed;
 
 beforeEach(async () => {
-  cluster = await ScriptedCluster.start();
-  folder = await mkdtemp(join(tmpdir(), "macpool-watch-"));
-  kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
+  bed = await CliBed.start();
 });
 afterEach(async () => {
-  await cluster[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
+  await bed[Symbol.asyncDispose]();
 });
 
 const list = (items: readonly object[]) => ({ body: { items, total: items.length } });
@@ -28,8 +20,8 @@ const list = (items: readonly object[]) => ({ body: { items, total: items.length
 describe("a watch", () => {
   it("says what REST refuses, and begins with what there is", async () => {
     const detail = 'User "x" may not list macclaims: ask for a role that allows it.';
-    cluster.script = { proxy: problem(403, "FORBIDDEN", detail) };
-    expect((await macpool(kubeconfig, ["watch", "-A"])).stderr).toBe(`error: ${detail}\n`);
+    bed.cluster.script = { proxy: problem(403, "FORBIDDEN", detail) };
+    expect((await macpool(bed.kubeconfig, ["watch", "-A"])).stderr).toBe(`error: ${detail}\n`);
     const ended = new AbortController();
     const printed: string[] = [];
     const [first, second] = claims;
@@ -39,7 +31,7 @@ describe("a watch", () => {
       'data: {"type":"BOOKMARK"}\n\n',
       `id: a-3\ndata: ${JSON.stringify({ type: "DELETED", object: second })}\n\n`,
     ];
-    cluster.script = {
+    bed.cluster.script = {
       rest: (_, query) =>
         query.get("sendInitialEvents") === "true" ? { body: events.join(""), type: "text/event-stream" } : list([]),
     };
@@ -47,7 +39,7 @@ describe("a watch", () => {
       printed.push(text);
       if (printed.length === 4) ended.abort();
     };
-    const { exitCode } = await macpool(kubeconfig, ["watch", "-A"], { signal: ended.signal, onPrint });
+    const { exitCode } = await macpool(bed.kubeconfig, ["watch", "-A"], { signal: ended.signal, onPrint });
     expect(exitCode).toBe(0);
     expect(printed.map((line) => line.slice(10, 37))).toEqual([
       "ADDED     02:00:00:00:00:01",
@@ -64,7 +56,7 @@ describe("a watch", () => {
     ];
     const events = changes.map((change, index) => `id: a-${index + 2}\ndata: ${JSON.stringify(change)}\n\n`).join("");
     const body = `${listedEvents(claims)}${events}`;
-    cluster.script = {
+    bed.cluster.script = {
       rest: (_, query) => (query.has("watch") ? { body, type: "text/event-stream" } : list([])),
     };
     const argv = ["watch", "-A"];
@@ -75,7 +67,7 @@ describe("a watch", () => {
         lines += 1;
         if (lines === claims.length + 2) ended.abort();
       };
-      return macpool(kubeconfig, argv, { terminal, signal: ended.signal, onPrint });
+      return macpool(bed.kubeconfig, argv, { terminal, signal: ended.signal, onPrint });
     });
     await expect(texts).toMatchFileSnapshot(goldenPath("watch"));
   });
@@ -86,7 +78,7 @@ describe("a watch", () => {
     const event = (id: number, revision: string) =>
       `id: a-${id}\ndata: ${JSON.stringify({ type: "MODIFIED", object: { ...first, revision } })}\n\n`;
     let watches = 0;
-    cluster.script = {
+    bed.cluster.script = {
       rest: (_, query) => {
         if (!query.has("watch")) return list([]);
         watches += 1;
@@ -98,9 +90,9 @@ describe("a watch", () => {
       printed.push(text);
       if (printed.length === 2) ended.abort();
     };
-    await macpool(kubeconfig, ["watch", "-A", "-o", "json"], { signal: ended.signal, onPrint });
+    await macpool(bed.kubeconfig, ["watch", "-A", "-o", "json"], { signal: ended.signal, onPrint });
     expect(printed.map((line) => JSON.parse(line).object.revision)).toEqual(["1", "2"]);
-    const resumed = cluster.asked.map(({ headers }) => headers["last-event-id"]).filter(Boolean);
+    const resumed = bed.cluster.asked.map(({ headers }) => headers["last-event-id"]).filter(Boolean);
     expect(resumed[0]).toBe("a-1");
   });
 });
