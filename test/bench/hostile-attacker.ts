@@ -12,9 +12,11 @@ export interface Order extends Target {
 
 let attacker = new Attacker();
 
-process.on("message", ({ attack, times, ...target }: Order) => {
+process.on("message", (order: Order | "rest") => {
   attacker[Symbol.dispose]();
   attacker = new Attacker();
+  if (order === "rest") return;
+  const { attack, times, ...target } = order;
   void ATTACKS[attack]?.run(attacker, target, times).then(() => process.send?.("done"));
 });
 process.on("disconnect", () => process.exit(0));

@@ -102,7 +102,7 @@ export class HttpServer {
     const busy = (): Set<string> =>
       new Set([...this.#answers, ...this.#streams].map(({ socket }) => (socket ? connectionKey(socket) : "")));
     this.#connections = new ConnectionTable(maxConnections, busy);
-    this.#bodies = new Bodies({ maxBodyBytes, maxBytes });
+    this.#bodies = new Bodies({ maxBodyBytes, maxBytes, clock: systemClock });
     const handshakeTimeout = Math.min(HANDSHAKE_TIMEOUT_MS, requestTimeoutMs);
     this.#pace = new ConnectionPace({ ...PACE, patienceMs: handshakeTimeout, clock: systemClock });
     const limits = {
