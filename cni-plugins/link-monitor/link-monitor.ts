@@ -1,14 +1,14 @@
 /**
- * Follows the links of its network namespace and prints JSON lines: every link, then `synced`, then each change. After
- * `lost` or `resync` the whole list follows, up to the next `synced`; until there is one that lacks nothing, `resync` is
- * printed again. Options add the reports of the CNI plugins, the
- * addresses of links, the end of network namespaces that links lead to, and a heartbeat, `alive`.
+ * Follows the links of its network namespace and prints JSON lines: every link, then `synced`, then changes. Of a link that
+ * changes several times within a tenth of a second, what became of it. After `lost` or `resync` the whole list follows, up to
+ * the next `synced`; until there is one that lacks nothing, `resync` is printed again. Options add the reports of the CNI
+ * plugins, the addresses of links, the end of network namespaces that links lead to, and a heartbeat, `alive`.
  */
 
 import { type Host, POLLERR, POLLHUP, POLLIN, STDIN, STDOUT } from "../host/host.ts";
 import { dumpAddresses, readAddress } from "../netlink/address.ts";
 import { EAGAIN, ENOBUFS, EPIPE } from "../netlink/errno.ts";
-import { dumpLinks, type Link, linkFamily, readLink } from "../netlink/link.ts";
+import { dumpLinks, type Link, linkFamily, linkIndex, readLink } from "../netlink/link.ts";
 import type { MessageBatch } from "../netlink/message-batch.ts";
 import type { Message } from "../netlink/message-reader.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
@@ -24,6 +24,9 @@ const REPORT_BYTES = 4096;
 /** How long to wait with another list after one that changed each time that the kernel wrote it. */
 const PAUSE_MS = 1000;
 
+/** Links that change by the thousand are printed so often, and in between only the last of what became of each is kept. */
+const HOLD_MS = 100;
+
 export class LinkMonitor {
   readonly #host: Host;
   readonly #resyncMs: number;
@@ -38,6 +41,11 @@ export class LinkMonitor {
   readonly #report = new Uint8Array(REPORT_BYTES);
   /** The last line printed for each index: the kernel also announces changes that are not printed. */
   #printed: Record<number, string> = {};
+  /** Changes of links that are not printed yet: the last message about each index. */
+  #held: Record<number, Message> = {};
+  #holds = false;
+  /** Not before. */
+  #printHeldAt = 0;
   /** When to read the whole list again. */
   #resyncAt = 0;
 
@@ -75,12 +83,14 @@ export class LinkMonitor {
   #follow(): void {
     let heartbeatAt = this.#host.monotonicMs() + this.#heartbeatMs;
     for (;;) {
-      const restMs = Math.max(0, Math.ceil(Math.min(this.#resyncAt, heartbeatAt) - this.#host.monotonicMs()));
+      const nextAt = Math.min(this.#resyncAt, heartbeatAt, this.#holds ? this.#printHeldAt : Number.POSITIVE_INFINITY);
+      const restMs = Math.max(0, Math.ceil(nextAt - this.#host.monotonicMs()));
       const waitedFor = [this.#events.fd, STDIN, STDOUT, this.#reports];
       const [events = 0, input = 0, output = 0, reports = 0] = this.#host.poll(waitedFor, restMs);
       if ((output & (POLLERR | POLLHUP)) !== 0 || (input !== 0 && this.#inputEnded(input))) return;
       if (events !== 0) this.#readEvents();
       if (reports !== 0) this.#readReports();
+      if (this.#host.monotonicMs() >= this.#printHeldAt) this.#printHeld();
       if (this.#host.monotonicMs() >= this.#resyncAt) {
         this.#print({ event: "resync" });
         this.#printAll();
@@ -125,10 +135,11 @@ export class LinkMonitor {
   }
 
   /**
-   * Events that are queued when the socket overflows are older than the lost ones. Printed after the new list, they would
-   * bring back links that are gone. And until the queue is empty, the kernel drops further events without another error.
+   * Events that are queued or held when the socket overflows are older than the lost ones. Printed after the new list, they
+   * would bring back links that are gone. And until the queue is empty, the kernel drops further events without another error.
    */
   #discardEvents(): void {
+    this.#forgetHeld();
     for (;;) {
       try {
         if (this.#events.receiveEvents().length === 0) return;
@@ -139,25 +150,41 @@ export class LinkMonitor {
   }
 
   #printChange(message: Message): void {
+    const isOfLink = message.type === nl.RTM_NEWLINK || message.type === nl.RTM_DELLINK;
+    if (isOfLink) this.#hold(message);
+    else this.#printHeld();
     if (message.type === nl.RTM_DELNSID) this.#print({ event: "namespace-gone" });
     else if (message.type === nl.RTM_NEWADDR) this.#print(describeAddress(message, "address"));
     else if (message.type === nl.RTM_DELADDR) this.#print(describeAddress(message, "address-gone"));
-    else this.#printChangedLink(message);
   }
 
-  #printChangedLink(message: Message): void {
+  #hold(message: Message): void {
     // A bridge's messages about a port have another family: its RTM_DELLINK does not mean that the link is gone.
     if (linkFamily(message) !== nl.AF_UNSPEC) return;
-    if (message.type === nl.RTM_NEWLINK) {
+    const index = linkIndex(message);
+    const isKnown = (this.#held[index] ?? this.#printed[index]) !== undefined;
+    if (!isKnown && message.type === nl.RTM_DELLINK) return;
+    this.#held[index] = message;
+    this.#holds = true;
+  }
+
+  #printHeld(): void {
+    if (!this.#holds) return;
+    for (const message of Object.values(this.#held)) {
       const link = readLink(message);
-      const line = describeLink(link);
-      if (this.#printed[link.index] !== line) this.#printLink(link, line);
-    } else if (message.type === nl.RTM_DELLINK) {
-      const { index, name } = readLink(message);
-      if (this.#printed[index] === undefined) return;
-      delete this.#printed[index];
-      this.#print({ event: "gone", index, name });
+      if (message.type === nl.RTM_DELLINK) this.#printGone(link);
+      else {
+        const line = describeLink(link);
+        if (this.#printed[link.index] !== line) this.#printLink(link, line);
+      }
     }
+    this.#forgetHeld();
+    this.#printHeldAt = this.#host.monotonicMs() + HOLD_MS;
+  }
+
+  #forgetHeld(): void {
+    this.#held = {};
+    this.#holds = false;
   }
 
   /** Prints nothing of a list that may lack entries: the reader would take what is missing for gone. */
@@ -168,6 +195,7 @@ export class LinkMonitor {
     this.#resyncAt = this.#host.monotonicMs() + (isWhole ? this.#resyncMs : PAUSE_MS);
     if (!isWhole) return;
     this.#printed = {};
+    this.#forgetHeld();
     for (const message of links) {
       const link = readLink(message);
       this.#printLink(link, describeLink(link));
@@ -186,6 +214,11 @@ export class LinkMonitor {
   #printLink({ index }: Link, line: string): void {
     this.#printed[index] = line;
     this.#host.write(STDOUT, line);
+  }
+
+  #printGone({ index, name }: Link): void {
+    delete this.#printed[index];
+    this.#print({ event: "gone", index, name });
   }
 
   #print(event: object): void {

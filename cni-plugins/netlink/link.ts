@@ -40,6 +40,7 @@ export interface BridgeVlans {
 }
 
 const IFINFO_BYTES = 16;
+const INDEX_OFFSET = 4;
 
 /** Asks for one link, by name or by index. */
 export function getLink(batch: MessageBatch, which: string | number): MessageBatch {
@@ -181,6 +182,11 @@ function readBridgeVlans(view: DataView, start: number, end: number): BridgeVlan
 /** The address family an RTM_*LINK message speaks for: AF_BRIDGE ones are about a port, not about the link. */
 export function linkFamily({ view, start, end }: Message): number {
   return readU8(view, start, end);
+}
+
+/** Of any message about a link, without reading the rest of it. */
+export function linkIndex({ view, start, end }: Message): number {
+  return readU32(view, start + INDEX_OFFSET, end);
 }
 
 function readBridgePort(view: DataView, start: number, end: number): { hairpin: boolean; isolated: boolean } {

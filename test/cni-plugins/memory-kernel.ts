@@ -5,6 +5,7 @@
  */
 
 import * as errno from "../../cni-plugins/netlink/errno.ts";
+import { MessageBatch } from "../../cni-plugins/netlink/message-batch.ts";
 import { type Message, readMessages } from "../../cni-plugins/netlink/message-reader.ts";
 import type { NetlinkTransport } from "../../cni-plugins/netlink/netlink-socket.ts";
 import * as nl from "../../cni-plugins/netlink/rtnetlink.ts";
@@ -79,6 +80,12 @@ export class MemoryKernel implements NetlinkTransport {
   changeLink(link: MemoryLink, change: Partial<MemoryLink>): void {
     Object.assign(link, change);
     this.#announce(nl.RTM_NEWLINK, link);
+  }
+
+  /** Tells who listens of the end of a namespace that a link of the node led to. */
+  endNamespace(): void {
+    const ended = new MessageBatch(0).request("", nl.RTM_DELNSID).encode().slice();
+    for (const { inbox } of this.#listeners(NODE_NAMESPACE)) inbox.push(ended);
   }
 
   find(name: string, namespace = NODE_NAMESPACE): MemoryLink | undefined {

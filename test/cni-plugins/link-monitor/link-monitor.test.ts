@@ -50,6 +50,11 @@ function interrupt(type: number | undefined): void {
   };
 }
 
+const added = () => kernel.addLink({ name: "br2" });
+const renamed = () => kernel.changeLink(kernel.links[0] ?? added(), { name: "br3" });
+const gone = () => kernel.removeLink(kernel.links[0] ?? added());
+const wait = () => {};
+
 const names = (lines: Record<string, unknown>[]) =>
   lines.map(({ event, name }) => (name === undefined ? event : `${event} ${name}`));
 
@@ -72,10 +77,37 @@ describe("the link monitor", () => {
   });
 
   it("prints links that come, change and go", () => {
-    const added = () => kernel.addLink({ name: "br2" });
-    const renamed = () => kernel.changeLink(kernel.links[0] ?? added(), { name: "br3" });
-    const gone = () => kernel.removeLink(kernel.links[0] ?? added());
-    expect(names(run([added, renamed, gone]))).toEqual(["synced", "link br2", "link br3", "gone br3"]);
+    expect(names(run([added, renamed, wait, gone, wait]))).toEqual(["synced", "link br2", "link br3", "gone br3"]);
+  });
+
+  it("prints what became of a link that changes again and again", () => {
+    kernel.addLink({ name: "br1" });
+    const rage = () => {
+      for (let i = 0; i < 50; i++) kernel.changeLink(kernel.links[0] ?? added(), { name: `other${i}` });
+    };
+    expect(names(run([rage, rage, rage, wait]))).toEqual(["link br1", "synced", "link other49"]);
+  });
+
+  it("prints nothing of what was undone meanwhile, and the end of what was never printed", () => {
+    const link = kernel.addLink({ name: "br1" });
+    const undone = () => {
+      for (const name of ["x", "br1"]) kernel.changeLink(link, { name });
+    };
+    const brief = () => kernel.removeLink(kernel.addLink({ name: "veth0" }));
+    expect(names(run([added, undone, brief, wait]))).toEqual(["link br1", "synced", "link br2", "gone veth0"]);
+  });
+
+  it("prints changes of links before the end of a namespace that came after them", () => {
+    const changed = () => {
+      kernel.changeLink(kernel.links[0] ?? added(), { name: "br3" });
+      kernel.endNamespace();
+    };
+    expect(names(run([added, changed], { namespaces: true }))).toEqual([
+      "synced",
+      "link br2",
+      "link br3",
+      "namespace-gone",
+    ]);
   });
 
   it("prints nothing for a change it does not report", () => {
