@@ -24,6 +24,12 @@ export const IMAGE_ENV: Readonly<Record<string, string>> = {
   MALLOC_TRIM_THRESHOLD_: "131072",
 };
 
+/**
+ * Flags of Node for every process. The only WebAssembly is the parser of HTTP. Compiled a second time, by the optimizing
+ * compiler, it is no faster for what it reads here, and 11 MB stay with the process.
+ */
+export const IMAGE_NODE_FLAGS: readonly string[] = ["--liftoff-only"];
+
 /** The user of the image, and so of every pod that does not need root, unless the platform gives its namespace other users. */
 export const NON_ROOT = 65532;
 

@@ -6,20 +6,11 @@
 import { z } from "zod";
 import { canonicalMac } from "./canonical-mac.ts";
 import { celRules } from "./cel.ts";
+import { MAX_NODE_BRIDGES, MAX_NODE_MACS } from "./node-report.ts";
 import type { ObjectMeta } from "./object-meta.ts";
 
-/** Bounds what a node that is compromised can keep from the pool. */
-export const MAX_NODE_MACS = 64;
-
-/** More than a node has. */
-export const MAX_NODE_BRIDGES = 128;
 /** What the kernel can hold: a bridge without ports takes any. */
 const MAX_MTU = 2 ** 31 - 1;
-
-/** Refusals show the name to users: no node may put control characters into them. */
-export function shownInterface(name: string): string {
-  return name.replace(/[^!-.0-~]/gu, "?");
-}
 
 /** IFNAMSIZ without the closing nul. */
 const MAX_INTERFACE_NAME = 15;

@@ -1,5 +1,6 @@
 import { BRIDGE_RESOURCE_PREFIX } from "../api/names.ts";
-import { MAX_NODE_BRIDGES, type NodeBridge } from "../api/node-macs.ts";
+import type { NodeBridge } from "../api/node-macs.ts";
+import { MAX_NODE_BRIDGES } from "../api/node-report.ts";
 import { LinkTable } from "./link-table.ts";
 
 /** How the bridges of the node are set. Kept as text, so that an event of a bridge that says the same is no change. */

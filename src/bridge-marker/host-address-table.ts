@@ -1,5 +1,6 @@
 import { formatMac, isMulticast, parseMac } from "../api/mac.ts";
-import { MAX_NODE_MACS, type NodeMac, shownInterface } from "../api/node-macs.ts";
+import type { NodeMac } from "../api/node-macs.ts";
+import { MAX_NODE_MACS, shownInterface } from "../api/node-report.ts";
 import { LinkTable, type SeenLink } from "./link-table.ts";
 
 /** Kinds of rtnetlink that put physical interfaces together under one address. */

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { entryPoint, IMAGE_ENV } from "../../src/api/image.ts";
+import { entryPoint, IMAGE_ENV, IMAGE_NODE_FLAGS } from "../../src/api/image.ts";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../src/api/names.ts";
 import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
@@ -14,7 +14,7 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 
 /** As in the operator's Deployment. */
-const NODE_FLAGS = ["--max-semi-space-size=2"];
+const NODE_FLAGS = [...IMAGE_NODE_FLAGS, "--max-semi-space-size=2"];
 const IDENTITY = "operator-1";
 const TOKEN_SECONDS = 7_200;
 /** The files of the account where the kubelet mounts them, and nowhere else on this machine. */

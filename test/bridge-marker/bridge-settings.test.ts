@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_NODE_BRIDGES } from "../../src/api/node-macs.ts";
+import { MAX_NODE_BRIDGES } from "../../src/api/node-report.ts";
 import { BridgeSettings } from "../../src/bridge-marker/bridge-settings.ts";
 import { type LinkEvent, parseLinkEvent } from "../../src/bridge-marker/link-event.ts";
 

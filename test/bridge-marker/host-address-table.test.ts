@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_NODE_MACS } from "../../src/api/node-macs.ts";
+import { MAX_NODE_MACS } from "../../src/api/node-report.ts";
 import { HostAddressTable } from "../../src/bridge-marker/host-address-table.ts";
 import type { LinkEvent } from "../../src/bridge-marker/link-event.ts";
 

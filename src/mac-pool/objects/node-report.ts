@@ -1,5 +1,6 @@
 import { isMulticast, type Mac, parseMac } from "../../api/mac.ts";
-import { MAX_NODE_MACS, type NodeMACs } from "../../api/node-macs.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
+import { MAX_NODE_MACS } from "../../api/node-report.ts";
 
 /**
  * The interfaces of a node by their addresses, as its NodeMACs says. A report counts only while its node lives: one that

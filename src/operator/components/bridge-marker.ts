@@ -9,7 +9,7 @@ import { HEALTH_HOST, nodeProbes } from "../manifests/node-probes.ts";
 import { ownNodePolicy } from "../manifests/own-node-policy.ts";
 import { ASK_WHO_MAY, identityObjects, READ, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
-import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
+import { daemonSet, env, fieldEnv, IDLE_NODE_FLAGS } from "../manifests/workload.ts";
 import type { RenderInput } from "./component.ts";
 import { nodeMacsPolicy, REPORT_NODE_MACS } from "./node-macs.ts";
 
@@ -49,7 +49,7 @@ export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject
       pod: {
         container: BRIDGE_MARKER,
         process: "bridge-marker",
-        nodeFlags: ["--max-semi-space-size=1", "--max-old-space-size=64"],
+        nodeFlags: [...IDLE_NODE_FLAGS, "--max-old-space-size=64"],
         args: [
           ...["-node-name", "$(NODE_NAME)"],
           ...["-health-probe-port", String(healthPort), "-health-probe-host", `$(${HEALTH_HOST})`],

@@ -7,7 +7,7 @@ import { METRICS_PORT, METRICS_PORT_NAME } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, identityObjects, type Rule, rule } from "../manifests/rbac.ts";
 import { service } from "../manifests/webhook-service.ts";
-import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
+import { CLUSTER_CLIENT, deployment, env, IDLE_NODE_FLAGS, OWN_POD } from "../manifests/workload.ts";
 import { certificateIntervals, type RenderInput } from "./component.ts";
 
 export interface KeptCertificates {
@@ -64,7 +64,7 @@ export function certManagerDeployment(
     pod: {
       container: "manager",
       process: "certs",
-      nodeFlags: ["--max-semi-space-size=1"],
+      nodeFlags: IDLE_NODE_FLAGS,
       image,
       imagePullPolicy: spec.imagePullPolicy,
       imagePullSecrets: settings.imagePullSecrets,

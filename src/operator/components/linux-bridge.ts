@@ -8,7 +8,7 @@ import { denyingPolicy } from "../manifests/admission-policy.ts";
 import { nodeProbes } from "../manifests/node-probes.ts";
 import { ASK_WHO_MAY, identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
-import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
+import { daemonSet, env, fieldEnv, IDLE_NODE_FLAGS } from "../manifests/workload.ts";
 import { bridgeMarkerObjects } from "./bridge-marker.ts";
 import { cniBinDir } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";
@@ -60,8 +60,7 @@ function installerObjects(input: RenderInput): KubeObject[] {
       pod: {
         container: "cni-plugins",
         process: "linux-bridge",
-        // The process is idle most of the time. A larger young generation would hold 20 to 30 MB more on every node.
-        nodeFlags: ["--max-semi-space-size=1"],
+        nodeFlags: IDLE_NODE_FLAGS,
         image: settings.images.linuxBridge,
         imagePullPolicy: spec.imagePullPolicy,
         imagePullSecrets: settings.imagePullSecrets,

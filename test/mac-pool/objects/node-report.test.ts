@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { formatMac } from "../../../src/api/mac.ts";
-import { MAX_NODE_MACS, type NodeMac } from "../../../src/api/node-macs.ts";
+import type { NodeMac } from "../../../src/api/node-macs.ts";
+import { MAX_NODE_MACS } from "../../../src/api/node-report.ts";
 import type { OwnerReference } from "../../../src/api/object-meta.ts";
 import { addressesIn } from "../../../src/mac-pool/objects/node-report.ts";
 

@@ -1,0 +1,29 @@
+import path from "node:path";
+import { expect, it } from "vitest";
+import { bundleProcesses } from "../../../deploy/image/bundles.ts";
+import type { Tree } from "../../../deploy/image/tree.ts";
+import { entryPoint, type ImageProcess } from "../../../src/api/image.ts";
+
+const ON_EVERY_NODE: readonly ImageProcess[] = ["bridge-marker", "linux-bridge"];
+
+/** The files of a bundle that are read when its process starts. */
+function loaded(tree: Tree, file: string, seen = new Map<string, string>()): Map<string, string> {
+  const entry = tree.get(file);
+  if (seen.has(file) || entry?.kind !== "file") return seen;
+  const text = String(entry.content);
+  seen.set(file, text);
+  for (const [, imported = ""] of text.matchAll(/^(?:import|\} from) "(\.[^"]+)";$/gm)) {
+    loaded(tree, path.join(path.dirname(file), imported), seen);
+  }
+  return seen;
+}
+
+it("no process of every node loads schemas", { timeout: 60_000 }, async () => {
+  const { tree } = await bundleProcesses("amd64");
+  for (const process of ON_EVERY_NODE) {
+    const files = loaded(tree, entryPoint(process));
+    const withSchemas = [...files].filter(([, text]) => text.includes("// node_modules/zod/")).map(([name]) => name);
+    expect(files.size, process).toBeGreaterThan(3);
+    expect(withSchemas, process).toEqual([]);
+  }
+});
