@@ -12,6 +12,7 @@ export class Attacker implements Disposable {
   /** How often each answer came: a status, or `closed`. */
   readonly answers = new Map<string, number>();
   readonly #address: string;
+  #isOver = false;
 
   constructor(address = "127.66.0.1") {
     this.#address = address;
@@ -19,6 +20,7 @@ export class Attacker implements Disposable {
 
   /** By resets: a port that waits for its end costs the machine time with each connection after that. */
   [Symbol.dispose](): void {
+    this.#isOver = true;
     for (const socket of this.#sockets) {
       if (socket instanceof TLSSocket) socket.destroy();
       else socket.resetAndDestroy();
@@ -104,7 +106,7 @@ export class Attacker implements Disposable {
   async #each(count: number, limit: number, act: (index: number) => Promise<void>): Promise<void> {
     let next = 0;
     const work = async (): Promise<void> => {
-      for (let index = next++; index < count; index = next++) await act(index);
+      for (let index = next++; index < count && !this.#isOver; index = next++) await act(index);
     };
     await Promise.all(Array.from({ length: limit }, work));
   }
