@@ -135,4 +135,15 @@ describe("a map", () => {
       [true, 0],
     ]);
   });
+
+  it("is another answer when a node has an address of it, or no longer", async () => {
+    await using bed = await InspectionBed.start({ pools: { default: { ranges: RANGES } } });
+    const tags = [bed.inspector.tagFor(EVERYTHING)];
+    const report = nodeMacsOf("node-a", [FIRST]);
+    for (const type of ["ADDED", "DELETED"] as const) {
+      await bed.objects.tell(type, "nodemacs", report);
+      tags.push(bed.inspector.tagFor(EVERYTHING));
+    }
+    expect(new Set(tags).size).toBe(3);
+  });
 });
