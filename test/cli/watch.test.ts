@@ -121,6 +121,43 @@ describe("a watch", () => {
   });
 });
 
+describe("the list that a watch begins with", () => {
+  const [first, second, third] = claims;
+  const reset = event("a-list", "RESET");
+  const added = (object?: object) => event("a-list", "ADDED", object);
+
+  it("is begun anew when it is cut, and nothing of it is told twice or taken away", async () => {
+    const changed = { ...second, revision: "90" };
+    const answers = [
+      events(listedEvents(claims.slice(0, 2))),
+      events(`${reset}${added(changed)}`),
+      events(`${reset}${added(first)}${added(changed)}${added(third)}${event("a-9", "BOOKMARK")}`),
+    ];
+    const { told } = await watched(answers, 4);
+    expect(told).toEqual([
+      `ADDED ${first?.mac} 71`,
+      `ADDED ${FIRST} 72`,
+      `MODIFIED ${FIRST} 90`,
+      `ADDED ${third?.mac} 73`,
+    ]);
+  });
+
+  it("is told as what has changed since the one before, after a second RESET in its middle too", async () => {
+    const answers = [
+      events(listedEvents(claims.slice(0, 2))),
+      events(`${reset}${added(third)}${reset}${added(second)}${event("b-1", "BOOKMARK")}${reset}${added(third)}`),
+      events(`${reset}${added(second)}${added(third)}${event("b-2", "BOOKMARK")}`),
+    ];
+    const { told } = await watched(answers, 4);
+    expect(told).toEqual([
+      `ADDED ${first?.mac} 71`,
+      `ADDED ${FIRST} 72`,
+      `DELETED ${first?.mac} 71`,
+      `ADDED ${third?.mac} 73`,
+    ]);
+  });
+});
+
 describe("a watch that is refused because the service is busy", () => {
   const detail = "Too many watches are open at this replica: close some, or try again later.";
   const busy: Answer = { ...problem(429, "TOO_MANY_VIEWERS", detail), headers: { "retry-after": "0" } };
