@@ -29,6 +29,18 @@ interface Marks {
 const UNICODE: Marks = { shades: ["·", "░", "▒", "▓", "█"] };
 const ASCII: Marks = { shades: [".", ":", "-", "=", "#"] };
 const COLLIDING = "!";
+const NODES_OWN = "nodes' own";
+
+/** Numbers of a cell, in words. */
+const COUNTS = {
+  free: "free",
+  bound: "bound",
+  pending: "pending",
+  quarantined: "quarantined",
+  hostAddresses: NODES_OWN,
+  explicit: "explicit",
+  colliding: "colliding",
+} as const;
 
 export function drawMap(map: MapView, { width }: MapShape, terminal: Terminal): string {
   const lines: string[] = [];
@@ -58,19 +70,21 @@ function marksOf(cells: readonly CellView[], terminal: Terminal): string {
 }
 
 function markOf(cell: CellView, terminal: Terminal): string {
-  const { size, free, colliding, pending, quarantined, explicit } = cell;
+  const { size, free, colliding, pending, quarantined, explicit, hostAddresses = 0 } = cell;
   const { shades } = terminal.unicode ? UNICODE : ASCII;
   if (colliding > 0) return COLLIDING;
   if (size > 1 || free === 1)
     return shades[free === size ? 0 : Math.min(4, Math.ceil((4 * (size - free)) / size))] ?? " ";
   if (quarantined > 0) return "Q";
   if (pending > 0) return "P";
+  if (hostAddresses > 0) return "N";
   return explicit > 0 ? "E" : "B";
 }
 
-function colourOf({ colliding, pending, quarantined, bound, free, size }: CellView): Colour {
+function colourOf({ colliding, pending, quarantined, bound, hostAddresses = 0, free, size }: CellView): Colour {
   if (colliding > 0) return "red";
   if (free === size) return "dim";
+  if (hostAddresses > pending + quarantined + bound) return "magenta";
   if (quarantined >= bound && quarantined >= pending) return "blue";
   return pending > bound ? "yellow" : "green";
 }
@@ -79,18 +93,16 @@ function legend(single: boolean, terminal: Terminal): string {
   const { shades } = terminal.unicode ? UNICODE : ASCII;
   const [none, quarter, half, most, full] = shades;
   const collides = `${painted(terminal, "red", COLLIDING)} colliding`;
-  if (single) return `${none} free  B bound  E explicit  P pending  Q quarantined  ${collides}\n`;
+  if (single) return `${none} free  B bound  E explicit  P pending  Q quarantined  N a node's own  ${collides}\n`;
   const colours = terminal.colour
-    ? `colours: mostly ${painted(terminal, "green", "bound")}, ${painted(terminal, "yellow", "pending")}, ${painted(terminal, "blue", "quarantined")}\n`
+    ? `colours: mostly ${painted(terminal, "green", "bound")}, ${painted(terminal, "yellow", "pending")}, ${painted(terminal, "blue", "quarantined")}, ${painted(terminal, "magenta", NODES_OWN)}\n`
     : "";
-  return `${none} free  ${quarter} up to 25 % in use  ${half} 50 %  ${most} 75 %  ${full} more  ${collides}\n${colours}`;
+  return `${none} free  ${quarter} up to 25 % taken  ${half} 50 %  ${most} 75 %  ${full} more  ${collides}\n${colours}`;
 }
 
 function sums({ cells }: MapView): string[] {
-  const sum = (key: "free" | "bound" | "pending" | "quarantined" | "explicit" | "colliding"): number =>
-    cells.reduce((total, cell) => total + cell[key], 0);
-  const counts = (["free", "bound", "pending", "quarantined", "explicit", "colliding"] as const)
-    .map((key) => `${withCommas(sum(key))} ${key}`)
-    .join(", ");
+  const known = (Object.keys(COUNTS) as (keyof typeof COUNTS)[]).filter((key) => cells[0]?.[key] !== undefined);
+  const sum = (key: keyof typeof COUNTS): number => cells.reduce((total, cell) => total + (cell[key] ?? 0), 0);
+  const counts = known.map((key) => `${withCommas(sum(key))} ${COUNTS[key]}`).join(", ");
   return [`${counts}\n`];
 }

@@ -16,7 +16,7 @@ const MIN_WINDOW_SECONDS = 60;
 const NEARLY_FULL = 0.9;
 
 export function describePool(pool: PoolView, terminal: Terminal, wide: boolean): string {
-  const { name, used, capacity, pending, quarantined, free, outOfRange, conflicts, rate } = pool;
+  const { name, used, capacity, pending, quarantined, free, hostAddresses = 0, outOfRange, conflicts, rate } = pool;
   const bound = used - pending - quarantined;
   const fields: [string, string][] = [
     ["ranges", pool.ranges.map((range) => rangeLine(range, terminal)).join("\n") || "none in force"],
@@ -25,7 +25,10 @@ export function describePool(pool: PoolView, terminal: Terminal, wide: boolean):
       "used",
       `${withCommas(used)}${percent(used, capacity)}: ${withCommas(bound)} bound, ${withCommas(pending)} pending, ${withCommas(quarantined)} quarantined`,
     ],
-    ["free", withCommas(free)],
+    [
+      "free",
+      `${withCommas(free)}${hostAddresses === 0 ? "" : `, without ${withCommas(hostAddresses)} that nodes have`}`,
+    ],
     ["full in", fullIn(pool)],
     ["out of range", String(outOfRange)],
     ["conflicts", conflicts > 0 ? painted(terminal, "red", String(conflicts)) : "0"],

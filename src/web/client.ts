@@ -18,12 +18,20 @@ export class Problem extends Error {
   readonly status: number;
   readonly code: string;
   readonly didYouMean: string | undefined;
+  /** How long the pool asks to wait; 0 where it does not say. */
+  readonly retryAfterMs: number;
 
-  constructor(status: number, code: string, message: string, didYouMean?: string) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { didYouMean, retryAfterMs = 0 }: { readonly didYouMean?: string | undefined; readonly retryAfterMs?: number } = {},
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.didYouMean = didYouMean;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -92,10 +100,15 @@ async function send(address: string, headers: Record<string, string>, signal?: A
 
 async function problemOf(response: Response): Promise<Problem> {
   const body = await response.text();
+  // Not a number where it is a date, which neither the pool nor the API server sends.
+  const retryAfterMs = 1_000 * Number(response.headers.get("retry-after")) || 0;
   if (response.headers.get("content-type")?.includes("json")) {
     const { code = "", detail, didYouMean, message } = JSON.parse(body) as Partial<ProblemView> & { message?: string };
     // `message` is of a Status of the API server, which answers itself when it reaches no replica.
-    return new Problem(response.status, code, detail ?? message ?? response.statusText, didYouMean);
+    return new Problem(response.status, code, detail ?? message ?? response.statusText, {
+      didYouMean,
+      retryAfterMs,
+    });
   }
-  return new Problem(response.status, "", body.trim() || response.statusText);
+  return new Problem(response.status, "", body.trim() || response.statusText, { retryAfterMs });
 }

@@ -47,26 +47,44 @@ export class LiveList<T> {
   start(isVisible: ReadonlySignal<boolean>): void {
     effect(() => {
       const reader = [token.value, namespace.value];
-      if (!isVisible.value || isSignedOut.value) return undefined;
+      if (isSignedOut.value) {
+        untracked(() => this.#forget());
+        return undefined;
+      }
+      if (!isVisible.value) return undefined;
       const stop = new AbortController();
       untracked(() => void this.#follow(stop.signal, reader));
-      return () => stop.abort();
+      return () => {
+        stop.abort();
+        this.#isLive.value = false;
+      };
     });
   }
 
+  #forget(): void {
+    this.#items.value = undefined;
+    this.#partial.value = [];
+    this.#problem.value = undefined;
+  }
+
   async #follow(signal: AbortSignal, reader: readonly unknown[]): Promise<void> {
-    if (this.#reader?.some((part, index) => part !== reader[index])) this.#items.value = undefined;
+    if (this.#reader?.some((part, index) => part !== reader[index])) this.#forget();
     this.#reader = reader;
     for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)) {
+      let askedMs = 0;
       try {
         await this.#watch(signal, () => {
           delayMs = FIRST_DELAY_MS;
         });
       } catch (error) {
-        if (!signal.aborted) this.#problem.value = problemFrom(error);
+        if (signal.aborted) return;
+        const problem = problemFrom(error);
+        this.#problem.value = problem;
+        askedMs = Math.min(problem.retryAfterMs, MAX_DELAY_MS);
       }
+      if (signal.aborted) return;
       this.#isLive.value = false;
-      await pause(delayMs * (0.5 + Math.random() / 2), signal);
+      await pause(Math.max(delayMs * (0.5 + Math.random() / 2), askedMs * (1 + Math.random() / 4)), signal);
     }
   }
 
@@ -74,6 +92,8 @@ export class LiveList<T> {
   async #watch(signal: AbortSignal, onLive: () => void): Promise<void> {
     let listed: Map<string, T> | undefined;
     for await (const { type, object, partial = [] } of watch<T>(this.#path, signal)) {
+      // What has arrived already may be another reader's.
+      if (signal.aborted) return;
       if (type === "RESET") listed = new Map();
       else if (type === "BOOKMARK") {
         if (listed === undefined) continue;

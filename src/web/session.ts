@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 
 /** Who reads. In memory only: a reload forgets it. */
 
@@ -12,12 +12,16 @@ export const isSignedOut = signal(false);
 export const namespace = signal<string | undefined>(undefined);
 
 export function signIn(given: string, limitedTo: string): void {
-  token.value = given === "" ? undefined : given;
-  namespace.value = limitedTo === "" ? undefined : limitedTo;
-  isSignedOut.value = false;
+  batch(() => {
+    token.value = given === "" ? undefined : given;
+    namespace.value = limitedTo === "" ? undefined : limitedTo;
+    isSignedOut.value = false;
+  });
 }
 
 export function signOut(): void {
-  signIn("", "");
-  isSignedOut.value = true;
+  batch(() => {
+    signIn("", "");
+    isSignedOut.value = true;
+  });
 }

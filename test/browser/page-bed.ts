@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions } from "playwright-core";
-import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { guestSpec, instanceOf, machine, type TestInterface } from "../mac-pool/machines.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
@@ -71,6 +71,15 @@ export class PageBed implements AsyncDisposable {
     });
     await admin.delete(KINDS.virtualMachines, { name: "gone", namespace: "default" });
     await this.refuse("greedy", "02:00:00:00:00:01");
+  }
+
+  /** A node whose interfaces have the addresses. */
+  async reportNode(name: string, macs: readonly string[]): Promise<void> {
+    const { admin } = this.pool;
+    const { metadata } = await admin.create(RESOURCES.nodes, { metadata: { name } });
+    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid: metadata.uid ?? "" }];
+    const addresses = macs.map((mac, index) => ({ mac, interface: `eno${index}` }));
+    await admin.create(KINDS.nodeMacs, { metadata: { name, ownerReferences }, addresses });
   }
 
   /** A VM that asks for an address that another one has. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CHROMIUM, show, takePicture } from "./chromium.ts";
+import { CHROMIUM, seriousFaults, show, takePicture } from "./chromium.ts";
 import { PageBed, RANGE } from "./page-bed.ts";
 
 const MARKUP = '<img src="x" onerror="document.title=1">';
@@ -111,6 +111,30 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     await page.getByText("one a cell").waitFor();
     await page.mouse.wheel(0, 100);
     await page.getByText("one a cell").waitFor({ state: "detached" });
+    expect(opened.faults).toEqual([]);
+  });
+
+  it.each(["light", "dark"] as const)("tells the addresses of nodes from free ones in the map: %s", async (scheme) => {
+    const [own, before] = scheme === "light" ? ["02:5d:1c:00:00:b1", 0] : ["02:5d:1c:00:00:b4", 1];
+    await bed.reportNode(`node-${scheme}`, [own, RELEASED]);
+    const part = "?from=02%3A5d%3A1c%3A00%3A00%3A00&to=02%3A5d%3A1c%3A00%3A00%3Aff";
+    await using opened = await bed.openAs(token, `#/map/default${part}`, { colorScheme: scheme });
+    const { page } = opened;
+    await page.getByText("one a cell").waitFor();
+    await page.getByText("The map as a table").click();
+    const row = page.getByRole("row", { name: `${own} a node's own, kept back` });
+    await row.waitFor();
+    await page.getByRole("row", { name: `${RELEASED} quarantined` }).waitFor();
+    await page.getByRole("application").focus();
+    await takePicture(page, `filled-${scheme}-map-nodes`);
+    await row.getByRole("button").click();
+    await page.getByText(`interface eno0 of node node-${scheme}`).first().waitFor();
+    await show(page, "#/overview");
+    await page.getByText(`${before + 1} nodes' own, kept back`).waitFor();
+    await takePicture(page, `filled-${scheme}-overview-nodes`);
+    await show(page, "#/map/default");
+    await page.getByText("16,777,216 addresses").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
     expect(opened.faults).toEqual([]);
   });
 

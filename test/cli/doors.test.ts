@@ -98,6 +98,12 @@ describe("the pool's service", () => {
       /it does not answer \(no endpoints available\)/,
     ],
     [
+      "the API server has too many requests",
+      { proxy: { ...status(429, "Too many requests, please try again later."), headers: { "retry-after": "0" } } },
+      ["list"],
+      /the API server refuses more requests for now \(Too many requests, please try again later\.\)/,
+    ],
+    [
       "it answers like something else",
       { proxy: { status: 500, body: "<html>", type: "text/html" } },
       ["list"],

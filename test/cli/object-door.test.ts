@@ -69,6 +69,25 @@ SERVICE_AWAY
 `);
   });
 
+  it("do not count addresses of nodes as free where the user may read them", async () => {
+    const ranges = ["02:5d:1c:00:00:a0-02:5d:1c:00:00:af", "02:5d:1d:00:00:00-02:5d:1d:00:00:0f"];
+    const pools = [{ ...POOL, status: { ...POOL.status, ranges, capacity: 32, free: 29, hostAddresses: 2 } }];
+    const macs = [FIRST, "02:5d:1c:00:00:a5", "02:5d:1d:00:00:00", "52:54:00:00:00:01"];
+    const hosts = [{ metadata: { name: "node-a" }, addresses: macs.map((mac) => ({ mac, interface: "eno1" })) }];
+    const { stdout } = await say({ ...away, pools, hosts }, "map");
+    expect(stdout).toContain(`02:5d:1c:00:00:a0  ···B·N${"·".repeat(10)}N${"·".repeat(15)}\n`);
+    expect(stdout).toContain("29 free, 1 bound, 0 pending, 0 quarantined, 2 nodes' own, 0 explicit");
+    expect((await say({ ...away, pools, hosts }, "status")).stdout).toContain("  29, without 2 that nodes have\n");
+    const told = JSON.parse((await say({ ...away, pools, hosts }, "status", "-o", "json")).stdout).items[0];
+    expect(told).toMatchObject({ free: 29, hostAddresses: 2 });
+    expect(told.ranges).toMatchObject([
+      { used: 1, free: 14, hostAddresses: 1 },
+      { used: 0, free: 15, hostAddresses: 1 },
+    ]);
+    const forbidden = status(403, "no", "Forbidden");
+    expect((await say({ ...away, pools, hosts: forbidden }, "map")).stdout).toContain("0 quarantined, 0 explicit");
+  });
+
   it("tell the address of a node from a free one, as far as the user may read", async () => {
     const reports = [{ metadata: { name: "node-a" }, addresses: [{ mac: "02:5d:1c:00:00:b0", interface: "eno1" }] }];
     const find = async (mac: string, hosts: Script["hosts"]) =>

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { RestDoor } from "../../src/cli/doors/rest-door.ts";
+import { ApiError } from "../../src/kube/client/api-error.ts";
 import { claims, FIRST } from "./support/answers.ts";
 import { CliBed } from "./support/cli-bed.ts";
 import { goldenPath, onEveryTerminal } from "./support/golden.ts";
-import { macpool } from "./support/macpool.ts";
-import { problem } from "./support/scripted-cluster.ts";
+import { type Ended, macpool } from "./support/macpool.ts";
+import { CLAIM, POOL } from "./support/objects.ts";
+import { type Answer, problem, status } from "./support/scripted-cluster.ts";
 import { listedEvents } from "./support/watch-events.ts";
 
 let bed: CliBed;
@@ -16,6 +19,27 @@ afterEach(async () => {
 });
 
 const list = (items: readonly object[]) => ({ body: { items, total: items.length } });
+
+const events = (body: string): Answer => ({ body, type: "text/event-stream" });
+const event = (id: string, type: string, object?: object): string =>
+  `id: ${id}\ndata: ${JSON.stringify({ type, object })}\n\n`;
+
+/** Watches of a service that answers each request in turn, the last one for ever, until so many events are printed. */
+async function watched(answers: readonly Answer[], lines: number): Promise<Ended & { readonly told: string[] }> {
+  const ended = new AbortController();
+  const told: string[] = [];
+  let requests = 0;
+  bed.cluster.script = {
+    rest: (_, query) => (query.has("watch") ? answers[Math.min(requests++, answers.length - 1)] : list([])),
+  };
+  const onPrint = (line: string): void => {
+    const { type, object } = JSON.parse(line);
+    told.push(`${type} ${object.mac} ${object.revision}`);
+    if (told.length === lines) ended.abort();
+  };
+  const argv = ["watch", "-A", "-o", "json"];
+  return { ...(await macpool(bed.kubeconfig, argv, { signal: ended.signal, onPrint })), told };
+}
 
 describe("a watch", () => {
   it("says what REST refuses, and begins with what there is", async () => {
@@ -94,5 +118,103 @@ describe("a watch", () => {
     expect(printed.map((line) => JSON.parse(line).object.revision)).toEqual(["1", "2"]);
     const resumed = bed.cluster.asked.map(({ headers }) => headers["last-event-id"]).filter(Boolean);
     expect(resumed[0]).toBe("a-1");
+  });
+});
+
+describe("the list that a watch begins with", () => {
+  const [first, second, third] = claims;
+  const reset = event("a-list", "RESET");
+  const added = (object?: object) => event("a-list", "ADDED", object);
+
+  it("is begun anew when it is cut, and nothing of it is told twice or taken away", async () => {
+    const changed = { ...second, revision: "90" };
+    const answers = [
+      events(listedEvents(claims.slice(0, 2))),
+      events(`${reset}${added(changed)}`),
+      events(`${reset}${added(first)}${added(changed)}${added(third)}${event("a-9", "BOOKMARK")}`),
+    ];
+    const { told } = await watched(answers, 4);
+    expect(told).toEqual([
+      `ADDED ${first?.mac} 71`,
+      `ADDED ${FIRST} 72`,
+      `MODIFIED ${FIRST} 90`,
+      `ADDED ${third?.mac} 73`,
+    ]);
+  });
+
+  it("is told as what has changed since the one before, after a second RESET in its middle too", async () => {
+    const answers = [
+      events(listedEvents(claims.slice(0, 2))),
+      events(`${reset}${added(third)}${reset}${added(second)}${event("b-1", "BOOKMARK")}${reset}${added(third)}`),
+      events(`${reset}${added(second)}${added(third)}${event("b-2", "BOOKMARK")}`),
+    ];
+    const { told } = await watched(answers, 4);
+    expect(told).toEqual([
+      `ADDED ${first?.mac} 71`,
+      `ADDED ${FIRST} 72`,
+      `DELETED ${first?.mac} 71`,
+      `ADDED ${third?.mac} 73`,
+    ]);
+  });
+});
+
+describe("a watch that is refused because the service is busy", () => {
+  const detail = "Too many watches are open at this replica: close some, or try again later.";
+  const busy: Answer = { ...problem(429, "TOO_MANY_VIEWERS", detail), headers: { "retry-after": "0" } };
+  const [first] = claims;
+
+  it("tries again, when it begins and when it goes on", async () => {
+    const unready = { ...problem(503, "NOT_READY", "not ready"), headers: { "retry-after": "0" } };
+    const next = event("a-2", "MODIFIED", { ...first, revision: "72" });
+    const answers = [busy, unready, events(listedEvents(claims.slice(0, 1))), busy, unready, events(next)];
+    const { told, stderr, exitCode } = await watched(answers, 2);
+    expect(told).toEqual([`ADDED ${first?.mac} 71`, `MODIFIED ${first?.mac} 72`]);
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+    const resumed = bed.cluster.asked.map(({ headers }) => headers["last-event-id"]);
+    expect(resumed.slice(-3)).toEqual(["a-1", "a-1", "a-1"]);
+  });
+
+  it("says so when it stays busy", async () => {
+    const { told, stderr, exitCode } = await watched([events(listedEvents(claims.slice(0, 1))), busy], 2);
+    expect(told).toHaveLength(1);
+    expect({ stderr, exitCode }).toEqual({ stderr: `error: ${detail}\n`, exitCode: 1 });
+    expect(bed.cluster.asked.filter(({ path }) => path.includes("watch=true"))).toHaveLength(10);
+  });
+
+  it("waits as long as it is asked to, a second where nothing is said, and not for ever", async () => {
+    const waits: number[] = [];
+    const refusals = [2_000, undefined, 60_000];
+    const door = new RestDoor({
+      get: async () => ({ status: 200, body: { items: [], total: 0 } }),
+      stream: async () => {
+        throw new ApiError({ status: 429, reason: "", message: "slow down", retryAfterMs: refusals[waits.length] });
+      },
+      sleep: async (durationMs) => {
+        waits.push(durationMs);
+      },
+    });
+    const end = door.watch(undefined, new AbortController().signal).next();
+    await expect(end).rejects.toThrow("the API server refuses more requests for now (slow down)");
+    expect(waits.map((ms) => Math.floor(ms / 1_000))).toEqual([2, 1]);
+  });
+
+  it("asks the objects when the API server has nobody to ask in its place", async () => {
+    const ended = new AbortController();
+    let requests = 0;
+    bed.cluster.script = {
+      pools: [POOL],
+      claims: [CLAIM],
+      rest: (_, query) => {
+        if (!query.has("watch")) return list([]);
+        requests += 1;
+        const away = { ...status(503, "no endpoints available"), headers: { "retry-after": "0" } };
+        return requests === 1 ? events(listedEvents(claims.slice(0, 1))) : away;
+      },
+    };
+    const onPrint = (text: string): void => {
+      if (text.includes(FIRST)) ended.abort();
+    };
+    const { stderr } = await macpool(bed.kubeconfig, ["watch", "-A"], { signal: ended.signal, onPrint });
+    expect(stderr).toContain("it does not answer (no endpoints available)");
   });
 });

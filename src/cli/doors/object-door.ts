@@ -53,7 +53,8 @@ export class ObjectDoor implements Door {
     const pools = await this.#objects.pools();
     const countsOwn = pools.every((pool) => rangesOf(pool).length < 2);
     const claims = countsOwn ? undefined : await this.#objects.claims();
-    return plain(pools.map((pool) => poolView(pool, claims)));
+    const keptBack = claims && (await this.#objects.keptBack(claims));
+    return plain(pools.map((pool) => poolView(pool, claims && { claims, keptBack })));
   }
 
   async claims(namespace?: string): Promise<readonly ClaimView[]> {
@@ -83,7 +84,7 @@ export class ObjectDoor implements Door {
     const [pools, claims] = await Promise.all([this.#objects.pools(), this.#objects.claims()]);
     const pool = pools.find(({ metadata }) => metadata.name === name);
     if (pool === undefined) throw new CliError(noPool(name, pools));
-    return mapView(pool, claims, section);
+    return mapView(pool, { claims, keptBack: await this.#objects.keptBack(claims) }, section);
   }
 
   async owner(ref: OwnerRef): Promise<OwnerStoryView | undefined> {

@@ -1,14 +1,13 @@
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
-import type { MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { Segments } from "../../mac-pool/core/segments.ts";
 import type { CellView, MapView } from "../../mac-pool/inspection/views.ts";
 import { CliError } from "../faults.ts";
 import type { MapSection } from "./door.ts";
-import { rangesOf } from "./object-views.ts";
+import { rangesOf, type Taken } from "./object-views.ts";
 
 /** The addresses of a pool from `from` to `to` in cells of one size, of which the last may be smaller. */
-export function mapView(pool: MACPool, claims: readonly MACClaim[], { cells, from, to }: MapSection): MapView {
+export function mapView(pool: MACPool, { claims, keptBack }: Taken, { cells, from, to }: MapSection): MapView {
   const name = pool.metadata.name ?? "";
   const part = rangesOf(pool).flatMap(({ start, end }) => {
     const range = { start: Math.max(start, from ?? start) as Mac, end: Math.min(end, to ?? end) as Mac };
@@ -22,26 +21,33 @@ export function mapView(pool: MACPool, claims: readonly MACClaim[], { cells, fro
     bound: 0,
     quarantined: 0,
     explicit: 0,
+    hostAddresses: 0,
   }));
+  const cellOf = (mac: Mac | undefined) =>
+    mac === undefined ? undefined : counts[Math.floor((segments.numberOf(mac) ?? -1) / size)];
   for (const { spec, status } of claims) {
-    const mac = parseMac(spec.mac);
-    const cell = mac === undefined ? undefined : counts[Math.floor((segments.numberOf(mac) ?? -1) / size)];
+    const cell = cellOf(parseMac(spec.mac));
     if (cell === undefined) continue;
     if (status?.phase === "Bound") cell.bound += 1;
     else if (status?.phase === "Quarantined") cell.quarantined += 1;
     else cell.pending += 1;
     if (spec.origin !== "automatic") cell.explicit += 1;
   }
+  for (const mac of keptBack ?? []) {
+    const cell = cellOf(mac);
+    if (cell !== undefined) cell.hostAddresses += 1;
+  }
   return {
     pool: name,
     from: formatMac(segments.macAt(0)),
     to: formatMac(segments.macAt(segments.size - 1)),
-    cells: counts.map((cell, index): CellView => {
+    cells: counts.map(({ hostAddresses, ...cell }, index): CellView => {
       const first = index * size;
       const own = Math.min(size, segments.size - first);
-      const free = own - cell.pending - cell.bound - cell.quarantined;
+      const free = own - cell.pending - cell.bound - cell.quarantined - hostAddresses;
       const ends = { first: formatMac(segments.macAt(first)), last: formatMac(segments.macAt(first + own - 1)) };
-      return { ...ends, size: own, free, ...cell, colliding: 0 };
+      const kept = keptBack === undefined ? {} : { hostAddresses };
+      return { ...ends, size: own, free, ...cell, ...kept, colliding: 0 };
     }),
     outOfRange: pool.status?.outOfRange ?? 0,
   };

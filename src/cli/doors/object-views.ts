@@ -1,4 +1,4 @@
-import { formatMac, parseMac } from "../../api/mac.ts";
+import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import {
   DEFAULT_CONFLICT_POLICY,
@@ -18,18 +18,27 @@ export function rangesOf(pool: MACPool): readonly MacRange[] {
   return (pool.status?.ranges ?? []).flatMap((text) => parseRangeText(text) ?? []);
 }
 
-/** `claims`: those of the cluster, to count each range; undefined where the pool's own counters are enough. */
-export function poolView(pool: MACPool, claims: readonly MACClaim[] | undefined): PoolView {
+/** What takes addresses out of a pool. */
+export interface Taken {
+  readonly claims: readonly MACClaim[];
+  /** Addresses of nodes without a claim; undefined where they are not known. */
+  readonly keptBack: ReadonlySet<Mac> | undefined;
+}
+
+/** `taken`: in the cluster, to count each range; undefined where the pool's own counters are enough. */
+export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
   const { spec, status = {}, metadata } = pool;
   const { capacity = 0, used = 0, free = 0, pending = 0, quarantined = 0, outOfRange = 0, conflicts = 0 } = status;
-  const whole = { capacity, used, free, pending, quarantined };
+  const { hostAddresses } = status;
+  const kept = hostAddresses === undefined ? {} : { hostAddresses };
+  const whole = { capacity, used, free, pending, quarantined, ...kept };
   const problem = problemOf(pool);
   return {
     name: metadata.name ?? "",
     ranges: rangesOf(pool).map((range) => ({
       first: formatMac(range.start),
       last: formatMac(range.end),
-      ...(claims === undefined ? whole : countsOf(range, claims)),
+      ...(taken === undefined ? whole : countsOf(range, taken)),
     })),
     exclusions: (spec.exclusions ?? []).flatMap(({ start, end }) => {
       const [from, to] = [parseMac(start), parseMac(end)];
@@ -69,12 +78,20 @@ function servesText(name: string, selector: LabelSelector | undefined): string {
     : "every namespace, unless an older pool does";
 }
 
-function countsOf(range: MacRange, claims: readonly MACClaim[]): Omit<RangeView, "first" | "last"> {
+function countsOf(range: MacRange, { claims, keptBack }: Taken): Omit<RangeView, "first" | "last"> {
   const capacity = rangeSize(range);
   const inside = claims.filter(({ spec }) => isIn(range, spec.mac));
   const phases = (phase: string): number => inside.filter(({ status }) => status?.phase === phase).length;
   const used = inside.length;
-  return { capacity, used, free: capacity - used, pending: phases("Pending"), quarantined: phases("Quarantined") };
+  const hostAddresses = [...(keptBack ?? [])].filter((mac) => rangeContains(range, mac)).length;
+  return {
+    capacity,
+    used,
+    free: capacity - used - hostAddresses,
+    pending: phases("Pending"),
+    quarantined: phases("Quarantined"),
+    ...(keptBack === undefined ? {} : { hostAddresses }),
+  };
 }
 
 export function claimView(claim: MACClaim, ranges: readonly MacRange[], owners: readonly OwnerView[]): ClaimView {

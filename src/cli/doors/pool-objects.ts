@@ -1,5 +1,5 @@
 import { MAC_CLAIMS, MAC_POOLS, NODE_MACS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../../api/kinds.ts";
-import { claimName, formatMac, type Mac } from "../../api/mac.ts";
+import { claimName, formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
@@ -71,11 +71,23 @@ export class PoolObjects {
   /** The interfaces of nodes that have the address; undefined when the user may not see them. */
   async hostsAt(mac: Mac): Promise<readonly { readonly node: string; readonly interface: string }[] | undefined> {
     const wanted = formatMac(mac);
-    const options = { managedFields: false, timeoutMs: this.#timeoutMs };
-    const reports = await readable(this.#client.list(NODE_REPORTS, options));
-    return reports?.items.flatMap(({ metadata: { name: node = "" }, addresses }) =>
+    return (await this.#nodeReports())?.flatMap(({ metadata: { name: node = "" }, addresses }) =>
       addresses.flatMap((each) => (each.mac === wanted ? [{ node, interface: each.interface }] : [])),
     );
+  }
+
+  /** Addresses of nodes that none of the claims has; undefined when the user may not see them. */
+  async keptBack(claims: readonly MACClaim[]): Promise<ReadonlySet<Mac> | undefined> {
+    const reports = await this.#nodeReports();
+    if (reports === undefined) return undefined;
+    const kept = new Set(reports.flatMap(({ addresses }) => addresses.flatMap(({ mac }) => parseMac(mac) ?? [])));
+    for (const { spec } of claims) kept.delete(parseMac(spec.mac) as Mac);
+    return kept;
+  }
+
+  async #nodeReports(): Promise<readonly NodeMACs[] | undefined> {
+    const options = { managedFields: false, timeoutMs: this.#timeoutMs };
+    return (await readable(this.#client.list(NODE_REPORTS, options)))?.items;
   }
 
   /** Whether the object exists; undefined when the user may not see it. */

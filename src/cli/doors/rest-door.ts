@@ -1,5 +1,6 @@
 import { claimName, formatMac, type Mac } from "../../api/mac.ts";
-import { ConnectionError } from "../../kube/client/api-error.ts";
+import { ApiError, ConnectionError } from "../../kube/client/api-error.ts";
+import { MAX_RETRY_AFTER_MS, MAX_THROTTLED_RETRIES } from "../../kube/client/retry.ts";
 import type {
   CheckView,
   ClaimView,
@@ -104,20 +105,22 @@ export class RestDoor implements Door {
   }
 
   async *watch(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<WatchEventView<ClaimView>> {
-    // A watch is refused without the reason.
+    // A watch may be silent for long: this says in time that nobody answers.
     await this.#get<ListView<ClaimView>>("claims", { namespace, limit: 1 });
     const known = new KnownClaims();
     // Of the list that a watch begins with, unless it resumes another one.
     let listed: ClaimView[] | undefined;
     let lastEventId: string | undefined;
-    for (let broken = false; !signal.aborted; broken = true) {
-      if (broken) await this.#transport.sleep(WATCH_RETRY_MS, signal).catch(() => {});
+    for (let waitMs = 0, refusals = 0; !signal.aborted; ) {
+      if (waitMs > 0) await this.#transport.sleep(waitMs, signal).catch(() => {});
+      waitMs = WATCH_RETRY_MS;
       try {
         const body = await this.#transport.stream(
           "/api/v1/claims",
           { watch: true, sendInitialEvents: true, namespace },
           { signal, lastEventId },
         );
+        refusals = 0;
         for await (const { id, data } of eventsOf(body)) {
           const event = plain(JSON.parse(data) as WatchEventView<ClaimView>);
           if (event.type === "RESET") listed = [];
@@ -130,8 +133,12 @@ export class RestDoor implements Door {
         }
       } catch (error) {
         if (signal.aborted) return;
-        // A connection that ends goes on where it was; a refusal of the first request does not.
-        if (!(error instanceof ConnectionError) || lastEventId === undefined) throw awayOr(error);
+        // A connection that ends goes on where it was; one that never was does not.
+        if (error instanceof ConnectionError && lastEventId !== undefined) continue;
+        const busyMs = refusals < MAX_THROTTLED_RETRIES ? waitOf(error) : undefined;
+        if (busyMs === undefined) throw awayOr(error);
+        waitMs = busyMs;
+        refusals += 1;
       }
     }
   }
@@ -182,4 +189,11 @@ export class RestDoor implements Door {
       throw awayOr(error);
     }
   }
+}
+
+/** How long whoever is too busy for a watch asks to wait; undefined for other refusals, and where that is too long. */
+function waitOf(error: unknown): number | undefined {
+  if (!(error instanceof ApiError) || (error.status !== 429 && error.status !== 503)) return undefined;
+  const { retryAfterMs = WATCH_RETRY_MS } = error;
+  return retryAfterMs > MAX_RETRY_AFTER_MS ? undefined : retryAfterMs * (1 + Math.random() / 4);
 }

@@ -15,6 +15,8 @@ const SAID: Readonly<Record<string, string>> = {
   from: "--from",
   to: "--to",
 };
+/** What the types of its problems have before the code. */
+const PROBLEM_TYPE = "urn:macpool:";
 const HINT_OF_REST = / For what is in your namespace, name it:.*$/;
 const HINT = " If you may read one namespace only, name it: -n NAMESPACE.";
 const LONG_LIST = "The list took longer than five minutes: try again, or ask for one namespace.";
@@ -24,6 +26,7 @@ const STRANGER = "Log in again, or give another --token.";
 const SILENT =
   `Look at the pods of Deployment ${MAC_POOL_MANAGER} and at their log. ` +
   "While all of them are down, VMs and pods that need an address are refused.";
+const LATER = "Ask again in a while.";
 const ABSENT = "Set kubeMacPool in NetworkAddonsConfig cluster. If it is set, correct --pool-namespace.";
 
 /** What REST itself refuses is for the user; what the API server says in its place means that REST is away. */
@@ -34,12 +37,15 @@ export function refusalOf({ status, body }: { readonly status: number; readonly 
   return new CliError(sentenceOf(problem));
 }
 
-/** `ServiceAway` for what means that REST can't be asked; anything else as it is. */
+/** What REST itself refuses, as `refusalOf` does; `ServiceAway` for what means that it can't be asked; anything else as it is. */
 export function awayOr(error: unknown): unknown {
   if (error instanceof ConnectionError) {
     return new ServiceAway(`it does not answer (${error.code ?? error.message})`, SILENT);
   }
-  return error instanceof ApiError ? awayBy(error.status, { message: error.message }) : error;
+  if (!(error instanceof ApiError)) return error;
+  const { status, reason, message } = error;
+  const code = reason.startsWith(PROBLEM_TYPE) ? reason.slice(PROBLEM_TYPE.length) : undefined;
+  return refusalOf({ status, body: code === undefined ? { message } : { code, detail: message } });
 }
 
 export function isProblem(body: unknown): body is ProblemView {
@@ -60,5 +66,6 @@ function awayBy(status: number, body: unknown): ServiceAway {
   const text = typeof message === "string" ? plain(message).replace(/^error trying to reach service: /, "") : "";
   if (status === 403) return new ServiceAway(`you may not use the proxy of its Service (${text || "403"})`, NO_PROXY);
   if (status === 404) return new ServiceAway("its Service does not exist there", ABSENT);
+  if (status === 429) return new ServiceAway(`the API server refuses more requests for now (${text || status})`, LATER);
   return new ServiceAway(`it does not answer (${text || status})`, SILENT);
 }

@@ -1,9 +1,9 @@
-/** The server refused: with a `Status` of the API, or with another text in its place. */
+/** The server refused: with a `Status` of the API, a problem of RFC 9457, or another text in its place. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** HTTP status code. */
   readonly status: number;
-  /** `Status.reason`, such as `NotFound`, `Conflict`, `AlreadyExists`, `Invalid`, `Expired`. */
+  /** `Status.reason`, such as `NotFound`, `Conflict`, `AlreadyExists`, `Invalid`, `Expired`; or the type of a problem. */
   readonly reason: string;
   /** `Status.details`: causes by field, the object's name and kind. */
   readonly details: StatusDetails | undefined;
@@ -79,7 +79,8 @@ export function apiErrorFrom(answer: {
   retryAfter?: string | undefined;
   request: string;
 }): ApiError {
-  const parsed = parseStatus(answer.body);
+  const json = parseObject(answer.body);
+  const parsed = statusOf(json) ?? problemOf(json);
   return new ApiError({
     status: answer.status,
     reason: parsed?.reason || REASON_OF[answer.status] || "Unknown",
@@ -113,16 +114,24 @@ interface StatusObject {
   details?: StatusDetails;
 }
 
-function parseStatus(body: string): StatusObject | undefined {
+function parseObject(body: string): object | undefined {
   if (!body.startsWith("{")) {
     return undefined;
   }
   try {
-    const parsed = JSON.parse(body) as StatusObject;
-    return parsed.kind === "Status" ? parsed : undefined;
+    return JSON.parse(body) as object;
   } catch {
     return undefined;
   }
+}
+
+function statusOf(json: StatusObject | undefined): StatusObject | undefined {
+  return json?.kind === "Status" ? json : undefined;
+}
+
+function problemOf(json: { type?: unknown; detail?: unknown } | undefined): StatusObject | undefined {
+  const { type, detail } = json ?? {};
+  return typeof type === "string" && typeof detail === "string" ? { reason: type, message: detail } : undefined;
 }
 
 /** Seconds only: the API server sends nothing else, and a date would depend on our clock. */

@@ -21,8 +21,6 @@ export class PoolIndex {
   readonly #shared = new Set<Mac>();
   readonly pending = new PendingClaims();
   readonly #hosts = new HostAddresses();
-  /** Addresses of nodes that are kept back without a claim. */
-  readonly #keptBack = new Set<Mac>();
   /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
   readonly #reserved = new Map<Mac, number>();
 
@@ -100,8 +98,10 @@ export class PoolIndex {
       pool.mark(mac, true);
     }
     for (const mac of this.#reserved.keys()) pool.mark(mac, true);
-    for (const mac of this.#hosts.macs()) pool.mark(mac, true);
-    for (const mac of this.#keptBack) pool.keepBack(mac, true);
+    for (const mac of this.#hosts.macs()) {
+      pool.mark(mac, true);
+      pool.keepBack(mac, !this.#claims.has(mac));
+    }
     this.#pools.set(settings.name, pool);
   }
 
@@ -193,13 +193,11 @@ export class PoolIndex {
 
   #mark(mac: Mac): void {
     const isHost = this.#hosts.has(mac);
-    const taken = isHost || this.#claims.has(mac) || this.#reserved.has(mac);
-    for (const pool of this.#pools.values()) pool.mark(mac, taken);
-    const isKeptBack = isHost && !this.#claims.has(mac);
-    if (isKeptBack === this.#keptBack.has(mac)) return;
-    if (isKeptBack) this.#keptBack.add(mac);
-    else this.#keptBack.delete(mac);
-    for (const pool of this.#pools.values()) pool.keepBack(mac, isKeptBack);
+    const isClaimed = this.#claims.has(mac);
+    for (const pool of this.#pools.values()) {
+      pool.mark(mac, isHost || isClaimed || this.#reserved.has(mac));
+      pool.keepBack(mac, isHost && !isClaimed);
+    }
   }
 }
 

@@ -66,7 +66,7 @@ export class Pool {
   #used = 0;
   #pending = 0;
   #quarantined = 0;
-  #keptBack = 0;
+  readonly #keptBack = new Set<Mac>();
   #outOfRange = 0;
   #conflicts = 0;
 
@@ -93,13 +93,18 @@ export class Pool {
     return {
       capacity,
       used: this.#used,
-      free: capacity - this.#used - this.#keptBack,
+      free: capacity - this.#used - this.#keptBack.size,
       pending: this.#pending,
       quarantined: this.#quarantined,
-      hostAddresses: this.#keptBack,
+      hostAddresses: this.#keptBack.size,
       outOfRange: this.#outOfRange,
       conflicts: this.#conflicts,
     };
+  }
+
+  /** Addresses of nodes, without a claim. */
+  get keptBack(): ReadonlySet<Mac> {
+    return this.#keptBack;
   }
 
   has(mac: Mac): boolean {
@@ -153,9 +158,10 @@ export class Pool {
     else this.#space.release(number);
   }
 
-  /** Counts an address of a node that has no claim, or not any more; addresses outside are ignored. */
+  /** Whether a node has the address and no claim does; addresses outside are ignored. */
   keepBack(mac: Mac, isKeptBack: boolean): void {
-    if (this.has(mac)) this.#keptBack += isKeptBack ? 1 : -1;
+    if (!isKeptBack) this.#keptBack.delete(mac);
+    else if (this.has(mac)) this.#keptBack.add(mac);
   }
 
   count(mac: Mac, claim: ClaimFacts): void {

@@ -47,7 +47,7 @@ export class Catalog {
     const changed = (): void => {
       this.#revision += 1;
     };
-    for (const informer of [caches.pools, caches.machines, caches.namespaces, caches.networks]) {
+    for (const informer of [caches.pools, caches.machines, caches.namespaces, caches.nodeMacs, caches.networks]) {
       (informer as Pick<Informer<KubeObject>, "on">).on({ add: changed, update: changed, delete: changed });
     }
   }

@@ -21,6 +21,8 @@ interface Cell {
   bound: number;
   quarantined: number;
   explicit: number;
+  /** Addresses of nodes that have no claim. */
+  hostAddresses: number;
 }
 
 /**
@@ -36,7 +38,7 @@ export function mapOf(
   const { segments } = pool.settings;
   const range = within(segments, from, to);
   if (range === undefined) return undefined;
-  const counted = cellsOf(claims, segments, range, cells);
+  const counted = cellsOf(claims, pool, range, cells);
   const [begin, size] = [counted[0]?.first ?? 0, counted[0]?.size ?? 1];
   const collisions = new Array<number>(counted.length).fill(0);
   for (const mac of colliding) {
@@ -48,15 +50,16 @@ export function mapOf(
     from: formatMac(range.start),
     to: formatMac(range.end),
     cells: counted.map((cell, index): CellView => {
-      const { first, size, pending, bound, quarantined, explicit } = cell;
+      const { first, size, pending, bound, quarantined, explicit, hostAddresses } = cell;
       return {
         first: formatMac(segments.macAt(first)),
         last: formatMac(segments.macAt(first + size - 1)),
         size,
-        free: size - pending - bound - quarantined,
+        free: size - pending - bound - quarantined - hostAddresses,
         pending,
         bound,
         quarantined,
+        hostAddresses,
         explicit,
         colliding: collisions[index] ?? 0,
       };
@@ -74,12 +77,13 @@ function within({ ranges }: Segments, from = 0 as Mac, to = Number.POSITIVE_INFI
 }
 
 /**
- * Counts the claims of a range, whose ends are addresses of the pool, in at most so many cells. A chunk of the order that
- * lies in one cell is counted at once: O(cells) and never more than O(claims).
+ * Counts the claims of a range, whose ends are addresses of the pool, and the addresses that the pool keeps back, in at most
+ * so many cells. A chunk of the order that lies in one cell is counted at once: O(cells + addresses kept back) and never
+ * more than O(claims + addresses kept back).
  */
 export function cellsOf(
   claims: AddressOrder<MACClaim>,
-  segments: Segments,
+  { settings: { segments }, keptBack }: Pool,
   { start, end }: MacRange,
   most: number,
 ): readonly Cell[] {
@@ -89,9 +93,13 @@ export function cellsOf(
   const cells = Array.from({ length: Math.ceil(total / size) }, (_, index): Cell => {
     const offset = index * size;
     const own = Math.min(size, total - offset);
-    return { first: begin + offset, size: own, pending: 0, bound: 0, quarantined: 0, explicit: 0 };
+    return { first: begin + offset, size: own, pending: 0, bound: 0, quarantined: 0, explicit: 0, hostAddresses: 0 };
   });
   const cellOf = (number: number): Cell | undefined => cells[Math.floor((number - begin) / size)];
+  for (const mac of keptBack) {
+    const cell = mac < start || mac > end ? undefined : cellOf(segments.numberOf(mac) ?? -1);
+    if (cell !== undefined) cell.hostAddresses += 1;
+  }
   const numberOf = numbering(segments);
   claims.scanChunks(
     start,

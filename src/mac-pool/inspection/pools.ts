@@ -51,12 +51,13 @@ export class PoolQueries {
   }
 
   #rangeView(pool: Pool, range: MacRange): RangeView {
-    const [cell] = cellsOf(this.#catalog.claims, pool.settings.segments, range, 1);
+    const [cell] = cellsOf(this.#catalog.claims, pool, range, 1);
     const [pending, bound, quarantined] = [cell?.pending ?? 0, cell?.bound ?? 0, cell?.quarantined ?? 0];
+    const hostAddresses = cell?.hostAddresses ?? 0;
     const capacity = rangeSize(range);
     const used = pending + bound + quarantined;
     const [first, last] = formatRange(range).split("-") as [string, string];
-    return { first, last, capacity, used, free: capacity - used, pending, quarantined };
+    return { first, last, capacity, used, free: capacity - used - hostAddresses, pending, quarantined, hostAddresses };
   }
 }
 

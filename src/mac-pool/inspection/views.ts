@@ -14,6 +14,7 @@ export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
 const time = z.iso.datetime();
 const mac = z.string().describe("A MAC address: six lower-case octets joined by colons.");
 const count = z.int().min(0);
+const hostAddresses = count.exactOptional().describe("Addresses without a claim, kept back because a node has them.");
 
 export const ownerViewSchema = claimOwnerSchema.extend({
   node: z.string().exactOptional().describe("Node where it runs now; absent when it does not run."),
@@ -48,6 +49,7 @@ export const rangeViewSchema = z.object({
   free: count,
   pending: count,
   quarantined: count,
+  hostAddresses,
 });
 export type RangeView = z.infer<typeof rangeViewSchema>;
 
@@ -87,7 +89,7 @@ export const poolViewSchema = z
     quarantined: count,
     outOfRange: count.describe("Claims of the pool for addresses outside its ranges."),
     conflicts: count.describe("Addresses that more than one object has."),
-    hostAddresses: count.exactOptional().describe("Free addresses that are kept back because a node has them."),
+    hostAddresses,
     hostConflicts: count.exactOptional().describe("Addresses that an object and a node have."),
     rate: rateViewSchema,
     daysToFull: daysToFullViewSchema,
@@ -104,6 +106,7 @@ export const cellViewSchema = z.object({
   pending: count,
   bound: count,
   quarantined: count,
+  hostAddresses,
   explicit: count.describe("Those with a claim that somebody wrote or that was observed, in any phase."),
   colliding: count.describe("Those that several running objects have."),
 });

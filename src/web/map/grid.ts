@@ -37,12 +37,13 @@ export function cellAt({ columns, rows, pitch }: Grid, x: number, y: number, cel
 }
 
 /** What a cell is painted as. */
-export type Paint = "free" | "bound" | "pending" | "quarantined" | "explicit" | "colliding";
+export type Paint = "free" | "bound" | "pending" | "quarantined" | "explicit" | "host" | "colliding";
 
-/** Collisions show before anything else; else what most of the claims in the cell are. */
-export function paintOf({ bound, pending, quarantined, explicit, colliding }: CellView): Paint {
+/** Collisions show before anything else; else what most of the addresses in the cell are that are not free. */
+export function paintOf({ bound, pending, quarantined, explicit, hostAddresses = 0, colliding }: CellView): Paint {
   if (colliding > 0) return "colliding";
   const used = bound + pending + quarantined;
+  if (hostAddresses > used) return "host";
   if (used === 0) return "free";
   if (quarantined * 2 > used) return "quarantined";
   if (pending * 2 > used) return "pending";
@@ -51,30 +52,32 @@ export function paintOf({ bound, pending, quarantined, explicit, colliding }: Ce
 
 const FAINTEST = 0.35;
 
-/** How strong: by the logarithm of the number of claims, so that one of a million is seen, and full is strongest. */
+/** How strong: by the logarithm of the number that is not free, so that one of a million is seen, and full is strongest. */
 export function strengthOf({ size, free, colliding }: CellView): number {
-  const used = size - free;
+  const taken = size - free;
   if (colliding > 0 || size === 1) return 1;
-  if (used === 0) return 0;
-  return FAINTEST + (1 - FAINTEST) * (Math.log(used + 1) / Math.log(size + 1));
+  if (taken === 0) return 0;
+  return FAINTEST + (1 - FAINTEST) * (Math.log(taken + 1) / Math.log(size + 1));
 }
 
 /** `12 of 4,096 used` and what of them is not simply bound. */
 export function describeCell(cell: CellView, count: (value: number) => string): string {
-  const { size, free, pending, quarantined, explicit, colliding } = cell;
+  const { size, bound, pending, quarantined, explicit, hostAddresses = 0, colliding } = cell;
   if (size === 1) return stateOf(cell);
   const parts = [
     [pending, "pending"],
     [quarantined, "quarantined"],
     [explicit, "explicit"],
     [colliding, "colliding"],
+    [hostAddresses, "nodes' own"],
   ] as const;
   const more = parts.filter(([number]) => number > 0).map(([number, name]) => `, ${count(number)} ${name}`);
-  return `${count(size - free)} of ${count(size)} used${more.join("")}`;
+  return `${count(bound + pending + quarantined)} of ${count(size)} used${more.join("")}`;
 }
 
-function stateOf({ bound, pending, explicit, colliding, free }: CellView): string {
+function stateOf({ bound, pending, explicit, hostAddresses, colliding, free }: CellView): string {
   if (free === 1) return "free";
+  if (hostAddresses === 1) return "a node's own, kept back";
   const phase = bound === 1 ? "bound" : pending === 1 ? "pending" : "quarantined";
   return [phase, ...(explicit === 1 ? ["explicit"] : []), ...(colliding === 1 ? ["colliding"] : [])].join(", ");
 }

@@ -11,12 +11,12 @@ interface Props {
 
 /** The map for those who do not see it: its cells that are not simply free. */
 export function MapTable({ cells, onEnter }: Props) {
-  const used = cells.flatMap((cell, index) => (cell.free < cell.size ? [{ cell, index }] : []));
-  const shown = used.slice(0, SHOWN);
+  const taken = cells.flatMap((cell, index) => (cell.free < cell.size ? [{ cell, index }] : []));
+  const shown = taken.slice(0, SHOWN);
   return (
     <details class="twin">
-      <summary>The map as a table: {counted(used.length, "cell")} in use</summary>
-      {used.length === 0 && <p>Every address that the map shows is free.</p>}
+      <summary>The map as a table: {counted(taken.length, "cell")} in use or kept back</summary>
+      {taken.length === 0 && <p>Every address that the map shows is free.</p>}
       {shown.length > 0 && (
         <table>
           <thead>
@@ -46,7 +46,7 @@ export function MapTable({ cells, onEnter }: Props) {
           </tbody>
         </table>
       )}
-      {used.length > SHOWN && <p class="quiet">{count(used.length - SHOWN)} more cells: zoom in to see them.</p>}
+      {taken.length > SHOWN && <p class="quiet">{count(taken.length - SHOWN)} more cells: zoom in to see them.</p>}
     </details>
   );
 }

@@ -6,11 +6,12 @@ interface Counts {
   readonly free: number;
   readonly pending: number;
   readonly quarantined: number;
+  readonly hostAddresses?: number;
 }
 
 /** How full a range is, as a bar and in exact numbers. */
 export function UsageBar({ counts, label }: { readonly counts: Counts; readonly label: string }) {
-  const { capacity, used, free, pending, quarantined } = counts;
+  const { capacity, used, free, pending, quarantined, hostAddresses = 0 } = counts;
   const bound = used - pending - quarantined;
   const parts = [
     ["bound", bound],
@@ -32,7 +33,8 @@ export function UsageBar({ counts, label }: { readonly counts: Counts; readonly 
         <strong>{percent(used, capacity)}</strong> {text}, {count(free)} free
         <span class="quiet">
           {" "}
-          ({count(bound)} bound, {count(pending)} pending, {count(quarantined)} quarantined)
+          ({count(bound)} bound, {count(pending)} pending, {count(quarantined)} quarantined
+          {hostAddresses > 0 && `; ${count(hostAddresses)} nodes' own, kept back`})
         </span>
       </p>
     </div>

@@ -64,7 +64,8 @@ function PoolMap({ pool }: { readonly pool: PoolView }) {
   const enter = (index: number): void => {
     const cell = map?.cells[index];
     if (map === undefined || cell === undefined) return;
-    if (cell.size === 1 && cell.free === 0) goTo(linkTo("address", [cell.first]));
+    const isClaimed = cell.free === 0 && cell.hostAddresses !== 1;
+    if (cell.size === 1 && isClaimed) goTo(linkTo("address", [cell.first]));
     else if (cell.size === 1) goTo(linkTo("check", [], { mac: cell.first, namespace: "default" }));
     else show(zoomInto(map.cells, index, "cell"));
   };
@@ -155,6 +156,7 @@ const LEGEND = [
   ["pending", "pending"],
   ["quarantined", "quarantined"],
   ["explicit", "chosen by users"],
+  ["host", "nodes' own"],
   ["colliding", "colliding"],
 ] as const;
 
@@ -166,7 +168,7 @@ function Legend() {
           <span class={`swatch ${paint}`} /> {text}
         </li>
       ))}
-      <li class="quiet">The stronger the colour, the more of the cell is in use.</li>
+      <li class="quiet">The stronger the colour, the less of the cell is free.</li>
     </ul>
   );
 }

@@ -21,13 +21,14 @@ function address(number: number): string {
 }
 
 function countsOf(index: number, size: number) {
-  const none = { pending: 0, bound: 0, quarantined: 0, explicit: 0, colliding: 0 };
+  const none = { pending: 0, bound: 0, quarantined: 0, hostAddresses: 0, explicit: 0, colliding: 0 };
   const used = Math.min(size, Math.ceil((size * (index % 5)) / 4));
   const kinds = [
     { bound: used },
     { bound: used, explicit: used },
     { pending: used },
     { quarantined: used },
+    { hostAddresses: used },
     { bound: used, colliding: used > 0 ? 1 : 0 },
   ];
   if (index % 2 === 0) return { ...none, free: size };

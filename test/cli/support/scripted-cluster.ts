@@ -13,6 +13,7 @@ export interface Answer {
   readonly status?: number;
   readonly body: unknown;
   readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Script {
@@ -73,8 +74,8 @@ export class ScriptedCluster implements AsyncDisposable {
     this.asked.push({ path: url.pathname + url.search, headers: request.headers });
     const { hangs, serviceHangs } = this.script;
     if (hangs || (serviceHangs && url.pathname.startsWith(PROXY))) return;
-    const { status = 200, body, type = "application/json" } = this.#find(url, request);
-    response.writeHead(status, { "content-type": type });
+    const { status = 200, body, type = "application/json", headers } = this.#find(url, request);
+    response.writeHead(status, { "content-type": type, ...headers });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   }
 
@@ -100,7 +101,14 @@ export class ScriptedCluster implements AsyncDisposable {
 }
 
 export function problem(code: number, name: string, detail: string, more: object = {}): Answer {
-  const body = { type: "about:blank", code: `MACPOOL_${name}`, title: name, status: code, detail, ...more };
+  const body = {
+    type: `urn:macpool:MACPOOL_${name}`,
+    code: `MACPOOL_${name}`,
+    title: name,
+    status: code,
+    detail,
+    ...more,
+  };
   return { status: code, body, type: "application/problem+json" };
 }
 

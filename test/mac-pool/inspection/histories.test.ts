@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import { CLAIM_ORIGINS, CLAIM_PHASES, type MACClaim } from "../../../src/api/mac-claim.ts";
 import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
-import { claimOf, FIRST, InspectionBed, owner } from "./inspection-bed.ts";
+import { claimOf, FIRST, InspectionBed, nodeMacsOf, owner } from "./inspection-bed.ts";
 
 const SPREAD = 48;
 const RANGES = [
@@ -12,7 +12,8 @@ const RANGES = [
 ];
 const NAMESPACES = ["mine", "other"];
 
-const step = fc.record({
+const claimStep = fc.record({
+  kind: fc.constant("claim" as const),
   offset: fc.integer({ min: 0, max: SPREAD - 1 }),
   isGone: fc.boolean(),
   phase: fc.constantFrom(...CLAIM_PHASES),
@@ -20,13 +21,32 @@ const step = fc.record({
   namespaces: fc.uniqueArray(fc.constantFrom(...NAMESPACES), { maxLength: 2 }),
 });
 
+const nodeStep = fc.record({
+  kind: fc.constant("node" as const),
+  node: fc.constantFrom("node-a", "node-b"),
+  offsets: fc.uniqueArray(fc.nat(SPREAD - 1), { maxLength: 4 }),
+});
+
+const step = fc.oneof({ weight: 5, arbitrary: claimStep }, { weight: 1, arbitrary: nodeStep });
+
 describe("after a random history of claims", () => {
   it("pages, counts and maps say what the claims say, for every reader", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 40 }), async (steps, cells) => {
         await using bed = await InspectionBed.start({ pools: { default: { ranges: RANGES } } });
         const claims = new Map<number, MACClaim>();
-        for (const { offset, isGone, phase, origin, namespaces } of steps) {
+        const nodes = new Map<string, readonly number[]>();
+        for (const change of steps) {
+          if (change.kind === "node") {
+            const report = nodeMacsOf(
+              change.node,
+              change.offsets.map((offset) => (FIRST + offset) as Mac),
+            );
+            await bed.objects.tell(nodes.has(change.node) ? "MODIFIED" : "ADDED", "nodemacs", report);
+            nodes.set(change.node, change.offsets);
+            continue;
+          }
+          const { offset, isGone, phase, origin, namespaces } = change;
           const owners = phase === "Quarantined" ? [] : namespaces.map((namespace) => owner(namespace, `vm-${offset}`));
           const claim = claimOf((FIRST + offset) as Mac, owners, { phase, origin });
           const before = claims.get(offset);
@@ -47,14 +67,29 @@ describe("after a random history of claims", () => {
         }
         const map = bed.inspector.map("default", { cells }, true);
         const inRange = sorted.filter(({ spec }) => map.cells.some((cell) => isIn(spec.mac, cell)));
-        const sum = (field: "pending" | "bound" | "quarantined" | "explicit" | "size" | "free"): number =>
-          map.cells.reduce((total, cell) => total + cell[field], 0);
+        const sum = (
+          field: "pending" | "bound" | "quarantined" | "explicit" | "size" | "free" | "hostAddresses",
+        ): number => map.cells.reduce((total, cell) => total + (cell[field] ?? 0), 0);
         const phases = inRange.filter(({ spec }) => isInRanges(spec.mac)).map(({ status }) => status?.phase);
         expect([sum("pending"), sum("bound"), sum("quarantined")]).toEqual(
           ["Pending", "Bound", "Quarantined"].map((phase) => phases.filter((each) => each === phase).length),
         );
         expect(sum("size")).toBe(34);
-        expect(sum("free")).toBe(34 - phases.length);
+        const ofNodes = new Set([...nodes.values()].flat().map((offset) => formatMac((FIRST + offset) as Mac)));
+        const keptBack = [...ofNodes].filter((mac) => isInRanges(mac) && !macsOf(sorted).includes(mac));
+        expect(sum("hostAddresses")).toBe(keptBack.length);
+        expect(sum("free")).toBe(34 - phases.length - keptBack.length);
+        for (const cell of map.cells) {
+          expect(cell.hostAddresses).toBe(keptBack.filter((mac) => isIn(mac, cell)).length);
+          const { size, free, pending, bound, quarantined, hostAddresses = 0 } = cell;
+          expect(free + pending + bound + quarantined + hostAddresses).toBe(size);
+        }
+        const pool = bed.inspector.pool("default", true);
+        expect([pool.free, pool.hostAddresses]).toEqual([sum("free"), keptBack.length]);
+        for (const range of pool.ranges) {
+          expect(range.hostAddresses).toBe(keptBack.filter((mac) => isIn(mac, range)).length);
+          expect(range.free + range.used + (range.hostAddresses ?? 0)).toBe(range.capacity);
+        }
         expect(map.cells.length).toBeLessThanOrEqual(cells);
         const outside = bed.inspector.claimPage({ limit: SPREAD, outOfRange: "default" }, EVERYTHING);
         expect(outside.total).toBe(map.outOfRange);
@@ -99,5 +134,16 @@ describe("a map", () => {
       [true, 1],
       [true, 0],
     ]);
+  });
+
+  it("is another answer when a node has an address of it, or no longer", async () => {
+    await using bed = await InspectionBed.start({ pools: { default: { ranges: RANGES } } });
+    const tags = [bed.inspector.tagFor(EVERYTHING)];
+    const report = nodeMacsOf("node-a", [FIRST]);
+    for (const type of ["ADDED", "DELETED"] as const) {
+      await bed.objects.tell(type, "nodemacs", report);
+      tags.push(bed.inspector.tagFor(EVERYTHING));
+    }
+    expect(new Set(tags).size).toBe(3);
   });
 });

@@ -27,6 +27,8 @@ export interface InspectionBedOptions {
   readonly machines?: readonly KubeObject[];
   readonly instances?: readonly KubeObject[];
   readonly pods?: readonly KubeObject[];
+  /** What nodes report of their own interfaces. */
+  readonly nodeMacs?: readonly KubeObject[];
   readonly clock?: Clock;
   readonly others?: () => Answers;
 }
@@ -51,6 +53,7 @@ export class InspectionBed implements AsyncDisposable {
       virtualmachines: options.machines ?? [],
       virtualmachineinstances: options.instances ?? [],
       pods: options.pods ?? [],
+      nodemacs: options.nodeMacs ?? [],
     });
     const client = this.objects.asKubeClient();
     const metrics = new Registry();
@@ -107,6 +110,14 @@ export function vmOf(namespace: string, name: string, macs: readonly Mac[]): Kub
   const metadata = { name, namespace, uid: `uid-${namespace}-${name}`, creationTimestamp: SINCE };
   const spec = { domain: { devices: { interfaces: nics } }, networks };
   return { metadata, spec: { runStrategy: "Always", template: { spec } } } as KubeObject;
+}
+
+/** The report of a node whose interfaces have the addresses. */
+export function nodeMacsOf(name: string, macs: readonly Mac[]): KubeObject {
+  const addresses = macs.map((mac, index) => ({ mac: formatMac(mac), interface: `eth${index}` }));
+  const uid = `node-${name}`;
+  const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid }];
+  return { metadata: { name, uid, ownerReferences }, addresses } as KubeObject;
 }
 
 /** The instance of that VM, which runs on a node. */

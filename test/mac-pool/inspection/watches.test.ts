@@ -76,6 +76,35 @@ describe("a watch", () => {
     await expect.poll(() => pools.events.map(({ type }) => type)).toEqual(["RESET", "ADDED", "BOOKMARK"]);
   });
 
+  it("that was cut in the middle of its list begins with all items again", async () => {
+    const claims = Array.from({ length: 1_201 }, (_, at) => claimOf(mac(at), [owner("mine", `vm-${at}`)]));
+    await using bed = await RestBed.start({ pools: POOLS, namespaces: NAMESPACES, claims });
+    bed.rights.set("viewer", "cluster");
+    const path = "/api/v1/claims?watch=true&sendInitialEvents=true";
+    const cut = bed.watch(path, "viewer");
+    await expect.poll(() => cut.events.length).toBeGreaterThan(0);
+    cut[Symbol.dispose]();
+    await expect.poll(async () => (await bed.get("/api/v1/status", "viewer")).body.viewers).toBe(0);
+    using again = bed.watch(path, "viewer", cut.events[0]?.id);
+    await expect.poll(() => again.events.at(-1)?.type).toBe("BOOKMARK");
+    expect(again.events.map(({ type }) => type)).toEqual(["RESET", ...claims.map(() => "ADDED"), "BOOKMARK"]);
+  });
+
+  it("is refused with a time to wait while its reader has too many, and answered when one has ended", async () => {
+    await using bed = await RestBed.start({ pools: POOLS });
+    bed.rights.set("viewer", "cluster");
+    const path = "/api/v1/pools?watch=true";
+    const open = Array.from({ length: 100 }, () => bed.watch(path, "viewer"));
+    await expect.poll(() => open.filter(({ events }) => events.length > 0)).toHaveLength(100);
+    const { status, headers, body } = await bed.get(path, "viewer");
+    expect([status, headers["retry-after"], body.code]).toEqual([429, "1", "MACPOOL_TOO_MANY_VIEWERS"]);
+    open.pop()?.[Symbol.dispose]();
+    await expect.poll(async () => (await bed.get("/api/v1/status", "viewer")).body.viewers).toBe(99);
+    using next = bed.watch(path, "viewer");
+    await expect.poll(() => next.events.map(({ type }) => type)).toEqual(["RESET"]);
+    for (const watch of open) watch[Symbol.dispose]();
+  });
+
   it("stays a watch of its feed when one that was dropped for slowness closes late", async () => {
     await using bed = await RestBed.start({ pools: POOLS });
     const { feeds } = bed.inspection.inspector;
