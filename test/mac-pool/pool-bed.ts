@@ -1,6 +1,6 @@
 /**
- * The MAC pool as it runs in a cluster, on a real API server: replicas are processes of src/mac-pool/main.ts with the
- * rights and the webhook configuration that the operator renders, behind a TCP balancer in the place of the Service.
+ * The MAC pool on a real API server: replicas are processes of src/mac-pool/main.ts with rights and webhook configuration
+ * as the operator renders them, behind a TCP balancer in the place of the Service.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -131,8 +131,7 @@ export class PoolBed implements AsyncDisposable {
       const pool = await this.admin.get(KINDS.pools, { name });
       return pool.status?.observedGeneration === pool.metadata.generation;
     });
-    const { status } = await this.admin.get(KINDS.pools, { name });
-    await this.everyReplicaKnows(name, status?.capacity ?? 0);
+    await this.everyReplicaKnows(name, (await this.admin.get(KINDS.pools, { name })).status?.capacity ?? 0);
   }
 
   /** Until each replica that runs as a process has the pool with so many addresses; the leader may be the first. */
