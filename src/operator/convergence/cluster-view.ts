@@ -115,7 +115,7 @@ export class ClusterView {
       const scope = { ...(resource.namespaced && { namespace }), ...(optional && { onServed: now }) };
       const named = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
       const selectors = watchedByName
-        ? named.map((name) => ({ name, selector: { fieldSelector: `metadata.name=${name}` } }))
+        ? [...new Set(named)].map((name) => ({ name, selector: { fieldSelector: `metadata.name=${name}` } }))
         : [{ name: undefined, selector: { labelSelector: OURS } }];
       for (const { name, selector } of selectors) {
         const rules = watchRules(applied);
