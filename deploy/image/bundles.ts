@@ -5,7 +5,7 @@
  */
 
 import path from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build, type OutputFile, type Plugin } from "esbuild";
 import type { Arch } from "../../cni-plugins/build/toolchain.ts";
 import { CSV_GENERATOR_BUNDLE, entryPoint, IMAGE_PROCESSES, PAGE_FOLDER } from "../../src/api/image.ts";
 import { bundlePage } from "../../src/web/build/build.ts";
@@ -44,21 +44,29 @@ export async function bundleProcesses(arch: Arch): Promise<Bundles> {
     sourcemap: "linked",
     sourcesContent: false,
     legalComments: "none",
-    charset: "utf8",
+    charset: "ascii",
     banner: { js: COMMON_JS },
     loader: { ".node": "copy" },
-    plugins: [podsHaveNoKubeconfig, nativePart(arch)],
+    plugins: [podsHaveNoKubeconfig, faultsInEnglish, nativePart(arch)],
     logLevel: "silent",
     write: false,
     metafile: true,
   });
   const tree = new Map([["package.json", file('{"type":"module"}\n')]]);
   for (const output of outputFiles) {
-    tree.set(path.relative(path.join(ROOT, "app"), output.path), file(Buffer.from(output.contents)));
+    tree.set(path.relative(path.join(ROOT, "app"), output.path), file(oneByte(output)));
   }
   const page = await bundlePage();
   for (const [name, content] of page.files) tree.set(`${PAGE_FOLDER}/${name}`, file(content));
   return { tree, sources: [...new Set([...Object.keys(metafile.inputs), ...page.sources])].sort() };
+}
+
+/**
+ * With one character beyond Latin-1, V8 keeps a whole file in two bytes a character. esbuild has escaped those that count; the
+ * others are in comments.
+ */
+function oneByte({ path: name, contents, text }: OutputFile): Buffer {
+  return name.endsWith(".js") ? Buffer.from(text.replaceAll(/[^\p{ASCII}]/gu, "?")) : Buffer.from(contents);
 }
 
 /** A pod has a service account. What reads kubeconfigs is 1 MB of packages for people at a terminal. */
@@ -75,6 +83,14 @@ function refuse() {
 }
 export { refuse as credentialsFromFiles, refuse as credentialsFromText };
 `;
+
+/** With zod come its messages in 50 languages: 300 KB of text that every process would load. */
+const faultsInEnglish: Plugin = {
+  name: "faults-in-english",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({ contents: "export {};" }));
+  },
+};
 
 /** The package netlink finds its native part by looking through folders. Here it is the one of the image's architecture. */
 function nativePart(arch: Arch): Plugin {

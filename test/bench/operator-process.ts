@@ -7,14 +7,13 @@ import { entryPoint, IMAGE_ENV, IMAGE_NODE_FLAGS } from "../../src/api/image.ts"
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../src/api/names.ts";
 import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { OPERATOR_NODE_FLAGS } from "../../src/operator/release.ts";
 import { Component, throwUncaught } from "../cluster/control-plane/component.ts";
 import { isRoot } from "../cluster/requirements.ts";
 import type { OperatorBed } from "../operator/support/operator-bed.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 
-/** As in the operator's Deployment. */
-const NODE_FLAGS = [...IMAGE_NODE_FLAGS, "--max-semi-space-size=2"];
 const IDENTITY = "operator-1";
 const TOKEN_SECONDS = 7_200;
 /** The files of the account where the kubelet mounts them, and nowhere else on this machine. */
@@ -51,7 +50,7 @@ export class OperatorProcess implements AsyncDisposable {
       argv: [
         ...unshareMounts(),
         ...["sh", "-c", INTO_POD, "sh", SERVICE_ACCOUNT_DIRECTORY, account],
-        ...[process.execPath, ...NODE_FLAGS, join(tree, entryPoint("operator"))],
+        ...[process.execPath, ...IMAGE_NODE_FLAGS, ...OPERATOR_NODE_FLAGS, join(tree, entryPoint("operator"))],
       ],
       logFile: join(controlPlane.directory, "operator.log"),
       env: {

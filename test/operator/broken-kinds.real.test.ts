@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SERVICE_MONITORS } from "../../src/api/kinds.ts";
+import { OPERATOR_NAME } from "../../src/api/names.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { COMPONENT_IMAGES } from "../../src/operator/component-images.ts";
 import { DEFAULT_SETTINGS, type OperatorSettings } from "../../src/operator/settings.ts";
@@ -9,6 +11,8 @@ import { PROMETHEUS_OPERATOR_CRDS } from "./support/prometheus-operator.ts";
 
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
 const IPAM = { name: "kubevirt-ipam-controller-manager", namespace: NAMESPACE };
+/** Of the operator. */
+const ROLE = { name: OPERATOR_NAME, namespace: NAMESPACE };
 const SETTINGS: OperatorSettings = {
   ...DEFAULT_SETTINGS,
   componentImages: Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, `registry.example.com/${name}:1`])),
@@ -72,4 +76,19 @@ describe("while the API server does not answer for kinds of other products, the 
     await cluster.rollOutUntilAvailable();
     expect(await degraded()).toMatchObject({ status: "False" });
   });
+
+  it("says so where a kind that it has listed is refused later, until it is listed again", async () => {
+    const whole = await cluster.admin.get(RESOURCES.roles, ROLE);
+    const rules = whole.rules?.filter(({ apiGroups }) => !apiGroups?.includes(SERVICE_MONITORS.group));
+    expect(rules?.length).toBeLessThan(whole.rules?.length ?? 0);
+    const set = (to: typeof rules) =>
+      cluster.admin.patch(RESOURCES.roles, ROLE, { type: "merge", body: { rules: to } });
+    await set(rules);
+    await expect
+      .poll(() => row("monitoring"), { timeout: 45_000 })
+      .toMatchObject({ phase: "Degraded", message: expect.stringContaining("forbidden") });
+    await set(whole.rules);
+    await expect.poll(() => row("monitoring"), { timeout: 45_000 }).toBeUndefined();
+    await expect.poll(degraded).toMatchObject({ status: "False" });
+  }, 120_000);
 });

@@ -74,7 +74,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
   async next(): Promise<IteratorResult<Buffer, undefined>> {
     for (;;) {
       if (this.#unreadBytes > 0) {
-        const value = Buffer.concat(this.#chunks);
+        const value = this.#unread();
         this.#chunks = [];
         this.#unreadBytes = 0;
         this.#controller?.resume();
@@ -91,6 +91,14 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
       });
       this.#wake = undefined;
     }
+  }
+
+  /** In memory of its own: a piece of Node's shared slab would keep all 64 KiB of it while a watch waits for the next. */
+  #unread(): Buffer {
+    const bytes = Buffer.allocUnsafeSlow(this.#unreadBytes);
+    let end = 0;
+    for (const chunk of this.#chunks) end += chunk.copy(bytes, end);
+    return bytes;
   }
 
   /** The reader leaves: the rest is not wanted. */

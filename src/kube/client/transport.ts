@@ -1,3 +1,4 @@
+import { type ConnectionOptions, createSecureContext } from "node:tls";
 import type { Dispatcher, Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import { ConnectionError } from "./api-error.ts";
@@ -29,6 +30,8 @@ export const HEADERS_TIMEOUT_MS = 65_000;
 const KEEP_ALIVE_MS = 55_000;
 /** libuv then probes each second, ten times: a vanished peer is noticed after 25 s. */
 const TCP_KEEP_ALIVE_DELAY_MS = 15_000;
+
+type TlsOptions = Pick<ConnectionOptions, "servername" | "rejectUnauthorized" | "secureContext">;
 
 /**
  * HTTP/1.1 connections to one API server. Adds credentials to requests and opens new connections when the TLS material
@@ -84,7 +87,7 @@ export class Transport {
       // Requests under way, watches included, end in their own time on the old connections.
       this.#pool?.dispatcher.close().catch(() => {});
       const connect = {
-        ...tls,
+        ...this.#ofTls(tls),
         timeout: CONNECT_TIMEOUT_MS,
         keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS,
       };
@@ -99,5 +102,14 @@ export class Transport {
       this.#pool = { tls, dispatcher };
     }
     return this.#pool.dispatcher;
+  }
+
+  /** With one context for all connections. Node would make one for each of them, with certificates of its own. */
+  #ofTls({ servername, rejectUnauthorized, ...material }: TlsMaterial): TlsOptions {
+    return {
+      ...(servername === undefined ? {} : { servername }),
+      ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+      ...(this.#origin.startsWith("https:") && { secureContext: createSecureContext(material) }),
+    };
   }
 }

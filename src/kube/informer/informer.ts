@@ -24,6 +24,7 @@ import {
   step,
 } from "./reflector.ts";
 import { DEFAULT_RULES, type ReflectorRules } from "./reflector-rules.ts";
+import { Standing } from "./standing.ts";
 import { type Indexer, Store } from "./store.ts";
 
 export type { Handler } from "./handler-set.ts";
@@ -44,6 +45,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly absentIsEmpty?: boolean;
   /** Called when `isServed` changes. */
   readonly onServed?: () => void;
+  /** Called whenever the API server refuses a list. */
+  readonly onRefused?: () => void;
   readonly rules?: Partial<ReflectorRules>;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -64,9 +67,7 @@ export class Informer<T extends KubeObject> {
   readonly #synced = Promise.withResolvers<void>();
   #state: ReflectorState<T> = initialState();
   #running = false;
-  #served = false;
-  #fault: string | undefined;
-  readonly #onServed: () => void;
+  readonly #standing: Standing;
   /** Ends the watch for a list; aborted until a list is complete. */
   #again = new AbortController();
   /** Ends a wait. */
@@ -77,7 +78,7 @@ export class Informer<T extends KubeObject> {
     this.#rules = { ...DEFAULT_RULES, absentIsEmpty: options.absentIsEmpty ?? false, ...options.rules };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
-    this.#onServed = options.onServed ?? (() => {});
+    this.#standing = new Standing({ ...options, clock: this.#clock });
     this.#log = (options.log ?? silentLog).child({ informer: options.resource.plural });
     this.#metrics = informerMetrics(options.metrics, options.resource.plural, this.#clock);
     const { client, resource, namespace, labelSelector, fieldSelector } = options;
@@ -105,12 +106,17 @@ export class Informer<T extends KubeObject> {
 
   /** Whether the API serves the resource, as it answered last. What is written after it became true will be watched. */
   get isServed(): boolean {
-    return this.#served;
+    return this.#standing.isServed;
   }
 
   /** Why the last list failed. Undefined after one that did not. */
   get fault(): string | undefined {
-    return this.#fault;
+    return this.#standing.fault;
+  }
+
+  /** For how long lists have been refused. 0 after one, while the kind is not served, and without an answer. */
+  get refusedMs(): number {
+    return this.#standing.refusedMs;
   }
 
   /** How long ago the API server last answered, whatever it said; 0 unless it runs. */
@@ -220,8 +226,7 @@ export class Informer<T extends KubeObject> {
   async #list(effect: Extract<Effect, { type: "list" }>, signal: AbortSignal): Promise<Input<T>> {
     try {
       const page = await this.#source.page(effect, signal);
-      this.#setServed(true);
-      this.#fault = undefined;
+      this.#standing.listed();
       return page;
     } catch (error) {
       signal.throwIfAborted();
@@ -280,17 +285,11 @@ export class Informer<T extends KubeObject> {
     return effect;
   }
 
-  #setServed(served: boolean): void {
-    if (served === this.#served) return;
-    this.#served = served;
-    this.#onServed();
-  }
-
   #noted(doing: "list" | "watch", error: unknown): Fault {
     const fault = faultOf(error);
-    if (doing === "list") this.#fault = error instanceof Error ? error.message : String(error);
     const absent = fault.kind === "absent" && this.#rules.absentIsEmpty;
-    if (fault.kind === "absent") this.#setServed(false);
+    if (fault.kind === "absent") this.#standing.absent();
+    if (doing === "list") this.#standing.failed(error);
     if (absent) this.#metrics.absent();
     else this.#metrics.failed(doing, error);
     const expected = absent || fault.kind === "gone";

@@ -1,8 +1,11 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Registry } from "prom-client";
 import { type Answer, answering } from "../http/answering.ts";
 import type { Log } from "../log.ts";
 import { metricsAnswer } from "./metrics-server.ts";
+
+/** `import` reads every export of a module, and node:http's WebSocket loads Node's own undici: 3 MB in every process. */
+const { createServer } = process.getBuiltinModule("node:http");
 
 /** True: healthy. An object: healthy, with details for the answer. A string: what is missing. */
 export type HealthCheck = () => boolean | string | Readonly<Record<string, string>>;

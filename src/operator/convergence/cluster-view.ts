@@ -28,6 +28,7 @@ import { PrerequisitesView } from "./prerequisites-view.ts";
 import { selectorLabels, slimNode, slimPod } from "./slim.ts";
 import { UNLISTED_WAIT_MS, unlistedText, type WatchingInformer } from "./unlisted.ts";
 import { onlyStatusChanged, type Urgency } from "./urgency.ts";
+import { watchRules } from "./watch-rules.ts";
 
 export interface ClusterViewOptions {
   readonly client: KubeClient;
@@ -41,12 +42,7 @@ export interface ClusterViewOptions {
   readonly metrics: Registry;
 }
 
-/** A kind that is not served is asked for ever less often. The end of that is a change of its definition. */
-const MAX_ABSENT_RETRY_MS = 30_000;
-
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
-/** The same for a kind that is applied as soon as it is served, and whose definition is not watched. */
-const MAX_OPTIONAL_RETRY_MS = 5_000;
 const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 
 export class ClusterView {
@@ -59,7 +55,7 @@ export class ClusterView {
   /** By apiVersion and kind. */
   readonly #applied = new Map<string, Informer<KubeObject>[]>();
   readonly #all: Informer<KubeObject>[] = [];
-  /** Not listed yet, and everything else goes on without: what other products serve, and pods. */
+  /** Not listed, and everything else goes on without: what other products serve, and pods. */
   readonly #unlisted = new Set<WatchingInformer>();
   readonly #clock: Clock;
   readonly #answers = new Answers();
@@ -114,17 +110,18 @@ export class ClusterView {
     this.#prerequisites = new PrerequisitesView({ ...reporting, names: prerequisites, onChange: changed });
     this.#apiServers = new ApiServers({ ...reporting, onChange: now });
     this.platform = new PlatformView({ ...reporting, namespace, onChange: now });
-    for (const { resource, watchedByName, mayBeAbsent, optional, foreign } of APPLIED_KINDS) {
+    for (const applied of APPLIED_KINDS) {
+      const { resource, watchedByName, optional, foreign } = applied;
       const scope = { ...(resource.namespaced && { namespace }), ...(optional && { onServed: now }) };
-      const names = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
+      const named = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
       const selectors = watchedByName
-        ? names.map((name) => ({ name, selector: { fieldSelector: `metadata.name=${name}` } }))
+        ? [...new Set(named)].map((name) => ({ name, selector: { fieldSelector: `metadata.name=${name}` } }))
         : [{ name: undefined, selector: { labelSelector: OURS } }];
       for (const { name, selector } of selectors) {
-        const maxAbsentRetryMs = optional ? MAX_OPTIONAL_RETRY_MS : MAX_ABSENT_RETRY_MS;
-        const rules = mayBeAbsent ? { maxAbsentRetryMs } : {};
-        const options = { ...reporting, resource, ...scope, ...selector, absentIsEmpty: true, rules };
-        const informer = new Informer(options);
+        const rules = watchRules(applied);
+        const onRefused = () => foreign && this.#setAside(informer);
+        const options = { ...reporting, resource, ...scope, ...selector, absentIsEmpty: true, rules, onRefused };
+        const informer: Informer<KubeObject> = new Informer(options);
         if (foreign) this.#unlisted.add(informer);
         this.#watch(informer, resource, name);
       }
@@ -264,6 +261,13 @@ export class ClusterView {
         if (this.#answers.forgetKind(kind, name) || isFirst) this.#wake("now");
       },
     });
+  }
+
+  /** For as long as it is not listed. One refusal may pass. */
+  #setAside(informer: Informer<KubeObject>): void {
+    if (informer.refusedMs < UNLISTED_WAIT_MS || this.#unlisted.has(informer)) return;
+    this.#unlisted.add(informer);
+    this.#wake("soon");
   }
 
   /** The kind of an established definition is looked for at once. */

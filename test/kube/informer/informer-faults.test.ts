@@ -158,6 +158,30 @@ describe("answers that are errors", () => {
     expect(informer.fault).toBeUndefined();
   });
 
+  test("403 after a list: the informer says since when it is refused, until it lists again", async () => {
+    const refusals: string[] = [];
+    const informer = start({ onRefused: () => refusals.push(informer.fault ?? "") });
+    const watch = await synced();
+    watch.end();
+    for (const request of [WATCH, LIST, LIST]) (await server.next("GET", request)).status(403, "Forbidden");
+    await eventually("it was told", () => refusals.length === 2);
+    expect(informer.refusedMs).toBeGreaterThan(0);
+    expect(refusals[1]).toBe("Forbidden");
+    expect(informer.list()).toHaveLength(1);
+    await synced();
+    expect(informer.refusedMs).toBe(0);
+    expect(informer.fault).toBeUndefined();
+  });
+
+  test("404 and an API server that is away are no refusals", async () => {
+    let refusals = 0;
+    const informer = start({ absentIsEmpty: true, onRefused: () => refusals++ });
+    (await server.next("GET", LIST)).status(404, "NotFound");
+    await (await server.next("GET", LIST)).reset();
+    await synced();
+    expect([refusals, informer.refusedMs]).toEqual([0, 0]);
+  });
+
   test("404: the kind is looked for at once when there is a reason to", async () => {
     const informer = start({ absentIsEmpty: true, rules: { absentRetryMs: 3_600_000 } });
     (await server.next("GET", LIST)).answer(404, "404 page not found\n", { "content-type": "text/plain" });

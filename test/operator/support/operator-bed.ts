@@ -8,10 +8,12 @@ import { join } from "node:path";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
 import { COMPONENT_IMAGES } from "../../../src/operator/component-images.ts";
+import { APPLIED_KINDS } from "../../../src/operator/convergence/applied-kinds.ts";
 import { DEFAULT_SETTINGS, type OperatorSettings } from "../../../src/operator/settings.ts";
 import { AUDIT_POLICY, type Request, Requests } from "../../bench/cluster-requests.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { makeRunDirectory } from "../../cluster/run-directory.ts";
+import { eventually } from "../../support/eventually.ts";
 import { CERT_MANAGER_CRDS } from "./cert-manager.ts";
 import { InstalledOperator, NAMESPACE } from "./installed-operator.ts";
 import { Kubelets } from "./kubelets.ts";
@@ -66,6 +68,7 @@ export class OperatorBed implements AsyncDisposable {
     const cluster = parts.use(await InstalledOperator.install({ controlPlane }));
     for (const name of NODES) await cluster.admin.create(RESOURCES.nodes, node(name));
     for (const definition of CERT_MANAGER_CRDS) await cluster.admin.create(RESOURCES.crds, definition);
+    await untilServed(cluster.admin);
     parts.use(new Kubelets(cluster.admin, NAMESPACE));
     return new OperatorBed(controlPlane, cluster, new Requests(log), parts.move());
   }
@@ -76,6 +79,13 @@ export class OperatorBed implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#parts[Symbol.asyncDispose]();
+  }
+}
+
+/** A kind whose CRD is a moment old is refused, and an operator that starts in that moment waits up to two seconds for it. */
+async function untilServed(admin: KubeClient): Promise<void> {
+  for (const { resource } of APPLIED_KINDS.filter((kind) => kind.foreign)) {
+    await eventually(`${resource.plural} are served`, async () => (await admin.list(resource)).items.length === 0);
   }
 }
 
