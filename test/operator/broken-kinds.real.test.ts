@@ -86,7 +86,10 @@ describe("while the API server does not answer for kinds of other products, the 
     await set(rules);
     await expect
       .poll(() => row("monitoring"), { timeout: 45_000 })
-      .toMatchObject({ phase: "Degraded", message: expect.stringContaining("forbidden") });
+      .toMatchObject({
+        phase: "Degraded",
+        message: expect.stringMatching(/ is forbidden: .*\. Give the operator its right back/s),
+      });
     await set(whole.rules);
     await expect.poll(() => row("monitoring"), { timeout: 45_000 }).toBeUndefined();
     await expect.poll(degraded).toMatchObject({ status: "False" });
