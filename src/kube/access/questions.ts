@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
 const MAX_KEPT = 1_000;
+/** How long it is remembered that a question had a good answer, in times that the answer itself is kept. */
+const LATELY = 10;
 /** Of what tells one question from another. A forged one may be as long as a request. */
 const MAX_QUESTION_CHARS = 65_536;
 
@@ -25,6 +27,7 @@ export class Questions<T extends object> {
   readonly #maxInFlight: number;
   readonly #answers: LRUCache<string, T>;
   readonly #cheapAnswers: LRUCache<string, T>;
+  readonly #answeredLately: LRUCache<string, true>;
   readonly #isCheap: (answer: T) => boolean;
   readonly #underWay = new Map<string, Promise<T>>();
 
@@ -33,11 +36,12 @@ export class Questions<T extends object> {
     this.#isCheap = isCheap;
     this.#answers = new LRUCache({ max: MAX_KEPT, ttl: keptMs });
     this.#cheapAnswers = new LRUCache({ max: MAX_KEPT, ttl: keptMs });
+    this.#answeredLately = new LRUCache({ max: MAX_KEPT, ttl: LATELY * keptMs });
   }
 
   /**
    * `ask` throws what the API server's refusal or a broken connection throws; that is not kept. `mayAsk` is called where there
-   * is no answer yet; false counts as too many questions.
+   * is no answer yet, and none but a cheap one was given lately; false counts as too many questions.
    */
   async answer(question: string, ask: () => Promise<T>, mayAsk: () => boolean = () => true): Promise<T> {
     if (question.length > MAX_QUESTION_CHARS) throw new TooManyQuestions("the question is too long");
@@ -45,16 +49,26 @@ export class Questions<T extends object> {
     const key = createHash("sha256").update(question).digest("base64");
     const known = this.#answers.get(key) ?? this.#cheapAnswers.get(key) ?? this.#underWay.get(key);
     if (known !== undefined) return known;
-    if (this.#underWay.size >= this.#maxInFlight || !mayAsk())
+    if (this.#underWay.size >= this.#maxInFlight || !(this.#answeredLately.has(key) || mayAsk()))
       throw new TooManyQuestions("too many questions are under way");
     const asked = ask();
     this.#underWay.set(key, asked);
     try {
       const answer = await asked;
-      (this.#isCheap(answer) ? this.#cheapAnswers : this.#answers).set(key, answer);
+      this.#keep(key, answer);
       return answer;
     } finally {
       this.#underWay.delete(key);
+    }
+  }
+
+  #keep(key: string, answer: T): void {
+    if (this.#isCheap(answer)) {
+      this.#cheapAnswers.set(key, answer);
+      this.#answeredLately.delete(key);
+    } else {
+      this.#answers.set(key, answer);
+      this.#answeredLately.set(key, true);
     }
   }
 }

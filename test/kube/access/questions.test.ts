@@ -1,5 +1,10 @@
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { Questions, TooManyQuestions } from "../../../src/kube/access/questions.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 const LIMITS = { maxInFlight: 2, keptMs: 60_000 };
 
@@ -34,4 +39,39 @@ it("asks nothing that is as long as a forged review", async () => {
   const questions = new Questions<object>(LIMITS);
   const answer = questions.answer("x".repeat(1_000_000), async () => ({}));
   await expect(answer).rejects.toThrow("the question is too long");
+});
+
+interface Known {
+  readonly known: boolean;
+}
+
+function goOn(ms: number): void {
+  vi.setSystemTime(Date.now() + ms);
+  vi.advanceTimersByTime(1);
+}
+
+async function answeredLately(known: boolean): Promise<Questions<Known>> {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
+  vi.spyOn(performance, "now").mockImplementation(() => Date.now());
+  const questions = new Questions<Known>({ ...LIMITS, isCheap: (answer) => !answer.known });
+  await questions.answer("a", async () => ({ known }));
+  goOn(LIMITS.keptMs + 1);
+  return questions;
+}
+
+const never = () => false;
+
+it("asks again what was answered lately, however many strangers ask", async () => {
+  const questions = await answeredLately(true);
+  expect(await questions.answer("a", async () => ({ known: false }), never)).toEqual({ known: false });
+  goOn(LIMITS.keptMs + 1);
+  await expect(questions.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyQuestions);
+});
+
+it("counts among strangers who was one, and who has not asked for long", async () => {
+  const strangers = await answeredLately(false);
+  await expect(strangers.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyQuestions);
+  const questions = await answeredLately(true);
+  goOn(10 * LIMITS.keptMs);
+  await expect(questions.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyQuestions);
 });
