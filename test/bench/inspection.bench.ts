@@ -6,7 +6,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { IMAGE_NODE_FLAGS } from "../../src/api/image.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { MANAGER_NODE_FLAGS } from "../../src/operator/components/kube-mac-pool.ts";
 import { inFlight } from "../mac-pool/in-flight.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
@@ -52,7 +54,9 @@ async function measureAnswers(bed: PoolBed, { log, short }: BenchContext): Promi
   const files = [join(folder, "cert.pem"), join(folder, "key.pem")];
   await Promise.all([cert, key].map((text, at) => writeFile(files[at] ?? "", text, { mode: 0o600 })));
   log(`filling caches with ${CLAIMS} claims`);
-  const child = fork(join(import.meta.dirname, "inspection-server.ts"), [...files, String(CLAIMS)]);
+  const child = fork(join(import.meta.dirname, "inspection-server.ts"), [...files, String(CLAIMS)], {
+    execArgv: [...IMAGE_NODE_FLAGS, ...MANAGER_NODE_FLAGS],
+  });
   try {
     const [{ port, example }] = (await once(child, "message")) as [{ port: number; example: string }];
     const middle = await firstContinue(port);

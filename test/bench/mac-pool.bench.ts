@@ -34,20 +34,21 @@ const NOTHING = "nothing to do, p50";
 export const bench: Bench = {
   about: "the MAC pool; the peer is a bare Node HTTPS AdmissionReview echo",
   async run(context) {
-    context.log("core");
-    const core = measureCore();
-    const rows = [
-      limitedRow("core: release and commit, 1,000,000 MACs held", "ms", core.commit, null, 0.1),
-      limitedRow("core: pick an address at 99.99 % of 1,000,000", "ms", core.pick, null, 1),
-      limitedRow("core: answer full, 1,000,000", "ms", core.full, null, 1),
-    ];
     await using bed = await PoolBed.start();
-    rows.push(...(await measureOwnShare(bed, context)));
+    const rows = await measureOwnShare(bed, context);
     await bed.startReplica("one", true);
     await bed.createPool("default", { ranges: [RANGE] });
     rows.push(...(await durableRows(bed, context)));
     await bed.killReplica("one");
     rows.push(...(await measureScale(bed, context)));
+    context.log("core");
+    // At the end: collecting a million addresses is work of this process, which is the client of the measurements above.
+    const core = measureCore();
+    rows.push(
+      limitedRow("core: release and commit, 1,000,000 MACs held", "ms", core.commit, null, 0.1),
+      limitedRow("core: pick an address at 99.99 % of 1,000,000", "ms", core.pick, null, 1),
+      limitedRow("core: answer full, 1,000,000", "ms", core.full, null, 1),
+    );
     return rows;
   },
 };
