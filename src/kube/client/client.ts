@@ -7,6 +7,7 @@
  * Every method throws `ApiError` when the server refuses, `ConnectionError` when no complete answer came, and the
  * signal's reason when the caller gave up. All but watches end within `timeoutMs` (30 s unless given).
  */
+import { setImmediate } from "node:timers/promises";
 import { type Answer, ApiCaller, type ApiCallerOptions, type Call, refusal } from "./api-caller.ts";
 import type {
   CallOptions,
@@ -125,6 +126,8 @@ export class KubeClient {
     options: WatchOptions & { readonly signal: AbortSignal },
   ): AsyncGenerator<WatchEvent<T>[], void> {
     const path = resourcePath(resource, { namespace: options.namespace }, watchQuery(options));
+    // The connection of the list before is free again a turn after its end. Without this turn, each watch opens another one.
+    await setImmediate();
     const body = await this.#caller.stream({ method: "GET", path, signal: options.signal });
     const decoder = new WatchDecoder<T>(`GET ${path}`, options.managedFields ?? true);
     yield [];

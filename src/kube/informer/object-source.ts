@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { type ApiError, apiErrorFromEvent } from "../client/api-error.ts";
 import type { KubeClient, Page, SelectOptions, WatchEvent } from "../client/client.ts";
 import type { KubeObject, Resource } from "../client/resource.ts";
@@ -57,8 +56,6 @@ export class ObjectSource<T extends KubeObject> {
     const { client, resource } = this.#options;
     const { resourceVersion, timeoutSeconds } = effect;
     const options = { ...this.#what, resourceVersion, timeoutSeconds, signal };
-    // The connection of a list is free again a turn after its end. Without this turn, every watch opens another one.
-    await setImmediate();
     for await (const events of client.watchBatches(resource, options)) {
       const { good, error } = this.#untilError(events);
       yield good.map((event) => this.#input(event));
