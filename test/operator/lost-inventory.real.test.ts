@@ -95,10 +95,13 @@ describe("an operator that knows less than it should", () => {
     await cluster.rollOutUntilAvailable();
   });
 
-  it("puts back what can't be merged with what others made of it", async () => {
+  it.each([
+    ["", {}],
+    [", and which has lost its labels", { labels: null }],
+  ])("puts back what can't be merged with what others made of it%s", async (_what, metadata) => {
     await deploy();
     await cluster.stop();
-    const edit = { type: "merge", body: { spec: { validationActions: ["Warn"] } } } as const;
+    const edit = { type: "merge", body: { metadata, spec: { validationActions: ["Warn"] } } } as const;
     await cluster.admin.patch(RESOURCES.validatingAdmissionPolicyBindings, MARKERS_FENCE, edit);
     await cluster.admin.delete(RESOURCES.configMaps, RECORD);
     cluster.start();

@@ -203,9 +203,11 @@ export class Applier {
     try {
       return await merge();
     } catch (error) {
-      const live = this.#view.live(identityOf(wanted.object));
-      if (!isInvalid(error) || !whole || live === undefined) throw error;
-      const current = await this.#client.get(resource, refOf(wanted.object), { signal });
+      if (!isInvalid(error) || !whole) throw error;
+      // Not from the caches: they do not have what has lost our label.
+      const current = await this.#client.get(resource, refOf(wanted.object), { signal }).catch((reason: unknown) => {
+        throw isNotFound(reason) ? error : reason;
+      });
       if ((await this.#repairer.replace(wanted, current as KubeObject, signal)) === undefined) throw error;
       return await merge();
     }
