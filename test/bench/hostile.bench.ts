@@ -54,8 +54,8 @@ export const bench: Bench = {
         let creations = 0;
         for (let round = 0; round < ROUNDS; round++) {
           quiet.push(percentile(await honest.during(ROUND_MS), 0.99));
-          const attack = repeated(attacker, order, short ? SHORT_ROUND_MS : ROUND_MS);
-          const underAttack = await honest.during(0, attack);
+          const attacking = repeated(attacker, order, short ? SHORT_ROUND_MS : ROUND_MS);
+          const underAttack = await honest.during(0, attacking);
           attacked.push(percentile(underAttack, 0.99));
           creations += underAttack.length;
         }

@@ -178,10 +178,7 @@ function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplat
   };
 }
 
-/**
- * For a process that is idle most of the time, on every node. A larger young generation would hold 20 to 30 MB more, and the
- * optimizing compilers 3 MB.
- */
+/** For a process that is idle most of the time. A larger young generation would hold 20 to 30 MB more, optimizing compilers 3 MB. */
 export const IDLE_NODE_FLAGS: readonly string[] = ["--max-semi-space-size=1", "--no-opt", "--no-maglev"];
 
 function container(pod: PodOptions): Container {
