@@ -71,6 +71,8 @@ export class Auditor {
   isExclusive = false;
   /** Whether two may have an address because they can't meet. */
   mayBeApart: (one: Party, other: Party) => boolean = () => false;
+  /** Whether the pool learns from the objects alone that this one has the address: it manages it, or could hand the address out. */
+  isObserved: (party: Party, mac: string) => boolean = () => true;
   readonly #etcd: ObjectStore;
   readonly #nowMs: () => number;
   readonly #provenance = new Map<string, Provenance>();
@@ -173,6 +175,8 @@ export class Auditor {
     if (askedMs === undefined || this.#holdings.get(mac)?.size === 0) return;
     for (const other of this.holdersOf(mac)) {
       if (!other.granted.has(mac) || nameOf(other.party) === nameOf(party)) continue;
+      // Whom the pool does not manage had nothing but the claim.
+      if (this.#forgiven.has(claimKey(mac)) && !this.isObserved(other.party, mac)) continue;
       const wasThere = other.sinceMs < askedMs;
       const isApart = this.isApart({ party, domain }, other);
       const mayShare = isApart || excused.has(mac) || (other.excused.has(mac) && !wasThere);

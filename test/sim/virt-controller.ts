@@ -31,14 +31,14 @@ export class VirtController {
     const vm = etcd.get(MACHINES.plural, key);
     if (vm === undefined || etcd.get(INSTANCES.plural, key) !== undefined) return;
     const { restores } = etcd;
-    const excused = this.#world.auditor.provenanceOf(vm)?.excused ?? new Set();
+    const made = this.#world.auditor.provenanceOf(vm);
     const { namespace = "", name } = vm.metadata;
     const started = instanceOf(vm);
     const waits = started.metadata.annotations?.[RECEIVER_ANNOTATION] === "true";
     const status = vmiStatus(started, undefined, []);
     const object = { ...started, status: waits ? { ...status, phase: "WaitingForSync" } : status };
     if (!tenancy.manages("VirtualMachine", namespace)) {
-      this.#startLater(vm, object, { isGated: false, excused }, restores);
+      this.#startLater(vm, object, { made, isGated: false }, restores);
       return;
     }
     const request = admissionRequest("VirtualMachineInstance", object, undefined, false);
@@ -47,18 +47,18 @@ export class VirtController {
         this.#world.countRefusal(said.decision.refusal, `start of ${namespace}/${name}`);
         return;
       }
-      this.#startLater(vm, object, { isGated: wasJudged(said) && !waits, excused }, restores);
+      this.#startLater(vm, object, { made, isGated: wasJudged(said) && !waits }, restores);
     });
   }
 
   /**
-   * What comes after the pool takes its time, or says no. `excused`: when the instance was made, whose VM may have moved to
-   * another network since.
+   * What comes after the pool takes its time, or says no. `made`: what the VM had when the instance was made of it; it may have
+   * moved to another network since.
    */
   #startLater(
     vm: KubeObject,
     object: KubeObject,
-    { isGated, excused }: Pick<Provenance, "isGated" | "excused">,
+    { made, isGated }: { readonly made: Provenance | undefined; readonly isGated: boolean },
     restores: number,
   ): void {
     const { scheduler, random } = this.#world;
@@ -71,8 +71,9 @@ export class VirtController {
       const current = etcd.get(MACHINES.plural, key);
       const provenance = current && auditor.provenanceOf(current);
       if (provenance === undefined || current?.metadata.uid !== vm.metadata.uid) return;
-      const mayShare = new Set([...provenance.excused, ...excused]);
-      auditor.register("VirtualMachineInstance", key, { ...derived(provenance), excused: mayShare, isGated });
+      const granted = new Map([...provenance.granted, ...(made?.granted ?? [])]);
+      const excused = new Set([...provenance.excused, ...(made?.excused ?? [])]);
+      auditor.register("VirtualMachineInstance", key, { ...derived(provenance), granted, excused, isGated });
       etcd.create(INSTANCES, object);
       this.launch(key);
     });

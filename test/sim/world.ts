@@ -60,6 +60,8 @@ export class World implements SimCluster {
     this.virt = new VirtController(this);
     this.auditor.isExclusive = plan.exclusive;
     this.auditor.mayBeApart = (...parties) => parties.every(({ namespace }) => this.tenancy.isPerNetwork(namespace));
+    this.auditor.isObserved = ({ kind, namespace }, mac) =>
+      this.tenancy.manages(kind, namespace) || this.tenancy.isInAnyPool(mac);
     if (history !== undefined) this.etcd.watch(({ type, object }) => this.#record(type, object));
     this.tenancy = new Tenancy(this.etcd, plan);
     this.nodes = new Nodes(this.etcd, this.tenancy);

@@ -128,11 +128,14 @@ export class Pool {
     return undefined;
   }
 
-  oldestQuarantined(): Mac | undefined {
-    return this.#resting.oldest();
+  /** The quarantined address that has rested longest, but for those. */
+  oldestQuarantined(isKept: (mac: Mac) => boolean): Mac | undefined {
+    const mac = this.takeOldestQuarantined(isKept);
+    if (mac !== undefined) this.#resting.set(mac, 0);
+    return mac;
   }
 
-  /** The same but for those, not offered to others any more unless its claim turns up quarantined again. */
+  /** The same, not offered to others any more unless its claim turns up quarantined again. */
   takeOldestQuarantined(isKept: (mac: Mac) => boolean = () => false): Mac | undefined {
     const skipped: Mac[] = [];
     let mac = this.#resting.oldest();

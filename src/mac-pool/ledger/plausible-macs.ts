@@ -34,8 +34,12 @@ export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted):
     if (mac === undefined) break;
     if (!listed.has(mac) && source.listers(mac).length === 0) macs.add(mac);
   }
-  const resting = pool.oldestQuarantined();
-  if (macs.size < wanted && resting !== undefined && !source.index.hosts.has(resting)) macs.add(resting);
+  if (macs.size < wanted) {
+    const resting = pool.oldestQuarantined(
+      (mac) => listed.has(mac) || source.index.hosts.has(mac) || source.listers(mac).length > 0,
+    );
+    if (resting !== undefined) macs.add(resting);
+  }
   const last = [...macs].at(-1);
   return last === undefined ? [] : [...macs, ...Array<Mac>(wanted - macs.size).fill(last)];
 }

@@ -135,6 +135,7 @@ describe("an object that asks for any address", () => {
       await store.create(newClaim(mac(offset), { pool: "default", origin: "automatic" }, resting));
     }
     report(index, mac(0), HOST);
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual([formatMac(mac(1))]);
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual([formatMac(mac(1))]);
     const asked = request(index, "b", [undefined]);
     const update = { ...asked, party: { ...asked.party, uid: "u-b" } };
