@@ -71,7 +71,9 @@ export class VirtController {
       const current = etcd.get(MACHINES.plural, key);
       const provenance = current && auditor.provenanceOf(current);
       if (provenance === undefined || current?.metadata.uid !== vm.metadata.uid) return;
-      const granted = new Map([...provenance.granted, ...(made?.granted ?? [])]);
+      const granted = new Map(
+        [...provenance.granted].map(([mac, sinceMs]) => [mac, made?.granted.get(mac) ?? sinceMs]),
+      );
       const excused = new Set([...provenance.excused, ...(made?.excused ?? [])]);
       auditor.register("VirtualMachineInstance", key, { ...derived(provenance), granted, excused, isGated });
       etcd.create(INSTANCES, object);
