@@ -26,7 +26,7 @@ export type DomainsOf = (owner: Placed) => readonly string[] | undefined;
 export interface Networks {
   /** Of the pool that serves the namespace. */
   readonly scopeIn: (namespace: string) => ConflictScope;
-  /** Where a network of an object in the namespace leads now; undefined where that is not known. */
+  /** Where a network of an object in the namespace leads now; undefined where that is not known. Never rejects. */
   readonly domainOf: (
     network: string | undefined,
     namespace: string,
@@ -114,8 +114,7 @@ export class NetworkDomains implements Networks {
       const key = keyOf(network, namespace);
       if (!domains.has(key)) domains.set(key, this.domainOf(network, namespace, signal));
     }
-    const now = new Map<string, string | undefined>();
-    for (const [key, domain] of domains) now.set(key, await domain);
+    const now = new Map(await Promise.all([...domains].map(async ([key, domain]) => [key, await domain] as const)));
     return ({ network, namespace, domains: before }) => placed(before, now.get(keyOf(network, namespace)));
   };
 
@@ -130,8 +129,9 @@ export class NetworkDomains implements Networks {
     nad: { readonly namespace: string; readonly name: string },
     signal?: AbortSignal,
   ): Promise<string | undefined> {
-    const leave = await this.#reads.enter(signal);
+    let leave = (): void => {};
     try {
+      leave = await this.#reads.enter(signal);
       const found = await this.#client.get(KINDS.networks, nad, {
         timeoutMs: READ_TIMEOUT_MS,
         ...(signal && { signal }),
