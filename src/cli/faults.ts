@@ -6,14 +6,14 @@ export class CliError extends Error {
   override readonly name = "CliError";
 }
 
-/** Codes of a server that takes a connection, or swallows it, and says nothing. */
-const SILENT = ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT"];
+/** Of a server that takes a connection, or swallows it, and says nothing. */
+const SILENT = "ETIMEDOUT";
 
 /** What went wrong at the API server, in a sentence for the user; undefined for anything else. */
 export function describeFault(error: unknown, server: string): string | undefined {
   if (error instanceof ConnectionError) {
     const { code = "" } = error;
-    if (SILENT.includes(code)) {
+    if (code === SILENT) {
       return `the API server ${server} does not answer in time: try again, or give it longer with --request-timeout`;
     }
     return `the API server ${server} can't be reached (${code || error.message}): is this the right kubeconfig?`;

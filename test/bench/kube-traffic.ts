@@ -1,6 +1,7 @@
-/** What this process asks an API server for, counted below its client: every client here is built on undici. */
+/** What this process asks an API server for, counted below its client: ours is built on node:https, the others on undici. */
 
 import { subscribe } from "node:diagnostics_channel";
+import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import { constants, type PerformanceEntry, PerformanceObserver } from "node:perf_hooks";
 
@@ -19,15 +20,20 @@ type GarbageCollection = PerformanceEntry & { readonly detail: { readonly kind: 
 
 /** From now on. The returned function gives the sums so far. */
 export function countTraffic(): () => Traffic {
-  const sockets: Socket[] = [];
+  const sockets = new Set<Socket>();
   let [lists, watches, fullCollections, collectingMs] = [0, 0, 0, 0];
   subscribe("undici:client:connected", (message) => {
-    sockets.push((message as { socket: Socket }).socket);
+    sockets.add((message as { socket: Socket }).socket);
   });
-  subscribe("undici:request:create", (message) => {
-    const { path } = (message as { request: { path: string } }).request;
+  const count = ({ path }: { readonly path: string }): void => {
     if (path.includes("watch=true")) watches++;
     else lists++;
+  };
+  subscribe("undici:request:create", (message) => count((message as { request: { path: string } }).request));
+  subscribe("http.client.request.start", (message) => {
+    const { request } = message as { request: ClientRequest };
+    count(request);
+    request.once("socket", (socket) => sockets.add(socket));
   });
   new PerformanceObserver((collections) => {
     for (const collection of collections.getEntries() as GarbageCollection[]) {
@@ -36,7 +42,7 @@ export function countTraffic(): () => Traffic {
     }
   }).observe({ entryTypes: ["gc"] });
   return () => {
-    const received = sockets.reduce((bytes, socket) => bytes + socket.bytesRead, 0);
+    const received = [...sockets].reduce((bytes, socket) => bytes + socket.bytesRead, 0);
     return { lists, watches, receivedMb: received / 1e6, fullCollections, collectingMs };
   };
 }

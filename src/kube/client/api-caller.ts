@@ -118,8 +118,8 @@ export class ApiCaller {
     }
   }
 
-  async close(): Promise<void> {
-    await this.#transport.close();
+  close(): void {
+    this.#transport.close();
   }
 
   async #repeat(call: Call, signal: AbortSignal, endsAtMs: number): Promise<Answer> {

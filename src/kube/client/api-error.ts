@@ -43,7 +43,7 @@ export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
   /** False: the request was not sent, so it is safe to repeat. True: the server may have carried it out; only a read tells. */
   readonly written: boolean;
-  /** `ECONNREFUSED`, `ENOTFOUND`, `UND_ERR_SOCKET`, ... where the cause has one. */
+  /** `ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`, ... where the cause has one. */
   readonly code: string | undefined;
 
   constructor(message: string, options: { written: boolean; cause?: unknown; code?: string }) {

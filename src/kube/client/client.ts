@@ -252,7 +252,7 @@ export class KubeClient {
 
   /** Ends all connections; calls and watches under way fail. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#caller.close();
+    this.#caller.close();
   }
 
   async #write<A>(

@@ -1,70 +1,104 @@
-import type { Dispatcher } from "undici";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { ConnectionError } from "./api-error.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /** Above this much unread data the socket is paused until the reader has caught up. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/**
- * Turns undici's callbacks into a promise of the headers and an async iterable of the body. It is a dispatch handler
- * because only undici's callbacks tell whether the request was sent before it failed.
- */
-export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator<Buffer>, AsyncIterable<Buffer> {
+export interface Patience {
+  /** Until there is a connection, TLS included. */
+  readonly connectMs: number;
+  /** From the connection to the headers. */
+  readonly headersMs: number;
+  /** Longest silence in the body; 0 for no limit. */
+  readonly idleMs: number;
+}
+
+/** Turns the events of one request into a promise of the headers and an async iterable of the body. */
+export class ResponseReader implements AsyncIterator<Buffer>, AsyncIterable<Buffer> {
   readonly response: Promise<TransportResponse>;
   readonly #name: string;
   readonly #signal: AbortSignal | undefined;
+  readonly #patience: Patience;
+  readonly #request: ClientRequest;
   readonly #resolve: (response: TransportResponse) => void;
   readonly #reject: (error: unknown) => void;
-  #controller: Dispatcher.DispatchController | undefined;
+  /** Nothing is sent before there is a connection. */
+  #connected = false;
+  #timer: NodeJS.Timeout | undefined;
+  #isLate = false;
+  #message: IncomingMessage | undefined;
   #chunks: Buffer[] = [];
   #unreadBytes = 0;
   #ended = false;
   #error: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
 
-  /** `name` is method and URL, for messages. */
-  constructor(name: string, signal: AbortSignal | undefined) {
+  /** `name` is method and URL, for messages. The request is not ended yet. */
+  constructor(name: string, request: ClientRequest, patience: Patience, signal: AbortSignal | undefined) {
     this.#name = name;
+    this.#request = request;
+    this.#patience = patience;
     this.#signal = signal;
     const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();
     this.response = promise;
     this.#resolve = resolve;
     this.#reject = reject;
     signal?.addEventListener("abort", this.#onAbort, { once: true });
+    this.#expect("no connection", patience.connectMs);
+    request.once("socket", (socket) => {
+      if (request.reusedSocket) this.#onConnect();
+      else socket.once("encrypted" in socket ? "secureConnect" : "connect", this.#onConnect);
+    });
+    request.once("response", (message) => this.#onResponse(message));
+    request.on("error", (cause) => this.#onError(cause));
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#error) {
-      controller.abort(asError(this.#error.error));
-    }
+  readonly #onConnect = (): void => {
+    this.#connected = true;
+    this.#expect("no answer", this.#patience.headersMs);
+  };
+
+  #onResponse(message: IncomingMessage): void {
+    this.#message = message;
+    message.on("data", (chunk: Buffer) => this.#onData(chunk));
+    message.once("end", () => this.#onEnd());
+    message.on("error", (cause) => this.#onError(cause));
+    this.#expect("nothing more", this.#patience.idleMs);
+    this.#resolve({ status: message.statusCode ?? 0, headers: message.headers, body: this });
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: TransportResponse["headers"]): void {
-    if (status >= 200) {
-      this.#resolve({ status, headers, body: this });
-    }
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  #onData(chunk: Buffer): void {
+    this.#isLate = false;
+    this.#timer?.refresh();
     this.#chunks.push(chunk);
     this.#unreadBytes += chunk.length;
-    if (this.#unreadBytes > MAX_UNREAD_BYTES) {
-      controller.pause();
-    }
+    if (this.#unreadBytes > MAX_UNREAD_BYTES) this.#message?.pause();
     this.#wake?.();
   }
 
-  onResponseEnd(): void {
+  #onEnd(): void {
     this.#ended = true;
-    this.#signal?.removeEventListener("abort", this.#onAbort);
-    this.#wake?.();
+    this.#release();
   }
 
-  onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
-    // undici announces a request right before its first byte: not announced means nothing was sent.
-    const written = this.#controller !== undefined;
-    this.#fail(new ConnectionError(`${this.#name}: ${sentence(cause)}`, { written, cause }));
+  #onError(cause: Error): void {
+    this.#fail(new ConnectionError(`${this.#name}: ${sentence(cause)}`, { written: this.#connected, cause }));
+  }
+
+  /**
+   * Starts to wait for what comes next. It counts as missing after the second half of the time: when this process itself has stood
+   * still, a timer ends before the answer that lies in the socket is read.
+   */
+  #expect(missing: string, ms: number): void {
+    clearTimeout(this.#timer);
+    this.#isLate = false;
+    const onHalf = (): void => {
+      if (this.#isLate) this.#onError(new Silence(missing, ms));
+      else this.#timer?.refresh();
+      this.#isLate = true;
+    };
+    this.#timer = ms === 0 ? undefined : setTimeout(onHalf, ms / 2);
   }
 
   [Symbol.asyncIterator](): this {
@@ -77,7 +111,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
         const value = this.#unread();
         this.#chunks = [];
         this.#unreadBytes = 0;
-        this.#controller?.resume();
+        if (this.#message?.isPaused()) this.#message.resume();
         return { done: false, value };
       }
       if (this.#error) {
@@ -116,15 +150,25 @@ export class ResponseReader implements Dispatcher.DispatchHandler, AsyncIterator
       return;
     }
     this.#error = { error };
-    this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#reject(error);
+    this.#release();
+    this.#request.destroy();
+  }
+
+  #release(): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#wake?.();
-    this.#controller?.abort(asError(error));
   }
 }
 
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
+/** Whoever does not answer in time. */
+class Silence extends Error {
+  readonly code = "ETIMEDOUT";
+
+  constructor(missing: string, ms: number) {
+    super(`${missing} within ${ms / 1000} s`);
+  }
 }
 
 function sentence(cause: Error): string {

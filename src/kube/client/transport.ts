@@ -1,9 +1,12 @@
+import type { Agent, ClientRequest, RequestOptions } from "node:http";
 import { type ConnectionOptions, createSecureContext } from "node:tls";
-import type { Dispatcher, Pool } from "undici";
-import UndiciPool from "undici/lib/dispatcher/pool.js";
 import { ConnectionError } from "./api-error.ts";
 import type { Credentials, TlsMaterial } from "./credentials.ts";
 import { ResponseReader } from "./response-reader.ts";
+
+/** Not by `import`, for the reason in `process/health.ts`. */
+const http = process.getBuiltinModule("node:http");
+const https = process.getBuiltinModule("node:https");
 
 /** One HTTP exchange. `path` is absolute, query included. */
 export interface TransportRequest {
@@ -31,7 +34,7 @@ const KEEP_ALIVE_MS = 55_000;
 /** libuv then probes each second, ten times: a vanished peer is noticed after 25 s. */
 const TCP_KEEP_ALIVE_DELAY_MS = 15_000;
 
-type TlsOptions = Pick<ConnectionOptions, "servername" | "rejectUnauthorized" | "secureContext">;
+type SecureOptions = Pick<ConnectionOptions, "servername" | "rejectUnauthorized" | "secureContext">;
 
 /**
  * HTTP/1.1 connections to one API server. Adds credentials to requests and opens new connections when the TLS material
@@ -39,16 +42,15 @@ type TlsOptions = Pick<ConnectionOptions, "servername" | "rejectUnauthorized" | 
  */
 export class Transport {
   readonly #credentials: Credentials;
-  readonly #origin: string;
+  readonly #server: URL;
   readonly #prefix: string;
-  #pool: { readonly tls: TlsMaterial; readonly dispatcher: Pool } | undefined;
+  #connections: { readonly tls: TlsMaterial; readonly agent: Agent } | undefined;
   #closed = false;
 
   constructor(credentials: Credentials) {
     this.#credentials = credentials;
-    const url = new URL(credentials.server);
-    this.#origin = url.origin;
-    this.#prefix = url.pathname.replace(/\/+$/, "");
+    this.#server = new URL(credentials.server);
+    this.#prefix = this.#server.pathname.replace(/\/+$/, "");
   }
 
   /** Resolves with the headers. Throws `ConnectionError`, or the signal's reason when it aborts. */
@@ -56,60 +58,73 @@ export class Transport {
     request.signal?.throwIfAborted();
     const { tls, headers, repeated } = await this.#credentials.current();
     request.signal?.throwIfAborted();
-    const reader = new ResponseReader(`${request.method} ${this.#origin}${request.path.split("?")[0]}`, request.signal);
-    this.#dispatcher(tls).dispatch(
-      {
-        method: request.method as Dispatcher.HttpMethod,
-        path: this.#prefix + request.path,
-        headers: { ...request.headers, ...headers, ...repeated },
-        body: request.body ?? null,
-        bodyTimeout: request.idleTimeoutMs,
-        headersTimeout: Math.min(HEADERS_TIMEOUT_MS, request.idleTimeoutMs || HEADERS_TIMEOUT_MS),
-      },
-      reader,
-    );
+    const name = `${request.method} ${this.#server.origin}${request.path.split("?")[0]}`;
+    // Node does not tell the length of a DELETE's body by itself.
+    const length = request.body === undefined ? {} : { "content-length": String(Buffer.byteLength(request.body)) };
+    const asked = this.#request(name, {
+      agent: this.#agent(tls),
+      method: request.method,
+      path: this.#prefix + request.path,
+      headers: { ...request.headers, ...headers, ...repeated, ...length },
+    });
+    const patience = {
+      connectMs: CONNECT_TIMEOUT_MS,
+      headersMs: Math.min(HEADERS_TIMEOUT_MS, request.idleTimeoutMs || HEADERS_TIMEOUT_MS),
+      idleMs: request.idleTimeoutMs,
+    };
+    const reader = new ResponseReader(name, asked, patience, request.signal);
+    asked.end(request.body);
     return reader.response;
   }
 
   /** Ends every connection at once; requests under way fail. */
-  async close(): Promise<void> {
+  close(): void {
     this.#closed = true;
-    const pool = this.#pool;
-    this.#pool = undefined;
-    await pool?.dispatcher.destroy();
+    this.#connections?.agent.destroy();
+    this.#connections = undefined;
   }
 
-  #dispatcher(tls: TlsMaterial): Pool {
+  #request(name: string, options: RequestOptions): ClientRequest {
+    try {
+      return this.#isTls ? https.request(this.#server, options) : http.request(this.#server, options);
+    } catch (cause) {
+      throw new ConnectionError(`${name}: ${(cause as Error).message}`, { written: false, cause });
+    }
+  }
+
+  #agent(tls: TlsMaterial): Agent {
     if (this.#closed) {
       throw new ConnectionError("the client is closed", { written: false });
     }
-    if (this.#pool?.tls !== tls) {
-      // Requests under way, watches included, end in their own time on the old connections.
-      this.#pool?.dispatcher.close().catch(() => {});
-      const connect = {
-        ...this.#ofTls(tls),
-        timeout: CONNECT_TIMEOUT_MS,
-        keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS,
+    if (this.#connections?.tls !== tls) {
+      if (this.#connections) retire(this.#connections.agent);
+      const options = {
+        keepAlive: true,
+        keepAliveMsecs: TCP_KEEP_ALIVE_DELAY_MS,
+        timeout: KEEP_ALIVE_MS,
       };
-      const dispatcher = new UndiciPool(this.#origin, {
-        connections: null,
-        pipelining: 1,
-        allowH2: false,
-        connect,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      });
-      this.#pool = { tls, dispatcher };
+      const agent = this.#isTls ? new https.Agent({ ...options, ...ofTls(tls) }) : new http.Agent(options);
+      this.#connections = { tls, agent };
     }
-    return this.#pool.dispatcher;
+    return this.#connections.agent;
   }
 
-  /** With one context for all connections. Node would make one for each of them, with certificates of its own. */
-  #ofTls({ servername, rejectUnauthorized, ...material }: TlsMaterial): TlsOptions {
-    return {
-      ...(servername === undefined ? {} : { servername }),
-      ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
-      ...(this.#origin.startsWith("https:") && { secureContext: createSecureContext(material) }),
-    };
+  get #isTls(): boolean {
+    return this.#server.protocol === "https:";
   }
+}
+
+/** Requests under way, watches included, end in their own time on the old connections. */
+function retire(agent: Agent): void {
+  agent.maxFreeSockets = 0;
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+}
+
+/** With one context for all connections. Node would make one for each of them, with certificates of its own. */
+function ofTls({ servername, rejectUnauthorized, ...material }: TlsMaterial): SecureOptions {
+  return {
+    ...(servername === undefined ? {} : { servername }),
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    secureContext: createSecureContext(material),
+  };
 }

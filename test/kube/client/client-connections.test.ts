@@ -48,6 +48,24 @@ describe("a busy watch", () => {
   });
 });
 
+describe("a process that stands still", () => {
+  test("reads what came meanwhile before it takes the server for silent", async () => {
+    replaceClient(new KubeClient({ credentials: server.credentials(), watchSilenceMs: 300 }));
+    const { signal } = new AbortController();
+    const versions = (async () => {
+      for await (const { object } of client.watch(RESOURCES.configMaps, { signal })) {
+        return object.metadata.resourceVersion;
+      }
+      return undefined;
+    })();
+    const watch = (await server.next("GET")).open();
+    const endsAt = performance.now() + 400;
+    while (performance.now() < endsAt);
+    watch.event("ADDED", configMap("a", "1"));
+    expect(await versions).toBe("1");
+  });
+});
+
 describe("connections that break", () => {
   test("a read is repeated on a new connection", async () => {
     const getting = get();
