@@ -113,6 +113,7 @@ function ownPriorityLevel(namespace: string, labels: Labels): KubeObject[] {
         type: "Limited",
         limited: {
           nominalConcurrencyShares: 20,
+          lendablePercent: 0,
           limitResponse: { type: "Queue", queuing: { queues: 16, handSize: 4, queueLengthLimit: 200 } },
         },
       },

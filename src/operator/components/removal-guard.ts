@@ -9,6 +9,7 @@ import { CRDS } from "../../api/crds.ts";
 import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { constraints } from "../manifests/admission-policy.ts";
 import type { Component } from "./component.ts";
 
 const NAME = "cluster-network-addons-removal";
@@ -51,13 +52,11 @@ function guardOf(namespaces: readonly string[]): KubeObject[] {
         // Without the CRD of the NetworkAddonsConfig there is nothing to guard.
         failurePolicy: "Ignore",
         paramKind: { apiVersion: apiVersionOf(NETWORK_ADDONS_CONFIGS), kind: NETWORK_ADDONS_CONFIGS.kind },
-        matchConstraints: {
-          resourceRules: [
-            rule("apiextensions.k8s.io", "customresourcedefinitions", definitions, "DELETE"),
-            rule("", "namespaces", namespaces, "DELETE"),
-            rule("", "configmaps", [REMOVAL_CHECK], "CREATE"),
-          ],
-        },
+        matchConstraints: constraints([
+          rule("apiextensions.k8s.io", "customresourcedefinitions", definitions, "DELETE"),
+          rule("", "namespaces", namespaces, "DELETE"),
+          rule("", "configmaps", [REMOVAL_CHECK], "CREATE"),
+        ]),
         validations: [{ expression: "false", message: REFUSAL, reason: "Forbidden" }],
       },
     },

@@ -23,6 +23,8 @@ export class Repairer {
     if (wanted.object.kind === "Secret") return driftedField(live.metadata.labels, wanted.object.metadata.labels);
     const drifted = driftedField(live, wanted.object);
     if (!appliedKind(wanted.object).whole) return drifted;
+    // With nothing more in it than what was asked for, there is nothing to ask the API server about.
+    if (drifted === undefined && foreignField(live, wanted.object) === undefined) return undefined;
     const complete = await this.#completed(wanted, live, signal);
     if (complete === undefined) return drifted;
     // What the API server never stores, such as an empty variable, nobody has changed.

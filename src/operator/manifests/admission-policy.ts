@@ -35,7 +35,7 @@ export function denyingPolicy(options: PolicyOptions): KubeObject[] {
       metadata,
       spec: {
         failurePolicy: "Fail",
-        matchConstraints: { resourceRules: matches },
+        matchConstraints: constraints(matches),
         ...(conditions.length === 0 ? {} : { matchConditions: conditions }),
         validations: validations.map((validation) => ({ ...validation, reason: "Forbidden" })),
       },
@@ -47,4 +47,9 @@ export function denyingPolicy(options: PolicyOptions): KubeObject[] {
       spec: { policyName: name, validationActions: ["Deny"] },
     },
   ];
+}
+
+/** With what the API server would add. */
+export function constraints(resourceRules: readonly object[]): object {
+  return { matchPolicy: "Equivalent", resourceRules: resourceRules.map((rule) => ({ ...rule, scope: "*" })) };
 }

@@ -23,7 +23,7 @@ export function service(options: ServiceOptions): KubeObject {
     apiVersion: "v1",
     kind: "Service",
     metadata: { name, namespace, labels },
-    spec: { type: "ClusterIP", selector, ports },
+    spec: { type: "ClusterIP", selector, ports, sessionAffinity: "None", internalTrafficPolicy: "Cluster" },
   };
 }
 

@@ -51,6 +51,8 @@ export interface KubectlResult {
 /** Counts what an operator sends, by verb. */
 export class CountingClient extends KubeClient {
   writes: string[] = [];
+  /** Updates that were only tried. */
+  tries: string[] = [];
   reads = 0;
 
   override get: KubeClient["get"] = (resource, ref, options) => {
@@ -61,6 +63,11 @@ export class CountingClient extends KubeClient {
   override apply: KubeClient["apply"] = (resource, object, options) => {
     this.writes.push(`apply ${object.kind} ${object.metadata.name}`);
     return super.apply(resource, object, options);
+  };
+
+  override update: KubeClient["update"] = (resource, object, options) => {
+    if (options?.dryRun) this.tries.push(`${object.kind} ${object.metadata.name}`);
+    return super.update(resource, object, options);
   };
 
   override patch: KubeClient["patch"] = (resource, ref, patch, options) => {
