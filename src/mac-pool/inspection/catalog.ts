@@ -10,7 +10,7 @@ import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
 import { poolsWith, Rates } from "./rates.ts";
 
-/** Classes by which a map counts claims. */
+/** Classes by which a map counts claims; the first is bit 0 of what `classesOf` returns. */
 export const CLASSES = ["pending", "bound", "quarantined", "explicit"] as const;
 
 const EMPTY = new AddressOrder<MACClaim>();
@@ -137,9 +137,9 @@ function namespacesOf(claim: MACClaim): ReadonlySet<string> {
   return new Set(statusOf(claim).owners.map(({ namespace }) => namespace));
 }
 
-const AUTOMATIC = { Pending: [0], Bound: [1], Quarantined: [2] } as const;
-const WRITTEN = { Pending: [0, 3], Bound: [1, 3], Quarantined: [2, 3] } as const;
+const PHASES = { Pending: 0b0001, Bound: 0b0010, Quarantined: 0b0100 } as const;
+const EXPLICIT = 0b1000;
 
-function classesOf(claim: MACClaim): readonly number[] {
-  return (claim.spec.origin === "automatic" ? AUTOMATIC : WRITTEN)[statusOf(claim).phase];
+function classesOf(claim: MACClaim): number {
+  return PHASES[statusOf(claim).phase] | (claim.spec.origin === "automatic" ? 0 : EXPLICIT);
 }

@@ -15,7 +15,7 @@ import type { ClaimView, OwnerView } from "./views.ts";
 const PIECE = 500;
 
 export interface Page {
-  readonly items: readonly ClaimView[];
+  readonly items: Iterable<ClaimView>;
   /** Of the last item, when there are more. */
   readonly last: Mac | undefined;
   readonly total: number;
@@ -60,7 +60,11 @@ export class ClaimQueries {
       };
       order.scan(0 as Mac, visit, textTest(others));
     }
-    return { items: items.map((claim) => this.view(claim, scope)), last: hasMore ? last : undefined, total };
+    return {
+      items: items.values().map((claim) => this.view(claim, scope)),
+      last: hasMore ? last : undefined,
+      total,
+    };
   }
 
   /** All that match, in pieces that are read when they are asked for. */

@@ -14,7 +14,7 @@ describe("the order of addresses", () => {
     const run = (changes: readonly { mac: number; value: number; gone: boolean }[], from: number): void => {
       const order = new AddressOrder<number>({
         classes: 2,
-        classesOf: (value) => [value % 2],
+        classesOf: (value) => 1 << (value % 2),
         textOf: (value) => `<${value}>`,
       });
       const model = new Map<number, number>();
@@ -54,6 +54,14 @@ describe("the order of addresses", () => {
       order.scanChunks(0 as Mac, 10_000 as Mac, whole, () => expect.unreachable());
       expect(size).toBe(model.size);
       expect(tally[1]).toBe(sorted.filter(([, value]) => value % 2 === 1).length);
+      const visited: [number, number][] = [];
+      order.scanChunks(
+        from as Mac,
+        10_000 as Mac,
+        () => false,
+        (mac, classes) => visited.push([mac, classes]),
+      );
+      expect(visited).toEqual(sorted.filter(([mac]) => mac >= from).map(([mac, value]) => [mac, 1 << (value % 2)]));
     };
     fc.assert(fc.property(fc.array(change, { maxLength: 400 }), fc.integer({ min: 0, max: 3_000 }), run));
   });
