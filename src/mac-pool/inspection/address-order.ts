@@ -101,25 +101,25 @@ export class AddressOrder<T> {
   }
 
   /**
-   * The same in larger steps: `whole` is offered each chunk with its first and last address and the numbers of its classes,
-   * and returns false to have its entries visited one by one. Reads no value: they lie far apart in memory.
+   * Adds how many entries of each class there are between two addresses to `counts`, class after class from `at` on. Reads no
+   * value, since they lie far apart in memory, and makes nothing: a map counts some thousand times.
    */
-  scanChunks(
-    from: Mac,
-    to: Mac,
-    whole: (first: Mac, last: Mac, size: number, tally: readonly number[]) => boolean,
-    visit: (mac: Mac, classes: number) => void,
-  ): void {
+  count(from: Mac, to: Mac, counts: Uint32Array, at: number): void {
     for (let index = this.#chunkOf(from); index < this.#chunks.length; index++) {
       const chunk = this.#chunks[index];
-      const first = chunk?.macs[0];
-      const last = chunk?.macs.at(-1);
-      if (chunk === undefined || first === undefined || last === undefined || first > to) return;
-      if (first >= from && last <= to && whole(first, last, chunk.macs.length, chunk.tally)) continue;
-      for (let at = firstNotBelow(chunk.macs, from); at < chunk.macs.length; at++) {
-        const mac = chunk.macs[at] as Mac;
-        if (mac > to) return;
-        visit(mac, chunk.classes[at] ?? 0);
+      if (chunk === undefined) return;
+      const { macs, classes, tally } = chunk;
+      const size = macs.length;
+      if ((macs[0] as Mac) > to) return;
+      if ((macs[0] as Mac) >= from && (macs[size - 1] as Mac) <= to) {
+        for (const [place, number] of tally.entries()) counts[at + place] = (counts[at + place] ?? 0) + number;
+        continue;
+      }
+      for (let entry = firstNotBelow(macs, from); entry < size && (macs[entry] as Mac) <= to; entry++) {
+        const bits = classes[entry] ?? 0;
+        for (let place = 0; place < this.#classes; place++) {
+          counts[at + place] = (counts[at + place] ?? 0) + ((bits >> place) & 1);
+        }
       }
     }
   }

@@ -1,21 +1,21 @@
-/** What is made into bytes at once. Parts of it, and no whole answer, are strings on the heap. */
-const PART_CHARS = 16 * 1024;
+const FIRST_BYTES = 16 * 1024;
+/** Of a character of a string, in UTF-8. */
+const MOST_BYTES = 3;
 
 /** An answer whose lists may make their items when they are asked for them. */
 export type Told<A> = { readonly [K in keyof A]: A[K] extends readonly (infer T)[] ? Iterable<T> : A[K] };
 
 /**
- * JSON of an answer. The items of its lists are made, written and forgotten one by one: none of them lives long enough to
- * reach the old generation of the heap, and what is collected there costs the most with many claims.
+ * JSON of an answer, in memory of its own. The items of its lists are made, written and forgotten one by one: none of them
+ * lives long enough to reach the old generation of the heap, and what is collected there costs the most with many claims.
  */
-export function jsonOf(answer: object): Buffer {
-  const parts: Buffer[] = [];
-  let text = "";
+export function jsonOf(answer: object): Buffer<ArrayBuffer> {
+  let bytes = Buffer.from(new ArrayBuffer(FIRST_BYTES));
+  let length = 0;
   const write = (piece: string): void => {
-    text += piece;
-    if (text.length < PART_CHARS) return;
-    parts.push(Buffer.from(text));
-    text = "";
+    const most = length + piece.length * MOST_BYTES;
+    if (most > bytes.length) bytes = resized(bytes, Math.max(most, bytes.length * 2));
+    length += bytes.write(piece, length);
   };
   let before = "{";
   for (const [name, value] of Object.entries(answer)) {
@@ -26,7 +26,19 @@ export function jsonOf(answer: object): Buffer {
     else write(JSON.stringify(value));
   }
   write(before === "{" ? "{}" : "}");
-  return Buffer.concat([...parts, Buffer.from(text)]);
+  return resized(bytes, length);
+}
+
+/**
+ * Gives the memory of an answer back at once. It is outside of the heap, but V8 counts it, and marks the whole heap after each
+ * 64 MB of it that no collection of the young generation has found.
+ */
+export function release({ buffer }: Buffer<ArrayBuffer>): void {
+  buffer.transfer(0);
+}
+
+function resized({ buffer }: Buffer<ArrayBuffer>, length: number): Buffer<ArrayBuffer> {
+  return Buffer.from(buffer.transfer(length));
 }
 
 function writeList(items: Iterable<unknown>, write: (piece: string) => void): void {

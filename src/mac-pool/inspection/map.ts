@@ -1,5 +1,5 @@
 import { formatMac, type Mac } from "../../api/mac.ts";
-import { type MacRange, rangeContains } from "../../api/mac-range.ts";
+import type { MacRange } from "../../api/mac-range.ts";
 import type { Pool } from "../core/pool.ts";
 import type { Segments } from "../core/segments.ts";
 import type { AddressOrder } from "./address-order.ts";
@@ -32,7 +32,7 @@ export interface Cells {
  */
 export function mapOf(
   pool: Pool,
-  claims: Pick<AddressOrder<unknown>, "scanChunks">,
+  claims: Pick<AddressOrder<unknown>, "count">,
   colliding: Iterable<Mac>,
   { cells: most, from, to }: MapRequest,
 ): Told<MapView> | undefined {
@@ -90,11 +90,10 @@ function within({ ranges }: Segments, from = 0 as Mac, to = Number.POSITIVE_INFI
 
 /**
  * Counts the claims of a range, whose ends are addresses of the pool, and the addresses that the pool keeps back, in at most
- * so many cells. A chunk of the order that lies in one cell is counted at once: O(cells + addresses kept back) and never
- * more than O(claims + addresses kept back).
+ * so many cells. Never more than O(cells + claims + addresses kept back), and less where many claims lie in one cell.
  */
 export function cellsOf(
-  claims: Pick<AddressOrder<unknown>, "scanChunks">,
+  claims: Pick<AddressOrder<unknown>, "count">,
   { settings: { segments }, keptBack }: Pool,
   { start, end }: MacRange,
   most: number,
@@ -103,51 +102,26 @@ export function cellsOf(
   const total = (segments.numberOf(end) ?? begin) - begin + 1;
   const size = Math.ceil(total / most);
   const length = Math.ceil(total / size);
-  const hostAddresses = new Uint32Array(length);
-  const counted = new Uint32Array(length * CLASSES.length);
-  const cellOf = (number: number): number => Math.floor((number - begin) / size);
+  const cells = {
+    ...{ begin, total, size, length },
+    claims: new Uint32Array(length * CLASSES.length),
+    hostAddresses: new Uint32Array(length),
+  };
+  const cellOf = (mac: Mac): number => Math.floor(((segments.numberOf(mac) ?? -1) - begin) / size);
   for (const mac of keptBack) {
-    const number = mac < start || mac > end ? undefined : segments.numberOf(mac);
-    if (number === undefined) continue;
-    const cell = cellOf(number);
-    hostAddresses[cell] = (hostAddresses[cell] ?? 0) + 1;
+    const cell = mac < start || mac > end ? -1 : cellOf(mac);
+    if (cell >= 0) cells.hostAddresses[cell] = (cells.hostAddresses[cell] ?? 0) + 1;
   }
-  const add = (cell: number, place: number, count: number): void => {
-    const at = cell * CLASSES.length + place;
-    counted[at] = (counted[at] ?? 0) + count;
-  };
-  const numberOf = numbering(segments);
-  claims.scanChunks(
-    start,
-    end,
-    (first, last, _, tally) => {
-      const [low, high] = [segments.numberOf(first), segments.numberOf(last)];
-      // Only where no address between them is outside of the pool.
-      if (low === undefined || high === undefined || high - low !== last - first) return false;
-      const cell = cellOf(low);
-      if (cell !== cellOf(high)) return false;
-      for (const [place, count] of tally.entries()) add(cell, place, count);
-      return true;
-    },
-    (mac, classes) => {
-      const number = numberOf(mac);
-      if (number === undefined) return;
-      const cell = cellOf(number);
-      for (let place = 0; place < CLASSES.length; place++) add(cell, place, (classes >> place) & 1);
-    },
-  );
-  return { begin, total, size, length, claims: counted, hostAddresses };
-}
-
-/** The same as `numberOf` of the segments, at once for addresses that follow each other in one of their ranges. */
-function numbering(segments: Segments): (mac: Mac) => number | undefined {
-  let [start, end, first] = [1, 0, 0];
-  return (mac) => {
-    if (mac >= start && mac <= end) return first + (mac - start);
-    const number = segments.numberOf(mac);
-    const range = number === undefined ? undefined : segments.ranges.find((each) => rangeContains(each, mac));
-    if (number !== undefined && range !== undefined)
-      [start, end, first] = [range.start, range.end, number - (mac - range.start)];
-    return number;
-  };
+  for (const range of segments.ranges) {
+    const last = Math.min(range.end, end);
+    // A cell may begin in one range and end in another one; what lies between them is not of the pool.
+    for (let first = Math.max(range.start, start); first <= last; ) {
+      const cell = cellOf(first as Mac);
+      const after = begin + (cell + 1) * size;
+      const until = Math.min(last, first + after - 1 - (segments.numberOf(first as Mac) ?? 0));
+      claims.count(first as Mac, until as Mac, cells.claims, cell * CLASSES.length);
+      first = until + 1;
+    }
+  }
+  return cells;
 }
