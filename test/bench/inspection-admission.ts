@@ -54,7 +54,6 @@ export async function measureAdmission(bed: PoolBed, { log, short }: BenchContex
     const strangers = new Answers();
     const honest = new HonestReader(port, token);
     for (let round = 0; round < ROUNDS; round++) {
-      log(`round ${round + 1} of ${ROUNDS}: admission at rest, with ${VIEWERS} pages open, with random tokens`);
       const rest = await measured({ what: "nothing" });
       const view = await measured({ what: "view", port, token, pages: VIEWERS });
       pages.add(view);
@@ -67,6 +66,10 @@ export async function measureAdmission(bed: PoolBed, { log, short }: BenchContex
       watched.push({ loaded: view.p99, atRest: rest.p99 });
       flooded.push({ loaded: flood.p99, atRest: rest.p99 });
       shares.push(view.share - rest.share);
+      const p99s = [rest, view, flood].map(({ p99 }) => p99.toFixed(1));
+      log(
+        `round ${round + 1} of ${ROUNDS}: admission at rest, with pages open, with random tokens: ${p99s.join(", ")} ms`,
+      );
     }
     log(`answers to pages: ${pages}, to random tokens: ${strangers}`);
     const byPages = medianRound(watched);

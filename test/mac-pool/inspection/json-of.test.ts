@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { jsonOf } from "../../../src/mac-pool/inspection/json-of.ts";
+import { jsonOf, release } from "../../../src/mac-pool/inspection/json-of.ts";
 
 it("writes what JSON.stringify writes, also of items that are made when they are asked for", () => {
   const answer = fc.dictionary(fc.string(), fc.oneof(fc.jsonValue(), fc.constant(undefined)));
@@ -11,4 +11,11 @@ it("writes what JSON.stringify writes, also of items that are made when they are
     expect(jsonOf({ made, total: items.length }).toString()).toBe(JSON.stringify({ made: whole, total: items.length }));
   };
   fc.assert(fc.property(answer, fc.array(fc.oneof(fc.string({ maxLength: 20_000 }), fc.jsonValue())), run));
+});
+
+it("gives the memory of an answer back", () => {
+  const bytes = jsonOf({ total: 0 });
+  expect(bytes.buffer.byteLength).toBe(bytes.length);
+  release(bytes);
+  expect([bytes.length, bytes.buffer.detached]).toEqual([0, true]);
 });
