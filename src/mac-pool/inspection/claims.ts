@@ -47,8 +47,13 @@ export class ClaimQueries {
     };
     let total = order.size;
     const { namespace: _, ...others } = filter;
-    if (Object.values(others).every((value) => value === undefined)) {
+    const { phase, ...more } = others;
+    const isOnlyPhase = Object.values(more).every((value) => value === undefined);
+    if (isOnlyPhase && phase === undefined) {
       order.scan((after + 1) as Mac, take);
+    } else if (isOnlyPhase && phase !== undefined && namespace === undefined) {
+      total = this.#catalog.inPhase(phase);
+      order.scan((after + 1) as Mac, (claim, mac) => statusOf(claim).phase !== phase || take(claim, mac));
     } else {
       const test = this.test(others, scope);
       total = 0;

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import { CLAIM_ORIGINS, CLAIM_PHASES, type MACClaim } from "../../../src/api/mac-claim.ts";
-import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
+import type { ClaimFilter } from "../../../src/mac-pool/inspection/claim-filter.ts";
+import { EVERYTHING, type Scope } from "../../../src/mac-pool/inspection/scope.ts";
 import type { MapView } from "../../../src/mac-pool/inspection/views.ts";
 import { claimOf, FIRST, InspectionBed, nodeMacsOf, owner, pageOf, readAnswer } from "./inspection-bed.ts";
 
@@ -62,6 +63,12 @@ describe("after a random history of claims", () => {
         const sorted = [...claims].sort(([one], [other]) => one - other).map(([, claim]) => claim);
         const macsOf = (all: readonly MACClaim[]): string[] => all.map(({ spec }) => spec.mac);
         expect(paged(bed, EVERYTHING)).toEqual(macsOf(sorted));
+        for (const phase of CLAIM_PHASES) {
+          const wanted = sorted.filter(({ status }) => status?.phase === phase);
+          expect(paged(bed, EVERYTHING, { phase })).toEqual(macsOf(wanted));
+          const mine = wanted.filter((claim) => claim.status?.owners.some((each) => each.namespace === "mine"));
+          expect(paged(bed, { namespace: "mine" }, { phase })).toEqual(macsOf(mine));
+        }
         for (const namespace of NAMESPACES) {
           const own = sorted.filter((claim) => claim.status?.owners.some((each) => each.namespace === namespace));
           expect(paged(bed, { namespace })).toEqual(macsOf(own));
@@ -105,10 +112,14 @@ describe("after a random history of claims", () => {
   });
 });
 
-function paged(bed: InspectionBed, scope: { readonly namespace: string | undefined }): string[] {
+function paged(bed: InspectionBed, scope: Scope, filter: ClaimFilter = {}): string[] {
   const macs: string[] = [];
   for (let token: string | undefined; ; ) {
-    const page = pageOf(bed.inspector, { limit: 3, ...(token === undefined ? {} : { continue: token }) }, scope);
+    const page = pageOf(
+      bed.inspector,
+      { ...filter, limit: 3, ...(token === undefined ? {} : { continue: token }) },
+      scope,
+    );
     macs.push(...page.items.map(({ mac }) => mac));
     token = page.continue;
     if (token !== undefined) continue;
