@@ -15,9 +15,10 @@ import { ask } from "./inspection-ask.ts";
 import type { Answered, ReadersOrder } from "./inspection-readers.ts";
 import { percentile } from "./mac-pool-calls.ts";
 import { SteadyCreations } from "./steady-creations.ts";
-import { medianRound, ROUND_MS, ROUNDS, type Round, SHORT_ROUND_MS } from "./turns.ts";
+import { medianRound, ROUND_MS, ROUNDS, type Round } from "./turns.ts";
 
-/** Pages of one account. */
+const SHORT = { rounds: 3, ms: 3_000 };
+/** Pages of one account, which is another one in each round: what one may ask in a second plays no part. */
 const VIEWERS = 50;
 const PER_SECOND = 1_000;
 /** Of the rate that is asked for: the last answers come after its time. */
@@ -31,12 +32,11 @@ export async function measureAdmission(bed: PoolBed, { log, short }: BenchContex
   await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "honest" } });
   await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:0f:ff:ff" }] });
   await bed.registerWebhooks();
-  const token = await viewerToken(bed, "viewer", "cluster");
   const creations = new SteadyCreations(bed);
   await inFlight(4, 200, () => creations.create());
   const port = Number(new URL(bed.inspectionUrl("one")).port);
   const readers = fork(join(import.meta.dirname, "inspection-readers.ts"));
-  const forMs = short ? SHORT_ROUND_MS : ROUND_MS;
+  const [rounds, forMs] = short ? [SHORT.rounds, SHORT.ms] : [ROUNDS, ROUND_MS];
   const measured = async (order: ReadersOrder): Promise<Measured> => {
     const isFlood = order.what === "flood";
     const ordered = obey(readers, order);
@@ -52,8 +52,9 @@ export async function measureAdmission(bed: PoolBed, { log, short }: BenchContex
     const shares: number[] = [];
     const pages = new Answers();
     const strangers = new Answers();
-    const honest = new HonestReader(port, token);
-    for (let round = 0; round < ROUNDS; round++) {
+    const honest = new HonestReader(port, await viewerToken(bed, "honest-reader", "cluster"));
+    for (let round = 0; round < rounds; round++) {
+      const token = await viewerToken(bed, `viewer-${round}`, "cluster");
       const rest = await measured({ what: "nothing" });
       const view = await measured({ what: "view", port, token, pages: VIEWERS });
       pages.add(view);
@@ -68,7 +69,7 @@ export async function measureAdmission(bed: PoolBed, { log, short }: BenchContex
       shares.push(view.share - rest.share);
       const p99s = [rest, view, flood].map(({ p99 }) => p99.toFixed(1));
       log(
-        `round ${round + 1} of ${ROUNDS}: admission at rest, with pages open, with random tokens: ${p99s.join(", ")} ms`,
+        `round ${round + 1} of ${rounds}: admission at rest, with pages open, with random tokens: ${p99s.join(", ")} ms`,
       );
     }
     log(`answers to pages: ${pages}, to random tokens: ${strangers}`);
