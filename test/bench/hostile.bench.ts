@@ -11,18 +11,14 @@ import { ATTACKS, floodedNamespaces } from "../mac-pool/hostile/attacks.ts";
 import { inFlight } from "../mac-pool/in-flight.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { type Bench, type BenchRow, limitedRow, row } from "./bench.ts";
-import { median } from "./cni-timer.ts";
 import { yieldToAll } from "./cores.ts";
 import type { Order } from "./hostile-attacker.ts";
 import { percentile } from "./mac-pool-calls.ts";
 import { residentMb } from "./mac-pool-scale.ts";
 import { SteadyCreations } from "./steady-creations.ts";
+import { medianRound, ROUND_MS, ROUNDS, type Round, SHORT_ROUND_MS } from "./turns.ts";
 
 const WARM_UP = 200;
-/** Attack and rest take turns, so that a slow while of the machine falls on both. What counts is the median round. */
-const ROUNDS = 5;
-const ROUND_MS = 6_000;
-const SHORT_ROUND_MS = 1_000;
 const MOST = 1.5;
 const MAX_RESIDENT_MB = 512;
 
@@ -50,16 +46,17 @@ export const bench: Bench = {
       for (const [attack, { what }] of ATTACKS.entries()) {
         log(what);
         const order = { ...target, attack, times: 1 };
-        const [quiet, attacked]: [number[], number[]] = [[], []];
+        const rounds: Round[] = [];
         let creations = 0;
         for (let round = 0; round < ROUNDS; round++) {
-          quiet.push(percentile(await honest.during(ROUND_MS), 0.99));
+          const atRest = percentile(await honest.during(ROUND_MS), 0.99);
           const attacking = repeated(attacker, order, short ? SHORT_ROUND_MS : ROUND_MS);
           const underAttack = await honest.during(0, attacking);
-          attacked.push(percentile(underAttack, 0.99));
+          rounds.push({ loaded: percentile(underAttack, 0.99), atRest });
           creations += underAttack.length;
         }
-        rows.push(row(`${what} (${creations} VMs)`, "ms", median(attacked), median(quiet), MOST));
+        const { loaded, atRest } = medianRound(rounds);
+        rows.push(row(`${what} (${creations} VMs)`, "ms", loaded, atRest, MOST));
       }
       rows.push(limitedRow("VMs that were not admitted", "requests", honest.failures, null, 0));
       rows.push(limitedRow("resident memory afterwards", "MB", await residentMb(pid), null, MAX_RESIDENT_MB));

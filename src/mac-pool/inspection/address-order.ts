@@ -6,6 +6,8 @@ const MAX_CHUNK = 512;
 interface Chunk<T> {
   readonly macs: Mac[];
   readonly values: T[];
+  /** The classes of each value, as bits; empty where there are none. */
+  readonly classes: Uint8Array;
   /** How many values of each class there are. */
   readonly tally: number[];
   /** What its values can be found by, since somebody searched; absent after a change. */
@@ -16,9 +18,10 @@ interface Chunk<T> {
 export type Visit<T> = (value: T, mac: Mac) => boolean | undefined;
 
 export interface AddressOrderOptions<T> {
+  /** At most eight. */
   readonly classes?: number;
-  /** The classes that a value counts for, as indexes below `classes`. The same for the same value. */
-  readonly classesOf?: (value: T) => readonly number[];
+  /** The classes that a value counts for: bits, the first for class 0. The same for the same value. */
+  readonly classesOf?: (value: T) => number;
   /** What a value can be found by. */
   readonly textOf?: (value: T) => string;
 }
@@ -26,12 +29,12 @@ export interface AddressOrderOptions<T> {
 /** Values in the order of their addresses. A change costs O(size of a chunk), a look-up and the begin of a scan O(log n). */
 export class AddressOrder<T> {
   readonly #classes: number;
-  readonly #classesOf: (value: T) => readonly number[];
+  readonly #classesOf: (value: T) => number;
   readonly #textOf: (value: T) => string;
   readonly #chunks: Chunk<T>[] = [];
   #size = 0;
 
-  constructor({ classes = 0, classesOf = () => [], textOf = () => "" }: AddressOrderOptions<T> = {}) {
+  constructor({ classes = 0, classesOf = () => 0, textOf = () => "" }: AddressOrderOptions<T> = {}) {
     this.#classes = classes;
     this.#classesOf = classesOf;
     this.#textOf = textOf;
@@ -51,16 +54,17 @@ export class AddressOrder<T> {
     const index = this.#chunkOf(mac);
     const chunk = this.#chunks[index] ?? this.#firstChunk();
     const at = firstNotBelow(chunk.macs, mac);
-    const old = chunk.macs[at] === mac ? chunk.values[at] : undefined;
-    if (old !== undefined) {
-      this.#count(chunk, old, -1);
+    if (chunk.macs[at] === mac) {
+      this.#count(chunk, at, -1);
       chunk.values[at] = value;
     } else {
+      chunk.classes.copyWithin(at + 1, at, chunk.macs.length);
       chunk.macs.splice(at, 0, mac);
       chunk.values.splice(at, 0, value);
       this.#size += 1;
     }
-    this.#count(chunk, value, 1);
+    chunk.classes[at] = this.#classesOf(value);
+    this.#count(chunk, at, 1);
     if (chunk.macs.length > MAX_CHUNK) this.#split(index, chunk, at);
   }
 
@@ -69,9 +73,9 @@ export class AddressOrder<T> {
     const chunk = this.#chunks[index];
     if (chunk === undefined) return;
     const at = firstNotBelow(chunk.macs, mac);
-    const old = chunk.values[at];
-    if (chunk.macs[at] !== mac || old === undefined) return;
-    this.#count(chunk, old, -1);
+    if (chunk.macs[at] !== mac) return;
+    this.#count(chunk, at, -1);
+    chunk.classes.copyWithin(at, at + 1, chunk.macs.length);
     chunk.macs.splice(at, 1);
     chunk.values.splice(at, 1);
     this.#size -= 1;
@@ -97,25 +101,25 @@ export class AddressOrder<T> {
   }
 
   /**
-   * The same in larger steps: `whole` is offered each chunk with its first and last address and the numbers of its classes,
-   * and returns false to have its entries visited one by one.
+   * Adds how many entries of each class there are between two addresses to `counts`, class after class from `at` on. Reads no
+   * value, since they lie far apart in memory, and makes nothing: a map counts some thousand times.
    */
-  scanChunks(
-    from: Mac,
-    to: Mac,
-    whole: (first: Mac, last: Mac, size: number, tally: readonly number[]) => boolean,
-    visit: (value: T, mac: Mac) => void,
-  ): void {
+  count(from: Mac, to: Mac, counts: Uint32Array, at: number): void {
     for (let index = this.#chunkOf(from); index < this.#chunks.length; index++) {
       const chunk = this.#chunks[index];
-      const first = chunk?.macs[0];
-      const last = chunk?.macs.at(-1);
-      if (chunk === undefined || first === undefined || last === undefined || first > to) return;
-      if (first >= from && last <= to && whole(first, last, chunk.macs.length, chunk.tally)) continue;
-      for (let at = firstNotBelow(chunk.macs, from); at < chunk.macs.length; at++) {
-        const mac = chunk.macs[at] as Mac;
-        if (mac > to) return;
-        visit(chunk.values[at] as T, mac);
+      if (chunk === undefined) return;
+      const { macs, classes, tally } = chunk;
+      const size = macs.length;
+      if ((macs[0] as Mac) > to) return;
+      if ((macs[0] as Mac) >= from && (macs[size - 1] as Mac) <= to) {
+        for (const [place, number] of tally.entries()) counts[at + place] = (counts[at + place] ?? 0) + number;
+        continue;
+      }
+      for (let entry = firstNotBelow(macs, from); entry < size && (macs[entry] as Mac) <= to; entry++) {
+        const bits = classes[entry] ?? 0;
+        for (let place = 0; place < this.#classes; place++) {
+          counts[at + place] = (counts[at + place] ?? 0) + ((bits >> place) & 1);
+        }
       }
     }
   }
@@ -127,8 +131,12 @@ export class AddressOrder<T> {
   }
 
   #newChunk(macs: Mac[], values: T[]): Chunk<T> {
-    const chunk = { macs, values, tally: new Array<number>(this.#classes).fill(0) };
-    for (const value of values) this.#count(chunk, value, 1);
+    const classes = new Uint8Array(this.#classes === 0 ? 0 : MAX_CHUNK + 1);
+    const chunk = { macs, values, classes, tally: new Array<number>(this.#classes).fill(0) };
+    for (const [at, value] of values.entries()) {
+      classes[at] = this.#classesOf(value);
+      this.#count(chunk, at, 1);
+    }
     return chunk;
   }
 
@@ -141,10 +149,12 @@ export class AddressOrder<T> {
     this.#chunks.splice(index + 1, 0, right);
   }
 
-  #count(chunk: Chunk<T>, value: T, change: 1 | -1): void {
+  #count(chunk: Chunk<T>, at: number, change: 1 | -1): void {
     chunk.text = undefined;
-    const { tally } = chunk;
-    for (const place of this.#classesOf(value)) tally[place] = (tally[place] ?? 0) + change;
+    const { tally, classes } = chunk;
+    for (const [place, number] of tally.entries()) {
+      if (((classes[at] ?? 0) >> place) & 1) tally[place] = number + change;
+    }
   }
 
   /** The last chunk that begins at or below the address, else the first. */

@@ -1,5 +1,5 @@
-import { macOfClaimName } from "../../api/mac.ts";
-import type { MACClaim } from "../../api/mac-claim.ts";
+import { MAX_MAC, type Mac, macOfClaimName } from "../../api/mac.ts";
+import type { ClaimPhase, MACClaim } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
@@ -10,7 +10,7 @@ import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
 import { poolsWith, Rates } from "./rates.ts";
 
-/** Classes by which a map counts claims. */
+/** Classes by which a map counts claims; the first is bit 0 of what `classesOf` returns. */
 export const CLASSES = ["pending", "bound", "quarantined", "explicit"] as const;
 
 const EMPTY = new AddressOrder<MACClaim>();
@@ -64,6 +64,13 @@ export class Catalog {
 
   claimsIn(namespace: string): AddressOrder<MACClaim> {
     return this.#byNamespace.get(namespace) ?? EMPTY;
+  }
+
+  /** How many claims are in a phase, without a look at each. */
+  inPhase(phase: ClaimPhase): number {
+    const counts = new Uint32Array(CLASSES.length);
+    this.claims.count(0 as Mac, MAX_MAC, counts, 0);
+    return counts[PHASES[phase]] ?? 0;
   }
 
   /** Names of the namespaces whose objects have claims. */
@@ -137,9 +144,10 @@ function namespacesOf(claim: MACClaim): ReadonlySet<string> {
   return new Set(statusOf(claim).owners.map(({ namespace }) => namespace));
 }
 
-const AUTOMATIC = { Pending: [0], Bound: [1], Quarantined: [2] } as const;
-const WRITTEN = { Pending: [0, 3], Bound: [1, 3], Quarantined: [2, 3] } as const;
+/** Places of CLASSES. */
+const PHASES = { Pending: 0, Bound: 1, Quarantined: 2 } as const;
+const EXPLICIT = 3;
 
-function classesOf(claim: MACClaim): readonly number[] {
-  return (claim.spec.origin === "automatic" ? AUTOMATIC : WRITTEN)[statusOf(claim).phase];
+function classesOf(claim: MACClaim): number {
+  return (1 << PHASES[statusOf(claim).phase]) | (claim.spec.origin === "automatic" ? 0 : 1 << EXPLICIT);
 }

@@ -20,10 +20,14 @@ export interface ClaimFilter {
   readonly search?: string | undefined;
 }
 
-/** A claim is found by this: what `search` means to the text of claims. Undefined where it means nothing. */
-export function textTest({ search, mac }: ClaimFilter): ((text: string) => boolean) | undefined {
+/** Whether one of some claims may match, by the text of all of them. Undefined where the filter says nothing of it. */
+export function textTest({ search, mac, owner }: ClaimFilter): ((text: string) => boolean) | undefined {
   const digits = mac === undefined ? undefined : digitsOf(mac);
   if (digits !== undefined) return (text) => text.includes(digits);
+  if (owner !== undefined) {
+    const name = owner.slice(owner.lastIndexOf("/") + 1);
+    return (text) => text.includes(name);
+  }
   if (search === undefined) return undefined;
   const [words, hex] = [search.toLowerCase(), digitsOf(search)];
   return (text) => text.includes(words) || (hex !== undefined && text.includes(hex));
@@ -45,7 +49,7 @@ export function claimTest(filter: ClaimFilter, scope: Scope, index: Pick<PoolInd
   if (outOfRange !== undefined) tests.push((claim) => isOutOfRange(claim, outOfRange, index));
   if (scope.namespace !== undefined) tests.push(someOwner(() => true));
   if (namespace !== undefined) tests.push(someOwner((each) => each.namespace === namespace));
-  if (owner !== undefined) tests.push(someOwner((each) => isOwner(each, owner)));
+  if (owner !== undefined) tests.push(someOwner(ownerTest(owner)));
   if (mac !== undefined) tests.push(macTest(mac) ?? (() => false));
   if (search !== undefined) {
     const text = search.toLowerCase();
@@ -74,8 +78,8 @@ export function macTest(text: string): ClaimTest | undefined {
   }
   const digits = digitsOf(text);
   if (digits === undefined) return undefined;
-  const part = new RegExp([...digits].join(":?"));
-  return (claim) => part.test(claim.spec.mac);
+  const [one, other] = [digits.replace(/..(?=.)/g, "$&:"), digits.replace(/(?<=^(?:..)*.)(?=.)/g, ":")];
+  return (claim) => claim.spec.mac.includes(one) || claim.spec.mac.includes(other);
 }
 
 /** The hex digits of a part of an address, in any notation; undefined where it is none. */
@@ -84,9 +88,14 @@ function digitsOf(text: string): string | undefined {
   return text.toLowerCase().replaceAll(/[^0-9a-f]/g, "") || undefined;
 }
 
-export function isOwner(owner: ClaimOwner, wanted: string): boolean {
-  const name = nameOf(owner);
-  return [name, `${owner.namespace}/${name}`, `${owner.kind}/${owner.namespace}/${name}`].includes(wanted);
+/** Neither a name nor a namespace has a slash. */
+function ownerTest(wanted: string): (owner: ClaimOwner) => boolean {
+  const [name, namespace, kind, ...more] = wanted.split("/").reverse();
+  return (owner) =>
+    nameOf(owner) === name &&
+    (namespace === undefined || owner.namespace === namespace) &&
+    (kind === undefined || owner.kind === kind) &&
+    more.length === 0;
 }
 
 const nameOf = (owner: ClaimOwner): string => owner.name ?? owner.generateName ?? "";

@@ -15,7 +15,7 @@ import type { ClaimView, OwnerView } from "./views.ts";
 const PIECE = 500;
 
 export interface Page {
-  readonly items: readonly ClaimView[];
+  readonly items: Iterable<ClaimView>;
   /** Of the last item, when there are more. */
   readonly last: Mac | undefined;
   readonly total: number;
@@ -47,8 +47,13 @@ export class ClaimQueries {
     };
     let total = order.size;
     const { namespace: _, ...others } = filter;
-    if (Object.values(others).every((value) => value === undefined)) {
+    const { phase, ...more } = others;
+    const isOnlyPhase = Object.values(more).every((value) => value === undefined);
+    if (isOnlyPhase && phase === undefined) {
       order.scan((after + 1) as Mac, take);
+    } else if (isOnlyPhase && phase !== undefined && namespace === undefined) {
+      total = this.#catalog.inPhase(phase);
+      order.scan((after + 1) as Mac, (claim, mac) => statusOf(claim).phase !== phase || take(claim, mac));
     } else {
       const test = this.test(others, scope);
       total = 0;
@@ -60,7 +65,11 @@ export class ClaimQueries {
       };
       order.scan(0 as Mac, visit, textTest(others));
     }
-    return { items: items.map((claim) => this.view(claim, scope)), last: hasMore ? last : undefined, total };
+    return {
+      items: items.values().map((claim) => this.view(claim, scope)),
+      last: hasMore ? last : undefined,
+      total,
+    };
   }
 
   /** All that match, in pieces that are read when they are asked for. */

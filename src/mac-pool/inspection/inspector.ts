@@ -21,6 +21,7 @@ import type { ListView } from "./envelopes.ts";
 import { feedId } from "./feed.ts";
 import { Feeds } from "./feeds.ts";
 import { History } from "./history.ts";
+import type { Told } from "./json-of.ts";
 import { mapOf } from "./map.ts";
 import { NamespaceQueries } from "./namespaces.ts";
 import { nearest } from "./nearest.ts";
@@ -122,7 +123,7 @@ export class Inspector {
     return map;
   }
 
-  claimPage(question: ClaimQuestion, scope: Scope): ListView<views.ClaimView> {
+  claimPage(question: ClaimQuestion, scope: Scope): Told<ListView<views.ClaimView>> {
     const { limit, continue: token, watch: _, since: __, sendInitialEvents: ___, ...filter } = question;
     const nowMs = this.#options.clock.now();
     const bound = { ...filter, seenBy: scope.namespace };

@@ -1,11 +1,10 @@
 import { formatMac, type Mac } from "../../api/mac.ts";
-import type { MACClaim } from "../../api/mac-claim.ts";
-import { type MacRange, rangeContains } from "../../api/mac-range.ts";
-import { statusOf } from "../core/claim.ts";
+import type { MacRange } from "../../api/mac-range.ts";
 import type { Pool } from "../core/pool.ts";
 import type { Segments } from "../core/segments.ts";
 import type { AddressOrder } from "./address-order.ts";
 import { CLASSES } from "./catalog.ts";
+import type { Told } from "./json-of.ts";
 import type { CellView, MapView } from "./views.ts";
 
 export interface MapRequest {
@@ -14,15 +13,17 @@ export interface MapRequest {
   readonly to?: Mac | undefined;
 }
 
-interface Cell {
-  readonly first: number;
+/** The addresses of a part of a pool in cells of the same size; the last one may be smaller. */
+export interface Cells {
+  /** Number of the first address. */
+  readonly begin: number;
+  readonly total: number;
   readonly size: number;
-  pending: number;
-  bound: number;
-  quarantined: number;
-  explicit: number;
+  readonly length: number;
+  /** How many claims of each of the CLASSES a cell has, cell after cell. */
+  readonly claims: Uint32Array;
   /** Addresses of nodes that have no claim. */
-  hostAddresses: number;
+  readonly hostAddresses: Uint32Array;
 }
 
 /**
@@ -31,41 +32,52 @@ interface Cell {
  */
 export function mapOf(
   pool: Pool,
-  claims: AddressOrder<MACClaim>,
+  claims: Pick<AddressOrder<unknown>, "count">,
   colliding: Iterable<Mac>,
-  { cells, from, to }: MapRequest,
-): MapView | undefined {
+  { cells: most, from, to }: MapRequest,
+): Told<MapView> | undefined {
   const { segments } = pool.settings;
   const range = within(segments, from, to);
   if (range === undefined) return undefined;
-  const counted = cellsOf(claims, pool, range, cells);
-  const [begin, size] = [counted[0]?.first ?? 0, counted[0]?.size ?? 1];
-  const collisions = new Array<number>(counted.length).fill(0);
+  const cells = cellsOf(claims, pool, range, most);
+  const collisions = new Uint32Array(cells.length);
   for (const mac of colliding) {
-    const cell = Math.floor(((segments.numberOf(mac) ?? -1) - begin) / size);
-    if (cell >= 0 && cell < counted.length) collisions[cell] = (collisions[cell] ?? 0) + 1;
+    const cell = Math.floor(((segments.numberOf(mac) ?? -1) - cells.begin) / cells.size);
+    if (cell >= 0 && cell < cells.length) collisions[cell] = (collisions[cell] ?? 0) + 1;
   }
   return {
     pool: pool.name,
     from: formatMac(range.start),
     to: formatMac(range.end),
-    cells: counted.map((cell, index): CellView => {
-      const { first, size, pending, bound, quarantined, explicit, hostAddresses } = cell;
-      return {
-        first: formatMac(segments.macAt(first)),
-        last: formatMac(segments.macAt(first + size - 1)),
-        size,
-        free: size - pending - bound - quarantined - hostAddresses,
-        pending,
-        bound,
-        quarantined,
-        hostAddresses,
-        explicit,
-        colliding: collisions[index] ?? 0,
-      };
-    }),
+    cells: cellViews(segments, cells, collisions),
     outOfRange: pool.counts.outOfRange,
   };
+}
+
+function* cellViews(segments: Segments, cells: Cells, collisions: Uint32Array): Generator<CellView> {
+  for (let cell = 0; cell < cells.length; cell++) {
+    const first = cells.begin + cell * cells.size;
+    const size = Math.min(cells.size, cells.total - cell * cells.size);
+    const { pending, bound, quarantined, explicit, hostAddresses } = countsOfCell(cells, cell);
+    yield {
+      first: formatMac(segments.macAt(first)),
+      last: formatMac(segments.macAt(first + size - 1)),
+      size,
+      free: size - pending - bound - quarantined - hostAddresses,
+      pending,
+      bound,
+      quarantined,
+      hostAddresses,
+      explicit,
+      colliding: collisions[cell] ?? 0,
+    };
+  }
+}
+
+export function countsOfCell({ claims, hostAddresses }: Cells, cell: number) {
+  const of = (name: (typeof CLASSES)[number]): number => claims[cell * CLASSES.length + CLASSES.indexOf(name)] ?? 0;
+  const [pending, bound, quarantined] = [of("pending"), of("bound"), of("quarantined")];
+  return { pending, bound, quarantined, explicit: of("explicit"), hostAddresses: hostAddresses[cell] ?? 0 };
 }
 
 /** The first and the last address of the pool that lie between two addresses. */
@@ -78,67 +90,38 @@ function within({ ranges }: Segments, from = 0 as Mac, to = Number.POSITIVE_INFI
 
 /**
  * Counts the claims of a range, whose ends are addresses of the pool, and the addresses that the pool keeps back, in at most
- * so many cells. A chunk of the order that lies in one cell is counted at once: O(cells + addresses kept back) and never
- * more than O(claims + addresses kept back).
+ * so many cells. Never more than O(cells + claims + addresses kept back), and less where many claims lie in one cell.
  */
 export function cellsOf(
-  claims: AddressOrder<MACClaim>,
+  claims: Pick<AddressOrder<unknown>, "count">,
   { settings: { segments }, keptBack }: Pool,
   { start, end }: MacRange,
   most: number,
-): readonly Cell[] {
+): Cells {
   const begin = segments.numberOf(start) ?? 0;
   const total = (segments.numberOf(end) ?? begin) - begin + 1;
   const size = Math.ceil(total / most);
-  const cells = Array.from({ length: Math.ceil(total / size) }, (_, index): Cell => {
-    const offset = index * size;
-    const own = Math.min(size, total - offset);
-    return { first: begin + offset, size: own, pending: 0, bound: 0, quarantined: 0, explicit: 0, hostAddresses: 0 };
-  });
-  const cellOf = (number: number): Cell | undefined => cells[Math.floor((number - begin) / size)];
-  for (const mac of keptBack) {
-    const cell = mac < start || mac > end ? undefined : cellOf(segments.numberOf(mac) ?? -1);
-    if (cell !== undefined) cell.hostAddresses += 1;
-  }
-  const numberOf = numbering(segments);
-  claims.scanChunks(
-    start,
-    end,
-    (first, last, _, tally) => {
-      const [low, high] = [segments.numberOf(first), segments.numberOf(last)];
-      // Only where no address between them is outside of the pool.
-      if (low === undefined || high === undefined || high - low !== last - first) return false;
-      const cell = cellOf(low);
-      if (cell === undefined || cell !== cellOf(high)) return false;
-      for (const [place, name] of CLASSES.entries()) cell[name] += tally[place] ?? 0;
-      return true;
-    },
-    (claim, mac) => {
-      const number = numberOf(mac);
-      const cell = number === undefined ? undefined : cellOf(number);
-      if (cell !== undefined) count(cell, claim);
-    },
-  );
-  return cells;
-}
-
-/** The same as `numberOf` of the segments, at once for addresses that follow each other in one of their ranges. */
-function numbering(segments: Segments): (mac: Mac) => number | undefined {
-  let [start, end, first] = [1, 0, 0];
-  return (mac) => {
-    if (mac >= start && mac <= end) return first + (mac - start);
-    const number = segments.numberOf(mac);
-    const range = number === undefined ? undefined : segments.ranges.find((each) => rangeContains(each, mac));
-    if (number !== undefined && range !== undefined)
-      [start, end, first] = [range.start, range.end, number - (mac - range.start)];
-    return number;
+  const length = Math.ceil(total / size);
+  const cells = {
+    ...{ begin, total, size, length },
+    claims: new Uint32Array(length * CLASSES.length),
+    hostAddresses: new Uint32Array(length),
   };
-}
-
-function count(cell: Cell, claim: MACClaim): void {
-  const { phase } = statusOf(claim);
-  if (phase === "Bound") cell.bound += 1;
-  else if (phase === "Pending") cell.pending += 1;
-  else cell.quarantined += 1;
-  if (claim.spec.origin !== "automatic") cell.explicit += 1;
+  const cellOf = (mac: Mac): number => Math.floor(((segments.numberOf(mac) ?? -1) - begin) / size);
+  for (const mac of keptBack) {
+    const cell = mac < start || mac > end ? -1 : cellOf(mac);
+    if (cell >= 0) cells.hostAddresses[cell] = (cells.hostAddresses[cell] ?? 0) + 1;
+  }
+  for (const range of segments.ranges) {
+    const last = Math.min(range.end, end);
+    // A cell may begin in one range and end in another one; what lies between them is not of the pool.
+    for (let first = Math.max(range.start, start); first <= last; ) {
+      const cell = cellOf(first as Mac);
+      const after = begin + (cell + 1) * size;
+      const until = Math.min(last, first + after - 1 - (segments.numberOf(first as Mac) ?? 0));
+      claims.count(first as Mac, until as Mac, cells.claims, cell * CLASSES.length);
+      first = until + 1;
+    }
+  }
+  return cells;
 }

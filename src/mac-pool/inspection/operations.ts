@@ -3,6 +3,7 @@ import type { User } from "../../kube/access/user.ts";
 import { type ListView, listSchema } from "./envelopes.ts";
 import type { Sink } from "./feed.ts";
 import type { Inspector } from "./inspector.ts";
+import type { Told } from "./json-of.ts";
 import * as parameters from "./parameters.ts";
 import type { ReaderAccess, Wanted } from "./reader-access.ts";
 import type { Scope } from "./scope.ts";
@@ -36,7 +37,7 @@ export interface Operation<P extends z.ZodType = z.ZodType, Q extends z.ZodType 
   ) => readonly string[];
   /** Whether the same revision gives the same answer. */
   readonly isTagged: boolean;
-  readonly tell: (question: Question<z.infer<P>, z.infer<Q>>) => A | Promise<A>;
+  readonly tell: (question: Question<z.infer<P>, z.infer<Q>>) => Told<A> | Promise<Told<A>>;
   /** Starts to tell the changes of the list; the returned function ends that. Absent where it can't be watched. */
   readonly watch?: (question: Question<z.infer<P>, z.infer<Q>>, lastId: string | undefined, sink: Sink) => () => void;
 }

@@ -7,7 +7,7 @@ import type { Pool } from "../core/pool.ts";
 import type { Catalog } from "./catalog.ts";
 import type { ListView } from "./envelopes.ts";
 import { daysToFull, rateOf } from "./fill-rate.ts";
-import { cellsOf } from "./map.ts";
+import { cellsOf, countsOfCell } from "./map.ts";
 import type { PoolView, RangeView } from "./views.ts";
 
 /** The pools, and how full they are. */
@@ -51,9 +51,8 @@ export class PoolQueries {
   }
 
   #rangeView(pool: Pool, range: MacRange): RangeView {
-    const [cell] = cellsOf(this.#catalog.claims, pool, range, 1);
-    const [pending, bound, quarantined] = [cell?.pending ?? 0, cell?.bound ?? 0, cell?.quarantined ?? 0];
-    const hostAddresses = cell?.hostAddresses ?? 0;
+    const cells = cellsOf(this.#catalog.claims, pool, range, 1);
+    const { pending, bound, quarantined, hostAddresses } = countsOfCell(cells, 0);
     const capacity = rangeSize(range);
     const used = pending + bound + quarantined;
     const [first, last] = formatRange(range).split("-") as [string, string];

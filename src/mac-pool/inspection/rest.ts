@@ -12,6 +12,7 @@ import { HttpError } from "../../kube/http/http-error.ts";
 import type { Log } from "../../kube/log.ts";
 import { AnswerPlaces } from "./answer-places.ts";
 import type { Inspector } from "./inspector.ts";
+import { jsonOf, release } from "./json-of.ts";
 import { openApiDocument } from "./openapi.ts";
 import { OPERATIONS, type Operation, type Question } from "./operations.ts";
 import { Problem } from "./problem.ts";
@@ -87,7 +88,9 @@ async function tell(
     reply.header("etag", tag);
     if (isKnown(request.headers["if-none-match"], tag)) return reply.code(304).send();
   }
-  return reply.type("application/json").send(Buffer.from(JSON.stringify(answer)));
+  const bytes = jsonOf(answer);
+  reply.raw.once("close", () => release(bytes));
+  return reply.type("application/json").send(bytes);
 }
 
 /** To be asked when it is known who asks: a stranger learns nothing about how to ask. */

@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import { CLAIM_ORIGINS, CLAIM_PHASES, type MACClaim } from "../../../src/api/mac-claim.ts";
-import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
-import { claimOf, FIRST, InspectionBed, nodeMacsOf, owner } from "./inspection-bed.ts";
+import type { ClaimFilter } from "../../../src/mac-pool/inspection/claim-filter.ts";
+import { EVERYTHING, type Scope } from "../../../src/mac-pool/inspection/scope.ts";
+import type { MapView } from "../../../src/mac-pool/inspection/views.ts";
+import { claimOf, FIRST, InspectionBed, nodeMacsOf, owner, pageOf, readAnswer } from "./inspection-bed.ts";
 
 const SPREAD = 48;
 const RANGES = [
@@ -61,11 +63,17 @@ describe("after a random history of claims", () => {
         const sorted = [...claims].sort(([one], [other]) => one - other).map(([, claim]) => claim);
         const macsOf = (all: readonly MACClaim[]): string[] => all.map(({ spec }) => spec.mac);
         expect(paged(bed, EVERYTHING)).toEqual(macsOf(sorted));
+        for (const phase of CLAIM_PHASES) {
+          const wanted = sorted.filter(({ status }) => status?.phase === phase);
+          expect(paged(bed, EVERYTHING, { phase })).toEqual(macsOf(wanted));
+          const mine = wanted.filter((claim) => claim.status?.owners.some((each) => each.namespace === "mine"));
+          expect(paged(bed, { namespace: "mine" }, { phase })).toEqual(macsOf(mine));
+        }
         for (const namespace of NAMESPACES) {
           const own = sorted.filter((claim) => claim.status?.owners.some((each) => each.namespace === namespace));
           expect(paged(bed, { namespace })).toEqual(macsOf(own));
         }
-        const map = bed.inspector.map("default", { cells }, true);
+        const map = readAnswer<MapView>(bed.inspector.map("default", { cells }, true));
         const inRange = sorted.filter(({ spec }) => map.cells.some((cell) => isIn(spec.mac, cell)));
         const sum = (
           field: "pending" | "bound" | "quarantined" | "explicit" | "size" | "free" | "hostAddresses",
@@ -91,10 +99,10 @@ describe("after a random history of claims", () => {
           expect(range.free + range.used + (range.hostAddresses ?? 0)).toBe(range.capacity);
         }
         expect(map.cells.length).toBeLessThanOrEqual(cells);
-        const outside = bed.inspector.claimPage({ limit: SPREAD, outOfRange: "default" }, EVERYTHING);
+        const outside = pageOf(bed.inspector, { limit: SPREAD, outOfRange: "default" }, EVERYTHING);
         expect(outside.total).toBe(map.outOfRange);
         expect(outside.items.filter(({ inRange, phase }) => inRange || phase === "Quarantined")).toEqual([]);
-        expect(bed.inspector.claimPage({ limit: SPREAD, outOfRange: "other" }, EVERYTHING).total).toBe(0);
+        expect(pageOf(bed.inspector, { limit: SPREAD, outOfRange: "other" }, EVERYTHING).total).toBe(0);
         expect(map.outOfRange).toBe(
           sorted.filter(({ spec, status }) => !isInRanges(spec.mac) && status?.phase !== "Quarantined").length,
         );
@@ -104,10 +112,14 @@ describe("after a random history of claims", () => {
   });
 });
 
-function paged(bed: InspectionBed, scope: { readonly namespace: string | undefined }): string[] {
+function paged(bed: InspectionBed, scope: Scope, filter: ClaimFilter = {}): string[] {
   const macs: string[] = [];
   for (let token: string | undefined; ; ) {
-    const page = bed.inspector.claimPage({ limit: 3, ...(token === undefined ? {} : { continue: token }) }, scope);
+    const page = pageOf(
+      bed.inspector,
+      { ...filter, limit: 3, ...(token === undefined ? {} : { continue: token }) },
+      scope,
+    );
     macs.push(...page.items.map(({ mac }) => mac));
     token = page.continue;
     if (token !== undefined) continue;
@@ -128,7 +140,7 @@ describe("a map", () => {
       claims: [claimOf((FIRST + 2) as Mac, [owner("mine", "web")])],
     });
     const [from, to] = [formatMac((FIRST + 1) as Mac), formatMac((FIRST + 3) as Mac)];
-    const { cells } = bed.inspector.map("default", { cells: 4_096, from, to }, true);
+    const { cells } = readAnswer<MapView>(bed.inspector.map("default", { cells: 4_096, from, to }, true));
     expect(cells.map(({ first, last, bound }) => [first === last, bound])).toEqual([
       [true, 0],
       [true, 1],

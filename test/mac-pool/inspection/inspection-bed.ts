@@ -9,8 +9,11 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { Caches } from "../../../src/mac-pool/caches/caches.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { DenialLog } from "../../../src/mac-pool/inspection/denial-log.ts";
-import { Inspector } from "../../../src/mac-pool/inspection/inspector.ts";
+import { type ClaimQuestion, Inspector } from "../../../src/mac-pool/inspection/inspector.ts";
+import { jsonOf, type Told } from "../../../src/mac-pool/inspection/json-of.ts";
 import type { Answers } from "../../../src/mac-pool/inspection/replicas.ts";
+import type { Scope } from "../../../src/mac-pool/inspection/scope.ts";
+import type { ClaimView, ListView } from "../../../src/mac-pool/inspection/views.ts";
 import { machineMacs } from "../../../src/mac-pool/objects/holders.ts";
 import { ListedObjects } from "./listed-objects.ts";
 
@@ -82,6 +85,15 @@ export class InspectionBed implements AsyncDisposable {
     this.#stop.abort(new Error("the test is over"));
     await this.#running?.catch(() => {});
   }
+}
+
+/** An answer as a reader gets it. */
+export function readAnswer<A extends object>(answer: Told<A>): A {
+  return JSON.parse(jsonOf(answer).toString()) as A;
+}
+
+export function pageOf(inspector: Inspector, question: ClaimQuestion, scope: Scope): ListView<ClaimView> {
+  return readAnswer<ListView<ClaimView>>(inspector.claimPage(question, scope));
 }
 
 export function owner(namespace: string, name: string, more: Partial<ClaimOwner> = {}): ClaimOwner {

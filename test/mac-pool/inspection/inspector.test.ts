@@ -6,7 +6,7 @@ import { Problem } from "../../../src/mac-pool/inspection/problem.ts";
 import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
 import * as views from "../../../src/mac-pool/inspection/views.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
-import { claimOf, FIRST, InspectionBed, instanceOf, owner, vmOf } from "./inspection-bed.ts";
+import { claimOf, FIRST, InspectionBed, instanceOf, owner, pageOf, vmOf } from "./inspection-bed.ts";
 
 const RANGE = { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] };
 const mac = (offset: number): Mac => (FIRST + offset) as Mac;
@@ -65,9 +65,9 @@ describe("the questions of inspection", () => {
     });
     const { inspector } = bed;
     const told = [
-      inspector.claimPage({ limit: 10 }, MINE),
-      inspector.claimPage({ limit: 10, search: "hidden" }, MINE),
-      inspector.claimPage({ limit: 10, owner: "secret" }, MINE),
+      pageOf(inspector, { limit: 10 }, MINE),
+      pageOf(inspector, { limit: 10, search: "hidden" }, MINE),
+      pageOf(inspector, { limit: 10, owner: "secret" }, MINE),
       inspector.claim(formatMac(mac(5)), MINE),
       inspector.collisionsIn(undefined, MINE),
       await inspector.consistency(undefined, MINE),
@@ -109,7 +109,7 @@ describe("the questions of inspection", () => {
     ];
     await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims });
     const found = (filter: object): readonly string[] =>
-      bed.inspector.claimPage({ limit: 10, ...filter }, EVERYTHING).items.map(({ mac: text }) => text.slice(-2));
+      pageOf(bed.inspector, { limit: 10, ...filter }, EVERYTHING).items.map(({ mac: text }) => text.slice(-2));
     expect(found({ search: "WEB" })).toEqual(["ab"]);
     expect(found({ search: "other" })).toEqual(["ac"]);
     expect(found({ search: "00:AC" })).toEqual(["ac"]);
@@ -129,7 +129,7 @@ describe("the questions of inspection", () => {
     const clock = { ...systemClock, now: () => nowMs, after: systemClock.after.bind(systemClock) };
     const claims = Array.from({ length: 5 }, (_, at) => claimOf(mac(at), [owner("mine", `vm-${at}`)]));
     await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims, clock: clock as never });
-    const page = (filter: object) => bed.inspector.claimPage({ limit: 2, ...filter }, EVERYTHING);
+    const page = (filter: object) => pageOf(bed.inspector, { limit: 2, ...filter }, EVERYTHING);
     const { continue: token } = page({});
     expect(page({ continue: token }).items.map(({ mac: text }) => text.slice(-1))).toEqual(["2", "3"]);
     expect(page({ continue: page({ continue: token }).continue })).not.toHaveProperty("continue");
