@@ -57,7 +57,13 @@ export const bench: Bench = {
     await first[Symbol.asyncDispose]();
     const restarted = await measurement.restarts(rounds, tree, context);
     return [
-      limitedRow("configuration created to all objects applied, longest", "ms", Math.max(...created.ms), null, CREATED_MS),
+      limitedRow(
+        "configuration created to all objects applied, longest",
+        "ms",
+        Math.max(...created.ms),
+        null,
+        CREATED_MS,
+      ),
       row("configuration created to all objects applied: requests", "requests", created.requests, null, null),
       limitedRow(`drift to repaired, p99 of ${repaired.length}`, "ms", percentile(repaired, 0.99), null, REPAIRED_MS),
       row(`drift to repaired, p50 of ${repaired.length}`, "ms", median(repaired), null, null),
