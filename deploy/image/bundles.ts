@@ -47,7 +47,7 @@ export async function bundleProcesses(arch: Arch): Promise<Bundles> {
     charset: "ascii",
     banner: { js: COMMON_JS },
     loader: { ".node": "copy" },
-    plugins: [podsHaveNoKubeconfig, faultsInEnglish, nativePart(arch)],
+    plugins: [podsHaveNoKubeconfig, faultsInEnglish, logsWithoutThread, nativePart(arch)],
     logLevel: "silent",
     write: false,
     metafile: true,
@@ -91,6 +91,28 @@ const faultsInEnglish: Plugin = {
     onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({ contents: "export {};" }));
   },
 };
+
+/** pino can write through a worker thread. No process does, and each would load what is needed for one. */
+const logsWithoutThread: Plugin = {
+  name: "logs-without-thread",
+  setup({ onLoad, onResolve }) {
+    onLoad({ filter: /\/node_modules\/thread-stream\/index\.js$/ }, () => ({ contents: NO_THREAD }));
+    onResolve({ filter: /^worker_threads$/ }, ({ importer, path: name }) =>
+      importer.includes("/node_modules/pino/") ? { path: name, namespace: "main-thread" } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: "main-thread" }, () => ({
+      contents: "module.exports = { isMainThread: true };",
+    }));
+  },
+};
+
+const NO_THREAD = `
+module.exports = class {
+  constructor() {
+    throw new Error("The processes of the image write their logs themselves, not through a thread.");
+  }
+};
+`;
 
 /** The package netlink finds its native part by looking through folders. Here it is the one of the image's architecture. */
 function nativePart(arch: Arch): Plugin {

@@ -24,14 +24,20 @@ import { operatorAccess } from "./manifests/operator-access.ts";
 import { operatorFence } from "./manifests/operator-fence.ts";
 import { ENFORCE_LABEL, NODE_ACCESS_LEVEL } from "./manifests/pod-security.ts";
 import { identityObjects } from "./manifests/rbac.ts";
-import { CLUSTER_CLIENT, deployment, env, fieldEnv, IDLE_NODE_FLAGS } from "./manifests/workload.ts";
+import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.ts";
 import { type Images, type OperatorSettings, settingsFor } from "./settings.ts";
 
 const HEALTH_PORT = 8081;
 const LOG_LEVEL = "info";
 
 /** Work comes in bursts, and what they leave has to go soon. Otherwise the heap grows to three times what is alive. */
-export const OPERATOR_NODE_FLAGS = [...IDLE_NODE_FLAGS, "--heap-growing-percent=10", "--optimize-for-size"];
+export const OPERATOR_NODE_FLAGS = [
+  "--max-semi-space-size=1",
+  "--no-opt",
+  "--no-maglev",
+  "--heap-growing-percent=10",
+  "--optimize-for-size",
+];
 
 export interface Release {
   /** The namespace and the CRD. The components need them, so they are the last to go. */

@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { IMAGE_NODE_FLAGS } from "../../src/api/image.ts";
 import { MANAGER_NODE_FLAGS } from "../../src/operator/components/kube-mac-pool.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { type Bench, type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
@@ -41,7 +40,7 @@ async function measureAnswers(bed: PoolBed, { log, short }: BenchContext): Promi
   await Promise.all([cert, key].map((text, at) => writeFile(files[at] ?? "", text, { mode: 0o600 })));
   log(`filling caches with ${CLAIMS} claims`);
   const child = fork(join(import.meta.dirname, "inspection-server.ts"), [...files, String(CLAIMS)], {
-    execArgv: [...IMAGE_NODE_FLAGS, ...MANAGER_NODE_FLAGS],
+    execArgv: MANAGER_NODE_FLAGS,
   });
   try {
     const [{ port, example }] = (await once(child, "message")) as [{ port: number; example: string }];

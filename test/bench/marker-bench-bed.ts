@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeAppTree } from "../../deploy/image/app-tree.ts";
-import { entryPoint } from "../../src/api/image.ts";
+import { entryPoint, IMAGE_ENV } from "../../src/api/image.ts";
 import { BRIDGE_MARKER } from "../../src/api/names.ts";
 import type { DaemonSet } from "../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
@@ -39,7 +39,9 @@ export class MarkerBenchBed implements AsyncDisposable {
     await using started = new AsyncDisposableStack();
     const bed = started.use(await MarkerBed.start({ apiServerArguments }));
     const program = join(tree, entryPoint("bridge-marker"));
-    const node = started.use(await bed.node({ nodeOptions: nodeFlags(), program, account: await bed.account() }));
+    const node = started.use(
+      await bed.node({ nodeOptions: nodeFlags(), env: IMAGE_ENV, program, account: await bed.account() }),
+    );
     await node.publishes("br1");
     started.move();
     return new MarkerBenchBed(bed, node, auditLog);

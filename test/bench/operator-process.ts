@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { entryPoint, IMAGE_ENV, IMAGE_NODE_FLAGS } from "../../src/api/image.ts";
+import { entryPoint, IMAGE_ENV } from "../../src/api/image.ts";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../src/api/names.ts";
 import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
@@ -50,7 +50,7 @@ export class OperatorProcess implements AsyncDisposable {
       argv: [
         ...unshareMounts(),
         ...["sh", "-c", INTO_POD, "sh", SERVICE_ACCOUNT_DIRECTORY, account],
-        ...[process.execPath, ...IMAGE_NODE_FLAGS, ...OPERATOR_NODE_FLAGS, join(tree, entryPoint("operator"))],
+        ...[process.execPath, ...OPERATOR_NODE_FLAGS, join(tree, entryPoint("operator"))],
       ],
       logFile: join(controlPlane.directory, "operator.log"),
       env: {

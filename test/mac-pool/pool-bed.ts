@@ -6,7 +6,6 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
 import { MAC_CLAIM_CRD, MAC_POOL_CRD, NODE_MACS_CRD } from "../../src/api/crds.ts";
-import { IMAGE_NODE_FLAGS } from "../../src/api/image.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import type { MacPoolSpec } from "../../src/api/mac-pool.ts";
 import { MAC_POOL_SERVICE } from "../../src/api/names.ts";
@@ -146,7 +145,7 @@ export class PoolBed implements AsyncDisposable {
   /** Starts a replica, waits until it is ready, resolves with its process ID. `asPod`: with its account as in a pod. */
   async startReplica(name: string, asPod = false): Promise<number> {
     const [httpsPort, inspectionPort, healthPort] = [await freePort(), await freePort(), await freePort()];
-    const node = [process.execPath, ...IMAGE_NODE_FLAGS, ...MANAGER_NODE_FLAGS, MAIN];
+    const node = [process.execPath, ...MANAGER_NODE_FLAGS, MAIN];
     const directory = join(this.controlPlane.directory, name);
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const account = asPod

@@ -3,7 +3,7 @@
  * states what it needs beyond that. Pure.
  */
 
-import { entryPoint, IMAGE_NODE, IMAGE_NODE_FLAGS, IMAGE_ROOT, type ImageProcess } from "../../api/image.ts";
+import { entryPoint, IMAGE_NODE, IMAGE_ROOT, type ImageProcess } from "../../api/image.ts";
 import { LABEL_NEEDS_CLUSTER_SERVICES, LABEL_SCRAPED } from "../../api/names.ts";
 import type { Placement } from "../../api/placement.ts";
 import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
@@ -178,8 +178,17 @@ function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplat
   };
 }
 
-/** For a process that is idle most of the time. A larger young generation would hold 20 to 30 MB more, optimizing compilers 3 MB. */
-export const IDLE_NODE_FLAGS: readonly string[] = ["--max-semi-space-size=1", "--no-opt", "--no-maglev"];
+/**
+ * For a process that is idle most of the time: docs/decisions/066. A larger young generation would hold 20 to 30 MB more,
+ * compilers and their threads 4 MB, a heap that grows as it likes 1 MB.
+ */
+export const IDLE_NODE_FLAGS: readonly string[] = [
+  "--max-semi-space-size=1",
+  "--jitless",
+  "--single-threaded",
+  "--optimize-for-size",
+  "--heap-growing-percent=10",
+];
 
 function container(pod: PodOptions): Container {
   const ports = Object.entries(pod.ports);
@@ -188,7 +197,7 @@ function container(pod: PodOptions): Container {
     name: pod.container,
     image: pod.image,
     imagePullPolicy: pod.imagePullPolicy,
-    command: [IMAGE_NODE, ...IMAGE_NODE_FLAGS, ...(pod.nodeFlags ?? []), `${IMAGE_ROOT}/${entryPoint(pod.process)}`],
+    command: [IMAGE_NODE, ...(pod.nodeFlags ?? []), `${IMAGE_ROOT}/${entryPoint(pod.process)}`],
     ...(pod.args === undefined ? {} : { args: [...pod.args] }),
     ...(pod.env.length === 0 ? {} : { env: [...pod.env] }),
     ...(ports.length === 0
