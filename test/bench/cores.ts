@@ -20,6 +20,16 @@ export async function onCoresOfTheirOwn<T>(pids: readonly number[], work: () => 
 }
 
 /**
+ * Binds a client to the first core, and the main thread of a server, which does what it is asked for, to the second. Threads
+ * of the server that collect garbage beside it go where there is room, as on a machine with more cores. Nothing is bound on one.
+ */
+export async function bindApart(client: number, server: number): Promise<void> {
+  if (availableParallelism() < 2) return;
+  await bind(client, "0");
+  await promisify(execFile)("taskset", ["--cpu-list", "--pid", "1", String(server)]);
+}
+
+/**
  * Gives a process only the time that nobody else wants, as far as the kernel goes: a process that stands for another machine
  * is not to be noticed by what it takes from this one.
  */

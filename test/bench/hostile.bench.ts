@@ -35,8 +35,8 @@ export const bench: Bench = {
     );
     await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:0f:ff:ff" }] });
     await bed.registerWebhooks();
-    const honest = new SteadyCreations(bed);
-    await inFlight(4, WARM_UP, () => honest.create());
+    using honest = await SteadyCreations.start(bed);
+    await honest.warmUp(WARM_UP);
     const attacker = fork(join(import.meta.dirname, "hostile-attacker.ts"));
     try {
       await yieldToAll(attacker.pid ?? 0);

@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { inFlight } from "../mac-pool/in-flight.ts";
 import type { PoolBed } from "../mac-pool/pool-bed.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { atLeastRow, type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
@@ -24,6 +23,7 @@ const PER_SECOND = 1_000;
 /** Of the rate that is asked for: the last answers come after its time. */
 const LEAST_OF_FLOOD = 0.95;
 const HONEST_PAUSE_MS = 100;
+const WARM_UP = 200;
 /** Linux counts CPU time in hundredths of a second. */
 const TICK_MS = 10;
 
@@ -32,8 +32,8 @@ export async function measureAdmission(bed: PoolBed, { log, short }: BenchContex
   await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "honest" } });
   await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:0f:ff:ff" }] });
   await bed.registerWebhooks();
-  const creations = new SteadyCreations(bed);
-  await inFlight(4, 200, () => creations.create());
+  using creations = await SteadyCreations.start(bed);
+  await creations.warmUp(WARM_UP);
   const port = Number(new URL(bed.inspectionUrl("one")).port);
   const readers = fork(join(import.meta.dirname, "inspection-readers.ts"));
   const [rounds, forMs] = short ? [SHORT.rounds, SHORT.ms] : [ROUNDS, ROUND_MS];

@@ -1,3 +1,7 @@
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+
+/** Items that are written in one turn of the event loop: half a millisecond. */
+const SLICE = 256;
 const FIRST_BYTES = 16 * 1024;
 /** Of a character of a string, in UTF-8. */
 const MOST_BYTES = 3;
@@ -7,9 +11,10 @@ export type Told<A> = { readonly [K in keyof A]: A[K] extends readonly (infer T)
 
 /**
  * JSON of an answer, in memory of its own. The items of its lists are made, written and forgotten one by one: none of them
- * lives long enough to reach the old generation of the heap, and what is collected there costs the most with many claims.
+ * lives long enough to reach the old generation of the heap, and what is collected there costs the most with many claims. Between
+ * slices of a long list admissions have their turn.
  */
-export function jsonOf(answer: object): Buffer<ArrayBuffer> {
+export async function jsonOf(answer: object): Promise<Buffer<ArrayBuffer>> {
   let bytes = Buffer.from(new ArrayBuffer(FIRST_BYTES));
   let length = 0;
   const write = (piece: string): void => {
@@ -22,7 +27,7 @@ export function jsonOf(answer: object): Buffer<ArrayBuffer> {
     if (value === undefined) continue;
     write(`${before}${JSON.stringify(name)}:`);
     before = ",";
-    if (isList(value)) writeList(value, write);
+    if (isList(value)) await writeList(value, write);
     else write(JSON.stringify(value));
   }
   write(before === "{" ? "{}" : "}");
@@ -41,9 +46,11 @@ function resized({ buffer }: Buffer<ArrayBuffer>, length: number): Buffer<ArrayB
   return Buffer.from(buffer.transfer(length));
 }
 
-function writeList(items: Iterable<unknown>, write: (piece: string) => void): void {
+async function writeList(items: Iterable<unknown>, write: (piece: string) => void): Promise<void> {
   let before = "[";
+  let written = 0;
   for (const item of items) {
+    if (++written % SLICE === 0) await yieldToOthers();
     write(before + JSON.stringify(item));
     before = ",";
   }

@@ -88,8 +88,9 @@ async function tell(
     reply.header("etag", tag);
     if (isKnown(request.headers["if-none-match"], tag)) return reply.code(304).send();
   }
-  const bytes = jsonOf(answer);
-  reply.raw.once("close", () => release(bytes));
+  const bytes = await jsonOf(answer);
+  if (reply.raw.closed) release(bytes);
+  else reply.raw.once("close", () => release(bytes));
   return reply.type("application/json").send(bytes);
 }
 

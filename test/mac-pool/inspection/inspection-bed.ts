@@ -10,7 +10,7 @@ import { Caches } from "../../../src/mac-pool/caches/caches.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { DenialLog } from "../../../src/mac-pool/inspection/denial-log.ts";
 import { type ClaimQuestion, Inspector } from "../../../src/mac-pool/inspection/inspector.ts";
-import { jsonOf, type Told } from "../../../src/mac-pool/inspection/json-of.ts";
+import type { Told } from "../../../src/mac-pool/inspection/json-of.ts";
 import type { Answers } from "../../../src/mac-pool/inspection/replicas.ts";
 import type { Scope } from "../../../src/mac-pool/inspection/scope.ts";
 import type { ClaimView, ListView } from "../../../src/mac-pool/inspection/views.ts";
@@ -89,7 +89,8 @@ export class InspectionBed implements AsyncDisposable {
 
 /** An answer as a reader gets it. */
 export function readAnswer<A extends object>(answer: Told<A>): A {
-  return JSON.parse(jsonOf(answer).toString()) as A;
+  const whole = (_: string, value: unknown): unknown => (value instanceof Iterator ? [...value] : value);
+  return JSON.parse(JSON.stringify(answer, whole)) as A;
 }
 
 export function pageOf(inspector: Inspector, question: ClaimQuestion, scope: Scope): ListView<ClaimView> {
