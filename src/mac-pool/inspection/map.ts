@@ -21,9 +21,9 @@ export interface Cells {
   readonly size: number;
   readonly length: number;
   /** How many claims of each of the CLASSES a cell has, cell after cell. */
-  readonly claims: Uint32Array;
+  readonly claims: Uint32Array<ArrayBuffer>;
   /** Addresses of nodes that have no claim. */
-  readonly hostAddresses: Uint32Array;
+  readonly hostAddresses: Uint32Array<ArrayBuffer>;
 }
 
 /**
@@ -54,23 +54,28 @@ export function mapOf(
   };
 }
 
-function* cellViews(segments: Segments, cells: Cells, collisions: Uint32Array): Generator<CellView> {
-  for (let cell = 0; cell < cells.length; cell++) {
-    const first = cells.begin + cell * cells.size;
-    const size = Math.min(cells.size, cells.total - cell * cells.size);
-    const { pending, bound, quarantined, explicit, hostAddresses } = countsOfCell(cells, cell);
-    yield {
-      first: formatMac(segments.macAt(first)),
-      last: formatMac(segments.macAt(first + size - 1)),
-      size,
-      free: size - pending - bound - quarantined - hostAddresses,
-      pending,
-      bound,
-      quarantined,
-      hostAddresses,
-      explicit,
-      colliding: collisions[cell] ?? 0,
-    };
+/** To be read once: then the memory of the counts is given back, for the reason in `json-of.ts`. */
+function* cellViews(segments: Segments, cells: Cells, collisions: Uint32Array<ArrayBuffer>): Generator<CellView> {
+  try {
+    for (let cell = 0; cell < cells.length; cell++) {
+      const first = cells.begin + cell * cells.size;
+      const size = Math.min(cells.size, cells.total - cell * cells.size);
+      const { pending, bound, quarantined, explicit, hostAddresses } = countsOfCell(cells, cell);
+      yield {
+        first: formatMac(segments.macAt(first)),
+        last: formatMac(segments.macAt(first + size - 1)),
+        size,
+        free: size - pending - bound - quarantined - hostAddresses,
+        pending,
+        bound,
+        quarantined,
+        hostAddresses,
+        explicit,
+        colliding: collisions[cell] ?? 0,
+      };
+    }
+  } finally {
+    for (const { buffer } of [cells.claims, cells.hostAddresses, collisions]) buffer.transfer(0);
   }
 }
 
