@@ -9,6 +9,7 @@ import type { User } from "../../kube/access/user.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { answerWithin } from "../../kube/http/answer-within.ts";
 import { HttpError } from "../../kube/http/http-error.ts";
+import { OneATurn } from "../../kube/http/one-a-turn.ts";
 import type { Log } from "../../kube/log.ts";
 import { AnswerPlaces } from "./answer-places.ts";
 import type { Inspector } from "./inspector.ts";
@@ -38,6 +39,9 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
   const { inspector, access, clock, hold, log } = options;
   const watches = new Watches({ clock, hold, bookmark: () => inspector.feeds.bookmark() });
   const places = new AnswerPlaces();
+  // Admission is answered by the same thread, and whoever asks here may send many questions at one moment.
+  const turns = new OneATurn();
+  app.addHook("onRequest", () => turns.next());
   const errorHandler = (thrown: Error, request: FastifyRequest, reply: FastifyReply): void => {
     answerProblem(reply, problemOf(thrown, request, log));
   };
