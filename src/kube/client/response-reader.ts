@@ -88,15 +88,16 @@ export class ResponseReader implements AsyncIterator<Buffer>, AsyncIterable<Buff
 
   /**
    * Starts to wait for what comes next. It counts as missing after the second half of the time: when this process itself has stood
-   * still, a timer ends before the answer that lies in the socket is read.
+   * still, a timer ends before the answer that lies in the socket is read. Nobody is silent while the reader does not read.
    */
   #expect(missing: string, ms: number): void {
     clearTimeout(this.#timer);
     this.#isLate = false;
     const onHalf = (): void => {
-      if (this.#isLate) this.#onError(new Silence(missing, ms));
+      const isUnread = this.#message?.isPaused() ?? false;
+      if (this.#isLate && !isUnread) this.#onError(new Silence(missing, ms));
       else this.#timer?.refresh();
-      this.#isLate = true;
+      this.#isLate = !isUnread;
     };
     this.#timer = ms === 0 ? undefined : setTimeout(onHalf, ms / 2);
   }

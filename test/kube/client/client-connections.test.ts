@@ -3,6 +3,7 @@ import { ConnectionError } from "../../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import type { Credentials } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { Transport } from "../../../src/kube/client/transport.ts";
 import { eventually } from "../../support/eventually.ts";
 import { client, failure, get, PATH, REF, replaceClient, replaceServer, server } from "../support/client-bed.ts";
 import { settle } from "../support/manual-clock.ts";
@@ -63,6 +64,20 @@ describe("a process that stands still", () => {
     while (performance.now() < endsAt);
     watch.event("ADDED", configMap("a", "1"));
     expect(await versions).toBe("1");
+  });
+
+  test("does not take the server for silent while it leaves the answer unread itself", async () => {
+    const transport = new Transport(server.credentials());
+    const silenceMs = 200;
+    const sending = transport.send({ method: "GET", path: PATH, headers: {}, idleTimeoutMs: silenceMs });
+    const data = "x".repeat(8 * 1024 * 1024);
+    (await server.next("GET")).answer(200, data);
+    const { body } = await sending;
+    await new Promise((resolve) => setTimeout(resolve, 3 * silenceMs));
+    let bytes = 0;
+    for await (const chunk of body) bytes += chunk.length;
+    expect(bytes).toBe(data.length);
+    transport.close();
   });
 });
 
