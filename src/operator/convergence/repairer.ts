@@ -48,11 +48,17 @@ export class Repairer {
     return this.#client.patch(RESOURCES.secrets, { name, namespace }, patch, { fieldManager: FIELD_MANAGER, signal });
   }
 
-  /** By a dry run, so that defaults and other products' webhooks are the API server's matter. */
+  /**
+   * By a dry run, so that defaults and other products' webhooks are the API server's matter. Once more without a version: while a
+   * workload rolls out, its status changes all the time. Where the API server demands one, whatever changed the object is an
+   * event, and leads here again.
+   */
   async #completed(wanted: PlannedObject, live: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> {
     const known = this.#complete.get(wanted.key);
     if (known?.fingerprint === wanted.fingerprint) return known.object;
-    const object = await this.#update(replacementFor(live, wanted.object), { dryRun: true, signal });
+    const whole = replacementFor(live, wanted.object);
+    const options = { dryRun: true, signal };
+    const object = (await this.#update(whole, options)) ?? (await this.#update(withoutVersion(whole), options));
     if (object !== undefined) this.#complete.set(wanted.key, { fingerprint: wanted.fingerprint, object });
     return object;
   }
@@ -69,4 +75,9 @@ export class Repairer {
       throw error;
     }
   }
+}
+
+function withoutVersion({ metadata, ...object }: KubeObject): KubeObject {
+  const { resourceVersion: _, ...rest } = metadata;
+  return { ...object, metadata: rest };
 }
