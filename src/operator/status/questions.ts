@@ -7,6 +7,8 @@ export interface Question {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+  /** Of the object that is meant: another of its name may have been there before. */
+  readonly uid?: string | undefined;
   readonly reasons: ReadonlySet<string>;
   /** The event adds its text only. */
   readonly keepReason?: boolean;

@@ -106,7 +106,7 @@ function refusals(live: KubeObject): Trouble[] {
 
 /** Last, for everything that has no name. */
 function standstill(
-  { kind = "", metadata: { name = "", namespace = "" } }: KubeObject,
+  { kind = "", metadata: { name = "", namespace = "", uid } }: KubeObject,
   awaited: string,
   counts: Counts,
   { deadlineMs, firstSeenMs }: Surroundings,
@@ -116,7 +116,7 @@ function standstill(
     message: `nothing has happened for ${deadlineMs / 1_000} s: it ${awaited}`,
     advice: `See kubectl describe ${kind.toLowerCase()} -n ${namespace} ${name}`,
     sinceMs: firstSeenMs(`${kind} ${namespace}/${name} ${JSON.stringify(counts)}`),
-    question: { kind, namespace, name, reasons: FAILED_CREATE },
+    question: { kind, namespace, name, uid, reasons: FAILED_CREATE },
   };
 }
 

@@ -34,7 +34,7 @@ export class WarningEvents {
     for (const [key, { atMs }] of this.#answers) {
       if (nowMs - atMs > this.#options.maxAgeMs) this.#answers.delete(key);
     }
-    const key = `${question.kind} ${question.namespace}/${question.name}`;
+    const key = `${question.kind} ${question.namespace}/${question.name} ${question.uid ?? ""}`;
     const known = this.#answers.get(key);
     if (known !== undefined) return known.event;
     const event = await this.#read(question, signal);
@@ -42,11 +42,15 @@ export class WarningEvents {
     return event;
   }
 
-  async #read({ kind, namespace, name, reasons }: Question, signal: AbortSignal): Promise<WarningEvent | undefined> {
+  async #read(
+    { kind, namespace, name, uid, reasons }: Question,
+    signal: AbortSignal,
+  ): Promise<WarningEvent | undefined> {
     const fieldSelector = `type=Warning,regarding.kind=${kind},regarding.name=${name}`;
     try {
       const { items } = await this.#options.client.list(RESOURCES.events, { namespace, fieldSelector, signal });
-      const told = items.filter(({ reason = "" }) => reasons.has(reason));
+      const isMeant = (event: KubeEvent): boolean => uid === undefined || event.regarding?.uid === uid;
+      const told = items.filter((event) => reasons.has(event.reason ?? "") && isMeant(event));
       const [latest] = told.toSorted((a, b) => timeOf(b) - timeOf(a));
       return latest === undefined ? undefined : { reason: latest.reason ?? "", message: latest.note ?? "" };
     } catch (error) {
