@@ -34,7 +34,7 @@ import type { Outcome, Reconciled } from "./status/outcome.ts";
 import { Patience } from "./status/patience.ts";
 import type { ConfigurationFailure } from "./status/reasons.ts";
 import { soonest } from "./status/rollout.ts";
-import { podsFailedSinceMs } from "./status/status.ts";
+import { toldOfPods } from "./status/status.ts";
 import { WarningEvents } from "./status/warning-events.ts";
 import { Teardown } from "./teardown.ts";
 
@@ -158,7 +158,7 @@ export class Reconciler {
     // Only from here on there is something to remove.
     const finalizer = await attempt("FailedToApply", this.#writer.withFinalizer(config, signal), signal);
     if (!finalizer.ok) return { ...this.#refused(finalizer.refusal), again: {} };
-    const state = { decoration: this.#decoration(config), failedSinceMs: podsFailedSinceMs(config.status) };
+    const state = { decoration: this.#decoration(config), told: toldOfPods(config.status) };
     const run = this.#rollforward.run(spec, decision.facts, state, signal);
     const result = await attempt("FailedToApply", run, signal);
     if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };

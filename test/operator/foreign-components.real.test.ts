@@ -144,7 +144,7 @@ describe("the components of other projects on a real API server, with the rights
       phase: "Degraded",
       reason: "MissingPrerequisite",
       message:
-        "kubevirtIpamController needs cert-manager: install it " +
+        "it needs cert-manager: install it " +
         "(the API server does not serve certificates.cert-manager.io and issuers.cert-manager.io)",
     });
     expect(await cluster.condition("Degraded")).toBe("True");

@@ -53,12 +53,12 @@ export interface Component {
 }
 
 /** One sentence for each product that is missing. */
-export function missingPrerequisites({ name, prerequisites = [] }: Component, facts: Facts): string[] {
+export function missingPrerequisites({ prerequisites = [] }: Component, facts: Facts): string[] {
   return prerequisites.flatMap(({ product, definitions, isNeeded }) => {
     const missing = isNeeded(facts) ? definitions.filter((definition) => !facts.definitions.has(definition)) : [];
     return missing.length === 0
       ? []
-      : [`${name} needs ${product}: install it (the API server does not serve ${missing.join(" and ")})`];
+      : [`it needs ${product}: install it (the API server does not serve ${missing.join(" and ")})`];
   });
 }
 

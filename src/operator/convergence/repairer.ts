@@ -58,7 +58,8 @@ export class Repairer {
     if (known?.fingerprint === wanted.fingerprint) return known.object;
     const whole = replacementFor(live, wanted.object);
     const options = { dryRun: true, signal };
-    const object = (await this.#update(whole, options)) ?? (await this.#update(withoutVersion(whole), options));
+    const ofAnyVersion = () => this.#update(withoutVersion(whole), options);
+    const object = await this.#update(whole, options, ofAnyVersion);
     if (object !== undefined) this.#complete.set(wanted.key, { fingerprint: wanted.fingerprint, object });
     return object;
   }
@@ -66,12 +67,14 @@ export class Repairer {
   async #update(
     object: KubeObject,
     options: { dryRun?: boolean; signal: AbortSignal },
+    onConflict: () => Promise<KubeObject | undefined> = async () => undefined,
   ): Promise<KubeObject | undefined> {
     const { resource } = appliedKind(object);
     try {
       return await this.#client.update(resource, object, { fieldManager: FIELD_MANAGER, ...options });
     } catch (error) {
-      if (isNotFound(error) || isInvalid(error) || isConflict(error)) return undefined;
+      if (isConflict(error)) return onConflict();
+      if (isNotFound(error) || isInvalid(error)) return undefined;
       throw error;
     }
   }

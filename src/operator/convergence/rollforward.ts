@@ -8,7 +8,7 @@ import type { Facts } from "../facts.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
-import { FirstSeen } from "../status/first-seen.ts";
+import { FirstSeen, type Told } from "../status/first-seen.ts";
 import { underLevel } from "../status/namespace-level.ts";
 import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
 import { explained } from "../status/questions.ts";
@@ -74,16 +74,18 @@ export class Rollforward {
     await this.#runs.keep(new Map());
   }
 
-  /** `failedSinceMs`: since when the status says that pods can't run, for the first run of a process. */
+  /** `told`: what the status says of pods that can't run, for the first run of a process. */
   async run(
     spec: EffectiveSpec,
     facts: Facts,
-    { decoration, failedSinceMs }: { readonly decoration: Decoration; readonly failedSinceMs: number | undefined },
+    { decoration, told }: { readonly decoration: Decoration; readonly told: Told | undefined },
     signal: AbortSignal,
   ): Promise<Run> {
     const { applier, remover, records, settings, view } = this.#options;
-    this.#seen ??= new FirstSeen(failedSinceMs && failedSinceMs - settings.podTroubleDeadlineMs);
+    const isFirst = this.#seen === undefined;
+    this.#seen ??= new FirstSeen(told && { ...told, sinceMs: told.sinceMs - settings.podTroubleDeadlineMs });
     const rendered = this.#render(spec, facts, decoration);
+    if (isFirst) this.#lookBack(rendered);
     const wanted = rendered.flatMap((component) =>
       component.kind === "objects" ? component.objects.map((object) => ({ ...object, component: component.name })) : [],
     );
@@ -186,6 +188,13 @@ export class Rollforward {
     return { object, rollout: rollout(object, object, around), cannotStart: cannotStart(object, around) };
   }
 
+  /** Takes notice of what a former process left, before anything is changed. */
+  #lookBack(rendered: readonly Rendered[]): void {
+    const objects = rendered.flatMap((component) => (component.kind === "objects" ? component.objects : []));
+    for (const { object } of objects) if (isWorkload(object)) this.#deployed(identityOf(object));
+    this.#seen?.beginChanges();
+  }
+
   #surroundings(): Surroundings {
     const { view, clock, settings } = this.#options;
     const nowMs = clock.now();
@@ -194,7 +203,7 @@ export class Rollforward {
       pods: view.pods(),
       nowMs,
       deadlineMs: settings.podTroubleDeadlineMs,
-      firstSeenMs: (what) => this.#seen?.sinceMs(what, nowMs) ?? nowMs,
+      firstSeenMs: (what, sign) => this.#seen?.sinceMs(what, nowMs, sign) ?? nowMs,
     };
   }
 }

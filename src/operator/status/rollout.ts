@@ -30,8 +30,8 @@ export interface Surroundings {
   readonly nowMs: number;
   /** What keeps a pod from running for longer is a failure, not progress. */
   readonly deadlineMs: number;
-  /** When something was first seen that has been seen ever since. */
-  readonly firstSeenMs: (what: string) => number;
+  /** When something was first seen that has been seen ever since. `sign`: how the status named it if it was told before. */
+  readonly firstSeenMs: (what: string, sign: string | undefined) => number;
 }
 
 /** The rest is counted: a status that names thousands of nodes is too large to be stored and sent to its watchers. */
@@ -88,7 +88,7 @@ function troublesOf(
     if (lost.has(pod.spec?.nodeName ?? "") || (isComplete && !isReady(pod))) return [];
     const trouble = troubleOf(pod, nowMs, deadlineMs);
     if (trouble === undefined) return [];
-    const seenMs = firstSeenMs(`${pod.metadata.uid} ${trouble.reason}`);
+    const seenMs = firstSeenMs(`${pod.metadata.uid} ${trouble.reason}`, ` ${pod.metadata.name}`);
     return [{ ...trouble, sinceMs: Math.min(seenMs, trouble.sinceMs || seenMs) }];
   });
   return troubles.sort((a, b) => a.sinceMs - b.sinceMs || (a.message < b.message ? -1 : 1));
@@ -111,11 +111,17 @@ function standstill(
   counts: Counts,
   { deadlineMs, firstSeenMs }: Surroundings,
 ): Trouble {
+  const title = `${kind} "${namespace}/${name}": `;
+  const message = `nothing has happened for ${deadlineMs / 1_000} s: ${awaited.replace(/^is /, "")}`;
+  const isUnderWay = counts.observedGeneration < counts.generation;
   return {
     reason: STANDSTILL,
-    message: `nothing has happened for ${deadlineMs / 1_000} s: it ${awaited}`,
+    message,
     advice: `See kubectl describe ${kind.toLowerCase()} -n ${namespace} ${name}`,
-    sinceMs: firstSeenMs(`${kind} ${namespace}/${name} ${JSON.stringify(counts)}`),
+    sinceMs: firstSeenMs(
+      `${kind} ${namespace}/${name} ${JSON.stringify(counts)}`,
+      isUnderWay ? title + message : title,
+    ),
     question: { kind, namespace, name, uid, reasons: FAILED_CREATE },
   };
 }

@@ -15,6 +15,7 @@ import {
   type Verdict,
   verdicts,
 } from "./conditions.ts";
+import type { Told } from "./first-seen.ts";
 import type { Outcome, Reconciled, StandingBack } from "./outcome.ts";
 
 export interface StatusInput {
@@ -123,11 +124,12 @@ export function announcements(
 
 const NOT_OF_PODS = new Set([INVALID_CONFIGURATION, ANOTHER_OPERATOR]);
 
-/** Since when the status says that pods can't run. Undefined if it does not. */
-export function podsFailedSinceMs(status: NetworkAddonsConfigStatus | undefined): number | undefined {
+/** What the status says of pods that can't run. Undefined if it says nothing of that kind. */
+export function toldOfPods(status: NetworkAddonsConfigStatus | undefined): Told | undefined {
   const degraded = find(status?.conditions, "Degraded");
   const isOfPods = !NOT_OF_PODS.has(find(status?.conditions, "Progressing")?.reason ?? "");
-  return degraded?.status === "True" && isOfPods ? Date.parse(degraded.lastTransitionTime ?? "") : undefined;
+  if (degraded?.status !== "True" || !isOfPods) return undefined;
+  return { sinceMs: Date.parse(degraded.lastTransitionTime ?? ""), text: degraded.message ?? "" };
 }
 
 function condition(

@@ -182,7 +182,7 @@ describe("the components of other projects", () => {
     expect(missing({ definitions: new Set(CERT_MANAGER) })).toEqual([]);
     expect(missing({ openShift: true })).toEqual([]);
     expect(missing({ definitions: new Set(CERT_MANAGER.slice(0, 1)) })).toEqual([
-      "kubevirtIpamController needs cert-manager: install it (the API server does not serve issuers.cert-manager.io)",
+      "it needs cert-manager: install it (the API server does not serve issuers.cert-manager.io)",
     ]);
   });
 });

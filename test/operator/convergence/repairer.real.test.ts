@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { planned } from "../../../src/operator/convergence/plan.ts";
@@ -18,6 +18,27 @@ function wanted(): Deployment {
     spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
   };
 }
+
+it("asks once about what the API server would not take", async () => {
+  await using controlPlane = await borrowControlPlane();
+  await using client = await adminClient(controlPlane);
+  const live = (await client.create(RESOURCES.deployments, {
+    ...wanted(),
+    metadata: { ...REF, annotations: { note: "theirs" } },
+    spec: { ...wanted().spec, minReadySeconds: 5 },
+  } as Deployment)) as Deployment;
+  const update = vi.spyOn(client, "update");
+  const { spec } = wanted();
+  const invalid = {
+    ...wanted(),
+    spec: { ...spec, template: { metadata: { labels: { app: "other" } }, spec: spec?.template.spec } },
+  };
+  const { signal } = new AbortController();
+  expect(await new Repairer(client).changedField(planned(invalid), live, signal)).toBe(
+    "spec.template.metadata.labels.app",
+  );
+  expect(update).toHaveBeenCalledTimes(1);
+});
 
 it("finds what others added although the object has changed since it was looked at", async () => {
   await using controlPlane = await borrowControlPlane();

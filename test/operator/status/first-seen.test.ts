@@ -3,18 +3,21 @@ import { FirstSeen } from "../../../src/operator/status/first-seen.ts";
 
 it("remembers when it first saw what it has seen in each round since", () => {
   const seen = new FirstSeen();
-  expect(seen.sinceMs("a", 1)).toBe(1);
+  expect(seen.sinceMs("a", 1, "a")).toBe(1);
   seen.endRound();
-  expect([seen.sinceMs("a", 2), seen.sinceMs("b", 2)]).toEqual([1, 2]);
+  expect([seen.sinceMs("a", 2, "a"), seen.sinceMs("b", 2, "b")]).toEqual([1, 2]);
   seen.endRound();
-  expect(seen.sinceMs("b", 3)).toBe(2);
+  expect(seen.sinceMs("b", 3, "b")).toBe(2);
   seen.endRound();
-  expect(seen.sinceMs("a", 4)).toBe(4);
+  expect(seen.sinceMs("a", 4, "a")).toBe(4);
 });
 
-it("takes what it sees in the first round for what was there before it began", () => {
-  const seen = new FirstSeen(5);
-  expect(seen.sinceMs("a", 10)).toBe(5);
+it("takes what a former process has told for what was there before, until it changes anything itself", () => {
+  const seen = new FirstSeen({ sinceMs: 5, text: "pod a-1 has no node" });
+  const first = [seen.sinceMs("a", 10, " a-1"), seen.sinceMs("b", 10, " b-1"), seen.sinceMs("c", 10, undefined)];
+  expect(first).toEqual([5, 10, 10]);
+  seen.beginChanges();
+  expect(seen.sinceMs("d", 10, " a-1")).toBe(10);
   seen.endRound();
-  expect([seen.sinceMs("a", 20), seen.sinceMs("b", 20)]).toEqual([5, 20]);
+  expect([seen.sinceMs("a", 20, " a-1"), seen.sinceMs("e", 20, " a-1")]).toEqual([5, 20]);
 });

@@ -138,7 +138,7 @@ describe("a rollout", () => {
     ).toEqual({
       phase: "failing",
       reason: "ProgressDeadlineExceeded",
-      message: 'DaemonSet "ns/w": nothing has happened for 300 s: it is not yet scheduled on any nodes',
+      message: 'DaemonSet "ns/w": nothing has happened for 300 s: not yet scheduled on any nodes',
       advice: "See kubectl describe daemonset -n ns w",
       question: { kind: "DaemonSet", namespace: "ns", name: "w", reasons: new Set(["FailedCreate"]) },
       lookAgainMs: 60_000,

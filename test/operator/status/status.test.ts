@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { NetworkAddonsConfigStatus } from "../../../src/api/network-addons-config.ts";
 import type { ComponentOutcome, Outcome, Reconciled } from "../../../src/operator/status/outcome.ts";
 import type { Rollout } from "../../../src/operator/status/rollout.ts";
-import { announcements, isSameStatus, nextStatus, podsFailedSinceMs } from "../../../src/operator/status/status.ts";
+import { announcements, isSameStatus, nextStatus, toldOfPods } from "../../../src/operator/status/status.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
 
@@ -99,12 +99,12 @@ describe("the status", () => {
     expect(status.components?.[0]).toMatchObject({ phase: "Degraded", reason: "ImagePullBackOff" });
   });
 
-  it("tells a new process since when pods can't run, and nothing else", () => {
+  it("tells a new process since when which pods can't run, and nothing else", () => {
     const failing = deployed({ phase: "failing", reason: "Unschedulable", message: "no node", advice: "Add one" });
-    expect(podsFailedSinceMs(next(reconciled([failing])))).toBe(T0);
-    expect(podsFailedSinceMs(next(reconciled([ROLLING])))).toBeUndefined();
-    expect(podsFailedSinceMs(next(REFUSED))).toBeUndefined();
-    expect(podsFailedSinceMs(undefined)).toBeUndefined();
+    expect(toldOfPods(next(reconciled([failing])))).toEqual({ sinceMs: T0, text: "no node. Add one" });
+    expect(toldOfPods(next(reconciled([ROLLING])))).toBeUndefined();
+    expect(toldOfPods(next(REFUSED))).toBeUndefined();
+    expect(toldOfPods(undefined)).toBeUndefined();
   });
 
   it("tells one component's failure from the others", () => {
@@ -122,7 +122,7 @@ describe("the status", () => {
   });
 
   it("names the product that a component waits for", () => {
-    const message = "kubevirtIpamController needs cert-manager";
+    const message = "it needs cert-manager";
     const state = { kind: "failed", reason: "MissingPrerequisite", message } as const;
     const status = next(reconciled([READY, { name: "kubevirtIpamController", state }]));
     expect(brief(status).Degraded).toEqual(["True", "MissingPrerequisite", `kubevirtIpamController: ${message}`]);
