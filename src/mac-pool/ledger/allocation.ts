@@ -7,6 +7,7 @@ import { ownerOf } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
 import { busy, emptyPool, full, noPool, type Refusal } from "../core/refusals.ts";
 import { type ClaimRequest, holderOf, type Outcome, pendingClaim, refuse, type Wish } from "./claim-request.ts";
+import { keptFrom } from "./kept-addresses.ts";
 import { RepeatedUpdates, type RepeatedUpdatesOptions } from "./repeated-updates.ts";
 
 export interface AllocationOptions extends RepeatedUpdatesOptions {
@@ -112,8 +113,8 @@ export class Allocation {
 
   /** Nothing is free: the address that has rested longest is better than none. */
   async #reuseQuarantined(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
-    const { clock, index, listers, store } = this.#options;
-    const isKept = (mac: Mac): boolean => request.listed.has(mac) || index.hosts.has(mac) || listers(mac).length > 0;
+    const { clock, index, store } = this.#options;
+    const isKept = keptFrom(request.listed, this.#options);
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = pool.takeOldestQuarantined(isKept);
       if (mac === undefined) return this.#nothingFree(pool);

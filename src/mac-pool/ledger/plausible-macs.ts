@@ -2,6 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Pool } from "../core/pool.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
+import { keptFrom } from "./kept-addresses.ts";
 
 interface Source {
   readonly index: PoolIndex;
@@ -28,16 +29,15 @@ export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted):
   const { free, quarantined } = pool.counts;
   if (wanted > free + quarantined) return [];
   const first = Math.floor(source.random() * free);
+  const isKept = keptFrom(listed, source);
   const macs = new Set<Mac>();
   for (let next = 0; next < free && macs.size < wanted; next++) {
     const mac = source.index.draw(pool, (((first + next) % free) + 0.5) / free, source.clock.now());
     if (mac === undefined) break;
-    if (!listed.has(mac) && source.listers(mac).length === 0) macs.add(mac);
+    if (!isKept(mac)) macs.add(mac);
   }
   if (macs.size < wanted) {
-    const resting = pool.oldestQuarantined(
-      (mac) => listed.has(mac) || source.index.hosts.has(mac) || source.listers(mac).length > 0,
-    );
+    const resting = pool.oldestQuarantined(isKept);
     if (resting !== undefined) macs.add(resting);
   }
   const last = [...macs].at(-1);

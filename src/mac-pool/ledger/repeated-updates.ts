@@ -10,6 +10,7 @@ import type { Pool } from "../core/pool.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { type ClaimRequest, holderOf, type Outcome, pendingClaim, updateKey, type Wish } from "./claim-request.ts";
 import type { ClaimStore } from "./claim-store.ts";
+import { keptFrom } from "./kept-addresses.ts";
 
 export interface RepeatedUpdatesOptions {
   readonly store: ClaimStore;
@@ -112,11 +113,9 @@ export class RepeatedUpdates {
 
   /** Nothing is free: the address that has rested longest, which is the same for all replicas. */
   #resting(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
-    const { index, clock, listers } = this.#options;
+    const { index, clock } = this.#options;
     if (index.draw(pool, 0, clock.now()) !== undefined) return undefined;
-    const isKept = (each: Mac): boolean =>
-      request.listed.has(each) || index.hosts.has(each) || listers(each).length > 0;
-    const mac = pool.takeOldestQuarantined(isKept);
+    const mac = pool.takeOldestQuarantined(keptFrom(request.listed, this.#options));
     if (mac !== undefined) this.choose(request, wish, mac);
     return mac;
   }
