@@ -3,6 +3,9 @@ import { connect as connectPlain, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { connect, TLSSocket } from "node:tls";
 
+/** Connections without a request that it keeps: one more ends the first. */
+const MOST_IDLE = 300;
+
 /**
  * Somebody who reaches the ports of a replica, from an address of its own on the loopback. Everything it does is bounded in
  * number; what it holds open ends with it.
@@ -34,7 +37,11 @@ export class Attacker implements Disposable {
     await this.#each(count, 32, async (index) => {
       await setTimeout(Math.max(0, startMs + (index * 1000) / perSecond - performance.now()));
       const socket = connectPlain({ host: "127.0.0.1", port, localAddress: this.#address });
-      this.#sockets.add(socket);
+      const [first] = this.#sockets.add(socket);
+      if (first !== undefined && this.#sockets.size > MOST_IDLE) {
+        this.#sockets.delete(first);
+        first.resetAndDestroy();
+      }
       socket.on("error", () => {}).resume();
       await Promise.race([once(socket, "connect"), once(socket, "close")]);
       socket.write("x");

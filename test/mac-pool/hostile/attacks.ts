@@ -14,6 +14,8 @@ export interface Attack {
   readonly what: string;
   /** Answers that it may get. */
   readonly answers: readonly string[];
+  /** Whether it has a rate of its own, which a pause between two of it would break. */
+  readonly isSteady?: boolean;
   /** `times` makes it larger. */
   run(attacker: Attacker, target: Target, times: number): Promise<void>;
 }
@@ -81,6 +83,7 @@ export const ATTACKS: readonly Attack[] = [
   {
     what: "connections without a request, 1,000 a second",
     answers: [],
+    isSteady: true,
     run: async (attacker, { webhooks, inspection }, times) => {
       await attacker.idle(webhooks, 300 * times, CONNECTIONS_PER_SECOND);
       await attacker.idle(inspection, 300 * times, CONNECTIONS_PER_SECOND);
