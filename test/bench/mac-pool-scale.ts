@@ -25,7 +25,7 @@ export interface Filling {
 /** VMs of 2 kB and more, with or without the bound claims of their addresses. */
 export async function fill(bed: PoolBed, filling: Filling, log: (line: string) => void): Promise<void> {
   const { prefix, firstMac, vms, nics, claimed } = filling;
-  await using pool = await poolClient(bed);
+  await using pool = new KubeClient({ credentials: await credentialsFromKubeconfig(await poolKubeconfig(bed)) });
   const since = new Date().toISOString();
   let next = 0;
   const work = async (): Promise<void> => {
@@ -56,11 +56,9 @@ export async function fill(bed: PoolBed, filling: Filling, log: (line: string) =
   await Promise.all(Array.from({ length: IN_FLIGHT }, work));
 }
 
-/** A bare client that may write claims. */
-export async function poolClient({ controlPlane }: PoolBed): Promise<KubeClient> {
-  const user = `system:serviceaccount:${POOL_NAMESPACE}:${MANAGER_ACCOUNT}`;
-  const kubeconfig = await controlPlane.userKubeconfig(user, ["system:masters"]);
-  return new KubeClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
+/** Of the pool's own account, and without its limits. */
+export function poolKubeconfig({ controlPlane }: PoolBed): Promise<string> {
+  return controlPlane.userKubeconfig(`system:serviceaccount:${POOL_NAMESPACE}:${MANAGER_ACCOUNT}`, ["system:masters"]);
 }
 
 /** Resident memory of a process, in MB. */
