@@ -17,12 +17,16 @@ interface Waiting {
   readonly socket: Socket;
   readonly accept: () => void;
   readonly sinceMs: number;
+  readonly onClose: () => void;
 }
 
 interface Client {
   credit: number;
   atMs: number;
-  waiting: Waiting[];
+  /** The oldest first. */
+  readonly waiting: Set<Waiting>;
+  /** Whether the next turn is set. */
+  hasTurn: boolean;
 }
 
 const MAX_REMEMBERED = 1_024;
@@ -48,39 +52,51 @@ export class ConnectionPace {
       accept();
       return;
     }
-    socket.on("error", ignore);
-    const isFirst = client.waiting.length === 0;
-    client.waiting.push({ socket, accept, sinceMs: this.#options.clock.monotonicMs() });
-    if (isFirst) this.#nextTurn(client);
+    const waiting: Waiting = {
+      socket,
+      accept,
+      sinceMs: this.#options.clock.monotonicMs(),
+      onClose: () => client.waiting.delete(waiting),
+    };
+    socket.on("error", ignore).on("close", waiting.onClose);
+    client.waiting.add(waiting);
+    if (!client.hasTurn) this.#nextTurn(client);
   }
 
   #nextTurn(client: Client): void {
     const { clock, perSecond } = this.#options;
+    client.hasTurn = true;
     clock.after(((1 - client.credit) * 1000) / perSecond, () => {
+      client.hasTurn = false;
       this.#refill(client);
       this.#closeImpatient(client);
       while (client.credit >= 1) {
         const next = this.#any(client.waiting);
         if (next === undefined) return;
+        client.waiting.delete(next);
         if (next.socket.destroyed) continue;
         client.credit -= 1;
-        next.socket.off("error", ignore);
+        next.socket.off("error", ignore).off("close", next.onClose);
         next.accept();
       }
-      if (client.waiting.length > 0) this.#nextTurn(client);
+      if (client.waiting.size > 0) this.#nextTurn(client);
     });
   }
 
   #closeImpatient(client: Client): void {
     const oldestMs = client.atMs - this.#options.patienceMs;
-    for (const { socket, sinceMs } of client.waiting) if (sinceMs < oldestMs) socket.destroy();
-    client.waiting = client.waiting.filter(({ sinceMs }) => sinceMs >= oldestMs);
+    for (const waiting of client.waiting) {
+      if (waiting.sinceMs >= oldestMs) return;
+      client.waiting.delete(waiting);
+      waiting.socket.destroy();
+    }
   }
 
-  /** Takes it out. */
-  #any(waiting: Waiting[]): Waiting | undefined {
+  #any(waiting: ReadonlySet<Waiting>): Waiting | undefined {
     const { random = Math.random } = this.#options;
-    return waiting.splice(Math.floor(random() * waiting.length), 1)[0];
+    let before = Math.floor(random() * waiting.size);
+    for (const each of waiting) if (before-- === 0) return each;
+    return undefined;
   }
 
   #client(address: string): Client {
@@ -88,7 +104,7 @@ export class ConnectionPace {
     const known = this.#clients.get(address);
     if (known !== undefined) return this.#refill(known);
     if (this.#clients.size >= MAX_REMEMBERED) this.#forgetIdle();
-    const client = { credit: burst, atMs: clock.monotonicMs(), waiting: [] };
+    const client: Client = { credit: burst, atMs: clock.monotonicMs(), waiting: new Set(), hasTurn: false };
     this.#clients.set(address, client);
     return client;
   }

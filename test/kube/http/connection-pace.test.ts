@@ -12,7 +12,7 @@ class Arrivals {
   readonly closed: string[] = [];
   readonly #pace = new ConnectionPace({ ...OPTIONS, clock: this.clock });
 
-  connect(name: string, remoteAddress = "10.0.0.1"): { destroyed: boolean } {
+  connect(name: string, remoteAddress = "10.0.0.1"): EventEmitter & { destroyed: boolean } {
     const socket = Object.assign(new EventEmitter(), {
       remoteAddress,
       destroyed: false,
@@ -56,6 +56,18 @@ describe("ConnectionPace", () => {
     arrivals.connect("gone").destroyed = true;
     await arrivals.clock.advance(100);
     expect(arrivals.accepted).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("keeps nothing of a connection that is closed", async () => {
+    const arrivals = new Arrivals();
+    arrivals.connectAll("abc");
+    const [gone, there] = [arrivals.connect("gone"), arrivals.connect("there")];
+    gone.emit("close");
+    await arrivals.clock.advance(100);
+    expect(arrivals.accepted).toEqual(["a", "b", "c", "there"]);
+    await arrivals.clock.advance(100);
+    expect(arrivals.clock.pending).toBe(0);
+    expect([gone, there].map((socket) => socket.listenerCount("close"))).toEqual([1, 0]);
   });
 
   it("closes those that have waited too long", async () => {
