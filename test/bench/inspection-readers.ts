@@ -1,7 +1,7 @@
 /**
  * Child process of the inspection benchmark, which stands for other machines. Each message is an order, which ends the one
- * before: `view` keeps pages open, `flood` asks with random tokens at a rate for a time. It answers when the pages are
- * open, or the flood is over, with what was answered since the answer before.
+ * before: `view` keeps pages open, `flood` asks with random tokens for a time, at a rate unless all its connections wait. It
+ * answers when the pages are open, or the flood is over, with what was answered since the answer before.
  */
 import { Agent, request } from "node:https";
 
@@ -27,8 +27,11 @@ const VIEWS: readonly (readonly string[])[] = [
 ];
 /** Of a browser to a host. */
 const CONNECTIONS = 6;
-const FLOOD_CONNECTIONS = 64;
+/** Fewer than a replica lets its inspection have: above that, connections are what is fought over. */
+const FLOOD_CONNECTIONS = 200;
 
+/** It keeps its connections from flood to flood: what new ones cost is another attack. */
+const floodAgent = new Agent({ keepAlive: true, maxSockets: FLOOD_CONNECTIONS, rejectUnauthorized: false });
 let stop = new AbortController();
 let answers: Record<string, number> = {};
 
@@ -99,16 +102,17 @@ async function openPage({ port, token }: ReadersOrder & { readonly what: "view" 
 }
 
 async function flood({ port, perSecond, forMs }: ReadersOrder & { readonly what: "flood" }): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: FLOOD_CONNECTIONS, rejectUnauthorized: false });
-  const asked: Promise<unknown>[] = [];
+  const open = new Set<Promise<unknown>>();
   const startMs = performance.now();
+  let sent = 0;
   for (let ms = 0; ms < forMs; ms = performance.now() - startMs) {
     const due = Math.floor((ms * perSecond) / 1000);
-    while (asked.length < due) {
-      asked.push(ask({ port, path: "claims", token: `${asked.length}-${Math.random()}`, agent }));
+    for (; sent < due && open.size < FLOOD_CONNECTIONS; sent++) {
+      const asked = ask({ port, path: "claims", token: `${sent}-${Math.random()}`, agent: floodAgent });
+      open.add(asked);
+      void asked.then(() => open.delete(asked));
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  await Promise.all(asked);
-  agent.destroy();
+  await Promise.all(open);
 }

@@ -8,7 +8,7 @@ const LATELY = 10;
 const MAX_QUESTION_CHARS = 65_536;
 
 export interface QuestionsOptions<T> {
-  /** Questions that wait for the API server. */
+  /** Questions that wait for the API server. Those that had a good answer lately are asked beyond that. */
   readonly maxInFlight: number;
   readonly keptMs: number;
   /** Answers that a stranger can cause in any number. They are kept apart and displace only each other. None unless given. */
@@ -19,9 +19,12 @@ export class TooManyQuestions extends Error {
   override readonly name = "TooManyQuestions";
 }
 
+/** One for all: a flood of questions would spend most of its time on the stacks of new ones. */
+const TOO_MANY = new TooManyQuestions("too many questions are under way");
+
 /**
- * Questions to the API server whose answers are kept briefly. The same question is under way once, and there are never
- * more under way than the limit: any further one is not asked, so that a flood of them takes nothing from other calls.
+ * Questions to the API server whose answers are kept briefly. The same question is under way once. While as many are under way
+ * as the limit says, no new one is asked, so that a flood of them takes nothing from other calls.
  */
 export class Questions<T extends object> {
   readonly #maxInFlight: number;
@@ -49,8 +52,8 @@ export class Questions<T extends object> {
     const key = createHash("sha256").update(question).digest("base64");
     const known = this.#answers.get(key) ?? this.#cheapAnswers.get(key) ?? this.#underWay.get(key);
     if (known !== undefined) return known;
-    if (this.#underWay.size >= this.#maxInFlight || !(this.#answeredLately.has(key) || mayAsk()))
-      throw new TooManyQuestions("too many questions are under way");
+    const isStranger = !this.#answeredLately.has(key);
+    if (isStranger && (this.#underWay.size >= this.#maxInFlight || !mayAsk())) throw TOO_MANY;
     const asked = ask();
     this.#underWay.set(key, asked);
     try {

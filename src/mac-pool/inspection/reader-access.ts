@@ -11,6 +11,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { type RateLimit, TokenBucket } from "../../kube/queue/token-bucket.ts";
 import { Problem } from "./problem.ts";
 import { EVERYTHING, type Scope } from "./scope.ts";
+import { SlowRefusals } from "./slow-refusals.ts";
 
 /** Unknown tokens that the API server is asked about: of one client address, and of all. */
 const OF_ADDRESS = { perSecond: 5, burst: 20 };
@@ -37,6 +38,7 @@ export interface Wanted {
 /** Who asks, and what of the answer he may see. Nobody reads without a name. */
 export class ReaderAccess {
   readonly #options: ReaderAccessOptions;
+  readonly #refusals: SlowRefusals;
   readonly #unknown = new TokenBucket(OF_ALL);
   readonly #unknownOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
   readonly #questionsOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
@@ -44,10 +46,20 @@ export class ReaderAccess {
 
   constructor(options: ReaderAccessOptions) {
     this.#options = options;
+    this.#refusals = new SlowRefusals(options.clock);
   }
 
-  /** By the token if there is one, else by the client certificate. Throws a Problem. */
+  /** By the token if there is one, else by the client certificate. Throws a Problem, later if it threw many for this address. */
   async userOf(request: Pick<FastifyRequest, "headers" | "ip" | "raw">): Promise<User> {
+    try {
+      return await this.#userOf(request);
+    } catch (problem) {
+      await this.#refusals.turnOf(request.ip);
+      throw problem;
+    }
+  }
+
+  async #userOf(request: Pick<FastifyRequest, "headers" | "ip" | "raw">): Promise<User> {
     const own = request.headers[MAC_POOL_TOKEN_HEADER];
     const authorization = typeof own === "string" ? own : request.headers.authorization;
     const user =

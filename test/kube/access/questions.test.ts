@@ -68,6 +68,15 @@ it("asks again what was answered lately, however many strangers ask", async () =
   await expect(questions.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyQuestions);
 });
 
+it("asks again what was answered lately while as many strangers ask as may", async () => {
+  const questions = await answeredLately(true);
+  const hanging = new Promise<Known>(() => {});
+  for (let stranger = 0; stranger < LIMITS.maxInFlight; stranger++)
+    void questions.answer(`s${stranger}`, () => hanging);
+  await expect(questions.answer("one more", () => hanging)).rejects.toThrow(TooManyQuestions);
+  expect(await questions.answer("a", async () => ({ known: true }), never)).toEqual({ known: true });
+});
+
 it("counts among strangers who was one, and who has not asked for long", async () => {
   const strangers = await answeredLately(false);
   await expect(strangers.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyQuestions);
