@@ -1,12 +1,12 @@
 /** What the readers of inspection take from admission. They are processes of their own. */
 
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { fork } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import type { PoolBed } from "../mac-pool/pool-bed.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
+import { askChild } from "./ask-child.ts";
 import { type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
 import { median } from "./cni-timer.ts";
 import { yieldToAll } from "./cores.ts";
@@ -35,9 +35,10 @@ export async function measureAdmission(bed: PoolBed, { log, short }: BenchContex
   const port = Number(new URL(bed.inspectionUrl("one")).port);
   const readers = fork(join(import.meta.dirname, "inspection-readers.ts"));
   const [rounds, forMs] = short ? [SHORT.rounds, SHORT.ms] : [ROUNDS, ROUND_MS];
+  const obey = (order: ReadersOrder) => askChild<Answered>(readers, order);
   const measured = async (order: ReadersOrder): Promise<Measured> => {
     const isFlood = order.what === "flood";
-    const ordered = obey(readers, order);
+    const ordered = obey(order);
     if (!isFlood) await ordered;
     const [beforeMs, startMs] = [await cpuMs(pid), performance.now()];
     const samples = await creations.during(isFlood ? 0 : forMs, isFlood ? ordered.then(() => {}) : undefined);
@@ -58,7 +59,7 @@ export async function measureAdmission(bed: PoolBed, { log, short }: BenchContex
       const view = await measured({ what: "view", port, token, pages: VIEWERS });
       pages.add(view);
       // What the pages were answered since they were open.
-      pages.add(await obey(readers, { what: "nothing" }));
+      pages.add(await obey({ what: "nothing" }));
       const flood = await measured({ what: "flood", port, perSecond: PER_SECOND, forMs });
       await reading.stop();
       strangers.add(flood);
@@ -109,12 +110,6 @@ interface Measured extends Answered {
   readonly p99: number;
   /** Of a core, that the pool's process used. */
   readonly share: number;
-}
-
-async function obey(readers: ChildProcess, order: ReadersOrder): Promise<Answered> {
-  readers.send(order);
-  const [answered] = (await once(readers, "message")) as [Answered];
-  return answered;
 }
 
 /** Of all rounds. */

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MANAGER_NODE_FLAGS } from "../../src/operator/components/kube-mac-pool.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { askChild } from "./ask-child.ts";
 import { type Bench, type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
 import { bindApart } from "./cores.ts";
 import { measureAdmission } from "./inspection-admission.ts";
@@ -67,10 +68,9 @@ async function measureAnswers(bed: PoolBed, { log, short }: BenchContext): Promi
       ["map of 4,096 cells", "/api/v1/pools/default/map?cells=4096", 20],
     ];
     const rows: BenchRow[] = [];
-    const samplesOf = async (path: string, calls: number): Promise<readonly number[]> => {
-      asker.send({ port, path, token: "viewer", calls } satisfies AskerOrder);
-      const [samples] = (await once(asker, "message")) as [readonly number[]];
-      return samples;
+    const samplesOf = (path: string, calls: number): Promise<readonly number[]> => {
+      const order: AskerOrder = { port, path, token: "viewer", calls };
+      return askChild(asker, order);
     };
     await bindApart(asker.pid ?? 0, child.pid ?? 0);
     for (const [what, path, limit] of questions) {

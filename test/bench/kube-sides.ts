@@ -1,9 +1,9 @@
 /** The sides of the benchmark as processes, and what the API server says of their requests. */
 
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import path from "node:path";
 import type { KubeClient } from "../../src/kube/client/client.ts";
+import { askChild } from "./ask-child.ts";
 import type { BenchContext } from "./bench.ts";
 import type { Counts, SubjectStart, Synced } from "./kube-subject.ts";
 
@@ -23,21 +23,10 @@ export interface Setup {
 export async function start(setup: Setup, side: Side): Promise<[ChildProcess, Synced]> {
   const child = fork(path.join(import.meta.dirname, "kube-subject.ts"), { execArgv: ["--expose-gc"] });
   const message: SubjectStart = { side, ...setup.connection, claims: setup.claims };
-  return [child, await ask<Synced>(child, message)];
+  return [child, await askChild<Synced>(child, message)];
 }
 
-export const counts = (child: ChildProcess) => ask<Counts>(child, "counts");
-
-async function ask<A>(child: ChildProcess, message: SubjectStart | "counts"): Promise<A> {
-  const answer = once(child, "message");
-  const ended = once(child, "exit").then(([code]) => {
-    throw new Error(`a side of the benchmark ended with exit code ${code}`);
-  });
-  ended.catch(() => {});
-  child.send(message);
-  const [value] = (await Promise.race([answer, ended])) as [A];
-  return value;
-}
+export const counts = (child: ChildProcess) => askChild<Counts>(child, "counts");
 
 /** How many requests for MACClaims the API server has answered so far, watches when they end. */
 export function answeredRequests(client: KubeClient): Promise<number> {

@@ -1,8 +1,8 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { fork } from "node:child_process";
 import { join } from "node:path";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import type { PoolBed } from "../mac-pool/pool-bed.ts";
+import { askChild } from "./ask-child.ts";
 import type { BenchContext } from "./bench.ts";
 import type { DurableOrder } from "./durable-caller.ts";
 import { poolKubeconfig } from "./mac-pool-scale.ts";
@@ -27,9 +27,10 @@ export async function measureDurable(
   for (const name of NAMESPACES) await bed.admin.create(RESOURCES.namespaces, { metadata: { name } });
   const caller = fork(join(import.meta.dirname, "durable-caller.ts"), { execArgv: NODE_FLAGS });
   try {
+    const obey = (order: DurableOrder) => askChild<readonly number[]>(caller, order);
     const port = Number(new URL(bed.httpsUrl("one")).port);
-    await obey(caller, { what: "begin", kubeconfig: await poolKubeconfig(bed), port, namespaces: NAMESPACES });
-    const second = (what: "admit" | "create") => obey(caller, { what, calls: RATE, perSecond: RATE });
+    await obey({ what: "begin", kubeconfig: await poolKubeconfig(bed), port, namespaces: NAMESPACES });
+    const second = (what: "admit" | "create") => obey({ what, calls: RATE, perSecond: RATE });
     log(`${RATE} automatic 2-NIC VMs a second, and as many pairs of bare writes in turn, for ${seconds} s each`);
     for (let warmUp = 0; warmUp < WARM_UP_SECONDS; warmUp++)
       for (const what of ["admit", "create"] as const) await second(what);
@@ -42,10 +43,4 @@ export async function measureDurable(
   } finally {
     caller.disconnect();
   }
-}
-
-async function obey(caller: ChildProcess, order: DurableOrder): Promise<readonly number[]> {
-  caller.send(order);
-  const [samples] = (await once(caller, "message")) as [readonly number[]];
-  return samples;
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ADMIN_GROUP } from "../cluster/control-plane/access.ts";
 import type { PoolBed } from "../mac-pool/pool-bed.ts";
+import { askChild } from "./ask-child.ts";
 import type { Created, CreatorOrder } from "./creator.ts";
 
 /** VMs a second that are created, whether or not the one before was answered. */
@@ -45,8 +45,7 @@ export class SteadyCreations implements Disposable {
   }
 
   async #obey(order: CreatorOrder): Promise<Created> {
-    this.#creator.send(order);
-    const [created] = (await once(this.#creator, "message")) as [Created];
+    const created = await askChild<Created>(this.#creator, order);
     this.failures += created.failures;
     return created;
   }

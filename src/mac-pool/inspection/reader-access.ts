@@ -1,6 +1,5 @@
 import type { TLSSocket } from "node:tls";
 import type { FastifyRequest } from "fastify";
-import { LRUCache } from "lru-cache";
 import { MAC_POOL_GROUP, MAC_POOL_TOKEN_HEADER } from "../../api/names.ts";
 import { userOfCertificate } from "../../kube/access/certificate-user.ts";
 import { TooManyQuestions } from "../../kube/access/questions.ts";
@@ -8,10 +7,11 @@ import type { SubjectAccess } from "../../kube/access/subject-access.ts";
 import type { TokenReviews } from "../../kube/access/token-review.ts";
 import type { User } from "../../kube/access/user.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { type RateLimit, TokenBucket } from "../../kube/queue/token-bucket.ts";
+import { TokenBucket } from "../../kube/queue/token-bucket.ts";
 import { Problem } from "./problem.ts";
 import { EVERYTHING, type Scope } from "./scope.ts";
 import { SlowRefusals } from "./slow-refusals.ts";
+import { TokenBuckets } from "./token-buckets.ts";
 
 /** Unknown tokens that the API server is asked about: of one client address, and of all. */
 const OF_ADDRESS = { perSecond: 5, burst: 20 };
@@ -20,7 +20,6 @@ const OF_ALL = { perSecond: 20, burst: 40 };
 const OF_USER = { perSecond: 10, burst: 40 };
 /** A page in ten tabs asks about 20 questions a second, and `kubectl macpool` reads 100,000 claims by 50. */
 const QUESTIONS_OF_USER = { perSecond: 30, burst: 300 };
-const MAX_BUCKETS = 1_000;
 
 export interface ReaderAccessOptions {
   readonly tokens: Pick<TokenReviews, "userOf">;
@@ -40,9 +39,9 @@ export class ReaderAccess {
   readonly #options: ReaderAccessOptions;
   readonly #refusals: SlowRefusals;
   readonly #unknown = new TokenBucket(OF_ALL);
-  readonly #unknownOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
-  readonly #questionsOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
-  readonly #rightsOf = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
+  readonly #unknownOf = new TokenBuckets(OF_ADDRESS);
+  readonly #questionsOf = new TokenBuckets(QUESTIONS_OF_USER);
+  readonly #rightsOf = new TokenBuckets(OF_USER);
 
   constructor(options: ReaderAccessOptions) {
     this.#options = options;
@@ -76,7 +75,7 @@ export class ReaderAccess {
    */
   async admit({ username }: User): Promise<void> {
     const { clock, self } = this.#options;
-    if (bucketOf(this.#questionsOf, username, QUESTIONS_OF_USER).tryTake(clock.monotonicMs())) return;
+    if (this.#questionsOf.of(username).tryTake(clock.monotonicMs())) return;
     const own = await self().catch(() => undefined);
     if (own?.username === username) return;
     const { perSecond, burst } = QUESTIONS_OF_USER;
@@ -86,7 +85,7 @@ export class ReaderAccess {
 
   async mayDo(user: User, wanted: Wanted, namespace?: string): Promise<boolean> {
     const { access, clock } = this.#options;
-    const mayAsk = (): boolean => bucketOf(this.#rightsOf, user.username, OF_USER).tryTake(clock.monotonicMs());
+    const mayAsk = (): boolean => this.#rightsOf.of(user.username).tryTake(clock.monotonicMs());
     return asked(() => access.isAllowed(user, { group: MAC_POOL_GROUP, ...wanted, namespace }, mayAsk));
   }
 
@@ -103,14 +102,8 @@ export class ReaderAccess {
    */
   mayAsk(address: string): boolean {
     const nowMs = this.#options.clock.monotonicMs();
-    return bucketOf(this.#unknownOf, address, OF_ADDRESS).tryTake(nowMs) && this.#unknown.tryTake(nowMs);
+    return this.#unknownOf.of(address).tryTake(nowMs) && this.#unknown.tryTake(nowMs);
   }
-}
-
-function bucketOf(buckets: LRUCache<string, TokenBucket>, key: string, limit: RateLimit): TokenBucket {
-  const bucket = buckets.get(key) ?? new TokenBucket(limit);
-  buckets.set(key, bucket);
-  return bucket;
 }
 
 async function asked<T>(ask: () => Promise<T>): Promise<T> {

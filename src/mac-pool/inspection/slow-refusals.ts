@@ -1,12 +1,10 @@
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../../kube/clock.ts";
-import { TokenBucket } from "../../kube/queue/token-bucket.ts";
+import { TokenBuckets } from "./token-buckets.ts";
 
 /** Of strangers at one client address. */
 const PACE = { perSecond: 50, burst: 100 };
 /** One that waits, for five seconds at most, keeps its place among the requests under way. Further ones are sent at once. */
 const MAX_WAITING = 256;
-const MAX_ADDRESSES = 1_000;
 
 /**
  * Whoever is refused again and again waits for it: a stranger who asks in a loop then asks no faster than he is answered, and
@@ -14,7 +12,7 @@ const MAX_ADDRESSES = 1_000;
  */
 export class SlowRefusals {
   readonly #clock: Clock;
-  readonly #buckets = new LRUCache<string, TokenBucket>({ max: MAX_ADDRESSES });
+  readonly #buckets = new TokenBuckets(PACE);
   #waiting = 0;
 
   constructor(clock: Clock) {
@@ -24,9 +22,7 @@ export class SlowRefusals {
   /** Resolves when the refusal may be sent. */
   async turnOf(address: string): Promise<void> {
     if (this.#waiting >= MAX_WAITING) return;
-    const bucket = this.#buckets.get(address) ?? new TokenBucket(PACE);
-    this.#buckets.set(address, bucket);
-    const waitMs = bucket.takeMs(this.#clock.monotonicMs());
+    const waitMs = this.#buckets.of(address).takeMs(this.#clock.monotonicMs());
     if (waitMs === 0) return;
     this.#waiting += 1;
     await this.#clock.sleep(waitMs);

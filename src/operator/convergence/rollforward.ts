@@ -190,8 +190,11 @@ export class Rollforward {
 
   /** Takes notice of what a former process left, before anything is changed. */
   #lookBack(rendered: readonly Rendered[]): void {
+    const around = this.#surroundings();
     const objects = rendered.flatMap((component) => (component.kind === "objects" ? component.objects : []));
-    for (const { object } of objects) if (isWorkload(object)) this.#deployed(identityOf(object));
+    for (const { object } of objects) {
+      if (isWorkload(object)) rollout(object, this.#options.view.live(identityOf(object)), around);
+    }
     this.#seen?.beginChanges();
   }
 

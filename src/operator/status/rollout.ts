@@ -39,7 +39,7 @@ const MAX_NAMED_NODES = 10;
 const MIN_RECHECK_MS = 1_000;
 
 export function rollout(wanted: KubeObject, live: KubeObject | undefined, around: Surroundings): Rollout {
-  const title = `${wanted.kind} "${wanted.metadata.namespace}/${wanted.metadata.name}"`;
+  const title = titleOf(wanted);
   if (live === undefined) {
     const reason = wanted.kind === "DaemonSet" ? "NoDaemonSet" : "NoDeployment";
     return { phase: "missing", reason, message: `${title} does not exist` };
@@ -66,9 +66,13 @@ export function rollout(wanted: KubeObject, live: KubeObject | undefined, around
 }
 
 /** While its pods can't be seen. `why`: one sentence. */
-export function withoutPods({ kind, metadata }: KubeObject, why: string): Rollout {
-  const message = `${kind} "${metadata.namespace}/${metadata.name}" can't be judged: ${why}`;
+export function withoutPods(workload: KubeObject, why: string): Rollout {
+  const message = `${titleOf(workload)} can't be judged: ${why}`;
   return { phase: "failing", reason: UNSEEN_PODS, message, advice: "See the operator's log" };
+}
+
+function titleOf({ kind, metadata }: KubeObject): string {
+  return `${kind} "${metadata.namespace}/${metadata.name}"`;
 }
 
 /** Undefined for none. */
@@ -106,12 +110,14 @@ function refusals(live: KubeObject): Trouble[] {
 
 /** Last, for everything that has no name. */
 function standstill(
-  { kind = "", metadata: { name = "", namespace = "", uid } }: KubeObject,
+  workload: KubeObject,
   awaited: string,
   counts: Counts,
   { deadlineMs, firstSeenMs }: Surroundings,
 ): Trouble {
-  const title = `${kind} "${namespace}/${name}": `;
+  const { kind = "", metadata } = workload;
+  const { name = "", namespace = "", uid } = metadata;
+  const title = `${titleOf(workload)}: `;
   const message = `nothing has happened for ${deadlineMs / 1_000} s: ${awaited.replace(/^is /, "")}`;
   const isUnderWay = counts.observedGeneration < counts.generation;
   return {
