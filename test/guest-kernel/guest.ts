@@ -4,7 +4,7 @@
  * use it as they use the machine itself; root is not needed.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   existsSync,
@@ -84,6 +84,9 @@ export class Guest implements Machine, AsyncDisposable {
     }
     const PATH = `${programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
     const [init, agent] = ["init.sh", "agent.ts"].map((name) => path.join(import.meta.dirname, name));
+    const registers = path.join(shared, "whole-registers.so");
+    const source = path.join(import.meta.dirname, "whole-registers.c");
+    execFileSync("cc", ["-shared", "-fPIC", "-O2", "-o", registers, source]);
     const settings = { BUSYBOX: busybox, SHARED: shared, AGENT: `${process.execPath} ${agent}`, PATH };
     const child = spawn(
       // The guest ends with this process, and the processes that stand for its own ones end with it.
@@ -98,7 +101,10 @@ export class Guest implements Machine, AsyncDisposable {
           value.includes(" ") ? `${name}="${value}"` : `${name}=${value}`,
         ),
       ],
-      { stdio: ["pipe", "pipe", "ignore"], env: { TMPDIR: memoryDirectory(), PATH: process.env.PATH ?? "" } },
+      {
+        stdio: ["pipe", "pipe", "ignore"],
+        env: { TMPDIR: memoryDirectory(), PATH: process.env.PATH ?? "", LD_PRELOAD: registers },
+      },
     );
     const guest = new Guest(child, shared, PATH);
     const timeout = setTimeout(() => guest.#fail(new Error("the guest kernel did not start in time")), BOOT_TIMEOUT_MS);
