@@ -72,6 +72,13 @@ describe("the adoption of VMs that are older than the pool", () => {
     for (const line of lines.slice(1, -1)) expect(line).toMatchObject({ msg: "adopting", owners: MACHINES });
   });
 
+  it("reads no object for itself: the caches tell which addresses have no claim", async () => {
+    const reads = [...(await bed.metrics("one")).matchAll(/^rest_client_requests_total\{.*method="GET".*\} (\d+)$/gm)];
+    expect(reads.length).toBeGreaterThan(0);
+    const sum = reads.reduce((total, [, count]) => total + Number(count), 0);
+    expect(sum).toBeLessThan(MACHINES / 2);
+  });
+
   it("has nothing to do when the next leader begins", async () => {
     await bed.stopReplica("one");
     await bed.startReplica("two");

@@ -274,18 +274,25 @@ CreatedAfter(owners) ==
 UnderWay(by) == by \in Requests /\ req[by].pc = "granted"
 
 Begin(l) ==
-  /\ step[l] = None
-  /\ LET owners == IF claim = None THEN {} ELSE claim.owners
-     IN \E sighted \in SUBSET ({s.n : s \in Sightings} \ {o.n : o \in owners}), overdue \in SUBSET owners :
-          (* A wait is longer than a request lives, and begins at the grant or later. *)
-          /\ Has("deadline kept") => \A o \in overdue, i \in Requests : UnderWay(i) => req[i].since > SinceOf(o.by)
-          /\ claim = None => sighted # {}
-          /\ \E created \in SUBSET CreatedAfter(owners) :
-               step' = [step EXCEPT ![l] = [seen |-> claim, overdue |-> overdue, todo |-> {o.n : o \in owners} \cup sighted,
-                                            at |-> "", holders |-> {}, existing |-> {}, created |-> created]]
+  /\ step[l] = None /\ claim # None
+  /\ \E sighted \in SUBSET ({s.n : s \in Sightings} \ {o.n : o \in claim.owners}), overdue \in SUBSET claim.owners :
+       (* A wait is longer than a request lives, and begins at the grant or later. *)
+       /\ Has("deadline kept") => \A o \in overdue, i \in Requests : UnderWay(i) => req[i].since > SinceOf(o.by)
+       /\ \E created \in SUBSET CreatedAfter(claim.owners) :
+            step' = [step EXCEPT ![l] = [seen |-> claim, overdue |-> overdue, todo |-> {o.n : o \in claim.owners} \cup sighted,
+                                         at |-> "", holders |-> {}, existing |-> {}, created |-> created]]
   /\ UNCHANGED <<claim, vm, vmi, req, start>>
 
-UidsOf(s, n) == {o.uid : o \in {p \in (IF s.seen = None THEN {} ELSE s.seen.owners) : p.n = n}} \ {NoUid}
+(* A claim is made from the caches. Who is named in it and gone is found out when its deletion is seen. *)
+Adopt(l) ==
+  /\ step[l] = None /\ claim = None
+  /\ \E sighted \in SUBSET Sightings \ {{}} :
+       LET holders == {[n |-> s.n, uid |-> s.uid, confirms |-> FALSE, receiver |-> IF s.receiver THEN "yes" ELSE "no"] : s \in sighted}
+       IN step' = [step EXCEPT ![l] = [seen |-> None, overdue |-> {}, todo |-> {}, at |-> "", holders |-> holders,
+                                       existing |-> {}, created |-> {}]]
+  /\ UNCHANGED <<claim, vm, vmi, req, start>>
+
+UidsOf(s, n) == {o.uid : o \in {p \in s.seen.owners : p.n = n}} \ {NoUid}
 
 (* An object that is older than the pool is not what a creation was admitted for. *)
 Confirms(uid) == uid # OldUid \/ ~Has("admitted object")
@@ -393,7 +400,7 @@ Adopted(s) == Bound({Entry(h.n, h.uid, 0, h.receiver = "yes") : h \in s.holders}
 
 (* The claim as it should be. *)
 NextStep(s) ==
-  IF s.seen = None THEN (IF s.holders = {} THEN None ELSE Adopted(s))
+  IF s.seen = None THEN Adopted(s)
   ELSE IF s.seen.phase = "Quarantined" THEN (IF s.holders = {} THEN None ELSE Adopted(s))
   ELSE LET known == Known(s)
            settled == Settled(known)
@@ -440,7 +447,7 @@ Next ==
        \/ AskStart(n) \/ ReadForStart(n) \/ CheckStart(n) \/ NoteStart(n) \/ DropStart(n) \/ StoreInstance(n)
        \/ \E to \in Names : Migrate(n, to)
   \/ \E l \in Leaders :
-       \/ Begin(l) \/ ReadAll(l) \/ ReadInstance(l) \/ WriteStep(l)
+       \/ Begin(l) \/ Adopt(l) \/ ReadAll(l) \/ ReadInstance(l) \/ WriteStep(l)
        \/ \E n \in Names : ReadVm(l, n)
 
 Symmetry == Permutations(Names)

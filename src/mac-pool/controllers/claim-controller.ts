@@ -1,6 +1,7 @@
 /**
  * The life of claims, run by the elected leader. It binds a claim once its owner is seen, puts it into quarantine when live
- * reads find no object that lists the address, and deletes it after that. It makes claims for objects that have none.
+ * reads find no object that lists the address, and deletes it after that. It makes claims for objects that have none, by what
+ * its caches show (docs/decisions/069).
  * Safety does not depend on the leader: every write carries the version of the claim that was read before the objects,
  * so a leader that lost its lease, or was stopped for an hour, changes nothing that is newer than what it knows.
  */
@@ -30,8 +31,6 @@ const RELEASES = 2;
 const SWEEP_MS = 600_000;
 /** How soon a release that waits for a live object is looked at again, in case its event never comes. */
 const HELD_ELSEWHERE_MS = 30_000;
-
-const NOTHING_FOUND: Evidence = { holders: [], existing: [] };
 
 export interface ClaimControllerOptions {
   readonly caches: Caches;
@@ -139,10 +138,12 @@ export class ClaimController {
     }
 
     const parties = [...owners, ...sightings];
+    const cached = { holders: distinctHolders(sightings), existing: [] };
+    const found = claim === undefined || parties.length === 0 ? cached : await evidence(mac, parties);
     const step = nextStep({
       mac,
       claim,
-      evidence: { ...(parties.length === 0 ? NOTHING_FOUND : await evidence(mac, parties)), created },
+      evidence: { ...found, created },
       overdue,
       restOver: restMs === 0,
       nowMs: clock.now(),
