@@ -25,14 +25,20 @@ export class Admissions {
   readonly #machineLabels: LabelChanges;
   readonly #creations: readonly Creations[];
 
-  constructor({ namespaces, machines, instances, claims }: Informers, options: AdmissionsOptions) {
+  constructor({ namespaces, machines, instances, claims, pools }: Informers, options: AdmissionsOptions) {
     const { clock, pendingMs: keptMs, isManaged } = options;
     this.#options = options;
     this.#machines = machines;
     this.#namespaceLabels = new LabelChanges(namespaces, clock);
     this.#machineLabels = new LabelChanges(machines, clock);
     const creations = (kind: OwnerKind, objects: Informers["machines"], macsOf: (object: KubeObject) => ListedMac[]) =>
-      new Creations(objects, { clock, keptMs, macsOf, isManaged: (object) => isManaged(kind, object) });
+      // A pool may say that the object opts out: nobody knows before all of them are listed.
+      new Creations(objects, {
+        clock,
+        keptMs,
+        macsOf,
+        isManaged: (object) => pools.hasSynced && isManaged(kind, object),
+      });
     // Claims, VMs and VMIs are all custom resources, whose versions have one order. Pods may be in an etcd of their own.
     this.#creations = [
       creations("VirtualMachine", machines, machineMacs),
