@@ -56,7 +56,11 @@ export class Allocation {
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const nowMs = clock.now();
       const mac = this.#draw(request, pool, nowMs);
-      if (mac === undefined) return this.#reuseQuarantined(request, pool, wish, signal);
+      if (mac === undefined) {
+        const reused = await this.#reuseQuarantined(request, pool, wish, signal);
+        if (reused === undefined) continue;
+        return reused;
+      }
       this.#updates.choose(request, wish, mac);
       try {
         const claim = await store.create(
@@ -111,13 +115,21 @@ export class Allocation {
     return full(pool.name, pool.counts, nextFreeMs);
   }
 
-  /** Nothing is free: the address that has rested longest is better than none. */
-  async #reuseQuarantined(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
+  /**
+   * Nothing is free: the address that has rested longest is better than none. Undefined when those that seemed to rest have been
+   * taken: others may have come free meanwhile.
+   */
+  async #reuseQuarantined(
+    request: ClaimRequest,
+    pool: Pool,
+    wish: Wish,
+    signal?: AbortSignal,
+  ): Promise<Outcome | undefined> {
     const { clock, index, store } = this.#options;
     const isKept = keptFrom(request.listed, this.#options);
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = pool.takeOldestQuarantined(isKept);
-      if (mac === undefined) return this.#nothingFree(pool);
+      if (mac === undefined) return attempt > 0 ? undefined : this.#nothingFree(pool);
       const nowMs = clock.now();
       try {
         const before = await store.read(mac, signal);

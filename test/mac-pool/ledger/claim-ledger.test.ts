@@ -138,6 +138,22 @@ describe("the ledger", () => {
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:00:00"]);
   });
 
+  it("draws an address that comes free while it finds out that a resting one was taken", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 2);
+    const facts = { phase: "Quarantined", pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 } as const;
+    index.setClaim(mac(0), facts, 0);
+    index.setClaim(mac(1), { ...facts, phase: "Bound" }, 0);
+    await ledger.claim(request(index, "other", [mac(0)]));
+    const read = store.read.bind(store);
+    store.read = (each) => {
+      index.deleteClaim(mac(1));
+      return read(each);
+    };
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:00:01"]);
+    expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["MACPOOL_FULL"]);
+  });
+
   it("does not call a pool full while it is not known whether a failed creation took its last address", async () => {
     const store = new MemoryClaimStore();
     const { ledger, index } = replica(store, 1);
