@@ -71,11 +71,7 @@ export class VirtController {
       const current = etcd.get(MACHINES.plural, key);
       const provenance = current && auditor.provenanceOf(current);
       if (provenance === undefined || current?.metadata.uid !== vm.metadata.uid) return;
-      const granted = new Map(
-        [...provenance.granted].map(([mac, sinceMs]) => [mac, made?.granted.get(mac) ?? sinceMs]),
-      );
-      const excused = new Set([...provenance.excused, ...(made?.excused ?? [])]);
-      auditor.register("VirtualMachineInstance", key, { ...derived(provenance), granted, excused, isGated });
+      auditor.register("VirtualMachineInstance", key, { ...derived(asItWas(provenance, made)), isGated });
       etcd.create(INSTANCES, object);
       this.launch(key);
     });
@@ -131,7 +127,7 @@ export class VirtController {
    * plugged in is the pool's to judge.
    */
   hotplug(key: string): void {
-    const { etcd, tenancy } = this.#world;
+    const { etcd, tenancy, auditor } = this.#world;
     const [vm, vmi] = [etcd.get(MACHINES.plural, key), etcd.get(INSTANCES.plural, key)];
     if (vm === undefined || vmi === undefined) return;
     const running = nicsOf(vmi);
@@ -140,8 +136,9 @@ export class VirtController {
     if (JSON.stringify(next) === JSON.stringify(running)) return;
     const object = withInstanceNics(vmi, next);
     const { restores } = etcd;
+    const made = auditor.provenanceOf(vm);
     if (!tenancy.manages("VirtualMachine", vm.metadata.namespace ?? "")) {
-      this.#plug(vm, vmi, object, false, restores);
+      this.#plug(vm, vmi, object, { made, isJudged: false }, restores);
       return;
     }
     const request = admissionRequest("VirtualMachineInstance", object, vmi, false);
@@ -150,12 +147,18 @@ export class VirtController {
         this.#world.countRefusal(said.decision.refusal, `what is plugged into ${key}`);
         return;
       }
-      this.#plug(vm, vmi, object, wasJudged(said), restores);
+      this.#plug(vm, vmi, object, { made, isJudged: wasJudged(said) }, restores);
     });
   }
 
-  /** What comes after the pool takes its time, and stores the change only on top of what was read. */
-  #plug(vm: KubeObject, vmi: KubeObject, object: KubeObject, isJudged: boolean, restores: number): void {
+  /** What comes after the pool takes its time, and stores the change only on top of what was read. `made` as for a start. */
+  #plug(
+    vm: KubeObject,
+    vmi: KubeObject,
+    object: KubeObject,
+    { made, isJudged }: { readonly made: Provenance | undefined; readonly isJudged: boolean },
+    restores: number,
+  ): void {
     const { scheduler, random } = this.#world;
     const delayMs = random.chance(0.03) ? random.between(1_000, 50_000) : random.between(0, 50);
     scheduler.after(delayMs, () => {
@@ -169,7 +172,7 @@ export class VirtController {
       if (provenance !== undefined) {
         const plugged = new Set(isJudged && !waitsForSync(vmi) ? macsHeld(object) : []);
         const isGated = auditor.provenanceOf(vmi)?.isGated ?? false;
-        auditor.register("VirtualMachineInstance", key, { ...derived(provenance), isGated, plugged });
+        auditor.register("VirtualMachineInstance", key, { ...derived(asItWas(provenance, made)), isGated, plugged });
       }
       etcd.update(INSTANCES, object);
       this.#soon(8_000, () => {
@@ -240,6 +243,14 @@ const isOver = ({ status }: KubeObject): boolean =>
 /** Whoever gets no answer goes on, and so does whoever is warned that the question could not be answered. */
 function wasJudged(said: Answer | undefined): boolean {
   return said !== undefined && (said.decision.answer.warnings ?? []).length === 0;
+}
+
+/** What an instance has that was made of a VM as it was then; `provenance` as it is now. */
+function asItWas(provenance: Provenance, made: Provenance | undefined): Provenance {
+  const granted = new Map(
+    [...provenance.granted].map(([mac, sinceMs]) => [mac, made?.granted.get(mac) ?? sinceMs] as const),
+  );
+  return { ...provenance, granted, excused: new Set([...provenance.excused, ...(made?.excused ?? [])]) };
 }
 
 /** What a VM or VMI passes on to what is made of it. Its own addresses were chosen before. */

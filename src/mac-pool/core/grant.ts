@@ -128,11 +128,14 @@ function withOwner(owners: readonly ClaimOwner[], owner: ClaimOwner, request: Gr
     return [...owners, domains.length === 0 ? owner : { ...owner, domains: [...joined(domains, [])] }];
   }
   if (twin < 0 || mayBeAnother) return [...owners, owner];
-  const renewed = ({ receiver: _, ...known }: ClaimOwner): ClaimOwner => ({
-    ...known,
-    ...owner,
-    ...domainsAfter(known, request),
-  });
+  const renewed = ({ receiver: wasReceiver, ...known }: ClaimOwner): ClaimOwner => {
+    const after = domainsAfter(known, request);
+    // Where it is let in now it was judged; where it may have come in as a receiver it was not.
+    const isJudged =
+      request.domainsOf === undefined ||
+      (after.domains ?? []).every((domain) => holder.domains?.includes(domain) ?? true);
+    return { ...known, ...owner, ...after, ...(wasReceiver && !isJudged ? { receiver: true } : {}) };
+  };
   if (holder.uid !== undefined) return owners.map((known, i) => (i === twin ? renewed(known) : known));
   // Those that are listed stand for one more: all of them are waited for as long as for the last.
   return owners.map((known) => (isTwin(known) ? renewed(known) : known));

@@ -82,6 +82,18 @@ describe("a request for an address that others have, where networks are told apa
     });
   });
 
+  it("is judged anew for a former receiver where it was let in as one, also after it was judged elsewhere", () => {
+    const wasThere = at(TWENTY, { name: "late", uid: "u2", receiver: true });
+    const others = bound(at(TEN), wasThere);
+    expect(decide(others, TWENTY, { uid: "u2" })).toMatchObject({ owners: [{}, { uid: "u2", domains: [TWENTY] }] });
+    expect(decide(others, TWENTY, { uid: "u2" })).not.toMatchObject({ owners: [{}, { receiver: true }] });
+    const moved = bound(at(TEN), { ...wasThere, domains: [TWENTY, TEN] });
+    const waitsNoLonger = decide(moved, TWENTY, { uid: "u2" });
+    expect(waitsNoLonger).toMatchObject({ owners: [{}, { uid: "u2", receiver: true, domains: [TWENTY, TEN] }] });
+    const owners = "owners" in waitsNoLonger ? (waitsNoLonger.owners ?? []) : [];
+    expect(decide(bound(...owners), TEN, { uid: "u2" })).toEqual(REFUSED);
+  });
+
   it("is judged for an owner that moves before its creation was bound, which keeps both domains too", () => {
     const { uid: _, ...created } = at(TWENTY, { name: "late" });
     expect(decide(bound(at(TEN), created), OTHER, { uid: "u2" })).toMatchObject({
