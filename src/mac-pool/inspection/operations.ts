@@ -37,10 +37,15 @@ export interface Operation<P extends z.ZodType = z.ZodType, Q extends z.ZodType 
   ) => readonly string[];
   /** Whether the same revision gives the same answer. */
   readonly isTagged: boolean;
+  /** How long an answer is told again to others; absent where each has an answer of its own. */
+  readonly sharedForMs?: number;
   readonly tell: (question: Question<z.infer<P>, z.infer<Q>>) => Told<A> | Promise<Told<A>>;
   /** Starts to tell the changes of the list; the returned function ends that. Absent where it can't be watched. */
   readonly watch?: (question: Question<z.infer<P>, z.infer<Q>>, lastId: string | undefined, sink: Sink) => () => void;
 }
+
+/** A page asks every four seconds, and a map is the longest answer of all. */
+const MAP_SHARED_MS = 1_000;
 
 const operation = <P extends z.ZodType, Q extends z.ZodType, A>(one: Operation<P, Q, A>): Operation =>
   one as unknown as Operation;
@@ -90,6 +95,7 @@ export const OPERATIONS: readonly Operation[] = [
     answer: views.mapViewSchema,
     wanted: GET_POOLS,
     isTagged: true,
+    sharedForMs: MAP_SHARED_MS,
     tell: async (question) => question.inspector.map(question.params.name, question.query, await mayList(question)),
   }),
   operation({

@@ -13,7 +13,7 @@ import { OneATurn } from "../../kube/http/one-a-turn.ts";
 import type { Log } from "../../kube/log.ts";
 import { AnswerPlaces } from "./answer-places.ts";
 import type { Inspector } from "./inspector.ts";
-import { jsonOf, release } from "./json-of.ts";
+import { jsonOf } from "./json-of.ts";
 import { openApiDocument } from "./openapi.ts";
 import { OPERATIONS, type Operation, type Question } from "./operations.ts";
 import { Problem } from "./problem.ts";
@@ -21,6 +21,7 @@ import { answerProblem } from "./problem-answer.ts";
 import { readParameters } from "./read-parameters.ts";
 import type { ReaderAccess } from "./reader-access.ts";
 import { Watches } from "./watches.ts";
+import { SharedAnswers, WrittenAnswer } from "./written-answer.ts";
 
 const TIMEOUT_MS = 30_000;
 
@@ -39,6 +40,7 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
   const { inspector, access, clock, hold, log } = options;
   const watches = new Watches({ clock, hold, bookmark: () => inspector.feeds.bookmark() });
   const places = new AnswerPlaces();
+  const shared = new SharedAnswers(clock);
   // Admission is answered by the same thread, and whoever asks here may send many questions at one moment.
   const turns = new OneATurn();
   app.addHook("onRequest", () => turns.next());
@@ -69,7 +71,7 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
       }
       places.take(reply.raw, user.username);
       answerWithin(reply, TIMEOUT_MS, () => new HttpError(503, `no answer within ${TIMEOUT_MS / 1000} s: try again`));
-      return tell(operation, question, request, reply);
+      return tell(operation, question, request, reply, shared);
     });
   }
   const document = JSON.stringify(openApiDocument());
@@ -83,18 +85,23 @@ async function tell(
   question: Question<unknown, unknown>,
   request: FastifyRequest,
   reply: FastifyReply,
+  shared: SharedAnswers,
 ): Promise<unknown> {
-  const tag = question.inspector.tagFor(question.scope);
+  const { params, query, scope, inspector } = question;
+  const key = JSON.stringify([operation.id, params, query, scope]);
+  const told = shared.find(key);
+  const tag = told?.tag ?? inspector.tagFor(scope);
   // Before the tag is compared: a token that has expired since is a refusal, whatever the reader has kept.
-  const answer = await operation.tell(question);
+  const answer = told === undefined ? await operation.tell(question) : {};
   reply.header("cache-control", "private, no-cache").header("vary", `authorization, ${MAC_POOL_TOKEN_HEADER}`);
   if (operation.isTagged) {
     reply.header("etag", tag);
     if (isKnown(request.headers["if-none-match"], tag)) return reply.code(304).send();
   }
-  const bytes = await jsonOf(answer);
-  if (reply.raw.closed) release(bytes);
-  else reply.raw.once("close", () => release(bytes));
+  const written = told ?? new WrittenAnswer(tag, jsonOf(answer));
+  const isShared = told !== undefined || shared.add(key, written, operation.sharedForMs);
+  const bytes = await written.readBy(reply.raw);
+  if (!isShared) written.end();
   return reply.type("application/json").send(bytes);
 }
 
