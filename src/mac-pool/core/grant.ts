@@ -116,6 +116,22 @@ function domainsAfter(known: ClaimOwner, { domainsOf, holder }: GrantRequest): {
   return { domains: [...joined(before, holder.domains)] };
 }
 
+/**
+ * The owner with the domains of those that it was known as. It was judged where it is let in now; where it may have come in as a
+ * receiver it was not, and it stays one as long as it may be there.
+ */
+function placedAfter(knownAs: readonly ClaimOwner[], owner: ClaimOwner, request: GrantRequest): ClaimOwner {
+  const { holder, domainsOf } = request;
+  const domains = joined(
+    knownAs.flatMap((known) => domainsAfter(known, request).domains ?? []),
+    [],
+  );
+  if (domains.length === 0) return owner;
+  const isJudged = domainsOf === undefined || domains.every((domain) => holder.domains?.includes(domain) ?? true);
+  const isReceiver = !isJudged && knownAs.some(({ receiver }) => receiver);
+  return { ...owner, domains: [...domains], ...(isReceiver && { receiver: true }) };
+}
+
 function withOwner(owners: readonly ClaimOwner[], owner: ClaimOwner, request: GrantRequest): readonly ClaimOwner[] {
   const { holder } = request;
   const isTwin = (known: ClaimOwner): boolean => sameParty(known, holder) && known.uid === holder.uid;
@@ -124,17 +140,12 @@ function withOwner(owners: readonly ClaimOwner[], owner: ClaimOwner, request: Gr
   if (twin < 0 && holder.uid !== undefined) {
     // Its creation is not bound yet, and what was made of the object may be where that was admitted.
     const created = owners.filter((known) => sameParty(known, holder) && known.uid === undefined);
-    const domains = created.flatMap((known) => domainsAfter(known, request).domains ?? []);
-    return [...owners, domains.length === 0 ? owner : { ...owner, domains: [...joined(domains, [])] }];
+    return [...owners, placedAfter(created, owner, request)];
   }
   if (twin < 0 || mayBeAnother) return [...owners, owner];
-  const renewed = ({ receiver: wasReceiver, ...known }: ClaimOwner): ClaimOwner => {
-    const after = domainsAfter(known, request);
-    // Where it is let in now it was judged; where it may have come in as a receiver it was not.
-    const isJudged =
-      request.domainsOf === undefined ||
-      (after.domains ?? []).every((domain) => holder.domains?.includes(domain) ?? true);
-    return { ...known, ...owner, ...after, ...(wasReceiver && !isJudged ? { receiver: true } : {}) };
+  const renewed = (known: ClaimOwner): ClaimOwner => {
+    const { receiver: _, ...others } = known;
+    return { ...others, ...placedAfter([known], owner, request) };
   };
   if (holder.uid !== undefined) return owners.map((known, i) => (i === twin ? renewed(known) : known));
   // Those that are listed stand for one more: all of them are waited for as long as for the last.

@@ -94,6 +94,14 @@ describe("a request for an address that others have, where networks are told apa
     expect(decide(bound(...owners), TEN, { uid: "u2" })).toEqual(REFUSED);
   });
 
+  it("is judged anew for one that was created as a receiver too, and moves before its creation was bound", () => {
+    const { uid: _, ...created } = at(TEN, { name: "late", receiver: true });
+    const moved = decide(bound(at(TEN), created), TWENTY, { uid: "u2" });
+    expect(moved).toMatchObject({ owners: [{}, {}, { uid: "u2", receiver: true, domains: [TEN, TWENTY] }] });
+    const owners = "owners" in moved ? (moved.owners ?? []) : [];
+    expect(decide(bound(...owners), TEN, { uid: "u2" })).toEqual(REFUSED);
+  });
+
   it("is judged for an owner that moves before its creation was bound, which keeps both domains too", () => {
     const { uid: _, ...created } = at(TWENTY, { name: "late" });
     expect(decide(bound(at(TEN), created), OTHER, { uid: "u2" })).toMatchObject({
