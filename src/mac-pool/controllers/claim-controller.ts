@@ -120,7 +120,8 @@ export class ClaimController {
     const created = claim === undefined ? [] : createdAfter(claim, mac);
     const owners = claim === undefined ? [] : statusOf(claim).owners;
     const existing = owners.filter(caches.has);
-    if (restMs !== 0 && isSettled(claim, { holders: distinctHolders(sightings), existing, created }, overdue))
+    const holders = distinctHolders(sightings);
+    if (restMs !== 0 && isSettled(claim, { holders, existing, created }, overdue))
       return { requeueAfterMs: remainingMs };
     const adoptAs = adoptionOf(
       mac,
@@ -138,8 +139,8 @@ export class ClaimController {
     }
 
     const parties = [...owners, ...sightings];
-    const cached = { holders: distinctHolders(sightings), existing: [] };
-    const found = claim === undefined || parties.length === 0 ? cached : await evidence(mac, parties);
+    const isMade = claim === undefined;
+    const found = isMade || parties.length === 0 ? { holders, existing: [] } : await evidence(mac, parties);
     const step = nextStep({
       mac,
       claim,

@@ -9,7 +9,7 @@ import { mayBe, ownerOf, type Party, type Sighting, sameParty } from "./party.ts
  * result with the claim's resourceVersion. A decision on old facts ends in a conflict.
  */
 
-/** What live reads say about one address. */
+/** What live reads say about one address; for a claim that is to be made, what the caches show. */
 export interface Evidence {
   /** Objects that list the address now. */
   readonly holders: readonly Sighting[];

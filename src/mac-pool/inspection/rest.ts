@@ -88,18 +88,19 @@ async function tell(
   shared: SharedAnswers,
 ): Promise<unknown> {
   const { params, query, scope, inspector } = question;
-  const key = JSON.stringify([operation.id, params, query, scope]);
-  const told = shared.find(key);
+  const { id, isTagged, sharedForMs } = operation;
+  const key = sharedForMs === undefined ? undefined : JSON.stringify([id, params, query, scope]);
+  const told = key === undefined ? undefined : shared.find(key);
   const tag = told?.tag ?? inspector.tagFor(scope);
   // Before the tag is compared: a token that has expired since is a refusal, whatever the reader has kept.
-  const answer = told === undefined ? await operation.tell(question) : {};
+  const answer = told ?? (await operation.tell(question));
   reply.header("cache-control", "private, no-cache").header("vary", `authorization, ${MAC_POOL_TOKEN_HEADER}`);
-  if (operation.isTagged) {
+  if (isTagged) {
     reply.header("etag", tag);
     if (isKnown(request.headers["if-none-match"], tag)) return reply.code(304).send();
   }
-  const written = told ?? new WrittenAnswer(tag, jsonOf(answer));
-  const isShared = told !== undefined || shared.add(key, written, operation.sharedForMs);
+  const written = answer instanceof WrittenAnswer ? answer : new WrittenAnswer(tag, jsonOf(answer));
+  const isShared = told !== undefined || (key !== undefined && shared.add(key, written, sharedForMs));
   const bytes = await written.readBy(reply.raw);
   if (!isShared) written.end();
   return reply.type("application/json").send(bytes);
