@@ -103,6 +103,11 @@ export class Auditor {
     this.#forgiven.set(claim, this.#nowMs());
   }
 
+  /** Whether the claim was deleted by hand and nobody makes it again: whom the pool does not manage had nothing else. */
+  isLost(mac: string, party: Party): boolean {
+    return this.#forgiven.has(claimKey(mac)) && !this.isObserved(party, mac);
+  }
+
   /** What it knows, to come back with a snapshot of etcd. */
   snapshot(): AuditState {
     const holdings = new Map([...this.#holdings].map(([mac, holders]) => [mac, new Map(holders)]));
@@ -175,8 +180,7 @@ export class Auditor {
     if (askedMs === undefined || this.#holdings.get(mac)?.size === 0) return;
     for (const other of this.holdersOf(mac)) {
       if (!other.granted.has(mac) || nameOf(other.party) === nameOf(party)) continue;
-      // Whom the pool does not manage had nothing but the claim.
-      if (this.#forgiven.has(claimKey(mac)) && !this.isObserved(other.party, mac)) continue;
+      if (this.isLost(mac, other.party)) continue;
       const wasThere = other.sinceMs < askedMs;
       const isApart = this.isApart({ party, domain }, other);
       const mayShare = isApart || excused.has(mac) || (other.excused.has(mac) && !wasThere);

@@ -23,7 +23,7 @@ export function unrest(world: World): string | undefined {
   for (const mac of auditor.heldMacs()) {
     const claim = etcd.get(KINDS.claims.plural, claimKey(mac)) as unknown as MACClaim | undefined;
     for (const { party, granted, id } of auditor.holdersOf(mac)) {
-      if (!granted.has(mac) && !mustBeKnown(world, mac, id)) continue;
+      if ((!granted.has(mac) || auditor.isLost(mac, party)) && !mustBeKnown(world, mac, id)) continue;
       const named = (claim?.status?.owners ?? []).filter((owner) => isOwner(owner, party));
       if (named.length === 0)
         return `${mac} is held by ${party.kind} ${party.namespace}/${party.name}, and ${describe(claim)}`;
