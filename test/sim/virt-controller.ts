@@ -203,11 +203,14 @@ export class VirtController {
     etcd.update(INSTANCES, { ...vmi, status: vmiStatus(vmi as VirtualMachineInstance, pods.at(-1), pods) });
   }
 
+  /** A launcher has what was plugged in by the leave that its instance got for it. */
   #attach(launcher: KubeObject, key: string): void {
-    const { etcd } = this.#world;
+    const { etcd, auditor } = this.#world;
     const current = etcd.get(PODS.plural, keyOf(launcher.metadata));
     const vmi = etcd.get(INSTANCES.plural, key);
     if (current === undefined || vmi === undefined) return;
+    const provenance = auditor.provenanceOf(vmi);
+    if (provenance !== undefined) auditor.register("Pod", keyOf(launcher.metadata), derived(provenance));
     const { annotations } = launcherPod(vmi as VirtualMachineInstance).metadata;
     etcd.update(PODS, { ...current, metadata: { ...current.metadata, annotations } });
   }
