@@ -123,6 +123,7 @@ export type MACClaim = {
  * with that name, are entries of their own, but one owner to a reader.
  */
 export function distinctOwners(owners: readonly ClaimOwner[]): readonly ClaimOwner[] {
+  if (owners.length < 2) return owners;
   return owners.filter((owner, index) => owners.findIndex((other) => isNamesake(owner, other)) === index);
 }
 

@@ -40,10 +40,14 @@ export function admissionHandler(review: Review): (request: FastifyRequest, repl
   };
 }
 
-/** Nine tenths of what the caller waits. */
+let lastTimeout = { text: "", ms: DEFAULT_TIMEOUT_MS };
+
+/** Nine tenths of what the caller waits. Keeps the last one: an API server asks with the same one again and again. */
 function timeoutOf(query: unknown): number {
-  const { timeout } = query as { timeout?: unknown };
-  return (1 - MARGIN) * ((typeof timeout === "string" ? parseTimeout(timeout) : undefined) ?? DEFAULT_TIMEOUT_MS);
+  const { timeout = "" } = query as { timeout?: unknown };
+  const text = typeof timeout === "string" ? timeout : "";
+  if (text !== lastTimeout.text) lastTimeout = { text, ms: parseTimeout(text) ?? DEFAULT_TIMEOUT_MS };
+  return (1 - MARGIN) * lastTimeout.ms;
 }
 
 /** Go durations as the API server writes them: `10s`, `1m30s`, `500ms`. */

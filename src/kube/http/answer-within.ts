@@ -1,9 +1,47 @@
 import type { FastifyReply } from "fastify";
 import { HttpError } from "./http-error.ts";
 
+/** How often to look. An API server waits at least a second for a webhook, of which nine tenths are the limit. */
+const LOOK_MS = 50;
+
+/** A handler at work. */
+interface AtWork {
+  readonly endsAtMs: number;
+  readonly giveUp: () => void;
+}
+
+/** Looks at all handlers at work with one timer: making and ending one for each is 5 us of an admission of 80. */
+class Limits {
+  readonly #atWork = new Set<AtWork>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(handler: AtWork): void {
+    this.#atWork.add(handler);
+    this.#timer ??= setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  delete(handler: AtWork): void {
+    this.#atWork.delete(handler);
+  }
+
+  #look(): void {
+    const nowMs = performance.now();
+    for (const handler of this.#atWork) {
+      if (handler.endsAtMs > nowMs) continue;
+      this.#atWork.delete(handler);
+      handler.giveUp();
+    }
+    if (this.#atWork.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+const limits = new Limits();
+
 /**
- * Bounds a handler that is at work: `stop` aborts when the client goes away, or after `limitMs`: then `late()` is the
- * answer, whatever the handler does. Not fastify's `request.signal` and `handlerTimeout`: in 5.12 both end with the body
+ * Bounds a handler that is at work: `stop` aborts when the client goes away, or within 50 ms after `limitMs`: then `late()`
+ * is the answer, whatever the handler does. Not fastify's `request.signal` and `handlerTimeout`: in 5.12 both end with the body
  * of a POST.
  */
 export function answerWithin(
@@ -12,13 +50,15 @@ export function answerWithin(
   late: () => HttpError,
   stop = new AbortController(),
 ): AbortSignal {
-  const timer = setTimeout(() => {
+  const giveUp = (): void => {
     const error = late();
     stop.abort(error);
     reply.send(error);
-  }, limitMs);
+  };
+  const handler = { endsAtMs: performance.now() + limitMs, giveUp };
+  limits.add(handler);
   reply.raw.once("close", () => {
-    clearTimeout(timer);
+    limits.delete(handler);
     if (!reply.raw.writableFinished) stop.abort(new HttpError(499, "the client went away"));
   });
   return stop.signal;

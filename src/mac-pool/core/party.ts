@@ -54,16 +54,18 @@ export function describeParty(party: Party): string {
 }
 
 export function ownerOf(holder: Holder, since: string): ClaimOwner {
-  return {
-    kind: holder.kind,
-    namespace: holder.namespace,
-    ...(holder.name === undefined ? {} : { name: holder.name }),
-    ...(holder.generateName === undefined || holder.name !== undefined ? {} : { generateName: holder.generateName }),
-    ...(holder.uid === undefined ? {} : { uid: holder.uid }),
+  const { kind, namespace, name, generateName, uid, network, domains, receiver } = holder;
+  const owner: { -readonly [K in keyof ClaimOwner]: ClaimOwner[K] } = {
+    kind,
+    namespace,
     interface: holder.interface,
-    ...(holder.network === undefined ? {} : { network: holder.network }),
-    ...(holder.domains === undefined ? {} : { domains: [...holder.domains] }),
     since,
-    ...(holder.receiver === true && { receiver: true }),
   };
+  if (name !== undefined) owner.name = name;
+  else if (generateName !== undefined) owner.generateName = generateName;
+  if (uid !== undefined) owner.uid = uid;
+  if (network !== undefined) owner.network = network;
+  if (domains !== undefined) owner.domains = [...domains];
+  if (receiver === true) owner.receiver = true;
+  return owner;
 }

@@ -88,6 +88,10 @@ export class Pool {
     this.#settings = { ...settings, segments: this.#settings.segments };
   }
 
+  get capacity(): number {
+    return this.#space.capacity;
+  }
+
   get counts(): PoolCounts {
     const { capacity } = this.#space;
     return {

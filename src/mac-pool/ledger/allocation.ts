@@ -37,7 +37,7 @@ export class Allocation {
     const { pool } = request;
     const { namespace } = request.party;
     if (pool === undefined) return refuse(noPool(namespace));
-    if (pool.counts.capacity === 0) return refuse(emptyPool(namespace, pool.name));
+    if (pool.capacity === 0) return refuse(emptyPool(namespace, pool.name));
     if (request.dryRun) {
       const mac = plausible.shift();
       return mac === undefined ? refuse(this.#full(pool)) : { ok: true, mac };

@@ -1,7 +1,6 @@
 import type { Mac } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import { newClaim } from "../core/claim.ts";
-import { pendingStatus } from "../core/grant.ts";
 import type { NamedText } from "../core/named-text.ts";
 import { type Holder, ownerOf, type Party } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
@@ -59,9 +58,21 @@ export function pendingClaim(
   mac: Mac,
   { nowMs, pendingMs }: { readonly nowMs: number; readonly pendingMs: number },
 ): MACClaim {
-  const owner = ownerOf(holderOf(request, wish), new Date(nowMs).toISOString());
+  const { since, deadline } = timesOf(nowMs, nowMs + pendingMs);
+  const owner = ownerOf(holderOf(request, wish), since);
   const origin = wish.mac === undefined ? "automatic" : "explicit";
-  return newClaim(mac, { pool: request.pool?.name, origin }, pendingStatus([owner], nowMs + pendingMs));
+  return newClaim(mac, { pool: request.pool?.name, origin }, { phase: "Pending", owners: [owner], deadline });
+}
+
+let lastTimes = { sinceMs: Number.NaN, deadlineMs: Number.NaN, since: "", deadline: "" };
+
+/** Keeps the last ones: the claims of one request are made in the same millisecond, and writing a time is slow. */
+function timesOf(sinceMs: number, deadlineMs: number): typeof lastTimes {
+  if (sinceMs !== lastTimes.sinceMs || deadlineMs !== lastTimes.deadlineMs) {
+    const [since, deadline] = [new Date(sinceMs).toISOString(), new Date(deadlineMs).toISOString()];
+    lastTimes = { sinceMs, deadlineMs, since, deadline };
+  }
+  return lastTimes;
 }
 
 export function holderOf({ party, receiver }: ClaimRequest, wish: Wish): Holder {

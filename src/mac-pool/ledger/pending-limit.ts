@@ -29,7 +29,7 @@ export function pendingLimitReached(
   const { pending, pendingMs } = index;
   const isListed = (mac: Mac): boolean => listers(mac).length > 0;
   pending.age(clock.monotonicMs(), isListed);
-  const capacity = pool?.counts.capacity ?? Number.POSITIVE_INFINITY;
+  const capacity = pool?.capacity ?? Number.POSITIVE_INFINITY;
   const late = pending.lateIn(namespace);
   const most = maxLateInNamespace(capacity);
   if (late >= most) return pendingLimit(`namespace ${namespace}`, most, pendingMs);

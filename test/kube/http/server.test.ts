@@ -92,6 +92,23 @@ describe("failures", () => {
     expect(reason).toBeInstanceOf(HttpError);
   });
 
+  test("a handler with a short limit does not wait for one with a long limit that began before it", async () => {
+    const signals: AbortSignal[] = [];
+    server.app.post("/:limitMs", (request, reply) => {
+      const { limitMs } = request.params as { limitMs: string };
+      signals.push(answerWithin(reply, Number(limitMs), () => new HttpError(503, "too slow")));
+      return new Promise(() => {});
+    });
+    await server.listen();
+    const stop = new AbortController();
+    const long = fetch(`http://127.0.0.1:${server.port}/60000`, { method: "POST", signal: stop.signal });
+    await eventually("begun", () => signals.length > 0);
+    expect(await ask("/50", { method: "POST", body: "x" })).toMatchObject({ status: 503 });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+    stop.abort();
+    await expect(long).rejects.toThrow();
+  });
+
   test("a client that goes away aborts the handler's signal, not before, and is no failure", async () => {
     const events: string[] = [];
     const log = { ...silentLog, error: () => events.push("logged") };
