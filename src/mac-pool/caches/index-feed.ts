@@ -4,21 +4,24 @@ import type { MACPool } from "../../api/mac-pool.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { factsOf } from "../core/claim.ts";
+import type { ClaimFacts } from "../core/pool.ts";
 import { PoolIndex } from "../core/pool-index.ts";
 import { readPool } from "../core/pool-settings.ts";
 import { addressesIn } from "../objects/node-report.ts";
 import type { Informers } from "./informers.ts";
+import { SharedValues } from "./shared-values.ts";
 
 /** Keeps a pool index up to date with the claims and pools of the cluster. */
 export class IndexFeed {
   readonly index = new PoolIndex();
   readonly #problems = new Map<string, string>();
+  readonly #shared = new SharedValues();
 
   constructor({ claims, pools, nodeMacs }: Pick<Informers, "claims" | "pools" | "nodeMacs">, clock: Clock) {
     const { index } = this;
     const setClaim = (claim: MACClaim): void => {
       const mac = macOfClaimName(claim.metadata.name ?? "");
-      if (mac !== undefined) index.setClaim(mac, factsOf(claim), clock.monotonicMs());
+      if (mac !== undefined) index.setClaim(mac, this.#sharedFacts(claim), clock.monotonicMs());
     };
     claims.on({
       add: setClaim,
@@ -43,6 +46,12 @@ export class IndexFeed {
       update: setNode,
       delete: ({ metadata }) => index.setNode(metadata.name ?? "", new Map()),
     });
+  }
+
+  /** Most claims of a namespace have the same facts. Those that rest have each their own time, and would only fill the store. */
+  #sharedFacts(claim: MACClaim): ClaimFacts {
+    const facts = factsOf(claim);
+    return facts.untilMs === 0 ? this.#shared.object(facts) : facts;
   }
 
   /** What is wrong with a pool's spec; undefined when nothing is. */
