@@ -78,16 +78,20 @@ export function macOfClaimName(name: string): Mac | undefined {
   return mac !== undefined && claimName(mac) === name ? mac : undefined;
 }
 
+const DIGIT_CODES = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
+
+/** In one piece: put together octet by octet, each address leaves ten texts behind. */
 function joinOctets(mac: Mac, separator: ":" | "-"): string {
-  const [high, low] = [Math.floor(mac / 2 ** 24), mac % 2 ** 24];
-  let text = octetAt(high, 16);
-  for (const shift of [8, 0]) text += separator + octetAt(high, shift);
-  for (const shift of [16, 8, 0]) text += separator + octetAt(low, shift);
-  return text;
+  const [h, l] = [Math.floor(mac / 2 ** 24), mac % 2 ** 24];
+  const s = separator.charCodeAt(0);
+  // biome-ignore format: one row is half an address
+  return String.fromCharCode(
+    digit(h, 20), digit(h, 16), s, digit(h, 12), digit(h, 8), s, digit(h, 4), digit(h, 0), s,
+    digit(l, 20), digit(l, 16), s, digit(l, 12), digit(l, 8), s, digit(l, 4), digit(l, 0),
+  );
 }
 
-const OCTET_TEXTS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
-
-function octetAt(half: number, shift: number): string {
-  return OCTET_TEXTS[(half >>> shift) & 0xff] ?? "";
+/** Character code of the hexadecimal digit at a bit. */
+function digit(half: number, bit: number): number {
+  return DIGIT_CODES[(half >>> bit) & 0xf] ?? 0;
 }
