@@ -66,8 +66,7 @@ export class CountingClient extends KubeClient {
   };
 
   override update: KubeClient["update"] = (resource, object, options) => {
-    const isFirst = object.metadata.resourceVersion !== undefined;
-    if (options?.dryRun && isFirst) this.tries.push(`${object.kind} ${object.metadata.name}`);
+    if (options?.dryRun && object.metadata.resourceVersion) this.tries.push(`${object.kind} ${object.metadata.name}`);
     return super.update(resource, object, options);
   };
 
