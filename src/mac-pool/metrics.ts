@@ -37,7 +37,7 @@ export class PoolMetrics {
     gauge(
       "kubevirt_macpool_capacity",
       "Addresses of a pool, in use or free.",
-      () => index.pools().map((pool) => [pool.name, pool.counts.capacity]),
+      () => index.pools().map((pool) => [pool.name, pool.capacity]),
       "pool",
     );
     gauge(

@@ -52,7 +52,7 @@ async function begin(kubeconfig: string, port: number, namespaces: readonly stri
       const named = { kind: "VirtualMachine" as const, namespace: namespaceOf(next), name: `bare-${next}` };
       const status = pendingStatus(
         [{ ...named, interface: nic, network: "multus br1-net", since }],
-        Date.now() + PENDING_MS,
+        new Date(Date.now() + PENDING_MS).toISOString(),
       );
       const claim = newClaim(next, { pool: "default", origin: "automatic" }, status);
       next = (next + 1) as Mac;

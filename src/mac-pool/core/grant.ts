@@ -41,11 +41,11 @@ export type GrantDecision =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Status of a claim that admission writes before it answers. */
-export function pendingStatus(owners: readonly ClaimOwner[], deadlineMs: number, until?: string): MacClaimStatus {
+export function pendingStatus(owners: readonly ClaimOwner[], deadline: string, until?: string): MacClaimStatus {
   return {
     phase: "Pending",
     owners: [...owners],
-    deadline: new Date(deadlineMs).toISOString(),
+    deadline,
     ...(until === undefined ? {} : { until }),
   };
 }
@@ -71,10 +71,10 @@ export function pendingStatus(owners: readonly ClaimOwner[], deadlineMs: number,
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
   const { holder, mac, pendingMs } = request;
   const status = withListers(statusOf(claim), request.listers, nowMs);
-  const deadlineMs = nowMs + pendingMs;
+  const deadline = new Date(nowMs + pendingMs).toISOString();
   const owner = ownerOf(holder, sinceFor(status.owners, nowMs));
   if (status.phase === "Quarantined" || status.owners.length === 0) {
-    return { ok: true, claim: withStatus(claim, pendingStatus([owner], deadlineMs, status.until), "explicit") };
+    return { ok: true, claim: withStatus(claim, pendingStatus([owner], deadline, status.until), "explicit") };
   }
   const isOwner = status.owners.some((known) => sameParty(known, holder));
   const isOther = (known: ClaimOwner): boolean => !(isOwner && isNamesake(known, holder));
@@ -89,7 +89,7 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
   if (owners.length > MAX_CLAIM_OWNERS) {
     return { ok: false, refusal: sharedTooOften(mac, holder.interface, request.field) };
   }
-  const granted = withStatus(claim, { ...pendingStatus(owners, deadlineMs, status.until), phase: status.phase });
+  const granted = withStatus(claim, { ...pendingStatus(owners, deadline, status.until), phase: status.phase });
   if (others.length === 0 || holder.receiver) return { ok: true, claim: granted };
   const warning = sharedWarning(mac, holder.interface, others, policy === "DenyRunning");
   return { ok: true, claim: granted, warning };

@@ -1,12 +1,10 @@
 import type { Mac } from "../../api/mac.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import { statusOf, withStatus } from "../core/claim.ts";
-import { pendingStatus } from "../core/grant.ts";
 import { MAX_ALLOCATION_TRIES, MAX_LISTED_DRAWS, RESERVATION_MS } from "../core/limits.ts";
-import { ownerOf } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
 import { busy, emptyPool, full, noPool, type Refusal } from "../core/refusals.ts";
-import { type ClaimRequest, holderOf, type Outcome, pendingClaim, refuse, type Wish } from "./claim-request.ts";
+import { type ClaimRequest, type Outcome, pendingClaim, pendingFor, refuse, type Wish } from "./claim-request.ts";
 import { keptFrom } from "./kept-addresses.ts";
 import { RepeatedUpdates, type RepeatedUpdatesOptions } from "./repeated-updates.ts";
 
@@ -141,8 +139,8 @@ export class Allocation {
           return { ok: true, mac, written: { claim, before: undefined } };
         }
         if (statusOf(before).phase !== "Quarantined") continue;
-        const owner = ownerOf(holderOf(request, wish), new Date(nowMs).toISOString());
-        const status = pendingStatus([owner], nowMs + index.pendingMs, statusOf(before).until);
+        const times = { nowMs, pendingMs: index.pendingMs };
+        const status = pendingFor(request, wish, times, statusOf(before).until);
         const claim = await store.update(withStatus(before, status, "automatic"), signal);
         index.reserve(mac, clock.now());
         return { ok: true, mac, written: { claim, before } };

@@ -1,6 +1,7 @@
 import type { Mac } from "../../api/mac.ts";
-import type { MACClaim } from "../../api/mac-claim.ts";
+import type { MACClaim, MacClaimStatus } from "../../api/mac-claim.ts";
 import { newClaim } from "../core/claim.ts";
+import { pendingStatus } from "../core/grant.ts";
 import type { NamedText } from "../core/named-text.ts";
 import { type Holder, ownerOf, type Party } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
@@ -51,17 +52,26 @@ export interface Refused {
 
 export type Outcome = Granted | Refused;
 
+interface Times {
+  readonly nowMs: number;
+  readonly pendingMs: number;
+}
+
 /** The claim that a wish creates, for as long as its object is waited for. */
-export function pendingClaim(
+export function pendingClaim(request: ClaimRequest, wish: Wish, mac: Mac, times: Times): MACClaim {
+  const origin = wish.mac === undefined ? "automatic" : "explicit";
+  return newClaim(mac, { pool: request.pool?.name, origin }, pendingFor(request, wish, times));
+}
+
+/** Status of a claim that is the wish's alone. */
+export function pendingFor(
   request: ClaimRequest,
   wish: Wish,
-  mac: Mac,
-  { nowMs, pendingMs }: { readonly nowMs: number; readonly pendingMs: number },
-): MACClaim {
+  { nowMs, pendingMs }: Times,
+  until?: string,
+): MacClaimStatus {
   const { since, deadline } = timesOf(nowMs, nowMs + pendingMs);
-  const owner = ownerOf(holderOf(request, wish), since);
-  const origin = wish.mac === undefined ? "automatic" : "explicit";
-  return newClaim(mac, { pool: request.pool?.name, origin }, { phase: "Pending", owners: [owner], deadline });
+  return pendingStatus([ownerOf(holderOf(request, wish), since)], deadline, until);
 }
 
 let lastTimes = { sinceMs: Number.NaN, deadlineMs: Number.NaN, since: "", deadline: "" };
