@@ -20,15 +20,22 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /**
  * A body that is not an AdmissionReview is answered 400. A `review` that throws or takes too long is answered 500 or 504:
- * then the webhook's failurePolicy decides, as it does when nobody answers.
+ * then the webhook's failurePolicy decides, as it does when nobody answers. `onAnswered` is told how long each answer took,
+ * once it is written: nobody waits while it is counted.
  */
-export function admissionHandler(review: Review): (request: FastifyRequest, reply: FastifyReply) => void {
+export function admissionHandler(
+  review: Review,
+  onAnswered?: (tookMs: number) => void,
+): (request: FastifyRequest, reply: FastifyReply) => void {
   return (http, reply) => {
+    const startMs = performance.now();
     const decoded = decodeReview((http.body as string | undefined) ?? "");
     if (!decoded.ok) throw new HttpError(400, decoded.reason);
     const { request } = decoded;
     const send = (answer: AdmissionAnswer): void => {
+      const tookMs = performance.now() - startMs;
       reply.header("content-type", JSON_TYPE).send(encodeReview(request.uid, answer));
+      onAnswered?.(tookMs);
     };
     const stop = new AbortController();
     const decided = review(request, stop.signal);

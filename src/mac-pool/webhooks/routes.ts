@@ -5,6 +5,7 @@ import {
   type AdmissionAnswer,
   type AdmissionRequest,
   admissionHandler,
+  type Review,
 } from "../../kube/admission/admission-server.ts";
 import { BoundedLog } from "../../kube/bounded-log.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -36,13 +37,8 @@ export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clo
   for (const kind of OWNER_KINDS) {
     const path = PATHS[kind];
     const webhook = path.slice(1);
-    const decided = (
-      decision: Decision,
-      request: AdmissionRequest,
-      startMs: number,
-    ): AdmissionAnswer | Promise<AdmissionAnswer> => {
+    const decided = (decision: Decision, request: AdmissionRequest): AdmissionAnswer | Promise<AdmissionAnswer> => {
       const { refusal } = decision;
-      metrics.admitted(webhook, clock.monotonicMs() - startMs);
       if (refusal !== undefined) {
         metrics.denied(refusal.code);
         const object = describeParty(partyOfRequest(kind, request));
@@ -51,13 +47,15 @@ export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clo
       }
       return names.tell(decision, request);
     };
-    const handler = admissionHandler((request, signal) => {
-      const startMs = clock.monotonicMs();
+    const review: Review = (request, signal) => {
       const decision = REVIEWS[kind](request, parts, signal);
       return decision instanceof Promise
-        ? decision.then((later) => decided(later, request, startMs))
-        : decided(decision, request, startMs);
-    });
-    app.post(path, handler);
+        ? decision.then((later) => decided(later, request))
+        : decided(decision, request);
+    };
+    app.post(
+      path,
+      admissionHandler(review, (tookMs) => metrics.admitted(webhook, tookMs)),
+    );
   }
 }

@@ -20,17 +20,22 @@ const review = (request: object) =>
 let server: HttpServer;
 let answer: Review;
 let seen: AdmissionRequest | undefined;
+let answered: number[];
 
 beforeEach(async () => {
   answer = () => ({ allowed: true });
   seen = undefined;
+  answered = [];
   server = new HttpServer({ port: 0, host: "127.0.0.1" });
   server.app.post(
     "/mutate",
-    admissionHandler((request, signal) => {
-      seen = request;
-      return answer(request, signal);
-    }),
+    admissionHandler(
+      (request, signal) => {
+        seen = request;
+        return answer(request, signal);
+      },
+      (tookMs) => answered.push(tookMs),
+    ),
   );
   await server.listen();
 });
@@ -67,6 +72,20 @@ describe("a review", () => {
     expect(response.patchType).toBe("JSONPatch");
     expect(JSON.parse(Buffer.from(response.patch as string, "base64").toString())).toEqual(patch);
     expect(response.warnings).toEqual(["first line [2J end", `${"x".repeat(253)}...`]);
+  });
+
+  test("is counted with its time once it is answered, and not where there is no answer", async () => {
+    await post(review(REQUEST));
+    expect(answered).toEqual([expect.any(Number)]);
+    answer = async () => ({ allowed: false, message: "no" });
+    await post(review(REQUEST));
+    expect(answered).toHaveLength(2);
+    await post("no JSON");
+    answer = async () => {
+      throw new Error("broken");
+    };
+    await post(review(REQUEST));
+    expect(answered).toHaveLength(2);
   });
 
   test("with an empty patch answers none", async () => {
