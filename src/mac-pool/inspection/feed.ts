@@ -16,8 +16,8 @@ export interface Sink {
 interface Entry<T> {
   readonly revision: number;
   readonly change: T;
-  /** What viewers with the same key are told; empty where they do not see it. */
-  readonly texts: Map<string, string>;
+  /** What viewers with the same key are told, empty where they do not see it; absent while nobody watches. */
+  texts?: Map<string, string>;
 }
 
 interface Viewer<T> {
@@ -84,7 +84,7 @@ export class Feed<T> {
 
   /** To be called after the revision has grown. */
   add(change: T): void {
-    this.#entries.push({ revision: this.#options.revision(), change, texts: new Map() });
+    this.#entries.push({ revision: this.#options.revision(), change });
     while (this.#entries.length > this.#max) this.#forgotten = this.#entries.shift()?.revision ?? this.#forgotten;
     if (this.#isScheduled || this.#viewers.size === 0) return;
     this.#isScheduled = true;
@@ -173,12 +173,14 @@ export class Feed<T> {
     if (text !== "") this.#write(viewer, text);
   }
 
-  #textOf({ revision, change, texts }: Entry<T>, look: Look<T>): string {
-    const known = texts.get(look.key);
+  #textOf(entry: Entry<T>, look: Look<T>): string {
+    const known = entry.texts?.get(look.key);
     if (known !== undefined) return known;
+    const { revision, change } = entry;
     const event = look.eventOf(change);
     const text = event === undefined ? "" : eventText(event, this.#idAt(revision, look));
-    texts.set(look.key, text);
+    entry.texts ??= new Map();
+    entry.texts.set(look.key, text);
     return text;
   }
 
