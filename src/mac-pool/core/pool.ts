@@ -115,7 +115,7 @@ export class Pool {
     return this.settings.segments.has(mac);
   }
 
-  /** A free address, each equally likely; undefined when none is free. Marks nothing. */
+  /** A free address, none much likelier than others; undefined when none is free. Marks nothing. */
   draw(random: number): Mac | undefined {
     const number = this.#space.draw(random);
     return number === undefined ? undefined : this.settings.segments.macAt(number);

@@ -70,6 +70,48 @@ describe("the free space of a pool", () => {
     );
   });
 
+  it("behaves so in a space that is filled and emptied at large", () => {
+    const stretch = fc.record({ takes: fc.boolean(), from: fc.nat(399), count: fc.integer({ min: 1, max: 400 }) });
+    const draws = fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { maxLength: 5 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(stretch, draws), { maxLength: 20 }), (steps) => {
+        const space = new FreeSpace(400);
+        const naive = new NaiveSpace(400);
+        for (const [{ takes, from, count }, randoms] of steps) {
+          for (let number = from; number < Math.min(400, from + count); number++) {
+            if (takes) {
+              expect(space.take(number)).toBe(!naive.taken.has(number));
+              naive.taken.add(number);
+            } else expect(space.release(number)).toBe(naive.taken.delete(number));
+          }
+          const free = new Set<number | undefined>(naive.free());
+          expect(space.free).toBe(free.size);
+          if (free.size === 0) free.add(undefined);
+          for (const random of randoms) expect(free).toContain(space.draw(random));
+        }
+        for (let number = 0; number < 400; number++) expect(space.has(number)).toBe(naive.taken.has(number));
+      }),
+    );
+  });
+
+  it.each([
+    ["the first", (number: number) => number < 800],
+    ["those in the middle", (number: number) => number >= 100 && number < 900],
+    ["four of five", (number: number) => number % 5 !== 0],
+  ])("guesses every free number, none much more often than others, where %s are taken", (_, isTaken) => {
+    const space = new FreeSpace(1_000);
+    for (let number = 0; number < 1_000; number++) if (isTaken(number)) space.take(number);
+    const drawn = new Map<number | undefined, number>();
+    for (let i = 0; i < 20_000; i++) {
+      const number = space.draw((i + 0.5) / 20_000);
+      drawn.set(number, (drawn.get(number) ?? 0) + 1);
+    }
+    expect([...drawn.keys()].some((number) => number === undefined || isTaken(number))).toBe(false);
+    expect(drawn.size).toBe(200);
+    expect(Math.max(...drawn.values())).toBeLessThan(200);
+    expect(Math.min(...drawn.values())).toBeGreaterThan(50);
+  });
+
   it("stays exact through the churn of many allocations in a big range", () => {
     const space = new FreeSpace(2 ** 40);
     const live: number[] = [];
