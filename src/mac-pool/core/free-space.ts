@@ -84,10 +84,10 @@ class FreeList {
   /** The last one takes its place. */
   remove(number: number): void {
     const position = this.#positionOf.get(number);
+    if (position === undefined) return;
     const last = this.#numbers.pop();
-    if (position === undefined || last === undefined) return;
     this.#positionOf.delete(number);
-    if (last === number) return;
+    if (last === undefined || last === number) return;
     this.#numbers[position] = last;
     this.#positionOf.set(last, position);
   }
