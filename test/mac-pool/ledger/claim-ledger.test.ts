@@ -168,8 +168,7 @@ describe("the ledger", () => {
     const store = new MemoryClaimStore();
     const { ledger, index } = replica(store, 3);
     const first = await ledger.claim(request(index, "a", [undefined, mac(0)]));
-    expect(macsOf(first)[1]).toBe("02:00:00:00:00:00");
-    expect(["02:00:00:00:00:01", "02:00:00:00:00:02"]).toContain(macsOf(first)[0]);
+    expect(macsOf(first).sort()).toEqual(["02:00:00:00:00:00", "02:00:00:00:00:02"]);
     const other = new MemoryClaimStore();
     const { ledger: refusing, index: refused } = replica(other, 2);
     const wishes = { ...request(refused, "b", [undefined]), listed: new Set([mac(0)]) };
