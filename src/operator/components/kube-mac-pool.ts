@@ -30,8 +30,8 @@ export const MANAGER_SELECTOR = { "control-plane": "mac-controller-manager" };
 const MANAGER_LABELS = { ...LABELS, ...MANAGER_SELECTOR };
 
 /**
- * The heap stays small: with 100,000 claims 254 to 289 MB are resident. The first two flags took 544 MB to 290 at the time, and an
- * admission takes as long with them.
+ * The heap stays small: with 100,000 claims 254 to 289 MB are resident. The first two flags took 544 MB to 290 at the time,
+ * and an admission takes as long with them.
  * In a young generation of 8 MB the sockets of a flood of connections die; with 2 MB (11 MB less in all) they did not.
  * `--optimize-for-size` would save a little more and lengthen an admission by half. One thread collects garbage beside the
  * main one: where the cores are busy, four hold the main one up, and the slowest admissions of a burst take half as long again.

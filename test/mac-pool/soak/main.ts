@@ -129,15 +129,14 @@ async function settle(bed: PoolBed, auditor: Auditor): Promise<string[]> {
   for (;;) {
     const claimed = new Map((await bed.claims()).map(({ spec, status }) => [spec.mac, status?.phase ?? "no phase"]));
     const present = auditor.present();
+    const orphans = [...claimed].filter(([mac]) => !present.has(mac));
     const left = [
-      ...[...claimed]
-        .filter(([mac]) => !present.has(mac))
-        .map(([mac, phase]) => `${mac} is claimed (${phase}) for nobody`),
+      ...orphans.map(([mac, phase]) => `${mac} is claimed (${phase}) for nobody`),
       ...[...present].filter((mac) => !claimed.has(mac)).map((mac) => `${mac} is held without a claim`),
     ];
     if (left.length === 0 || performance.now() > endMs) return left;
     // What still gets less is slow, as a busy machine is, and no leak. A claim goes in two steps, and all may take the first one first.
-    const resting = [...claimed].filter(([mac, phase]) => phase === "Quarantined" && !present.has(mac)).length;
+    const resting = orphans.filter(([, phase]) => phase === "Quarantined").length;
     const steps = 2 * left.length - resting;
     if (steps < least) endMs = Math.max(endMs, performance.now() + STALL_MS);
     least = Math.min(least, steps);
