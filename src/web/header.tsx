@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { collisionList, collisions, denialList, denials } from "./live.ts";
 import { goTo, isAt, route } from "./navigation.ts";
 import { linkTo, type View } from "./route.ts";
@@ -87,7 +87,7 @@ function Search() {
   useEffect(() => {
     if (document.activeElement !== field.current) text.value = shown;
   }, [shown]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       event.preventDefault();

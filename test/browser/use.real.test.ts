@@ -83,6 +83,21 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     await expect.poll(() => page.getByRole("complementary").count()).toBe(0);
   });
 
+  it("closes an address by Escape from the moment it is there", async () => {
+    await using opened = await bed.openAs(token, "#/overview");
+    const { page } = opened;
+    await page.getByText("Live").waitFor();
+    // As the earliest press of a key: the element is in the document, nothing has been painted yet.
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      if (document.querySelector("aside") === null) return;
+      observer.disconnect();
+      dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await show(page, "#/address/02:00:00:00:00:01");
+    await expect.poll(() => page.evaluate("location.hash")).toBe("#/addresses");
+    await expect.poll(() => page.getByRole("complementary").count()).toBe(0);
+  });
+
   it("zooms into the map down to one address and out again, by keys and by mouse", async () => {
     await using opened = await bed.openAs(token, "#/map/default");
     const { page } = opened;

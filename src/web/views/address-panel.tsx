@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { ClaimView, OwnerStoryView, OwnerView } from "../../mac-pool/inspection/views.ts";
 import { useAnswer } from "../answer.ts";
 import { goTo } from "../navigation.ts";
@@ -16,7 +16,8 @@ const NOT_FOUND = 404;
 /** Everything about one address. Escape closes it. */
 export function AddressPanel({ mac, back }: { readonly mac: string; readonly back: string }) {
   const answer = useAnswer<ClaimView>(`claims/${encodeURIComponent(mac)}`);
-  useEffect(() => {
+  // Before the next frame: whoever sees the panel can close it.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === "Escape") goTo(back);
     };
