@@ -1,5 +1,6 @@
 import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import { errorCode } from "../system-error.ts";
@@ -105,7 +106,8 @@ export class Installer {
   async #repairOne({ name, plugin, claim }: Target, mayUpdate: boolean): Promise<TargetState> {
     const { directory, clock, log } = this.#options;
     const path = join(directory, name);
-    const found = await inspectFile(path, join(this.#onNode, name));
+    const inspect = () => inspectFile(path, join(this.#onNode, name));
+    const found = await inspect();
     const decision = decide(this.#onNode, { name, plugin, claim }, found);
     if (decision.action === "foreign") {
       const checksum = decision.sha256 === undefined ? {} : { sha256: decision.sha256 };
@@ -119,7 +121,10 @@ export class Installer {
     const { sha256, version } = plugin;
     if (decision.action === "chmod") await chmod(path, PLUGIN_MODE);
     if (decision.action === "install" || decision.action === "update") {
-      await replaceFile(path, await this.#contentOf(plugin), PLUGIN_MODE);
+      // Writing takes milliseconds, in which other software may put its own file there.
+      const isAsFound = async () => claim === "ours" || isDeepStrictEqual(await inspect(), found);
+      const replaced = await replaceFile(path, await this.#contentOf(plugin), PLUGIN_MODE, isAsFound);
+      if (!replaced) return this.#repairOne({ name, plugin, claim }, mayUpdate);
       // An update that failed takes no turn: the next pass tries it again, and the state stays failed until then.
       if (decision.action === "update") this.#updatedAtMs = clock.monotonicMs();
       log.info({ file: name, version, sha256, before: found }, `installed ${name}: ${decision.reason}`);

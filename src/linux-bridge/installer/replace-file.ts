@@ -10,9 +10,15 @@ export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
 
 /**
  * Replaces the file or link at `path`. Everybody sees either the old file or the whole new one, also after a power failure. A
- * running executable keeps its old file.
+ * running executable keeps its old file. `mayReplace` is asked once the new file is complete. If it says no, all stays as it is
+ * and the result is false.
  */
-export async function replaceFile(path: string, content: Uint8Array, mode: number): Promise<void> {
+export async function replaceFile(
+  path: string,
+  content: Uint8Array,
+  mode: number,
+  mayReplace: () => Promise<boolean> = async () => true,
+): Promise<boolean> {
   const suffix = randomBytes(4).toString("hex");
   const temporary = join(dirname(path), `.${basename(path)}.${suffix}.cluster-network-addons-tmp`);
   try {
@@ -27,12 +33,17 @@ export async function replaceFile(path: string, content: Uint8Array, mode: numbe
     if (sha256Of(await readFile(temporary)) !== sha256Of(content)) {
       throw new Error(`${temporary} does not read back as it was written; check the disk`);
     }
+    if (!(await mayReplace())) {
+      await rm(temporary);
+      return false;
+    }
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
   await syncDirectory(dirname(path));
+  return true;
 }
 
 /** Removes temporary files of installers that were killed. Younger ones may belong to an installer at work. */
