@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import type { FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
 import { HttpError } from "./http-error.ts";
 import { Turns } from "./turns.ts";
@@ -39,12 +38,9 @@ export class Bodies {
     this.#turns = new Turns(options.clock, TURN_MS);
   }
 
-  /** A content type parser of fastify. */
-  readonly read = (
-    { headers, socket }: FastifyRequest,
-    payload: IncomingMessage,
-    done: (error: Error | null, text?: string) => void,
-  ): void => {
+  /** Tells the text, or why there is none. */
+  read(payload: IncomingMessage, done: (error: Error | null, text?: string) => void): void {
+    const { headers, socket } = payload;
     const { maxBodyBytes, maxBytes } = this.#options;
     if (Number(headers["content-length"]) > maxBodyBytes) {
       done(this.#tooLong());
@@ -72,7 +68,7 @@ export class Bodies {
     const onEnd = (): void => end(null);
     this.#held.set(payload, body);
     payload.on("data", onData).on("end", onEnd).on("error", refuse);
-  };
+  }
 
   /** The request is answered, or its client is gone. */
   release(payload: IncomingMessage): void {

@@ -1,129 +1,50 @@
 /**
- * The HTTP/1.1 server of webhooks and REST interfaces. fastify routes, reads bodies and answers; this file adds what
- * fastify does not do: the certificate and its TLS limits change while the server runs, `drain` loses no request, and
- * errors are answered in plain text unless a product says otherwise. Health and metrics have a listener of their own, without fastify: `process/health`.
+ * The HTTP/1.1 server of REST interfaces. fastify routes, parses queries and answers on a guarded server. Errors are answered in
+ * plain text unless a product says otherwise. Webhooks, with a few fixed paths, do without fastify: `post-server.ts`.
  */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Server as TlsServer } from "node:https";
-import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { SecureContextOptions, TLSSocket } from "node:tls";
+import type { Server } from "node:http";
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
-import { systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
-import { Bodies } from "./bodies.ts";
-import type { CertificateSource } from "./certificate-source.ts";
-import { type ClientAuthority, refusalOfClient } from "./client-authority.ts";
-import { ConnectionPace } from "./connection-pace.ts";
-import { ConnectionTable, connectionKey } from "./connection-table.ts";
+import { GuardedServer, type ServerOptions } from "./guarded-server.ts";
 import { HttpError } from "./http-error.ts";
-import { listenOn } from "./listen.ts";
 
-export interface HttpServerOptions {
-  /** 0 for any free port. */
-  readonly port: number;
-  readonly host?: string;
-  /** TLS when given, plain HTTP otherwise. */
-  readonly tls?: CertificateSource;
-  readonly log?: Log;
-  readonly maxBodyBytes?: number;
-  /** Of the bodies of all requests under way. */
-  readonly maxBytes?: number;
-  /** One more takes the place of an idle one. */
-  readonly maxConnections?: number;
-  /** One more is answered 503. */
-  readonly maxRequests?: number;
-  /** For a request to arrive with its body; a handler bounds its own time by `answerWithin`. */
-  readonly requestTimeoutMs?: number;
+export interface HttpServerOptions extends ServerOptions {
   /** Answers what is refused here in the product's own form; false for what is to be answered in plain text. */
   readonly answerFailure?: (failure: HttpError, request: FastifyRequest, reply: FastifyReply) => boolean;
 }
 
-/** An AdmissionReview carries an object twice, each up to etcd's 1.5 MB, in JSON. */
-const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** Eight of the longest, or a thousand reviews of a size that occurs. Parsed, they take about four times as much. */
-const MAX_BYTES = 64 * 1024 * 1024;
-const REQUEST_TIMEOUT_MS = 30_000;
-/** An API server on the other side of the world needs one. */
-const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Above the 90 s of Go clients, so that they close an idle connection and never write into one that we closed. */
-const KEEP_ALIVE_MS = 120_000;
-const HEADERS_TIMEOUT_MS = 10_000;
-/** A connection with a request on which no byte moves: the client does not read its answer. */
-const SILENCE_MS = 60_000;
-/** How often Node looks for requests that arrive too slowly. */
-const CHECK_MS = 5_000;
-/** Three API servers with 1,000 writes under way each, and room for others. */
-const MAX_CONNECTIONS = 4_000;
-const MAX_REQUESTS = 2_000;
-/** From one address. An API server keeps 25, and opens another where more calls are under way. */
-const PACE = { burst: 8, perSecond: 50 };
 /** Longer than any name of a Kubernetes object. */
 const MAX_PARAM_CHARS = 512;
-const MIN_TLS_VERSION = "TLSv1.2";
-/** Whether a client's certificate is good enough is decided by request, with a text that says why it is not. */
-const CLIENTS = { requestCert: true, rejectUnauthorized: false };
-/** While draining, how often to look whether the last request is over. */
-const DRAIN_POLL_MS = 10;
-/** How long a finished answer may take to reach its client when the server stops. */
-const LINGER_MS = 2_000;
 
 export class HttpServer {
   /** For routes. Bodies arrive as text, whatever their content type. */
   readonly app: FastifyInstance;
+  readonly #guarded: GuardedServer;
   readonly #options: HttpServerOptions;
   readonly #log: Log;
-  /** Connections as accepted; under TLS the socket of a connection is another one, once it is established. */
-  readonly #handshakes = new Set<Socket>();
-  readonly #sockets = new Set<Socket>();
-  readonly #connections: ConnectionTable;
-  readonly #pace: ConnectionPace;
-  readonly #bodies: Bodies;
-  /** Answers that are not out yet. */
-  readonly #answers = new Set<ServerResponse>();
-  /** Answers that go on without an end. */
-  readonly #streams = new Set<ServerResponse>();
   /** The methods of each path. */
   readonly #methods = new Map<string, string[]>();
-  #unsubscribe: (() => void) | undefined;
-  #draining = false;
-  #clients: ClientAuthority | undefined;
-  /** Whose certificates counted when a connection was made: it is judged by that, and ends when something else counts. */
-  readonly #clientsOf = new WeakMap<Socket, ClientAuthority>();
-  /** For readiness routes: set it when the process can do its work. `drain` takes it back. */
-  ready = false;
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#log = options.log ?? silentLog;
-    const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
-    const { maxBodyBytes = MAX_BODY_BYTES, maxBytes = MAX_BYTES, maxConnections = MAX_CONNECTIONS } = options;
-    const busy = (): Set<string> =>
-      new Set([...this.#answers, ...this.#streams].map(({ socket }) => (socket ? connectionKey(socket) : "")));
-    this.#connections = new ConnectionTable(maxConnections, busy);
-    this.#bodies = new Bodies({ maxBodyBytes, maxBytes, clock: systemClock });
-    const handshakeTimeout = Math.min(HANDSHAKE_TIMEOUT_MS, requestTimeoutMs);
-    this.#pace = new ConnectionPace({ ...PACE, patienceMs: handshakeTimeout, clock: systemClock });
-    const limits = {
-      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
-      requestTimeout: requestTimeoutMs,
-      connectionsCheckingInterval: Math.min(CHECK_MS, requestTimeoutMs),
-    };
+    let guarded: GuardedServer | undefined;
     this.app = fastify({
-      ...(tls === undefined
-        ? { http: limits }
-        : { https: { ...limits, ...CLIENTS, handshakeTimeout, minVersion: MIN_TLS_VERSION } }),
-      requestTimeout: requestTimeoutMs,
-      connectionTimeout: SILENCE_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
+      serverFactory: (listener) => {
+        guarded = new GuardedServer(options, listener);
+        return guarded.server as Server;
+      },
       routerOptions: { maxParamLength: MAX_PARAM_CHARS },
       frameworkErrors: (_error, request, reply) =>
         this.#answer(new HttpError(400, "the path is not valid"), request, reply),
-    }) as FastifyInstance;
+    });
+    if (guarded === undefined) throw new Error("fastify made no server");
+    this.#guarded = guarded;
+    const { bodies } = guarded;
     this.app.removeAllContentTypeParsers();
-    this.app.addContentTypeParser(["application/json", "*"], this.#bodies.read);
-    this.app.addHook("onRequest", (_request, reply, done) => done(this.#refusalOf(reply)));
+    this.app.addContentTypeParser(["application/json", "*"], (_request, payload, done) => bodies.read(payload, done));
+    this.app.addHook("onRequest", (_request, reply, done) => done(this.#guarded.refusalOf(reply.raw)));
     this.app.setErrorHandler((error: FastifyError, request, reply) => this.#fail(error, request, reply));
     this.app.setNotFoundHandler((request) => {
       throw new HttpError(404, `nothing at ${request.url.split("?", 1)[0]}`);
@@ -131,95 +52,39 @@ export class HttpServer {
     this.app.addHook("onRoute", ({ url, method }) => {
       this.#methods.set(url, [...(this.#methods.get(url) ?? []), ...[method].flat()]);
     });
-    const { server } = this.app;
-    const accept = server.listeners("connection") as ((socket: Socket) => void)[];
-    server.removeAllListeners("connection");
-    server.on("connection", (socket: Socket) => {
-      this.#connections.add(socket);
-      remember(this.#handshakes, socket);
-      this.#pace.take(socket, () => {
-        for (const listener of accept) listener.call(server, socket);
-      });
-    });
-    server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
-      remember(this.#sockets, socket);
-      if (this.#clients !== undefined) this.#clientsOf.set(socket, this.#clients);
-    });
-    server.on("tlsClientError", (error) => this.#log.debug({ err: error }, "a TLS handshake failed"));
-    // Before fastify's, whose hooks look at what is under way.
-    server.prependListener("request", (_request: IncomingMessage, answer: ServerResponse) => this.#follow(answer));
   }
 
   /** Starts listening; resolves with the port. */
   async listen(): Promise<number> {
-    const { tls, host, port } = this.#options;
-    this.#unsubscribe = tls?.onChange(() => this.#loadCertificate(tls));
-    if (tls) this.#loadCertificate(tls);
     this.#refuseOtherMethods();
     await this.app.ready();
-    const { server } = this.app;
-    // Not fastify's own listen: without a host it takes localhost only.
-    await listenOn(server, { port, host });
-    server.on("error", (error) => this.#log.error({ err: error }, "the HTTP server has an error"));
-    return this.port;
+    return this.#guarded.listen();
   }
 
   get port(): number {
-    return (this.app.server.address() as AddressInfo | null)?.port ?? this.#options.port;
+    return this.#guarded.port;
   }
 
-  /**
-   * Stops without losing a request: it is not ready from now on. It goes on serving for `settleMs`, until clients and
-   * endpoints know, but ends each connection with its next answer. Then it accepts no connections, and closes what is
-   * still open when `graceMs` are over.
-   */
+  /** For readiness routes: set it when the process can do its work. `drain` takes it back. */
+  get ready(): boolean {
+    return this.#guarded.ready;
+  }
+
+  set ready(ready: boolean) {
+    this.#guarded.ready = ready;
+  }
+
+  /** See GuardedServer. */
   async drain(graceMs: number, settleMs = 0): Promise<void> {
-    this.ready = false;
-    this.#draining = true;
-    const endMs = performance.now() + graceMs;
-    for (const answer of this.#answers) endConnectionAfter(answer);
-    for (const stream of this.#streams) stream.end();
-    await sleep(Math.min(settleMs, graceMs));
-    const closed = new Promise<void>((resolve) => {
-      // Not http's own close: it destroys connections whose answer is written but not yet out.
-      NetServer.prototype.close.call(this.app.server, () => resolve());
-    });
-    const busy = new Set([...this.#answers].map((answer) => answer.socket));
-    for (const socket of this.#sockets) {
-      if (!busy.has(socket)) socket.end();
-    }
-    await until(() => this.#answers.size === 0, endMs);
-    for (const socket of this.#sockets) socket.end();
-    await until(() => this.#sockets.size === 0, Math.min(endMs, performance.now() + LINGER_MS));
-    for (const socket of [...this.#sockets, ...this.#handshakes]) socket.destroy();
-    this.#unsubscribe?.();
-    await closed;
+    await this.#guarded.drain(graceMs, settleMs);
     await this.app.close();
   }
 
   /** The answer goes on without an end: it is no request under way, and ends when the server drains. */
-  readonly hold = ({ raw }: FastifyReply): void => {
-    this.#answers.delete(raw);
-    this.#streams.add(raw);
-    raw.once("close", () => this.#streams.delete(raw));
-  };
+  readonly hold = ({ raw }: FastifyReply): void => this.#guarded.hold(raw);
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.app.server.listening) await this.drain(0);
-  }
-
-  /** New connections get the source's present certificate; those that are open stay. A bad one is logged, not used. */
-  #loadCertificate(tls: CertificateSource): void {
-    const certificate = tls.current();
-    if (certificate === undefined) return;
-    const { cert, key, limits, clients } = certificate;
-    const context: SecureContextOptions = { cert, key, minVersion: MIN_TLS_VERSION, ...limits, ca: clients?.ca };
-    try {
-      (this.app.server as TlsServer).setSecureContext(context);
-      this.#clients = clients;
-    } catch (error) {
-      this.#log.error({ err: error }, "the new certificate or its TLS limits cannot be used; the old ones stay");
-    }
   }
 
   /** A known path with another method is 405, where fastify says 404. */
@@ -238,27 +103,6 @@ export class HttpServer {
     }
   }
 
-  #refusalOf(reply: FastifyReply): HttpError | undefined {
-    const { maxRequests = MAX_REQUESTS } = this.#options;
-    const { socket } = reply.request;
-    const clients = this.#clientsOf.get(socket);
-    const refusal =
-      this.#answers.size > maxRequests
-        ? new HttpError(503, "too many requests are under way: try again")
-        : clients && refusalOfClient(socket as TLSSocket, clients);
-    if (refusal !== undefined || clients !== this.#clients) reply.header("connection", "close");
-    return refusal;
-  }
-
-  #follow(answer: ServerResponse): void {
-    this.#answers.add(answer);
-    answer.on("close", () => {
-      this.#answers.delete(answer);
-      this.#bodies.release(answer.req);
-    });
-    if (this.#draining) endConnectionAfter(answer);
-  }
-
   #fail(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
     if (error instanceof HttpError) this.#answer(error, request, reply);
     else if (error.code?.startsWith("FST_ERR_") && error.statusCode !== undefined && error.statusCode < 500) {
@@ -273,17 +117,4 @@ export class HttpServer {
     if (this.#options.answerFailure?.(failure, request, reply) === true) return;
     reply.code(failure.statusCode).type("text/plain; charset=utf-8").send(`${failure.message}\n`);
   }
-}
-
-function endConnectionAfter(answer: ServerResponse): void {
-  if (!answer.headersSent) answer.setHeader("connection", "close");
-}
-
-function remember(sockets: Set<Socket>, socket: Socket): void {
-  sockets.add(socket);
-  socket.once("close", () => sockets.delete(socket));
-}
-
-async function until(condition: () => boolean, endMs: number): Promise<void> {
-  while (!condition() && performance.now() < endMs) await sleep(DRAIN_POLL_MS);
 }

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
-import type { FastifyRequest } from "fastify";
 import { describe, expect, it } from "vitest";
 import { Bodies } from "../../../src/kube/http/bodies.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -16,8 +15,8 @@ class Reading {
   begin(remoteAddress = "10.0.0.1"): { sent: PassThrough; text: Promise<string | undefined>; send(kib: number): void } {
     const sent = new PassThrough({ highWaterMark: LIMITS.maxBodyBytes });
     const text = new Promise<string | undefined>((resolve, reject) => {
-      const request = { headers: {}, socket: { remoteAddress } } as FastifyRequest;
-      this.#bodies.read(request, sent as unknown as IncomingMessage, (error, read) => {
+      const request = Object.assign(sent, { headers: {}, socket: { remoteAddress } }) as unknown as IncomingMessage;
+      this.#bodies.read(request, (error, read) => {
         if (error === null) resolve(read);
         else reject(error);
       });
