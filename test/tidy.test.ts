@@ -162,11 +162,11 @@ describe("the house", () => {
     expect(readers).toEqual([]);
   });
 
-  it("loads fastify only in processes with webhooks: the others must stay small", () => {
+  it("loads fastify only in the process with a REST interface: the others must stay small", () => {
     const servers = files.filter(
       (file) => file.startsWith("src/") && importsOf(read(file)).some((from) => from.endsWith("/http/server.ts")),
     );
-    expect(servers).toEqual(["src/linux-bridge-webhook/main.ts", "src/mac-pool/listeners.ts"]);
+    expect(servers).toEqual(["src/mac-pool/listeners.ts"]);
   });
 
   it("ends relative imports in .ts", () => {

@@ -1,6 +1,5 @@
 /** The pod webhook on the HTTP server: counts what it decides, and says which pods went without an injection. */
 
-import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import { INJECT_RESOURCES_PATH } from "../api/webhook-paths.ts";
 import {
@@ -12,6 +11,7 @@ import {
 import { BoundedLog } from "../kube/bounded-log.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { HttpError } from "../kube/http/http-error.ts";
+import type { PostRoutes } from "../kube/http/post-server.ts";
 import type { Log } from "../kube/log.ts";
 import { type Decision, injectionMetrics } from "./injection-metrics.ts";
 import { describePod } from "./pod-review.ts";
@@ -27,7 +27,7 @@ const FAILED =
   "there was no answer in time to which resources its networks need. With failurePolicy Ignore the pod was admitted as it is, " +
   "and may be on a node without its networks. Delete it to have it made anew";
 
-export function routeInjection(app: FastifyInstance, options: InjectionRouteOptions): void {
+export function routeInjection(routes: PostRoutes, options: InjectionRouteOptions): void {
   const { review, metrics, log, clock = systemClock } = options;
   const failures = new BoundedLog({ log, clock, level: "warn", about: "pods without an injection" });
   const count = injectionMetrics(metrics);
@@ -40,7 +40,7 @@ export function routeInjection(app: FastifyInstance, options: InjectionRouteOpti
     failures.add({ pod: describePod(request), err }, FAILED);
     throw err instanceof HttpError ? err : new HttpError(500, "the networks of the pod can't be looked up");
   };
-  app.post(
+  routes.post(
     INJECT_RESOURCES_PATH,
     admissionHandler((request, signal) => {
       try {

@@ -1,12 +1,12 @@
 /** The webhook of NetworkAttachmentDefinitions on the HTTP server. A defect of the lint never keeps a network out. */
 
-import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { NadLint } from "../api/nad-lint-setting.ts";
 import { LINT_NETWORKS_PATH } from "../api/webhook-paths.ts";
 import { type AdmissionAnswer, type AdmissionRequest, admissionHandler } from "../kube/admission/admission-server.ts";
 import { BoundedLog } from "../kube/bounded-log.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
+import type { PostRoutes } from "../kube/http/post-server.ts";
 import type { Log } from "../kube/log.ts";
 import { nadLintMetrics } from "./nad-lint-metrics.ts";
 import { describeNad, type NadReviewOptions, nadReview } from "./nad-review.ts";
@@ -21,7 +21,7 @@ export interface NadLintRouteOptions extends Omit<NadReviewOptions, "mode" | "on
 const FAILED = "the lint failed, and the NetworkAttachmentDefinition was admitted unseen";
 
 /** With `Off` there is no route. */
-export function routeNadLint(app: FastifyInstance, options: NadLintRouteOptions): void {
+export function routeNadLint(routes: PostRoutes, options: NadLintRouteOptions): void {
   const { mode, metrics, log, clock = systemClock } = options;
   if (mode === "Off") return;
   const count = nadLintMetrics(metrics);
@@ -41,5 +41,5 @@ export function routeNadLint(app: FastifyInstance, options: NadLintRouteOptions)
       return { allowed: true };
     }
   };
-  app.post(LINT_NETWORKS_PATH, admissionHandler(reviewAnyway));
+  routes.post(LINT_NETWORKS_PATH, admissionHandler(reviewAnyway));
 }

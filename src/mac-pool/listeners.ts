@@ -7,6 +7,7 @@ import { TokenReviews } from "../kube/access/token-review.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Credentials } from "../kube/client/credentials.ts";
 import type { CertificateSource } from "../kube/http/certificate-source.ts";
+import { PostServer } from "../kube/http/post-server.ts";
 import { HttpServer } from "../kube/http/server.ts";
 import type { Log } from "../kube/log.ts";
 import { replicaAsker } from "./inspection/ask-replica.ts";
@@ -60,18 +61,18 @@ export interface ListenersOptions {
 
 /** What a replica serves by HTTPS: webhooks on one port, inspection on another, which have nothing in common. */
 export class Listeners implements Listener {
-  readonly #webhooks: HttpServer;
+  readonly #webhooks: PostServer;
   readonly #inspection: HttpServer;
   readonly #inspector: Inspector;
 
   constructor(options: ListenersOptions, { admission, caches, metrics, clock, readiness }: Served) {
     const { client, inspectionClient, port, inspectionPort, registry, log } = options;
-    this.#webhooks = new HttpServer({ ...options, tls: options.webhookTls, port });
+    this.#webhooks = new PostServer({ ...options, tls: options.webhookTls, port });
     const names = new Names(new SubjectAccess({ client, ...NAMES }), log);
     const { self, credentials, tls, page } = options;
     const denials = new DenialLog(self.name, clock);
     const onDenied = denials.add.bind(denials);
-    routeWebhooks(this.#webhooks.app, { parts: admission, names, metrics, clock, onDenied });
+    routeWebhooks(this.#webhooks, { parts: admission, names, metrics, clock, onDenied });
     this.#inspection = new HttpServer({
       ...options,
       ...INSPECTION_LIMITS,

@@ -12,7 +12,7 @@ import { parseMac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { systemClock } from "../../src/kube/clock.ts";
-import { HttpServer } from "../../src/kube/http/server.ts";
+import { PostServer } from "../../src/kube/http/post-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { Caches } from "../../src/mac-pool/caches/caches.ts";
 import { PoolIndex } from "../../src/mac-pool/core/pool-index.ts";
@@ -113,8 +113,8 @@ async function pool(): Promise<number> {
     namespaces,
     log: silentLog,
   };
-  const server = new HttpServer({ port: 0, host: "127.0.0.1", tls: { current: () => pair, onChange: () => () => {} } });
-  routeWebhooks(server.app, {
+  const server = new PostServer({ port: 0, host: "127.0.0.1", tls: { current: () => pair, onChange: () => () => {} } });
+  routeWebhooks(server, {
     parts,
     names: new Names({ isAllowed: no }, silentLog),
     metrics: new PoolMetrics(new Registry(), index, () => undefined),

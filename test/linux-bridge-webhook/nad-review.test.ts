@@ -1,10 +1,10 @@
-import fastify from "fastify";
 import { Registry } from "prom-client";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { NadLint } from "../../src/api/nad-lint-setting.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "../../src/kube/admission/admission-server.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { PostServer } from "../../src/kube/http/post-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { routeNadLint } from "../../src/linux-bridge-webhook/nad-lint-route.ts";
 import { type NadReviewOptions, nadReview } from "../../src/linux-bridge-webhook/nad-review.ts";
@@ -105,28 +105,33 @@ describe("the webhook of NetworkAttachmentDefinitions", () => {
 });
 
 describe("the lint's route", () => {
-  function served(mode: NadLint, nodesWith: NadReviewOptions["nodesWith"] = () => undefined) {
-    const app = fastify();
-    app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  let server: PostServer;
+
+  afterEach(() => server[Symbol.asyncDispose]());
+
+  async function served(mode: NadLint, nodesWith: NadReviewOptions["nodesWith"] = () => undefined) {
+    server = new PostServer({ port: 0, host: "127.0.0.1" });
     const metrics = new Registry();
-    routeNadLint(app, { mode, ...KNOWING_NOTHING, nodesWith, metrics, log: silentLog });
+    routeNadLint(server, { mode, ...KNOWING_NOTHING, nodesWith, metrics, log: silentLog });
+    const url = `http://127.0.0.1:${await server.listen()}/lint-networks`;
     const post = async (object: KubeObject) => {
-      const body = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: request(object) };
-      return app.inject({ method: "POST", url: "/lint-networks", payload: body });
+      const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: request(object) };
+      const answer = await fetch(url, { method: "POST", body: JSON.stringify(review) });
+      return { status: answer.status, text: await answer.text() };
     };
     return { metrics, post };
   }
 
   it("admits a network when the lint itself fails, and counts that", async () => {
-    const { metrics, post } = served("Enforce", () => {
+    const { metrics, post } = await served("Enforce", () => {
       throw new Error("a defect");
     });
-    expect((await post(nad(WRONG))).json().response).toEqual({ uid: "1", allowed: true });
+    expect(JSON.parse((await post(nad(WRONG))).text).response).toEqual({ uid: "1", allowed: true });
     expect(await metrics.metrics()).toContain("linux_bridge_webhook_nad_lint_failures_total 1");
   });
 
   it("counts findings by code", async () => {
-    const { metrics, post } = served("Warn");
+    const { metrics, post } = await served("Warn");
     await post(nad(WRONG));
     const text = await metrics.metrics();
     expect(text).toContain('linux_bridge_webhook_nad_findings_total{code="key-ignored"} 1');
@@ -134,6 +139,6 @@ describe("the lint's route", () => {
   });
 
   it("is not there when the lint is off", async () => {
-    expect((await served("Off").post(nad(WRONG))).statusCode).toBe(404);
+    expect((await (await served("Off")).post(nad(WRONG))).status).toBe(404);
   });
 });

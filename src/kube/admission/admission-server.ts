@@ -1,10 +1,10 @@
 /**
- * Admission webhooks as route handlers of `http/server`. A product brings `review`, a function from request to answer; the
+ * Admission webhooks as handlers of `http/post-server`. A product brings `review`, a function from request to answer; the
  * codec is in `admission-review.ts`.
  */
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { answerWithin } from "../http/answer-within.ts";
 import { HttpError } from "../http/http-error.ts";
+import type { PostHandler } from "../http/post-server.ts";
 import { type AdmissionAnswer, type AdmissionRequest, decodeReview, encodeReview } from "./admission-review.ts";
 
 export type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";
@@ -16,45 +16,42 @@ export type Review = (request: AdmissionRequest, signal: AbortSignal) => Promise
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Our time ends before the caller's, so that the user reads our sentence and not "context deadline exceeded". */
 const MARGIN = 0.1;
-const JSON_TYPE = "application/json; charset=utf-8";
 
 /**
  * A body that is not an AdmissionReview is answered 400. A `review` that throws or takes too long is answered 500 or 504:
  * then the webhook's failurePolicy decides, as it does when nobody answers. `onAnswered` is told how long each answer took,
  * once it is written: nobody waits while it is counted.
  */
-export function admissionHandler(
-  review: Review,
-  onAnswered?: (tookMs: number) => void,
-): (request: FastifyRequest, reply: FastifyReply) => void {
-  return (http, reply) => {
+export function admissionHandler(review: Review, onAnswered?: (tookMs: number) => void): PostHandler {
+  return ({ body, search }, answer) => {
     const startMs = performance.now();
-    const decoded = decodeReview((http.body as string | undefined) ?? "");
+    const decoded = decodeReview(body);
     if (!decoded.ok) throw new HttpError(400, decoded.reason);
     const { request } = decoded;
-    const send = (answer: AdmissionAnswer): void => {
+    const send = (decision: AdmissionAnswer): void => {
       const tookMs = performance.now() - startMs;
-      reply.header("content-type", JSON_TYPE).send(encodeReview(request.uid, answer));
+      answer.send(encodeReview(request.uid, decision));
       onAnswered?.(tookMs);
     };
     const stop = new AbortController();
     const decided = review(request, stop.signal);
     // Most answers need no waiting, and so no timer.
     if (!(decided instanceof Promise)) return send(decided);
-    const timeoutMs = timeoutOf(http.query);
-    answerWithin(reply, timeoutMs, () => new HttpError(504, `no decision within ${timeoutMs} ms`), stop);
-    decided.then(send, (error) => reply.send(error));
+    const timeoutMs = timeoutOf(search);
+    answerWithin(answer, timeoutMs, () => new HttpError(504, `no decision within ${timeoutMs} ms`), stop);
+    decided.then(send, (error) => answer.send(error));
   };
 }
 
-let lastTimeout = { text: "", ms: DEFAULT_TIMEOUT_MS };
+let last = { search: "", timeoutMs: DEFAULT_TIMEOUT_MS };
 
 /** Nine tenths of what the caller waits. Keeps the last one: an API server asks with the same one again and again. */
-function timeoutOf(query: unknown): number {
-  const { timeout = "" } = query as { timeout?: unknown };
-  const text = typeof timeout === "string" ? timeout : "";
-  if (text !== lastTimeout.text) lastTimeout = { text, ms: parseTimeout(text) ?? DEFAULT_TIMEOUT_MS };
-  return (1 - MARGIN) * lastTimeout.ms;
+function timeoutOf(search: string): number {
+  if (search !== last.search) {
+    const timeout = new URLSearchParams(search).get("timeout") ?? "";
+    last = { search, timeoutMs: parseTimeout(timeout) ?? DEFAULT_TIMEOUT_MS };
+  }
+  return (1 - MARGIN) * last.timeoutMs;
 }
 
 /** Go durations as the API server writes them: `10s`, `1m30s`, `500ms`. */

@@ -1,8 +1,14 @@
-import type { FastifyReply } from "fastify";
+import type { ServerResponse } from "node:http";
 import { HttpError } from "./http-error.ts";
 
 /** How often to look. An API server waits at least a second for a webhook, of which nine tenths are the limit. */
 const LOOK_MS = 50;
+
+/** The answer of a handler, of fastify or of PostServer. */
+interface Answer {
+  readonly raw: ServerResponse;
+  send(error: HttpError): unknown;
+}
 
 /** A handler at work. */
 interface AtWork {
@@ -45,7 +51,7 @@ const limits = new Limits();
  * of a POST.
  */
 export function answerWithin(
-  reply: FastifyReply,
+  answer: Answer,
   limitMs: number,
   late: () => HttpError,
   stop = new AbortController(),
@@ -53,13 +59,13 @@ export function answerWithin(
   const giveUp = (): void => {
     const error = late();
     stop.abort(error);
-    reply.send(error);
+    answer.send(error);
   };
   const handler = { endsAtMs: performance.now() + limitMs, giveUp };
   limits.add(handler);
-  reply.raw.once("close", () => {
+  answer.raw.once("close", () => {
     limits.delete(handler);
-    if (!reply.raw.writableFinished) stop.abort(new HttpError(499, "the client went away"));
+    if (!answer.raw.writableFinished) stop.abort(new HttpError(499, "the client went away"));
   });
   return stop.signal;
 }

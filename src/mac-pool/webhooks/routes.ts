@@ -1,4 +1,3 @@
-import type { FastifyInstance } from "fastify";
 import { OWNER_KINDS, type OwnerKind } from "../../api/mac-claim.ts";
 import { MAC_POOL_PATHS } from "../../api/webhook-paths.ts";
 import {
@@ -9,6 +8,7 @@ import {
 } from "../../kube/admission/admission-server.ts";
 import { BoundedLog } from "../../kube/bounded-log.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { PostRoutes } from "../../kube/http/post-server.ts";
 import { describeParty } from "../core/party.ts";
 import type { Refusal } from "../core/refusals.ts";
 import type { PoolMetrics } from "../metrics.ts";
@@ -32,7 +32,7 @@ export interface WebhooksOptions {
 }
 
 /** Serves the admission webhooks, counts what they decide and logs refusals. */
-export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clock, onDenied }: WebhooksOptions): void {
+export function routeWebhooks(routes: PostRoutes, { parts, names, metrics, clock, onDenied }: WebhooksOptions): void {
   const log = new BoundedLog({ log: parts.log, clock, level: "info", about: "refusals" });
   for (const kind of OWNER_KINDS) {
     const path = PATHS[kind];
@@ -53,7 +53,7 @@ export function routeWebhooks(app: FastifyInstance, { parts, names, metrics, clo
         ? decision.then((later) => decided(later, request))
         : decided(decision, request);
     };
-    app.post(
+    routes.post(
       path,
       admissionHandler(review, (tookMs) => metrics.admitted(webhook, tookMs)),
     );

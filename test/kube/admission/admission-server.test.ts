@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type AdmissionRequest, admissionHandler, type Review } from "../../../src/kube/admission/admission-server.ts";
-import { HttpServer } from "../../../src/kube/http/server.ts";
+import { PostServer } from "../../../src/kube/http/post-server.ts";
 
 const REQUEST = {
   uid: "705ab4f5-6393-11e8-b7cc-42010a800002",
@@ -17,7 +17,7 @@ const REQUEST = {
 const review = (request: object) =>
   JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
 
-let server: HttpServer;
+let server: PostServer;
 let answer: Review;
 let seen: AdmissionRequest | undefined;
 let answered: number[];
@@ -26,8 +26,8 @@ beforeEach(async () => {
   answer = () => ({ allowed: true });
   seen = undefined;
   answered = [];
-  server = new HttpServer({ port: 0, host: "127.0.0.1" });
-  server.app.post(
+  server = new PostServer({ port: 0, host: "127.0.0.1" });
+  server.post(
     "/mutate",
     admissionHandler(
       (request, signal) => {

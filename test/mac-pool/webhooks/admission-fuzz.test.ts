@@ -1,11 +1,12 @@
 import { EventEmitter } from "node:events";
+import type { ServerResponse } from "node:http";
 import fc from "fast-check";
-import type { FastifyInstance, RouteHandlerMethod } from "fastify";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import { MAC_POOL_PATHS } from "../../../src/api/webhook-paths.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
+import type { PostHandler } from "../../../src/kube/http/post-server.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
 import { Names } from "../../../src/mac-pool/webhooks/names.ts";
@@ -81,27 +82,28 @@ const shaped = fc.record({
 });
 
 /** The handlers as the server has them, metrics and log included. */
-function handlers(): (path: string, body: string) => Promise<unknown> {
-  const routes = new Map<string, (request: object, reply: object) => unknown>();
-  const app = { post: (path: string, handler: RouteHandlerMethod) => routes.set(path, handler as never) };
+function served(): (path: string, body: string) => Promise<unknown> {
+  const handlers = new Map<string, PostHandler>();
+  const routes = { post: (path: string, handler: PostHandler) => void handlers.set(path, handler) };
   const parts = reviewParts(new MemoryClaimStore(), "DenyRunning");
   const metrics = new PoolMetrics(new Registry(), parts.index, () => undefined);
   const names = new Names({ isAllowed: async () => false }, silentLog);
-  routeWebhooks(app as unknown as FastifyInstance, { parts, names, metrics, clock: systemClock, onDenied: () => {} });
+  routeWebhooks(routes, { parts, names, metrics, clock: systemClock, onDenied: () => {} });
   return (path, body) =>
     new Promise((resolve, reject) => {
-      const raw = Object.assign(new EventEmitter(), { writableFinished: true });
-      const send = (answer: unknown): void => {
+      const raw = Object.assign(new EventEmitter(), { writableFinished: true }) as unknown as ServerResponse;
+      const send = (answer: string | Error): void => {
         raw.emit("close");
-        resolve(answer);
+        if (typeof answer === "string") resolve(answer);
+        else reject(answer);
       };
-      routes.get(path)?.({ body, query: {} }, { raw, header: () => ({ send }), send: reject });
+      handlers.get(path)?.({ body, search: "" }, { raw, send });
     });
 }
 
 describe("whatever object is sent", () => {
   it("is answered, and admitted as it is or refused with a reason", async () => {
-    const post = handlers();
+    const post = served();
     const operation = fc.constantFrom("CREATE" as const, "UPDATE" as const);
     const webhook = fc.constantFrom(...WEBHOOKS);
     await fc.assert(

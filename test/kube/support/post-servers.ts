@@ -1,0 +1,34 @@
+import type { Server as NodeServer } from "node:http";
+import type { ServerOptions } from "../../../src/kube/http/guarded-server.ts";
+import { PostServer } from "../../../src/kube/http/post-server.ts";
+import { HttpServer } from "../../../src/kube/http/server.ts";
+
+/** A server that answers a POST of `/`. */
+export interface Posts {
+  readonly server: PostServer | HttpServer;
+  /** Node's own, for its events. */
+  readonly node: NodeServer;
+}
+
+type Handler = (body: string) => string | Promise<string>;
+
+function webhooks(options: ServerOptions, handler: Handler): Posts {
+  const server = new PostServer(options);
+  server.post("/", async ({ body }, answer) => answer.send(await handler(body)));
+  return { server, node: server.server as NodeServer };
+}
+
+function rest(options: ServerOptions, handler: Handler): Posts {
+  const server = new HttpServer(options);
+  server.app.post("/", async ({ body }) => handler(body as string));
+  return { server, node: server.app.server };
+}
+
+/** Both kinds have to do the same. */
+export const POST_SERVERS: readonly (readonly [
+  name: string,
+  make: (options: ServerOptions, handler: Handler) => Posts,
+])[] = [
+  ["the server of webhooks", webhooks],
+  ["the server of REST", rest],
+];
