@@ -1,21 +1,23 @@
+import { once } from "node:events";
 import * as http from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { answerWithin } from "../../../src/kube/http/answer-within.ts";
 import { HttpError } from "../../../src/kube/http/http-error.ts";
 import { type PostRequest, PostServer } from "../../../src/kube/http/post-server.ts";
-import { silentLog } from "../../../src/kube/log.ts";
+import { type Log, silentLog } from "../../../src/kube/log.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type Ask, askServer, type Got } from "../support/ask-server.ts";
 
+type Line = [fields: { path?: string }, message: string];
+
 let server: PostServer;
 let agent: http.Agent;
-let logged: [fields: { path?: string }, message: string][];
+let logged: Line[];
 
 beforeEach(() => {
   logged = [];
-  const log = { ...silentLog, error: (...line: unknown[]) => logged.push(line as (typeof logged)[number]) };
-  server = new PostServer({ port: 0, host: "127.0.0.1", log });
+  server = new PostServer({ port: 0, host: "127.0.0.1", log: errorsTo(logged) });
   agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 });
 
@@ -24,6 +26,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
+const errorsTo = (lines: Line[]): Log => ({ ...silentLog, error: (...line) => lines.push(line as Line) });
 const ask = (path: string, options?: Ask): Promise<Got> => askServer(server.port, agent, path, options);
 const post = (path: string, body = "x"): Promise<Got> => ask(path, { method: "POST", body });
 
@@ -134,5 +137,24 @@ describe("failures", () => {
     socket.destroy();
     await eventually("ended", () => events.length > 1);
     expect([events, logged]).toEqual([["begun", "ended"], []]);
+  });
+
+  test("a client that goes away in the middle of its body is no failure, and its body counts no longer", async () => {
+    server = new PostServer({ port: 0, host: "127.0.0.1", maxBytes: 1_000, log: errorsTo(logged) });
+    server.post("/", (_request, answer) => answer.send("{}"));
+    const ended: Promise<unknown>[] = [];
+    server.server.on("request", (_request: http.IncomingMessage, response: http.ServerResponse) => {
+      ended.push(once(response, "close"));
+    });
+    await server.listen();
+    for (let round = 0; round < 3; round++) {
+      const socket = connect(server.port, "127.0.0.1");
+      socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 900\r\n\r\n${"x".repeat(800)}`);
+      await eventually("begun", () => ended.length > round);
+      socket.destroy();
+      await ended[round];
+    }
+    expect(await post("/", "x".repeat(900))).toMatchObject({ status: 200 });
+    expect(logged).toEqual([]);
   });
 });
