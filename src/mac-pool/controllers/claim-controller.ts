@@ -152,16 +152,19 @@ export class ClaimController {
       adoptAs,
     });
     if (step.action === "none") return { requeueAfterMs: remainingMs || HELD_ELSEWHERE_MS };
-    await this.#write(step, claim, signal, log);
+    const isWritten = await this.#write(step, claim, signal, log);
+    // Not when its event is here: that of an adoption waits behind thousands of claims that are not made yet.
+    if (isWritten && isMade) adoption.settle(key);
     return {};
   }
 
+  /** Whether nobody else was first. */
   async #write(
     step: Exclude<LifecycleStep, { action: "none" }>,
     before: MACClaim | undefined,
     signal: AbortSignal,
     log: Log,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { store, onStep } = this.#options;
     try {
       if (step.action === "create") await store.create(step.claim, signal);
@@ -170,10 +173,11 @@ export class ClaimController {
     } catch (error) {
       if (!isAlreadyExists(error) && !isConflict(error) && !isNotFound(error)) throw error;
       log.debug({ step: step.action }, "another writer changed the claim first");
-      return;
+      return false;
     }
     const { phase, owner } = statusOf(step.claim);
     log.info({ mac: step.claim.spec.mac, step: step.action, phase, owner }, "claim changed");
     onStep(step, before);
+    return true;
   }
 }
