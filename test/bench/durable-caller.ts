@@ -1,6 +1,6 @@
 /**
- * Child process of the MAC pool's benchmark: makes a second of calls at a steady rate, whether or not the one before was
- * answered, and tells the milliseconds of each. It is small, so that what it measures is not its own collection of garbage.
+ * Child process of the MAC pool's benchmark: makes calls at a steady rate, whether or not the one before was answered, and tells
+ * the milliseconds of each. It is small, so that what it measures is not its own collection of garbage.
  */
 import { type Mac, parseMac } from "../../src/api/mac.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -20,17 +20,24 @@ export type DurableOrder =
       readonly port: number;
       readonly namespaces: readonly string[];
     }
-  /** So many calls, at this rate: admissions of VMs that need two addresses, or the two writes alone. */
-  | { readonly what: "admit" | "create"; readonly calls: number; readonly perSecond: number };
+  /** Admissions of VMs that need two addresses, at this rate, and half as many times the two writes alone, in between. */
+  | { readonly what: "call"; readonly admissions: number; readonly perSecond: number };
+
+/** In milliseconds. */
+export interface DurableSamples {
+  readonly admissions: readonly number[];
+  readonly creations: readonly number[];
+}
 
 let admit: () => Promise<number> = unprepared;
 let create: () => Promise<number> = unprepared;
 
 process.on("message", async (order: DurableOrder) => {
-  if (order.what === "begin") {
+  if (order.what === "call") process.send?.(await steadily(order.admissions, order.perSecond));
+  else {
     await begin(order.kubeconfig, order.port, order.namespaces);
-    process.send?.([]);
-  } else process.send?.(await steadily(order.what === "admit" ? admit : create, order.calls, order.perSecond));
+    process.send?.(null);
+  }
 });
 process.on("disconnect", () => process.exit(0));
 
@@ -63,15 +70,22 @@ async function begin(kubeconfig: string, port: number, namespaces: readonly stri
   };
 }
 
-async function steadily(call: () => Promise<number>, count: number, perSecond: number): Promise<number[]> {
+async function steadily(count: number, perSecond: number): Promise<DurableSamples> {
   const startMs = performance.now();
-  const calls: Promise<number>[] = [];
-  for (let i = 0; i < count; i++) {
-    const waitMs = startMs + (i * 1000) / perSecond - performance.now();
+  const until = async (place: number): Promise<void> => {
+    const waitMs = startMs + (place * 1000) / perSecond - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    calls.push(call());
+  };
+  const admissions: Promise<number>[] = [];
+  const creations: Promise<number>[] = [];
+  for (let i = 0; i < count; i++) {
+    await until(i);
+    admissions.push(admit());
+    if (i % 2 === 1) continue;
+    await until(i + 0.5);
+    creations.push(create());
   }
-  return Promise.all(calls);
+  return { admissions: await Promise.all(admissions), creations: await Promise.all(creations) };
 }
 
 function unprepared(): Promise<number> {
