@@ -100,6 +100,8 @@ export class Applier {
     const isDefinition = wanted.object.kind === "CustomResourceDefinition";
     const isApplied = inventory.get(wanted.key)?.fingerprint === wanted.fingerprint;
     const live = this.#view.live(identityOf(wanted.object));
+    const isFoundLeaving = !isApplied && live?.metadata.deletionTimestamp !== undefined;
+    if (isFoundLeaving && !(await this.#takeover.workload(wanted, inventory, signal))) return DELETING;
     if ((isDefinition || !isApplied || live === undefined) && this.#isDue(wanted, inventory)) {
       if (isApplied) await this.#applyAgain(wanted, live, signal);
       else if (!(await this.#takeover.workload(wanted, inventory, signal))) return DELETING;

@@ -48,7 +48,9 @@ export class Takeover {
     if (!isWorkload(wanted.object)) return true;
     const live = await this.#left(wanted, inventory, signal);
     if (live === undefined || covers(live, wanted.object)) return true;
-    this.#options.log.info({ object: wanted.key }, "taking over what another product or version created");
+    if (live.metadata.deletionTimestamp === undefined) {
+      this.#options.log.info({ object: wanted.key }, "taking over what another product or version created");
+    }
     if (selectorOf(live) !== selectorOf(wanted.object)) return await this.#makeRoom(wanted.object, live, signal);
     await this.#repairer.replace(wanted, live, signal);
     return true;
