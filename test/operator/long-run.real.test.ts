@@ -124,8 +124,10 @@ describe("an operator that runs for long", { timeout: (IDLE_SECONDS + 240) * 100
       });
     }
     const { items: after } = await cluster.admin.list(RESOURCES.pods, { namespace: NAMESPACE });
-    const uids = (pods: typeof before) => pods.map(({ metadata }) => metadata.uid).sort();
-    expect(uids(after)).toEqual(uids(before));
+    // Pods of what the restore took back may still go meanwhile.
+    const known = new Set(before.map(({ metadata }) => metadata.uid));
+    expect(after.length).toBeGreaterThan(0);
+    expect(after.filter(({ metadata }) => !known.has(metadata.uid))).toEqual([]);
   });
 
   it("restarts only the pods of what is new in a newer version", async () => {
