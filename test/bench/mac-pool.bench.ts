@@ -1,6 +1,6 @@
 /**
  * The MAC pool against limits of its own and, for its webhooks, against a bare Node HTTPS AdmissionReview echo in the same
- * run. `MAC_POOL_BENCH_CLAIMS` (100,000) and `MAC_POOL_BENCH_SECONDS` (60) make it shorter.
+ * run. `MAC_POOL_BENCH_CLAIMS` (100,000) and `MAC_POOL_BENCH_SECONDS` (50) make it shorter.
  */
 
 import { fork } from "node:child_process";
