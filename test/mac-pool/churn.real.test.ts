@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { POD_WEBHOOK } from "../../src/api/names.ts";
 import { isConflict } from "../../src/kube/client/api-error.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
@@ -42,6 +43,29 @@ describe("what comes and goes", () => {
       await eventually(`no claim names ${name}`, async () => (await claimsOf(name)).length === 0);
     });
     expect((await bed.claims()).map(({ status }) => status?.phase)).not.toContain("Pending");
+  });
+
+  it.each([
+    ["team", "blue"],
+    [POD_WEBHOOK, "allocate"],
+  ])("has one owner for each address of a VM whose namespace got the label %s a moment ago", async (label, value) => {
+    const namespace = `labelled-${value}`;
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
+    const body = { metadata: { labels: { [label]: value } } };
+    await bed.admin.patch(RESOURCES.namespaces, { name: namespace }, { type: "merge", body });
+    const names = Array.from({ length: 20 }, (_, index) => `late-${value}-${index}`);
+    for (const round of ["first", "second"]) {
+      for (const name of names) {
+        const vm = await bed.admin.create(KINDS.virtualMachines, machine(name, namespace, [{ name: "a" }]));
+        await eventually(`${name} of the ${round} round owns its address alone`, async () => {
+          const [claim, ...others] = await claimsOf(name);
+          const { owners = [], deadline } = claim?.status ?? {};
+          const [owner, ...more] = owners;
+          return owner?.uid === vm.metadata.uid && deadline === undefined && more.length + others.length === 0;
+        });
+      }
+      for (const name of names) await bed.admin.delete(KINDS.virtualMachines, { name, namespace });
+    }
   });
 
   const addresses = async (name: string): Promise<{ readonly listed: unknown[]; readonly claimed: unknown[] }> => {

@@ -87,6 +87,7 @@ export class Caches {
       clock,
       pendingMs: () => this.index.pendingMs,
       isManaged: (kind, object) => this.#isManaged(kind, object),
+      mayOptOut: (labels) => this.index.mayOptOut(labels),
     });
     this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
     const look = ({ spec }: MACPool): void => {

@@ -9,18 +9,23 @@ interface Pending {
 }
 
 /**
- * Claims of objects that were admitted and have not been seen. One is late when its object is missing for longer than a
- * healthy creation takes. What was created by then is never late: its claim waits for the leader and not for its object.
+ * Claims that wait for an object that was admitted. One is late when its object is missing for longer than a healthy
+ * creation takes. What was created by then is never late: its claim waits for the leader and not for its object. Nor is the
+ * address of an object that was seen and is gone, while another may be what was admitted.
  */
 export class PendingClaims {
   /** Both in the order in which this process saw them first. */
   readonly #fresh = new Map<Mac, Pending>();
   readonly #late = new Map<Mac, Pending>();
+  /** Address that an object had -> since when the claim waits again. */
+  readonly #again = new Map<Mac, number>();
   readonly #freshIn = new NamespaceCounts();
   readonly #lateIn = new NamespaceCounts();
 
-  /** Known already, it keeps its age. */
-  set(mac: Mac, namespaces: readonly string[], nowMs: number): void {
+  /** Known already, it keeps its age. `wasHeld`: until now an object had the address. */
+  set(mac: Mac, namespaces: readonly string[], nowMs: number, wasHeld = false): void {
+    if (wasHeld) this.#again.set(mac, nowMs);
+    if (this.#again.has(mac)) return;
     const late = this.#late.get(mac);
     if (late === undefined) {
       const known = this.#fresh.get(mac);
@@ -34,6 +39,7 @@ export class PendingClaims {
   }
 
   delete(mac: Mac): void {
+    this.#again.delete(mac);
     this.#deleteFresh(mac);
     const late = this.#late.get(mac);
     if (late === undefined) return;
@@ -77,6 +83,7 @@ export class PendingClaims {
     for (const pending of [this.#late, this.#fresh]) {
       for (const [mac, { sinceMs }] of pending) if (isMeant(mac)) return sinceMs;
     }
+    for (const [mac, sinceMs] of this.#again) if (isMeant(mac)) return sinceMs;
     return undefined;
   }
 

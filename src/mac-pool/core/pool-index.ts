@@ -115,8 +115,9 @@ export class PoolIndex {
 
   /** `nowMs` by the monotonic clock. */
   setClaim(mac: Mac, claim: ClaimFacts, nowMs: number): void {
+    const wasHeld = this.#claims.get(mac)?.phase === "Bound";
     this.#forget(mac);
-    if (claim.phase === "Pending") this.pending.set(mac, claim.namespaces, nowMs);
+    if (claim.phase === "Pending") this.pending.set(mac, claim.namespaces, nowMs, wasHeld);
     else this.pending.delete(mac);
     this.#reserved.delete(mac);
     this.#claims.set(mac, claim);

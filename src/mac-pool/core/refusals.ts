@@ -201,12 +201,12 @@ export function tooManyInterfaces(party: Party, count: number): Refusal {
   };
 }
 
-/** `nextFreeMs`: until the oldest claim whose object is missing ends. */
+/** `nextFreeMs`: until the oldest claim that waits for an object ends. */
 export function full(pool: string, counts: PoolCounts, nextFreeMs: number | undefined): Refusal {
   const soon =
     nextFreeMs === undefined
       ? ""
-      : ` The next one is free in ${Math.max(1, Math.ceil(nextFreeMs / 1000))} s at the latest, unless its object was created.`;
+      : ` The next one is free in ${Math.max(1, Math.ceil(nextFreeMs / 1000))} s at the latest, unless its object is stored.`;
   return { code: "MACPOOL_FULL", message: `${describeFull(pool, counts)}${soon} ${MORE_ADDRESSES}` };
 }
 
@@ -218,7 +218,7 @@ export function describeFull(pool: string, counts: PoolCounts): string {
   const none = capacity === 1 ? "the only address" : `none of the ${capacity.toLocaleString("en-US")} addresses`;
   return (
     `the range is full: ${none} of MACPool ${pool} is ${capacity === 1 ? "taken" : "free"}. Objects have ${bound}, ${pending} are ` +
-    `kept for objects that were admitted and have not been seen, ${quarantined} are in quarantine` +
+    `kept for objects that were admitted and may still be stored, ${quarantined} are in quarantine` +
     `${hostAddresses > 0 ? `, ${hostAddresses} are addresses of nodes` : ""}${asked > 0 ? `, ${asked} are being given out` : ""}.`
   );
 }

@@ -1,4 +1,11 @@
-import { meets, OPT_OUT, POD_NAMESPACES, RUN_LEVELS, VM_NAMESPACES } from "../../api/mac-pool-scope.ts";
+import {
+  type LabelRequirement,
+  meets,
+  OPT_OUT,
+  POD_NAMESPACES,
+  RUN_LEVELS,
+  VM_NAMESPACES,
+} from "../../api/mac-pool-scope.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Party } from "../core/party.ts";
 
@@ -21,5 +28,10 @@ export function isManaged(
   const namespaces = kind === "Pod" ? POD_NAMESPACES : VM_NAMESPACES;
   const isOut = [object, machine].some((each) => each?.metadata.labels?.[namespaces.key] === OPT_OUT);
   if (mayOptOut && isOut) return false;
+  return isInScope(namespaceLabels, namespaces);
+}
+
+/** Whether the webhook is called for objects in a namespace with these labels. */
+export function isInScope(namespaceLabels: Readonly<Record<string, string>>, namespaces: LabelRequirement): boolean {
   return [namespaces, ...RUN_LEVELS].every((requirement) => meets(namespaceLabels, requirement));
 }

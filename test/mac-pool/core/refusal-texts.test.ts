@@ -23,8 +23,8 @@ describe("a refusal", () => {
     };
     expect(full("small", counts, 94_500).message).toBe(
       "the range is full: none of the 32 addresses of MACPool small is free. Objects have 7, 20 are kept for objects that " +
-        "were admitted and have not been seen, 4 are in quarantine, 1 are being given out. The next one is free in 95 s at " +
-        "the latest, unless its object was created. Add a range to the pool, or delete objects that are no longer needed.",
+        "were admitted and may still be stored, 4 are in quarantine, 1 are being given out. The next one is free in 95 s at " +
+        "the latest, unless its object is stored. Add a range to the pool, or delete objects that are no longer needed.",
     );
     expect(full("small", { ...counts, used: 32 }, undefined).message).not.toMatch(/being given out|next one|nodes/);
     const kept = full("small", { ...counts, free: 0, hostAddresses: 1 }, undefined).message;

@@ -61,6 +61,21 @@ describe("the limit of addresses whose objects were never created", () => {
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
   });
 
+  it("counts none whose object was seen and is gone, though the claim waits for another of its name", async () => {
+    const { clock, ledger, index } = bed(2 ** 20);
+    pend(index, clock, 2 * LIMIT, () => "default");
+    for (let offset = 0; offset < 2 * LIMIT; offset++) {
+      const facts = { pool: "default", ownerCount: 1, namespaces: ["default"], untilMs: 0 } as const;
+      index.setClaim(mac(offset), { ...facts, phase: "Bound" }, clock.monotonicMs());
+      index.setClaim(mac(offset), { ...facts, phase: "Pending" }, clock.monotonicMs());
+      index.setClaim(mac(offset), { ...facts, phase: "Pending" }, clock.monotonicMs());
+    }
+    await clock.advance(LATE_AFTER_MS);
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+    pend(index, clock, LIMIT, () => "default");
+    expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
+  });
+
   it("keeps the age of a claim that another request for the same object renews", async () => {
     const { clock, ledger, index } = bed(2 ** 20);
     pend(index, clock, LIMIT, () => "default");
