@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { request } from "node:https";
 import { connect, type TLSSocket } from "node:tls";
 import type { Credentials } from "../../kube/client/credentials.ts";
@@ -30,22 +31,19 @@ export function replicaAsker(
   };
 }
 
-function connected({ host, port }: Replica, fingerprint: string, signal: AbortSignal): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, rejectUnauthorized: false });
-    const fail = (error: unknown): void => {
-      socket.destroy();
-      reject(error);
-    };
-    const onAbort = (): void => fail(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    socket.once("error", fail);
-    socket.once("secureConnect", () => {
-      signal.removeEventListener("abort", onAbort);
-      if (socket.getPeerCertificate().fingerprint256 === fingerprint) resolve(socket);
-      else fail(new Error(`${host} has another certificate than this replica`));
-    });
-  });
+async function connected({ host, port }: Replica, fingerprint: string, signal: AbortSignal): Promise<TLSSocket> {
+  signal.throwIfAborted();
+  const socket = connect({ host, port, rejectUnauthorized: false });
+  // Of later errors the request tells.
+  socket.on("error", () => {});
+  try {
+    await once(socket, "secureConnect", { signal });
+    if (socket.getPeerCertificate().fingerprint256 === fingerprint) return socket;
+    throw new Error(`${host} has another certificate than this replica`);
+  } catch (error) {
+    socket.destroy();
+    throw signal.aborted ? signal.reason : error;
+  }
 }
 
 function get(socket: TLSSocket, path: string, authorization: string, signal: AbortSignal): Promise<string> {

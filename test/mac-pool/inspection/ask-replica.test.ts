@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -8,13 +9,18 @@ import { Authority, type KeyPair } from "../../cluster/control-plane/authority.t
 const HOST = "127.0.0.1";
 const credentials = { current: async () => ({ tls: {}, headers: { authorization: "Bearer own" } }) };
 
-async function answerOf(serving: KeyPair, own: KeyPair, listener: RequestListener): Promise<unknown> {
+async function answerOf(
+  serving: KeyPair,
+  own: KeyPair,
+  listener: RequestListener,
+  signal = AbortSignal.timeout(5_000),
+): Promise<unknown> {
   const server = createServer(serving, listener);
   await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
   try {
     const ask = replicaAsker(credentials as never, { current: () => own, onChange: () => () => {} });
     const { port } = server.address() as AddressInfo;
-    return await ask({ name: "two", host: HOST, port }, "/asked", AbortSignal.timeout(5_000));
+    return await ask({ name: "two", host: HOST, port }, "/asked", signal);
   } finally {
     server.close();
   }
@@ -41,5 +47,26 @@ describe("a question to another replica", () => {
     const own = await (await Authority.create("ca")).issue({ commonName: "one", addresses: [HOST], usage: ["server"] });
     const refuse: RequestListener = (_request, answer) => void answer.writeHead(503).end();
     await expect(answerOf(own, own, refuse)).rejects.toThrow("status 503");
+  });
+
+  it("is not asked once its signal has aborted", async () => {
+    const own = await (await Authority.create("ca")).issue({ commonName: "one", addresses: [HOST], usage: ["server"] });
+    let asked = 0;
+    const listener: RequestListener = (_request, answer) => {
+      asked += 1;
+      answer.end("{}");
+    };
+    await expect(answerOf(own, own, listener, AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
+    expect(asked).toBe(0);
+  });
+
+  it("leaves no listener on its signal, however it ends", async () => {
+    const authority = await Authority.create("ca");
+    const own = await authority.issue({ commonName: "one", addresses: [HOST], usage: ["server"] });
+    const { signal } = new AbortController();
+    const ask = replicaAsker(credentials as never, { current: () => own, onChange: () => () => {} });
+    await answerOf(own, own, (_request, answer) => void answer.end("{}"), signal);
+    await expect(ask({ name: "two", host: HOST, port: 1 }, "/asked", signal)).rejects.toThrow("ECONNREFUSED");
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 });
