@@ -21,7 +21,7 @@ export interface LeaderElectorOptions {
   readonly name: string;
   /** Unique among the replicas: the pod's name. */
   readonly identity: string;
-  /** After this time without a renewal others may take the lease. */
+  /** After this time without a renewal others may take the lease. That of the holder counts where it is longer. */
   readonly leaseDurationMs?: number;
   /** How long a leader goes on without a renewal; less than the lease duration. */
   readonly renewDeadlineMs?: number;

@@ -2,7 +2,7 @@ import { rfc3339Micro } from "../conditions/conditions.ts";
 
 /**
  * The rules of a Lease, without I/O, as in client-go. Clocks of different machines are never compared: a holder counts as
- * gone when we have not seen its record change for the lease duration.
+ * gone when we have not seen its record change for the lease duration: its own or ours, whichever is longer.
  */
 export interface LeaseSpec {
   readonly holderIdentity?: string | null | undefined;
@@ -19,8 +19,8 @@ export interface Observation {
 }
 
 export function observe(previous: Observation | undefined, spec: LeaseSpec | undefined, nowMs: number): Observation {
-  const { holderIdentity, renewTime, acquireTime, leaseTransitions } = spec ?? {};
-  const record = JSON.stringify([holderIdentity, renewTime, acquireTime, leaseTransitions]);
+  const { holderIdentity, leaseDurationSeconds, renewTime, acquireTime, leaseTransitions } = spec ?? {};
+  const record = JSON.stringify([holderIdentity, leaseDurationSeconds, renewTime, acquireTime, leaseTransitions]);
   return previous?.record === record ? previous : { record, sinceMs: nowMs };
 }
 
@@ -33,7 +33,8 @@ export function mayHold(
   nowMs: number,
 ): boolean {
   const holder = spec?.holderIdentity;
-  return !holder || holder === identity || nowMs >= observation.sinceMs + leaseDurationMs;
+  const durationMs = Math.max(leaseDurationMs, 1_000 * (spec?.leaseDurationSeconds ?? 0));
+  return !holder || holder === identity || nowMs >= observation.sinceMs + durationMs;
 }
 
 /** The lease as we write it: taken over from somebody, or renewed. */

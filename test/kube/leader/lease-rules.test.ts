@@ -26,6 +26,19 @@ describe("who may hold a lease", () => {
     expect(may(OTHERS, 1_000, 16_000)).toBe(true);
   });
 
+  test("and for as long as the holder says, if that is longer", () => {
+    const longer = { ...OTHERS, leaseDurationSeconds: 60 };
+    expect(may(longer, 1_000, 60_999)).toBe(false);
+    expect(may(longer, 1_000, 61_000)).toBe(true);
+    expect(may({ ...OTHERS, leaseDurationSeconds: 5 }, 1_000, 15_999)).toBe(false);
+    expect(may({ ...OTHERS, leaseDurationSeconds: null }, 1_000, 16_000)).toBe(true);
+  });
+
+  test("a holder that changes what it says is not silent", () => {
+    const first = observe(undefined, OTHERS, 1_000);
+    expect(observe(first, { ...OTHERS, leaseDurationSeconds: 60 }, 9_000).sinceMs).toBe(9_000);
+  });
+
   test("times in the record are never compared with our clock, only for being different", () => {
     const first = observe(undefined, { ...OTHERS, renewTime: "1970-01-01T00:00:00.000000Z" }, 1_000);
     const same = observe(first, { ...OTHERS, renewTime: "1970-01-01T00:00:00.000000Z" }, 9_000);
