@@ -4,7 +4,7 @@ import { MetricsAccess } from "../kube/access/metrics-access.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { CertificateSource } from "../kube/http/certificate-source.ts";
 import type { Log } from "../kube/log.ts";
-import { MetricsServer } from "../kube/process/metrics-server.ts";
+import { metricsServer } from "../kube/process/metrics-server.ts";
 import { SelfSignedTlsSource } from "./self-signed-tls-source.ts";
 import { tlsLimits } from "./tls-profile.ts";
 
@@ -23,11 +23,10 @@ export async function serveMetrics(
   signal: AbortSignal,
 ): Promise<void> {
   if (port === undefined || signal.aborted) return;
-  const server = new MetricsServer({ port, tls, access: MetricsAccess.of(client), metrics, log });
+  await using server = metricsServer({ port, tls, access: MetricsAccess.of(client), metrics, log });
   await server.listen();
   log.debug({ port: server.port }, "metrics listener");
   if (!signal.aborted) await once(signal, "abort");
-  server.close();
 }
 
 /**

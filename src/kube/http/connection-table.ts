@@ -9,7 +9,7 @@ export const connectionKey = ({ remoteAddress, remotePort }: Socket): string => 
  */
 export class ConnectionTable {
   readonly #max: number;
-  /** Keys of connections with a request. */
+  /** Keys of connections with a request that has arrived. */
   readonly #busy: () => ReadonlySet<string>;
   /** By client address, the oldest connection first. */
   readonly #open = new Map<string, Set<Socket>>();

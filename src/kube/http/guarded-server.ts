@@ -3,13 +3,7 @@
  * connections, requests and bodies are bounded, clients are judged by their certificates, and `drain` loses no request.
  */
 
-import {
-  createServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  type RequestListener,
-  type ServerResponse,
-} from "node:http";
+import type { Server as HttpServer, IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as HttpsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,6 +18,9 @@ import { ConnectionTable, connectionKey } from "./connection-table.ts";
 import { HttpError } from "./http-error.ts";
 import { listenOn } from "./listen.ts";
 
+/** `import` reads every export of a module, and node:http's WebSocket loads Node's own undici: 3 MB in every process. */
+const { createServer } = process.getBuiltinModule("node:http");
+
 export interface ServerOptions {
   /** 0 for any free port. */
   readonly port: number;
@@ -34,9 +31,9 @@ export interface ServerOptions {
   readonly maxBodyBytes?: number;
   /** Of the bodies of all requests under way. */
   readonly maxBytes?: number;
-  /** One more takes the place of an idle one. */
+  /** One more takes the place of one without a request. */
   readonly maxConnections?: number;
-  /** One more is answered 503. */
+  /** One more is answered 503. Those that are still arriving do not count: they can be half-sent, and bounded as connections. */
   readonly maxRequests?: number;
   /** For a request to arrive with its body; a handler bounds its own time by `answerWithin`. */
   readonly requestTimeoutMs?: number;
@@ -59,7 +56,7 @@ const CHECK_MS = 5_000;
 /** Three API servers with 1,000 writes under way each, and room for others. */
 const MAX_CONNECTIONS = 4_000;
 const MAX_REQUESTS = 2_000;
-/** From one address. An API server keeps 25, and opens another where more calls are under way. */
+/** Of handshakes, from one address. An API server keeps 25, and opens another where more calls are under way. */
 const PACE = { burst: 8, perSecond: 50 };
 const MIN_TLS_VERSION = "TLSv1.2";
 /** Whether a client's certificate is good enough is decided by request, with a text that says why it is not. */
@@ -79,7 +76,6 @@ export class GuardedServer {
   readonly #handshakes = new Set<Socket>();
   readonly #sockets = new Set<Socket>();
   readonly #connections: ConnectionTable;
-  readonly #pace: ConnectionPace;
   /** Answers that are not out yet. */
   readonly #answers = new Set<ServerResponse>();
   /** Answers that go on without an end. */
@@ -98,11 +94,11 @@ export class GuardedServer {
     const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
     const { maxBodyBytes = MAX_BODY_BYTES, maxBytes = MAX_BYTES, maxConnections = MAX_CONNECTIONS } = options;
     const busy = (): Set<string> =>
-      new Set([...this.#answers, ...this.#streams].map(({ socket }) => (socket ? connectionKey(socket) : "")));
+      new Set([...arrived(this.#answers), ...this.#streams].map(({ socket }) => (socket ? connectionKey(socket) : "")));
     this.#connections = new ConnectionTable(maxConnections, busy);
     this.bodies = new Bodies({ maxBodyBytes, maxBytes, clock: systemClock });
     const handshakeTimeout = Math.min(HANDSHAKE_TIMEOUT_MS, requestTimeoutMs);
-    this.#pace = new ConnectionPace({ ...PACE, patienceMs: handshakeTimeout, clock: systemClock });
+    const pace = new ConnectionPace({ ...PACE, patienceMs: handshakeTimeout, clock: systemClock });
     const limits = {
       headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
       requestTimeout: requestTimeoutMs,
@@ -119,9 +115,11 @@ export class GuardedServer {
     server.on("connection", (socket: Socket) => {
       this.#connections.add(socket);
       remember(this.#handshakes, socket);
-      this.#pace.take(socket, () => {
+      const take = (): void => {
         for (const listener of accept) listener.call(server, socket);
-      });
+      };
+      if (tls) pace.take(socket, take);
+      else take();
     });
     server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
       remember(this.#sockets, socket);
@@ -205,7 +203,7 @@ export class GuardedServer {
     const { socket } = answer.req;
     const clients = this.#clientsOf.get(socket);
     const refusal =
-      this.#answers.size > maxRequests
+      this.#answers.size > maxRequests && arrived(this.#answers).length >= maxRequests
         ? new HttpError(503, "too many requests are under way: try again")
         : clients && refusalOfClient(socket as TLSSocket, clients);
     if (refusal !== undefined || clients !== this.#clients) answer.setHeader("connection", "close");
@@ -220,6 +218,11 @@ export class GuardedServer {
     });
     if (this.#draining) endConnectionAfter(answer);
   }
+}
+
+/** Those whose requests have arrived as a whole. */
+function arrived(answers: ReadonlySet<ServerResponse>): ServerResponse[] {
+  return [...answers].filter(({ req }) => req.complete);
 }
 
 function endConnectionAfter(answer: ServerResponse): void {

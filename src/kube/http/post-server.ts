@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Log, silentLog } from "../log.ts";
+import { writeAnswer } from "./answer.ts";
 import { GuardedServer, type ServerOptions } from "./guarded-server.ts";
 import { HttpError } from "./http-error.ts";
 
@@ -29,7 +30,6 @@ export interface PostRoutes {
 }
 
 const JSON_TYPE = "application/json; charset=utf-8";
-const TEXT_TYPE = "text/plain; charset=utf-8";
 
 class Answer implements PostAnswer {
   readonly raw: ServerResponse;
@@ -42,18 +42,13 @@ class Answer implements PostAnswer {
 
   send(content: string | Error): void {
     if (this.raw.headersSent || this.raw.destroyed) return;
-    if (typeof content === "string") this.#write(200, JSON_TYPE, content);
-    else if (content instanceof HttpError) this.#write(content.statusCode, TEXT_TYPE, `${content.message}\n`);
-    else {
+    if (typeof content === "string") writeAnswer(this.raw, { status: 200, type: JSON_TYPE, body: content });
+    else if (content instanceof HttpError) {
+      writeAnswer(this.raw, { status: content.statusCode, body: `${content.message}\n` });
+    } else {
       this.#log.error({ err: content, path: this.raw.req.url }, "a request failed");
-      this.#write(500, TEXT_TYPE, "internal error\n");
+      writeAnswer(this.raw, { status: 500, body: "internal error\n" });
     }
-  }
-
-  /** As one text: Node sends it and its headers in one write. */
-  #write(status: number, type: string, text: string): void {
-    if (isUnread(this.raw.req)) this.raw.setHeader("connection", "close");
-    this.raw.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text) }).end(text);
   }
 }
 
@@ -91,11 +86,6 @@ export class PostServer extends GuardedServer implements PostRoutes {
       });
     });
   }
-}
-
-/** Whether there is more of its body to come, which nobody wants. */
-function isUnread({ complete, headers }: IncomingMessage): boolean {
-  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
 function attempt(answer: PostAnswer, action: () => void): void {

@@ -1,11 +1,9 @@
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Registry } from "prom-client";
-import { type Answer, answering } from "../http/answering.ts";
-import type { Log } from "../log.ts";
+import type { Answer } from "../http/answer.ts";
+import { GetServer } from "../http/get-server.ts";
+import type { ServerOptions } from "../http/guarded-server.ts";
 import { metricsAnswer } from "./metrics-server.ts";
-
-/** `import` reads every export of a module, and node:http's WebSocket loads Node's own undici: 3 MB in every process. */
-const { createServer } = process.getBuiltinModule("node:http");
 
 /** True: healthy. An object: healthy, with details for the answer. A string: what is missing. */
 export type HealthCheck = () => boolean | string | Readonly<Record<string, string>>;
@@ -68,25 +66,28 @@ function report(checks: ReadonlyMap<string, HealthCheck>): HealthReport {
 
 const isFine = (result: ReturnType<HealthCheck>): boolean => result === true || typeof result === "object";
 
-const REQUEST_TIMEOUT_MS = 10_000;
-const MAX_CONNECTIONS = 100;
+const LIMITS = { maxConnections: 100, requestTimeoutMs: 10_000 };
 const LOOPBACK = /^(::ffff:)?127\.|^::1$/;
 
 /**
  * Plain HTTP: `/healthz` and `/readyz` for kubelet, `/metrics` for whoever is in the pod or forwards a port to it; undefined
- * for a pod on the node's network, where others are on the same loopback. On Node's own server: fastify would cost the
- * processes on each node 15 MB of memory.
+ * for a pod on the node's network, where others are on the same loopback. Without fastify, which would cost the processes on
+ * each node 15 MB of memory.
  */
-export function healthServer(health: Health, metrics: Registry | undefined, log: Log): Server {
-  const server = createServer({ headersTimeout: REQUEST_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
-  server.maxConnections = MAX_CONNECTIONS;
-  const answers = {
-    "/healthz": () => answerOf(health.reportAlive()),
-    "/readyz": () => answerOf(health.reportReady()),
-    "/metrics": async ({ socket }: IncomingMessage) =>
-      metrics !== undefined && LOOPBACK.test(socket.remoteAddress ?? "") ? metricsAnswer(metrics) : ELSEWHERE,
-  };
-  return server.on("request", answering(answers, log));
+export function healthServer(
+  health: Health,
+  metrics: Registry | undefined,
+  options: Pick<ServerOptions, "port" | "host" | "log">,
+): GetServer {
+  return new GetServer(
+    { ...options, ...LIMITS },
+    {
+      "/healthz": () => answerOf(health.reportAlive()),
+      "/readyz": () => answerOf(health.reportReady()),
+      "/metrics": ({ socket }: IncomingMessage) =>
+        metrics !== undefined && LOOPBACK.test(socket.remoteAddress ?? "") ? metricsAnswer(metrics) : ELSEWHERE,
+    },
+  );
 }
 
 const ELSEWHERE: Answer = { status: 403, body: "metrics are served by HTTPS, to those who may get /metrics\n" };

@@ -2,11 +2,9 @@
  * What every `main.ts` shares: log, signals, the listener for health and metrics, and the exit code. A `main.ts` reads its
  * configuration and calls `runProcess`; nothing else reads `process`.
  */
-import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import PromRegistry from "prom-client/lib/registry.js";
-import { listenOn } from "../http/listen.ts";
 import { Health, healthServer } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { processMetrics } from "./process-metrics.ts";
@@ -70,10 +68,9 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
   }
   try {
     if (options.healthPort !== undefined) {
-      const server = healthServer(health, options.hostNetwork === true ? undefined : metrics, log);
-      await listenOn(server, { port: options.healthPort, host: options.healthHost });
-      server.on("error", (error) => log.error({ err: error }, "the health listener has an error"));
-      log.debug({ port: (server.address() as AddressInfo).port }, "health listener");
+      const address = { port: options.healthPort, ...(options.healthHost && { host: options.healthHost }) };
+      const server = healthServer(health, options.hostNetwork === true ? undefined : metrics, { ...address, log });
+      log.debug({ port: await server.listen() }, "health listener");
     }
     await options.main({ env: options.env, log, signal: stopping.signal, metrics, health });
   } catch (error) {

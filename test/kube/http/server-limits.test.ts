@@ -12,6 +12,8 @@ describe.each(POST_SERVERS)("%s", (_, make) => {
   let server: Posts["server"];
   /** Requests whose head has arrived. */
   let begun = 0;
+  /** Requests whose handler is at work. */
+  let atWork = 0;
   const sockets: Socket[] = [];
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 
@@ -21,10 +23,15 @@ describe.each(POST_SERVERS)("%s", (_, make) => {
     await server[Symbol.asyncDispose]();
   });
 
-  async function start(options: Partial<ServerOptions>): Promise<void> {
-    const made = make({ port: 0, host: "127.0.0.1", ...options }, (body) => String(body.length));
+  /** Requests are answered once `ready` resolves. */
+  async function start(options: Partial<ServerOptions>, ready?: Promise<void>): Promise<void> {
+    const made = make({ port: 0, host: "127.0.0.1", ...options }, async (body) => {
+      atWork += 1;
+      await ready;
+      return String(body.length);
+    });
     server = made.server;
-    begun = 0;
+    begun = atWork = 0;
     made.node.on("request", () => {
       begun += 1;
     });
@@ -87,15 +94,18 @@ describe.each(POST_SERVERS)("%s", (_, make) => {
   });
 
   test("one request more than may be under way is answered 503 without its body", async () => {
-    await start({ maxRequests: 2 });
+    const ready = Promise.withResolvers<void>();
+    await start({ maxRequests: 2 }, ready.promise);
+    const halfSent = [await open(), await open()];
+    for (const { socket } of halfSent) socket.write(begin(2));
     const waiting = [await open(), await open()];
-    for (const { socket } of waiting) socket.write(begin(2));
-    await eventually("two are under way", () => begun === 2);
+    for (const { socket } of waiting) socket.write(`${begin(2)}xx`);
+    await eventually("two are under way", () => atWork === 2);
     const refused = await open();
     refused.socket.write(begin(1_000));
     await refused.closed;
     expect(refused.received()).toMatch(/^HTTP\/1.1 503 .*too many requests are under way: try again\n$/s);
-    for (const { socket } of waiting) socket.write("xx");
+    ready.resolve();
     await eventually("both are answered", () => waiting.every(({ received }) => received().endsWith("2")));
   });
 
@@ -110,15 +120,21 @@ describe.each(POST_SERVERS)("%s", (_, make) => {
       await eventually("the other address is served", () => quiet.received().endsWith("1"));
     });
 
-    test("one with a request under way stays", async () => {
-      await start({ maxConnections: 2 });
+    test("one with a request under way stays, and a half-sent request is none", async () => {
+      const ready = Promise.withResolvers<void>();
+      await start({ maxConnections: 2 }, ready.promise);
       const busy = await open();
-      busy.socket.write(`${begin(2)}x`);
-      await eventually("its request is under way", () => begun === 1);
-      const others = [];
-      for (let i = 0; i < 5; i++) others.push(await open());
-      await Promise.all(others.slice(0, 4).map(({ closed }) => closed));
-      busy.socket.write("x");
+      busy.socket.write(`${begin(2)}xx`);
+      await eventually("its request is under way", () => atWork === 1);
+      const halfSent = [];
+      for (let i = 0; i < 5; i++) {
+        const one = await open();
+        one.socket.write(`${begin(2)}x`);
+        await eventually("its head has arrived", () => begun === i + 2);
+        halfSent.push(one);
+      }
+      await Promise.all(halfSent.slice(0, 4).map(({ closed }) => closed));
+      ready.resolve();
       await eventually("it is answered", () => busy.received().endsWith("2"));
     });
   });

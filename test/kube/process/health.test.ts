@@ -1,13 +1,14 @@
-import { IncomingMessage, ServerResponse } from "node:http";
+import { Agent, IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import PromRegistry from "prom-client/lib/registry.js";
 import { describe, expect, it } from "vitest";
-import { silentLog } from "../../../src/kube/log.ts";
 import { Health, healthServer } from "../../../src/kube/process/health.ts";
+import { askServer } from "../support/ask-server.ts";
+import { Crowd, HALF_SENT } from "../support/crowd.ts";
 
 /** Status of an answer to a client with this address. */
 function statusFor(path: string, remoteAddress: string, metrics?: PromRegistry): Promise<number> {
-  const server = healthServer(new Health(), metrics, silentLog);
+  const { server } = healthServer(new Health(), metrics, { port: 0 });
   const socket = new Socket();
   Object.defineProperty(socket, "remoteAddress", { value: remoteAddress });
   const request = new IncomingMessage(socket);
@@ -37,6 +38,18 @@ describe("the port for probes", () => {
     async (address) => {
       expect(await statusFor("/metrics", address, new PromRegistry())).toBe(403);
       expect(await statusFor("/healthz", address)).toBe(200);
+    },
+  );
+
+  it.each(Object.entries(HALF_SENT))(
+    "answers, and keeps 100 connections, while one client opens 300 with %s",
+    async (_, sent) => {
+      await using server = healthServer(new Health(), undefined, { port: 0, host: "127.0.0.1" });
+      const port = await server.listen();
+      using crowd = new Crowd();
+      await crowd.connect({ port, count: 300, sent });
+      expect(await askServer(port, new Agent(), "/healthz")).toMatchObject({ status: 200 });
+      await expect.poll(() => crowd.open).toBeLessThanOrEqual(100);
     },
   );
 });

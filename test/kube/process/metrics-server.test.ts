@@ -9,8 +9,9 @@ import { MetricsAccess } from "../../../src/kube/access/metrics-access.ts";
 import { TooManyQuestions } from "../../../src/kube/access/questions.ts";
 import type { User } from "../../../src/kube/access/user.ts";
 import type { ServerCertificate } from "../../../src/kube/http/certificate-source.ts";
-import { silentLog } from "../../../src/kube/log.ts";
-import { MetricsServer } from "../../../src/kube/process/metrics-server.ts";
+import type { GetServer } from "../../../src/kube/http/get-server.ts";
+import { metricsServer } from "../../../src/kube/process/metrics-server.ts";
+import { Crowd, HALF_SENT } from "../support/crowd.ts";
 
 const LIFETIME_MS = 3_600_000;
 
@@ -18,7 +19,7 @@ const newCertificate = (): ServerCertificate =>
   selfSigned({ name: "metrics", nowMs: Date.now(), lifetimeMs: LIFETIME_MS });
 
 describe("a process's metrics", () => {
-  let server: MetricsServer;
+  let server: GetServer;
   let agent: Agent;
   let certificate: ServerCertificate;
   let changed: () => void;
@@ -42,13 +43,13 @@ describe("a process's metrics", () => {
       return () => {};
     };
     const tls = { current: () => certificate, onChange };
-    server = new MetricsServer({ port: 0, host: "127.0.0.1", tls, access, metrics, log: silentLog });
+    server = metricsServer({ port: 0, host: "127.0.0.1", tls, access, metrics });
     await server.listen();
     agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   });
-  afterEach(() => {
+  afterEach(async () => {
     agent.destroy();
-    server.close();
+    await server[Symbol.asyncDispose]();
   });
 
   interface Got {
@@ -94,6 +95,16 @@ describe("a process's metrics", () => {
     expect([status, body]).toEqual([503, expect.stringContaining("the API server does not answer")]);
     expect(body).not.toContain("secret");
   });
+
+  it.each(Object.entries(HALF_SENT))(
+    "are answered while another client opens 300 connections with %s",
+    async (_, sent) => {
+      using crowd = new Crowd();
+      await crowd.connect({ port: server.port, count: 300, sent, localAddress: "127.66.0.1" });
+      expect(await get("prometheus")).toMatchObject({ status: 200 });
+      await expect.poll(() => crowd.open).toBeLessThanOrEqual(100);
+    },
+  );
 
   it("go on over a rotation of the certificate, which new connections get", async () => {
     const before = await get("prometheus");
