@@ -27,10 +27,15 @@ const RECORDS = `${STATE}/attachments`;
 const CNI_CONFIG = JSON.stringify({ cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: "br1" });
 const INSTALLED = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];
 
-/** Its directories of a node are its own: nothing of this machine's is looked at or touched. */
+/** Its directories of a node are its own: nothing of this machine's is looked at or touched. /var/run is no link there. */
 const OWN_NODE = [
   ...["unshare", ...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]), "--mount"],
-  ...["sh", "-c", 'mount -t tmpfs tmpfs /run && mkdir /run/netns && mount -t tmpfs tmpfs /var/lib && exec "$@"', "sh"],
+  ...[
+    "sh",
+    "-c",
+    'for one in /run /var; do mount -t tmpfs tmpfs $one; done; mkdir -p /run/netns /var/run/netns /var/lib; exec "$@"',
+    "sh",
+  ],
 ];
 
 describe("the CNI installer with real executables and a real API server", () => {
@@ -220,10 +225,13 @@ describe("the CNI installer with real executables and a real API server", () => 
   const seen = (path: string): string => `/proc/${installer.pid}/root${path}`;
 
   /** Of an attachment whose network namespace has this path. */
-  async function record(netns: string): Promise<void> {
-    const attachment = { plugin: "bridge", network: "br1-net", containerId: "pod-1", ifname: "net1", netns };
+  async function record(netns: string, containerId = "pod-1"): Promise<void> {
+    const attachment = { plugin: "bridge", network: "br1-net", containerId, ifname: "net1", netns };
     await mkdir(seen(RECORDS), { recursive: true });
-    await writeFile(seen(`${RECORDS}/pod-1~net1~bridge.json`), JSON.stringify({ ...attachment, config: CNI_CONFIG }));
+    await writeFile(
+      seen(`${RECORDS}/${containerId}~net1~bridge.json`),
+      JSON.stringify({ ...attachment, config: CNI_CONFIG }),
+    );
   }
 
   it("keeps the files, and tells so on the configuration, while attachments need them", async () => {
@@ -255,7 +263,9 @@ describe("the CNI installer with real executables and a real API server", () => 
     expect(await names()).toEqual(INSTALLED);
   });
 
-  it("counts what plugins report, and finishes what they are never told to", async () => {
+  it("counts what plugins report, and finishes what they are never told to, but nothing that it can't see", async () => {
+    await writeFile(seen("/var/run/netns/pod-3"), "");
+    await record("/var/run/netns/pod-3", "pod-3");
     await record("/run/netns/gone");
     const env = { CNI_COMMAND: "DEL", CNI_CONTAINERID: "pod-2", CNI_IFNAME: "net1", CNI_PATH: "/" };
     const asPlugin = ["nsenter", `--target=${installer.pid}`, "--mount", "--", join(BUILT, "bridge")];
@@ -267,7 +277,8 @@ describe("the CNI installer with real executables and a real API server", () => 
     await vi.waitFor(async () => {
       expect(await metrics()).toContain('linux_bridge_leaks_reaped_total{result="success"} 1');
     }, WITHIN);
-    expect(await readdir(seen(RECORDS))).toEqual([]);
+    expect(await readdir(seen(RECORDS))).toEqual(["pod-3~net1~bridge.json"]);
+    expect(await metrics()).toMatch(/linux_bridge_not_visible_attachments 1\n/);
     expect(await metrics()).toMatch(/linux_bridge_link_monitor_starts_total 1\n/);
   });
 

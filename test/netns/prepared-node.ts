@@ -115,10 +115,13 @@ export class PreparedNode implements AsyncDisposable {
         await writeFile(path.join(scratch, name), script, { mode: 0o755 });
       }
       const root = `/proc/${this.node.pid}/root`;
-      const { recordDirectory, netnsDirectory, resultDirectories } = NODE_DIRECTORIES;
+      const { recordDirectory, netnsDirectories, resultDirectories } = NODE_DIRECTORIES;
       const reaper = new Reaper({
         recordDirectory: root + recordDirectory,
-        netnsDirectory: root + netnsDirectory,
+        netnsDirectories: netnsDirectories.map(({ directoryOnNode }) => ({
+          directoryOnNode,
+          directory: root + directoryOnNode,
+        })),
         resultDirectories: resultDirectories.map((directory) => root + directory),
         listLinks: () => this.links(),
         longGraceMs: 0,

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
-import { attachedKeys } from "./attachments.ts";
+import { attachedKeys, countUnseen, type NodeDirectories } from "./attachments.ts";
 import type { ListLinks } from "./host-links.ts";
 import type { CountedReport } from "./monitor-event.ts";
 import { unfilteredVlans } from "./unfiltered-vlans.ts";
@@ -25,7 +25,11 @@ export interface AgentMetrics {
 
 export function agentMetrics(
   registry: Registry,
-  { recordDirectory, listLinks }: { readonly recordDirectory: string; readonly listLinks: ListLinks },
+  {
+    recordDirectory,
+    netnsDirectories,
+    listLinks,
+  }: Omit<NodeDirectories, "resultDirectories"> & { readonly listLinks: ListLinks },
 ): AgentMetrics {
   const registers = [registry];
   const durations = new Histogram({
@@ -81,6 +85,15 @@ export function agentMetrics(
       if (counts === undefined) return;
       this.reset();
       for (const [bridge, count] of counts) this.set({ bridge }, count);
+    },
+  });
+  new Gauge({
+    name: "linux_bridge_not_visible_attachments",
+    help: "Attachments whose network namespace the node agent can't see: only a missing interface shows that they are left over.",
+    registers,
+    async collect() {
+      const count = await countUnseen({ recordDirectory, netnsDirectories }).catch(() => undefined);
+      if (count !== undefined) this.set(count);
     },
   });
   return {

@@ -1,3 +1,4 @@
+import type { NetnsDirectory } from "../../api/netns-directories.ts";
 import { PORT_ALIAS_PREFIX } from "../../api/node-state.ts";
 import { readCachedResults } from "./cached-results.ts";
 import type { HostLink } from "./host-links.ts";
@@ -22,7 +23,16 @@ export interface NodeDirectories {
   /** Where runtimes and multus cache the results of ADDs. */
   readonly resultDirectories: readonly string[];
   /** Where the names of the node's network namespaces are. */
-  readonly netnsDirectory: string;
+  readonly netnsDirectories: readonly NetnsDirectory[];
+}
+
+/** How many attachments have a namespace that this pod can't see: nothing is known of them but their interface. */
+export async function countUnseen(directories: Omit<NodeDirectories, "resultDirectories">): Promise<number> {
+  const keys = new Set<string>();
+  for (const record of await readRecords(directories.recordDirectory)) {
+    if ((await netnsPresence(record.netns, directories.netnsDirectories)) === "unseen") keys.add(attachmentKey(record));
+  }
+  return keys.size;
 }
 
 /**
@@ -33,12 +43,12 @@ export interface NodeDirectories {
 export async function attachmentsThatNeed(
   executables: ReadonlySet<string>,
   links: readonly HostLink[],
-  { recordDirectory, resultDirectories, netnsDirectory }: NodeDirectories,
+  { recordDirectory, resultDirectories, netnsDirectories }: NodeDirectories,
 ): Promise<string[]> {
   const keys = new Set(attachedKeys(links));
   for (const record of [...(await readRecords(recordDirectory)), ...(await readCachedResults(resultDirectories))]) {
     if (!executables.has(String(parseObject(record.config)?.type))) continue;
-    if ((await netnsPresence(record.netns, netnsDirectory)) !== "gone") keys.add(attachmentKey(record));
+    if ((await netnsPresence(record.netns, netnsDirectories)) !== "gone") keys.add(attachmentKey(record));
   }
   return [...keys];
 }

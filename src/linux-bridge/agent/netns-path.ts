@@ -1,19 +1,24 @@
-import { stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { NetnsDirectory } from "../../api/netns-directories.ts";
 import { errorCode } from "../system-error.ts";
 
-/** Where runtimes put the names of network namespaces. */
-const RUNTIME_DIRECTORIES = ["/run/netns", "/var/run/netns"];
-
 /**
- * Whether the namespace's path is there. A path elsewhere (`/proc/...`) can't be judged from inside this pod and is
- * `unseen`, and so is every path while the directory itself can't be seen, or was removed on the node: names are then made
- * in another one of that path.
+ * Whether the namespace's path is there. `unseen` is what this pod can't judge: a path in a directory that it does not have
+ * (`/proc/...`), a name that leads there, and every path while its directory can't be seen, or was removed on the node:
+ * names are then made in another one of that path.
  */
-export async function netnsPresence(path: string, netnsDirectory: string): Promise<"present" | "gone" | "unseen"> {
-  if (!RUNTIME_DIRECTORIES.includes(dirname(path))) return "unseen";
-  if (!(await isLinked(netnsDirectory))) return "unseen";
-  return (await isAbsent(join(netnsDirectory, basename(path)))) ? "gone" : "present";
+export async function netnsPresence(
+  path: string,
+  directories: readonly NetnsDirectory[],
+): Promise<"present" | "gone" | "unseen"> {
+  const directory = directories.find(({ directoryOnNode }) => directoryOnNode === dirname(path))?.directory;
+  if (directory === undefined || !(await isLinked(directory))) return "unseen";
+  try {
+    return (await lstat(join(directory, basename(path)))).isSymbolicLink() ? "unseen" : "present";
+  } catch (error) {
+    return errorCode(error) === "ENOENT" ? "gone" : "unseen";
+  }
 }
 
 async function isLinked(directory: string): Promise<boolean> {
@@ -21,14 +26,5 @@ async function isLinked(directory: string): Promise<boolean> {
     return (await stat(directory)).nlink > 0;
   } catch {
     return false;
-  }
-}
-
-async function isAbsent(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return false;
-  } catch (error) {
-    return errorCode(error) === "ENOENT";
   }
 }

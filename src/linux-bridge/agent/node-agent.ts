@@ -2,6 +2,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { mkdir, rm, rmdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Registry } from "prom-client";
+import { NETNS_DIRECTORIES } from "../../api/netns-directories.ts";
 import {
   ATTACHMENT_RECORD_DIRECTORY,
   MAX_MONITOR_SILENCE_HEARTBEATS,
@@ -24,8 +25,6 @@ import { namesIn } from "./recorded-attachments.ts";
  * it nor wait for it.
  */
 
-const NETNS_DIRECTORY = "/run/netns";
-
 /**
  * Where libcni keeps what ADDs answered: in `results` of its cache directory. Runtimes leave that at the default, multus
  * has one of its own, which is the default of its `cniDir`.
@@ -33,13 +32,13 @@ const NETNS_DIRECTORY = "/run/netns";
 const RESULT_DIRECTORIES = ["/var/lib/cni/results", "/var/lib/cni/multus/results"];
 
 /** Directories of the node that are mounted into the pod for the agent. */
-export const MOUNTED_DIRECTORIES = ["/run/cni", NETNS_DIRECTORY, "/var/lib/cni"];
+export const MOUNTED_DIRECTORIES = ["/run/cni", ...NETNS_DIRECTORIES.map(({ directory }) => directory), "/var/lib/cni"];
 
 /** Where the directories of a node are inside the pod. */
 export const NODE_DIRECTORIES: NodeDirectories = {
   recordDirectory: ATTACHMENT_RECORD_DIRECTORY,
   resultDirectories: RESULT_DIRECTORIES,
-  netnsDirectory: NETNS_DIRECTORY,
+  netnsDirectories: NETNS_DIRECTORIES,
 };
 
 export interface NodeAgentOptions {
@@ -54,7 +53,6 @@ export interface NodeAgentOptions {
 /** Until the signal aborts. Gives up with a sentence in the log where its directory can't be used. */
 export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
   const { pluginDirectory, plugins, cniPath, clock, log } = options;
-  const { netnsDirectory } = NODE_DIRECTORIES;
   const counted = agentMetrics(options.metrics, { ...NODE_DIRECTORIES, listLinks });
   try {
     await mkdir(NODE_STATE_DIRECTORY, { recursive: true, mode: 0o700 });
@@ -94,11 +92,11 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
     clock,
     log,
   };
-  const names = watchNames(netnsDirectory, () => reaper.changed(), log);
+  const watches = NETNS_DIRECTORIES.map(({ directory }) => watchNames(directory, () => reaper.changed(), log));
   try {
     await Promise.all([runLineProcess(monitor, signal), reaper.run()]);
   } finally {
-    names?.close();
+    for (const one of watches) one?.close();
   }
 }
 

@@ -174,7 +174,7 @@ export class Reaper {
   }
 
   async #lacksNamespace({ netns }: RecordedAttachment): Promise<boolean> {
-    return (await netnsPresence(netns, this.#options.netnsDirectory)) === "gone";
+    return (await netnsPresence(netns, this.#options.netnsDirectories)) === "gone";
   }
 
   /** Neither deleted nor attached anew since it was read. */

@@ -2,6 +2,7 @@
 
 import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
+import { NETNS_DIRECTORIES } from "../../api/netns-directories.ts";
 import { INSTALLER_HEALTH_PORT, INSTALLER_METRICS_PORT } from "../../api/node-ports.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy } from "../manifests/admission-policy.ts";
@@ -19,7 +20,6 @@ const SERVICE_ACCOUNT = "linux-bridge";
 /** Mount path of the node's CNI directory inside the installer. */
 const MOUNTED_CNI_BIN_DIR = "/host/opt/cni/bin";
 /** State of runtimes and plugins, mounted under the node's own paths: plugins that the reaper calls expect it there. */
-const NETNS_DIRECTORY = "/run/netns";
 const CNI_RUN_DIRECTORY = "/run/cni";
 const CNI_STATE_DIRECTORY = "/var/lib/cni";
 /** Of events about objects without a namespace. */
@@ -94,13 +94,13 @@ function installerObjects(input: RenderInput): KubeObject[] {
             mountPath: MOUNTED_CNI_BIN_DIR,
           },
           // The reaper reads only the names. Namespaces come and go while the pod runs.
-          {
-            name: "netns",
-            hostPath: NETNS_DIRECTORY,
-            mountPath: NETNS_DIRECTORY,
-            readOnly: true,
-            mountPropagation: "HostToContainer",
-          },
+          ...NETNS_DIRECTORIES.map(({ directoryOnNode, directory }, index) => ({
+            name: index === 0 ? "netns" : `netns-${index}`,
+            hostPath: directoryOnNode,
+            mountPath: directory,
+            readOnly: true as const,
+            mountPropagation: "HostToContainer" as const,
+          })),
           { name: "cni-run", hostPath: CNI_RUN_DIRECTORY, mountPath: CNI_RUN_DIRECTORY },
           { name: "cni-state", hostPath: CNI_STATE_DIRECTORY, mountPath: CNI_STATE_DIRECTORY },
           ...formerMounts(former),

@@ -136,7 +136,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject): KubeObject {
         hostVolume("host-var-lib-cni-multus", "/var/lib/cni/multus", "DirectoryOrCreate"),
         hostVolume("host-var-lib-kubelet", "/var/lib/kubelet", "Directory"),
         hostVolume("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io", "DirectoryOrCreate"),
-        hostVolume("host-run-netns", "/run/netns", "DirectoryOrCreate"),
+        hostVolume("host-run-netns", "/var/run/netns", "DirectoryOrCreate"),
         {
           name: "multus-daemon-config",
           configMap: { name: CONFIG_MAP, items: [{ key: CONFIG_FILE, path: CONFIG_FILE }] },

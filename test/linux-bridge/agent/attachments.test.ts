@@ -19,7 +19,7 @@ it("finds the interfaces that the plugin made by the alias it gives them", () =>
 });
 
 it("keeps the executables for an interface on the host, whatever else is known of it", async () => {
-  const node = { recordDirectory: "/no/such", resultDirectories: [], netnsDirectory: "/no/such" };
+  const node = { recordDirectory: "/no/such", resultDirectories: [], netnsDirectories: [] };
   const links = [link("veth1", "cni-bridge:net/c1/net1")];
   expect(await attachmentsThatNeed(new Set(["tuning"]), links, node)).toEqual(["c1/net1"]);
 });
@@ -37,7 +37,11 @@ it.each([
     await writeFile(join(directory, "there"), "");
     const text = JSON.stringify({ ...record, config: '{"type":"tuning"}' });
     await writeFile(join(recordDirectory, "c1~net1~tuning.json"), text);
-    const node = { recordDirectory, resultDirectories: [], netnsDirectory: directory };
+    const node = {
+      recordDirectory,
+      resultDirectories: [],
+      netnsDirectories: [{ directoryOnNode: "/run/netns", directory }],
+    };
     expect(await attachmentsThatNeed(new Set(["tuning"]), [], node)).toEqual(needed);
   } finally {
     await rm(directory, { recursive: true });

@@ -24,7 +24,11 @@ describe("what the agent hears", () => {
 
   it("is counted: durations of what succeeded, codes of what failed, nothing that is made up", async () => {
     const registry = new PromRegistry();
-    const metrics = agentMetrics(registry, { recordDirectory: "/no/such/directory", listLinks: async () => [] });
+    const metrics = agentMetrics(registry, {
+      recordDirectory: "/no/such/directory",
+      netnsDirectories: [],
+      listLinks: async () => [],
+    });
     metrics.reported(REPORT);
     metrics.reported({ ...REPORT, command: "DEL", code: 101 });
     metrics.reported({ ...REPORT, plugin: "made-up" });

@@ -20,6 +20,8 @@ export class ReapedNode {
   readonly results: string;
   readonly multusResults: string;
   readonly netns: string;
+  /** Not made: what the node does not have. */
+  readonly varRunNetns: string;
   /** A file for each link, with its alias. */
   readonly links: string;
   readonly plugins: string;
@@ -33,6 +35,7 @@ export class ReapedNode {
     this.root = root;
     [this.records, this.netns, this.plugins] = [join(root, "records"), join(root, "netns"), join(root, "plugins")];
     [this.results, this.multusResults] = [join(root, "results"), join(root, "multus-results")];
+    this.varRunNetns = join(root, "var-run-netns");
     this.links = join(root, "links");
     this.netnsShown = this.netns;
   }
@@ -71,7 +74,10 @@ export class ReapedNode {
   reaper(callTimeoutMs = 30_000): Reaper {
     return new Reaper({
       recordDirectory: this.records,
-      netnsDirectory: this.netnsShown,
+      netnsDirectories: [
+        { directoryOnNode: "/run/netns", directory: this.netnsShown },
+        { directoryOnNode: "/var/run/netns", directory: this.varRunNetns },
+      ],
       resultDirectories: [join(this.root, "missing"), this.results, this.multusResults],
       listLinks: () => this.listLinks(),
       pluginDirectory: this.plugins,

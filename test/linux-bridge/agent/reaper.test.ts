@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CONFIG, GRACE_MS, LONG_GRACE_MS, RECORD, ReapedNode } from "./reaped-node.ts";
@@ -66,10 +66,24 @@ describe("the reaper", () => {
     expect(node.outcomes).toEqual([]);
   });
 
-  it("knows the directory by its older name too", async () => {
+  it("judges each path by its own directory: on some nodes /var/run/netns is another one than /run/netns", async () => {
     await node.record({ netns: "/var/run/netns/pod" });
     await node.reap();
+    expect(node.outcomes).toEqual([]);
+    await mkdir(node.varRunNetns);
+    await writeFile(join(node.varRunNetns, "pod"), "");
+    await node.reap();
+    expect(node.outcomes).toEqual([]);
+    await rm(join(node.varRunNetns, "pod"));
+    await node.reap();
     expect(node.outcomes).toEqual(["success"]);
+  });
+
+  it("never judges a name that leads to where this pod can't look", async () => {
+    await node.record();
+    await symlink("/proc/2147483647/ns/net", join(node.netns, "pod"));
+    await node.reap();
+    expect(node.outcomes).toEqual([]);
   });
 
   it("tries again later when the plugin fails, and ever less often", async () => {

@@ -31,7 +31,7 @@ async function attach(config: object, plugin = "bridge"): Promise<void> {
 
 async function gauge(): Promise<string[]> {
   const registry = new PromRegistry();
-  agentMetrics(registry, { recordDirectory: records, listLinks: async () => links });
+  agentMetrics(registry, { recordDirectory: records, netnsDirectories: [], listLinks: async () => links });
   const text = await registry.metrics();
   return text.split("\n").filter((line) => line.startsWith("linux_bridge_unfiltered_vlan_attachments"));
 }

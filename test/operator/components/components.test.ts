@@ -91,7 +91,7 @@ describe("the components", () => {
   });
 
   it("need no privilege but the host's network, and the node agent what CNI keeps on the host, whoever owns it, and NET_ADMIN", () => {
-    const hostPaths = ["/opt/cni/bin", "/run/netns", "/run/cni", "/var/lib/cni"];
+    const hostPaths = ["/opt/cni/bin", "/run/netns", "/var/run/netns", "/run/cni", "/var/lib/cni"];
     for (const workload of workloads(renderEverything(DEFAULT_SETTINGS, OWN))) {
       const pod = podOf(workload);
       expect(pod?.securityContext?.seccompProfile).toEqual({ type: "RuntimeDefault" });
@@ -144,7 +144,7 @@ describe("the components", () => {
       const paths = podOf(installer)?.volumes?.map(({ hostPath }) => hostPath?.path) ?? [];
       const text = podOf(installer)?.containers[0]?.env?.find(({ name }) => name === FORMER_CNI_BIN_DIRS)?.value;
       const told = parseFormerCniBinDirs(text).map(({ directoryOnNode }) => directoryOnNode);
-      return { present: paths[0], former: paths.slice(4), told };
+      return { present: paths[0], former: paths.slice(5), told };
     };
 
     it("give the installer the former directory until every pod has had it", () => {

@@ -48,7 +48,7 @@ export function metricNames(): string[] {
   markerMetrics(metrics, new NodeBridges(EVERY_BRIDGE), new HostAddressTable(() => false)).watchPending({
     pendingMs: 0,
   });
-  agentMetrics(metrics, { recordDirectory: "/nowhere", listLinks: async () => [] });
+  agentMetrics(metrics, { recordDirectory: "/nowhere", netnsDirectories: [], listLinks: async () => [] });
   injectionMetrics(metrics);
   nadLintMetrics(metrics);
   installerMetrics(metrics, { states: [], contests: 0 });
