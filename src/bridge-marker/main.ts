@@ -81,6 +81,7 @@ await runProcess({
       metrics,
       observer: counted,
       onNode: (uid) => reports.nodeSeen(uid),
+      onListed: () => reports.forget(),
     });
     counted.watchPending(publisher);
     health.ready("published", () => publisher.readiness);

@@ -76,6 +76,12 @@ export class NodeMacsPublisher {
     this.changed();
   }
 
+  /** What was written may be lost, as after a restore of etcd: it is written again. */
+  forget(): void {
+    this.#writtenAtMs = Number.NEGATIVE_INFINITY;
+    this.changed();
+  }
+
   /** Runs until the signal aborts. After that it writes nothing. */
   run(signal: AbortSignal): Promise<void> {
     return this.#controller.run(signal);

@@ -31,6 +31,8 @@ export interface NodePublisherOptions {
   readonly clock?: Clock;
   /** Told of the node's UID each time that it is seen. */
   readonly onNode?: (uid: string) => void;
+  /** What was written may be lost: the API server's state was read anew. */
+  readonly onListed?: () => void;
   readonly random?: () => number;
 }
 
@@ -79,7 +81,7 @@ export class NodePublisher {
       clock: this.#clock,
     });
     const seen = ({ metadata: { uid = "" } }: Node): void => options.onNode?.(uid);
-    this.#nodes.on({ add: seen, update: seen });
+    this.#nodes.on({ add: seen, update: seen, listed: () => this.#listed() });
     this.#controller = new Controller({
       name: "bridge-marker",
       log,
@@ -193,6 +195,13 @@ export class NodePublisher {
       if (isAnswer(error)) this.#answeredAtMs = this.#clock.monotonicMs();
       throw error;
     }
+  }
+
+  /** After a restore of etcd the last patch may never have been, and its version is given again. */
+  #listed(): void {
+    this.#patched = undefined;
+    this.#controller.enqueue(this.#options.nodeName);
+    this.#options.onListed?.();
   }
 
   /** After how long to try again. The log says each problem once, not each failure. */

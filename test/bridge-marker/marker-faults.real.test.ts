@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { NODE_MACS } from "../../src/api/kinds.ts";
+import type { NodeMACs } from "../../src/api/node-macs.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
-import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import { type KubeObject, RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
 import { denyingPolicy } from "../../src/operator/manifests/admission-policy.ts";
 import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
@@ -118,6 +120,19 @@ describe("the bridge marker while something is wrong", () => {
     expect(node.logged("error", CANNOT).length).toBeLessThanOrEqual(KINDS_OF_SILENCE);
     await bed.controlPlane.restartApiServer();
     await isOver("br2");
+  });
+
+  it("publishes again what a restore of etcd took back", async () => {
+    const reported = async () => (await admin.get(NODE_MACS as Resource<NodeMACs>, { name: node.name })).bridges;
+    await eventually("the report of br1", async () => (await reported())?.length === 1);
+    await bed.controlPlane.saveEtcd();
+    await ip("add", "br2", "type", "bridge");
+    await node.publishes("br1", "br2");
+    await eventually("the report of br2", async () => (await reported())?.length === 2);
+    await bed.controlPlane.restoreEtcd();
+    await node.publishes("br1", "br2");
+    await eventually("the report of br2 again", async () => (await reported())?.length === 2);
+    await node.isReady();
   });
 
   it("is to be restarted while the list of links is never complete", async () => {
