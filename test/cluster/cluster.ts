@@ -21,13 +21,13 @@ import { type Binaries, type BuildProgress, ensureBinaries } from "./control-pla
 import { Component, throwUncaught } from "./control-plane/component.ts";
 import type { ControlPlaneArguments } from "./control-plane/control-plane.ts";
 import type { NodeOptions } from "./network-plan.ts";
-import { GUEST_IMAGE } from "./process-node/images.ts";
+import { GUEST_IMAGE, MULTUS_IMAGE } from "./process-node/images.ts";
 import { childOf } from "./process-node/processes.ts";
 import { plainEnv, requireNamespaces, unshareCluster } from "./requirements.ts";
 import { makeRunDirectory } from "./run-directory.ts";
 import type { ClusterTimings, SupervisorMethods } from "./supervisor.ts";
 
-export { GUEST_IMAGE } from "./process-node/images.ts";
+export { GUEST_IMAGE, MULTUS_IMAGE } from "./process-node/images.ts";
 
 export interface ClusterOptions {
   readonly nodes: readonly NodeOptions[];
@@ -124,7 +124,12 @@ export class Cluster implements AsyncDisposable {
       nodes,
       nadCrd,
       controlPlane,
-      images: { [DEFAULT_IMAGE]: this.#product, [GUEST_IMAGE]: import.meta.dirname, ...images },
+      images: {
+        [DEFAULT_IMAGE]: this.#product,
+        [GUEST_IMAGE]: import.meta.dirname,
+        [MULTUS_IMAGE]: join(import.meta.dirname, "multus", "image"),
+        ...images,
+      },
       outsideUrl: this.url,
     });
     const { kubeconfigText, timings } = await Promise.race([started, this.#failed.promise]);

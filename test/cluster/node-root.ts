@@ -30,7 +30,7 @@ export function nodeScript({ name, mountPoint, trees, logDirectory }: NodeRoot):
     // `ip -netns` takes /sys off and mounts it anew, which a user namespace may do only while another one is in sight.
     "mkdir mnt/sys",
     "mount -t sysfs sysfs mnt/sys",
-    `mkdir -p ${below(dirname(IMAGE_NODE))} ${below(CNI_BIN_DIRECTORY)} etc/cni/net.d run/netns`,
+    `mkdir -p ${below(dirname(IMAGE_NODE))} ${below(CNI_BIN_DIRECTORY)} etc/cni/net.d run/netns var/lib/kubelet`,
     ...bindTree(process.execPath, below(IMAGE_NODE), true, true),
     ...trees.flatMap((tree) => bindTree(tree, below(tree), true)),
     ...bindTree(logDirectory, below(logDirectory), false),

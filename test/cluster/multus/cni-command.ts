@@ -1,5 +1,5 @@
 /** Runs CNI plugins of this node, one after the other, as the CNI specification says for lists. */
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type CommandResult, runCommand } from "../command.ts";
 import { CNI_BIN_DIRECTORY } from "../node-root.ts";
@@ -18,15 +18,23 @@ export interface CniEnvironment {
 /** Runs a plugin's executable where the pod is. */
 export type RunPlugin = (file: string, env: NodeJS.ProcessEnv, stdin: string) => Promise<CommandResult>;
 
+/** Where plugins are looked for. */
+export const DEFAULT_PATH: readonly string[] = [CNI_BIN_DIRECTORY];
+
 /** Runs ADD of all plugins. When one fails the list is taken down again and the plugin's own words are thrown. */
-export async function cniAdd(delegate: Delegate, env: CniEnvironment, run = runHere): Promise<CniResult> {
+export async function cniAdd(
+  delegate: Delegate,
+  env: CniEnvironment,
+  run = runHere,
+  path = DEFAULT_PATH,
+): Promise<CniResult> {
   let result: CniResult | undefined;
   for (const plugin of delegate.plugins) {
     try {
-      const output = await runPlugin("ADD", withPrevious(plugin, result), env, run);
+      const output = await runPlugin("ADD", withPrevious(plugin, result), env, run, path);
       result = parseResult(plugin, output);
     } catch (error) {
-      await cniDelete(delegate, env, undefined, run).catch(() => {});
+      await cniDelete(delegate, env, undefined, run, path).catch(() => {});
       throw error;
     }
   }
@@ -39,12 +47,15 @@ export async function cniDelete(
   env: CniEnvironment,
   result: CniResult | undefined,
   run = runHere,
+  path = DEFAULT_PATH,
 ): Promise<void> {
   const failures: unknown[] = [];
   // Before 0.4.0 DEL does not get the result of ADD.
   const previous = /^0\.[123]\./.test(delegate.cniVersion) ? undefined : result;
   for (const plugin of delegate.plugins.toReversed()) {
-    await runPlugin("DEL", withPrevious(plugin, previous), env, run).catch((error: unknown) => failures.push(error));
+    await runPlugin("DEL", withPrevious(plugin, previous), env, run, path).catch((error: unknown) =>
+      failures.push(error),
+    );
   }
   if (failures.length > 0) throw failures[0];
 }
@@ -52,10 +63,17 @@ export async function cniDelete(
 const withPrevious = (plugin: PluginConfig, prevResult: CniResult | undefined): object =>
   prevResult === undefined ? plugin : { ...plugin, prevResult };
 
-async function runPlugin(command: string, config: object, env: CniEnvironment, run: RunPlugin): Promise<string> {
+async function runPlugin(
+  command: string,
+  config: object,
+  env: CniEnvironment,
+  run: RunPlugin,
+  path: readonly string[],
+): Promise<string> {
   const { type } = config as PluginConfig;
-  const variables = plainEnv({ ...env, CNI_COMMAND: command, CNI_PATH: CNI_BIN_DIRECTORY });
-  const { code, stdout, stderr } = await run(join(CNI_BIN_DIRECTORY, type), variables, JSON.stringify(config));
+  const directory = path.find((one) => existsSync(join(one, type))) ?? path[0] ?? "";
+  const variables = plainEnv({ ...env, CNI_COMMAND: command, CNI_PATH: path.join(":") });
+  const { code, stdout, stderr } = await run(join(directory, type), variables, JSON.stringify(config));
   if (code !== 0)
     throw new Error(`plugin type="${type}" failed (${command.toLowerCase()}): ${complaint(stdout, stderr, code)}`);
   return stdout;
@@ -65,7 +83,7 @@ const runHere: RunPlugin = async (file, env, stdin) => {
   try {
     accessSync(file, constants.X_OK);
   } catch {
-    throw new Error(`failed to find plugin "${basename(file)}" in path [${CNI_BIN_DIRECTORY}]`);
+    throw new Error(`failed to find plugin "${basename(file)}" in path [${env.CNI_PATH?.replaceAll(":", " ")}]`);
   }
   return await runCommand([file], { stdin, env });
 };

@@ -1,6 +1,7 @@
 /**
- * Stand-in for multus v4 (thick): gives pods the networks that their annotation names, by running the real CNI plugins
- * of the node, and writes network-status with an account of its own. It reads and writes by client-node, not by the
+ * Stand-in for multus v4: gives pods the networks that their annotation names, by running the real CNI plugins
+ * of the node, and writes network-status with an account of its own. Where a thick multus is deployed on the node (image/),
+ * its daemon is asked first, as the runtime asks the shim. It reads and writes by client-node, not by the
  * product's client, which it helps to judge.
  *
  * Left out: the default-network annotation, device plugins, hot-plug, ips that need IPAM claims, configuration files on
@@ -22,6 +23,7 @@ import { type Delegate, makeDelegate } from "./delegate.ts";
 import { NAD_GROUP } from "./nad-crd.ts";
 import { NETWORKS_ANNOTATION, type NetworkSelection, parseNetworks } from "./network-selection.ts";
 import { type CniResult, NETWORK_STATUS_ANNOTATION, networkStatus } from "./network-status.ts";
+import { askShim } from "./shim.ts";
 
 interface NetworkAttachmentDefinition {
   readonly spec?: { readonly config?: string };
@@ -51,6 +53,8 @@ interface Attachment {
   readonly delegate: Delegate;
   readonly env: CniEnvironment;
   readonly result: CniResult;
+  /** Where its plugins are. */
+  readonly path: readonly string[];
 }
 
 /** One file for each sandbox. As with real multus, a file that is lost means a DEL that is never run. */
@@ -70,12 +74,13 @@ export class Multus {
 
   /** Attaches the networks in order. When one fails, those before it are taken down again. */
   async attach(pod: Pod, network: PodNetwork): Promise<void> {
+    const path = await askShim();
     const { annotations = {}, namespace = "" } = pod.metadata;
     const selections = parseNetworks(annotations[NETWORKS_ANNOTATION] ?? "", namespace);
     if (selections.length === 0) return;
     const attachments: Attachment[] = [];
     try {
-      for (const selection of selections) attachments.push(await this.#attachOne(pod, network, selection));
+      for (const selection of selections) attachments.push(await this.#attachOne(pod, network, selection, path));
       await mkdir(CACHE_DIRECTORY, { recursive: true });
       await writeFile(cacheFile(network), JSON.stringify(attachments));
       await this.#writeStatus(pod, network, attachments);
@@ -93,7 +98,12 @@ export class Multus {
     await rm(cacheFile(network), { force: true });
   }
 
-  async #attachOne(pod: Pod, network: PodNetwork, selection: NetworkSelection): Promise<Attachment> {
+  async #attachOne(
+    pod: Pod,
+    network: PodNetwork,
+    selection: NetworkSelection,
+    path: readonly string[],
+  ): Promise<Attachment> {
     const { namespace, name } = selection;
     const found = await this.#objects
       .getNamespacedCustomObject({ ...NADS, namespace, name })
@@ -103,12 +113,12 @@ export class Multus {
       });
     const delegate = makeDelegate(selection, (found as NetworkAttachmentDefinition).spec?.config ?? "");
     const env = environment(pod, network, delegate);
-    return { delegate, env, result: await cniAdd(delegate, env) };
+    return { delegate, env, path, result: await cniAdd(delegate, env, undefined, path) };
   }
 
   async #detachAll(attachments: readonly Attachment[]): Promise<void> {
-    for (const { delegate, env, result } of attachments.toReversed()) {
-      await cniDelete(delegate, env, result).catch((error: Error) => {
+    for (const { delegate, env, result, path } of attachments.toReversed()) {
+      await cniDelete(delegate, env, result, undefined, path).catch((error: Error) => {
         this.#log(`multus: DEL of ${delegate.network}, ${delegate.interface}: ${error.message}`);
       });
     }

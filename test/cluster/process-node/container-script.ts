@@ -40,6 +40,8 @@ export function containerScript(script: ContainerScript): string {
     `mount -t tmpfs -o mode=755 container ${shellQuote(mountPoint)}`,
     `cd ${shellQuote(mountPoint)}`,
     ...baseTree({ hostname, hosts }),
+    // What an image has in there is its own; the machine's /usr is read-only.
+    "mount -t tmpfs -o mode=755 src usr/src",
     ...image.contents.flatMap(([source, target]) => bindTree(source, below(target), true, isFile(source))),
     ...(container.volumeMounts ?? []).flatMap((mount) => bindVolume(mount, script)),
     ...(container.securityContext?.readOnlyRootFilesystem ? ['mount -o remount,bind,ro "$PWD"'] : []),

@@ -16,6 +16,10 @@ export interface Image {
 /** The image of test pods that do nothing. */
 export const GUEST_IMAGE = "localhost/guest:dev";
 
+/** The stand-in of multus as its project builds it (multus/image). */
+export const MULTUS_IMAGE = "localhost/multus:dev";
+const MULTUS_PROGRAMS = "/usr/src/multus-cni/bin";
+
 const GUEST_INIT = 'trap "kill -TERM $! 2>/dev/null; exit 0" TERM; "$@" & wait $!';
 
 /** Undefined for an image that this node does not have. There is no registry. */
@@ -23,6 +27,10 @@ export function findImage(name: string, trees: Readonly<Record<string, string>>)
   const tree = trees[name];
   if (tree === undefined) return undefined;
   const guest = name === GUEST_IMAGE;
+  if (name === MULTUS_IMAGE) {
+    const contents = [IMAGE_NODE, tree].map((source) => [source, source === tree ? MULTUS_PROGRAMS : source] as const);
+    return { name, contents, user: 0, entrypoint: [`${MULTUS_PROGRAMS}/multus-daemon`], init: [] };
+  }
   return {
     name,
     contents: [

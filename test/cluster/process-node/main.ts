@@ -5,12 +5,12 @@
  *
  * It supports commands, args and env (value, fieldRef, configMapKeyRef, secretKeyRef, envFrom); init containers;
  * volumes (configMap, secret, emptyDir, hostPath, downwardAPI, projected with tokens that are renewed) with readOnly,
- * subPath and HostToContainer; a network namespace and address for each pod, hostNetwork; attachments by multus' stand-in;
+ * subPath and HostToContainer; sidecars; a network namespace and address for each pod, hostNetwork; attachments by multus' stand-in;
  * probes (httpGet, tcpSocket, exec); restarts with back-off; graceful termination; readOnlyRootFilesystem, dropped
  * capabilities, runAsUser; `kubectl logs`.
  *
- * It does not support images (see images.ts; the machine's /usr stands in for their content), resource limits, sidecars
- * (restartPolicy of init containers), lifecycle hooks, updates of mounted ConfigMaps and Secrets, kubectl exec and
+ * It does not support images (see images.ts; the machine's /usr stands in for their content), resource limits,
+ * lifecycle hooks, updates of mounted ConfigMaps and Secrets, kubectl exec and
  * port-forward (use Cluster.execInPod), Services other than `kubernetes` and DNS, mountPropagation Bidirectional,
  * other users' file permissions (container-script.ts), seccomp, static pods.
  */

@@ -20,7 +20,8 @@ export interface PodFacts {
 export function podStatus(facts: PodFacts): PodStatus {
   const { pod, podIp, hostIp, startTime } = facts;
   const phase = podPhase(facts);
-  const containersReady = phase === "Running" && !facts.stopping && facts.containers.every(({ ready }) => ready);
+  const all = [...facts.containers, ...facts.initContainers];
+  const containersReady = phase === "Running" && !facts.stopping && all.every(({ ready }) => ready);
   const generation = pod.metadata.generation;
   const condition = (type: string, holds: boolean, reason: string): PodCondition => {
     const status = holds ? "True" : "False";

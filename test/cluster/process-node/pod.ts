@@ -31,6 +31,8 @@ export class Pod {
   readonly #containers = new Map<string, Container>();
   readonly #startTime = timestamp();
   readonly #lives: Promise<void>;
+  /** With what their last exit code will be. */
+  readonly #sidecars = new Map<Container, Promise<number>>();
   /** Container statuses of the node's life before this one. */
   readonly #before: readonly ContainerStatus[];
   #object: PodObject;
@@ -103,7 +105,12 @@ export class Pod {
       return container;
     };
     for (const each of spec?.initContainers ?? []) {
-      const code = await make(each, true).run();
+      const container = make(each, true);
+      if (isSidecar(each)) {
+        this.#sidecars.set(container, container.run());
+        continue;
+      }
+      const code = await container.run();
       if (code !== 0) {
         await this.#status.flush();
         return;
@@ -181,7 +188,7 @@ export class Pod {
       spec,
       podUid: this.uid,
       image,
-      restartPolicy: init && restartPolicy === "Always" ? "OnFailure" : (restartPolicy as "Always"),
+      restartPolicy: init && !isSidecar(spec) && restartPolicy === "Always" ? "OnFailure" : (restartPolicy as "Always"),
       script,
       networkNamespace: this.#network?.path,
       address: this.#addresses.podIp,
@@ -203,8 +210,13 @@ export class Pod {
     const graceSeconds = force ? 0 : (this.#object.metadata.deletionGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS);
     this.#stop.abort(new Error(`pod ${this.key} is being stopped`));
     if (!force) this.#status.changed();
-    await Promise.all([...this.#containers.values()].map((container) => container.stop(graceSeconds * 1000)));
+    const end = performance.now() + graceSeconds * 1000;
+    const stop = (container: Container): Promise<void> => container.stop(end - performance.now());
+    const others = [...this.#containers.values()].filter((container) => !this.#sidecars.has(container));
+    await Promise.all(others.map(stop));
     await this.#lives;
+    // Sidecars end after all others, the last one first.
+    for (const [sidecar, ended] of [...this.#sidecars].reverse()) await Promise.all([stop(sidecar), ended]);
     if (this.#network !== undefined) {
       await multus.detach(this.#network).catch((error: Error) => log(`network of ${this.key}: ${error.message}`));
       await networks.remove(this.#network);
@@ -250,7 +262,7 @@ export class Pod {
       containers: containers.map(statusOf),
       initContainers: initContainers.map((spec) => {
         const status = statusOf(spec);
-        return { ...status, ready: status.state?.terminated?.exitCode === 0 };
+        return isSidecar(spec) ? status : { ...status, ready: status.state?.terminated?.exitCode === 0 };
       }),
       previous: this.#conditions,
       now: timestamp(),
@@ -259,6 +271,8 @@ export class Pod {
     return status;
   }
 }
+
+const isSidecar = ({ restartPolicy }: ContainerSpec): boolean => restartPolicy === "Always";
 
 /** The last step of a deletion, which only the node may take. */
 export async function deletePod({ client, log }: PodContext, { metadata }: PodObject): Promise<void> {
