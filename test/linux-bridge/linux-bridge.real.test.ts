@@ -163,7 +163,7 @@ describe("the CNI installer with real executables and a real API server", () => 
   });
 
   it("removes its files when the configuration is being deleted, and the directories of its state", async () => {
-    await vi.waitFor(() => stat(seen(STATE)), WITHIN);
+    await vi.waitFor(() => mkdir(seen("/run/cni/tuning")), WITHIN);
     const root = await open(seen("/run"));
     try {
       await config.beginDeletion();

@@ -100,11 +100,14 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   }
 }
 
+/** What `tuning` keeps, for networks without a `dataDir`. */
+const TUNING_STATE_DIRECTORY = "/run/cni/tuning";
+
 /** Removes the directories in which plugins and agent keep their state, where they are empty. */
 export async function removeEmptyState(directory = NODE_STATE_DIRECTORY): Promise<void> {
   await rm(join(directory, basename(REPORT_SOCKET)), { force: true });
   const names = await namesIn(directory);
-  for (const path of [...names.map((name) => join(directory, name)), directory])
+  for (const path of [...names.map((name) => join(directory, name)), directory, TUNING_STATE_DIRECTORY])
     await rmdir(path).catch(() => undefined);
 }
 
