@@ -35,6 +35,7 @@ import { Patience } from "./status/patience.ts";
 import type { ConfigurationFailure } from "./status/reasons.ts";
 import { soonest } from "./status/rollout.ts";
 import { toldOfPods } from "./status/status.ts";
+import { StrandedPods } from "./status/stranded-pods.ts";
 import { WarningEvents } from "./status/warning-events.ts";
 import { Teardown } from "./teardown.ts";
 
@@ -100,8 +101,9 @@ export class Reconciler {
     const applier = new Applier(options);
     this.#records = records;
     const events = new WarningEvents({ client, clock, log: options.log, maxAgeMs: settings.podTroubleDeadlineMs / 10 });
+    const stranded = new StrandedPods({ client, clock, log: options.log, deadlineMs: settings.podTroubleDeadlineMs });
     const { onEnd } = options;
-    this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, clock, onEnd });
+    this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, stranded, clock, onEnd });
     this.#writer = new ConfigWriter(options);
     this.#patience = new Patience(clock, settings.podTroubleDeadlineMs);
     this.#teardown = new Teardown({ ...options, records, remover, writer: this.#writer, patience: this.#patience });

@@ -46,6 +46,11 @@ export interface Component {
   /** On whatever the spec says. The status names it only when it fails. */
   readonly standing?: true;
   readonly prerequisites?: readonly Prerequisite[];
+  /**
+   * What is in the events of pods that get no network because of it, while its own pods run. For a component that the runtime
+   * calls for every pod.
+   */
+  readonly refusalSign?: (facts: Facts) => string | undefined;
   /** One sentence where another installation does the same work: then nothing is touched. */
   readonly rival?: (facts: Facts) => string | undefined;
   /** Throws one sentence for the status when something that it needs is not given. */

@@ -14,6 +14,7 @@ import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
 import { explained } from "../status/questions.ts";
 import type { ConfigurationFailure } from "../status/reasons.ts";
 import { cannotStart, type Rollout, rollout, type Surroundings, soonest, withoutPods } from "../status/rollout.ts";
+import type { StrandedPods } from "../status/stranded-pods.ts";
 import type { WarningEvents } from "../status/warning-events.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
@@ -28,7 +29,7 @@ import type { RemovalResult, Remover } from "./remover.ts";
 type ComponentName = ComponentOutcome["name"];
 
 type Rendered = { readonly name: ComponentName } & (
-  | { readonly kind: "objects"; readonly objects: readonly PlannedObject[] }
+  | { readonly kind: "objects"; readonly objects: readonly PlannedObject[]; readonly refusalSign: string | undefined }
   | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
 );
 
@@ -39,6 +40,7 @@ export interface RollforwardOptions {
   readonly view: ClusterView;
   readonly settings: OperatorSettings;
   readonly events: WarningEvents;
+  readonly stranded: StrandedPods;
   readonly clock: Clock;
   /** Called when an apply has ended that was left behind. */
   readonly onEnd: () => void;
@@ -137,7 +139,9 @@ export class Rollforward {
       try {
         const deployed = (identity: ObjectIdentity) => this.#deployed(identity);
         const objects = renderComponent(component, { spec, facts, settings, deployed });
-        return { name, kind: "objects", objects: objects.map((object) => planned(finished(object, decoration))) };
+        const refusalSign = component.refusalSign?.(facts);
+        const wanted = objects.map((object) => planned(finished(object, decoration)));
+        return { name, kind: "objects", objects: wanted, refusalSign };
       } catch (error) {
         return { name, kind: "failed", reason: "FailedToRender", message: messageOf(error) };
       }
@@ -171,6 +175,10 @@ export class Rollforward {
           : withoutPods(workload, unlisted),
       );
     const explained = await Promise.all(workloads.map((workload) => this.#explain(workload, signal)));
+    const { refusalSign } = component;
+    if (refusalSign !== undefined && explained.every(({ phase }) => phase === "ready")) {
+      explained.push(await this.#options.stranded.rolloutOf(name, refusalSign, signal));
+    }
     const awaited = waiting.map((message): Rollout => ({ phase: "rolling", message, lookAgainMs: WAITING_RECHECK_MS }));
     return { name, state: { kind: "deployed", workloads: [...explained, ...awaited] } };
   }

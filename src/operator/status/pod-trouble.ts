@@ -27,6 +27,8 @@ export interface Trouble {
 
 const FIRST_PULL = "ErrImagePull";
 const TROUBLE = new Set([...CONTAINER_TROUBLES, FIRST_PULL]);
+/** Said of every container while there are init containers to run. */
+const INITIALIZING = "PodInitializing";
 const ENDED = new Set(["Failed", "Succeeded"]);
 
 /** Undefined if nothing is wrong, and if the pod is not to run any more. */
@@ -35,9 +37,11 @@ export function troubleOf(pod: Pod, nowMs: number, deadlineMs: number): Trouble 
   return unscheduled(pod) ?? crashing(pod, nowMs, deadlineMs) ?? stuck(pod) ?? beingCreated(pod) ?? notReady(pod);
 }
 
-/** Whether the runtime still makes a container of the pod. */
+/** Whether the runtime still makes a container of the pod. Where there are init containers, the first one waits for the sandbox. */
 export function isBeingCreated(pod: Pod): boolean {
-  return statusesOf(pod).some(({ state }) => state?.waiting?.reason === BEING_CREATED);
+  const all = statusesOf(pod);
+  const isFirstInit = all[0]?.isInit === true && all[0].state?.waiting?.reason === INITIALIZING;
+  return isFirstInit || all.some(({ state }) => state?.waiting?.reason === BEING_CREATED);
 }
 
 /** Since when the pod is not ready. */

@@ -61,7 +61,8 @@ export class WarningEvents {
   }
 }
 
-function timeOf({ series, deprecatedLastTimestamp, eventTime, metadata }: KubeEvent): number {
+/** Of its last occurrence. */
+export function timeOf({ series, deprecatedLastTimestamp, eventTime, metadata }: KubeEvent): number {
   const time = series?.lastObservedTime ?? deprecatedLastTimestamp ?? eventTime ?? metadata.creationTimestamp;
   return Date.parse(String(time)) || 0;
 }

@@ -103,6 +103,10 @@ describe("the trouble of a pod", () => {
       message: "the containers of pod w-1 are still not created on node a",
       question,
     });
+    // Where there are init containers, all wait for them, and the first one for the sandbox.
+    const initializing = waits("PodInitializing", "");
+    const withInit = { phase: "Pending", initContainerStatuses: [initializing] };
+    expect(look(pod(false, [initializing], withInit))).toMatchObject({ reason: "ContainerCreating", question });
     const state = { running: { startedAt: ago(400) } };
     expect(look(pod(false, [{ name: "c", restartCount: 0, state }]))).toMatchObject({
       reason: "ContainersNotReady",

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
+import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { type Clock, systemClock } from "../../../src/kube/clock.ts";
+import { silentLog } from "../../../src/kube/log.ts";
+import { StrandedPods } from "../../../src/operator/status/stranded-pods.ts";
+import { adminClient } from "../../kube/support/real-api-server.ts";
+import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+
+const DEADLINE_MS = 300_000;
+const SIGN = "CmdAdd (shim)";
+const SANDBOX = "0123456789abcdef".repeat(4);
+
+/** One story: each test adds pods to those before. */
+describe("pods that get no sandbox because multus refuses", () => {
+  let controlPlane: Awaited<ReturnType<typeof borrowControlPlane>>;
+  let client: KubeClient;
+
+  beforeAll(async () => {
+    controlPlane = await borrowControlPlane();
+    client = await adminClient(controlPlane);
+    await client
+      .create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: "default" } })
+      .catch(() => {});
+  });
+  afterAll(async () => {
+    await client?.[Symbol.asyncDispose]();
+    await controlPlane?.[Symbol.asyncDispose]();
+  });
+
+  async function pod(name: string, annotations: Record<string, string> = {}): Promise<string> {
+    const made = await client.create(RESOURCES.pods, {
+      metadata: { name, namespace: "default", annotations },
+      spec: { nodeName: "node-a", automountServiceAccountToken: false, containers: [{ name: "c", image: "none" }] },
+    });
+    return made.metadata.uid ?? "";
+  }
+  async function refused(name: string, uid: string, said: string): Promise<void> {
+    await client.create(RESOURCES.events, {
+      metadata: { generateName: `${name}-`, namespace: "default" },
+      ...{ type: "Warning", reason: "FailedCreatePodSandBox", action: "Create", note: said },
+      ...{ eventTime: new Date().toISOString().replace("Z", "000Z") },
+      ...{ reportingController: "kubelet", reportingInstance: "node-a" },
+      regarding: { kind: "Pod", namespace: "default", name, uid },
+    });
+  }
+  /** As an operator sees it that looks for the first time, when the pods have waited for `ageMs`. */
+  const look = (ageMs: number) => {
+    const clock: Clock = { ...systemClock, now: () => Date.now() + ageMs };
+    const stranded = new StrandedPods({ client, clock, log: silentLog, deadlineMs: DEADLINE_MS });
+    return stranded.rolloutOf("multus", SIGN, new AbortController().signal);
+  };
+
+  it("are none while nobody is refused, or by somebody else, or for a short time", async () => {
+    await refused("calm", await pod("calm"), 'plugin type="ptp" failed (add): no address');
+    expect(await look(DEADLINE_MS)).toMatchObject({ phase: "ready" });
+    await refused("early", await pod("early"), `${SIGN}: early`);
+    expect(await look(0)).toMatchObject({ phase: "ready", lookAgainMs: DEADLINE_MS / 5 });
+  });
+
+  it("say nothing when they ask for networks, or are gone", async () => {
+    await client.delete(RESOURCES.pods, { name: "early", namespace: "default" }, { gracePeriodSeconds: 0 });
+    const uid = await pod("asks", { "k8s.v1.cni.cncf.io/networks": "no-such-network" });
+    await refused("asks", uid, `${SIGN}: cannot find a network-attachment-definition`);
+    expect(await look(DEADLINE_MS)).toMatchObject({ phase: "ready" });
+  });
+
+  it("are told with their node and the end of the text, in which each try has a sandbox of its own", async () => {
+    const long = `${"ContainerID:x ".repeat(40)}failed to find plugin "ptp" in path [/run/a]`;
+    await refused("waits", await pod("waits"), `sandbox "${SANDBOX}": ${SIGN}: ${SANDBOX} ${long}`);
+    const told = await look(DEADLINE_MS);
+    expect(told).toMatchObject({
+      phase: "failing",
+      reason: "FailedCreatePodSandBox",
+      message: expect.stringMatching(
+        /^multus runs on node-a and .* pod default\/waits: CmdAdd \(shim\) .*in path \[\/run\/a\]$/,
+      ),
+    });
+    expect("message" in told && told.message).not.toContain(SANDBOX);
+  });
+});
