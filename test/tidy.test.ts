@@ -30,7 +30,7 @@ interface Layer {
   readonly node: boolean;
 }
 
-const products = ["operator", "mac-pool", "linux-bridge-webhook", "bridge-marker", "linux-bridge"];
+const products = ["operator", "mac-pool", "linux-bridge-webhook", "bridge-marker", "linux-bridge", "multus-sidecar"];
 
 /** What inspection answers: the one file that its product shares with the command line and the page. */
 const INSPECTION_VIEWS = "src/mac-pool/inspection/views.ts";

@@ -37,6 +37,7 @@ export const IMAGE_PROCESSES = [
   "linux-bridge-webhook",
   "linux-bridge",
   "bridge-marker",
+  "multus-sidecar",
 ] as const;
 export type ImageProcess = (typeof IMAGE_PROCESSES)[number];
 

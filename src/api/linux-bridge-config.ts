@@ -15,6 +15,7 @@ import {
   BRIDGE_MARKER_METRICS_PORT,
   INSTALLER_HEALTH_PORT,
   INSTALLER_METRICS_PORT,
+  MULTUS_HEALTH_PORT,
   PROBE_ADDRESSES,
 } from "./node-ports.ts";
 
@@ -23,6 +24,7 @@ export const TAKEN_NODE_PORTS: readonly number[] = [
   INSTALLER_HEALTH_PORT,
   INSTALLER_METRICS_PORT,
   BRIDGE_MARKER_METRICS_PORT,
+  MULTUS_HEALTH_PORT,
 ];
 export const TAKEN_NODE_PORT_TEXT = `bridgeMarkerHealthPort must not be one of: ${TAKEN_NODE_PORTS.join(", ")}. Daemons of this product listen there on every node`;
 
@@ -31,6 +33,7 @@ export const TAKEN_INSTALLER_PORTS: readonly number[] = [
   BRIDGE_MARKER_HEALTH_PORT,
   INSTALLER_METRICS_PORT,
   BRIDGE_MARKER_METRICS_PORT,
+  MULTUS_HEALTH_PORT,
 ];
 export const TAKEN_INSTALLER_PORT_TEXT = `installerHealthPort must not be one of: ${TAKEN_INSTALLER_PORTS.join(", ")}. Daemons of this product listen there on every node`;
 export const SAME_HEALTH_PORT_TEXT =
@@ -105,7 +108,8 @@ export const linuxBridgeSchema = z
       .exactOptional()
       .meta({
         description:
-          "Directory on the nodes that holds CNI executables. /opt/cni/bin when unset, on OpenShift /var/lib/cni/bin.",
+          "Directory on the nodes that holds CNI executables. /opt/cni/bin when unset, on OpenShift /var/lib/cni/bin. A change " +
+          "replaces the pods of every component that installs some, on every node.",
         ...celRules({ rule: `self.matches('${CNI_BIN_DIR_PATTERN}')`, message: CNI_BIN_DIR_TEXT }),
       }),
     replaceForeignPlugins: z

@@ -120,6 +120,21 @@ describe("the components of other projects on a real API server, with the rights
     expect(await cluster.isThere(NADS, NAD)).toBe(true);
   });
 
+  it("warns of what a change of the CNI directory costs while multus is on, before it is made", async () => {
+    const WARNING = "replaces the pods of multus on every node";
+    const dryRun = async (spec: object): Promise<string> => {
+      const patch = ["patch", "nac", "cluster", "--type=merge", "--dry-run=server", "-p", JSON.stringify({ spec })];
+      return (await cluster.kubectl(patch)).stderr;
+    };
+    await cluster.applyConfig({ multus: {}, linuxBridge: {} });
+    const change = { linuxBridge: { cniBinDir: "/var/lib/cni/bin" } };
+    await cluster.until(async () => (await dryRun(change)).includes(WARNING));
+    expect(await dryRun({ linuxBridge: { nadLint: "Off" } })).not.toContain(WARNING);
+    expect(await dryRun({ ...change, multus: null })).not.toContain(WARNING);
+    await cluster.applyConfig({});
+    await cluster.rollOutUntilAvailable();
+  });
+
   it("multusDynamicNetworks takes the socket of the runtime that the nodes have", async () => {
     await cluster.applyConfig({ multus: {}, multusDynamicNetworks: {} });
     await cluster.rollOutUntilAvailable();

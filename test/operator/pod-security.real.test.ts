@@ -36,12 +36,14 @@ const HOST_ACCESS: Readonly<Record<string, readonly string[]>> = {
   "kubemacpool-cert-manager": [],
   multus: [
     "host namespaces (hostNetwork=true, hostPID=true)",
+    'hostPort (container "multus-sidecar" uses hostPort 8446)',
+    'probe or lifecycle host (container "multus-sidecar" uses probe or lifecycle host "127.0.0.1")',
     'privileged (container "kube-multus" must not set securityContext.privileged=true)',
-    'seLinuxOptions (container "install-multus-binary" set forbidden securityContext.seLinuxOptions: type "spc_t")',
+    'seLinuxOptions (containers "install-multus-binary", "multus-sidecar" set forbidden securityContext.seLinuxOptions: type "spc_t")',
     'allowPrivilegeEscalation != false (container "kube-multus" must set securityContext.allowPrivilegeEscalation=false)',
-    'unrestricted capabilities (container "kube-multus" must set securityContext.capabilities.drop=["ALL"]; container "install-multus-binary" must not include "DAC_OVERRIDE" in securityContext.capabilities.add)',
-    'restricted volume types (volumes "cni", "cnibin", "hostroot", "host-run", "host-var-lib-cni-multus", "host-var-lib-kubelet", "host-run-k8s-cni-cncf-io", "host-run-netns" use restricted volume type "hostPath")',
-    'runAsNonRoot != true (pod or containers "install-multus-binary", "kube-multus" must set securityContext.runAsNonRoot=true)',
+    'unrestricted capabilities (container "kube-multus" must set securityContext.capabilities.drop=["ALL"]; containers "install-multus-binary", "multus-sidecar" must not include "DAC_OVERRIDE" in securityContext.capabilities.add)',
+    'restricted volume types (volumes "cni", "cnibin", "hostroot", "host-run", "host-var-lib-cni-multus", "host-var-lib-cni-results", "host-var-lib-kubelet", "host-run-k8s-cni-cncf-io", "host-run-netns" use restricted volume type "hostPath")',
+    'runAsNonRoot != true (pod or containers "install-multus-binary", "multus-sidecar", "kube-multus" must set securityContext.runAsNonRoot=true)',
     "runAsUser=0 (pod must not set runAsUser=0)",
   ],
   "dynamic-networks-controller-ds": [

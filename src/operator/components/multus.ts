@@ -3,10 +3,12 @@
  * its shim, which asks the daemon. On OpenShift the Cluster Network Operator deploys it.
  */
 
+import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { NAD_GROUP } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { identityObjects, READ, rule } from "../manifests/rbac.ts";
-import { fieldEnv } from "../manifests/workload.ts";
+import { warningPolicy } from "../manifests/admission-policy.ts";
+import { identityObjects, READ, READ_CONFIG, rule } from "../manifests/rbac.ts";
+import { env, fieldEnv } from "../manifests/workload.ts";
 import { CNI_CONFIG_DIR, cniBinDir, DEFAULT_CNI_BIN_DIR } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";
 import {
@@ -18,6 +20,8 @@ import {
   PRIVILEGED,
   ROOT_POD,
 } from "./foreign-workload.ts";
+import { CNI_PATH, cniPath } from "./multus-cni-path.ts";
+import { multusSidecar, RESULT_DIR } from "./multus-sidecar.ts";
 import { NETWORK_ATTACHMENT_DEFINITION_CRD } from "./network-attachment-definition.ts";
 
 const NAME = "multus";
@@ -42,12 +46,15 @@ export const ATTACHING_RIGHTS = [
 
 export const multus: Component = {
   name: "multus",
+  refusalSign: ({ openShift }) => (openShift ? undefined : "CmdAdd (shim)"),
   render: (input) => (input.facts.openShift ? [] : objects(input)),
 };
 
 function objects(input: RenderInput): KubeObject[] {
   const namespace = input.settings.operandNamespace;
-  const configMap = daemonConfig(input);
+  const identity = { apiVersion: "apps/v1", kind: "DaemonSet", namespace, name: NAME };
+  const path = cniPath(cniBinDir(input), input.deployed(identity));
+  const configMap = daemonConfig(input, path);
   return [
     NETWORK_ATTACHMENT_DEFINITION_CRD,
     ...identityObjects({
@@ -57,16 +64,44 @@ function objects(input: RenderInput): KubeObject[] {
       cluster: {
         role: NAME,
         binding: NAME,
-        rules: ATTACHING_RIGHTS,
+        rules: [...ATTACHING_RIGHTS, READ_CONFIG],
       },
     }),
+    ...changeOfDirectory(),
     configMap,
-    daemonSet(input, configMap),
+    daemonSet(input, configMap, path),
   ];
 }
 
-function daemonConfig(input: RenderInput): KubeObject {
-  const binDir = cniBinDir(input);
+/** Says what the change costs before it is made: kubectl shows it, also for `--dry-run=server`. */
+function changeOfDirectory(): KubeObject[] {
+  const directory = (object: string): string => `${object}.?spec.?linuxBridge.?cniBinDir.orValue('')`;
+  const { group, version, plural } = NETWORK_ADDONS_CONFIGS;
+  return warningPolicy({
+    name: `${NAME}-cni-bin-dir`,
+    labels: LABELS,
+    matches: [{ apiGroups: [group], apiVersions: [version], resources: [plural], operations: ["UPDATE"] }],
+    conditions: [
+      {
+        name: "multus-is-on",
+        expression: "has(object.spec.multus) && has(oldObject.spec.multus)",
+      },
+    ],
+    validations: [
+      {
+        expression: `${directory("object")} == ${directory("oldObject")}`,
+        message:
+          "a change of linuxBridge.cniBinDir replaces the pods of multus on every node. A pod that starts on a node meanwhile " +
+          "waits, or gets the cluster's first network alone. Before it, let the nodes' runtime look for plugins in the new " +
+          "directory, too: otherwise no pod starts",
+      },
+    ],
+  });
+}
+
+/** `path`: where plugins are looked for, the present directory first. */
+function daemonConfig(input: RenderInput, path: readonly string[]): KubeObject {
+  const [binDir = ""] = path;
   const config = {
     chrootDir: HOST_ROOT,
     cniVersion: "0.3.1",
@@ -82,8 +117,10 @@ function daemonConfig(input: RenderInput): KubeObject {
   return jsonConfigMap(input, { name: CONFIG_MAP, labels: LABELS, file: CONFIG_FILE }, config);
 }
 
-function daemonSet(input: RenderInput, configMap: KubeObject): KubeObject {
-  const binDir = cniBinDir(input);
+function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly string[]): KubeObject {
+  const binVolume = (index: number): string => (index === 0 ? "cnibin" : `cnibin-${index}`);
+  // Under the node's own paths, because the plugins are called by them.
+  const binMounts = path.map((directory, index) => ({ name: binVolume(index), mountPath: directory }));
   return foreignDaemonSet(input, {
     name: NAME,
     labels: { ...LABELS, name: NAME },
@@ -94,8 +131,8 @@ function daemonSet(input: RenderInput, configMap: KubeObject): KubeObject {
       serviceAccountName: NAME,
       hostNetwork: true,
       hostPID: true,
-      // The daemon removes its configuration from the node when it stops.
-      terminationGracePeriodSeconds: 10,
+      // The daemon goes on answering for ten seconds before it removes its configuration; then the sidecar ends.
+      terminationGracePeriodSeconds: 60,
       securityContext: ROOT_POD,
       initContainers: [
         foreignContainer(input, "MULTUS_IMAGE", {
@@ -105,19 +142,24 @@ function daemonSet(input: RenderInput, configMap: KubeObject): KubeObject {
           securityContext: ANY_HOST_FILES,
           volumeMounts: [{ name: "cnibin", mountPath: "/host/opt/cni/bin" }],
         }),
+        multusSidecar(input, {
+          cniPath: path,
+          socket: `/host${MULTUS_SOCKET_DIR}/multus.sock`,
+          volumes: { config: "cni", run: "host-run", results: "host-var-lib-cni-results" },
+          binMounts,
+        }),
       ],
       containers: [
         foreignContainer(input, "MULTUS_IMAGE", {
           name: "kube-multus",
           command: [`${PROGRAMS}/multus-daemon`],
-          env: [fieldEnv("MULTUS_NODE_NAME", "spec.nodeName")],
+          env: [fieldEnv("MULTUS_NODE_NAME", "spec.nodeName"), ...env({ [CNI_PATH]: path.join(":") })],
           memory: "15Mi",
           // It changes its root, enters network namespaces and runs plugins with every right.
           securityContext: PRIVILEGED,
           volumeMounts: [
             { name: "cni", mountPath: `/host${CNI_CONFIG_DIR}` },
-            // Under the node's own path, because the plugins are called by it.
-            { name: "cnibin", mountPath: binDir },
+            ...binMounts,
             { name: "host-run", mountPath: "/host/run" },
             { name: "host-var-lib-cni-multus", mountPath: "/var/lib/cni/multus" },
             { name: "host-var-lib-kubelet", mountPath: "/var/lib/kubelet", mountPropagation: "HostToContainer" },
@@ -130,10 +172,11 @@ function daemonSet(input: RenderInput, configMap: KubeObject): KubeObject {
       ],
       volumes: [
         hostVolume("cni", CNI_CONFIG_DIR, "DirectoryOrCreate"),
-        hostVolume("cnibin", binDir, "DirectoryOrCreate"),
+        ...path.map((directory, index) => hostVolume(binVolume(index), directory, "DirectoryOrCreate")),
         hostVolume("hostroot", "/", "Directory"),
         hostVolume("host-run", "/run", "Directory"),
         hostVolume("host-var-lib-cni-multus", "/var/lib/cni/multus", "DirectoryOrCreate"),
+        hostVolume("host-var-lib-cni-results", RESULT_DIR, "DirectoryOrCreate"),
         hostVolume("host-var-lib-kubelet", "/var/lib/kubelet", "Directory"),
         hostVolume("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io", "DirectoryOrCreate"),
         hostVolume("host-run-netns", "/var/run/netns", "DirectoryOrCreate"),

@@ -1,4 +1,4 @@
-/** A ValidatingAdmissionPolicy that denies, with its binding. Pure. */
+/** ValidatingAdmissionPolicies that deny or warn, with their bindings. Pure. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Rule } from "./rbac.ts";
@@ -26,7 +26,19 @@ export interface PolicyOptions {
 const ADMISSION = "admissionregistration.k8s.io/v1";
 
 export function denyingPolicy(options: PolicyOptions): KubeObject[] {
-  const { name, labels, matches, conditions, validations } = options;
+  return policy(options, "Fail", "Deny");
+}
+
+/** Whoever asks gets the message with the answer, also of a dry run. */
+export function warningPolicy(options: PolicyOptions): KubeObject[] {
+  return policy(options, "Ignore", "Warn");
+}
+
+function policy(
+  { name, labels, matches, conditions, validations }: PolicyOptions,
+  failurePolicy: "Fail" | "Ignore",
+  action: "Deny" | "Warn",
+): KubeObject[] {
   const metadata = { name, labels };
   return [
     {
@@ -34,7 +46,7 @@ export function denyingPolicy(options: PolicyOptions): KubeObject[] {
       kind: "ValidatingAdmissionPolicy",
       metadata,
       spec: {
-        failurePolicy: "Fail",
+        failurePolicy,
         matchConstraints: constraints(matches),
         ...(conditions.length === 0 ? {} : { matchConditions: conditions }),
         validations: validations.map((validation) => ({ ...validation, reason: "Forbidden" })),
@@ -44,7 +56,7 @@ export function denyingPolicy(options: PolicyOptions): KubeObject[] {
       apiVersion: ADMISSION,
       kind: "ValidatingAdmissionPolicyBinding",
       metadata,
-      spec: { policyName: name, validationActions: ["Deny"] },
+      spec: { policyName: name, validationActions: [action] },
     },
   ];
 }

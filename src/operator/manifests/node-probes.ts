@@ -5,7 +5,7 @@ import { type EnvVar, env, fieldEnv, type PodOptions } from "./workload.ts";
 
 /** Environment variable with the address that the listener is bound to. */
 export const HEALTH_HOST = "HEALTH_HOST";
-const LOOPBACK = "127.0.0.1";
+export const LOOPBACK = "127.0.0.1";
 
 export interface NodeProbes {
   readonly pod: Pick<PodOptions, "healthPort" | "healthHost" | "ports">;

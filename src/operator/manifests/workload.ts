@@ -219,7 +219,7 @@ function container(pod: PodOptions): Container {
  * Readiness every second, so that a stopping webhook replica leaves its Service at once. A late answer is no reason to
  * leave it: a slow replica is better than none while the other one is replaced.
  */
-function probes(port: number, host?: string): Pick<Container, "readinessProbe" | "livenessProbe"> {
+export function probes(port: number, host?: string): Pick<Container, "readinessProbe" | "livenessProbe"> {
   const get = (path: string) => ({ ...(host === undefined ? {} : { host }), path, port, scheme: "HTTP" as const });
   return {
     readinessProbe: {

@@ -4,7 +4,7 @@ import { bundleProcesses } from "../../../deploy/image/bundles.ts";
 import type { Tree } from "../../../deploy/image/tree.ts";
 import { entryPoint, type ImageProcess } from "../../../src/api/image.ts";
 
-const ON_EVERY_NODE: readonly ImageProcess[] = ["bridge-marker", "linux-bridge"];
+const ON_EVERY_NODE: readonly ImageProcess[] = ["bridge-marker", "linux-bridge", "multus-sidecar"];
 
 /** The files of a bundle that are read when its process starts. */
 function loaded(tree: Tree, file: string, seen = new Map<string, string>()): Map<string, string> {

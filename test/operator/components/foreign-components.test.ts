@@ -4,7 +4,8 @@ import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-co
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { COMPONENT_IMAGES, type ComponentImages } from "../../../src/operator/component-images.ts";
-import { missingPrerequisites, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
+import { type Deployed, missingPrerequisites, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
+import { cniPath } from "../../../src/operator/components/multus-cni-path.ts";
 import { COMPONENTS } from "../../../src/operator/components/registry.ts";
 import { type Facts, NO_FACTS } from "../../../src/operator/facts.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
@@ -147,6 +148,32 @@ describe("the components of other projects", () => {
     const mount = pod?.containers[0]?.volumeMounts?.find(({ name }) => name === volume?.name);
     const config = one(objects, "ConfigMap").data as Record<string, string>;
     expect(JSON.parse(config["dynamic-networks-config.json"] ?? "")).toMatchObject({ criSocketPath: mount?.mountPath });
+  });
+
+  it("let multus find plugins in every CNI directory that nodes have had, each mounted under its own path", () => {
+    const deployed = (directories: readonly string[], cannotStart = false): Deployed => {
+      const env = [{ name: "CNI_PATH", value: directories.join(":") }];
+      const spec = { template: { spec: { containers: [{ name: "kube-multus", env }] } } };
+      const object: KubeObject = { metadata: {}, spec };
+      return { object, rollout: { phase: "ready" }, cannotStart };
+    };
+    expect(cniPath("/opt/cni/bin", undefined)).toEqual(["/opt/cni/bin"]);
+    expect(cniPath("/run/a/", deployed(["/opt/cni/bin"]))).toEqual(["/run/a", "/opt/cni/bin"]);
+    expect(cniPath("/run/b", deployed(["/run/a", "/opt/cni/bin"]))).toEqual(["/run/b", "/run/a", "/opt/cni/bin"]);
+    const many = ["/run/1", "/run/2", "/run/3", "/run/4", "/run/5", "/opt/cni/bin"];
+    expect(cniPath("/run/0", deployed(many))).toEqual(["/run/0", ...many.slice(0, 4), "/opt/cni/bin"]);
+    // A node that can't have one of them gets the present one alone, and keeps it when it could start with that.
+    expect(cniPath("/run/a", deployed(["/run/a", "/opt/cni/bin"], true))).toEqual(["/run/a"]);
+    expect(cniPath("/run/a", deployed(["/run/a"]))).toEqual(["/run/a"]);
+
+    const [multus] = workloads(render("multus", { linuxBridge: { cniBinDir: "/run/a" } })).map(podOf);
+    const [daemon] = multus?.containers ?? [];
+    const paths = daemon?.env?.find(({ name }) => name === "CNI_PATH")?.value?.split(":");
+    expect(paths).toEqual(["/run/a", "/opt/cni/bin"]);
+    const hostPaths = new Map(multus?.volumes?.map(({ name, hostPath }) => [name, hostPath?.path]));
+    const mounted = daemon?.volumeMounts?.filter(({ name, mountPath }) => hostPaths.get(name) === mountPath);
+    expect(mounted?.map(({ mountPath }) => mountPath)).toEqual(expect.arrayContaining(paths ?? []));
+    expect(multus?.terminationGracePeriodSeconds).toBeGreaterThan(10);
   });
 
   it("leave a ConfigMap of another name to the user of macvtap", () => {

@@ -68,11 +68,11 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
     spec: linuxBridge({ cniBinDir }),
     texts: [CNI_BIN_DIR_TEXT],
   })),
-  ...each([8082, 8444, 8445], (bridgeMarkerHealthPort) => ({
+  ...each([8082, 8444, 8445, 8446], (bridgeMarkerHealthPort) => ({
     spec: linuxBridge({ bridgeMarkerHealthPort }),
     texts: [TAKEN_NODE_PORT_TEXT],
   })),
-  ...each([8081, 8444, 8445], (installerHealthPort) => ({
+  ...each([8081, 8444, 8445, 8446], (installerHealthPort) => ({
     spec: linuxBridge({ installerHealthPort }),
     texts: [TAKEN_INSTALLER_PORT_TEXT],
   })),
