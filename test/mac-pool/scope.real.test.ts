@@ -35,7 +35,6 @@ const NAMESPACES: Readonly<Record<string, Record<string, string>>> = {
 };
 
 const MAC = { macAddress: "02:00:00:00:00:01" };
-
 interface Webhook {
   readonly name: string;
   readonly rules: readonly object[];
@@ -136,7 +135,6 @@ interface Rest {
   readonly runStrategy?: string;
   readonly labels?: Record<string, string>;
 }
-
 const OPTED_OUT = { labels: { [VM_WEBHOOK]: "ignore" } };
 const CHANGES: readonly (readonly [before: Rest, after: Rest])[] = [
   [{}, {}],
@@ -151,10 +149,7 @@ const CHANGES: readonly (readonly [before: Rest, after: Rest])[] = [
   [OPTED_OUT, OPTED_OUT],
 ];
 
-interface Update {
-  readonly before: KubeObject;
-  readonly after: KubeObject;
-}
+type Update = { readonly before: KubeObject; readonly after: KubeObject };
 
 function updates(): Update[] {
   const made: Update[] = [];
@@ -205,15 +200,30 @@ describe("the scope of the MAC pool", () => {
     }
   });
 
-  it("leaves out pods without networks, and launcher pods that virt-controller makes", async () => {
+  it("leaves out pods without networks", async () => {
     expect(await calledBy("POST", pod("pods-opted-in", {}))).toEqual([]);
     for (const none of [" ", "[]"])
       expect(await calledBy("POST", pod("pods-opted-in", { [NETWORKS_ANNOTATION]: none }))).toEqual([]);
+  });
+  it("leaves out launcher pods of virt-controller wherever KubeVirt lives, and not those of a namesake", async () => {
     const launcher = pod("pods-opted-in", ASKS, { "kubevirt.io": "virt-launcher" });
-    const account = "system:serviceaccount:kubevirt:kubevirt-controller";
-    const groups = { "Impersonate-Group": "system:masters" };
-    expect(await calledBy("POST", launcher, { "Impersonate-User": account, ...groups })).toEqual([]);
-    expect(await calledBy("POST", launcher, { "Impersonate-User": "tenant", ...groups })).toEqual([POD_WEBHOOK]);
+    const calledFor = (user: string) => calledBy("POST", launcher, { "Impersonate-User": user });
+    const accountIn = (namespace: string) => `system:serviceaccount:${namespace}:kubevirt-controller`;
+    const verbs = ["create", "update"];
+    const rules = [{ apiGroups: ["", "kubevirt.io"], resources: ["pods", "virtualmachineinstances"], verbs }];
+    await client.create(RESOURCES.clusterRoles, { metadata: { name: "controller" }, rules });
+    const [real, namesake] = [["kubevirt", "harvester-system"].map(accountIn), accountIn("pods-opted-in")];
+    const apiGroup = "rbac.authorization.k8s.io";
+    const binding = (namespace: string | undefined, users: readonly string[]) => ({
+      metadata: { name: "controller", ...(namespace && { namespace }) },
+      roleRef: { apiGroup, kind: "ClusterRole", name: "controller" },
+      subjects: users.map((name) => ({ apiGroup, kind: "User", name })),
+    });
+    await client.create(RESOURCES.clusterRoleBindings, binding(undefined, [...real, "administrator"]));
+    await client.create(RESOURCES.roleBindings, binding("pods-opted-in", [namesake]));
+    const isCalled = async (user: string, called: readonly string[]) => expect(await calledFor(user)).toEqual(called);
+    for (const user of real) await vi.waitFor(() => isCalled(user, []), WITHIN);
+    for (const user of [namesake, "administrator"]) await isCalled(user, [POD_WEBHOOK]);
   });
 
   it("asks about a VMI of a VM only whether it may start", async () => {

@@ -1,6 +1,6 @@
 import type { CustomKind } from "../../api/kinds.ts";
 import type { ClaimOwner, OwnerKind } from "../../api/mac-claim.ts";
-import { isVirtController } from "../../api/mac-pool-scope.ts";
+import { isNamedVirtController } from "../../api/mac-pool-scope.ts";
 import { SYSTEM_NAMESPACE } from "../../api/names.ts";
 import type { SubjectAccess } from "../../kube/access/subject-access.ts";
 import { type User, userOf } from "../../kube/access/user.ts";
@@ -62,5 +62,5 @@ export class Names {
 }
 
 function isRelay({ username }: User): boolean {
-  return isVirtController(username) || username.startsWith(CONTROLLERS);
+  return isNamedVirtController(username) || username.startsWith(CONTROLLERS);
 }

@@ -1,5 +1,5 @@
-import { isVirtController, OPT_OUT } from "../../api/mac-pool-scope.ts";
-import { LAUNCHER, LAUNCHER_LABEL, NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../api/names.ts";
+import { OPT_OUT } from "../../api/mac-pool-scope.ts";
+import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../api/names.ts";
 import { type NetworkElement, unreadable } from "../../api/network-selection.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { jsonPointer } from "../../kube/client/json-patch.ts";
@@ -19,9 +19,9 @@ import {
 } from "./decision.ts";
 
 /**
- * /mutate-pods: the attachments that a new pod asks multus for get an address. Only the account of virt-controller makes
- * launchers, whose addresses are those of their VM; a label or network status that somebody else writes says nothing. Fields of an element that are not ours
- * survive; an annotation that multus would not understand is left to multus, with a warning.
+ * /mutate-pods: the attachments that a new pod asks multus for get an address. Launchers of virt-controller, whose addresses
+ * are those of their VM, are not sent here (NOT_A_LAUNCHER); the label or network status of any other pod says nothing. Fields of an
+ * element that are not ours survive; an annotation that multus would not understand is left to multus, with a warning.
  */
 export async function reviewPod(
   request: AdmissionRequest,
@@ -31,7 +31,6 @@ export async function reviewPod(
   const { object } = request;
   if (request.operation !== "CREATE") return UNCHANGED;
   const labels = at(object, "metadata", "labels");
-  if (textAt(labels, LAUNCHER_LABEL) === LAUNCHER && isVirtController(request.userInfo.username)) return UNCHANGED;
   const optsOut = textAt(labels, POD_WEBHOOK) === OPT_OUT;
   const isLeftAlone = optsOut && (await mayOptOut(request.namespace ?? "", parts, signal));
   if (isLeftAlone === true) return UNCHANGED;

@@ -51,10 +51,10 @@ it.each([
   expect(text).toContain("in use by an object in another namespace.");
 });
 
-it.each(["system:serviceaccount:kubevirt:kubevirt-controller", "system:serviceaccount:kube-system:job-controller"])(
+it.each(["harvester-system:kubevirt-controller", "kubevirt:kubevirt-controller", "kube-system:job-controller"])(
   "names nothing to %s, which tells it to others",
-  async (username) => {
-    const { text, asked } = await told([owner("other", "web")], username);
+  async (account) => {
+    const { text, asked } = await told([owner("other", "web")], `system:serviceaccount:${account}`);
     expect(text).not.toContain("other/web");
     expect(asked).toEqual([]);
   },
