@@ -9,6 +9,7 @@ import { DEFAULT_NAMESPACE, LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION } from
 import { networkAddonsConfigSpecSchema } from "../src/api/network-addons-config.ts";
 import { placementSchema } from "../src/api/placement.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
+import { FOR_EVERY_PARSER } from "../src/kube/client/object-yaml.ts";
 import { COMPONENT_IMAGES } from "../src/operator/component-images.ts";
 import { HEADER } from "./object-yaml.ts";
 
@@ -92,7 +93,7 @@ export function chartValues(operator: Deployment): ChartValues {
 
 /** values.yaml: every value with its meaning above it. */
 export function valuesYaml(values: ChartValues): string {
-  const document = new Document(values, { aliasDuplicateObjects: false });
+  const document = new Document(values, { ...FOR_EVERY_PARSER, aliasDuplicateObjects: false });
   for (const pair of (document.contents as unknown as YAMLMap).items as Pair<Scalar<keyof ChartValues>>[]) {
     const { description } = chartValuesSchema.shape[pair.key.value];
     pair.key.commentBefore = ` ${description}`;

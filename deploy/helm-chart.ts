@@ -3,7 +3,6 @@
  * with marks, written as YAML, and the marks are then replaced.
  */
 
-import { stringify } from "yaml";
 import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../src/api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME, PRODUCT_VERSION } from "../src/api/names.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
@@ -36,7 +35,7 @@ export function helmChart(image: string): ChartFile[] {
   const access = operator.slice(0, -1);
   const defaults = chartValues(release(image).operator.at(-1) as Deployment);
   return [
-    { path: "Chart.yaml", text: HEADER + stringify(CHART) },
+    { path: "Chart.yaml", text: HEADER + objectYaml(CHART) },
     { path: "values.yaml", text: valuesYaml(defaults) },
     { path: "values.schema.json", text: valuesSchemaJson() },
     { path: "templates/namespace.yaml", text: HEADER + outsideOfRelease(template(namespace, KEEP)) },
@@ -180,7 +179,7 @@ function expression(text: string): string {
   const [, key, kind, name] = /^ *(\w+): "@(block|line) (\w+)@"$/.exec(text) ?? [];
   if (key !== undefined) {
     const content =
-      kind === "line" ? [`${key}: {{ . }}`] : [`${key}:`, `  {{- toYaml . | nindent ${indent.length + 2} }}`];
+      kind === "line" ? [`${key}: {{ quote . }}`] : [`${key}:`, `  {{- toYaml . | nindent ${indent.length + 2} }}`];
     return lines([`{{- with .Values.${name} }}`, ...content, "{{- end }}"]);
   }
   const [, map] = /^ *"@entries (\w+)@": ""$/.exec(text) ?? [];

@@ -93,8 +93,9 @@ export const macPoolSpecSchema = z
       .exactOptional()
       .describe(
         "What happens when an object asks for a MAC address that a node has on a physical interface or a bond. Warn (the " +
-          "default): the object is admitted with a warning. Deny: it is refused, unless it has the address already. Off: it is " +
-          "admitted. The pool itself never gives out such an address.",
+          "default): the object is admitted with a warning. Deny: it is refused, unless it has the address already. " +
+          '"Off", in YAML with quotes: it is admitted. ' +
+          "The pool itself never gives out such an address.",
       ),
     objectOptOut: z
       .enum(OBJECT_OPT_OUTS)

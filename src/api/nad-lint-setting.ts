@@ -10,7 +10,7 @@ export const nadLintSetting = z
   .exactOptional()
   .describe(
     "What happens to a NetworkAttachmentDefinition of the plugins bridge and tuning that has a mistake. Warn (the default): who " +
-      "writes it reads a warning. Enforce: it is refused. Off: nobody looks.",
+      'writes it reads a warning. Enforce: it is refused. "Off", in YAML with quotes: nobody looks.',
   );
 
 /** How the operator tells the webhook's process. */

@@ -1,7 +1,7 @@
-import { stringify } from "yaml";
 import { type CustomKind, MAC_CLAIMS, MAC_POOLS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../api/kinds.ts";
 import { claimName, type Mac, parseMac } from "../api/mac.ts";
 import type { OwnerKind } from "../api/mac-claim.ts";
+import { objectYaml } from "../kube/client/object-yaml.ts";
 import { type CommandLine, UsageError } from "./command-line.ts";
 
 /**
@@ -15,7 +15,7 @@ export function formatViews(
 ): string | undefined {
   const { output } = options;
   if (output === "json") return `${JSON.stringify(views, null, 2)}\n`;
-  if (output === "yaml") return stringify(views, { lineWidth: 0 });
+  if (output === "yaml") return objectYaml(views, { lineWidth: 0 });
   if (output !== "name") return undefined;
   if (names === undefined) throw new UsageError(`${command} has no names: use -o table, json or yaml`);
   return [...new Set(names)].map((name) => `${name}\n`).join("");

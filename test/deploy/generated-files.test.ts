@@ -6,12 +6,21 @@ import { generatedFiles } from "../../deploy/generated-files.ts";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../src/api/image.ts";
 
 const root = join(import.meta.dirname, "../..");
+const objectsIn = (text: string, version: "1.1" | "1.2"): unknown[] =>
+  parseAllDocuments(text, { version }).map((document) => document.toJS());
 
 describe("deploy/", () => {
   it.each(generatedFiles().map((file) => [file.path, file.text] as const))(
     "%s is what `npm run generate` writes",
     (path, text) => {
       expect(readFileSync(join(root, path), "utf8")).toBe(text);
+    },
+  );
+
+  it.each(generatedFiles().filter(({ path }) => /\.yaml$/.test(path) && !path.includes("/templates/")))(
+    "$path means the same in YAML 1.1, which kubectl and Helm read, and in YAML 1.2",
+    ({ text }) => {
+      expect(objectsIn(text, "1.1")).toEqual(objectsIn(text, "1.2"));
     },
   );
 

@@ -14,8 +14,14 @@ const deploy = join(import.meta.dirname, "../../deploy");
 const KEEP = "helm.sh/resource-policy";
 const CHECK = "ConfigMap cluster-network-addons-removal";
 
-const parse = (text: string): KubeObject[] =>
-  parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? []);
+const read = (text: string, version: "1.1" | "1.2"): KubeObject[] =>
+  parseAllDocuments(text, { version }).flatMap((document) => (document.toJS() as KubeObject | null) ?? []);
+/** Reads it as kubectl does. */
+const parse = (text: string): KubeObject[] => {
+  const objects = read(text, "1.1");
+  expect(objects, "YAML that means the same in its version 1.2").toEqual(read(text, "1.2"));
+  return objects;
+};
 const nameOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`;
 const byName = (objects: readonly KubeObject[]): Record<string, KubeObject> =>
   Object.fromEntries(objects.map((object) => [nameOf(object), object]));
@@ -121,6 +127,27 @@ describe("the packages", () => {
       LINUX_BRIDGE_MARKER_IMAGE: image,
       KUBEMACPOOL_IMAGE: image,
     });
+  });
+
+  it("take a value for the text that it is, whatever it looks like in YAML", async () => {
+    const values = {
+      namespace: "123",
+      priorityClassName: "on",
+      imagePullSecrets: [{ name: "1e3" }],
+      componentImages: { MULTUS_IMAGE: "0777" },
+      nodeSelector: { y: "no" },
+      labels: { off: "1_000" },
+      annotations: { n: "02:00:00:00:00:00" },
+      networkAddonsConfig: { linuxBridge: { nadLint: "Off" } },
+    };
+    const objects = await templated(...setAll(values));
+    const { metadata, spec } = operatorOf(objects);
+    const { priorityClassName, imagePullSecrets, nodeSelector, labels, annotations, networkAddonsConfig } = values;
+    expect(metadata).toMatchObject({ namespace: values.namespace, labels, annotations });
+    expect(spec?.template.spec).toMatchObject({ priorityClassName, imagePullSecrets, nodeSelector });
+    const [container] = spec?.template.spec?.containers ?? [];
+    expect(container?.env).toContainEqual({ name: "MULTUS_IMAGE", value: "0777" });
+    expect(objects.find(({ kind }) => kind === "NetworkAddonsConfig")).toMatchObject({ spec: networkAddonsConfig });
   });
 
   it("leave out what an empty value stands for", async () => {

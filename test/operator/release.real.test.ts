@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NETWORK_ADDONS_CONFIG_CRD } from "../../src/api/crds.ts";
-import { MAC_CLAIMS, MAC_POOLS } from "../../src/api/kinds.ts";
-import { LABEL_VERSION, OPERATOR_NAME } from "../../src/api/names.ts";
+import { apiVersionOf, MAC_CLAIMS, MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "../../src/api/kinds.ts";
+import { NAD_LINTS } from "../../src/api/nad-lint-setting.ts";
+import { LABEL_VERSION, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../src/api/names.ts";
+import { objectYaml } from "../../src/kube/client/object-yaml.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
@@ -34,6 +36,16 @@ describe("the release on a real API server", () => {
     expect(newer).not.toBe(rendered.stdout);
     const applied = await cluster.kubectl(["apply", "--server-side", "--dry-run=server", "-f", "-"], newer);
     expect(applied).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("takes every value of nadLint that a file of kubectl has in quotes", async () => {
+    const { spec } = (await cluster.config()) ?? {};
+    for (const value of NAD_LINTS) {
+      const config = { ...CONFIG, spec: { ...spec, linuxBridge: { nadLint: value } } };
+      const applied = await cluster.kubectl(["apply", "--dry-run=server", "-o", "json", "-f", "-"], objectYaml(config));
+      expect(applied, applied.stderr).toMatchObject({ code: 0 });
+      expect(JSON.parse(applied.stdout)).toMatchObject({ spec: config.spec });
+    }
   });
 
   it("lets its operator be deleted and applied again, while the components stay", async () => {
@@ -75,6 +87,12 @@ describe("the release on a real API server", () => {
     expect(await cluster.isThere(MAC_POOLS, { name: "default" })).toBe(true);
   });
 });
+
+const CONFIG = {
+  apiVersion: apiVersionOf(NETWORK_ADDONS_CONFIGS),
+  kind: NETWORK_ADDONS_CONFIGS.kind,
+  metadata: { name: NETWORK_ADDONS_CONFIG_NAME },
+};
 
 const CLAIM = {
   apiVersion: "macpool.network.kubevirt.io/v1alpha1",

@@ -1,4 +1,4 @@
-import { stringify } from "yaml";
+import { objectYaml } from "../../kube/client/object-yaml.ts";
 import type { ClaimView, WatchEventView } from "../../mac-pool/inspection/views.ts";
 import { describeOwner } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
@@ -21,7 +21,7 @@ export const watch: CommandSpec = {
       for await (const event of door.watch(namespace, signal)) {
         if (event.object === undefined) continue;
         if (output === "json") print(`${JSON.stringify(event)}\n`);
-        else if (output === "yaml") print(`---\n${stringify(event)}`);
+        else if (output === "yaml") print(`---\n${objectYaml(event)}`);
         else if (output === "name") print(`${claimNameOf(event.object)}\n`);
         else print(lineOf(event.type, event.object, now(), terminal));
       }

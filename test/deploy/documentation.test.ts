@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+
+const root = join(import.meta.dirname, "../..");
+const pages = ["README.md", ...readdirSync(join(root, "docs")).map((page) => `docs/${page}`)].filter((page) =>
+  page.endsWith(".md"),
+);
+
+/** Blocks of YAML, and what commands read from `<<YAML`. */
+function yamlIn(page: string): string[] {
+  const text = readFileSync(join(root, page), "utf8");
+  const blocks = text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm);
+  const inputs = text.matchAll(/<<YAML.*\n([\s\S]*?)^YAML$/gm);
+  return [...blocks, ...inputs].map(([, yaml = ""]) => yaml);
+}
+
+const read = (yaml: string, version: "1.1" | "1.2"): unknown[] =>
+  parseAllDocuments(yaml, { version }).map((document) => document.toJS());
+
+it("shows YAML that means the same in its version 1.1, which kubectl and Helm read, and 1.2", () => {
+  const shown = pages.flatMap(yamlIn);
+  expect(shown.length).toBeGreaterThan(2);
+  for (const yaml of shown) expect(read(yaml, "1.1"), yaml).toEqual(read(yaml, "1.2"));
+});
