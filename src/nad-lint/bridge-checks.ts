@@ -1,12 +1,15 @@
+import type { VlanConfig } from "../../cni-plugins/bridge/vlan-config.ts";
 import { isJsonObject } from "../../cni-plugins/protocol/config-object.ts";
 import type { Request } from "../../cni-plugins/protocol/request.ts";
 import { type Finding, finding } from "./finding.ts";
 import { ipamFault } from "./ipam-checks.ts";
+import { givesNoAddress, unknownIpamKeys } from "./ipam-keys.ts";
 import type { ReadPlugin } from "./plugin-checks.ts";
 
 /** What the plugin `bridge` takes, and what will not do what was meant, whatever the nodes are. */
 
 const DEFAULT_VLAN = 1;
+const LOOPBACK = "lo";
 
 /** The name under which only VMs' networks name the plugin. */
 const VM_PLUGIN = "cnv-bridge";
@@ -18,10 +21,23 @@ export function checkBridge({ request, bridge }: ReadPlugin, place: string): Fin
     findings.push(finding(code, place + message));
   };
   const { vlans, addressing } = bridge;
+  if (bridge.bridge === LOOPBACK) {
+    say(
+      "plugin-refuses",
+      `"bridge": "${LOOPBACK}" is a device of every node, not a bridge: pods will not start. Name a bridge.`,
+    );
+  }
   if (addressing !== undefined) {
     const fault = ipamFault(request.config.object("ipam"), request.version);
     if (fault !== undefined) {
       say("ipam-refuses", `${fault}. IPAM plugin ${addressing.ipam} refuses it: pods will not start.`);
+    }
+    for (const text of unknownIpamKeys(request.config.object("ipam"))) say("key-ignored", text);
+    if (fault === undefined && givesNoAddress(request.config)) {
+      say(
+        "ipam-without-addresses",
+        '"ipam" static has no addresses: a pod that brings none does not start. Write "addresses": [{"address": "10.1.0.2/24"}], or "capabilities": {"ips": true} if pods bring their own.',
+      );
     }
     if (request.config.raw("type") === VM_PLUGIN) {
       say(
@@ -43,13 +59,18 @@ export function checkBridge({ request, bridge }: ReadPlugin, place: string): Fin
       `VLAN ${vlans.access} is in "vlan" and in "vlanTrunk". It is tagged then, and untagged frames of the VM are lost. Take it out of one of the two.`,
     );
   }
-  if (vlans !== undefined && !vlans.preserveDefault) {
+  if (vlans !== undefined && leavesDefaultVlan(vlans)) {
     say(
       "vlan-1-kept",
-      `the plugin takes each new port out of VLAN ${DEFAULT_VLAN}. A port that a plugin of v1.5.1 or earlier made stays in VLAN ${DEFAULT_VLAN} until its pod is made anew.`,
+      `the plugin takes each new port out of VLAN ${DEFAULT_VLAN}, if that is the bridge's default. A port that a plugin of v1.5.1 or earlier made stays in VLAN ${DEFAULT_VLAN} until its pod is made anew.`,
     );
   }
   return findings;
+}
+
+function leavesDefaultVlan({ access, accessNamed, trunk, preserveDefault }: VlanConfig): boolean {
+  // A trunk alone has the bridge's default VLAN for untagged frames.
+  return accessNamed && !preserveDefault && access !== DEFAULT_VLAN && !trunk.includes(DEFAULT_VLAN);
 }
 
 /** The key that networks of VMs usually have; undefined for none. */

@@ -56,11 +56,10 @@ export function readNetworkConfig(config: string, name: string): NetworkConfig {
       'has neither "type" nor "plugins": multus can\'t tell which plugin to run. Write "type": "bridge".',
     );
   }
-  return Array.isArray(plugins) && plugins.length > 0
-    ? readList(plugins, { name: named.name, cniVersion: listVersion(whole) })
-    : unreadable(
-        'has a "plugins" that is not a list of plugins: pods will not start. Write "plugins": [{"type": "bridge"}].',
-      );
+  const advice = 'pods will not start. Write "plugins": [{"type": "bridge"}]';
+  if (!Array.isArray(plugins)) return unreadable(`has a "plugins" that is not a list: ${advice}.`);
+  if (plugins.length === 0) return unreadable(`has an empty list "plugins": ${advice}.`);
+  return readList(plugins, { name: named.name, cniVersion: listVersion(whole) });
 }
 
 /** Every plugin of a list gets the list's name and version, and all but the first the result of the one before. */

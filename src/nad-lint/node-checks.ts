@@ -14,13 +14,16 @@ export interface BridgeOnNode {
 /** Names of nodes have up to 253 characters. */
 const MAX_NODE_CHARS = 40;
 
+/** What the plugin gives pods without `mtu`, unless the bridge has less. */
+const USUAL_MTU = 1500;
+
 /** `known`: undefined or none where no node says how the bridge is set; what it has to be like is a note then. */
 export function checkNodes(config: BridgeConfig, known: readonly BridgeOnNode[] | undefined, place: string): Finding[] {
   const { bridge, vlans, mtu } = config;
   const on = known?.length === 0 ? undefined : known;
   return [
     ...(vlans === undefined || vlans.enableFiltering ? [] : checkFiltering(bridge, vlans, on)),
-    ...(typeof mtu === "number" ? checkMtu(bridge, mtu, on) : []),
+    ...(mtu === "inherit" ? [] : checkMtu(bridge, mtu, on)),
   ].map(({ code, message }) => finding(code, place + message));
 }
 
@@ -44,18 +47,29 @@ function checkFiltering(bridge: string, vlans: VlanConfig, on: readonly BridgeOn
   return [{ code: "vlan-unfiltered", message }];
 }
 
-function checkMtu(bridge: string, mtu: number, on: readonly BridgeOnNode[] | undefined): Said[] {
+function checkMtu(bridge: string, given: number | undefined, on: readonly BridgeOnNode[] | undefined): Said[] {
+  const mtu = given ?? USUAL_MTU;
   const advice = 'Write "mtu": "inherit" to take the MTU of the bridge';
   if (on === undefined) {
+    if (given === undefined) return [];
     const message = `${bridge} drops frames that are larger than its own MTU, if that is below ${mtu}. ${advice}.`;
     return [{ code: "mtu-needs-bridge", message }];
   }
-  const smaller = on.filter((one) => one.mtu < mtu);
-  const [first] = smaller;
-  if (first === undefined) return [];
-  const where = `on ${smaller.length} of ${on.length} nodes, such as ${nameOf(first)} (${first.mtu})`;
-  const message = `${bridge} has an MTU below ${mtu} ${where}. Larger frames are dropped there. ${advice}, or raise that.`;
-  return [{ code: "mtu-above-bridge", message }];
+  const where = (nodes: readonly BridgeOnNode[], first: BridgeOnNode): string =>
+    `on ${nodes.length} of ${on.length} nodes, such as ${nameOf(first)} (${first.mtu})`;
+  const smaller = given === undefined ? [] : on.filter((one) => one.mtu < mtu);
+  const larger = on.filter((one) => one.mtu > mtu);
+  const said: Said[] = [];
+  if (smaller[0] !== undefined) {
+    const message = `${bridge} has an MTU below ${mtu} ${where(smaller, smaller[0])}. Larger frames are dropped there. ${advice}, or raise that.`;
+    said.push({ code: "mtu-above-bridge", message });
+  }
+  if (larger[0] !== undefined) {
+    const lowered = given === undefined ? "" : ", and it is lowered for all ports if nobody has set it";
+    const message = `${bridge} has an MTU above ${mtu} ${where(larger, larger[0])}: pods lose larger frames${lowered}. ${advice}.`;
+    said.push({ code: "mtu-below-bridge", message });
+  }
+  return said;
 }
 
 function nameOf({ node }: BridgeOnNode): string {

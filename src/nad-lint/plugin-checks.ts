@@ -67,13 +67,33 @@ export function readPlugin(call: PluginCall, plugin: "bridge" | "tuning"): ReadP
     if (new TextEncoder().encode(call.stdin).length > STDIN_LIMIT_BYTES) throw stdinFault(EFBIG, STDIN_LIMIT_BYTES, "");
     request = readRequest("ADD", (name) => ANY_ENVIRONMENT[name] ?? "", readEnvelope(call.stdin, warn));
     if (plugin === "bridge") return { findings, request, bridge: readBridge(request, warn) };
-    readConfig(request, warn);
+    const { sysctls } = readConfig(request, warn);
+    findings.push(...sysctls.flatMap(({ key }) => checkSysctl(key, call.place)));
     previousResult(request.config, request.version);
   } catch (error) {
     findings.push(finding("plugin-refuses", `${call.place}${refusal(error)}. ${consequence(plugin)}`));
   }
   return { findings, request, bridge: undefined };
 }
+
+/** Interfaces that every pod has, and what stands for all of them. */
+const IN_EVERY_POD = ["IFNAME", "all", "default", "lo", "eth0"];
+
+/** Only a pod's annotation names its interfaces; KubeVirt gives each a name of its own. */
+function checkSysctl(key: string, place: string): Finding[] {
+  const path = key
+    .replaceAll(".", "/")
+    .split("/")
+    .filter((name) => name !== "")
+    .join("/");
+  const [, before, name, after] = /^(net\/(?:ipv[46]|mpls)\/(?:conf|neigh))\/([^/]+)\/(.+)$/.exec(path) ?? [];
+  if (before === undefined || name === undefined || IN_EVERY_POD.includes(name)) return [];
+  const written = `${before}/IFNAME/${after}`.replaceAll("/", ".");
+  const message = `${place}sysctl "${key.slice(0, MAX_KEY_CHARS)}" is for interface ${name.slice(0, MAX_KEY_CHARS)}: pods without it do not start. Write ${written.slice(0, MAX_KEY_CHARS)}.`;
+  return [finding("sysctl-of-interface", message)];
+}
+
+const MAX_KEY_CHARS = 50;
 
 function readBridge(request: Request, warn: Warn): BridgeConfig {
   const config = readBridgeConfig(request.config, request.args, warn);

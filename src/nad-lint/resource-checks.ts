@@ -18,12 +18,19 @@ export function checkResource(
     ];
   }
   const findings: Finding[] = [];
-  const named = annotations[NAD_RESOURCE_NAME_ANNOTATION]?.trim() ?? "";
+  const named = annotations[NAD_RESOURCE_NAME_ANNOTATION] ?? "";
   if (named === "") {
     findings.push(
       finding(
         "resource-missing",
         `annotation ${NAD_RESOURCE_NAME_ANNOTATION} is missing: a pod on a node without ${bridge} gets an empty bridge. Write ${NAD_RESOURCE_NAME_ANNOTATION}: ${resource}.`,
+      ),
+    );
+  } else if (named !== resource && named.trim() === resource) {
+    findings.push(
+      finding(
+        "resource-differs",
+        `annotation ${NAD_RESOURCE_NAME_ANNOTATION} has blanks around ${resource}: KubeVirt takes them for a part of the name, and VMs do not start. Remove them.`,
       ),
     );
   } else if (named !== resource) {

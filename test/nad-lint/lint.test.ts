@@ -62,7 +62,6 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
       ],
     },
     { type: "static", addresses: [{ address: "10.1.2.3/24", gateway: "10.1.2.1" }, { address: "fd00::2/64" }] },
-    { type: "static", addresses: [] },
     { TYPE: "dhcp", addresses: 5 },
   ])("has nothing against the addresses %j", (ipam) => {
     expect(lint({ ...CONFIG, cniVersion: "1.0.0", type: "bridge", ipam })).toEqual([]);
@@ -89,9 +88,10 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
     expect(lint(config, {}, { nodesWith: () => ({ count: 0, total: 3 }) })).toEqual([]);
   });
 
-  it("names the resource of the default bridge", () => {
+  it("names the resource that a network lacks, and refuses no network for it", () => {
     const [found] = lint({ cniVersion: "1.0.0", type: "bridge" }, {});
     expect(found?.message).toContain("bridge.network.kubevirt.io/cni0");
+    expect(found?.severity).toBe("warning");
   });
 
   it("says how many nodes publish the bridge, and what that does to pods", () => {
@@ -100,7 +100,7 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
       "br1 is published by 0 of 12 nodes. Pods stay Pending until a node publishes it. Make it on a node, or let the marker " +
       'publish it, or correct "bridge".';
     expect(lint(CONFIG, BR1, none)).toEqual([{ code: "bridge-on-no-node", severity: "warning", message: text }]);
-    expect(lint(CONFIG, {}, none).at(-1)?.message).toContain("A pod on a node without it gets an empty bridge");
+    expect(lint(CONFIG, {}, none)[0]?.message).toContain("A pod on a node without it gets an empty bridge");
     expect(lint(CONFIG, BR1, { nodesWith: () => ({ count: 1, total: 12 }) })).toEqual([]);
     expect(lint(CONFIG, BR1, { nodesWith: () => undefined })).toEqual([]);
   });
@@ -122,6 +122,27 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
     expect(lint(vlan).every(({ severity }) => severity === "note")).toBe(true);
     expect(codes({ ...CONFIG, vlan: 10, requireVlanFiltering: true, preserveDefaultVlan: true })).toEqual([]);
   });
+
+  it.each([{ vlan: 1 }, { vlan: 10, vlanTrunk: [{ minID: 1, maxID: 5 }] }, { vlanTrunk: [{ id: 20 }] }])(
+    "says of %j not that its ports leave VLAN 1",
+    (keys) => {
+      expect(codes({ ...CONFIG, ...keys })).toEqual(["vlan-needs-filtering"]);
+    },
+  );
+
+  it("says nothing about static addresses that pods bring", () => {
+    const config = { ...CONFIG, cniVersion: "1.0.0", type: "bridge", ipam: { type: "static" } };
+    expect(codes({ ...config, capabilities: { ips: true } })).toEqual([]);
+    expect(codes({ ...config, args: { cni: { ips: ["10.1.0.2/24"] } } })).toEqual([]);
+  });
+
+  it.each(["all", "default", "lo", "eth0", "IFNAME"])(
+    "says nothing about a sysctl of %s, which every pod has",
+    (name) => {
+      const tuning = { type: "tuning", sysctl: { [`net.ipv4.conf.${name}.arp_notify`]: "1" } };
+      expect(codes({ cniVersion: "1.0.0", plugins: [CONFIG, tuning] })).toEqual([]);
+    },
+  );
 
   it("notes addresses in a network that may be one of VMs", () => {
     const config = { cniVersion: "1.0.0", type: "bridge", bridge: "br1", ipam: { type: "dhcp" } };
@@ -145,7 +166,7 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
       { node: "node-b", mtu: 9000, vlanFiltering: false },
       { node: "node-c", mtu: 1400, vlanFiltering: true },
     ];
-    const vlan = { ...CONFIG, vlan: 10, preserveDefaultVlan: true };
+    const vlan = { ...CONFIG, mtu: "inherit", vlan: 10, preserveDefaultVlan: true };
 
     it("warns of an MTU above that of a node's bridge", () => {
       expect(lint({ ...CONFIG, mtu: 9000 }, BR1, { bridgesOn })).toEqual([
@@ -157,8 +178,25 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
             'Write "mtu": "inherit" to take the MTU of the bridge, or raise that.',
         },
       ]);
-      expect(codes({ ...CONFIG, mtu: 1400 }, BR1, { bridgesOn })).toEqual([]);
       expect(codes({ ...CONFIG, mtu: "inherit" }, BR1, { bridgesOn })).toEqual([]);
+    });
+
+    it("warns of an MTU below that of a node's bridge, also of the one that pods get without the key", () => {
+      expect(lint({ ...CONFIG, mtu: 1400 }, BR1, { bridgesOn })).toEqual([
+        {
+          code: "mtu-below-bridge",
+          severity: "warning",
+          message:
+            "br1 has an MTU above 1400 on 2 of 3 nodes, such as node-a (1500): pods lose larger frames, and it is lowered for all " +
+            'ports if nobody has set it. Write "mtu": "inherit" to take the MTU of the bridge.',
+        },
+      ]);
+      expect(lint(CONFIG, BR1, { bridgesOn })[0]?.message).toBe(
+        "br1 has an MTU above 1500 on 1 of 3 nodes, such as node-b (9000): pods lose larger frames. " +
+          'Write "mtu": "inherit" to take the MTU of the bridge.',
+      );
+      const usual = () => bridgesOn().slice(0, 1);
+      expect(codes(CONFIG, BR1, { bridgesOn: usual })).toEqual([]);
     });
 
     it("warns of a VLAN where a node's bridge does not filter", () => {
@@ -175,7 +213,7 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
         "br1 does not filter VLANs on 1 of 3 nodes, such as node-b. Pods do not start there. Set vlan_filtering 1 on the bridge.",
       );
       expect(codes({ ...vlan, enableVlanFiltering: true }, BR1, { bridgesOn })).toEqual([]);
-      expect(codes(CONFIG, BR1, { bridgesOn })).toEqual([]);
+      expect(codes({ ...CONFIG, mtu: "inherit" }, BR1, { bridgesOn })).toEqual([]);
     });
 
     it("notes what the bridge has to be like where no node says so", () => {
