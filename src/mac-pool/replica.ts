@@ -253,10 +253,15 @@ export class Replica {
       log,
       onGranted: (kind, origin) => this.#metrics.allocated(kind, origin),
     });
-    const times = new StartTimes(this.#clock, () => startingMs(index.pendingMs));
-    const see = ({ metadata: { name = "" }, status }: MACClaim): void => times.see(name, status?.owners ?? []);
-    const forget = ({ metadata: { name = "" }, status }: MACClaim): void => times.forget(name, status?.owners ?? []);
-    this.#caches.claims.on({ add: see, update: see, delete: forget });
+    const { claims } = this.#caches;
+    const times = new StartTimes({
+      clock: this.#clock,
+      startingMs: () => startingMs(index.pendingMs),
+      ownersOf: (claim) => claims.get(claim)?.status?.owners ?? [],
+    });
+    const see = ({ metadata: { name = "" }, status }: MACClaim, old?: MACClaim): void =>
+      times.see(name, status?.owners, old?.status?.owners);
+    claims.on({ add: (claim) => see(claim), update: see });
     const starts = new StartGate({
       store: connections.claimsOfStarts,
       isRunning: connections.isRunning,

@@ -97,7 +97,7 @@ async function pool(): Promise<number> {
   const macsOfMachine = { cached: () => undefined, live: async () => undefined };
   const no = async (): Promise<boolean> => false;
   const startingMs = (): number => 75_000;
-  const times = new StartTimes(clock, startingMs);
+  const times = new StartTimes({ clock, startingMs, ownersOf: () => [] });
   const starts = new StartGate({ store, isRunning: no, isReceiver: no, listers, networks, times, clock, startingMs });
   const namespaces = { labelsOf: () => ({}) };
   const parts = {

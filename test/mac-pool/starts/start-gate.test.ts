@@ -36,11 +36,22 @@ async function gate(
   const claim = newClaim(mac, { pool: "default", origin: "explicit" }, { phase: "Bound", owners });
   await store.create(claim);
   let nowMs = 0;
+  const cached = new Map<string, readonly ClaimOwner[]>();
+  const allTimes: StartTimes[] = [];
+  /** What the watches of all replicas tell. */
+  const follow = (): void => {
+    for (const [name, { status }] of store.claims) {
+      const before = cached.get(name);
+      cached.set(name, status?.owners ?? []);
+      for (const times of allTimes) times.see(name, status?.owners, before);
+    }
+  };
   const failing = (): Promise<boolean> => Promise.reject(new Error("socket hang up"));
   /** A replica whose wall clock is ahead by so many hours. */
   const gateOf = (hours: number, asks: typeof isRunning): StartGate => {
     const clock = { ...systemClock, monotonicMs: () => nowMs, now: () => nowMs + hours * HOUR_MS };
-    const times = new StartTimes(clock, startingMs);
+    const times = new StartTimes({ clock, startingMs, ownersOf: (claim) => cached.get(claim) ?? [] });
+    allTimes.push(times);
     return new StartGate({
       store,
       isRunning: asks,
@@ -54,8 +65,8 @@ async function gate(
   };
   // They share nothing but the claims.
   const gates = [gateOf(0, isRunning), gateOf(1, isRunning), gateOf(2, failing)];
-  const start = (name: string, dryRun = false, replica = 0, network?: string) =>
-    gates[replica]?.refusal(
+  const start = async (name: string, dryRun = false, replica = 0, network?: string) => {
+    const refusal = await gates[replica]?.refusal(
       {
         party: vm(name),
         interfaces: [{ mac, name: "a", network }],
@@ -65,6 +76,9 @@ async function gate(
       "start",
       signal,
     );
+    follow();
+    return refusal;
+  };
   const join = async (...others: readonly ClaimOwner[]): Promise<void> => {
     const read = await store.read(mac);
     if (read?.status === undefined) throw new Error("there is no claim");

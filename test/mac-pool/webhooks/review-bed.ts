@@ -63,7 +63,7 @@ export function reviewParts(
     isReceiver: async () => false,
     listers: () => [],
     networks: NO_NETWORKS,
-    times: new StartTimes(systemClock, () => 75_000),
+    times: new StartTimes({ clock: systemClock, startingMs: () => 75_000, ownersOf: () => [] }),
     clock: systemClock,
     startingMs: () => 75_000,
   });
