@@ -144,7 +144,10 @@ export class PoolIndex {
     return this.#owned.in(namespace);
   }
 
-  /** Keeps the address from being drawn again before the cache shows its claim, or for a while if there is none. */
+  /**
+   * Keeps the address from being drawn again before the cache shows its claim, or for a while if there is none. `nowMs`, here
+   * and for what is drawn: by the monotonic clock.
+   */
   reserve(mac: Mac, nowMs: number): void {
     this.#reserved.delete(mac);
     this.#reserved.set(mac, nowMs + RESERVATION_MS);

@@ -16,8 +16,8 @@ export interface AllocationOptions extends RepeatedUpdatesOptions {
 export class Allocation {
   readonly #options: AllocationOptions;
   readonly #updates: RepeatedUpdates;
-  /** Until when an address may be reserved although it is free. */
-  #doubtUntilMs = 0;
+  /** Until when an address may be reserved although it is free; by the monotonic clock. */
+  #doubtUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AllocationOptions) {
     this.#options = options;
@@ -44,7 +44,7 @@ export class Allocation {
       const repeated = isUpdate(request) ? await this.#updates.claim(request, wish, pool, signal) : undefined;
       return repeated ?? (await this.#takeFree(request, pool, wish, signal));
     } catch (error) {
-      this.#doubtUntilMs = clock.now() + RESERVATION_MS;
+      this.#doubtUntilMs = clock.monotonicMs() + RESERVATION_MS;
       throw error;
     }
   }
@@ -52,8 +52,7 @@ export class Allocation {
   async #takeFree(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
     const { clock, index, store } = this.#options;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
-      const nowMs = clock.now();
-      const mac = this.#draw(request, pool, nowMs);
+      const mac = this.#draw(request, pool);
       if (mac === undefined) {
         const reused = await this.#reuseQuarantined(request, pool, wish, signal);
         if (reused === undefined) continue;
@@ -61,10 +60,8 @@ export class Allocation {
       }
       this.#updates.choose(request, wish, mac);
       try {
-        const claim = await store.create(
-          pendingClaim(request, wish, mac, { nowMs, pendingMs: index.pendingMs }),
-          signal,
-        );
+        const times = { nowMs: clock.now(), pendingMs: index.pendingMs };
+        const claim = await store.create(pendingClaim(request, wish, mac, times), signal);
         return { ok: true, mac, written: { claim, before: undefined } };
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
@@ -77,8 +74,9 @@ export class Allocation {
    * Reserves a free address that no object lists; undefined when there is none. A listed address without a claim, which the
    * leader is about to adopt, stays reserved: no request looks at it again soon.
    */
-  #draw({ listed }: ClaimRequest, pool: Pool, nowMs: number): Mac | undefined {
-    const { index, listers, random } = this.#options;
+  #draw({ listed }: ClaimRequest, pool: Pool): Mac | undefined {
+    const { clock, index, listers, random } = this.#options;
+    const nowMs = clock.monotonicMs();
     const ofThisObject: Mac[] = [];
     let free: Mac | undefined;
     for (let draws = 0; free === undefined; draws++) {
@@ -102,7 +100,7 @@ export class Allocation {
    * those that a draw has not looked at yet: until then the pool is busy and not full.
    */
   #nothingFree(pool: Pool): Outcome {
-    const isDoubtful = pool.counts.free > 0 && this.#options.clock.now() <= this.#doubtUntilMs;
+    const isDoubtful = pool.counts.free > 0 && this.#options.clock.monotonicMs() <= this.#doubtUntilMs;
     return refuse(isDoubtful ? busy(`MACPool ${pool.name}`) : this.#full(pool));
   }
 
@@ -142,7 +140,7 @@ export class Allocation {
         const times = { nowMs, pendingMs: index.pendingMs };
         const status = pendingFor(request, wish, times, statusOf(before).until);
         const claim = await store.update(withStatus(before, status, "automatic"), signal);
-        index.reserve(mac, clock.now());
+        index.reserve(mac, clock.monotonicMs());
         return { ok: true, mac, written: { claim, before } };
       } catch (error) {
         if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) continue;

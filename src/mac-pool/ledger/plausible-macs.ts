@@ -32,7 +32,7 @@ export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted):
   const isKept = keptFrom(listed, source);
   const macs = new Set<Mac>();
   for (let next = 0; next < free && macs.size < wanted; next++) {
-    const mac = source.index.draw(pool, (((first + next) % free) + 0.5) / free, source.clock.now());
+    const mac = source.index.draw(pool, (((first + next) % free) + 0.5) / free, source.clock.monotonicMs());
     if (mac === undefined) break;
     if (!isKept(mac)) macs.add(mac);
   }

@@ -12,6 +12,9 @@ import { type ClaimRequest, holderOf, type Outcome, pendingClaim, updateKey, typ
 import type { ClaimStore } from "./claim-store.ts";
 import { keptFrom } from "./kept-addresses.ts";
 
+/** Of half a kilobyte at most. A review of an update whose address is forgotten gets another one. */
+const MAX_CHOSEN = 20_000;
+
 export interface RepeatedUpdatesOptions {
   readonly store: ClaimStore;
   readonly index: PoolIndex;
@@ -30,7 +33,7 @@ export class RepeatedUpdates {
   readonly #options: RepeatedUpdatesOptions;
   /** Interface of an object -> the last review of it that is under way. */
   readonly #last = new Map<string, Promise<unknown>>();
-  /** Interface of an object -> the address that this replica chose for it, oldest first. */
+  /** Interface of an object -> the address that this replica chose for it, oldest first; its end by the monotonic clock. */
   readonly #chosen = new Map<string, { readonly mac: Mac; readonly endsAtMs: number }>();
 
   constructor(options: RepeatedUpdatesOptions) {
@@ -78,9 +81,9 @@ export class RepeatedUpdates {
   /** The address is chosen for the interface. Other reviews of the update are to have the same. */
   choose(request: ClaimRequest, wish: Wish, mac: Mac): void {
     if (request.party.uid === undefined) return;
-    const nowMs = this.#options.clock.now();
+    const nowMs = this.#options.clock.monotonicMs();
     for (const [key, { endsAtMs }] of this.#chosen) {
-      if (endsAtMs > nowMs) break;
+      if (endsAtMs > nowMs && this.#chosen.size < MAX_CHOSEN) break;
       this.#chosen.delete(key);
     }
     const key = updateKey(request.party, wish);
@@ -104,9 +107,9 @@ export class RepeatedUpdates {
   /** Replicas that do not know of each other yet begin to look at the same point. */
   #near(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
     const { index, clock, listers } = this.#options;
-    const mac = index.near(pool, pointOf(updateKey(request.party, wish)), clock.now());
+    const mac = index.near(pool, pointOf(updateKey(request.party, wish)), clock.monotonicMs());
     if (mac === undefined || request.listed.has(mac) || listers(mac).length > 0) return undefined;
-    index.reserve(mac, clock.now());
+    index.reserve(mac, clock.monotonicMs());
     this.choose(request, wish, mac);
     return mac;
   }
@@ -114,7 +117,7 @@ export class RepeatedUpdates {
   /** Nothing is free: the address that has rested longest, which is the same for all replicas. */
   #resting(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
     const { index, clock } = this.#options;
-    if (index.draw(pool, 0, clock.now()) !== undefined) return undefined;
+    if (index.draw(pool, 0, clock.monotonicMs()) !== undefined) return undefined;
     const mac = pool.takeOldestQuarantined(keptFrom(request.listed, this.#options));
     if (mac !== undefined) this.choose(request, wish, mac);
     return mac;

@@ -3,9 +3,14 @@ import { describe, expect, it } from "vitest";
 import { formatMac } from "../../../src/api/mac.ts";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import { ConnectionError } from "../../../src/kube/client/api-error.ts";
+import { systemClock } from "../../../src/kube/clock.ts";
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
+import { RESERVATION_MS } from "../../../src/mac-pool/core/limits.ts";
+import type { ClaimResult } from "../../../src/mac-pool/ledger/claim-request.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { mac, macsOf, replica, request } from "./ledger-bed.ts";
+
+const HOUR_MS = 3_600_000;
 
 describe("the ledger", () => {
   it("gives no address to two objects, however the requests of replicas that know nothing of each other interleave", async () => {
@@ -183,4 +188,24 @@ describe("the ledger", () => {
     expect((await ledger.claim(request(index, "b", [mac(1)]))).ok).toBe(true);
     expect(macsOf(await ledger.claim(request(index, "c", [mac(1)])))).toEqual(["MACPOOL_CONFLICT"]);
   });
+
+  it.each([-HOUR_MS, HOUR_MS])(
+    "keeps the address of a claim that failed for half a minute, also when the clock is set by %d ms",
+    async (stepMs) => {
+      let [nowMs, setByMs, isDown] = [0, 0, true];
+      const clock = { ...systemClock, monotonicMs: () => nowMs, now: () => nowMs + HOUR_MS + setByMs };
+      const store = new MemoryClaimStore(async () => {
+        if (isDown) throw new ConnectionError("socket hang up", { written: true });
+      });
+      const { ledger, index } = replica(store, 1, () => [], clock);
+      const ask = (): Promise<ClaimResult> => ledger.claim(request(index, "a", [undefined]));
+      await expect(ask()).rejects.toThrow("socket hang up");
+      isDown = false;
+      setByMs = stepMs;
+      nowMs += RESERVATION_MS - 1;
+      expect(macsOf(await ask())).toEqual(["MACPOOL_BUSY"]);
+      nowMs += 2;
+      expect(macsOf(await ask())).toEqual(["02:00:00:00:00:00"]);
+    },
+  );
 });
