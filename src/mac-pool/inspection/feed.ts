@@ -2,6 +2,8 @@ import type { WatchEventView } from "./envelopes.ts";
 
 /** Changes that are kept for those who come back: more than a replica sees in the seconds in which a connection is made anew. */
 const MAX_KEPT = 4_096;
+/** In parts, as `partsOf` counts; a part of a claim has 2 kB at most. Fewer large changes are kept than small ones. */
+const MAX_PARTS = 16_384;
 /** Changes are told together: many viewers of a busy pool cost one write each per interval. */
 export const FLUSH_MS = 200;
 
@@ -16,9 +18,14 @@ export interface Sink {
 interface Entry<T> {
   readonly revision: number;
   readonly change: T;
-  /** What viewers with the same key are told, empty where they do not see it; absent while nobody watches. */
-  texts?: Map<string, string>;
+  readonly parts: number;
 }
+
+/**
+ * What viewers with the same key are told of a change, empty where they do not see it. For those who are told at the same
+ * time, and no longer: filters are as many as readers make up.
+ */
+type Texts = Map<Entry<unknown>, Map<string, string>>;
 
 interface Viewer<T> {
   readonly sink: Sink;
@@ -52,6 +59,11 @@ export interface FeedOptions {
   readonly max?: number;
 }
 
+export interface Sized<T> {
+  /** How large a change is, in parts. */
+  readonly partsOf?: (change: T) => number;
+}
+
 /** What a viewer knows who has everything up to a revision; quoted, the ETag of a list. */
 export function feedId(boot: string, revision: number, scope: string | undefined): string {
   return `${boot}-${revision}${scope === undefined ? "" : `.${scope}`}`;
@@ -64,15 +76,16 @@ const ID = /^(?:W\/)?"?([0-9a-z]+(?:\.\d+)?)-(\d{1,15})(?:\.([-0-9a-z]+))?"?$/;
  * not known any more he gets RESET, as does everybody who does not resume: then all items if he wants them, else he lists anew.
  */
 export class Feed<T> {
-  readonly #options: FeedOptions;
+  readonly #options: FeedOptions & Sized<T>;
   readonly #max: number;
   readonly #entries: Entry<T>[] = [];
   readonly #viewers = new Set<Viewer<T>>();
   /** Changes up to this revision are forgotten. */
   #forgotten: number;
   #isScheduled = false;
+  #parts = 0;
 
-  constructor(options: FeedOptions) {
+  constructor(options: FeedOptions & Sized<T>) {
     this.#options = options;
     this.#max = options.max ?? MAX_KEPT;
     this.#forgotten = options.revision();
@@ -84,19 +97,36 @@ export class Feed<T> {
 
   /** To be called after the revision has grown. */
   add(change: T): void {
-    this.#entries.push({ revision: this.#options.revision(), change });
-    while (this.#entries.length > this.#max) this.#forgotten = this.#entries.shift()?.revision ?? this.#forgotten;
+    const parts = this.#options.partsOf?.(change) ?? 1;
+    this.#entries.push({ revision: this.#options.revision(), change, parts });
+    this.#parts += parts;
+    while (this.#isFull()) this.#forgetFirst();
     if (this.#isScheduled || this.#viewers.size === 0) return;
     this.#isScheduled = true;
     this.#options.after(FLUSH_MS, () => {
       this.#isScheduled = false;
-      for (const viewer of [...this.#viewers]) this.#tell(viewer);
+      this.#tellAll();
     });
+  }
+
+  #isFull(): boolean {
+    return this.#entries.length > this.#max || (this.#parts > MAX_PARTS && this.#entries.length > 1);
+  }
+
+  /** Viewers are told of it before. */
+  #forgetFirst(): void {
+    const next = this.#entries[0]?.revision ?? 0;
+    const isUntold = ({ isListing, at }: Viewer<T>): boolean => !isListing && at < next;
+    if ([...this.#viewers].some(isUntold)) this.#tellAll();
+    const first = this.#entries.shift();
+    this.#parts -= first?.parts ?? 0;
+    this.#forgotten = first?.revision ?? this.#forgotten;
   }
 
   /** Nobody resumes what happened so far. To be called after the revision has grown, while nobody watches. */
   forget(): void {
     this.#entries.length = 0;
+    this.#parts = 0;
     this.#forgotten = this.#options.revision();
   }
 
@@ -118,9 +148,9 @@ export class Feed<T> {
 
   /** Shows each viewer that the connection lives, and where it stands. */
   bookmark(): void {
+    this.#tellAll();
     for (const viewer of [...this.#viewers]) {
       if (viewer.isListing) continue;
-      this.#tell(viewer);
       this.#write(viewer, eventText({ type: "BOOKMARK" }, this.#idAt(this.#options.revision(), viewer.look)));
     }
   }
@@ -161,26 +191,31 @@ export class Feed<T> {
     return isOwn && since >= this.#forgotten && since <= revision() ? since : undefined;
   }
 
-  #tell(viewer: Viewer<T>): void {
+  #tellAll(): void {
+    const texts: Texts = new Map();
+    for (const viewer of [...this.#viewers]) this.#tell(viewer, texts);
+  }
+
+  #tell(viewer: Viewer<T>, texts: Texts = new Map()): void {
     const last = this.#entries.at(-1);
     if (viewer.isListing || last === undefined || last.revision <= viewer.at) return;
     const first = this.#entries.findLastIndex(({ revision }) => revision <= viewer.at) + 1;
     let text = "";
     for (let at = first; at < this.#entries.length; at++) {
-      text += this.#textOf(this.#entries[at] as Entry<T>, viewer.look);
+      text += this.#textOf(this.#entries[at] as Entry<T>, viewer.look, texts);
     }
     viewer.at = last.revision;
     if (text !== "") this.#write(viewer, text);
   }
 
-  #textOf(entry: Entry<T>, look: Look<T>): string {
-    const known = entry.texts?.get(look.key);
+  #textOf(entry: Entry<T>, look: Look<T>, texts: Texts): string {
+    const ofEntry = texts.get(entry) ?? new Map<string, string>();
+    const known = ofEntry.get(look.key);
     if (known !== undefined) return known;
     const { revision, change } = entry;
     const event = look.eventOf(change);
     const text = event === undefined ? "" : eventText(event, this.#idAt(revision, look));
-    entry.texts ??= new Map();
-    entry.texts.set(look.key, text);
+    texts.set(entry, ofEntry.set(look.key, text));
     return text;
   }
 

@@ -1,3 +1,4 @@
+import type { MACClaim } from "../../api/mac-claim.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Catalog, ClaimChange } from "./catalog.ts";
 import type { ClaimFilter } from "./claim-filter.ts";
@@ -43,7 +44,8 @@ export class Feeds {
     const { catalog, boot, clock } = options;
     this.#options = options;
     this.#after = (ms, call) => clock.after(ms, call);
-    this.#claims = new Feed({ boot, revision: () => catalog.revision, after: this.#after });
+    const partsOf = ({ claim, old }: ClaimChange): number => 1 + ownerCount(claim) + ownerCount(old);
+    this.#claims = new Feed({ boot, revision: () => catalog.revision, after: this.#after, partsOf });
     catalog.onChange((change) => this.#claims.add(change));
   }
 
@@ -112,3 +114,5 @@ export class Feeds {
     return new SnapshotFeed<T>({ boot: `${this.#options.boot}.${this.#made}`, after: this.#after }, list, keyOf);
   }
 }
+
+const ownerCount = (claim: MACClaim | undefined): number => claim?.status?.owners.length ?? 0;

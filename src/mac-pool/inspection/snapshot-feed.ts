@@ -1,6 +1,8 @@
 import type { ListView, WatchEventView } from "./envelopes.ts";
 import { Feed, type FeedOptions, type Sink } from "./feed.ts";
 
+/** Whoever comes back later lists anew: the list is short, and there are as many feeds as filters. */
+const MAX_KEPT = 64;
 /** How often a list is looked at while somebody watches it. */
 const INTERVAL_MS = 1_000;
 
@@ -35,7 +37,7 @@ export class SnapshotFeed<T> {
     this.#list = list;
     this.#keyOf = keyOf;
     this.#after = after;
-    this.#feed = new Feed({ boot, after, revision: () => this.#revision });
+    this.#feed = new Feed({ boot, after, revision: () => this.#revision, max: MAX_KEPT });
   }
 
   get viewers(): number {

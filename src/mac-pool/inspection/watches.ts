@@ -12,11 +12,14 @@ const MAX_OF_USER = 100;
 const BOOKMARK_MS = 15_000;
 /** A right or a token that ended ends a watch after this time and what access keeps. */
 const RECHECK_MS = 60_000;
-/** What may wait for a viewer who reads too slowly. */
+/** What may wait for a viewer who reads too slowly, and for all of them, where one of them has more than its part. */
 const MAX_WAITING_BYTES = 1024 * 1024;
+const MAX_WAITING_BYTES_IN_ALL = 16 * 1024 * 1024;
+const PART_BYTES = MAX_WAITING_BYTES_IN_ALL / MAX_WATCHES;
 
 interface Watch {
   readonly sink: Sink;
+  readonly raw: ServerResponse;
   /** Whether the user still may see what this watch tells him. Throws a Problem where he may see nothing. */
   readonly isAllowed: () => Promise<boolean>;
   checkedMs: number;
@@ -61,13 +64,13 @@ export class Watches {
     reply.hijack();
     const { raw } = reply;
     const write = (text: string): boolean => {
-      const reads = !raw.destroyed && raw.writableLength <= MAX_WAITING_BYTES;
+      const reads = !raw.destroyed && raw.writableLength <= this.#mostWaiting();
       if (reads) raw.write(text);
       return reads;
     };
     const drained = (): Promise<void> => drainOf(raw);
     const sink: Sink = { write, drained, end: () => raw.destroy() };
-    const opened: Watch = { sink, isAllowed, checkedMs: this.#options.clock.monotonicMs() };
+    const opened: Watch = { sink, raw, isAllowed, checkedMs: this.#options.clock.monotonicMs() };
     this.#open.add(opened);
     this.#ofUser.set(username, own + 1);
     raw.writeHead(200, {
@@ -86,6 +89,12 @@ export class Watches {
       else this.#ofUser.set(username, left);
     });
     this.#beat();
+  }
+
+  #mostWaiting(): number {
+    let all = 0;
+    for (const { raw } of this.#open) all += raw.writableLength;
+    return all <= MAX_WAITING_BYTES_IN_ALL ? MAX_WAITING_BYTES : PART_BYTES;
   }
 
   #beat(): void {

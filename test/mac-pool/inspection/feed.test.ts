@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Feed, feedId, type Look } from "../../../src/mac-pool/inspection/feed.ts";
 import { settle } from "../../kube/support/manual-clock.ts";
+import { heldBytes } from "../../support/held-bytes.ts";
 
 const LOOK: Look<string> = { key: "all", eventOf: (object) => ({ type: "ADDED", object }) };
 
@@ -10,7 +11,12 @@ class Bed {
   readonly after = (_ms: number, call: () => void): void => {
     this.calls.push(call);
   };
-  readonly feed = new Feed<string>({ boot: "b0", revision: () => this.revision, after: this.after, max: 4 });
+  readonly feed: Feed<string>;
+
+  constructor(max = 4, parts = 1) {
+    const partsOf = (): number => parts;
+    this.feed = new Feed<string>({ boot: "b0", revision: () => this.revision, after: this.after, max, partsOf });
+  }
 
   add(change: string): void {
     this.revision += 1;
@@ -161,5 +167,37 @@ describe("a feed of changes", () => {
     await settle();
     expect(isEnded()).toBe(true);
     expect(bed.feed.viewers).toBe(0);
+  });
+
+  it("tells a viewer of changes before it forgets them", () => {
+    const bed = new Bed();
+    const { told } = bed.viewer();
+    for (let i = 1; i <= 10; i++) bed.add(String(i));
+    bed.flush();
+    expect(told.slice(1)).toEqual(Array.from({ length: 10 }, (_, i) => `b0-${i + 1} ADDED ${i + 1}`));
+  });
+
+  it("keeps no text for the filters of viewers", () => {
+    const bed = new Bed(4_096);
+    const sink = { write: () => true, drained: () => Promise.resolve(), end: () => {} };
+    const before = heldBytes();
+    const stops = Array.from({ length: 100 }, (_, at) => {
+      const eventOf = (change: string) => ({ type: "ADDED", object: `${at} ${change}`.padEnd(800, "x") }) as const;
+      return bed.feed.watch(undefined, { key: String(at), eventOf }, sink);
+    });
+    for (let i = 1; i <= 1_024; i++) {
+      bed.add(String(i));
+      if (i % 16 === 0) bed.flush();
+    }
+    for (const stop of stops) stop();
+    expect(heldBytes() - before).toBeLessThan(2 * 1024 * 1024);
+    expect(bed.viewer("b0-0").told).toHaveLength(1_025);
+  });
+
+  it("keeps fewer large changes than small ones", () => {
+    const bed = new Bed(4_096, 4_096);
+    for (let i = 1; i <= 10; i++) bed.add(String(i));
+    expect(bed.viewer("b0-5").told).toEqual(["b0-10 RESET"]);
+    expect(bed.viewer("b0-6").told).toHaveLength(5);
   });
 });
