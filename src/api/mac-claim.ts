@@ -25,34 +25,57 @@ export type OwnerKind = (typeof OWNER_KINDS)[number];
 /** Owners that a claim can list: bounds its size where many objects are let share one address. */
 export const MAX_CLAIM_OWNERS = 64;
 
+/** Of an object or an interface: a DNS subdomain. KubeVirt has no limit for interfaces, and the kernel one of 15. */
+export const MAX_NAME_CHARS = 253;
+/** Of a namespace: a DNS label. */
+export const MAX_NAMESPACE_CHARS = 63;
+/** UUIDs have 36. */
+export const MAX_UID_CHARS = 128;
+/** `multus NAMESPACE/NAME`, as claims name a network. */
+export const MAX_NETWORK_CHARS = "multus /".length + MAX_NAMESPACE_CHARS + MAX_NAME_CHARS;
+/** Layer-2 domains that an owner can collect by moving from network to network; with more, it is in an unknown one. */
+export const MAX_CLAIM_DOMAINS = 8;
+/** `network NAME` is the longest. */
+const MAX_DOMAIN_CHARS = "network ".length + MAX_NAME_CHARS;
+const MAX_TIME_CHARS = 64;
+/** `KIND/NAMESPACE/NAME +MORE`. */
+const MAX_OWNER_CHARS = 512;
+
+const time = () => z.iso.datetime().max(MAX_TIME_CHARS);
+
 export const claimOwnerSchema = z
   .object({
     kind: z.enum(OWNER_KINDS).describe("Kind of the object: VirtualMachine, VirtualMachineInstance or Pod."),
-    namespace: z.string().describe("Namespace of the object."),
+    namespace: z.string().max(MAX_NAMESPACE_CHARS).describe("Namespace of the object."),
     name: z
       .string()
+      .max(MAX_NAME_CHARS)
       .exactOptional()
       .describe("Name of the object. Absent until the API server has completed generateName."),
-    generateName: z.string().exactOptional().describe("Name prefix, as long as the name is not known."),
-    uid: z.string().exactOptional().describe("UID of the object. Absent until the object was seen."),
-    interface: z.string().describe("Interface that has the address."),
-    network: z.string().exactOptional().describe("Network of the interface."),
+    generateName: z
+      .string()
+      .max(MAX_NAME_CHARS)
+      .exactOptional()
+      .describe("Name prefix, as long as the name is not known."),
+    uid: z.string().max(MAX_UID_CHARS).exactOptional().describe("UID of the object. Absent until the object was seen."),
+    interface: z.string().max(MAX_NAME_CHARS).describe("Interface that has the address."),
+    network: z.string().max(MAX_NETWORK_CHARS).exactOptional().describe("Network of the interface."),
     domains: z
-      .array(z.string())
+      .array(z.string().max(MAX_DOMAIN_CHARS))
+      .max(MAX_CLAIM_DOMAINS)
       .exactOptional()
       .describe(
         "Layer-2 domains that the network led into when the object got the address, and those that it has moved from since. " +
           "Only where the pool's conflictScope is Network.",
       ),
-    since: z.iso.datetime().describe("When the object got the address."),
+    since: time().describe("When the object got the address."),
     receiver: z
       .boolean()
       .exactOptional()
       .describe(
         "The VM may have the address only to receive a live migration. It may not run beside another owner outside of it.",
       ),
-    starting: z.iso
-      .datetime()
+    starting: time()
       .exactOptional()
       .describe(
         "The VM was admitted to start and counts as running until this time. Set only by the policy DenyRunning.",
@@ -81,18 +104,21 @@ export const macClaimStatusSchema = z
       .describe(
         "Pending: admitted, no owner seen yet. Bound: an owner has the address. Quarantined: released, not given out yet.",
       ),
-    owner: z.string().exactOptional().describe("First owner as kind/namespace/name, and the number of further owners."),
+    owner: z
+      .string()
+      .max(MAX_OWNER_CHARS)
+      .exactOptional()
+      .describe("First owner as kind/namespace/name, and the number of further owners."),
     owners: z
       .array(claimOwnerSchema)
       .max(MAX_CLAIM_OWNERS)
       .describe(
         "Objects that have the address. More than one only if the conflict policy allows it, or if they had it before.",
       ),
-    deadline: z.iso
-      .datetime()
+    deadline: time()
       .exactOptional()
       .describe("Until this time the claim waits for an object that was admitted but not seen."),
-    until: z.iso.datetime().exactOptional().describe("End of the quarantine."),
+    until: time().exactOptional().describe("End of the quarantine."),
   })
   .describe("Owners of the address.");
 

@@ -1,5 +1,6 @@
 import type { JsonPatchOp } from "../client/json-patch.ts";
 import type { KubeObject } from "../client/resource.ts";
+import { shortText } from "../short-text.ts";
 
 /** `request` of an AdmissionReview v1: one object about to be written. */
 export interface AdmissionRequest<T extends KubeObject = KubeObject> {
@@ -44,6 +45,12 @@ export type Decoded =
 /** The API server cuts a warning at 256 characters where it has many; we cut ourselves, at a place we know. */
 const MAX_WARNING_CHARS = 256;
 const FORBIDDEN = 403;
+/**
+ * What an API server tells of a request is never longer; the object is for whoever judges it. Kubernetes has no limit for
+ * names of users: certificates and tokens are far below.
+ */
+const MAX_CHARS = { uid: 128, namespace: 63, username: 1_024 };
+const MAX_QUOTED_CHARS = 64;
 const OPERATIONS: readonly unknown[] = ["CREATE", "UPDATE", "DELETE", "CONNECT"];
 
 /** Reads the body of a webhook call. Whatever it is, this does not throw. */
@@ -65,7 +72,15 @@ export function decodeReview(body: string): Decoded {
     return { ok: false, reason: "request.uid is missing" };
   }
   if (!OPERATIONS.includes(request.operation)) {
-    return { ok: false, reason: `request.operation "${String(request.operation)}" is unknown` };
+    const operation = shortText(String(request.operation), MAX_QUOTED_CHARS);
+    return { ok: false, reason: `request.operation "${operation}" is unknown` };
+  }
+  const { uid, namespace } = request;
+  const { username } = (request.userInfo ?? {}) as AdmissionRequest["userInfo"];
+  for (const [field, text] of Object.entries({ uid, namespace, username })) {
+    const most = MAX_CHARS[field as keyof typeof MAX_CHARS];
+    if (typeof text === "string" && text.length > most)
+      return { ok: false, reason: `${field} of the request has more than ${most} characters` };
   }
   const { kind, resource, object, oldObject, subResource } = request;
   if (typeof kind !== "object" || kind === null) {

@@ -8,6 +8,7 @@ import { type KubeObject, RESOURCES } from "../client/resource.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { rfc3339Micro } from "../conditions/conditions.ts";
 import { type Log, silentLog } from "../log.ts";
+import { shortText } from "../short-text.ts";
 import { EventSeries } from "./event-series.ts";
 
 /** The object of an event, or what is known of it. */
@@ -63,13 +64,14 @@ export class EventRecorder {
     action = reason,
   ) {
     const { name = "", namespace = "", uid = "" } = regarding.metadata;
-    const key = JSON.stringify([regarding.kind, namespace, name, uid, type, reason, message]);
+    const note = shortText(message, MAX_NOTE_CHARS);
+    const key = JSON.stringify([regarding.kind, namespace, name, uid, type, reason, note]);
     const decision = this.#series.record(key, this.#clock.monotonicMs());
     if (decision.type === "drop" || this.#pending >= MAX_PENDING) {
       this.#log.debug({ reason, name }, "dropped an event: there are too many");
       return;
     }
-    const event = this.#event(regarding, type, reason, message, action);
+    const event = this.#event(regarding, type, reason, note, action);
     this.#pending++;
     this.#last = this.#last
       .then(() => this.#write(key, event, decision))
@@ -101,7 +103,7 @@ export class EventRecorder {
     this.#series.setWritten(key, { name: created.metadata.name ?? "", namespace: created.metadata.namespace });
   }
 
-  #event(regarding: Regarding, type: string, reason: string, message: string, action: string): KubeEvent {
+  #event(regarding: Regarding, type: string, reason: string, note: string, action: string): KubeEvent {
     const { name, namespace, uid, resourceVersion } = regarding.metadata;
     const { apiVersion, kind } = regarding;
     const about = { apiVersion, kind, name, namespace, uid, resourceVersion };
@@ -116,7 +118,7 @@ export class EventRecorder {
       action: action.slice(0, 128),
       reason: reason.slice(0, 128),
       regarding: about as NonNullable<KubeEvent["regarding"]>,
-      note: message.slice(0, MAX_NOTE_CHARS),
+      note,
       type,
     };
   }

@@ -20,8 +20,11 @@ export class SharedValues {
 }
 
 const MAX_KEPT = 20_000;
+/** With it, both stores have 20 MB at most. What is longer repeats in no two objects that are worth it. */
+const MAX_CHARS = 512;
 
 function keptIn<V>(kept: Map<string, V>, key: string, value: V): V {
+  if (key.length > MAX_CHARS) return value;
   const known = kept.get(key);
   if (known !== undefined) return known;
   if (kept.size >= MAX_KEPT) kept.clear();

@@ -1,5 +1,5 @@
 import { formatMac, isMulticast, MAX_MAC, type Mac, parseMac } from "../../api/mac.ts";
-import { MAX_INTERFACES } from "./limits.ts";
+import { refusalOfInterfaces } from "./name-lengths.ts";
 import type { Party } from "./party.ts";
 import {
   duplicate,
@@ -8,7 +8,6 @@ import {
   missingName,
   type Refusal,
   repeatedName,
-  tooManyInterfaces,
   unusableMac,
 } from "./refusals.ts";
 
@@ -61,8 +60,7 @@ export type PlanResult =
  */
 export function planInterfaces(input: PlanInput): PlanResult {
   const { party, interfaces, field } = input;
-  if (interfaces.length > MAX_INTERFACES) return refuse(tooManyInterfaces(party, interfaces.length));
-  const refusal = checkNames(party, interfaces);
+  const refusal = refusalOfInterfaces(party, interfaces) ?? checkNames(party, interfaces);
   if (refusal !== undefined) return refuse(refusal);
   const asked = readMacs(party, interfaces, field);
   if (!asked.ok) return asked;

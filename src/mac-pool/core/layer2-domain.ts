@@ -1,3 +1,5 @@
+import { MAX_CLAIM_DOMAINS, MAX_NAME_CHARS } from "../../api/mac-claim.ts";
+
 /**
  * Layer-2 domains: which networks can't meet, so that two interfaces may have the same address under `conflictScope: Network`.
  * A domain is a text: `bridge br1 vlan 10`, `bridge br1`, `interface eth1`, or `network NAME`. What is not known meets everything.
@@ -5,10 +7,6 @@
 
 /** Stands in a list of domains for one that nobody knows. It meets every other. */
 export const UNKNOWN_DOMAIN = "unknown";
-
-/** Domains that an owner can collect by moving from network to network; with more, it is in an unknown one. */
-const MAX_DOMAINS = 8;
-const MAX_NAME_CHARS = 253;
 
 /** Plugins with `vlan`: the VLAN of the port at the bridge. */
 const BRIDGE_PLUGINS = ["bridge", "cnv-bridge", "ovs", "ovs-cnv"];
@@ -101,5 +99,5 @@ function canMeet(one: string, other: string): boolean {
 /** All domains of both; undefined: not known. */
 export function joined(some: readonly string[] | undefined, others: readonly string[] | undefined): readonly string[] {
   const all = new Set([...(some ?? [UNKNOWN_DOMAIN]), ...(others ?? [UNKNOWN_DOMAIN])]);
-  return all.size > MAX_DOMAINS || all.has(UNKNOWN_DOMAIN) ? [UNKNOWN_DOMAIN] : [...all];
+  return all.size > MAX_CLAIM_DOMAINS || all.has(UNKNOWN_DOMAIN) ? [UNKNOWN_DOMAIN] : [...all];
 }

@@ -1,4 +1,4 @@
-import type { ClaimOwner, OwnerKind } from "../../api/mac-claim.ts";
+import { type ClaimOwner, MAX_NAME_CHARS, MAX_NETWORK_CHARS, type OwnerKind } from "../../api/mac-claim.ts";
 
 /**
  * An object that has or wants an address. Its identity is the UID; before it has one, kind + namespace + name, or the
@@ -48,23 +48,29 @@ export function mayBe(pending: Party, object: Party): boolean {
   return pending.generateName !== undefined && (object.name ?? "").startsWith(pending.generateName);
 }
 
+/** Its beginning where it is longer than names are. */
+export const cut = (text: string, maxChars: number): string =>
+  text.length <= maxChars ? text : text.slice(0, maxChars);
+
 /** `VirtualMachine default/web`, or `VirtualMachine default/web-*` where the API server completes the name. */
 export function describeParty(party: Party): string {
-  return `${party.kind} ${party.namespace}/${party.name ?? `${party.generateName ?? ""}*`}`;
+  const { kind, namespace, name, generateName } = party;
+  return `${kind} ${namespace}/${cut(name ?? `${generateName ?? ""}*`, MAX_NAME_CHARS)}`;
 }
 
+/** Objects that were written past the webhook may have names that a claim has no room for. */
 export function ownerOf(holder: Holder, since: string): ClaimOwner {
   const { kind, namespace, name, generateName, uid, network, domains, receiver } = holder;
   const owner: { -readonly [K in keyof ClaimOwner]: ClaimOwner[K] } = {
     kind,
     namespace,
-    interface: holder.interface,
+    interface: cut(holder.interface, MAX_NAME_CHARS),
     since,
   };
   if (name !== undefined) owner.name = name;
   else if (generateName !== undefined) owner.generateName = generateName;
   if (uid !== undefined) owner.uid = uid;
-  if (network !== undefined) owner.network = network;
+  if (network !== undefined) owner.network = cut(network, MAX_NETWORK_CHARS);
   if (domains !== undefined) owner.domains = [...domains];
   if (receiver === true) owner.receiver = true;
   return owner;

@@ -1,7 +1,8 @@
 import { formatMac } from "../../api/mac.ts";
-import type { OwnerKind } from "../../api/mac-claim.ts";
+import { MAX_NAME_CHARS, MAX_NAMESPACE_CHARS, type OwnerKind } from "../../api/mac-claim.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { shortText } from "../../kube/short-text.ts";
 import { SOMEBODY } from "../core/named-text.ts";
 import { describeParty } from "../core/party.ts";
 import type { Refusal } from "../core/refusals.ts";
@@ -9,9 +10,8 @@ import { partyOfRequest } from "../webhooks/decision.ts";
 import { type Scope, sees } from "./scope.ts";
 import type { DenialView } from "./views.ts";
 
+/** Of 3 kB at most: names, and the message twice. */
 const MAX_KEPT = 1_000;
-/** Of texts that the author of an object writes. */
-const MAX_NAME_CHARS = 253;
 const MAX_MESSAGE_CHARS = 1_024;
 
 interface Kept {
@@ -48,13 +48,15 @@ export class DenialLog {
   }
 
   add(kind: OwnerKind, request: AdmissionRequest, refusal: Refusal): void {
-    const { namespace, name, generateName } = partyOfRequest(kind, request);
-    const shown = (name ?? `${generateName ?? ""}*`).slice(0, MAX_NAME_CHARS);
+    const party = partyOfRequest(kind, request);
+    const namespace = shortText(party.namespace, MAX_NAMESPACE_CHARS);
+    const shown = shortText(party.name ?? `${party.generateName ?? ""}*`, MAX_NAME_CHARS);
     const { code, about, naming, message } = refusal;
+    const nic = about?.interface === undefined ? undefined : shortText(about.interface, MAX_NAME_CHARS);
     const own = this.#kept.get(namespace) ?? new Map<string, Kept>();
     this.#kept.set(namespace, own);
     const at = new Date(this.#clock.now()).toISOString();
-    const key = JSON.stringify([kind, shown, code, about?.interface, about?.mac, request.dryRun]);
+    const key = JSON.stringify([kind, shown, code, nic, about?.mac, request.dryRun]);
     const known = own.get(key);
     // The newest is the last.
     own.delete(key);
@@ -69,16 +71,16 @@ export class DenialLog {
         id: `${this.#replica}-${this.#made}`,
         first: at,
         code,
-        namespace: namespace.slice(0, MAX_NAME_CHARS),
+        namespace,
         kind,
         name: shown,
-        ...(about?.interface === undefined ? {} : { interface: about.interface.slice(0, MAX_NAME_CHARS) }),
+        ...(nic === undefined ? {} : { interface: nic }),
         ...(about?.mac === undefined ? {} : { mac: formatMac(about.mac) }),
         dryRun: request.dryRun,
         replica: this.#replica,
       },
-      message: message.slice(0, MAX_MESSAGE_CHARS),
-      told: (hidden ?? message).slice(0, MAX_MESSAGE_CHARS),
+      message: shortText(message, MAX_MESSAGE_CHARS),
+      told: shortText(hidden ?? message, MAX_MESSAGE_CHARS),
       at,
       count: 1,
     });

@@ -1,6 +1,7 @@
 import type { OwnerKind } from "../../api/mac-claim.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
-import type { AdmissionParts, Decision } from "./decision.ts";
+import { refusalOfParty } from "../core/name-lengths.ts";
+import { type AdmissionParts, type Decision, denied, partyOfRequest } from "./decision.ts";
 import { reviewGuest } from "./guest-review.ts";
 import { reviewPod } from "./pod-review.ts";
 
@@ -11,7 +12,17 @@ export type Review = (
 ) => Decision | Promise<Decision>;
 
 export const REVIEWS: Readonly<Record<OwnerKind, Review>> = {
-  Pod: reviewPod,
-  VirtualMachine: (request, parts, signal) => reviewGuest("VirtualMachine", request, parts, signal),
-  VirtualMachineInstance: (request, parts, signal) => reviewGuest("VirtualMachineInstance", request, parts, signal),
+  Pod: named("Pod", reviewPod),
+  VirtualMachine: named("VirtualMachine", (...asked) => reviewGuest("VirtualMachine", ...asked)),
+  VirtualMachineInstance: named("VirtualMachineInstance", (...asked) =>
+    reviewGuest("VirtualMachineInstance", ...asked),
+  ),
 };
+
+/** The review of objects whose names are as long as names may be; others are refused. */
+function named(kind: OwnerKind, review: Review): Review {
+  return (request, parts, signal) => {
+    const refusal = refusalOfParty(partyOfRequest(kind, request));
+    return refusal === undefined ? review(request, parts, signal) : denied(refusal);
+  };
+}

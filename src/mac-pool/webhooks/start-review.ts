@@ -2,6 +2,7 @@ import { type Mac, parseMac } from "../../api/mac.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { textAt } from "../../kube/json-path.ts";
+import { refusalOfInterfaces, refusalOfParty } from "../core/name-lengths.ts";
 import { describeParty, type Party } from "../core/party.ts";
 import { type Refusal, unavailable } from "../core/refusals.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
@@ -30,6 +31,8 @@ export async function reviewInstance(
   try {
     const had = new Set(interfacesOf(oldObject).map(({ mac }) => mac));
     const gained = interfacesOf(object).filter(({ mac }) => !had.has(mac));
+    const unnamable = refusalOfParty(party) ?? refusalOfInterfaces(party, gained);
+    if (unnamable !== undefined) return denied(unnamable);
     const conflict = await refusalOfUnlisted({ party, gained, request }, parts, signal);
     if (conflict !== undefined) return denied(conflict);
     const policy = await policyOf(namespace, parts, signal);

@@ -41,6 +41,14 @@ describe("what the caches keep", () => {
     expect(compactClaim(copy(bare) as MACClaim, shared)).toEqual(bare);
   });
 
+  it("of values that repeat is nothing that is long", () => {
+    const shared = new SharedValues();
+    const copyOf = (text: string): { readonly text: string } => JSON.parse(JSON.stringify({ text }));
+    const [short, long] = ["x".repeat(300), "x".repeat(600)];
+    expect(shared.object(copyOf(short))).toBe(shared.object(copyOf(short)));
+    expect(shared.object(copyOf(long))).not.toBe(shared.object(copyOf(long)));
+  });
+
   it("of any VM or instance says the same about its addresses as the object itself", () => {
     const shared = new SharedValues();
     const odd = fc.constantFrom<unknown>(null, {}, 7, "text", []);

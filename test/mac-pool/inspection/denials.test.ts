@@ -7,7 +7,10 @@ import { DenialLog } from "../../../src/mac-pool/inspection/denial-log.ts";
 import { DenialQueries } from "../../../src/mac-pool/inspection/denials.ts";
 import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
 import { denialViewSchema } from "../../../src/mac-pool/inspection/views.ts";
+import { heldBytes } from "../../support/held-bytes.ts";
 import { FIRST, owner } from "./inspection-bed.ts";
+
+const MB = 1024 * 1024;
 
 const request = (namespace: string, name: string): AdmissionRequest =>
   ({ namespace, name, operation: "CREATE", dryRun: false, object: {}, oldObject: null }) as unknown as AdmissionRequest;
@@ -71,5 +74,18 @@ describe("the refusals that a replica remembers", () => {
     expect(JSON.stringify(merged)).not.toContain("secret");
     expect((await queries.merged({ name: "db" }, EVERYTHING)).items).toHaveLength(1);
     expect(asked).toEqual(["/api/v1/denials?local=true&scope=mine", "/api/v1/denials?local=true"]);
+  });
+
+  it("keep no part of a request alive", () => {
+    const log = new DenialLog("one", systemClock, 100);
+    const before = heldBytes();
+    for (let i = 0; i < 100; i++) {
+      const text = `${i}`.padEnd(MB, "x");
+      log.add("Pod", request(text, text), { code: "MACPOOL_INVALID_MAC", about: { interface: text }, message: text });
+      const about = { interface: text.slice(i, i + 15) };
+      log.add("Pod", request("mine", text.slice(0, 20)), { code: "MACPOOL_INVALID_MAC", about, message: "no" });
+    }
+    expect(log.size).toBe(100);
+    expect(heldBytes() - before).toBeLessThan(2 * MB);
   });
 });

@@ -1,14 +1,26 @@
 import { describe, expect, it } from "vitest";
 import { claimName, type Mac, parseMac } from "../../../src/api/mac.ts";
+import type { OwnerKind } from "../../../src/api/mac-claim.ts";
 import { NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import type { AdmissionRequest } from "../../../src/kube/admission/admission-server.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { readPool } from "../../../src/mac-pool/core/pool-settings.ts";
 import { reviewPod } from "../../../src/mac-pool/webhooks/pod-review.ts";
+import { REVIEWS } from "../../../src/mac-pool/webhooks/reviews.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { review, reviewParts, reviewRequest, signal, vm } from "./review-bed.ts";
 
 const MAC = "02:00:00:00:0a:01";
 const nics = (count: number): object[] => Array.from({ length: count }, (_, i) => ({ name: `n${i}`, masquerade: {} }));
+const LONG = "x".repeat(10_000);
+
+/** Of a VM that it names, with an address. */
+function instance(uid: string, name: string): KubeObject {
+  const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "web", uid }];
+  const domain = { devices: { interfaces: [{ name, masquerade: {}, macAddress: MAC }] } };
+  return { metadata: { name: "web", namespace: "default", ownerReferences }, spec: { domain } } as KubeObject;
+}
+
 const messageOf = async (object: unknown): Promise<string> => {
   const { answer } = await review(object);
   return answer.allowed ? "" : answer.message;
@@ -22,14 +34,45 @@ describe("objects of absurd shape", () => {
     expect(new Set(patch.map(({ value }) => value)).size).toBe(128);
   });
 
-  it("have names of 10 kB, which a refusal shows the beginning of", async () => {
-    const name = "x".repeat(10_000);
-    const message = await messageOf(vm([{ name, masquerade: {}, macAddress: "junk" }]));
-    expect(message).toContain("invalid MAC address format");
-    expect(message.length).toBeLessThan(500);
-    const twice = await messageOf(vm([nics(1)[0], { name }, { name }]));
-    expect(twice).toContain("every interface must have a unique name");
-    expect(twice.length).toBeLessThan(500);
+  it("have names of 10 kB, and are refused with the beginning of them", async () => {
+    const [name, networkName] = ["x".repeat(10_000), `default/${"n".repeat(10_000)}`];
+    const message = await messageOf(vm([{ name, masquerade: {} }]));
+    expect(message).toMatch(
+      /^the name of interface "x{80}\.\.\." of VirtualMachine default\/web has 10,000 characters\. /,
+    );
+    const networks = [{ name: "a", multus: { networkName } }];
+    const spec = { domain: { devices: { interfaces: [{ name: "a" }] } }, networks };
+    expect(await messageOf({ metadata: { name: "web" }, spec: { template: { spec } } })).toContain(
+      'the network of interface "a" of VirtualMachine default/web has 10,015 characters',
+    );
+  });
+
+  it("have the longest names that Kubernetes takes", async () => {
+    const [name, networkName] = ["x".repeat(253), `${"n".repeat(63)}/${"n".repeat(253)}`];
+    const spec = { domain: { devices: { interfaces: [{ name }] } }, networks: [{ name, multus: { networkName } }] };
+    const { answer } = await review({ metadata: { name }, spec: { template: { spec } } }, { name });
+    expect(answer.allowed && answer.patch?.length).toBe(1);
+  });
+
+  it.each<[OwnerKind, string, Partial<AdmissionRequest>]>([
+    ["VirtualMachine", "the name of VirtualMachine", { name: LONG }],
+    ["VirtualMachine", "generateName of VirtualMachine", { name: "", object: { metadata: { generateName: LONG } } }],
+    [
+      "VirtualMachine",
+      "the UID of VirtualMachine",
+      { operation: "UPDATE", oldObject: { metadata: { name: "web", uid: LONG } } },
+    ],
+    ["Pod", "the name of Pod", { name: LONG }],
+    ["VirtualMachineInstance", "the UID of VirtualMachine", { object: instance(LONG, "a") }],
+    ["VirtualMachineInstance", "the name of interface", { object: instance("u1", LONG) }],
+  ])("of kind %s have %s with 10 kB, and are refused before anything is written", async (kind, what, more) => {
+    const store = new MemoryClaimStore();
+    const request = reviewRequest(kind, vm([{ name: "a", masquerade: {} }]), more);
+    const { answer, refusal } = await REVIEWS[kind](request, reviewParts(store), signal);
+    expect(refusal?.code).toBe("MACPOOL_NAME_TOO_LONG");
+    expect(answer).toMatchObject({ allowed: false, message: expect.stringContaining(what) });
+    expect(JSON.stringify(answer).length).toBeLessThan(700);
+    expect(store.claims.size).toBe(0);
   });
 
   it("have interfaces without a name, or that are no interfaces at all", async () => {
