@@ -137,7 +137,7 @@ export type MacPoolSpec = z.infer<typeof macPoolSpecSchema>;
 const count = (description: string) => z.int().min(0).exactOptional().describe(description);
 
 const conditionSchema = z.object({
-  type: z.string().describe("Valid, Full or Overlapping."),
+  type: z.string().describe("Valid, Full, Overlapping, Adopted, or Serving where the webhooks refuse every caller."),
   status: z.string().describe("True, False or Unknown."),
   reason: z.string().exactOptional().describe("Reason for the last transition, as one word."),
   message: z.string().exactOptional().describe("What the condition means and what to do."),

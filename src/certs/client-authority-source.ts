@@ -24,13 +24,15 @@ export interface ClientAuthoritySourceOptions {
 
 /**
  * A listener's certificate with the authority of its clients, read from a ConfigMap by watch. While there is no such
- * ConfigMap, anybody may connect; one that can't be read leaves the last valid one in force.
+ * ConfigMap, anybody may connect. One that can't be read leaves the last valid one in force; where there was none, nobody may
+ * connect.
  */
 export class ClientAuthoritySource implements CertificateSource {
   readonly #options: ClientAuthoritySourceOptions;
   readonly #informer: Informer<ConfigMap>;
   readonly #listeners = new Set<() => void>();
   #clients: ClientAuthority | undefined;
+  #problem: string | undefined;
 
   constructor(options: ClientAuthoritySourceOptions) {
     this.#options = options;
@@ -45,6 +47,11 @@ export class ClientAuthoritySource implements CertificateSource {
     });
     const read = (found: ConfigMap): void => this.#read(found);
     this.#informer.on({ add: read, update: read, delete: () => this.#use(undefined) });
+  }
+
+  /** What is wrong with the ConfigMap, and what follows from it. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** Undefined until it is known who may connect, as without a certificate. */
@@ -76,8 +83,15 @@ export class ClientAuthoritySource implements CertificateSource {
     const { namespace, configMap, log, key = "ca.crt", isOptional } = this.#options;
     const bundle = parseBundle(data[key] ?? "");
     if (bundle.length === 0) {
-      const consequence = this.#clients === undefined ? "anybody may connect" : "the last valid one stays in force";
-      log.error(`ConfigMap ${namespace}/${configMap} has no certificate in PEM under ${key}: ${consequence}`);
+      const what = `ConfigMap ${namespace}/${configMap} has no certificate in PEM under ${key}`;
+      const isClosed = this.#clients === undefined || this.#clients.problem !== undefined;
+      const consequence = isClosed
+        ? "nobody may call. Correct it, or delete it to let anybody call"
+        : "its last valid content stays in force until this process ends. Correct it";
+      this.#problem = `${what}, so ${isOptional ? "no certificate of a client counts. Correct it" : consequence}.`;
+      log.error(this.#problem);
+      if (isOptional !== true && isClosed) this.#clients = { ca: "", names: [], problem: this.#problem };
+      this.#tell();
       return;
     }
     const names = (data.names ?? "").split("\n").flatMap((line) => line.trim() || []);
@@ -86,6 +100,7 @@ export class ClientAuthoritySource implements CertificateSource {
 
   #use(clients: ClientAuthority | undefined): void {
     this.#clients = clients;
+    this.#problem = undefined;
     const { namespace, configMap, log } = this.#options;
     const who =
       clients === undefined ? "anybody" : `clients with a certificate as ConfigMap ${namespace}/${configMap} says`;

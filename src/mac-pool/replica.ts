@@ -46,7 +46,10 @@ export interface ReplicaOptions {
   readonly identity: string;
   /** Where the Lease lives. */
   readonly namespace: string;
-  readonly tls: CertificateSource;
+  readonly tls: CertificateSource & {
+    /** Why every caller is refused, or soon will be. */
+    readonly problem?: string | undefined;
+  };
   /** Makes what requests come in by: an HTTPS server. */
   readonly listen: (served: Served) => Listener;
   /** Puts something between the replica's parts and the cluster. The simulation takes guards away with it. */
@@ -186,7 +189,7 @@ export class Replica {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const { log, metrics, random } = this.#options;
+    const { log, metrics, random, tls } = this.#options;
     const client = this.#leaderClient;
     const events = this.#events;
     const shared = { caches: this.#caches, clock: this.#clock, log, metrics, ...(random && { random }) };
@@ -216,7 +219,10 @@ export class Replica {
       client,
       events,
       adoption: (pool) => adoption.progress(pool),
+      servingProblem: () => tls.problem,
     });
+    const unsubscribe = tls.onChange(() => pools.refresh());
+    signal.addEventListener("abort", unsubscribe, { once: true });
     const collisions = new CollisionController({
       ...shared,
       events,

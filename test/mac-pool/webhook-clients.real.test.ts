@@ -39,10 +39,10 @@ describe("webhooks for clients with a certificate, on an API server that has one
   });
 
   /** Status and text of the answer to a review that is none, as somebody who reaches the port sends it. */
-  function call(pair?: KeyPair): Promise<string> {
+  function call(pair?: KeyPair, replica = "one"): Promise<string> {
     return new Promise((resolve, reject) => {
       const { certificate } = bed.controlPlane.authority;
-      const url = `${bed.httpsUrl("one")}/mutate-virtualmachines`;
+      const url = `${bed.httpsUrl(replica)}/mutate-virtualmachines`;
       const sent = request(url, { method: "POST", ca: certificate, agent: false, ...pair }, (answer) => {
         let text = "";
         answer.on("data", (data) => {
@@ -53,6 +53,11 @@ describe("webhooks for clients with a certificate, on an API server that has one
       sent.on("error", reject);
       sent.end("{}");
     });
+  }
+
+  async function servingMessage(): Promise<string | undefined> {
+    const { status } = await bed.admin.get(KINDS.pools, { name: "default" });
+    return status?.conditions?.find(({ type }) => type === "Serving")?.message;
   }
 
   const served = "400 the body is not an AdmissionReview of admission.k8s.io/v1";
@@ -85,9 +90,25 @@ describe("webhooks for clients with a certificate, on an API server that has one
     await bed.admin.patch(RESOURCES.configMaps, CONFIG_MAP, broken);
     await eventually("the log says so", () => bed.logOf("one").includes("has no certificate in PEM under ca.crt"));
     expect(await call()).toBe(refused);
+    const isInForce = async () => (await servingMessage())?.includes("its last valid content stays in force") === true;
+    await eventually("the status says so", isInForce);
+
+    // A process that has never read a valid one.
+    await bed.stopReplica("one");
+    await bed.startReplica("two");
+    const problem = `ConfigMap ${POOL_NAMESPACE}/${MAC_POOL_WEBHOOK_CLIENTS} has no certificate in PEM under ca.crt`;
+    const closed = `403 ${problem}, so nobody may call. Correct it, or delete it to let anybody call.`;
+    for (const caller of [undefined, own, foreign]) expect(await call(caller, "two")).toBe(closed);
+    const refusal = bed.admin.create(KINDS.virtualMachines, machine("db", "default", [{ name: "a" }]));
+    await expect(refusal).rejects.toThrow(problem);
+    await eventually("the status says so", async () => (await servingMessage())?.includes("nobody may call") === true);
+    await allow(NAME);
+    await eventually("the API server is served", async () => (await call(own, "two")) === served);
+    expect(await call(undefined, "two")).toBe(refused);
+    await eventually("the status is as before", async () => (await servingMessage()) === undefined);
 
     await bed.admin.delete(RESOURCES.configMaps, CONFIG_MAP);
-    await eventually("anybody is served", async () => (await call()) === served);
+    await eventually("anybody is served", async () => (await call(undefined, "two")) === served);
   });
 });
 

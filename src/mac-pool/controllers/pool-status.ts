@@ -14,7 +14,7 @@ import type { AdoptionProgress } from "./adoption.ts";
 import { whileFollowing } from "./following.ts";
 
 /** The status of a condition that an event reports. */
-const BAD: Readonly<Record<string, string>> = { Valid: "False", Full: "True", Overlapping: "True" };
+const BAD: Readonly<Record<string, string>> = { Valid: "False", Full: "True", Overlapping: "True", Serving: "False" };
 
 /** Status follows the claims at this pace, however many of them change: one write a pool and interval. */
 const INTERVAL_MS = 500;
@@ -27,6 +27,8 @@ export interface PoolStatusOptions {
   readonly random?: () => number;
   readonly events: EventRecorder;
   readonly adoption: (pool: string) => AdoptionProgress | undefined;
+  /** Why the webhooks refuse every caller, or soon will. */
+  readonly servingProblem?: () => string | undefined;
   readonly log: Log;
   readonly metrics: Registry;
 }
@@ -99,6 +101,7 @@ export class PoolStatusController {
       problem: caches.problemOf(name),
       overlapping: caches.index.overlapping(pool),
       adoption: this.#options.adoption(name),
+      servingProblem: this.#options.servingProblem?.(),
       now: new Date(clock.now()).toISOString(),
     });
     if (status === undefined) return {};

@@ -20,6 +20,8 @@ export interface PoolStatusInput {
   readonly overlapping: readonly string[];
   /** How far the adoption of its objects is; undefined while that is not known. */
   readonly adoption: { readonly owners: number; readonly adopted: number; readonly tookMs: number } | undefined;
+  /** Why the webhooks refuse every caller, or soon will. */
+  readonly servingProblem?: string | undefined;
   /** RFC 3339. */
   readonly now: string;
 }
@@ -54,6 +56,9 @@ function conditionsOf(input: PoolStatusInput): Condition[] {
         )
       : no("Overlapping", "OwnAddresses"),
     ...adopted(input),
+    ...(input.servingProblem === undefined
+      ? []
+      : [{ ...no("Serving", "NoClientAuthority"), message: input.servingProblem }]),
   ];
 }
 

@@ -21,6 +21,7 @@ class Bed {
   readonly pools = new Map<string, MACPool>();
   readonly written: string[] = [];
   onWritten = (): void => {};
+  servingProblem: string | undefined;
   #claims: Handler<unknown> = {};
   #poolHandler: Handler<MACPool> = {};
   #next = FIRST;
@@ -48,7 +49,9 @@ class Bed {
     const { clock } = this;
     const metrics = new PromRegistry();
     const adoption = () => undefined;
-    return new PoolStatusController({ caches, client, events, adoption, clock, log: silentLog, metrics }).run(signal);
+    const servingProblem = () => this.servingProblem;
+    const given = { caches, client, events, adoption, servingProblem };
+    return new PoolStatusController({ ...given, clock, log: silentLog, metrics }).run(signal);
   }
 
   setRange(name: string, last: string): void {
@@ -134,5 +137,21 @@ describe("the status of a pool", () => {
       const count = bed.written.length;
       await bed.clock.advance(60_000);
       expect(bed.written).toHaveLength(count);
+    }));
+
+  it("says why the webhooks refuse every caller, and nothing of it when they do not", () =>
+    running(async (bed) => {
+      const serving = () => bed.pools.get("default")?.status?.conditions?.find(({ type }) => type === "Serving");
+      bed.setRange("default", "02:00:00:00:00:ff");
+      await bed.clock.advance(0);
+      expect(serving()).toBeUndefined();
+      bed.servingProblem = "nobody may call";
+      bed.claim();
+      await bed.clock.advance(1_000);
+      expect(serving()).toMatchObject({ status: "False", reason: "NoClientAuthority", message: "nobody may call" });
+      bed.servingProblem = undefined;
+      bed.claim();
+      await bed.clock.advance(1_000);
+      expect(serving()).toBeUndefined();
     }));
 });
