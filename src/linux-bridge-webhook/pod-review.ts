@@ -1,6 +1,7 @@
 import type { UnusableNetworks } from "../api/injection-settings.ts";
 import { NETWORKS_ANNOTATION } from "../api/names.ts";
 import type { AdmissionAnswer, AdmissionRequest, Review } from "../kube/admission/admission-server.ts";
+import { shortText } from "../kube/short-text.ts";
 import { type AskedNetwork, type AskedNetworks, askedNetworks, MULTUS_NAMESPACE } from "./asked-networks.ts";
 import { type Attachment, type InjectablePod, planInjection } from "./injection.ts";
 import { isNamespaceName, isObjectName } from "./legal-names.ts";
@@ -19,6 +20,8 @@ const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
 /** A refusal names so many networks. */
 const MAX_NAMED = 5;
+/** The API server looks at names after the webhooks. */
+const MAX_NAME_CHARS = 253;
 /** Some 4 kB in all, which is what the API server hands on. */
 const MAX_WARNINGS = 16;
 
@@ -171,5 +174,5 @@ function namespaceOf(request: AdmissionRequest): string {
 /** As namespace and name, or with `*` for the part that the API server adds later. */
 export function describePod(request: AdmissionRequest): string {
   const { name, generateName } = request.object?.metadata ?? {};
-  return `${namespaceOf(request)}/${name || `${generateName ?? ""}*`}`;
+  return `${namespaceOf(request)}/${shortText(name || `${generateName ?? ""}*`, MAX_NAME_CHARS)}`;
 }

@@ -284,4 +284,12 @@ describe("an annotation without end", () => {
       { numRuns: 500 },
     );
   });
+
+  it("repeats the beginning of a name only, however long that is", async () => {
+    const metadata = { name: "x".repeat(100_000), annotations: { [NETWORKS]: "no" } };
+    const request = { ...podRequest({}), object: { metadata, spec: { containers: [] } } };
+    const answer = await podReview({ ...DENY, networks: new Networks({}) })(request, AbortSignal.timeout(1000));
+    expect(answer).toMatchObject({ allowed: false, message: expect.stringMatching(/^Pod team\/x{250}\.\.\.: /) });
+    expect(JSON.stringify(answer).length).toBeLessThan(1_024);
+  });
 });
