@@ -6,6 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
 import { MAC_CLAIM_CRD, MAC_POOL_CRD, NODE_MACS_CRD } from "../../src/api/crds.ts";
+import { IMAGE_ENV } from "../../src/api/image.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import type { MacPoolSpec } from "../../src/api/mac-pool.ts";
 import { MAC_POOL_SERVICE } from "../../src/api/names.ts";
@@ -156,7 +157,7 @@ export class PoolBed implements AsyncDisposable {
       argv: [...account.argv, ...node],
       logFile: join(this.controlPlane.directory, `${name}.log`),
       env: {
-        ...account.env,
+        ...{ ...IMAGE_ENV, ...account.env },
         POD_NAME: name,
         POD_NAMESPACE: POOL_NAMESPACE,
         HTTPS_PORT: String(httpsPort),

@@ -22,10 +22,10 @@ export interface Attack {
 
 export const floodedNamespaces = (): string[] => Array.from({ length: NAMESPACES }, (_, i) => `flooded-${i}`);
 
-/** A review of a VM that is never created. */
-export function forgedReview(namespace: string, name: string, interfaces: number): string {
+/** The request of a review of a VM that is never created. */
+export function forgedRequest(namespace: string, name: string, interfaces: number) {
   const nics = Array.from({ length: interfaces }, (_, i) => ({ name: `n${i}` }));
-  const request = {
+  return {
     uid: name,
     kind: { group: "kubevirt.io", version: "v1", kind: "VirtualMachine" },
     resource: { group: "kubevirt.io", version: "v1", resource: "virtualmachines" },
@@ -35,12 +35,17 @@ export function forgedReview(namespace: string, name: string, interfaces: number
     object: machine(name, namespace, nics),
     userInfo: { username: "admin", groups: ["system:masters"] },
   };
-  return post(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }));
 }
 
-function post(body: string): string {
+export function forgedReview(namespace: string, name: string, interfaces: number): string {
+  return post("/mutate-virtualmachines", forgedRequest(namespace, name, interfaces));
+}
+
+/** A review as it is sent. */
+export function post(path: string, request: object): string {
+  const body = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
   const head = `host: x\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
-  return `POST /mutate-virtualmachines?timeout=10s HTTP/1.1\r\n${head}\r\n\r\n${body}`;
+  return `POST ${path}?timeout=10s HTTP/1.1\r\n${head}\r\n\r\n${body}`;
 }
 
 const inspect = (token: string): string =>
