@@ -57,6 +57,7 @@ export default defineConfig({
           hookTimeout: 120_000,
           expect,
           globalSetup: ["test/support/global-setup.ts"],
+          setupFiles: ["test/support/skip-lacking.ts"],
         },
       },
       { test: { ...realNodes, name: "nodes", include: nodes, exclude: e2e } },

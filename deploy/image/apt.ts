@@ -1,6 +1,6 @@
 /**
  * apt with its state in a folder of its own: any Debian release and architecture, whatever the machine runs, and without
- * root. The mirror is the one that the machine's apt has for Debian.
+ * root. The mirror is the one that the machine's apt has for Debian. Or the machine's own sources, whatever they are.
  */
 
 import { mkdir, writeFile } from "node:fs/promises";
@@ -26,21 +26,25 @@ export interface AptOptions {
   readonly architectures: readonly string[];
   /** What is installed, as dpkg keeps it: nothing by default. */
   readonly status?: string;
+  /** Whether packages come from where the machine's own come from. Then `updateFromMachine` reads the lists. */
+  readonly ofMachine?: boolean;
 }
 
 export class Apt {
   readonly #folder: string;
   readonly #options: readonly string[];
 
-  constructor(folder: string, { architectures, status = "/dev/null" }: AptOptions) {
+  constructor(folder: string, { architectures, status = "/dev/null", ofMachine = false }: AptOptions) {
     this.#folder = folder;
     const [main = ""] = architectures;
     const settings = {
       "Dir::State": path.join(folder, "state"),
       "Dir::State::status": status,
       "Dir::Cache": path.join(folder, "cache"),
-      "Dir::Etc::SourceList": path.join(folder, SOURCES),
-      "Dir::Etc::SourceParts": "/dev/null",
+      ...(!ofMachine && {
+        "Dir::Etc::SourceList": path.join(folder, SOURCES),
+        "Dir::Etc::SourceParts": "/dev/null",
+      }),
       "APT::Architecture": main,
       "APT::Get::List-Cleanup": "false",
       "APT::Sandbox::User": "",
@@ -66,8 +70,7 @@ export class Apt {
    */
   async update(releases: readonly string[], mirror?: string): Promise<void> {
     const mirrors = mirror === undefined ? await this.#mirrorsOfMachine() : { main: mirror, security: undefined };
-    await mkdir(path.join(this.#folder, "state/lists/partial"), { recursive: true });
-    await mkdir(path.join(this.archives, "partial"), { recursive: true });
+    await this.#makeFolders();
     const stanzas = releases.flatMap((release) => {
       const uri = release.endsWith("-security") ? mirrors.security : mirrors.main;
       const stanza = `Types: deb\nURIs: ${uri}\nSuites: ${release}\nComponents: main\nSigned-By: ${KEYRING}\n`;
@@ -80,6 +83,12 @@ export class Apt {
       const failure = /^(?:W|E): (Failed to fetch .*)$/m.exec(updated.stderr)?.[1] ?? lastLine(updated);
       throw new ImageError(`apt could not read the package lists of Debian ${releases[0]}: ${failure}`);
     }
+  }
+
+  /** A source that can't be read is left out: what is missed then shows when a package is asked for. */
+  async updateFromMachine(): Promise<void> {
+    await this.#makeFolders();
+    await this.run("apt-get", ["update"]);
   }
 
   async download(name: string, arch: string, version: string, folder: string): Promise<void> {
@@ -101,6 +110,11 @@ export class Apt {
     const [version, sha256] = [field("Version"), field("SHA256")];
     if (version === undefined || sha256 === undefined) throw new ImageError(`Debian has no ${name} for ${arch}`);
     return { source: field("Source")?.replace(/ .*/, "") ?? name, version, sha256 };
+  }
+
+  async #makeFolders(): Promise<void> {
+    await mkdir(path.join(this.#folder, "state/lists/partial"), { recursive: true });
+    await mkdir(path.join(this.archives, "partial"), { recursive: true });
   }
 
   async #mirrorsOfMachine(): Promise<{ readonly main: string; readonly security: string | undefined }> {

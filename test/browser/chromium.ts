@@ -1,8 +1,8 @@
 /** Debian's chromium without a window, driven by playwright-core. */
-import { accessSync, constants } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { findExecutable } from "../cluster/requirements.ts";
 
 const REPOSITORY = join(import.meta.dirname, "../..");
 /** Pictures of the last run. Not kept in git. */
@@ -10,19 +10,7 @@ const PICTURES = join(REPOSITORY, "test-results", "page");
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 /** The program, undefined where there is none. */
-export const CHROMIUM = (process.env.PATH ?? "")
-  .split(delimiter)
-  .flatMap((folder) => NAMES.map((name) => join(folder, name)))
-  .find(isExecutable);
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const CHROMIUM = NAMES.map((name) => findExecutable(name)).find((found) => found !== undefined);
 
 export function launchChromium(): Promise<Browser> {
   // Tests run as root, whom chromium's sandbox refuses.

@@ -1,14 +1,10 @@
-/** What to put before a program for arm64: nothing on such a machine, else qemu-user, installed or out of its Debian package. */
+/** What to put before a program for arm64: nothing on such a machine, else qemu-user. */
 
-import { spawnSync } from "node:child_process";
-import path from "node:path";
-import { unpackDebian } from "./debian-package.ts";
+import { findExecutable } from "../cluster/requirements.ts";
 
-/** Undefined where there is none to be had. */
-export async function findArm64Emulator(): Promise<readonly string[] | undefined> {
+/** Undefined where there is none. */
+export function findArm64Emulator(): readonly string[] | undefined {
   if (process.arch === "arm64") return [];
-  const name = "qemu-aarch64-static";
-  if (spawnSync(name, ["--version"]).error === undefined) return [name];
-  const root = await unpackDebian(["qemu-user-static"], process.env);
-  return root === undefined ? undefined : [path.join(root, "usr/bin", name)];
+  const emulator = findExecutable("qemu-aarch64-static");
+  return emulator === undefined ? undefined : [emulator];
 }

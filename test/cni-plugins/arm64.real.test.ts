@@ -15,7 +15,7 @@ const ELF_MACHINE_AT = 18;
 const EM_AARCH64 = 183;
 const CONFIG = { cniVersion: "1.0.0", name: "br1-net", type: "bridge", bridge: BRIDGE, portIsolation: true, mtu: 1400 };
 
-const emulator = await findArm64Emulator();
+const emulator = findArm64Emulator();
 const built = await build();
 
 /** The folder, or why there is none. */

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
 import { pluginPath } from "../netns/cni-call.ts";
-import { unpackDebian } from "./debian-package.ts";
+import { unpackDebian } from "../tools/debian/packages.ts";
 
 const run = promisify(execFile);
 

@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { findExecutable } from "../cluster/requirements.ts";
 import { add, type CniCall, cni, del } from "../netns/cni-call.ts";
 import { BRIDGE, PreparedNode } from "../netns/prepared-node.ts";
-import { iptablesAt } from "./debian-iptables.ts";
+import { lacks } from "../tools/debian/programs.ts";
 
 const IPAM = { type: "host-local", dataDir: "/run/leases", ranges: [[{ subnet: "10.9.0.0/24" }]] };
 const CONFIG = {
@@ -13,16 +12,12 @@ const CONFIG = {
 };
 const OTHER = "other";
 
-const scratch = await mkdtemp(path.join(tmpdir(), "iptables-"));
-const programs = await iptablesAt(path.join(scratch, "bin"), process.env);
+const programs = path.dirname(findExecutable("iptables") ?? "");
 
 let node: PreparedNode;
 let withIptables: CniCall;
 let without: CniCall;
 
-beforeAll(() => {
-  if (programs === undefined) console.warn("Debian's iptables can't be downloaded here");
-});
 beforeEach(async () => {
   node = await PreparedNode.create();
   without = await node.call("bridge");
@@ -30,12 +25,11 @@ beforeEach(async () => {
   withIptables = { ...without, env: { ...without.env, PATH: `${programs}:/usr/bin:/bin` } };
 });
 afterEach(() => node[Symbol.asyncDispose]());
-afterAll(() => rm(scratch, { recursive: true }));
 
 const rules = (): Promise<string> => node.shell("nft list ruleset");
 const chains = (ruleset: string) => ruleset.match(/(?<=chain )CNI-\S+/g)?.sort();
 
-describe.skipIf(programs === undefined)("masquerading with the node's iptables", () => {
+describe.skipIf(lacks("iptables", "nft"))("masquerading with the node's iptables", () => {
   it("is checked, and removed by a DEL that finds iptables", async () => {
     const prevResult = await add(withIptables, CONFIG);
     expect(await rules()).toMatch(/chain CNI-[0-9a-f]{24} \{[^}]*10\.9\.0\.0\/24[^}]*accept[^}]*masquerade/);

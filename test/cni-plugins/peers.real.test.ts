@@ -1,12 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
+import { searchPath } from "../cluster/requirements.ts";
 import { add, type CniCall, cni, del } from "../netns/cni-call.ts";
 import { BRIDGE, NETNS, PreparedNode } from "../netns/prepared-node.ts";
-import { iptablesAt } from "./debian-iptables.ts";
-import { unpackDebian } from "./debian-package.ts";
+import { unpackDebian } from "../tools/debian/packages.ts";
+import { lacks } from "../tools/debian/programs.ts";
 
 /** The reference in today's version, in the one that clusters run, and in Debian's, which is that of the old defaults. */
 const RELEASES = ["1.9.1", "1.5.1", "1.1.1"] as const;
@@ -30,13 +29,12 @@ const OTHERS: readonly Named[] = [
 const CONFIGS = IN_ALL ? [...MOST, ...OTHERS] : MOST;
 const TUNING = { cniVersion: "0.4.0", name: "br1-net", type: "tuning", mac: "02:00:00:00:00:99", mtu: 1300 };
 
-const scratch = await mkdtemp(path.join(tmpdir(), "peers-"));
-const iptables = await iptablesAt(path.join(scratch, "bin"), process.env);
-const debian = await unpackDebian(["containernetworking-plugins"], process.env);
+const canRun = !lacks("iptables", "nft");
+const debian = await unpackDebian(["containernetworking-plugins/bookworm"], process.env);
 const folders: Record<(typeof RELEASES)[number], string | undefined> = {
-  "1.9.1": iptables === undefined ? undefined : await buildPeers(process.env),
-  "1.5.1": iptables === undefined ? undefined : await buildPeers(process.env, console.error, "1.5.1"),
-  "1.1.1": debian === undefined || iptables === undefined ? undefined : path.join(debian, "usr/lib/cni"),
+  "1.9.1": canRun ? await buildPeers(process.env) : undefined,
+  "1.5.1": canRun ? await buildPeers(process.env, console.error, "1.5.1") : undefined,
+  "1.1.1": debian === undefined || !canRun ? undefined : path.join(debian, "usr/lib/cni"),
 };
 
 let node: PreparedNode;
@@ -44,18 +42,17 @@ let ours: Record<"bridge" | "tuning", CniCall>;
 
 beforeAll(() => {
   if (folders["1.1.1"] === undefined)
-    console.warn("Debian's packages of plugins and iptables can't be downloaded here");
+    console.warn("Debian's package of the plugins, or iptables, can't be downloaded here");
 });
 beforeEach(async () => {
   node = await PreparedNode.create();
   const withPath = async (plugin: string): Promise<CniCall> => {
     const call = await node.call(plugin);
-    return { ...call, env: { ...call.env, PATH: `${iptables}:/usr/sbin:/usr/bin:/sbin:/bin` } };
+    return { ...call, env: { ...call.env, PATH: searchPath() } };
   };
   ours = { bridge: await withPath("bridge"), tuning: await withPath("tuning") };
 });
 afterEach(() => node[Symbol.asyncDispose]());
-afterAll(() => rm(scratch, { recursive: true }));
 
 /** Without what counts and what host-local keeps, and what ours keeps when another one deletes. */
 async function state(): Promise<string> {
@@ -148,7 +145,7 @@ describe("driven by cnitool", () => {
   );
 
   it
-    .skipIf(iptables === undefined)
+    .skipIf(!canRun)
     .each(
       WITH_CNITOOL.flatMap((release) => [
         [release, "the runtime", "/var/lib/cni/results"] as const,
@@ -164,7 +161,7 @@ describe("driven by cnitool", () => {
     await node.shell(`mount -t tmpfs tmpfs /var/lib; mkdir -p /run/conf /var/lib/cni
       printf %s '${JSON.stringify(list)}' >/run/conf/10-br1.conflist`);
     const cnitool = (verb: string): Promise<string> =>
-      node.shell(`export PATH=${iptables}:$PATH NETCONFPATH=/run/conf CNI_PATH=${folders[release]} CNI_IFNAME=net1
+      node.shell(`export NETCONFPATH=/run/conf CNI_PATH=${folders[release]} CNI_IFNAME=net1
         ${folders[release]}/cnitool ${verb} br1-net ${NETNS}`);
     await cnitool("add");
     await cnitool("del");

@@ -14,8 +14,7 @@ import {
   programFolder,
 } from "../cluster/control-plane/go-programs.ts";
 import { KUBERNETES_VERSION } from "../cluster/control-plane/programs.ts";
-import { findExecutable, MissingRequirement } from "../cluster/requirements.ts";
-import { unpackDebian } from "../cni-plugins/debian-package.ts";
+import { findExecutable, requireExecutables } from "../cluster/requirements.ts";
 
 /** Of the oldest Kubernetes that the product supports. */
 export const OLDEST_KUBERNETES_VERSION = "1.30.14";
@@ -89,7 +88,7 @@ export async function ensureNodePrograms(
   versions: readonly KubeletVersion[],
   reports: GoBuildReports = {},
 ): Promise<NodePrograms> {
-  const runc = await findRunc(reports.env);
+  const runc = findRunc(reports.env);
   // One after another: each build takes all cores.
   const cni = await ensure(CNI, reports);
   const containerd = await ensure(CONTAINERD, reports);
@@ -107,15 +106,8 @@ async function ensure({ module, programs }: Release, reports: GoBuildReports): P
   return folder;
 }
 
-/** Throws MissingRequirement, in one sentence, where it is neither installed nor to be had. */
-export async function findRunc(env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  const installed = findExecutable("runc", env);
-  if (installed !== undefined) return installed;
-  const unpacked = await unpackDebian(["containerd", "runc"], env);
-  if (unpacked === undefined) {
-    throw new MissingRequirement(
-      "runc not found, needed to run containers: install the package runc (Debian: apt-get install runc).",
-    );
-  }
-  return join(unpacked, "usr/sbin/runc");
+/** Throws MissingRequirement, in one sentence, where there is none. */
+export function findRunc(env: NodeJS.ProcessEnv = process.env): string {
+  requireExecutables(["runc"], "to run containers", "runc");
+  return findExecutable("runc", env) ?? "runc";
 }

@@ -38,7 +38,7 @@ export async function requireRealNodes(): Promise<Hierarchies> {
   requireExecutables(["nft"], "by kube-proxy", "nftables");
   requireExecutables(["cc", "tar"], "to make the test images", "gcc");
   requireExecutables(["busybox"], "in test pods", "busybox-static");
-  await findRunc();
+  findRunc();
   await requireServiceRules();
   await requireSpace();
   return await findHierarchies();

@@ -19,6 +19,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { findExecutable, searchPath } from "../cluster/requirements.ts";
 import type { Machine } from "../netns/machine.ts";
 import { ANSWER_MARK, type Ask, READY_MARK, type Reply, readMessage, writeMessage } from "./exchange.ts";
 import { type GuestParts, moduleFiles } from "./packages.ts";
@@ -32,9 +33,12 @@ const MEMORY_MIB = 512;
 const BOOT_TIMEOUT_MS = 60_000;
 const CONSOLE_LINES_KEPT = 40;
 /** The guest has nat tables for the older iptables only. */
-const IPTABLES = "/usr/sbin/xtables-legacy-multi";
-
-const IPTABLES_PROGRAMS = ["iptables", "ip6tables", "iptables-save", "ip6tables-save"];
+const IPTABLES_PROGRAMS = {
+  iptables: "iptables-legacy",
+  ip6tables: "ip6tables-legacy",
+  "iptables-save": "iptables-legacy-save",
+  "ip6tables-save": "ip6tables-legacy-save",
+};
 /** Programs without shared libraries start several times faster in a guest. */
 const BUSYBOX_PROGRAMS = ["sh", "cat", "env", "grep", "mount", "nsenter", "unshare"];
 
@@ -79,10 +83,11 @@ export class Guest implements Machine, AsyncDisposable {
     const programs = path.join(shared, "programs");
     mkdirSync(programs);
     for (const name of BUSYBOX_PROGRAMS) symlinkSync(busybox, path.join(programs, name));
-    for (const name of IPTABLES_PROGRAMS) {
-      if (existsSync(IPTABLES)) symlinkSync(IPTABLES, path.join(programs, name));
+    for (const [name, legacy] of Object.entries(IPTABLES_PROGRAMS)) {
+      const found = findExecutable(legacy);
+      if (found !== undefined) symlinkSync(found, path.join(programs, name));
     }
-    const PATH = `${programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
+    const PATH = `${programs}:${searchPath()}`;
     const [init, agent] = ["init.sh", "agent.ts"].map((name) => path.join(import.meta.dirname, name));
     const registers = path.join(shared, "whole-registers.so");
     const source = path.join(import.meta.dirname, "whole-registers.c");

@@ -1,14 +1,13 @@
 /** Interfaces with a driver, bonds and their members, which no network namespace of this machine may have. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { HostAddressTable } from "../../src/bridge-marker/host-address-table.ts";
 import { parseLinkEvent } from "../../src/bridge-marker/link-event.ts";
 import { pluginPath } from "../netns/cni-call.ts";
 import { Guest } from "./guest.ts";
 import { guestPartsOrReason } from "./packages.ts";
 
-const parts = guestPartsOrReason(cacheDirectory(process.env), console.error);
+const parts = guestPartsOrReason();
 /** Two NICs of one driver and one of another. */
 const TUNNEL =
   "transport=l2tpv3,udp=1,src=127.0.0.1,dst=127.0.0.1,srcport=40001,dstport=40002,tx_session=1,rx_session=1";

@@ -1,24 +1,14 @@
 /** Calls with VLANs that are killed at their system calls, on a kernel that has VLANs. */
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from "vitest";
-import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { type CniCall, pluginPath } from "../netns/cni-call.ts";
 import { EVERY_CALL, expectAddRemovable, expectDelFinishable } from "../netns/kills.ts";
 import { type Namespace, Testbed } from "../netns/testbed.ts";
 import { Guest } from "./guest.ts";
-import { type GuestParts, guestParts, MissingPackage } from "./packages.ts";
+import { guestPartsOrReason } from "./packages.ts";
 
-function findParts(): GuestParts | string {
-  try {
-    return guestParts(cacheDirectory(process.env), console.error);
-  } catch (error) {
-    if (error instanceof MissingPackage) return error.message;
-    throw error;
-  }
-}
-
-const parts = findParts();
+const parts = guestPartsOrReason();
 
 const CONFIG = { cniVersion: "1.1.0", name: "br1-net", type: "bridge", bridge: "br1" };
 const IPAM = { type: "host-local", dataDir: "/run/leases", ranges: [[{ subnet: "10.9.0.0/24" }]] };

@@ -1,14 +1,13 @@
 /** A kernel whose sockets have the smallest receive buffers, which no network namespace can set for itself. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { add, del, pluginPath } from "../netns/cni-call.ts";
 import { Testbed } from "../netns/testbed.ts";
 import { Guest } from "./guest.ts";
 import { guestPartsOrReason } from "./packages.ts";
 
-const parts = guestPartsOrReason(cacheDirectory(process.env), console.error);
+const parts = guestPartsOrReason();
 
 describe.skipIf(typeof parts === "string")(`small buffers${typeof parts === "string" ? `: ${parts}` : ""}`, () => {
   let guest: Guest;

@@ -2,7 +2,6 @@
 
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { add, type CniCall, type CniResult, cni, del, pluginPath } from "../netns/cni-call.ts";
 import { type Namespace, Testbed } from "../netns/testbed.ts";
@@ -21,7 +20,7 @@ const PORT_VLANS = [
 /** One for the port, and of the attachment one that leads on and two that decide. */
 const SPOOF_RULES = 4;
 
-const parts = guestPartsOrReason(cacheDirectory(process.env), console.error);
+const parts = guestPartsOrReason();
 
 describe.skipIf(typeof parts === "string")(`VLANs of 1.5.1${typeof parts === "string" ? `: ${parts}` : ""}`, () => {
   let guest: Guest;

@@ -2,7 +2,6 @@
 
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { buildPeers } from "../bench/peers.ts";
 import { captureInGuest } from "../cni-plugins/netlink/captured/captures.ts";
 import { captureReplies, readReplies } from "../cni-plugins/netlink/captured/replies.ts";
@@ -28,7 +27,7 @@ interface PortVlan {
 
 const untagged = (vlan: number): PortVlan => ({ vlan, flags: ["PVID", "Egress Untagged"] });
 
-const parts = guestPartsOrReason(cacheDirectory(process.env), console.error);
+const parts = guestPartsOrReason();
 
 const HOST_LOCAL = { type: "host-local", dataDir: "DATA", ranges: [[{ subnet: "10.7.0.0/24" }]] };
 

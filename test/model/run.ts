@@ -2,9 +2,12 @@
  * `npm run model`: every state of the life of a claim (MacClaim.tla), with the bigger models that `npm test` leaves out,
  * and every guard removed once. Exits 1 when a model is wrong, or right without a guard.
  */
+import { providePrograms } from "../tools/debian/programs.ts";
 import { check, checkerJar } from "./checker.ts";
 import { BIG, LATE_MISSED, SMALL, SOON_MISSED, titleOf } from "./models.ts";
 
+const { path } = await providePrograms(process.env, (line) => console.error(line), ["java", "mvn"]);
+process.env.PATH = path;
 const jar = await checkerJar(process.env);
 if (jar === undefined) {
   console.error("The model checker needs Java and Maven: apt-get install maven default-jre-headless");

@@ -7,10 +7,11 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeEach, expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
+import { searchPath } from "../cluster/requirements.ts";
 import { pluginPath } from "./cni-call.ts";
 import { container, data, freshNodeWithIpam, node } from "./fresh-node.ts";
 
-const PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
+const PATH = searchPath();
 const NETNS = "/run/netns/pod";
 const WAITS_WITHIN = { timeout: 20_000, interval: 20 };
 

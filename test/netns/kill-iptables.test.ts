@@ -1,8 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, beforeEach, describe, it } from "vitest";
-import { iptablesAt } from "../cni-plugins/debian-iptables.ts";
+import { beforeEach, describe, it } from "vitest";
+import { findExecutable } from "../cluster/requirements.ts";
+import { lacks } from "../tools/debian/programs.ts";
 import { add } from "./cni-call.ts";
 import { expectAddRemovable, expectDelFinishable, expectNothingChanged, expectReaped, type Killable } from "./kills.ts";
 import { BRIDGE, call, freshPreparedNode, node } from "./prepared-node.ts";
@@ -13,8 +12,7 @@ const CONFIG = {
   ipam: { type: "host-local", dataDir: "/run/leases", ranges: [[{ subnet: "10.9.0.0/24" }]] },
 };
 
-const scratch = await mkdtemp(path.join(tmpdir(), "kill-iptables-"));
-const programs = await iptablesAt(path.join(scratch, "bin"), process.env);
+const programs = path.dirname(findExecutable("iptables") ?? "");
 
 freshPreparedNode();
 
@@ -27,9 +25,8 @@ beforeEach(() => {
     state: async () => (await node.state()).replaceAll(/packets \d+ bytes \d+/g, ""),
   };
 });
-afterAll(() => rm(scratch, { recursive: true }));
 
-describe.skipIf(programs === undefined)("a plugin that masquerades with iptables and is killed", () => {
+describe.skipIf(lacks("iptables", "nft"))("a plugin that masquerades with iptables and is killed", () => {
   it("leaves nothing of an ADD that DEL does not remove", () => expectAddRemovable(killable));
 
   it("leaves a DEL that the next one finishes", () => expectDelFinishable(killable));

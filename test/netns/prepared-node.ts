@@ -10,6 +10,7 @@ import type { HostLink } from "../../src/linux-bridge/agent/host-links.ts";
 import { NODE_DIRECTORIES } from "../../src/linux-bridge/agent/node-agent.ts";
 import { Reaper } from "../../src/linux-bridge/agent/reaper.ts";
 import { buildPeers } from "../bench/peers.ts";
+import { searchPath } from "../cluster/requirements.ts";
 import { type CniCall, pluginPath } from "./cni-call.ts";
 import { type Namespace, Testbed } from "./testbed.ts";
 
@@ -66,7 +67,7 @@ export class PreparedNode implements AsyncDisposable {
   }
 
   async shell(script: string): Promise<string> {
-    const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
+    const env = { PATH: searchPath() };
     const { code, stdout, stderr } = await this.node.run(["/bin/sh", "-c", script], { env });
     if (code !== 0) throw new Error(`${script}: ${stderr}`);
     return stdout;

@@ -4,6 +4,7 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
+import { searchPath } from "../cluster/requirements.ts";
 import { add, cni, del } from "./cni-call.ts";
 import { call, data, freshNodeWithIpam, node, rules } from "./fresh-node.ts";
 
@@ -19,7 +20,7 @@ const ipam = (folder = "") => ({
 });
 const made = () => ({ ...LAYER_2, ...RULES, ipam: ipam() });
 const leases = async () => (await readdir(path.join(data, "l3-net"))).filter((name) => name.startsWith("10."));
-const run = (script: string) => node.run(["sh", "-c", script], { env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } });
+const run = (script: string) => node.run(["sh", "-c", script], { env: { PATH: searchPath() } });
 const loseRuleRecords = () => run("rm -r /run/cni/cluster-network-addons/bridge");
 const loseRecords = () => run("rm -r /run/cni/cluster-network-addons");
 

@@ -8,10 +8,10 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { client as admin } from "../support/api-server-bed.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
-import { promtool, runPromtool } from "../support/promtool.ts";
+import { runPromtool } from "../support/promtool.ts";
+import { lacks } from "../tools/debian/programs.ts";
 import { alertNames, RULE_GROUPS } from "./support/rules.ts";
 
-const program = await promtool(process.env);
 const NAMESPACE = "cluster-network-addons";
 const OVERDUE_SECONDS = 6 * 3600;
 
@@ -118,7 +118,7 @@ const STORIES: readonly Story[] = [
   },
 ];
 
-describe.skipIf(program === undefined)("the alerts", () => {
+describe.skipIf(lacks("promtool"))("the alerts", () => {
   let directory: string;
   let rulesFile: string;
 
@@ -132,7 +132,7 @@ describe.skipIf(program === undefined)("the alerts", () => {
   });
 
   it("are rules that Prometheus takes", async () => {
-    const said = await runPromtool(program ?? "", ["check", "rules", rulesFile]);
+    const said = await runPromtool(["check", "rules", rulesFile]);
     expect(said).toContain("SUCCESS");
   });
 
@@ -167,7 +167,7 @@ describe.skipIf(program === undefined)("the alerts", () => {
     };
     const testFile = join(directory, "test.yaml");
     await writeFile(testFile, stringify(test));
-    expect(await runPromtool(program ?? "", ["test", "rules", testFile])).toContain("SUCCESS");
+    expect(await runPromtool(["test", "rules", testFile])).toContain("SUCCESS");
   });
 });
 

@@ -6,11 +6,13 @@ import { buildPlugins } from "../../cni-plugins/build/build.ts";
 import { writePage } from "../../src/web/build/build.ts";
 import { compileCacheEnv, fillCompileCache } from "../cluster/compile-cache.ts";
 import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
+import { providePrograms } from "../tools/debian/programs.ts";
 import { BROKER_VARIABLE } from "./borrowed-control-plane.ts";
 import { ControlPlaneBroker } from "./control-plane-broker.ts";
 import { ProgressPrinter } from "./progress-printer.ts";
 
 export async function setup(): Promise<() => Promise<void>> {
+  Object.assign(process.env, { PATH: (await providePrograms(process.env, say)).path });
   const printer = new ProgressPrinter("control plane", say);
   await Promise.all([buildPlugins({ log: say }), fillCompileCache(), writePage()]);
   await ensureBinaries({ log: say, progress: printer.print });

@@ -9,12 +9,15 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
+import { neededBy } from "../tools/debian/needs.ts";
+import { providePrograms, whatIsMissing } from "../tools/debian/programs.ts";
 import knownSkips from "./known-skips.json" with { type: "json" };
 import {
   addTotals,
   filesToRunAgain,
   formatTotals,
   NO_TESTS,
+  skippedFor,
   type Totals,
   totalsOfCargo,
   totalsOfVitest,
@@ -63,13 +66,19 @@ async function vitestReport(paths: readonly string[]): Promise<VitestReport> {
 }
 
 async function vitest(paths: readonly string[]): Promise<Totals> {
+  const ofVitest = (report: VitestReport): Totals => {
+    const missing = provided.missing.map(({ name }) => name);
+    const counts = skippedFor(report, (file, name) => neededBy(missing, relative(root, file), name));
+    for (const [program, count] of Object.entries(counts)) console.log(`skipped without ${program}: ${count} tests`);
+    return totalsOfVitest(report);
+  };
   try {
     const report = await vitestReport(paths);
     const again = process.env.CI === "true" ? filesToRunAgain(report) : [];
-    if (again.length === 0) return totalsOfVitest(report);
+    if (again.length === 0) return ofVitest(report);
     for (const file of again) console.log(`failed, and is run a second time: ${relative(root, file)}`);
     const projects = paths.filter((path) => path.startsWith("--project="));
-    return totalsOfVitest(withSecondTry(report, await vitestReport([...projects, ...again])));
+    return ofVitest(withSecondTry(report, await vitestReport([...projects, ...again])));
   } catch (error) {
     console.error(`vitest left no report: ${error instanceof Error ? error.message : String(error)}`);
     return { ...NO_TESTS, failed: 1 };
@@ -102,6 +111,8 @@ const realNodes = process.argv.includes(E2E);
 const paths = process.argv.slice(2).filter((argument) => argument !== E2E);
 const projects = realNodes ? ["nodes", "e2e"] : ["unit", "real", "nodes"];
 const selection = realNodes || paths.length === 0 ? projects.map((name) => `--project=${name}`) : [];
+const provided = await providePrograms(process.env, (line) => console.log(line));
+process.env.PATH = provided.path;
 let totals = NO_TESTS;
 if (!realNodes && paths.length === 0) {
   totals = addTotals(totals, await check("types", bin("tsc"), ["--noEmit"]));
@@ -116,5 +127,7 @@ if (process.env.CI === "true") {
   for (const name of unknown) console.log(`skipped, and not on test/support/known-skips.json: ${name}`);
   totals = { ...totals, failed: totals.failed + unknown.length };
 }
+const wanting = whatIsMissing(provided);
+if (wanting !== undefined) console.log(wanting);
 console.log(formatTotals(totals));
 process.exitCode = totals.failed === 0 && totals.passed > 0 ? 0 : 1;

@@ -3,6 +3,7 @@ import {
   addTotals,
   filesToRunAgain,
   formatTotals,
+  skippedFor,
   totalsOfCargo,
   totalsOfVitest,
   unknownSkips,
@@ -25,6 +26,15 @@ describe("the sum of test runners", () => {
       ],
     });
     expect(totals).toEqual({ passed: 2, failed: 1, skipped: ["d"] });
+  });
+
+  it("counts what a missing program skipped, by the program", () => {
+    const report = {
+      success: true,
+      testResults: [file("passed", ["a", "passed"], ["b", "skipped"], ["c", "pending"])],
+    };
+    const needed = (name: string, test: string) => (name === "a.test.ts" && test !== "c" ? ["nft", "zsh"] : ["nft"]);
+    expect(skippedFor(report, needed)).toEqual({ nft: 2, zsh: 1 });
   });
 
   it("counts a file that broke before its first test as a failure", () => {

@@ -22,6 +22,21 @@ export interface VitestReport {
   }[];
 }
 
+/** How many skipped tests each program would have made run. `isNeededBy`: which of the programs a test needs. */
+export function skippedFor(
+  report: VitestReport,
+  isNeededBy: (file: string, name: string) => readonly string[],
+): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const file of report.testResults) {
+    for (const test of file.assertionResults) {
+      if (test.status === "passed" || test.status === "failed") continue;
+      for (const program of isNeededBy(file.name, test.fullName)) counts[program] = (counts[program] ?? 0) + 1;
+    }
+  }
+  return counts;
+}
+
 /** A file that fails before its first test (an import that throws, a hook) counts as one failed test. */
 export function totalsOfVitest(report: VitestReport): Totals {
   let passed = 0;

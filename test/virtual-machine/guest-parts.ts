@@ -8,8 +8,8 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { unpackOnce } from "../cni-plugins/debian-package.ts";
-import { BACKPORTS, DebianIndex } from "./debian-index.ts";
+import { BACKPORTS, DebianIndex } from "../tools/debian/index.ts";
+import { unpackOnce } from "../tools/debian/packages.ts";
 import { initramfs } from "./initramfs.ts";
 import { vmlinuxOf } from "./vmlinux.ts";
 
@@ -40,9 +40,9 @@ export async function guestPartsOrReason(env: NodeJS.ProcessEnv): Promise<GuestP
   if (process.getuid?.() !== 0) return "guests need root";
   if (!existsSync("/dev/net/tun")) return "guests need the kernel's tun driver (/dev/net/tun)";
   const root = await unpackOnce(`debian-${BACKPORTS}-${PACKAGES.join("-")}`, env, async (directory) => {
-    const index = await DebianIndex.read(directory);
-    await index.downloadFromBackports([QEMU_PACKAGE]);
-    await index.download([await index.standsFor(KERNEL_PACKAGE), BUSYBOX_PACKAGE]);
+    const index = await DebianIndex.ofBookworm(directory);
+    await index.downloadComplete([QEMU_PACKAGE], directory, BACKPORTS);
+    await index.download([await index.standsFor(KERNEL_PACKAGE, directory), BUSYBOX_PACKAGE], directory);
   });
   if (root === undefined) {
     return `guests need Debian bookworm's packages ${PACKAGES.join(", ")} from apt-get, with QEMU's of ${BACKPORTS}`;

@@ -15,7 +15,7 @@ const START_TIMEOUT_MS = 240_000;
 const ELF_MACHINE_AT = 18;
 const EM_AARCH64 = 183;
 
-const emulator = await findArm64Emulator();
+const emulator = findArm64Emulator();
 const folder = await mkdtemp(path.join(tmpdir(), "image-test-"));
 const { summary, reason } = await buildOrReason(folder, "arm64");
 afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -8,11 +8,11 @@
 
 import { parseArgs } from "node:util";
 import { buildPlugins } from "../../../cni-plugins/build/build.ts";
-import { cacheDirectory } from "../../../cni-plugins/build/built-plugins.ts";
 import { buildPeers } from "../../bench/peers.ts";
 import { MissingRequirement } from "../../cluster/requirements.ts";
 import { Guest } from "../../guest-kernel/guest.ts";
 import { type GuestParts, guestParts, MissingPackage } from "../../guest-kernel/packages.ts";
+import { providePrograms, whatIsMissing } from "../../tools/debian/programs.ts";
 import { THIS_MACHINE } from "../machine.ts";
 import type { DifferentialCase } from "./case-generator.ts";
 import type { Difference } from "./comparison.ts";
@@ -45,6 +45,10 @@ async function main(): Promise<number> {
     return 2;
   }
   const log = (line: string) => console.error(line);
+  const programs = await providePrograms(process.env, log, ["nft", "iptables", "linux.uml", "busybox"]);
+  process.env.PATH = programs.path;
+  const missing = whatIsMissing(programs);
+  if (missing !== undefined) throw new MissingPackage(missing);
   const plugins = await buildPlugins({ log });
   const peers = await buildPeers(process.env, log);
   const interrupt = new AbortController();
@@ -59,7 +63,7 @@ async function main(): Promise<number> {
   };
   const report = emptyReport(seed);
   setInterval(() => log(`${report.totals.cases} of ${cases} cases`), PROGRESS_MS).unref();
-  const parts = vlanCases > 0 ? guestParts(cacheDirectory(process.env), log) : undefined;
+  const parts = vlanCases > 0 ? guestParts() : undefined;
   const plain = { ...plan, machine: THIS_MACHINE, kind: "plain" as const, cases: plainCases, parallel };
   const tuning = { ...plain, kind: "tuning" as const, cases: tuningCases, parallel: 1 };
   await Promise.all([

@@ -6,6 +6,7 @@
 import path from "node:path";
 import { NLM_F_DUMP, RTM_GETLINK } from "../../../../cni-plugins/netlink/rtnetlink.ts";
 import { buildPeers } from "../../../bench/peers.ts";
+import { searchPath } from "../../../cluster/requirements.ts";
 import { add, type CniCall } from "../../../netns/cni-call.ts";
 import { type Machine, THIS_MACHINE } from "../../../netns/machine.ts";
 import { type Namespace, Testbed } from "../../../netns/testbed.ts";
@@ -43,7 +44,7 @@ export interface CapturedRequest {
   readonly request: string;
 }
 
-const PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
+const PATH = searchPath();
 const REFERENCE = "1.9.1";
 const NETNS_NAME = "pod";
 

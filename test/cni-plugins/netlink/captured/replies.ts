@@ -16,6 +16,7 @@ import {
   RTM_NEWROUTE,
 } from "../../../../cni-plugins/netlink/rtnetlink.ts";
 import { formatIpAddress } from "../../../../cni-plugins/protocol/ip-address.ts";
+import { searchPath } from "../../../cluster/requirements.ts";
 import type { Machine } from "../../../netns/machine.ts";
 import { Testbed } from "../../../netns/testbed.ts";
 import { argumentsOf } from "./captures.ts";
@@ -29,7 +30,7 @@ export interface CapturedReplies {
   readonly datagrams: readonly string[];
 }
 
-const PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
+const PATH = searchPath();
 
 /** What is prepared, and what is asked then: the type of messages that answer, and the command line. */
 export interface Scene {

@@ -2,10 +2,10 @@
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { cacheDirectory } from "../../../../cni-plugins/build/built-plugins.ts";
 import { Guest } from "../../../guest-kernel/guest.ts";
 import { guestParts } from "../../../guest-kernel/packages.ts";
 import { THIS_MACHINE } from "../../../netns/machine.ts";
+import { providePrograms } from "../../../tools/debian/programs.ts";
 import { capture, captureInGuest } from "./captures.ts";
 import { captureReplies } from "./replies.ts";
 import { LINKS_AND_ADDRESSES, NFTABLES, VLANS } from "./reply-scenes.ts";
@@ -13,7 +13,9 @@ import { LINKS_AND_ADDRESSES, NFTABLES, VLANS } from "./reply-scenes.ts";
 const write = (name: string, content: object): void =>
   writeFileSync(path.join(import.meta.dirname, name), `${JSON.stringify(content, null, 2)}\n`);
 
-const guest = await Guest.boot(guestParts(cacheDirectory(process.env), console.error));
+const programs = await providePrograms(process.env, console.error, ["nft", "strace", "linux.uml", "busybox"]);
+process.env.PATH = programs.path;
+const guest = await Guest.boot(guestParts());
 try {
   write("requests.json", { ...(await capture()), inGuest: await captureInGuest(guest) });
   const linksAndAddresses = await captureReplies(THIS_MACHINE, LINKS_AND_ADDRESSES);
