@@ -30,6 +30,7 @@ import { StartTimes } from "./starts/start-times.ts";
 import type { AdmissionParts } from "./webhooks/decision.ts";
 
 export const LEASE_NAME = "kubemacpool-mac-pool";
+const CONTROLLER = "macpool.network.kubevirt.io/manager";
 
 /** After SIGTERM: time for endpoints and API servers to learn that this replica ends, then for requests under way. */
 const SETTLE_MS = 3_000;
@@ -123,8 +124,7 @@ export class Replica {
       ...random,
       ...options.lease,
     });
-    const controller = "macpool.network.kubevirt.io/manager";
-    this.#events = new EventRecorder({ client, controller, instance: identity, log, clock });
+    this.#events = this.#eventsBy(client);
     const readiness = (): true | string => this.readiness();
     const admission = this.#admission(this.#connections);
     this.#listener = options.listen({ admission, caches: this.#caches, metrics: this.#metrics, clock, readiness });
@@ -188,10 +188,15 @@ export class Replica {
     this.#listener.ready = true;
   }
 
+  #eventsBy(client: KubeClient): EventRecorder {
+    const { identity: instance, log } = this.#options;
+    return new EventRecorder({ client, controller: CONTROLLER, instance, log, clock: this.#clock });
+  }
+
   async #lead(signal: AbortSignal): Promise<void> {
     const { log, metrics, random, tls } = this.#options;
     const client = this.#leaderClient;
-    const events = this.#events;
+    const events = this.#eventsBy(client);
     const shared = { caches: this.#caches, clock: this.#clock, log, metrics, ...(random && { random }) };
     const reads = new LiveReads(client, this.#clock, signal);
     const adoption = new Adoption({

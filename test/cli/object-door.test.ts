@@ -69,6 +69,26 @@ SERVICE_AWAY
 `);
   });
 
+  it("call a full pool full, and one with wrong ranges invalid", async () => {
+    const condition = (type: string, value: string, message: string) => ({
+      type,
+      status: value,
+      reason: type,
+      message,
+    });
+    const bad = [condition("Valid", "False", "range 1 ends before it starts"), condition("Full", "True", "full")];
+    const pools = [
+      { ...POOL, status: { ...POOL.status, capacity: 2, free: 0, conditions: bad.slice(1) } },
+      { ...POOL, metadata: { name: "wrong" }, status: { ...POOL.status, capacity: 2, free: 0, conditions: bad } },
+    ];
+    const { stdout } = await say({ ...away, pools }, "doctor");
+    expect(stdout).toContain(
+      "POOL_FULL  MACPool default\n  None of its 2 addresses is free.\n  -> Add a range to the pool",
+    );
+    expect(stdout).toContain("POOL_INVALID  MACPool wrong\n  range 1 ends before it starts\n");
+    expect((await say({ ...away, pools }, "status")).stdout).toContain("MACPool default: the range is full");
+  });
+
   it("do not count addresses of nodes as free where the user may read them", async () => {
     const ranges = ["02:5d:1c:00:00:a0-02:5d:1c:00:00:af", "02:5d:1d:00:00:00-02:5d:1d:00:00:0f"];
     const pools = [{ ...POOL, status: { ...POOL.status, ranges, capacity: 32, free: 29, hostAddresses: 2 } }];

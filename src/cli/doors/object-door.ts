@@ -155,9 +155,7 @@ export class ObjectDoor implements Door {
     const findings: Finding[] = [
       { code: "SERVICE_AWAY", message: `The MAC pool's service can't be asked: ${reason}. ${UNKNOWN}`, advice },
       ...(pools?.length === 0 ? [NO_POOL] : []),
-      ...(pools ?? []).flatMap(({ name, problem = "" }): Finding[] =>
-        problem === "" ? [] : [{ code: "POOL_INVALID", pool: name, message: problem, advice: "Correct the MACPool." }],
-      ),
+      ...(pools ?? []).flatMap(findingOf),
       ...shared.map(({ mac, parties, advice }): Finding => {
         const names = parties.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).join(" and ");
         return { code: "SHARED_ADDRESS", mac, message: `${names} have one address.`, advice };
@@ -201,6 +199,14 @@ function allocation({ spec }: MACClaim, owner: ClaimOwner): StoryEntryView {
   const from = spec.pool === undefined ? "" : `, pool ${spec.pool}`;
   const message = `${spec.mac} for interface "${owner.interface}" (${spec.origin}${from})`;
   return { at: owner.since, what: "allocated", mac: spec.mac, interface: owner.interface, message };
+}
+
+function findingOf({ name: pool, problem = "", capacity, free }: PoolView): Finding[] {
+  if (problem !== "") return [{ code: "POOL_INVALID", pool, message: problem, advice: "Correct the MACPool." }];
+  if (capacity === 0 || free > 0) return [];
+  const message = `None of its ${capacity.toLocaleString("en-US")} addresses is free.`;
+  const advice = "Add a range to the pool, or delete objects that are no longer needed.";
+  return [{ code: "POOL_FULL", pool, message, advice }];
 }
 
 function noPool(name: string, pools: readonly MACPool[]): string {

@@ -57,13 +57,11 @@ export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
   };
 }
 
-/** The conditions that are bad, as the pool's manager words them. */
+/** What is wrong with its spec, as the pool's manager words it. */
 function problemOf({ status }: MACPool): string | undefined {
   if (status?.observedGeneration === undefined) return "it has no status: is the MAC pool running?";
-  const bad = (status.conditions ?? []).filter(({ type, status: value }) =>
-    type === "Valid" ? value === "False" : type === "Full" && value === "True",
-  );
-  return bad.length === 0 ? undefined : bad.map(({ message, reason }) => message ?? reason ?? "").join("; ");
+  const bad = status.conditions?.find(({ type, status: value }) => type === "Valid" && value === "False");
+  return bad && (bad.message ?? bad.reason ?? "");
 }
 
 function servesText(name: string, selector: LabelSelector | undefined): string {

@@ -47,8 +47,12 @@ export class ClaimTimes {
   }
 
   quarantineMs(claim: MACClaim | undefined, mac: Mac): number {
-    const pool =
-      this.#index.pool(claim?.spec.pool ?? "") ?? this.#index.pools().find((candidate) => candidate.has(mac));
-    return pool?.settings.quarantineMs ?? DEFAULT_QUARANTINE_SECONDS * 1000;
+    return quarantineOf(this.#index, claim, mac);
   }
+}
+
+/** How long an address rests: as its claim's pool says, else the one that has it. */
+export function quarantineOf(index: PoolIndex, claim: MACClaim | undefined, mac: Mac): number {
+  const pool = index.pool(claim?.spec.pool ?? "") ?? index.pools().find((candidate) => candidate.has(mac));
+  return pool?.settings.quarantineMs ?? DEFAULT_QUARANTINE_SECONDS * 1000;
 }

@@ -7,7 +7,7 @@ import { describeHosts, heldByHost } from "../core/host-refusals.ts";
 import { describeParty } from "../core/party.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { addressesIn } from "../objects/node-report.ts";
-import { whileFollowing } from "./following.ts";
+import { onManagementChange, whileFollowing } from "./following.ts";
 
 export const HOST_CONFLICT_EVENT = "MACHostConflict";
 
@@ -28,7 +28,7 @@ export class HostConflicts {
 
   /** Runs until the signal aborts. Can be run once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { claims, nodeMacs } = this.#caches;
+    const { claims, nodeMacs, pools, index } = this.#caches;
     const ended = new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
@@ -39,7 +39,18 @@ export class HostConflicts {
     const reportChanged = (report: NodeMACs): void => {
       for (const mac of addressesIn(report).keys()) this.#look(mac);
     };
+    const policiesChanged = (): void => {
+      for (const mac of index.hosts.macs()) this.#look(mac);
+    };
     const stops = [
+      pools.on({
+        add: policiesChanged,
+        update: (pool, old) => {
+          if (pool.metadata.generation !== old.metadata.generation) policiesChanged();
+        },
+        delete: policiesChanged,
+      }),
+      onManagementChange(this.#caches, policiesChanged),
       claims.on({ add: claimChanged, update: claimChanged, delete: claimChanged }),
       nodeMacs.on({
         add: reportChanged,

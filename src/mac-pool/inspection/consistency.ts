@@ -5,6 +5,7 @@ import type { MACClaim } from "../../api/mac-claim.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { CachedSighting, Caches } from "../caches/caches.ts";
 import { adoptionOf } from "../controllers/adoption.ts";
+import { quarantineOf } from "../controllers/claim-times.ts";
 import { isWaiting, statusOf } from "../core/claim.ts";
 import { LATE_AFTER_MS } from "../core/limits.ts";
 import { meetingOwners } from "../core/meeting-owners.ts";
@@ -14,7 +15,7 @@ import { EVERYTHING, type Scope, seen, sees } from "./scope.ts";
 import type { FindingView } from "./views.ts";
 
 const MAX_FINDINGS = 1_000;
-/** The leader needs a moment after a deadline; more is worth a look. */
+/** The leader needs a moment after a deadline, and a new one counts the whole time anew; more is worth a look. */
 const OVERDUE_MS = 60_000;
 /** What is looked at before admission has its turn: about a millisecond. */
 const SLICE = 500;
@@ -119,18 +120,18 @@ export class ConsistencyQuery {
     const at = { mac: claim.spec.mac, ...(since === undefined ? {} : { since }) };
     const dueMs = (text: string | undefined): number => nowMs - (Date.parse(text ?? "") || nowMs);
     if (status.phase === "Quarantined") {
-      if (dueMs(status.until) < OVERDUE_MS) return undefined;
+      if (dueMs(status.until) < OVERDUE_MS + quarantineOf(this.#caches.index, claim, mac)) return undefined;
       const message = `${at.mac} should have left its quarantine at ${status.until}.`;
-      return { ...at, code: "QUARANTINE_OVERDUE", message, advice: ASK_THE_LEADER };
+      return { ...at, ...sinceOf(status.until), code: "QUARANTINE_OVERDUE", message, advice: ASK_THE_LEADER };
     }
     const { visible } = seen(scope, status.owners);
     const first = visible[0];
     const owner =
       first?.name === undefined ? {} : { owner: { kind: first.kind, namespace: first.namespace, name: first.name } };
     if (isWaiting(status)) {
-      if (dueMs(status.deadline) < OVERDUE_MS) return undefined;
+      if (dueMs(status.deadline) < OVERDUE_MS + this.#caches.index.pendingMs) return undefined;
       const message = `The claim of ${at.mac} waits for its object longer than until ${status.deadline}.`;
-      return { ...at, ...owner, code: "CLAIM_WAITS", message, advice: ASK_THE_LEADER };
+      return { ...at, ...owner, ...sinceOf(status.deadline), code: "CLAIM_WAITS", message, advice: ASK_THE_LEADER };
     }
     if (first !== undefined && !this.#caches.isListed(mac)) {
       if (dueMs(first.since) < LATE_AFTER_MS) return undefined;
@@ -186,6 +187,9 @@ export class ConsistencyQuery {
     }
   }
 }
+
+/** What is overdue is so since its time, not since its claim was made. */
+const sinceOf = (time: string | undefined): Pick<FindingView, "since"> => (time === undefined ? {} : { since: time });
 
 const ASK_THE_LEADER = "Look at the log of the replica that leads: it should have ended this.";
 const RELEASED_SOON =

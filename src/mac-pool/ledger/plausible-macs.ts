@@ -20,8 +20,8 @@ interface Wanted {
 }
 
 /**
- * Addresses that a dry run may show, one for each that is wanted: different ones while they last, and the next request
- * may get the same. None where the pool has too few.
+ * Addresses that a dry run may show, a different one for each that is wanted; the next request may get the same. None where
+ * the pool has too few.
  */
 export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted): Mac[] {
   const wanted = wishes.filter(({ mac }) => mac === undefined).length;
@@ -36,10 +36,10 @@ export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted):
     if (mac === undefined) break;
     if (!isKept(mac)) macs.add(mac);
   }
-  if (macs.size < wanted) {
-    const resting = pool.oldestQuarantined(isKept);
-    if (resting !== undefined) macs.add(resting);
+  while (macs.size < wanted) {
+    const resting = pool.oldestQuarantined((mac) => isKept(mac) || macs.has(mac));
+    if (resting === undefined) return [];
+    macs.add(resting);
   }
-  const last = [...macs].at(-1);
-  return last === undefined ? [] : [...macs, ...Array<Mac>(wanted - macs.size).fill(last)];
+  return [...macs];
 }

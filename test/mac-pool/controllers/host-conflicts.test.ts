@@ -3,6 +3,7 @@ import { claimName, type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import type { HostAddressPolicy } from "../../../src/api/mac-pool.ts";
 import type { NodeMACs } from "../../../src/api/node-macs.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import type { EventRecorder, Regarding } from "../../../src/kube/events/event-recorder.ts";
 import type { Handler } from "../../../src/kube/informer/informer.ts";
 import type { Caches } from "../../../src/mac-pool/caches/caches.ts";
@@ -24,6 +25,21 @@ class Bed {
   #onClaim: Handler<MACClaim> = {};
   #onReport: Handler<NodeMACs> = {};
   #report: NodeMACs | undefined;
+  readonly #onPolicy: (() => void)[] = [];
+  readonly #policies = {
+    hasSynced: true,
+    on: ({ add, update }: Handler<KubeObject>) =>
+      this.#followed(() =>
+        this.#onPolicy.push(() => {
+          const [old, now] = [
+            { metadata: { generation: 1, labels: {} } },
+            { metadata: { generation: 2, labels: { a: "b" } } },
+          ];
+          add?.(old, { created: true });
+          update?.(now, old);
+        }),
+      ),
+  };
 
   run(signal: AbortSignal): Promise<void> {
     const caches = {
@@ -33,6 +49,9 @@ class Bed {
         get: (name: string) => this.#claims.get(name),
       },
       nodeMacs: { on: (handler: Handler<NodeMACs>) => this.#followed(() => (this.#onReport = handler)) },
+      pools: this.#policies,
+      namespaces: this.#policies,
+      hasSynced: true,
       labelsOf: () => ({}),
       whenSynced: async () => {},
     } as unknown as Caches;
@@ -46,6 +65,12 @@ class Bed {
     const nothing = { namespaceSelector: undefined, quarantineMs: 0, pendingMs: 0, createdAtMs: 0 };
     const segments = new Segments([]);
     this.index.setPool({ name: "default", segments, conflictPolicy: "Deny", hostAddressPolicy, ...nothing });
+    this.relabel();
+  }
+
+  /** Pools and namespaces change. */
+  relabel(): void {
+    for (const changed of this.#onPolicy) changed();
   }
 
   report(...macs: string[]): void {
@@ -87,6 +112,21 @@ describe("an object that has the address of a node", () => {
   afterEach(async () => {
     stop.abort();
     await running;
+  });
+
+  it("is told when a pool or the labels of a namespace let it be told, and again after they did not", () => {
+    bed.setPolicy("Off");
+    bed.claim(MAC, owner({ uid: "u1" }));
+    bed.report("52:54:00:00:00:01");
+    expect(bed.told).toEqual([]);
+    bed.setPolicy("Warn");
+    expect(bed.told).toHaveLength(1);
+    bed.setPolicy("Off");
+    bed.setPolicy("Deny");
+    bed.setPolicy("Deny");
+    expect(bed.told).toHaveLength(2);
+    bed.relabel();
+    expect(bed.told).toHaveLength(2);
   });
 
   it("is told once, whether the node or the object comes first", () => {

@@ -65,6 +65,16 @@ describe("the ledger", () => {
     expect(store.writes).toEqual([]);
   });
 
+  it("never shows one address for two interfaces on a dry run, also where only resting ones are left", async () => {
+    const { index, ledger } = replica(new MemoryClaimStore(), 3);
+    const facts = { phase: "Quarantined", pool: "default", ownerCount: 0, namespaces: [] } as const;
+    for (const number of [0, 1]) index.setClaim(mac(number), { ...facts, untilMs: number + 1 }, 0);
+    const macs = macsOf(await ledger.claim(request(index, "a", [undefined, undefined, undefined], true)));
+    expect(new Set(macs)).toEqual(new Set([mac(0), mac(1), mac(2)].map(formatMac)));
+    const own = request(index, "b", [undefined, undefined, undefined], true);
+    expect(macsOf(await ledger.claim({ ...own, listed: new Set([mac(1)]) }))).toEqual(["MACPOOL_FULL"]);
+  });
+
   it("shows different addresses on a dry run, and none that the object lists itself", async () => {
     const { ledger, index } = replica(new MemoryClaimStore(), 4);
     const wishes = [undefined, mac(1), undefined, undefined];
