@@ -152,31 +152,28 @@ export class Replica {
 
   /** Runs until the signal aborts, then drains and resolves. Throws when a part ends that must not. */
   async run(signal: AbortSignal): Promise<void> {
-    const stopped = new AbortController();
-    const stop = (): void => stopped.abort(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
+    const failed = new AbortController();
+    const stopped = AbortSignal.any([signal, failed.signal]);
     const startMs = this.#clock.monotonicMs();
     await this.#listener.listen();
     const running = new AbortController();
     const parts = [
       this.#caches.run(running.signal),
-      this.#elector.run(stopped.signal, (leaderSignal) => this.#lead(leaderSignal)),
-      this.#serveOnceSynced(startMs, stopped.signal),
+      this.#elector.run(stopped, (leaderSignal) => this.#lead(leaderSignal)),
+      this.#serveOnceSynced(startMs, stopped),
     ];
     for (const part of parts) {
       part.catch((error) => {
-        if (stopped.signal.aborted) return;
+        if (stopped.aborted) return;
         this.#failure = error;
-        stopped.abort(error);
+        failed.abort(error);
       });
     }
-    await aborted(stopped.signal);
+    await aborted(stopped);
     // Until the last request is over, requests are answered from live caches.
     await this.#listener.drain(DRAIN_MS, this.#options.settleMs ?? SETTLE_MS);
-    running.abort(stopped.signal.reason);
+    running.abort(stopped.reason);
     await Promise.allSettled(parts);
-    signal.removeEventListener("abort", stop);
     if (this.#failure !== undefined) throw this.#failure;
   }
 
