@@ -142,7 +142,7 @@ function warnAboutMtu({ call, config, bridgeMtu }: AddState, bridge: Link): void
       `bridge ${bridge.name} has MTU ${bridge.mtu}, less than "mtu": ${config.mtu}: larger frames will be dropped`,
     );
   }
-  if (bridgeMtu !== undefined && bridge.mtu < bridgeMtu) {
+  if (typeof config.mtu === "number" && bridgeMtu !== undefined && bridge.mtu < bridgeMtu) {
     call.warn(
       `"mtu": ${config.mtu} lowered the MTU of bridge ${bridge.name} from ${bridgeMtu} for all its ports: set the MTU of the bridge by hand`,
     );

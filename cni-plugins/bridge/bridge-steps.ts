@@ -63,8 +63,8 @@ function newBridge(state: AddState): Link {
   const { node, config } = state;
   const name = config.bridge;
   const mtu = config.mtu === "inherit" ? undefined : config.mtu;
-  // From the start, so that other ADDs at the same time give the same one in their results.
-  const mac = config.addressing?.gateway ? randomMacAddress(state.call.host) : undefined;
+  // From the start: it does not change with the ports, and other ADDs at the same time give the same one in their results.
+  const mac = randomMacAddress(state.call.host);
   const wanted = { name, mtu, mac, vlanFiltering: config.vlans !== undefined };
   const answers = node.transact(getLink(createBridge(node.batch(), wanted), name));
   const [created, looked] = answers;

@@ -87,8 +87,8 @@ function missingRoute(container: NetlinkSocket, { routes }: AddressResult): Rout
     return !found.some(
       (route) =>
         (gateway === undefined || route.gateways.some((one) => sameBytes(one, gateway))) &&
-        // To the kernel, table 0 of a new route is the main one.
-        (table === undefined || route.table === (table || RT_TABLE_MAIN)),
+        // To the kernel, a table of 0 or less is the main one.
+        (table === undefined || route.table === (table > 0 ? table : RT_TABLE_MAIN)),
     );
   });
 }

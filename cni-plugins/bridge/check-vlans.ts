@@ -3,7 +3,7 @@
 import { dumpPortVlans, type PortVlan, readPortVlans } from "../netlink/bridge-vlan.ts";
 import { type Link, readLink } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import type { VlanConfig } from "./vlan-config.ts";
+import { accessVlan, type VlanConfig } from "./vlan-config.ts";
 
 /** A predecessor of the reference left it on every port. */
 const LEFT_BY_PREDECESSOR = 1;
@@ -23,7 +23,7 @@ export function vlanFault(node: NetlinkSocket, { port, bridge, vlans, own }: Che
   const message = messages.find((one) => readLink(one).index === port.index);
   const present = message === undefined ? [] : readPortVlans(message);
   const presentById = byId(present);
-  const wantedById = byId(wantedVlans(vlans));
+  const wantedById = byId(wantedVlans(vlans, own ? (bridge.bridgeVlans?.defaultVlan ?? 0) : 0));
   for (const wanted of wantedById.filter((one) => one !== undefined)) {
     const found = presentById[wanted.id];
     if (found === undefined) return `${port.name} ${wanted.pvid ? "is not in" : "does not carry"} VLAN ${wanted.id}`;
@@ -40,8 +40,9 @@ export function vlanFault(node: NetlinkSocket, { port, bridge, vlans, own }: Che
 }
 
 /** As the steps of ADD leave them: what comes later wins for a VLAN that is both. */
-function wantedVlans({ access, accessNamed, trunk }: VlanConfig): readonly PortVlan[] {
-  const untagged = { id: access, pvid: true, untagged: true };
+function wantedVlans(vlans: VlanConfig, defaultVlan: number): readonly PortVlan[] {
+  const { accessNamed, trunk } = vlans;
+  const untagged = { id: accessVlan(vlans, defaultVlan), pvid: true, untagged: true };
   const tagged = trunk.map((id) => ({ id, pvid: false, untagged: false }));
   return accessNamed ? [untagged, ...tagged] : [...tagged, untagged];
 }

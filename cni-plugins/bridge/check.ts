@@ -15,10 +15,10 @@ import { addressFault, gatewayFault } from "./check-addresses.ts";
 import { containerMtuFault, portMtuFault } from "./check-mtu.ts";
 import { spoofCheckFault } from "./check-spoof-rules.ts";
 import { vlanFault } from "./check-vlans.ts";
-import { type BridgeConfig, readBridgeConfig } from "./config.ts";
+import { type BridgeConfig, gatewayName, readBridgeConfig } from "./config.ts";
 import { openNetfilter } from "./netfilter.ts";
 import type { VlanConfig } from "./vlan-config.ts";
-import { gatewayName, isolatesNothing } from "./vlan-steps.ts";
+import { isolatesNothing } from "./vlan-steps.ts";
 
 export function check(call: Call): undefined {
   const { host, request, warn } = call;

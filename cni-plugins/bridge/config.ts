@@ -3,7 +3,7 @@
 import { readCniArgs } from "../protocol/cni-args.ts";
 import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../protocol/cni-error.ts";
 import type { ConfigObject, Warn } from "../protocol/config-object.ts";
-import { interfaceNameFault } from "../protocol/identifier.ts";
+import { interfaceNameFault, newInterfaceNameFault } from "../protocol/identifier.ts";
 import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
 import { type Dns, readDns } from "../protocol/result.ts";
 import { warnAboutKeys } from "./config-keys.ts";
@@ -28,7 +28,7 @@ export interface AddressingConfig {
 
 export interface BridgeConfig {
   readonly bridge: string;
-  /** Absent: the kernel's default for the pair, the bridge as it is. */
+  /** Absent: 1500, or the bridge's if that is smaller; the bridge stays as it is. */
   readonly mtu: number | "inherit" | undefined;
   readonly hairpin: boolean;
   readonly promiscuous: boolean;
@@ -52,7 +52,7 @@ const MTU_MAX = 65535;
 /** Reads and checks every key. */
 export function readBridgeConfig(config: ConfigObject, cniArgs: string, warn: Warn): BridgeConfig {
   const bridge = config.string("bridge") || DEFAULT_BRIDGE;
-  const fault = interfaceNameFault(bridge);
+  const fault = newInterfaceNameFault(bridge);
   if (fault !== undefined)
     throw new CniError(INVALID_CONFIG, `"bridge": "${bridge}" ${fault}: name a Linux bridge of the node`);
   const vlans = readVlans(config);
@@ -75,7 +75,23 @@ export function readBridgeConfig(config: ConfigObject, cniArgs: string, warn: Wa
   if (read.hairpin && read.promiscuous) throw exclusive("hairpinMode", "promiscMode");
   if (addressing !== undefined && read.containerDown) throw exclusive("ipam", "disableContainerInterface");
   if (addressing !== undefined && read.quiet) throw exclusive("ipam", "quiet");
+  if (addressing?.gateway) checkGatewayName(read);
   return read;
+}
+
+/** The interface that has the gateway's addresses. */
+export function gatewayName({ bridge, vlans }: Pick<BridgeConfig, "bridge" | "vlans">): string {
+  return vlans?.accessNamed ? `${bridge}.${vlans.access}` : bridge;
+}
+
+function checkGatewayName(config: Pick<BridgeConfig, "bridge" | "vlans">): void {
+  const name = gatewayName(config);
+  const fault = interfaceNameFault(name);
+  if (fault === undefined) return;
+  throw new CniError(
+    INVALID_CONFIG,
+    `"bridge": "${config.bridge}" needs the interface "${name}" for the gateway in its VLAN, whose name ${fault}: choose a bridge with a shorter name`,
+  );
 }
 
 function exclusive(one: string, other: string): CniError {

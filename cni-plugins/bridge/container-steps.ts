@@ -109,16 +109,20 @@ const addAddresses: Step<AddState> = {
         length: route.destination.length,
         gateway: gatewayFor(route, ips),
         index,
-        priority: route.priority,
-        mtu: route.mtu,
-        advmss: route.advmss,
-        scope: route.scope ?? 0,
-        table: route.table ?? 0,
+        priority: atLeastZero(route.priority),
+        mtu: atLeastZero(route.mtu),
+        advmss: atLeastZero(route.advmss),
+        scope: (route.scope ?? 0) & 0xff,
+        table: atLeastZero(route.table ?? 0),
       });
     }
     container.run(routing);
   },
 };
+
+function atLeastZero(value: number): number {
+  return Math.max(0, value);
+}
 
 /** Nothing can be sent from an IPv6 address that the kernel still probes. */
 function awaitUsable(state: AddState, index: number): void {

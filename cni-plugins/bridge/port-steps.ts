@@ -4,9 +4,11 @@ import { OWN_NETNS } from "../host/host.ts";
 import { createVethPair, setBridgePort } from "../netlink/bridge.ts";
 import { EEXIST, EXFULL } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
+import { setLinkMac, setLinkMtu } from "../netlink/link-tuning.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
 import { CniError, INTERFACE_EXISTS, KERNEL_REFUSED, PORT_NOT_UP, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
+import { isPortMacAddress, parseMacAddress, randomPortMacAddress } from "../protocol/mac-address.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, made, requireLink } from "./add-state.ts";
 import { HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
@@ -19,6 +21,9 @@ const BRIDGE_RETRIES = 3;
 const MOST_PORTS = 1023;
 
 const PORT_UP_TIMEOUT_MS = 2500;
+
+/** Of a pair whose configuration names none. */
+const DEFAULT_MTU = 1500;
 
 /** Both ends in place, down. */
 export const createPair: Step<AddState> = {
@@ -58,16 +63,20 @@ function findLink({ node }: AddState, which: string | number): Link | undefined 
   return linkOf(node.transact(getLink(node.batch(), which))[0]);
 }
 
-function requestPair({ node, attachment, netns, mac, config }: AddState, hostName: string, bridge: Link) {
-  const mtu = config.mtu === "inherit" ? bridge.mtu : config.mtu;
-  return createVethPair(node.batch(), {
+function requestPair(state: AddState, hostName: string, bridge: Link) {
+  const { node, attachment, netns, mac, config, call } = state;
+  const batch = createVethPair(node.batch(), {
     hostName,
     master: bridge.index,
+    hostMac: randomPortMacAddress(call.host),
     peerName: attachment.ifname,
     netns,
     peerMac: mac,
-    mtu,
+    mtu: config.mtu === "inherit" ? bridge.mtu : (config.mtu ?? Math.min(DEFAULT_MTU, bridge.mtu)),
   });
+  // A bridge whose MTU nobody set follows its smallest port.
+  const keepsMtu = config.mtu === undefined && bridge.mtu > DEFAULT_MTU;
+  return keepsMtu ? setLinkMtu(batch, bridge.index, bridge.mtu) : batch;
 }
 
 function bridgeFull({ name }: Link, { message }: Error): CniError {
@@ -127,13 +136,25 @@ export const bringContainerUp: Step<AddState> = {
 export const readBack: Step<AddState> = {
   name: "read back bridge and port",
   apply(state) {
-    const { node, portName, bridge } = state;
+    const { node, portName } = state;
+    const before = made(state.bridge, "the bridge");
     const batch = getLink(node.batch(), made(portName, "the veth pair"));
-    const [portAnswer, bridgeAnswer] = node.run(getLink(batch, made(bridge, "the bridge").index));
+    const [portAnswer, bridgeAnswer] = node.run(getLink(batch, before.index));
     state.port = made(linkOf(portAnswer), "the veth pair");
     state.bridge = made(linkOf(bridgeAnswer), "the bridge");
+    if (state.bridge.mac !== before.mac && isPortMacAddress(state.bridge.mac))
+      state.bridge = keepMac(state, before, state.bridge);
   },
 };
+
+/** A bridge without other ports took the port's address, and would change it again as such ports come and go. */
+function keepMac({ node }: AddState, before: Link, now: Link): Link {
+  const had = parseMacAddress(before.mac);
+  // One that lost its last port has none.
+  const mac = had?.some((octet) => octet !== 0) ? had : parseMacAddress(now.mac);
+  if (mac !== undefined) node.run(setLinkMac(node.batch(), before.index, mac));
+  return requireLink(node, before.index);
+}
 
 /** A runtime may send through the interface as soon as ADD returns. */
 export const awaitPortUp: Step<AddState> = {

@@ -4,7 +4,7 @@ import { CniError, INVALID_CONFIG, KERNEL_FEATURE_MISSING } from "../protocol/cn
 import type { ConfigObject } from "../protocol/config-object.ts";
 
 export interface VlanConfig {
-  /** The VLAN of untagged frames. */
+  /** The VLAN of untagged frames; 0 where the configuration names none. */
   readonly access: number;
   /** The configuration names it: a gateway belongs into it, and a trunk that has it too makes it a tagged one. */
   readonly accessNamed: boolean;
@@ -18,7 +18,7 @@ export interface VlanConfig {
 }
 
 const VLAN_MAX = 4094;
-/** Untagged frames of a trunk without an access VLAN. */
+/** Where the bridge has no default VLAN. */
 const NATIVE_VLAN = 1;
 
 /** Undefined when the configuration has to do with no VLAN. */
@@ -30,13 +30,18 @@ export function readVlans(config: ConfigObject): VlanConfig | undefined {
   const requireFiltering = config.boolean("requireVlanFiltering");
   if (id === 0 && trunk.length === 0) return undefined;
   return {
-    access: id || NATIVE_VLAN,
+    access: id,
     accessNamed: id !== 0,
     trunk,
     preserveDefault,
     enableFiltering,
     requireFiltering,
   };
+}
+
+/** The VLAN of untagged frames: a trunk without one leaves them in the bridge's default VLAN. */
+export function accessVlan({ access }: VlanConfig, defaultVlan: number): number {
+  return access || defaultVlan || NATIVE_VLAN;
 }
 
 function readTrunk(config: ConfigObject): number[] {

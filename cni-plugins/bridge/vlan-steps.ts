@@ -5,12 +5,13 @@ import { addAccessVlan, addTrunkVlans, deleteVlan, rangesOf } from "../netlink/b
 import { EEXIST, ENOENT, EOPNOTSUPP } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
 import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
+import { randomPortMacAddress } from "../protocol/mac-address.ts";
 import type { Step } from "../protocol/steps.ts";
 import { type AddState, made, requireLink } from "./add-state.ts";
 import { hostInterfaceName } from "./attachment.ts";
 import { deleteIfPresent, ignoreRouterAdvertisements } from "./bridge-steps.ts";
-import type { BridgeConfig } from "./config.ts";
-import { kernelLacksFiltering, type VlanConfig } from "./vlan-config.ts";
+import { gatewayName } from "./config.ts";
+import { accessVlan, kernelLacksFiltering, type VlanConfig } from "./vlan-config.ts";
 
 /** VLANs of a port isolate only on a bridge that filters. */
 export const requireFiltering: Step<AddState> = {
@@ -76,16 +77,12 @@ function createGateway(state: AddState, bridge: Link): void {
   const { node, call } = state;
   const { hostName, name } = gatewayNames(state);
   const netns = call.host.openNetns("/proc/self/ns/net");
-  const pair = { hostName, master: bridge.index, peerName: name, netns, peerMac: undefined, mtu: bridge.mtu };
+  const hostMac = randomPortMacAddress(call.host);
+  const pair = { hostName, hostMac, master: bridge.index, peerName: name, netns, peerMac: undefined, mtu: bridge.mtu };
   const [created] = node.transact(createVethPair(node.batch(), pair));
   call.host.close(netns);
   if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
   state.vlanGatewayCreated = created?.error === undefined;
-}
-
-/** The interface that has the gateway's addresses. */
-export function gatewayName({ bridge, vlans }: BridgeConfig): string {
-  return vlans?.accessNamed ? `${bridge}.${vlans.access}` : bridge;
 }
 
 /** Names of the two ends of the gateway's veth pair. */
@@ -102,7 +99,7 @@ function putIntoVlans({ node, bridge }: AddState, port: Link, vlans: VlanConfig)
   const firstAdd = batch.operations.length;
   if (vlans.accessNamed) addAccessVlan(batch, port.index, vlans.access);
   if (vlans.trunk.length > 0) addTrunkVlans(batch, port.index, rangesOf(vlans.trunk));
-  if (!vlans.accessNamed) addAccessVlan(batch, port.index, vlans.access);
+  if (!vlans.accessNamed) addAccessVlan(batch, port.index, accessVlan(vlans, defaultVlan));
   for (const [i, { error }] of node.transact(batch).entries()) {
     if (error === undefined || (i < firstAdd && error.errno === ENOENT)) continue;
     if (error.errno === EOPNOTSUPP) throw kernelLacksFiltering(error.message);

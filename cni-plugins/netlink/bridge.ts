@@ -39,6 +39,8 @@ export interface VethPair {
   /** The end that stays here, down, as a port of `master`. */
   readonly hostName: string;
   readonly master: number;
+  /** Absent: the kernel chooses. */
+  readonly hostMac?: Uint8Array;
   /** The end that is made in the namespace `netns` (a descriptor), down: a pair's peer can't be made up. */
   readonly peerName: string;
   readonly netns: number;
@@ -55,6 +57,7 @@ export function createVethPair(batch: MessageBatch, pair: VethPair): MessageBatc
     nl.NLM_F_CREATE | nl.NLM_F_EXCL,
   );
   batch.linkHeader(nl.AF_UNSPEC, 0).text(nl.IFLA_IFNAME, pair.hostName).u32(nl.IFLA_MASTER, pair.master);
+  if (pair.hostMac !== undefined) batch.bytes(nl.IFLA_ADDRESS, pair.hostMac);
   if (pair.mtu !== undefined) batch.u32(nl.IFLA_MTU, pair.mtu);
   return batch.nested(nl.IFLA_LINKINFO, () => {
     batch.text(nl.IFLA_INFO_KIND, "veth");

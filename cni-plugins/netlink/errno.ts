@@ -32,6 +32,8 @@ const NAMES: Readonly<Record<number, string>> = {
   4: "EINTR, interrupted",
   5: "EIO, input/output error",
   6: "ENXIO, no such device or address",
+  7: "E2BIG, arguments and environment are too long",
+  8: "ENOEXEC, not a program that this kernel can run",
   10: "ECHILD, no such program",
   11: "EAGAIN, try again",
   12: "ENOMEM, out of memory",
@@ -40,6 +42,7 @@ const NAMES: Readonly<Record<number, string>> = {
   17: "EEXIST, already exists",
   19: "ENODEV, no such device",
   20: "ENOTDIR, not a directory",
+  21: "EISDIR, is a directory",
   22: "EINVAL, invalid argument",
   23: "ENFILE, too many open files on the node",
   24: "EMFILE, too many open files",
@@ -50,8 +53,10 @@ const NAMES: Readonly<Record<number, string>> = {
   32: "EPIPE, broken pipe",
   34: "ERANGE, out of range",
   36: "ENAMETOOLONG, name too long",
+  38: "ENOSYS, not implemented by this kernel",
   40: "ELOOP, would make a loop",
   54: "EXFULL, no room for more",
+  80: "ELIBBAD, a library that it needs is damaged",
   84: "EILSEQ, not valid UTF-8",
   90: "EMSGSIZE, message too long",
   93: "EPROTONOSUPPORT, not supported by this kernel",
@@ -65,6 +70,8 @@ const NAMES: Readonly<Record<number, string>> = {
   107: "ENOTCONN, not connected",
   110: "ETIMEDOUT, timed out",
   113: "EHOSTUNREACH, no route to host",
+  116: "ESTALE, the file is no longer on its server",
+  122: "EDQUOT, the disk quota is used up",
 };
 
 /** "EEXIST, already exists"; "errno 999" for one without a name here. */

@@ -24,11 +24,12 @@ export interface AddressConfig {
 export interface RouteConfig {
   readonly destination: IpPrefix;
   readonly gateway: IpAddress | undefined;
-  /** 0: the kernel's default. */
+  /** 0 or less: the kernel's default. So for the next two, and the table. */
   readonly mtu: number;
   readonly advmss: number;
   readonly priority: number;
   readonly table: number | undefined;
+  /** The kernel gets its last eight bits, as from the reference. */
   readonly scope: number | undefined;
 }
 
@@ -39,10 +40,13 @@ export interface AddressResult {
 }
 
 const U32_MAX = 0xffffffff;
+const S32_MIN = -0x80000000;
 
 /** `version`: for an answer that names none. */
 export function readAddressResult(answer: ConfigObject, version: CniVersion): AddressResult {
-  const spoken = parseVersion(answer.string("cniVersion") || version);
+  const named = answer.raw("cniVersion");
+  // What is no string names no version, as for the reference.
+  const spoken = parseVersion(typeof named === "string" && named !== "" ? named : version);
   const dns = readDns(answer);
   if (atLeast(spoken, "0.3.0")) {
     return {
@@ -64,11 +68,11 @@ function readRoute(route: ConfigObject): RouteConfig {
   return {
     destination: readPrefix(route, "dst"),
     gateway: readAddress(route, "gw"),
-    mtu: route.integer("mtu", 0, U32_MAX) ?? 0,
-    advmss: route.integer("advmss", 0, U32_MAX) ?? 0,
-    priority: route.integer("priority", 0, U32_MAX) ?? 0,
-    table: route.integer("table", 0, U32_MAX),
-    scope: route.integer("scope", 0, 0xff),
+    mtu: route.integer("mtu", S32_MIN, U32_MAX) ?? 0,
+    advmss: route.integer("advmss", S32_MIN, U32_MAX) ?? 0,
+    priority: route.integer("priority", S32_MIN, U32_MAX) ?? 0,
+    table: route.integer("table", S32_MIN, U32_MAX),
+    scope: route.integer("scope", S32_MIN, U32_MAX),
   };
 }
 

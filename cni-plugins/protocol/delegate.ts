@@ -2,7 +2,7 @@
 
 import { type Host, STDERR } from "../host/host.ts";
 import type { Finished } from "../host/program-host.ts";
-import { describeErrno, ETXTBSY } from "../netlink/errno.ts";
+import { describeErrno, ENOENT, ETXTBSY } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { CniError, DELEGATE_FAILED, INVALID_CONFIG } from "./cni-error.ts";
 import { ConfigObject, isJsonObject } from "./config-object.ts";
@@ -111,7 +111,8 @@ function startPatiently(delegate: Delegate, command: Command): number {
       if (errno === undefined) throw error;
       if (errno !== ETXTBSY || attempt === BUSY_RETRIES) {
         const executable = findDelegate(host, request.path, type);
-        throw new CniError(DELEGATE_FAILED, `cannot execute ${executable}: ${describeErrno(errno)}`);
+        const cause = errno === ENOENT ? "the program that interprets or loads it is missing" : describeErrno(errno);
+        throw new CniError(DELEGATE_FAILED, `cannot execute ${executable}: ${cause}`);
       }
       host.poll([], BUSY_WAIT_MS);
     }

@@ -20,9 +20,15 @@ export function interfaceNameFault(name: string): string | undefined {
   if (name === "." || name === "..") return "is not a name";
   for (const c of name) {
     if (c === "/" || c === ":") return `contains "${c}"`;
-    if (c.trim() === "" || c < " ") return "contains white space";
+    if (c.trim() === "") return "contains white space";
+    if (c < " " || c === "\x7f") return "contains a control character";
   }
   return undefined;
+}
+
+/** As above, and of what is made anew: the kernel takes `net%d` for the next of net0, net1, ... at each request. */
+export function newInterfaceNameFault(name: string): string | undefined {
+  return name.includes("%") ? 'contains "%"' : interfaceNameFault(name);
 }
 
 function isAlphanumeric(c: string): boolean {

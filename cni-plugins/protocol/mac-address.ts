@@ -31,6 +31,21 @@ export function randomMacAddress(host: Pick<Host, "random">): Uint8Array {
   return mac;
 }
 
+/** The first octet that libvirt gives the node's end of a VM's interface too. */
+const PORT_OCTET = 0xfe;
+
+/** For a port: a bridge without an address of its own takes the lowest one of its ports, and no device's is higher. */
+export function randomPortMacAddress(host: Pick<Host, "random">): Uint8Array {
+  const mac = randomMacAddress(host);
+  mac[0] = PORT_OCTET;
+  return mac;
+}
+
+/** In the kernel's spelling. */
+export function isPortMacAddress(mac: string): boolean {
+  return mac.startsWith(PORT_OCTET.toString(16));
+}
+
 /** Lower case with colons. */
 export function formatMacAddress(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(":");

@@ -3,7 +3,7 @@
 import { EFBIG, EILSEQ } from "../netlink/errno.ts";
 import { CniError, DECODING_FAILURE, INCOMPATIBLE_VERSION, INVALID_ENVIRONMENT, IO_FAILURE } from "./cni-error.ts";
 import { ConfigObject, isJsonObject, type Warn } from "./config-object.ts";
-import { interfaceNameFault, isIdentifier } from "./identifier.ts";
+import { interfaceNameFault, isIdentifier, newInterfaceNameFault } from "./identifier.ts";
 import { atLeast, type CniVersion, DEFAULT_VERSION, parseVersion } from "./version.ts";
 
 export type Command = "ADD" | "DEL" | "CHECK" | "GC" | "STATUS";
@@ -111,9 +111,11 @@ export function readRequest(command: string, env: (name: string) => string, enve
     );
   }
   const ifname = env("CNI_IFNAME");
-  const fault = ifname === "" ? undefined : interfaceNameFault(ifname);
+  // An attachment that a predecessor made under such a name can be deleted.
+  const faultOf = command === "DEL" ? interfaceNameFault : newInterfaceNameFault;
+  const fault = ifname === "" ? undefined : faultOf(ifname);
   if (fault !== undefined) {
-    throw new CniError(INVALID_ENVIRONMENT, `CNI_IFNAME "${ifname}" ${fault}: the kernel would refuse it`);
+    throw new CniError(INVALID_ENVIRONMENT, `CNI_IFNAME "${ifname}" ${fault}: choose another name`);
   }
   const override = env("CNI_NETNS_OVERRIDE").toUpperCase();
   return {

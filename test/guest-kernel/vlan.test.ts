@@ -174,25 +174,27 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
         expect(stderr).toContain("ip link set br1 type bridge vlan_filtering 1");
       }));
 
-    it.each<[string, object]>([
+    it.each<[string, object, object?]>([
       ["an access VLAN", { vlan: 7 }],
       ["the default VLAN kept", { vlan: 7, preserveDefaultVlan: true }],
       ["a trunk", { vlan: 11, vlanTrunk: [{ minID: 10, maxID: 12 }] }],
       ["a trunk without an access VLAN", { vlanTrunk: [{ id: 1 }, { id: 20 }] }],
-    ])("is content with %s that the reference gave", (_, keys) =>
+      ["VLAN 1, as earlier versions left it,", { vlan: 7, preserveDefaultVlan: true }, { vlan: 7 }],
+    ])("is content with %s that the reference gave", (_, keys, today = keys) =>
       inTestbed(async (call) => {
-        const config = { ...CONFIG, ...keys };
-        const prevResult = await add({ ...call, executable: path.join(peers, "bridge") }, config);
-        expect(await cni("CHECK", call, { ...config, prevResult })).toMatchObject({ code: 0, stdout: "" });
+        const prevResult = await add({ ...call, executable: path.join(peers, "bridge") }, { ...CONFIG, ...keys });
+        expect(await cni("CHECK", call, { ...CONFIG, ...today, prevResult })).toMatchObject({ code: 0, stdout: "" });
       }),
     );
 
-    it("is content with VLAN 1 on a port of the reference, whose earlier versions left it there", () =>
-      inTestbed(async (call) => {
-        const executable = path.join(peers, "bridge");
-        const prevResult = await add({ ...call, executable }, { ...CONFIG, vlan: 7, preserveDefaultVlan: true });
-        const config = { ...CONFIG, vlan: 7, prevResult };
-        expect(await cni("CHECK", call, config)).toMatchObject({ code: 0, stdout: "" });
+    it("is content with a trunk that stayed in the bridge's own default VLAN for untagged frames", () =>
+      inTestbed(async (call, node) => {
+        const filters = ["vlan_filtering", "1", "vlan_default_pvid", "5"];
+        await node.ip("link", "add", "br1", "type", "bridge", ...filters);
+        const config = { ...CONFIG, vlanTrunk: [{ id: 20 }] };
+        const prevResult = await add(call, config);
+        expect(await vlansOf(node, portOf(prevResult))).toEqual([untagged(5), { vlan: 20 }]);
+        expect(await cni("CHECK", call, { ...config, prevResult })).toMatchObject({ code: 0, stdout: "" });
       }));
   });
 

@@ -29,6 +29,14 @@ describe("a refused ADD leaves the kernel as it was", () => {
     ],
     ["the plugin itself as IPAM plugin", { ...CONFIG, ipam: { type: "bridge" } }, 7, "is this plugin itself"],
     ["an IPAM plugin with a path", { ...CONFIG, ipam: { type: "../host-local" } }, 7, '"ipam.type"'],
+    ["a bridge that the kernel would number anew each time", { ...CONFIG, bridge: "br%d" }, 7, '"br%d" contains "%"'],
+    ["a bridge with a nul", { ...CONFIG, bridge: "br\0" }, 7, "contains a control character"],
+    [
+      "a gateway whose interface would have too long a name",
+      { ...CONFIG, bridge: "bridge-of-12", vlan: 1000, isGateway: true, ipam: { type: "static" } },
+      7,
+      '"bridge": "bridge-of-12" needs the interface "bridge-of-12.1000"',
+    ],
     ["a VLAN beyond all VLANs", { ...CONFIG, vlan: 4095 }, 7, '"vlan" must be'],
     ["an unknown back end", { ...CONFIG, ipMasqBackend: "pf" }, 7, '"ipMasqBackend"'],
     [
@@ -65,6 +73,13 @@ describe("a refused ADD leaves the kernel as it was", () => {
     expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("bridge br1 has 1023 ports, the most that") });
     expect(await container.link("net1")).toBeUndefined();
     expect(await node.links()).toHaveLength(2048);
+  });
+
+  it("for a pattern as the interface's name", async () => {
+    const before = await testbed.state(container);
+    const { json } = await cni("ADD", { ...call, env: { CNI_IFNAME: "net%d" } }, CONFIG);
+    expect(json).toMatchObject({ code: 4, msg: 'CNI_IFNAME "net%d" contains "%": choose another name' });
+    expect(await testbed.state(container)).toBe(before);
   });
 
   it("for a path that is no namespace", async () => {

@@ -111,9 +111,9 @@ describe("the bridge plugin's configuration", () => {
     });
   });
 
-  it("reads trunks as one ascending list and gives untagged frames VLAN 1 without a VLAN of their own", () => {
+  it("reads trunks as one ascending list and names no VLAN for untagged frames without one of their own", () => {
     const vlanTrunk = [{ minID: 20, maxID: 22 }, { id: 21 }, { id: 5 }];
-    expect(read({ vlanTrunk }).config.vlans).toMatchObject({ access: 1, accessNamed: false, trunk: [5, 20, 21, 22] });
+    expect(read({ vlanTrunk }).config.vlans).toMatchObject({ access: 0, accessNamed: false, trunk: [5, 20, 21, 22] });
     expect(read({ vlan: 7, vlanTrunk }).config.vlans).toMatchObject({ access: 7, accessNamed: true });
     expect(read({ vlan: 0, vlanTrunk: [] }).config.vlans).toBeUndefined();
   });
