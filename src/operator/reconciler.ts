@@ -101,7 +101,8 @@ export class Reconciler {
     const applier = new Applier(options);
     this.#records = records;
     const events = new WarningEvents({ client, clock, log: options.log, maxAgeMs: settings.podTroubleDeadlineMs / 10 });
-    const stranded = new StrandedPods({ client, clock, log: options.log, deadlineMs: settings.podTroubleDeadlineMs });
+    const deadlineMs = settings.podTroubleDeadlineMs;
+    const stranded = new StrandedPods({ client, events, clock, log: options.log, deadlineMs });
     const { onEnd } = options;
     this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, stranded, clock, onEnd });
     this.#writer = new ConfigWriter(options);

@@ -14,6 +14,7 @@ const NODE = "node-a";
 const CNI_BIN_DIR = "/opt/cni/bin";
 const OTHER_DIR = "/var/lib/cni/bin";
 const FIRST_NETWORK = "/etc/cni/net.d/10-first.conflist";
+const CONFIG = "/etc/cni/net.d/00-multus.conf";
 const REFUSES = "/run/multus-refuses";
 const DEADLINE_SECONDS = 4;
 const LIMIT = { limitMs: 180_000 };
@@ -85,18 +86,14 @@ describe("multus, deployed by the operator", { timeout: 300_000 }, () => {
   }
   const started = (name: string) => kubectl("wait", "--for=condition=Ready", "--timeout=60s", `pod/${name}`);
   const filesOfMultus = async (): Promise<string[]> =>
-    (await onNode(`ls -d /etc/cni/net.d/00-multus.conf ${CNI_BIN_DIR}/* ${OTHER_DIR}/* 2>/dev/null || true`))
+    (await onNode(`ls -d ${CONFIG} ${CNI_BIN_DIR}/* ${OTHER_DIR}/* 2>/dev/null || true`))
       .split("\n")
       .filter((path) => /multus|passthru/.test(path));
 
   it("gives a pod its networks, and is ready because its daemon answers", async () => {
     await apply(testPod({ name: "first" }));
     await started("first");
-    expect(await filesOfMultus()).toEqual([
-      "/etc/cni/net.d/00-multus.conf",
-      `${CNI_BIN_DIR}/multus-shim`,
-      `${CNI_BIN_DIR}/passthru`,
-    ]);
+    expect(await filesOfMultus()).toEqual([CONFIG, `${CNI_BIN_DIR}/multus-shim`, `${CNI_BIN_DIR}/passthru`]);
     await onNode("mv /run/multus/multus.sock /run/multus/elsewhere");
     await expect
       .poll(row, { timeout: 60_000 })
@@ -148,10 +145,20 @@ describe("multus, deployed by the operator", { timeout: 300_000 }, () => {
     await available();
   });
 
-  it("leaves nothing on the node that would keep pods from starting when it is removed", async () => {
+  it("leaves nothing on the node that would keep pods from starting when its daemon is killed in its removal", async () => {
+    const pods = async () =>
+      (await client.list(RESOURCES.pods, { namespace: NAMESPACE, labelSelector: "app=multus" })).items;
+    expect(await filesOfMultus()).toContain(CONFIG);
     await configure({ linuxBridge: { cniBinDir: OTHER_DIR } });
-    const pods = () => client.list(RESOURCES.pods, { namespace: NAMESPACE, labelSelector: "app=multus" });
-    await eventually("multus' pods to be gone", async () => (await pods()).items.length === 0, LIMIT);
+    await eventually(
+      "multus' pods to be stopping",
+      async () => (await pods()).every(({ metadata }) => metadata.deletionTimestamp !== undefined),
+      LIMIT,
+    );
+    await onNode(
+      'for p in /proc/[0-9]*; do ! grep -qs "bin/[d]aemon.ts" $p/cmdline || kill -KILL $(basename $p); done',
+    );
+    await eventually("multus' pods to be gone", async () => (await pods()).length === 0, LIMIT);
     expect(await filesOfMultus()).toEqual([]);
     await apply(testPod({ name: "without-multus" }));
     await started("without-multus");

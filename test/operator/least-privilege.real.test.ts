@@ -33,6 +33,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "get networks.operator.openshift.io": "asked while the watch cannot begin: test/operator/honest-status.real.test.ts",
   "get configmaps": "read where a predecessor ran: test/operator/takeover.real.test.ts",
   "configmaps kubemacpool-mac-range-config": "the same",
+  "list events.events.k8s.io": "read when a pod cannot start: test/cluster/honest-status.test.ts",
 };
 
 /** One story: the tests follow each other on one cluster. */

@@ -84,7 +84,7 @@ function changeOfDirectory(): KubeObject[] {
     conditions: [
       {
         name: "multus-is-on",
-        expression: "has(object.spec.multus) && has(oldObject.spec.multus)",
+        expression: "object.?spec.?multus.hasValue() && oldObject.?spec.?multus.hasValue()",
       },
     ],
     validations: [

@@ -44,6 +44,11 @@ export function isBeingCreated(pod: Pod): boolean {
   return isFirstInit || all.some(({ state }) => state?.waiting?.reason === BEING_CREATED);
 }
 
+/** Whether the pod has its volumes and its network, as far as the kubelet says. */
+export function hasSandbox(pod: Pod): boolean {
+  return conditionOf(pod, "PodReadyToStartContainers")?.status === "True";
+}
+
 /** Since when the pod is not ready. */
 export function notReadySinceMs(pod: Pod): number {
   return Date.parse(conditionOf(pod, "Ready")?.lastTransitionTime ?? pod.metadata.creationTimestamp ?? "");

@@ -2,7 +2,7 @@
 
 import type { DaemonSet, Deployment, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { isBeingCreated, isReady, notReadySinceMs, type Trouble, troubleOf } from "./pod-trouble.ts";
+import { hasSandbox, isBeingCreated, isReady, notReadySinceMs, type Trouble, troubleOf } from "./pod-trouble.ts";
 import { FAILED_CREATE, type Question, refusedPods } from "./questions.ts";
 import { type MissingWorkload, STANDSTILL, UNSEEN_PODS } from "./reasons.ts";
 
@@ -199,10 +199,17 @@ function named(nodes: readonly string[]): string {
   return `${sorted.slice(0, MAX_NAMED_NODES).join(", ")}${more > 0 ? ` and ${more} more nodes` : ""}`;
 }
 
-/** Whether the runtime has tried for too long to make a container of the workload, for example because a mount fails. */
+/**
+ * Whether the kubelet has tried for too long to come to the containers of the workload, for example because a mount fails. A
+ * pod that has its sandbox has its mounts, and may wait for a large image.
+ */
 export function cannotStart(workload: KubeObject, { nodes, pods, nowMs, deadlineMs }: Surroundings): boolean {
   const ready = new Set(nodes.filter(isReady).map(({ metadata }) => metadata.name));
   return podsOf(workload, pods).some(
-    (pod) => ready.has(pod.spec?.nodeName) && isBeingCreated(pod) && nowMs - notReadySinceMs(pod) >= deadlineMs,
+    (pod) =>
+      ready.has(pod.spec?.nodeName) &&
+      isBeingCreated(pod) &&
+      !hasSandbox(pod) &&
+      nowMs - notReadySinceMs(pod) >= deadlineMs,
   );
 }

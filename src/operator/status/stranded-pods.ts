@@ -1,31 +1,29 @@
 /**
  * Pods of anybody that get no sandbox, because a component that the runtime calls for every pod refuses: its own pods run, and
- * only the kubelet's events tell. They are read now and then; there are too many to watch them.
+ * only the kubelet's events tell. The pods are looked through now and then; there are too many to watch them.
  */
 
 import { DEFAULT_NETWORK_ANNOTATION, NETWORKS_ANNOTATION } from "../../api/names.ts";
-import { isNotFound } from "../../kube/client/api-error.ts";
-import type { KubeEvent, Pod } from "../../kube/client/built-in-kinds.ts";
+import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { RESOURCES } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Rollout } from "./rollout.ts";
-import { timeOf } from "./warning-events.ts";
+import type { WarningEvents } from "./warning-events.ts";
 
 export interface StrandedPodsOptions {
   readonly client: KubeClient;
+  readonly events: WarningEvents;
   readonly clock: Clock;
   readonly log: Log;
-  /** A pod that waits for longer has a reason to be told. Events are read five times in it. */
+  /** A pod that waits for longer has a reason to be told. Pods are looked through five times in it. */
   readonly deadlineMs: number;
 }
 
-export const NO_SANDBOX = "FailedCreatePodSandBox";
-/** The kubelet repeats an event about a pod at least every five minutes. */
-const RECENT_MS = 900_000;
-const MAX_EVENTS = 500;
-const MAX_PODS = 10;
+const NO_SANDBOX = "FailedCreatePodSandBox";
+const REASONS: ReadonlySet<string> = new Set([NO_SANDBOX]);
+const MAX_PODS = 20;
 const MAX_TEXT_CHARS = 500;
 /** Each try has a sandbox of its own. */
 const OF_ONE_TRY = /[0-9a-f]{64}|cni-[0-9a-f-]{36}/g;
@@ -58,39 +56,28 @@ export class StrandedPods {
   }
 
   async #find(sign: string, signal: AbortSignal): Promise<Stranded[]> {
-    const { client, clock } = this.#options;
-    const fieldSelector = `type=Warning,reason=${NO_SANDBOX}`;
-    const { items } = await client.page(RESOURCES.events, { fieldSelector, limit: MAX_EVENTS, signal });
+    const { client, clock, events } = this.#options;
     const nowMs = clock.now();
-    const told = items
-      .filter((event) => event.note?.includes(sign) === true && nowMs - timeOf(event) < RECENT_MS)
-      .sort((a, b) => timeOf(b) - timeOf(a));
-    const latest = new Map(told.toReversed().map((event) => [event.regarding?.uid ?? "", event]));
+    // From the API server's cache.
+    const pending = { fieldSelector: "status.phase=Pending", resourceVersion: "0", signal };
+    const kept = (pod: Pod) => (this.#waits(pod, nowMs) ? slim(pod) : undefined);
+    const { items } = await client.wholeList(RESOURCES.pods, pending, kept);
     const found: Stranded[] = [];
-    for (const event of [...latest.values()].slice(-MAX_PODS)) {
-      const pod = await this.#podOf(event, signal);
-      if (pod !== undefined && this.#isStranded(pod, nowMs)) found.push({ pod, text: event.note ?? "" });
+    for (const pod of items.sort((a, b) => createdMs(b) - createdMs(a)).slice(0, MAX_PODS)) {
+      const { name = "", namespace = "", uid } = pod.metadata;
+      const event = await events.latest({ kind: "Pod", namespace, name, uid, reasons: REASONS }, signal);
+      if (event?.message.includes(sign)) found.push({ pod, text: event.message });
     }
     return found.sort((a, b) => (nameOf(a.pod) < nameOf(b.pod) ? -1 : 1));
   }
 
-  async #podOf({ regarding }: KubeEvent, signal: AbortSignal): Promise<Pod | undefined> {
-    const { name = "", namespace, uid } = regarding ?? {};
-    try {
-      const pod = await this.#options.client.get(RESOURCES.pods, { name, namespace }, { signal });
-      return pod.metadata.uid === uid ? pod : undefined;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
   /** Who asks for networks may ask for one that can't be had, which says nothing of the component. */
-  #isStranded({ metadata, status }: Pod, nowMs: number): boolean {
-    const annotations = metadata.annotations ?? {};
+  #waits(pod: Pod, nowMs: number): boolean {
+    const { annotations = {}, deletionTimestamp } = pod.metadata;
     const asks = NETWORKS_ANNOTATION in annotations || DEFAULT_NETWORK_ANNOTATION in annotations;
-    const waits = metadata.deletionTimestamp === undefined && status?.phase === "Pending" && status.podIP === undefined;
-    return waits && !asks && nowMs - Date.parse(metadata.creationTimestamp ?? "") >= this.#options.deadlineMs;
+    const hasNetwork = pod.status?.podIP !== undefined || pod.spec?.hostNetwork === true;
+    const isOnNode = pod.spec?.nodeName !== undefined && deletionTimestamp === undefined;
+    return isOnNode && !hasNetwork && !asks && nowMs - createdMs(pod) >= this.#options.deadlineMs;
   }
 }
 
@@ -111,6 +98,14 @@ function told(component: string, sign: string, stranded: readonly Stranded[]): R
       `The kubelet says of pod ${nameOf(first.pod)}: ${essence(first.text, sign)}`,
     advice: `Mend that, or take ${component} out of the spec: docs/runbooks.md`,
   };
+}
+
+function slim({ metadata: { name, namespace, uid, creationTimestamp }, spec }: Pod): Pod {
+  return { metadata: { name, namespace, uid, creationTimestamp }, spec: { nodeName: spec?.nodeName } } as Pod;
+}
+
+function createdMs({ metadata }: Pod): number {
+  return Date.parse(metadata.creationTimestamp ?? "");
 }
 
 function nameOf({ metadata }: Pod): string {

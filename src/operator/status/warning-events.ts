@@ -61,8 +61,7 @@ export class WarningEvents {
   }
 }
 
-/** Of its last occurrence. */
-export function timeOf({ series, deprecatedLastTimestamp, eventTime, metadata }: KubeEvent): number {
+function timeOf({ series, deprecatedLastTimestamp, eventTime, metadata }: KubeEvent): number {
   const time = series?.lastObservedTime ?? deprecatedLastTimestamp ?? eventTime ?? metadata.creationTimestamp;
   return Date.parse(String(time)) || 0;
 }

@@ -155,6 +155,10 @@ describe("a rollout", () => {
       false,
     ]);
     expect(cannot(pod("a", true))).toBe(false);
+    // It has its mounts, and pulls an image.
+    const pulls = waits(since);
+    pulls.status?.conditions?.push({ type: "PodReadyToStartContainers", status: "True" });
+    expect(cannot(pulls)).toBe(false);
   });
 
   it("misses what is not there", () => {
