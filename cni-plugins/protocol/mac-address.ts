@@ -3,12 +3,17 @@
 import type { Host } from "../host/host.ts";
 
 const MAC_BYTES = 6;
+/** Digits between separators. */
+const GROUPS: readonly (readonly [separator: string, digits: number])[] = [
+  [":", 2],
+  ["-", 2],
+  [".", 4],
+];
 
-/** Six octets, in any of `02:00:..`, `02-00-..`, `0200.0000.0001`; undefined when it is none. */
+/** Six octets, in any of `02:00:..`, `02-00-..`, `0200.0000.0001`, `020000000001`; undefined when it is none. */
 export function parseMacAddress(text: string): Uint8Array | undefined {
-  const separator = text.includes(":") ? ":" : text.includes("-") ? "-" : ".";
+  const [separator, digits] = GROUPS.find(([mark]) => text.includes(mark)) ?? ["none", MAC_BYTES * 2];
   const groups = text.split(separator);
-  const digits = separator === "." ? 4 : 2;
   if (groups.length * digits !== MAC_BYTES * 2) return undefined;
   const bytes = new Uint8Array(MAC_BYTES);
   let at = 0;

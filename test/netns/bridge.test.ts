@@ -66,10 +66,23 @@ describe("ADD", () => {
     expect(await testbed.state(container)).toBe(before);
   });
 
-  it("takes the MAC from CNI_ARGS as multus passes it", async () => {
-    const CNI_ARGS = `K8S_POD_NAME=web;MAC=${MAC};IgnoreUnknown=true`;
-    await add({ ...call, env: { CNI_ARGS } }, CONFIG);
-    expect((await container.link("net1"))?.address).toBe(MAC);
+  it.each([
+    ["colons", MAC.toUpperCase()],
+    ["hyphens", "02-5d-1c-00-00-a3"],
+    ["dots", "025d.1c00.00a3"],
+    ["digits alone", "025D1C0000a3"],
+  ])("takes a MAC in %s from the runtime, from args, and from CNI_ARGS as multus passes it", async (_, mac) => {
+    const CNI_ARGS = `K8S_POD_NAME=web;MAC=${mac};IgnoreUnknown=true`;
+    for (const [config, env] of [
+      [{ runtimeConfig: { mac } }, {}],
+      [{ args: { cni: { mac } } }, {}],
+      [{}, { CNI_ARGS }],
+    ] as const) {
+      const result = await add({ ...call, env }, { ...CONFIG, ...config });
+      expect((await container.link("net1"))?.address).toBe(MAC);
+      expect(result.interfaces[2]).toMatchObject({ name: "net1", mac: MAC });
+      await del({ ...call, env }, { ...CONFIG, ...config });
+    }
   });
 
   it("chooses a local unicast MAC when none is wanted", async () => {

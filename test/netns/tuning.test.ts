@@ -106,6 +106,23 @@ describe("tuning", () => {
     expect(await tunables()).toMatchObject({ mac: "02:00:00:00:00:05", promisc: false, mtu: 1350 });
   });
 
+  it("takes a MAC without separators from every place, and CHECK finds it", async () => {
+    const mac = "025D1C0000a3";
+    const env = { CNI_ARGS: `MAC=${mac};IgnoreUnknown=1` };
+    for (const [more, one] of [
+      [{ mac }, call],
+      [{ runtimeConfig: { mac } }, call],
+      [{ args: { cni: { mac } } }, call],
+      [{}, { ...call, env }],
+    ] as const) {
+      await succeed("ADD", more, one);
+      expect(await tunables()).toMatchObject({ mac: MAC });
+      await succeed("CHECK", more, one);
+      await succeed("DEL", more, one);
+      expect(await tunables()).toMatchObject({ mac: ORIGINAL_MAC });
+    }
+  });
+
   it("sets sysctls in the container, those of args.cni too when there are no others", async () => {
     await succeed("ADD", { sysctl: { "net.ipv4.conf.IFNAME.arp_notify": "1" } });
     expect(await sysctl(ARP_NOTIFY)).toBe("1");
