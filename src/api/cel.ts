@@ -22,11 +22,18 @@ export function celRules(...rules: readonly CelRule[]): { readonly "x-kubernetes
 /** Keeps an object's unknown fields, because another API owns the schema of this part. */
 export const PRESERVE_UNKNOWN_FIELDS = { "x-kubernetes-preserve-unknown-fields": true } as const;
 
-const MAC_PATTERN =
-  "^(([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|([0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2}|" +
-  "[0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}|[0-9A-Fa-f]{12})$";
+const SEPARATED =
+  "([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|([0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2}|" +
+  "[0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}";
 
-const isMac = (value: string): string => `${value}.matches('${MAC_PATTERN}')`;
+const isMac = (value: string): string => `${value}.matches('^(${SEPARATED}|[0-9A-Fa-f]{12})$')`;
+
+/** An address in another notation than digits alone. */
+const isSeparatedMac = (value: string): string => `${value}.matches('^(${SEPARATED})$')`;
+
+/** Whether a text that changes is an address that stays the same, in a notation that nobody has to write anew. */
+export const isSameMac = (before: string, now: string): string =>
+  `(${before} == ${now} || (${isMac(before)} && ${isSeparatedMac(now)} && ${macDigits(before)} == ${macDigits(now)}))`;
 
 /** Twelve lower-case hex digits. Their order as text is their order as 48-bit numbers. */
 const macDigits = (value: string): string => `${value}.replace(':', '').replace('-', '').replace('.', '').lowerAscii()`;

@@ -5,6 +5,7 @@
  * test/mac-pool/scope.real.test.ts holds the two together.
  */
 
+import { isSameMac } from "./cel.ts";
 import { LAUNCHER, LAUNCHER_LABEL, MAC_POOL_GROUP, POD_WEBHOOK, VM_WEBHOOK } from "./names.ts";
 
 /** One `matchExpressions` entry of a Kubernetes label selector. */
@@ -100,7 +101,7 @@ const INTERFACES_CHANGED =
   `${interfacesOf("object", VM_SPEC)}.exists(i, !(` +
   `${interfacesOf("object", VM_SPEC)}.filter(x, ${isSame("name", "x", "i")}).size() == ` +
   `${interfacesOf("oldObject", VM_SPEC)}.filter(x, ${isSame("name", "x", "i")}).size() && ` +
-  `${interfacesOf("oldObject", VM_SPEC)}.exists(o, ${isSame("name", "o", "i")} && ${isSame("macAddress", "o", "i")} && ` +
+  `${interfacesOf("oldObject", VM_SPEC)}.exists(o, ${isSame("name", "o", "i")} && ${isSameMac(text("o", "macAddress"), text("i", "macAddress"))} && ` +
   `(${text("i", "state")} == 'absent' || ${text("o", "state")} != 'absent') && ` +
   "i.?masquerade.hasValue() == o.?masquerade.hasValue()) && " +
   `${networksOf("object", VM_SPEC)}.filter(n, ${isSame("name", "n", "i")}) == ` +

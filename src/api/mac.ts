@@ -54,6 +54,12 @@ export function formatMac(mac: Mac): string {
   return joinOctets(mac, ":");
 }
 
+/** The text of an address as it is written, or with colons where it has no separators: virt-api and multus refuse that. */
+export function withSeparators(text: string): string {
+  const mac = text.length === DIGITS ? parseMac(text) : undefined;
+  return mac === undefined ? text : formatMac(mac);
+}
+
 /** First octet, the one that carries the multicast bit. */
 export function firstOctet(mac: Mac): number {
   return Math.floor(mac / 2 ** 40);

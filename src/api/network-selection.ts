@@ -2,6 +2,8 @@
  * The annotation `k8s.v1.cni.cncf.io/networks` of a pod, read as multus 4 reads it. Part of the contract. Pure.
  */
 
+import { type Mac, parseMac } from "./mac.ts";
+
 /** One attachment that a pod asks for. */
 export interface NetworkElement {
   /** As it stands in the annotation, unknown fields included; shorthand entries are converted. */
@@ -69,17 +71,16 @@ function parseList(text: string, limit: number): NetworkSelection {
       return malformed(`element ${index} is not an object`);
     }
     const texts: Record<string, string | null> = {};
-    const macs = new Set<string>();
+    const macs: string[] = [];
     for (const [key, value] of Object.entries(raw)) {
       const field = TEXTS.find((text) => text === key.toLowerCase());
       if (field === undefined) continue;
       if (typeof (value ?? "") !== "string") return malformed(`"${key}" of element ${index} is not a string`);
       texts[field] = value as string | null;
-      if (field === "mac" && typeof value === "string" && value !== "") macs.add(value);
+      if (field === "mac" && typeof value === "string" && value !== "") macs.push(value);
     }
-    for (const mac of macsOfArguments(raw)) macs.add(mac);
     if (!texts.name) return malformed(`element ${index} has no name`);
-    elements.push(element(raw, texts, index, [...macs]));
+    elements.push(element(raw, texts, index, distinctMacs([...macs, ...macsOfArguments(raw)])));
   }
   return { form: "list", elements, cut: list.length > limit };
 }
@@ -94,6 +95,16 @@ function macsOfArguments(raw: object): string[] {
   return valuesOf(raw, "cni-args")
     .flatMap((given) => (typeof given === "object" && given !== null ? valuesOf(given, "mac") : []))
     .filter((mac) => typeof mac === "string" && mac !== "") as string[];
+}
+
+/** Each address in the first notation of it. */
+function distinctMacs(texts: readonly string[]): string[] {
+  const addresses = new Map<Mac | string, string>();
+  for (const text of texts) {
+    const address = parseMac(text) ?? text;
+    if (!addresses.has(address)) addresses.set(address, text);
+  }
+  return [...addresses.values()];
 }
 
 function parseShorthand(text: string, limit: number): NetworkSelection {

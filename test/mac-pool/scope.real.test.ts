@@ -108,6 +108,8 @@ const INTERFACES: readonly (readonly TestInterface[])[] = [
   [{ name: "a" }],
   [{ name: "a", ...MAC }],
   [{ name: "a", macAddress: "02:00:00:00:00:02" }],
+  [{ name: "a", macAddress: "02-00-00-00-00-01" }],
+  [{ name: "a", macAddress: "020000000001" }],
   [{ name: "a", state: "absent" }],
   [{ name: "a", on: "pod" }],
   [{ name: "a", on: "pod", ...MAC }],
@@ -295,6 +297,9 @@ describe("the scope of the MAC pool", () => {
       };
     };
     expect(await calledBy("PUT", (await stored("unplugged"))({ state: "absent" }, {}))).toEqual([]);
+    const noted = { macAddress: "0200.0000.0001" };
+    expect(await calledBy("PUT", (await stored("noted"))(noted, {}))).toEqual([]);
+    expect(await calledBy("PUT", (await stored("bare"))(noted, { macAddress: "020000000001" }))).toEqual([VM_WEBHOOK]);
     expect(await calledBy("PUT", (await stored("changed"))({}, { network: "br2-net" }))).toEqual([VM_WEBHOOK]);
   });
 });

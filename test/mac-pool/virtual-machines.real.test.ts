@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CLAIM_BREAK_GLASS } from "../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { runCommand } from "../cluster/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
@@ -33,6 +34,8 @@ describe("virtual machines on a real API server, with two replicas", () => {
     );
   const remove = (name: string): Promise<void> =>
     bed.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
+  const stored = (name: string): Promise<KubeObject> =>
+    bed.admin.get(KINDS.virtualMachines, { name, namespace: "default" });
   const phaseOf = async (mac: string): Promise<string | undefined> => (await bed.claim(mac))?.status?.phase;
 
   it("gives each interface of ours an address of the pool that is claimed before the VM exists", async () => {
@@ -106,16 +109,42 @@ describe("virtual machines on a real API server, with two replicas", () => {
     expect(macsOf(applied).toReversed()).toEqual(macsOf(vm));
   });
 
-  it("stores an address in the canonical form, however it is written, also when the manifest is applied again", async () => {
-    const vm = await create(machine("notation", "default", [{ name: "a", macAddress: "02-5D-1C-00-00-B4" }]));
-    expect(macsOf(vm)).toEqual(["02:5d:1c:00:00:b4"]);
-    expect((await bed.claim("02:5d:1c:00:00:b4"))?.spec.origin).toBe("explicit");
-    for (const macAddress of ["02-5D-1C-00-00-B4", "025d.1c00.00b4", "025d1c0000b4"]) {
-      const again = machine("notation", "default", [{ name: "a", macAddress }]);
-      const applied = await bed.admin.update(KINDS.virtualMachines, { ...again, metadata: vm.metadata });
-      expect(macsOf(applied)).toEqual(["02:5d:1c:00:00:b4"]);
-      expect(applied.metadata.resourceVersion).toBe(vm.metadata.resourceVersion);
+  it("leaves an address as it is written: kubectl apply of the same file changes nothing", async () => {
+    const { kubectlPath, kubeconfig } = bed.controlPlane;
+    const apply = async (macAddress: string, name: string): Promise<string> => {
+      const stdin = JSON.stringify(machine(name, "default", [{ name: "a", macAddress }], { app: name }));
+      return (await runCommand([kubectlPath, "--kubeconfig", kubeconfig, "apply", "-f", "-"], { stdin })).stdout.trim();
+    };
+    const written = ["02-5D-1C-00-00-B4", "025D.1C00.00B5", "02:5D:1C:00:00:B6", "02:5d:1c:00:00:b7"];
+    for (const [index, macAddress] of written.entries()) {
+      const name = `notation-${index}`;
+      expect(await apply(macAddress, name)).toBe(`virtualmachine.kubevirt.io/${name} created`);
+      expect(macsOf(await stored(name))).toEqual([macAddress]);
+      expect((await bed.claim(`02:5d:1c:00:00:b${4 + index}`))?.spec.origin).toBe("explicit");
+      expect(await apply(macAddress, name)).toBe(`virtualmachine.kubevirt.io/${name} unchanged`);
     }
+    expect(await refusal(machine("twin", "default", [{ name: "a", macAddress: "02:5d:1c:00:00:b4" }]))).toContain(
+      'MAC 02:5d:1c:00:00:b4 of interface "a" is in use by VirtualMachine default/notation-0 (a)',
+    );
+  });
+
+  it("claims nothing for another notation of the same address, and rewrites digits alone, which virt-api refuses", async () => {
+    const vm = await create(machine("notations", "default", [{ name: "a", macAddress: "02-5D-1C-00-00-B8" }]));
+    const claimed = await bed.claim("02:5d:1c:00:00:b8");
+    for (const [macAddress, kept] of [
+      ["025d.1c00.00b8", "025d.1c00.00b8"],
+      ["02:5D:1C:00:00:B8", "02:5D:1C:00:00:B8"],
+      ["025D1C0000B8", "02:5d:1c:00:00:b8"],
+      [undefined, "02:5d:1c:00:00:b8"],
+    ] as const) {
+      const nic = macAddress === undefined ? { name: "a" } : { name: "a", macAddress };
+      const { metadata } = await stored("notations");
+      const again = { ...machine("notations", "default", [nic]), metadata };
+      expect(macsOf(await bed.admin.update(KINDS.virtualMachines, again))).toEqual([kept]);
+    }
+    expect((await bed.claims()).filter(({ status }) => status?.owners[0]?.name === "notations")).toHaveLength(1);
+    expect((await bed.claim("02:5d:1c:00:00:b8"))?.metadata.uid).toBe(claimed?.metadata.uid);
+    expect((await stored("notations")).metadata.uid).toBe(vm.metadata.uid);
   });
 
   it("frees a changed address after its rest and claims the new one", async () => {

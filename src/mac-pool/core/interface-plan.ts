@@ -1,4 +1,4 @@
-import { formatMac, isMulticast, MAX_MAC, type Mac, parseMac } from "../../api/mac.ts";
+import { isMulticast, MAX_MAC, type Mac, parseMac, withSeparators } from "../../api/mac.ts";
 import { refusalOfInterfaces } from "./name-lengths.ts";
 import type { Party } from "./party.ts";
 import {
@@ -31,8 +31,8 @@ export type InterfaceStep =
   | { readonly action: "claim"; readonly to: RequestedInterface; readonly mac: Mac }
   /** Choose a free address, claim it and write it into the object. */
   | { readonly action: "allocate"; readonly to: RequestedInterface }
-  /** Write this address into the object: the one it had before, or the one it asks for in the canonical form. */
-  | { readonly action: "write"; readonly to: RequestedInterface; readonly mac: Mac };
+  /** Write this address into the object: the one it had before, or the one it asks for without separators. */
+  | { readonly action: "write"; readonly to: RequestedInterface; readonly text: string };
 
 export interface PlanInput {
   readonly party: Party;
@@ -65,13 +65,12 @@ export function planInterfaces(input: PlanInput): PlanResult {
   const asked = readMacs(party, interfaces, field);
   if (!asked.ok) return asked;
 
-  const previous = new Map<string, Mac | undefined>();
+  /** Interface -> its address as it is stored. */
   const stored = new Map<string, string>();
   /** Address -> its network. */
   const had = new Map<Mac, string | undefined>();
   for (const old of input.before) {
     const mac = parseMac(old.mac);
-    previous.set(old.name, mac);
     if (input.claimedBefore) stored.set(old.name, old.mac);
     if (mac !== undefined && old.eligible && input.claimedBefore) had.set(mac, old.network);
   }
@@ -84,17 +83,19 @@ export function planInterfaces(input: PlanInput): PlanResult {
     const mac = asked.macs.get(to.index);
     if (mac !== undefined) {
       if (isJudged(mac, to)) steps.push({ action: "claim", to, mac });
-      // A CNI plugin may refuse another notation. What is stored already is left alone: nobody has changed it.
-      if (to.mac !== formatMac(mac) && to.mac !== stored.get(to.name)) steps.push({ action: "write", to, mac });
+      const text = withSeparators(to.mac);
+      // What is stored already is left alone: nobody has changed it.
+      if (text !== to.mac && to.mac !== stored.get(to.name)) steps.push({ action: "write", to, text });
       continue;
     }
     if (to.absent) continue;
-    const old = previous.get(to.name);
+    const before = stored.get(to.name) ?? "";
+    const old = parseMac(before);
     if (old === undefined || used.has(old) || !had.has(old)) steps.push({ action: "allocate", to });
     else {
       used.add(old);
       if (isJudged(old, to)) steps.push({ action: "claim", to, mac: old });
-      steps.push({ action: "write", to, mac: old });
+      steps.push({ action: "write", to, text: withSeparators(before) });
     }
   }
   return { ok: true, steps, listed: used };

@@ -1,3 +1,4 @@
+import { parseMac, withSeparators } from "../../api/mac.ts";
 import { HALTED, OPT_OUT, WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import { VM_WEBHOOK } from "../../api/names.ts";
 import { at, textAt } from "../../kube/json-path.ts";
@@ -54,9 +55,15 @@ function isChanged(
   if (named(interfaces) !== named(before)) return true;
   const isAsBefore = (old: RequestedInterface): boolean =>
     old.name === nic.name &&
-    old.mac === nic.mac &&
+    hasSameAddress(old, nic) &&
     old.network === nic.network &&
     old.eligible === nic.eligible &&
     (nic.absent || !old.absent);
   return !before.some(isAsBefore);
+}
+
+/** Another notation is no change, but for the one that is written anew. */
+function hasSameAddress(old: RequestedInterface, { mac: text }: RequestedInterface): boolean {
+  const mac = parseMac(text);
+  return old.mac === text || (mac !== undefined && mac === parseMac(old.mac) && withSeparators(text) === text);
 }

@@ -112,8 +112,11 @@ export async function carryOut(
   const granted = claimed.macs.values();
   const macs = new Map<number, string>();
   for (const step of steps) {
-    const mac = step.action === "write" ? step.mac : granted.next().value;
-    if (step.action !== "claim" && mac !== undefined) macs.set(step.to.index, formatMac(mac));
+    if (step.action === "write") macs.set(step.to.index, step.text);
+    else {
+      const mac = granted.next().value;
+      if (step.action === "allocate" && mac !== undefined) macs.set(step.to.index, formatMac(mac));
+    }
   }
   return { ok: true, macs, warnings: claimed.warnings };
 }

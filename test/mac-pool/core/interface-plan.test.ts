@@ -30,7 +30,9 @@ function plan(
   });
   if (!result.ok) return [result.refusal.code, result.refusal.message];
   return result.steps.map((step) =>
-    step.action === "allocate" ? `allocate ${step.to.name}` : `${step.action} ${step.to.name} ${formatMac(step.mac)}`,
+    step.action === "allocate"
+      ? `allocate ${step.to.name}`
+      : `${step.action} ${step.to.name} ${step.action === "write" ? step.text : formatMac(step.mac)}`,
   );
 }
 
@@ -53,7 +55,6 @@ describe("the interfaces of a new object", () => {
     expect(plan([{ name: "a" }, { name: "b", mac: "0200.0000.000B" }, { name: "c", eligible: false }])).toEqual([
       "allocate a",
       `claim b ${B}`,
-      `write b ${B}`,
     ]);
   });
 
@@ -125,12 +126,24 @@ describe("the interfaces of a changed object", () => {
     expect(plan([{ name: "a" }], [{ name: "a" }])).toEqual(["allocate a"]);
   });
 
-  it("are written in the canonical form where another notation is new, and left alone where it is stored", () => {
-    const other = "0200.0000.000A";
-    expect(plan([{ name: "a", mac: other }], [{ name: "a", mac: A }])).toEqual([`write a ${A}`]);
-    expect(plan([{ name: "b", mac: other }], [{ name: "a", mac: other }])).toEqual([`write b ${A}`]);
-    expect(plan([{ name: "a", mac: other }], [{ name: "a", mac: other }])).toEqual([]);
-    expect(plan([{ name: "a", mac: other, eligible: false }], [])).toEqual([]);
+  it("keep the notation in which they are written", () => {
+    for (const other of ["0200.0000.000A", "02-00-00-00-00-0A", A.toUpperCase()]) {
+      expect(plan([{ name: "a", mac: other }])).toEqual([`claim a ${A}`]);
+      expect(plan([{ name: "a", mac: other }], [{ name: "a", mac: A }])).toEqual([]);
+      expect(plan([{ name: "a", mac: A }], [{ name: "a", mac: other }])).toEqual([]);
+      expect(plan([{ name: "b", mac: other }], [{ name: "a", mac: other }])).toEqual([]);
+      expect(plan([{ name: "a" }], [{ name: "a", mac: other }])).toEqual([`write a ${other}`]);
+    }
+  });
+
+  it("are rewritten with colons where twelve digits without them are new, and left alone where they are stored", () => {
+    const bare = "02000000000A";
+    expect(plan([{ name: "a", mac: bare }])).toEqual([`claim a ${A}`, `write a ${A}`]);
+    expect(plan([{ name: "a", mac: bare }], [{ name: "a", mac: A }])).toEqual([`write a ${A}`]);
+    expect(plan([{ name: "b", mac: bare }], [{ name: "a", mac: bare }])).toEqual([`write b ${A}`]);
+    expect(plan([{ name: "a", mac: bare }], [{ name: "a", mac: bare }])).toEqual([]);
+    expect(plan([{ name: "a" }], [{ name: "a", mac: bare }])).toEqual([`write a ${A}`]);
+    expect(plan([{ name: "a", mac: bare, eligible: false }], [])).toEqual([]);
   });
 
   it("have everything claimed where the old object was opted out", () => {

@@ -36,6 +36,7 @@ describe("a pod or an instance that claims to be something else", () => {
     ["cni-args", [{ name: "n", "cni-args": { mac: MAC } }]],
     ["cni-args in another case", [{ name: "n", "CNI-Args": { Mac: MAC } }]],
     ["another notation", [{ name: "n", mac: "0200.0000.0009" }]],
+    ["two notations", [{ name: "n", mac: "02-00-00-00-00-09", "cni-args": { mac: MAC } }]],
   ])("has its address claimed if it asks for it by %s, and is refused if another has it", async (_, networks) => {
     const store = new MemoryClaimStore();
     expect((await review("Pod", pod(networks), store)).answer.allowed).toBe(true);
