@@ -21,9 +21,15 @@ export function meetingParties<P extends RunningParty>(
   return parties.filter((_, one) => parties.some((_, other) => meet(one, other)));
 }
 
-/** `kind/namespace/name`, as events name a party. */
+const SHORT_KINDS: Readonly<Record<OwnerKind, string>> = {
+  VirtualMachine: "vm",
+  VirtualMachineInstance: "vmi",
+  Pod: "pod",
+};
+
+/** `vmi/namespace/name`, as events name a party; KubeMacPool's do. */
 export function partyKey({ kind, namespace, name }: RunningParty): string {
-  return `${kind}/${namespace}/${name}`;
+  return `${SHORT_KINDS[kind]}/${namespace}/${name}`;
 }
 
 /**
@@ -44,8 +50,8 @@ export function countParties(parties: readonly RunningParty[]): number {
   return groups.length;
 }
 
-/** Text of the event on each party. */
+/** Text of the event on each party. It begins as KubeMacPool's, which alerts and tests match. */
 export function collisionMessage(mac: Mac, parties: readonly RunningParty[]): string {
   const named = parties.map(partyKey).sort().join(", ");
-  return `MAC ${formatMac(mac)} is used by several running objects: ${named}. Stop all but one of them, or change their addresses.`;
+  return `MAC ${formatMac(mac)}: Collision between ${named}. Stop all but one of them, or change their addresses.`;
 }

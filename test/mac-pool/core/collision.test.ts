@@ -42,8 +42,8 @@ describe("parties of a collision", () => {
     const mac = parseMac("0200000000aa");
     if (mac === undefined) throw new Error("no address");
     expect(collisionMessage(mac, [party("b"), party("a")])).toBe(
-      "MAC 02:00:00:00:00:aa is used by several running objects: VirtualMachineInstance/default/a, " +
-        "VirtualMachineInstance/default/b. Stop all but one of them, or change their addresses.",
+      "MAC 02:00:00:00:00:aa: Collision between vmi/default/a, vmi/default/b. " +
+        "Stop all but one of them, or change their addresses.",
     );
   });
 });
