@@ -21,7 +21,7 @@ export class PoolMetrics {
   readonly #collisions: Gauge;
 
   /** `notAfterMs`: until when the certificate in service is valid. */
-  constructor(registry: Registry, index: PoolIndex, notAfterMs: () => number | undefined) {
+  constructor(registry: Registry, index: PoolIndex, notAfterMs: () => number | undefined, isLeader: () => boolean) {
     const registers = [registry];
     const gauge = (name: string, help: string, values: () => Iterable<readonly [string, number]>, label: string) =>
       new Gauge({
@@ -59,6 +59,17 @@ export class PoolMetrics {
       collect() {
         const isHeld = (mac: Mac): boolean => (index.claim(mac)?.ownerCount ?? 0) > 0;
         this.set([...index.hosts.macs()].filter(isHeld).length);
+      },
+    });
+    new Gauge({
+      name: "kubevirt_kmp_duplicate_macs",
+      help:
+        "Deprecated, use kmp_mac_collisions. Objects, running or not, that list an address which another one has too, " +
+        "without the first of each address. Reported by the elected leader.",
+      registers,
+      collect() {
+        const others = (mac: Mac): number => (index.claim(mac)?.ownerCount ?? 1) - 1;
+        this.set(isLeader() ? [...index.shared].reduce((sum, mac) => sum + others(mac), 0) : 0);
       },
     });
     gauge("kubevirt_macpool_claims", "MACClaims, by phase.", () => index.claimsByPhase(), "phase");

@@ -117,7 +117,12 @@ async function pool(): Promise<number> {
   routeWebhooks(server, {
     parts,
     names: new Names({ isAllowed: no }, silentLog),
-    metrics: new PoolMetrics(new Registry(), index, () => undefined),
+    metrics: new PoolMetrics(
+      new Registry(),
+      index,
+      () => undefined,
+      () => false,
+    ),
     clock,
     onDenied: () => {},
   });

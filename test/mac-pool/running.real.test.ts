@@ -78,6 +78,9 @@ describe("objects that run, on a real API server", () => {
       const { status } = await bed.admin.get(KINDS.pools, { name: "default" });
       return status?.conflicts === 1;
     });
+    await eventually("KubeMacPool's metric counts the second", async () =>
+      (await bed.metrics("one")).includes("\nkubevirt_kmp_duplicate_macs 1\n"),
+    );
     for (const name of ["old-a", "old-b"]) {
       await eventually(`an event on ${name}`, async () =>
         (await eventsOf("shared", name, "MACShared")).some((note) => note.includes("old-a") && note.includes("old-b")),
@@ -188,10 +191,10 @@ describe("objects that run, on a real API server", () => {
     } as KubeObject);
     await reports(other, mac);
     await eventually("two parties", async () => (await gauge(mac)) === 2);
-    const all = "VirtualMachineInstance/shared/changed, VirtualMachineInstance/shared/run-a";
+    const all = `MAC ${mac}: Collision between vmi/shared/changed, vmi/shared/run-a. `;
     for (const name of ["run-a", "changed"]) {
       await eventually(`an event on ${name}`, async () =>
-        (await eventsOf("shared", name, "MACCollision")).some((note) => note.includes(all)),
+        (await eventsOf("shared", name, "MACCollision")).some((note) => note.startsWith(all)),
       );
     }
     await setStatus(first, { interfaces: [] });
@@ -232,7 +235,9 @@ describe("objects that run, on a real API server", () => {
     await setLabel(POD_WEBHOOK, "allocate", "pods");
     await eventually("the pod counts once its namespace is managed", async () => (await gauge(mac)) === 2);
     await eventually("an event on the pod", async () =>
-      (await eventsOf("pods", "intruder", "MACCollision")).some((note) => note.includes("Pod/pods/intruder")),
+      (await eventsOf("pods", "intruder", "MACCollision")).some((note) =>
+        note.includes("between pod/pods/intruder, vmi/"),
+      ),
     );
     await setLabel(VM_WEBHOOK, "ignore", "shared");
     await eventually("over once the VM's namespace is not managed", async () => (await gauge(mac)) === 0);

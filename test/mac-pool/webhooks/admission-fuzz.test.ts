@@ -86,7 +86,12 @@ function served(): (path: string, body: string) => Promise<unknown> {
   const handlers = new Map<string, PostHandler>();
   const routes = { post: (path: string, handler: PostHandler) => void handlers.set(path, handler) };
   const parts = reviewParts(new MemoryClaimStore(), "DenyRunning");
-  const metrics = new PoolMetrics(new Registry(), parts.index, () => undefined);
+  const metrics = new PoolMetrics(
+    new Registry(),
+    parts.index,
+    () => undefined,
+    () => false,
+  );
   const names = new Names({ isAllowed: async () => false }, silentLog);
   routeWebhooks(routes, { parts, names, metrics, clock: systemClock, onDenied: () => {} });
   return (path, body) =>

@@ -43,7 +43,12 @@ export function metricNames(): string[] {
   const metrics = new PromRegistry();
   const client = new KubeClient({ credentials: { server: "http://127.0.0.1:1" } as never, metrics });
   new Operator({ client, settings: DEFAULT_SETTINGS, identity: "a", log: silentLog, metrics });
-  new PoolMetrics(metrics, new PoolIndex(), () => undefined);
+  new PoolMetrics(
+    metrics,
+    new PoolIndex(),
+    () => undefined,
+    () => false,
+  );
   certificateMetrics(metrics, () => []);
   markerMetrics(metrics, new NodeBridges(EVERY_BRIDGE), new HostAddressTable(() => false)).watchPending({
     pendingMs: 0,
