@@ -78,10 +78,15 @@ const networksOf = (object: string, spec: string): string => `${object}.${spec}.
 const text = (value: string, field: string): string => `${value}.?${field}.orValue('')`;
 const isSame = (field: string, one: string, other: string): string => `${text(one, field)} == ${text(other, field)}`;
 
-/** The pool gives an address to masquerade interfaces and to those on a multus network of the same name. */
+/** Sources of a network beside the pod's own. KubeVirt's gate NetworkDevicesWithDRA brings the second. */
+export const SECONDARY_NETWORKS = ["multus", "resourceClaim"] as const;
+
+const IS_SECONDARY = SECONDARY_NETWORKS.map((source) => `n.?${source}.hasValue()`).join(" || ");
+
+/** The pool gives an address to masquerade interfaces and to those on a secondary network of the same name. */
 const isManaged = (spec: string): string =>
   `(i.?masquerade.hasValue() || ${networksOf("object", spec)}` +
-  `.exists(n, ${isSame("name", "n", "i")} && n.?multus.hasValue()))`;
+  `.exists(n, ${isSame("name", "n", "i")} && (${IS_SECONDARY})))`;
 
 const IS_OPTED_OUT = `object.?metadata.?labels[?'${VM_WEBHOOK}'].orValue('') == '${OPT_OUT}'`;
 const HAS_ADDRESS = `${text("i", "macAddress")} != ''`;

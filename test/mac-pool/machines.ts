@@ -10,9 +10,16 @@ export interface TestInterface {
   readonly state?: string;
   /** Of multus; "br1-net" by default. */
   readonly network?: string;
-  /** A multus network unless "pod" (masquerade) or "pod-bridge" (none of the pool's business). */
-  readonly on?: "pod" | "pod-bridge";
+  /** A multus network unless "pod" (masquerade), "pod-bridge" (none of the pool's business) or "claim" (a device by DRA). */
+  readonly on?: "pod" | "pod-bridge" | "claim";
 }
+
+const BINDINGS = {
+  multus: { bridge: {} },
+  pod: { masquerade: {} },
+  "pod-bridge": { bridge: {} },
+  claim: { sriov: {} },
+};
 
 export function guestSpec(interfaces: readonly TestInterface[]): Record<string, unknown> {
   return {
@@ -20,13 +27,14 @@ export function guestSpec(interfaces: readonly TestInterface[]): Record<string, 
       devices: {
         interfaces: interfaces.map(({ on, network: _network, ...nic }) => ({
           ...nic,
-          ...(on === "pod" ? { masquerade: {} } : { bridge: {} }),
+          ...BINDINGS[on ?? "multus"],
         })),
       },
     },
-    networks: interfaces.map(({ name, on, network = "br1-net" }) =>
-      on === undefined ? { name, multus: { networkName: network } } : { name, pod: {} },
-    ),
+    networks: interfaces.map(({ name, on, network = "br1-net" }) => {
+      if (on === undefined) return { name, multus: { networkName: network } };
+      return on === "claim" ? { name, resourceClaim: { claimName: "nics", requestName: name } } : { name, pod: {} };
+    }),
   };
 }
 

@@ -130,6 +130,8 @@ const INTERFACES: readonly (readonly TestInterface[])[] = [
     { name: "a", ...MAC },
   ],
   [{ name: "a", ...MAC, network: "br2-net" }],
+  [{ name: "a", on: "claim" }],
+  [{ name: "a", on: "claim", ...MAC }],
 ];
 
 /** What else of a VM a request may change. */

@@ -40,11 +40,15 @@ describe("virtual machines on a real API server, with two replicas", () => {
 
   it("gives each interface of ours an address of the pool that is claimed before the VM exists", async () => {
     const vm = await create(
-      machine("auto", "default", [{ name: "a" }, { name: "b", on: "pod" }, { name: "c", on: "pod-bridge" }]),
+      machine("auto", "default", [
+        { name: "a" },
+        { name: "b", on: "pod" },
+        { name: "c", on: "pod-bridge" },
+        { name: "d", on: "claim" },
+      ]),
     );
-    const [a, b, c] = macsOf(vm);
-    expect(a).toMatch(IN_RANGE);
-    expect(b).toMatch(IN_RANGE);
+    const [a, b, c, d] = macsOf(vm);
+    expect([a, b, d]).toEqual(Array(3).fill(expect.stringMatching(IN_RANGE)));
     expect(a).not.toBe(b);
     expect(c).toBeUndefined();
     const claim = await bed.claim(a ?? "");
@@ -52,7 +56,9 @@ describe("virtual machines on a real API server, with two replicas", () => {
     expect(claim?.status?.owners).toMatchObject([
       { kind: "VirtualMachine", namespace: "default", name: "auto", interface: "a" },
     ]);
-    await eventually("the claim is bound to the VM", async () => (await phaseOf(a ?? "")) === "Bound");
+    expect((await bed.claim(d ?? ""))?.status?.owners).toMatchObject([{ network: "resource claim nics/d" }]);
+    for (const mac of [a, d])
+      await eventually("the claim is bound to the VM", async () => (await phaseOf(mac ?? "")) === "Bound");
     expect((await bed.claim(a ?? ""))?.status?.owners[0]?.uid).toBe(vm.metadata.uid);
   });
 

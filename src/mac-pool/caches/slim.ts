@@ -1,3 +1,4 @@
+import { SECONDARY_NETWORKS } from "../../api/mac-pool-scope.ts";
 import {
   FORMER_FINALIZER,
   NETWORK_STATUS_ANNOTATION,
@@ -101,7 +102,7 @@ function slimInterface(nic: unknown, shared: SharedValues): object {
 /** A network is the same in all VMs that are on it. */
 function slimNetwork(network: unknown, shared: SharedValues): object {
   const slim: Record<string, unknown> = {};
-  for (const field of ["name", "multus", "pod"]) {
+  for (const field of ["name", "pod", ...SECONDARY_NETWORKS]) {
     const value = fieldOf(network, field);
     if (value !== undefined) slim[field] = value;
   }

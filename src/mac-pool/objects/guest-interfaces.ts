@@ -1,3 +1,4 @@
+import { SECONDARY_NETWORKS } from "../../api/mac-pool-scope.ts";
 import { at, fieldOf, listAt, textAt } from "../../kube/json-path.ts";
 import type { RequestedInterface } from "../core/interface-plan.ts";
 
@@ -9,8 +10,9 @@ export const INSTANCE_SPEC = ["spec"] as const;
 export const INTERFACES = ["domain", "devices", "interfaces"] as const;
 
 /**
- * The interfaces of a VM or VMI. The pool gives an address to masquerade interfaces and to those on a multus network,
- * whatever the binding; the interface and its network have the same name.
+ * The interfaces of a VM or VMI. The pool gives an address to masquerade interfaces and to those on a secondary network,
+ * whatever the binding: one of multus, or a device that a ResourceClaim allocates. The interface and its network have the
+ * same name.
  */
 export function guestInterfaces(object: unknown, specPath: readonly string[]): RequestedInterface[] {
   const spec = at(object, ...specPath);
@@ -24,14 +26,14 @@ export function guestInterfaces(object: unknown, specPath: readonly string[]): R
   return entries.map((entry, index) => {
     const name = textAt(entry, "name");
     const network = networks.get(name);
-    const multus = fieldOf(network, "multus") !== undefined;
+    const secondary = SECONDARY_NETWORKS.some((source) => fieldOf(network, source) !== undefined);
     const masquerade = (fieldOf(entry, "masquerade") ?? null) !== null;
     return {
       index,
       name,
       network: networkName(network),
       mac: textAt(entry, "macAddress"),
-      eligible: multus || masquerade,
+      eligible: secondary || masquerade,
       absent: textAt(entry, "state") === "absent",
     };
   });
@@ -40,5 +42,7 @@ export function guestInterfaces(object: unknown, specPath: readonly string[]): R
 function networkName(network: unknown): string | undefined {
   const multus = textAt(network, "multus", "networkName");
   if (multus !== "") return `multus ${multus}`;
+  const claim = textAt(network, "resourceClaim", "claimName");
+  if (claim !== "") return `resource claim ${claim}/${textAt(network, "resourceClaim", "requestName")}`;
   return fieldOf(network, "pod") === undefined ? undefined : "pod network";
 }

@@ -57,7 +57,10 @@ describe("what the caches keep", () => {
     const state = fc.constantFrom<unknown>("absent", "up", 7);
     const nic = fc.record({ name, macAddress: mac, masquerade: odd, bridge: odd, state }, { requiredKeys: [] });
     const multus = fc.constantFrom<unknown>({ networkName: "x", more: 1 }, { networkName: 7 }, null, "x");
-    const network = fc.record({ name, multus, pod: odd }, { requiredKeys: [] });
+    const network = fc.record(
+      { name, multus, resourceClaim: fc.constantFrom<unknown>({ claimName: "x" }, null), pod: odd },
+      { requiredKeys: [] },
+    );
     const listOf = (entry: fc.Arbitrary<unknown>) => fc.oneof(fc.array(fc.oneof(entry, odd), { maxLength: 4 }), odd);
     const spec = fc.record({ interfaces: listOf(nic), networks: listOf(network) });
     const seen = listOf(fc.record({ name, mac }, { requiredKeys: [] }));

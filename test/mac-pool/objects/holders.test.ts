@@ -40,6 +40,24 @@ describe("the addresses that an object has", () => {
     expect(machineMacs(vm)[0]?.holder.network).toBe("multus lab/n");
   });
 
+  it("are those of devices that a ResourceClaim allocates, whatever their binding", () => {
+    const interfaces = [
+      { name: "a", macAddress: A, sriov: {} },
+      { name: "b", macAddress: B, binding: { name: "plugged" } },
+    ];
+    const networks = ["a", "b"].map((name) => ({
+      name,
+      resourceClaim: { claimName: "nics", requestName: `vf-${name}` },
+    }));
+    const spec = { template: { spec: { domain: { devices: { interfaces } }, networks } } };
+    const listed = machineMacs({ metadata: meta("web"), spec });
+    expect(short(listed)).toEqual([`${A} VirtualMachine/web/uid-web a`, `${B} VirtualMachine/web/uid-web b`]);
+    expect(listed.map(({ holder }) => holder.network)).toEqual([
+      "resource claim nics/vf-a",
+      "resource claim nics/vf-b",
+    ]);
+  });
+
   it("are, for a VMI, those of its VM, what it reports included until an unplugged interface is gone", () => {
     const interfaces = [
       { name: "a", mac: C },
