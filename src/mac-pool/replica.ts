@@ -111,12 +111,8 @@ export class Replica {
     this.#caches = new Caches({ client, log, metrics: options.metrics, clock, ...random, excludedNamespaces });
     const direct = connect({ client, leaderClient }, this.#caches, clock);
     this.#connections = options.between?.(direct, this.#caches) ?? direct;
-    this.#metrics = new PoolMetrics(
-      options.metrics,
-      this.#caches.index,
-      () => options.tls.current()?.notAfterMs,
-      () => this.isLeader,
-    );
+    const notAfterMs = (): number | undefined => options.tls.current()?.notAfterMs;
+    this.#metrics = new PoolMetrics(options.metrics, this.#caches.index, notAfterMs, () => this.isLeader);
     this.#elector = new LeaderElector({
       client: leaderClient,
       namespace,

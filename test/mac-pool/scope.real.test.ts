@@ -9,6 +9,7 @@ import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-web
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { client } from "../support/api-server-bed.ts";
 import { inFlight } from "./in-flight.ts";
+import { INTERFACES, MAC } from "./interface-lists.ts";
 import { guestSpec, machine, type TestInterface } from "./machines.ts";
 import { MemoryClaimStore } from "./memory-claim-store.ts";
 import { review, reviewParts } from "./webhooks/review-bed.ts";
@@ -34,7 +35,6 @@ const NAMESPACES: Readonly<Record<string, Record<string, string>>> = {
   "run-level-2": { runlevel: "2", [POD_WEBHOOK]: "allocate" },
 };
 
-const MAC = { macAddress: "02:00:00:00:00:01" };
 interface Webhook {
   readonly name: string;
   readonly rules: readonly object[];
@@ -102,37 +102,6 @@ const pod = (namespace: string, annotations: Record<string, string>, labels: Rec
 
 const ASKS = { [NETWORKS_ANNOTATION]: "br1-net" };
 const OWNER = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "web", uid: "1" };
-
-const INTERFACES: readonly (readonly TestInterface[])[] = [
-  [],
-  [{ name: "a" }],
-  [{ name: "a", ...MAC }],
-  [{ name: "a", macAddress: "02:00:00:00:00:02" }],
-  [{ name: "a", macAddress: "02-00-00-00-00-01" }],
-  [{ name: "a", macAddress: "020000000001" }],
-  [{ name: "a", state: "absent" }],
-  [{ name: "a", on: "pod" }],
-  [{ name: "a", on: "pod", ...MAC }],
-  [{ name: "a", on: "pod-bridge" }],
-  [{ name: "a", on: "pod-bridge", ...MAC }],
-  [{ name: "a", ...MAC }, { name: "b" }],
-  [{ name: "a", ...MAC, state: "absent" }, { name: "b" }],
-  [
-    { name: "b", on: "pod-bridge" },
-    { name: "a", ...MAC },
-  ],
-  [
-    { name: "b", on: "pod-bridge", ...MAC },
-    { name: "a", ...MAC },
-  ],
-  [
-    { name: "a", ...MAC },
-    { name: "a", ...MAC },
-  ],
-  [{ name: "a", ...MAC, network: "br2-net" }],
-  [{ name: "a", on: "claim" }],
-  [{ name: "a", on: "claim", ...MAC }],
-];
 
 /** What else of a VM a request may change. */
 interface Rest {
