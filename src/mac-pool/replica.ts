@@ -249,7 +249,7 @@ export class Replica {
   /** What reviews work with. */
   #admission(connections: Connections): AdmissionParts {
     const { random, log } = this.#options;
-    const { index } = this.#caches;
+    const { index, claims } = this.#caches;
     const ledger = new ClaimLedger({
       store: connections.claimsOfLedger,
       index,
@@ -262,14 +262,13 @@ export class Replica {
       log,
       onGranted: (kind, origin) => this.#metrics.allocated(kind, origin),
     });
-    const { claims } = this.#caches;
     const times = new StartTimes({
       clock: this.#clock,
       startingMs: () => startingMs(index.pendingMs),
       ownersOf: (claim) => claims.get(claim)?.status?.owners ?? [],
     });
-    const see = ({ metadata: { name = "" }, status }: MACClaim, old?: MACClaim): void =>
-      times.see(name, status?.owners, old?.status?.owners);
+    const see = ({ metadata, status }: MACClaim, old?: MACClaim): void =>
+      times.see(metadata.name ?? "", status?.owners, old?.status?.owners);
     claims.on({ add: (claim) => see(claim), update: see });
     const starts = new StartGate({
       store: connections.claimsOfStarts,
