@@ -2,7 +2,10 @@ import type { Change } from "./store.ts";
 
 /** Is told of changes in their order. `old` and `object` are shared: read only. */
 export interface Handler<T> {
-  /** `created`: the watch told of the creation itself, and the object is as it was created. */
+  /**
+   * `created`: the watch told of the creation itself, and the object is as it was created. Never with a selector: a watch
+   * doesn't tell a creation from an object that begins to match.
+   */
   add?(object: T, info: { readonly created: boolean }): void;
   update?(object: T, old: T): void;
   /** `final`: `object` is the state when it was deleted. Otherwise the deletion was missed, and it is the last known state. */

@@ -21,12 +21,16 @@ export class ObjectSource<T extends KubeObject> {
   readonly #transform: (object: T) => T;
   readonly #keep: (object: T) => boolean;
   readonly #what: SelectOptions;
+  /** What ADDED means: with a selector, also that an object begins to match. */
+  readonly #added: "create" | "put";
 
   constructor(options: ObjectSourceOptions<T>) {
     this.#options = options;
     this.#transform = options.transform ?? ((object) => object);
     this.#keep = options.keep ?? (() => true);
     this.#what = { ...options.selection, managedFields: false };
+    const { labelSelector, fieldSelector } = options.selection;
+    this.#added = labelSelector === undefined && fieldSelector === undefined ? "create" : "put";
   }
 
   async page(effect: Extract<Effect, { type: "list" }>, signal: AbortSignal): Promise<Input<T>> {
@@ -85,6 +89,6 @@ export class ObjectSource<T extends KubeObject> {
     const kept = this.#transform(object);
     if (type === "DELETED") return { type: "event", event: "remove", object: kept };
     if (!this.#keep(kept)) return { type: "event", event: "forget", object: kept };
-    return { type: "event", event: type === "ADDED" ? "create" : "put", object: kept };
+    return { type: "event", event: type === "ADDED" ? this.#added : "put", object: kept };
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
+import { eventually } from "../../support/eventually.ts";
 import { server, start, story, synced, told, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
 
@@ -39,4 +40,22 @@ describe("an informer that keeps some objects", () => {
     await informer.whenSynced();
     expect(informer.list()).toEqual([items[0]]);
   });
+});
+
+describe("an informer with a selector", () => {
+  test.each([{ labelSelector: "tier=web" }, { fieldSelector: "type=Opaque" }])(
+    "what begins to match %o is no creation, because the watch tells of both alike",
+    async (selector) => {
+      const informer = start(selector);
+      const found: [string | undefined, boolean][] = [];
+      informer.on({ add: ({ metadata: { name } }, { created }) => found.push([name, created]) });
+      (await server.next("GET", /limit=500/)).list([configMap("a", "5")], "10");
+      (await server.next("GET", /watch=true/)).open().event("ADDED", configMap("b", "11"));
+      await eventually("b is told", () => found.length === 2);
+      expect(found).toEqual([
+        ["a", false],
+        ["b", false],
+      ]);
+    },
+  );
 });
