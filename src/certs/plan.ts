@@ -72,6 +72,12 @@ export const LOST_SETTLE_MS = 2_000;
 const IDLE_MS = 10 * 60_000;
 
 export function planCertificates(observed: Observed, intervals: Intervals): Plan {
+  return { ...nextStep(observed, intervals), ready: isTrusted(observed) };
+}
+
+type Step = Omit<Plan, "ready">;
+
+function nextStep(observed: Observed, intervals: Intervals): Step {
   const { nowMs, ca } = observed;
   if (ca === undefined) return waiting(nowMs, "the CA's Secret, which the operator creates empty");
 
@@ -80,19 +86,19 @@ export function planCertificates(observed: Observed, intervals: Intervals): Plan
   if (renewal !== undefined || ca.pair === undefined) {
     const lifetimeMs = intervals.caRotateMs + intervals.caOverlapMs;
     const reason = renewal ?? "there is no usable CA";
-    return { actions: [{ kind: "make-ca", keep: trusted, lifetimeMs, reason }], nextMs: nowMs + IDLE_MS, ready: false };
+    return { actions: [{ kind: "make-ca", keep: trusted, lifetimeMs, reason }], nextMs: nowMs + IDLE_MS };
   }
 
   if (formatBundle(trusted) !== formatBundle(ca.trusted)) {
     const reason = "the list of trusted CAs beside the CA is wrong";
-    return { actions: [{ kind: "write-trusted", trusted, reason }], nextMs: nowMs + IDLE_MS, ready: false };
+    return { actions: [{ kind: "write-trusted", trusted, reason }], nextMs: nowMs + IDLE_MS };
   }
 
   const bundle = formatBundle(trusted);
   const unbundled = observed.configurations.filter(({ caBundles }) => caBundles.some((text) => text !== bundle));
   if (unbundled.length > 0) {
     const actions = unbundled.map(({ configuration }) => ({ kind: "write-bundle" as const, configuration, bundle }));
-    return { actions, nextMs: nowMs + IDLE_MS, ready: false };
+    return { actions, nextMs: nowMs + IDLE_MS };
   }
 
   if (observed.serving === undefined) return waiting(nowMs, "the serving Secret, which the operator creates empty");
@@ -101,7 +107,7 @@ export function planCertificates(observed: Observed, intervals: Intervals): Plan
   const lifetimeMs = intervals.certRotateMs + intervals.certOverlapMs;
   if (wanted.atMs <= nowMs) {
     const actions = [{ kind: "make-serving" as const, signer, lifetimeMs, reason: wanted.reason }];
-    return { actions, nextMs: nowMs + IDLE_MS, ready: wanted.usable };
+    return { actions, nextMs: nowMs + IDLE_MS };
   }
   const expiries = trusted.map((certificate) => certificate.notAfterMs);
   const nextMs = Math.min(
@@ -109,11 +115,27 @@ export function planCertificates(observed: Observed, intervals: Intervals): Plan
     renewAt(signer.certificate, intervals.caRotateMs, intervals.caOverlapMs),
     ...expiries,
   );
-  return { actions: [], nextMs: Math.max(nextMs, nowMs), ready: wanted.usable };
+  return { actions: [], nextMs: Math.max(nextMs, nowMs) };
 }
 
-function waiting(nowMs: number, waitingFor: string): Plan {
-  return { actions: [], nextMs: nowMs + IDLE_MS, ready: false, waitingFor };
+function waiting(nowMs: number, waitingFor: string): Step {
+  return { actions: [], nextMs: nowMs + IDLE_MS, waitingFor };
+}
+
+/** Whether API servers accept the certificate in service, by the caBundles that they have now, whatever is to be written. */
+function isTrusted({ nowMs, serving, configurations, dnsNames }: Observed): boolean {
+  const certificate = serving?.pair?.certificate;
+  if (certificate === undefined || unfit(certificate, nowMs, dnsNames) !== undefined) return false;
+  const isIn = (caBundle: string): boolean =>
+    parseBundle(caBundle).some((ca) => ca.notAfterMs > nowMs && isSignedBy(certificate, ca));
+  return configurations.every(({ caBundles }) => caBundles.every(isIn));
+}
+
+/** Why nobody would accept the serving certificate, whoever signed it; undefined when there is no reason. */
+function unfit(certificate: Certificate, nowMs: number, dnsNames: readonly string[]): string | undefined {
+  if (certificate.notAfterMs <= nowMs) return "the serving certificate has expired";
+  const isForAll = dnsNames.every((name) => certificate.dnsNames.includes(name));
+  return isForAll ? undefined : "the serving certificate is for other names";
 }
 
 /**
@@ -153,8 +175,6 @@ function caRenewal(pair: KeyPair | undefined, nowMs: number, intervals: Interval
 interface ServingRenewal {
   readonly atMs: number;
   readonly reason: string;
-  /** Whether the current certificate works until then. */
-  readonly usable: boolean;
 }
 
 function servingRenewal(
@@ -164,20 +184,16 @@ function servingRenewal(
   observed: Observed,
   intervals: Intervals,
 ): ServingRenewal {
-  const unusable = (reason: string): ServingRenewal => ({ atMs: observed.nowMs, reason, usable: false });
+  const now = (reason: string): ServingRenewal => ({ atMs: observed.nowMs, reason });
   if (pair === undefined) {
     const seenFromMs = createdMs(signer.certificate) + Math.min(LOST_SETTLE_MS, intervals.caOverlapMs / 2);
     const atMs = trusted.length > 1 ? Math.max(observed.nowMs, seenFromMs) : observed.nowMs;
-    return { ...unusable("there is no usable serving certificate"), atMs };
+    return { atMs, reason: "there is no usable serving certificate" };
   }
   const { certificate } = pair;
-  if (certificate.notAfterMs <= observed.nowMs) return unusable("the serving certificate has expired");
-  if (!observed.dnsNames.every((name) => certificate.dnsNames.includes(name))) {
-    return unusable("the serving certificate is for other names");
-  }
-  if (!trusted.some((ca) => isSignedBy(certificate, ca))) {
-    return unusable("no trusted CA signed the serving certificate");
-  }
+  const fault = unfit(certificate, observed.nowMs, observed.dnsNames);
+  if (fault !== undefined) return now(fault);
+  if (!trusted.some((ca) => isSignedBy(certificate, ca))) return now("no trusted CA signed the serving certificate");
   const reason = "it is time to rotate the serving certificate";
   const { caOverlapMs, certRotateMs, certOverlapMs } = intervals;
   const signsFromMs = createdMs(signer.certificate) + Math.min(SETTLE_MS, caOverlapMs / 2, certOverlapMs / 2);
@@ -187,7 +203,7 @@ function servingRenewal(
     Math.min(atMs + certRotateMs + certOverlapMs, signer.certificate.notAfterMs) > certificate.notAfterMs;
   const byOverlap = Math.max(certificate.notAfterMs - certOverlapMs, observed.nowMs);
   const dueMs = gains(byOverlap) ? Math.min(bySchedule, byOverlap) : bySchedule;
-  return { atMs: Math.max(dueMs, signsFromMs), reason, usable: true };
+  return { atMs: Math.max(dueMs, signsFromMs), reason };
 }
 
 /** Shortened intervals apply at once: the rotation interval counts from the certificate's creation. */

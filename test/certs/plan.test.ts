@@ -51,6 +51,16 @@ class World {
     throw new Error(`the plan never settles: ${this.log.slice(-8).join(", ")}`);
   }
 
+  /** Whether it is ready before each write, and after the last one. */
+  async readiness(): Promise<boolean[]> {
+    const ready = [this.plan().ready];
+    for (let [action] = this.plan().actions; action !== undefined; [action] = this.plan().actions) {
+      await this.act(action);
+      ready.push(this.plan().ready);
+    }
+    return ready;
+  }
+
   async act(action: Action): Promise<void> {
     this.log.push(action.kind);
     if (action.kind === "make-ca") {
@@ -203,6 +213,22 @@ describe("the plan of a webhook's certificates", () => {
     expect(world.ca?.trusted.map(({ fingerprint }) => fingerprint)).not.toContain(first?.fingerprint);
     expect(world.configurations[0]?.caBundles[0]).toBe(formatBundle(world.ca?.trusted ?? []));
     expect(world.trusts()).toBe(true);
+  });
+
+  it("is ready as long as API servers accept the certificate, at each step of a rotation and of a repair", async () => {
+    const world = new World();
+    expect(await world.readiness()).toEqual([false, false, false, false, true]);
+    world.nowMs += intervals.certRotateMs;
+    expect(await world.readiness()).toEqual([true, true]);
+    world.nowMs += intervals.caRotateMs - intervals.certRotateMs;
+    expect(await world.readiness()).toEqual([true, true, true, true]);
+    expect(world.log.slice(5)).toEqual(["make-ca", "write-bundle", "write-bundle"]);
+    const bundle = world.configurations[0]?.caBundles[0] ?? "";
+    const foreign = await issueCa({ commonName: "foreign", nowMs: world.nowMs, lifetimeMs: HOUR_MS });
+    world.configurations[0]?.caBundles.splice(0, 2, bundle, bundle + foreign.certificate.pem);
+    expect(await world.readiness()).toEqual([true, true]);
+    world.configurations[0]?.caBundles.splice(0, 2, bundle, foreign.certificate.pem);
+    expect(await world.readiness()).toEqual([false, true]);
   });
 
   it("lets shortened intervals hold at once", async () => {
