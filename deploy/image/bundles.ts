@@ -5,10 +5,11 @@
  */
 
 import path from "node:path";
-import { build, type OutputFile, type Plugin } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import type { Arch } from "../../cni-plugins/build/toolchain.ts";
 import { CSV_GENERATOR_BUNDLE, entryPoint, IMAGE_PROCESSES, PAGE_FOLDER } from "../../src/api/image.ts";
 import { bundlePage } from "../../src/web/build/build.ts";
+import { oneByte } from "./one-byte.ts";
 import { file, type Tree } from "./tree.ts";
 
 export interface Bundles {
@@ -53,20 +54,14 @@ export async function bundleProcesses(arch: Arch): Promise<Bundles> {
     metafile: true,
   });
   const tree = new Map([["package.json", file('{"type":"module"}\n')]]);
-  for (const output of outputFiles) {
-    tree.set(path.relative(path.join(ROOT, "app"), output.path), file(oneByte(output)));
+  for (const { path: name, contents, text } of outputFiles) {
+    const { inputs = {} } = metafile.outputs[path.relative(ROOT, name)] ?? {};
+    const content = name.endsWith(".js") ? await oneByte(text, Object.keys(inputs), ROOT) : Buffer.from(contents);
+    tree.set(path.relative(path.join(ROOT, "app"), name), file(content));
   }
   const page = await bundlePage();
   for (const [name, content] of page.files) tree.set(`${PAGE_FOLDER}/${name}`, file(content));
   return { tree, sources: [...new Set([...Object.keys(metafile.inputs), ...page.sources])].sort() };
-}
-
-/**
- * With one character beyond Latin-1, V8 keeps a whole file in two bytes a character. esbuild has escaped those that count; the
- * others are in comments.
- */
-function oneByte({ path: name, contents, text }: OutputFile): Buffer {
-  return name.endsWith(".js") ? Buffer.from(text.replaceAll(/[^\p{ASCII}]/gu, "?")) : Buffer.from(contents);
 }
 
 /** A pod has a service account. What reads kubeconfigs is 1 MB of packages for people at a terminal. */
