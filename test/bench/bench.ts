@@ -1,5 +1,7 @@
 /** What a benchmark is: a file `<name>.bench.ts` here that exports `bench`. `run.ts` finds it by that name. */
 
+import { findExecutable } from "../cluster/requirements.ts";
+
 export interface BenchRow {
   readonly what: string;
   readonly unit: "ms" | "kB" | "MB" | "%" | "ops/s" | "requests" | "events" | "times" | "M instructions";
@@ -14,6 +16,8 @@ export interface BenchRow {
   readonly limit?: number;
   /** The smallest one; absent where none was set. */
   readonly least?: number;
+  /** Nothing may be what was measured. */
+  readonly mayBeNone?: true;
   readonly ok: boolean;
 }
 
@@ -27,8 +31,19 @@ export interface BenchContext {
   log(line: string): void;
 }
 
+/** A program that a benchmark needs from the machine. */
+export interface Need {
+  /** Any one of them will do. */
+  readonly programs: readonly [string, ...string[]];
+  /** As in "nft not found, needed to measure spoof checks". */
+  readonly purpose: string;
+  readonly debianPackage: string;
+}
+
 export interface Bench {
   readonly about: string;
+  /** They are looked for before anything is built or started. */
+  readonly needs: readonly Need[];
   /** It reads `nodes` of its context. */
   readonly takesNodes?: boolean;
   /** Throws BenchFault with one sentence when the machine lacks something. */
@@ -36,6 +51,26 @@ export interface Bench {
 }
 
 export class BenchFault extends Error {}
+
+/** One sentence for each program that is not there. */
+export function missingOf(needs: readonly Need[], env: NodeJS.ProcessEnv): string[] {
+  return needs
+    .filter(({ programs }) => programs.every((program) => findExecutable(program, env) === undefined))
+    .map(
+      ({ programs: [program], purpose, debianPackage }) =>
+        `${program} not found, needed ${purpose}: install the package ${debianPackage} (Debian: apt-get install ${debianPackage}).`,
+    );
+}
+
+/** Units of which there are only whole ones, so that there can be none. */
+const COUNTS: readonly BenchRow["unit"][] = ["requests", "events", "times", "%"];
+
+/** Whether a row says that nothing was there to measure, which no comparison and no limit may take for good. */
+export function measuresNothing({ unit, ours, peer, mayBeNone }: BenchRow): boolean {
+  const values = peer === null ? [ours] : [ours, peer];
+  if (!values.every(Number.isFinite)) return true;
+  return mayBeNone !== true && !COUNTS.includes(unit) && values.some((value) => value <= 0);
+}
 
 export function row(
   what: string,
@@ -58,6 +93,9 @@ export function limitedRow(
 ): BenchRow {
   return { ...row(what, unit, ours, peer, null), limit, ok: ours <= limit };
 }
+
+/** A row that may show nothing, as of a process at rest. */
+export const mayBeNone = (row: BenchRow): BenchRow => ({ ...row, mayBeNone: true });
 
 /** A row of which more is better. */
 export function atLeastRow(what: string, unit: BenchRow["unit"], ours: number, least: number): BenchRow {

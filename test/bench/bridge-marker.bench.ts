@@ -2,12 +2,13 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { linkStorm } from "../bridge-marker/link-storm.ts";
-import { type Bench, type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
+import { type Bench, type BenchContext, type BenchRow, limitedRow, mayBeNone, row } from "./bench.ts";
 import { median } from "./cni-timer.ts";
 import { measureInjection } from "./injection.ts";
 import { lintRows } from "./lint.ts";
 import { percentile } from "./mac-pool-calls.ts";
 import { MarkerBenchBed } from "./marker-bench-bed.ts";
+import { NAMESPACES } from "./needs.ts";
 
 const ROUNDS = 200;
 const SHORT_ROUNDS = 20;
@@ -18,6 +19,7 @@ const SUCCESSES = 'bridge_marker_patches_total{result="success"}';
 export const bench: Bench = {
   about:
     "the bridge marker with its link monitor, the injection, the lint of networks: delay, memory, work at rest and in a storm",
+  needs: NAMESPACES,
   async run(context) {
     return [...(await measureMarker(context)), ...(await measureInjection(context)), ...lintRows()];
   },
@@ -44,7 +46,7 @@ async function idleRows(bed: MarkerBenchBed, seconds: number): Promise<BenchRow[
   return [
     limitedRow("resident set of marker and link monitor", "MB", bed.residentMb, null, 60),
     limitedRow(`idle: requests in ${seconds} s`, "requests", bed.requests - requests, null, 0),
-    limitedRow("idle: CPU time a second (0.1 % of a core)", "ms", (bed.cpuMs - cpuMs) / seconds, null, 1),
+    mayBeNone(limitedRow("idle: CPU time a second (0.1 % of a core)", "ms", (bed.cpuMs - cpuMs) / seconds, null, 1)),
   ];
 }
 

@@ -18,6 +18,8 @@ export interface Figure {
   readonly unit: BenchRow["unit"];
   readonly value: number;
   readonly limit?: number;
+  /** As of a row. */
+  readonly mayBeNone?: true;
 }
 
 /** Of each node. */
@@ -119,6 +121,8 @@ export async function measureScale(nodes: number, load: Load, context: BenchCont
 const figure = (what: string, unit: Figure["unit"], value: number, limit?: number): Figure =>
   limit === undefined ? { what, unit, value } : { what, unit, value, limit };
 
+const idle = (figure: Figure): Figure => ({ ...figure, mayBeNone: true });
+
 const statusWrites = ({ requests }: Pick<Used, "requests">) =>
   of(requests, OPERATOR_NAME).filter(({ what }) => what === STATUS_WRITE);
 
@@ -139,7 +143,7 @@ async function configured(bed: ClusterBed, nodes: number, log: BenchContext["log
   log(`  operator: ${summary(of(requests, OPERATOR_NAME))}`);
   return [
     figure("NetworkAddonsConfig created to Available", "ms", availableMs - startMs),
-    figure("of that: after the last DaemonSet pod was available", "ms", availableMs - everywhereMs),
+    idle(figure("of that: after the last DaemonSet pod was available", "ms", availableMs - everywhereMs)),
     figure("until Available: CPU time of the operator", "ms", after.cpuMs - before.cpuMs),
     figure("until Available: requests of the operator", "requests", of(requests, OPERATOR_NAME).length),
     figure("until Available: received by the operator", "MB", after.receivedMb - before.receivedMb),
@@ -160,8 +164,8 @@ function atRest(when: string, used: Used): Figure[] {
   return [
     ...Object.entries(parts).flatMap(([name, sample]) => [
       figure(`at rest, ${when}: ${name}, resident`, "MB", sample.residentMb),
-      figure(`at rest, ${when}: ${name}, CPU time a minute`, "ms", sample.cpuMs * perMinute),
-      figure(`at rest, ${when}: ${name}, received a minute`, "MB", sample.receivedMb * perMinute),
+      idle(figure(`at rest, ${when}: ${name}, CPU time a minute`, "ms", sample.cpuMs * perMinute)),
+      idle(figure(`at rest, ${when}: ${name}, received a minute`, "MB", sample.receivedMb * perMinute)),
     ]),
     figure(
       `at rest, ${when}: requests a minute, operator`,

@@ -1,13 +1,12 @@
 /** The CNI plugins against the Go reference plugins: layer 2, addresses, spoof checks, masquerading, many at once. */
 
-import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { buildPlugins } from "../../cni-plugins/build/build.ts";
 import { BuildError } from "../../cni-plugins/build/toolchain.ts";
 import { MissingRequirement } from "../cluster/requirements.ts";
-import { type Bench, type BenchContext, BenchFault, type BenchRow, limitedRow, row } from "./bench.ts";
+import { type Bench, type BenchContext, BenchFault, type BenchRow, limitedRow, type Need, row } from "./bench.ts";
 import { measureChain } from "./cni-chain.ts";
 import { countInstructions } from "./cni-instructions.ts";
 import { peakMemory } from "./cni-memory.ts";
@@ -24,6 +23,7 @@ import {
   VERSION,
 } from "./cni-scenarios.ts";
 import { compile, type Measurement, measure, median, type Samples } from "./cni-timer.ts";
+import { NAMESPACES } from "./needs.ts";
 import { buildPeers } from "./peers.ts";
 
 const CONFIG = { cniVersion: "1.0.0", name: "bench", type: "bridge", bridge: "br-bench" };
@@ -38,8 +38,16 @@ const MIN_ROUNDS = 3;
 /** Folders of executables by side. */
 type Folders = Readonly<Record<"ours" | "peer", string>>;
 
+const COMPILER: Need = { programs: ["cc"], purpose: "to build the timer", debianPackage: "gcc" };
+const NFT: Need = {
+  programs: ["nft"],
+  purpose: "to measure spoof checks and masquerading",
+  debianPackage: "nftables",
+};
+
 export const bench: Bench = {
   about: "the CNI plugins against containernetworking/plugins v1.9.1, taking turns in one run; medians",
+  needs: [...NAMESPACES, COMPILER, NFT],
   async run(context) {
     warnAboutLoad(context);
     const folders = await prepare(context);
@@ -86,7 +94,6 @@ async function scenarioRows(context: BenchContext, folders: Folders, tools: Tool
 
 /** Both sides on all nodes in turn: a millisecond more or less on a busy machine is seen on each of them. */
 async function spoofCheckRows(context: BenchContext, folders: Folders, tools: Tools): Promise<BenchRow[]> {
-  requireNft();
   const nodes: Record<string, string> = {};
   for (const count of CHECKED) nodes[String(count)] = await writeSpoofChecks(tools.directory, count);
   const rows: BenchRow[] = [];
@@ -182,14 +189,6 @@ async function writeSpoofChecks(directory: string, count: number): Promise<strin
   const file = path.join(directory, `rules-${count}.nft`);
   await writeFile(file, `${lines.join("\n")}\n`);
   return file;
-}
-
-function requireNft(): void {
-  try {
-    execFileSync("nft", ["--version"], { stdio: "ignore" });
-  } catch {
-    throw new BenchFault("nft was not found: install nftables to measure spoof checks and masquerading");
-  }
 }
 
 /** Others' network namespaces hold the kernel's one lock for links: that time is added to both sides. */

@@ -15,6 +15,7 @@ import { yieldToAll } from "./cores.ts";
 import type { Order } from "./hostile-attacker.ts";
 import { percentile } from "./mac-pool-calls.ts";
 import { residentMb } from "./mac-pool-scale.ts";
+import { CONTROL_PLANE, CORES } from "./needs.ts";
 import { SteadyCreations } from "./steady-creations.ts";
 import { medianRound, ROUND_MS, ROUNDS, type Round, SHORT_ROUND_MS } from "./turns.ts";
 
@@ -27,6 +28,7 @@ const MAX_RESIDENT_MB = 512;
 export const bench: Bench = {
   about:
     "creation of a VM by others, p99 of the median round, while the MAC pool is attacked; the peer is the pool at rest",
+  needs: [...CONTROL_PLANE, ...CORES],
   async run({ log, short }) {
     await using bed = await PoolBed.start();
     const pid = await bed.startReplica("one", true);

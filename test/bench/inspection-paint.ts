@@ -1,14 +1,16 @@
 import type { Page } from "playwright-core";
-import { CHROMIUM, launchChromium, openPage } from "../browser/chromium.ts";
-import { type BenchContext, BenchFault, type BenchRow, limitedRow } from "./bench.ts";
+import { CHROMIUM_NAMES, launchChromium, openPage } from "../browser/chromium.ts";
+import { type BenchContext, type BenchRow, limitedRow, type Need } from "./bench.ts";
 
 const RUNS = 20;
 const LIMIT_MS = 1_000;
 
 /** Throws before anything is measured where there is no browser. */
-export function requireBrowser(): void {
-  if (CHROMIUM === undefined) throw new BenchFault("The first paint needs a browser: apt-get install chromium.");
-}
+export const BROWSER: Need = {
+  programs: CHROMIUM_NAMES,
+  purpose: "to measure the first paint",
+  debianPackage: "chromium",
+};
 
 /** First Contentful Paint as the browser tells it, and when the overview shows the pools; each with an empty cache. */
 export async function measurePaint(port: number, { short }: Pick<BenchContext, "short">): Promise<BenchRow[]> {

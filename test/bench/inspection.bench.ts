@@ -13,8 +13,9 @@ import { bindApart } from "./cores.ts";
 import { measureAdmission } from "./inspection-admission.ts";
 import { ask } from "./inspection-ask.ts";
 import type { AskerOrder } from "./inspection-asker.ts";
-import { measurePaint, requireBrowser } from "./inspection-paint.ts";
+import { BROWSER, measurePaint } from "./inspection-paint.ts";
 import { percentile } from "./mac-pool-calls.ts";
+import { CONTROL_PLANE, CORES } from "./needs.ts";
 
 const CLAIMS = 100_000;
 const CALLS = 1_000;
@@ -26,8 +27,8 @@ const TENANTS = 50;
 
 export const bench: Bench = {
   about: `inspection with ${CLAIMS} claims, and admission while it is watched and flooded`,
+  needs: [...CONTROL_PLANE, ...CORES, BROWSER],
   async run(context) {
-    requireBrowser();
     await using bed = await PoolBed.start();
     return [...(await measureAnswers(bed, context)), ...(await measureAdmission(bed, context))];
   },

@@ -2,7 +2,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { loadavg } from "node:os";
-import { type BenchRow, row } from "./bench.ts";
+import { type BenchRow, mayBeNone, row } from "./bench.ts";
 import type { StoredClaims } from "./kube-claims.ts";
 import { answeredRequests, counts, type Setup, start } from "./kube-sides.ts";
 import type { Counts } from "./kube-subject.ts";
@@ -47,7 +47,7 @@ export async function measureEvents(setup: Setup, stored: StoredClaims): Promise
     meanwhile("lists begun", "requests", "lists"),
     meanwhile("watches begun", "requests", "watches"),
     meanwhile("received", "MB", "receivedMb"),
-    meanwhile("collecting garbage", "ms", "collectingMs"),
+    mayBeNone(meanwhile("collecting garbage", "ms", "collectingMs")),
     meanwhile("collections of the whole heap", "times", "fullCollections"),
   ];
 }

@@ -33,7 +33,9 @@ export function countTraffic(): () => Traffic {
   subscribe("http.client.request.start", (message) => {
     const { request } = message as { request: ClientRequest };
     count(request);
-    request.once("socket", (socket) => sockets.add(socket));
+    // It is published once the headers are out, which is after the request got its socket.
+    if (request.socket === null) request.once("socket", (socket) => sockets.add(socket));
+    else sockets.add(request.socket);
   });
   new PerformanceObserver((collections) => {
     for (const collection of collections.getEntries() as GarbageCollection[]) {

@@ -16,6 +16,7 @@ import { measureEvents } from "./kube-events.ts";
 import type { Setup } from "./kube-sides.ts";
 import type { SubjectStart } from "./kube-subject.ts";
 import { measureSync } from "./kube-synced.ts";
+import { CONTROL_PLANE } from "./needs.ts";
 
 const CREATES = 2_000;
 const IN_FLIGHT = 32;
@@ -23,6 +24,7 @@ const CREATE_DEADLINE_MS = 60_000;
 
 export const bench: Bench = {
   about: "client and informer against client-node's informer and bare undici, one real API server; medians",
+  needs: CONTROL_PLANE,
   async run(context) {
     const number = (name: string, normal: number) => Number(context.env[name] ?? normal);
     await using controlPlane = await startControlPlane({

@@ -17,6 +17,7 @@ import { admissionReview, Caller, percentile, virtualMachine } from "./mac-pool-
 import { measureCore } from "./mac-pool-core.ts";
 import { measureDurable, RATE } from "./mac-pool-durable.ts";
 import { fill, residentMb } from "./mac-pool-scale.ts";
+import { CONTROL_PLANE, CORES } from "./needs.ts";
 
 const WARM_UP = 1_000;
 /** Short rounds in turn, so that both sides see the same machine. */
@@ -33,6 +34,7 @@ const NOTHING = "nothing to do, p50";
 
 export const bench: Bench = {
   about: "the MAC pool; the peer is a bare Node HTTPS AdmissionReview echo",
+  needs: [...CONTROL_PLANE, ...CORES],
   async run(context) {
     const rows = [...(await measureAdmission(context)), ...(await measureScale(context))];
     context.log("core");

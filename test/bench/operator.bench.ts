@@ -18,6 +18,7 @@ import { type Bench, type BenchContext, limitedRow, row } from "./bench.ts";
 import { of, type Request, summary } from "./cluster-requests.ts";
 import { median } from "./cni-timer.ts";
 import { percentile } from "./mac-pool-calls.ts";
+import { NAMESPACES } from "./needs.ts";
 import { OperatorProcess } from "./operator-process.ts";
 
 const ROUNDS = 5;
@@ -39,6 +40,7 @@ const INVENTORY = { name: INVENTORY_CONFIG_MAP, namespace: NAMESPACE };
 
 export const bench: Bench = {
   about: "the operator on two nodes, in a process as the image has it",
+  needs: NAMESPACES,
   async run(context) {
     const tree = await writeAppTree(context.log);
     await using bed = await OperatorBed.start();

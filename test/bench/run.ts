@@ -6,7 +6,9 @@
 
 import { readdir } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { type Bench, BenchFault, formatTable } from "./bench.ts";
+import { BuildError } from "../../cni-plugins/build/toolchain.ts";
+import { MissingRequirement } from "../cluster/requirements.ts";
+import { type Bench, BenchFault, formatTable, measuresNothing, missingOf } from "./bench.ts";
 
 const SUFFIX = ".bench.ts";
 
@@ -26,6 +28,8 @@ async function main(): Promise<number> {
     console.error(`the benchmark ${name} has no nodes`);
     return 2;
   }
+  const lacking = missingOf(bench.needs, process.env);
+  if (lacking.length > 0) throw new BenchFault(lacking.join("\n"));
   console.log(`${name}: ${bench.about}\n`);
   // With this set, Node and other programs read a whole file of certificates when they start.
   const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
@@ -37,7 +41,10 @@ async function main(): Promise<number> {
   if (json) console.log(JSON.stringify({ name, rows }));
   const missed = rows.filter(({ ok }) => !ok).length;
   if (missed > 0) console.error(`${missed} of ${rows.length} rows miss their goals`);
-  return missed > 0 ? 1 : 0;
+  const empty = rows.filter(measuresNothing);
+  for (const { what } of empty) console.error(`nothing was measured: ${what.trim()}`);
+  if (rows.length === 0) console.error("nothing was measured");
+  return missed > 0 || empty.length > 0 || rows.length === 0 ? 1 : 0;
 }
 
 interface Arguments {
@@ -72,6 +79,7 @@ function readArguments(): Arguments {
 }
 
 process.exitCode = await main().catch((error: unknown) => {
-  console.error(error instanceof BenchFault ? error.message : error);
+  const isPlain = [BenchFault, BuildError, MissingRequirement].some((kind) => error instanceof kind);
+  console.error(isPlain ? (error as Error).message : error);
   return 1;
 });

@@ -15,6 +15,7 @@ import { type Bench, type BenchRow, row } from "./bench.ts";
 import { ClusterBed } from "./cluster-bed.ts";
 import { findPids } from "./cluster-processes.ts";
 import { median } from "./cni-timer.ts";
+import { NAMESPACES } from "./needs.ts";
 
 /** Beside multus, whose image another project builds. */
 const NOT_DEPLOYED: ImageProcess = "multus-sidecar";
@@ -27,6 +28,7 @@ const LIMIT_MS = 120_000;
 
 export const bench: Bench = {
   about: "each process of the image, from the start of its container to its readiness; median",
+  needs: NAMESPACES,
   async run(context) {
     await using bed = await ClusterBed.start(0, context);
     await bed.configure();

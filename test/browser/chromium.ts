@@ -7,10 +7,10 @@ import { findExecutable } from "../cluster/requirements.ts";
 const REPOSITORY = join(import.meta.dirname, "../..");
 /** Pictures of the last run. Not kept in git. */
 const PICTURES = join(REPOSITORY, "test-results", "page");
-const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+export const CHROMIUM_NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"] as const;
 
 /** The program, undefined where there is none. */
-export const CHROMIUM = NAMES.map((name) => findExecutable(name)).find((found) => found !== undefined);
+export const CHROMIUM = CHROMIUM_NAMES.map((name) => findExecutable(name)).find((found) => found !== undefined);
 
 export function launchChromium(): Promise<Browser> {
   // Tests run as root, whom chromium's sandbox refuses.
