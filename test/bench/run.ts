@@ -8,6 +8,7 @@ import { readdir } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { BuildError } from "../../cni-plugins/build/toolchain.ts";
 import { MissingRequirement } from "../cluster/requirements.ts";
+import { providePrograms } from "../tools/debian/programs.ts";
 import { type Bench, BenchFault, formatTable, measuresNothing, missingOf } from "./bench.ts";
 
 const SUFFIX = ".bench.ts";
@@ -28,6 +29,8 @@ async function main(): Promise<number> {
     console.error(`the benchmark ${name} has no nodes`);
     return 2;
   }
+  const programs = bench.needs.flatMap((need) => need.programs);
+  process.env.PATH = (await providePrograms(process.env, (line) => console.error(line), programs)).path;
   const lacking = missingOf(bench.needs, process.env);
   if (lacking.length > 0) throw new BenchFault(lacking.join("\n"));
   console.log(`${name}: ${bench.about}\n`);

@@ -9,12 +9,15 @@ const REPOSITORY = join(import.meta.dirname, "../..");
 const PICTURES = join(REPOSITORY, "test-results", "page");
 export const CHROMIUM_NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"] as const;
 
+const findChromium = (): string | undefined =>
+  CHROMIUM_NAMES.map((name) => findExecutable(name)).find((found) => found !== undefined);
+
 /** The program, undefined where there is none. */
-export const CHROMIUM = CHROMIUM_NAMES.map((name) => findExecutable(name)).find((found) => found !== undefined);
+export const CHROMIUM = findChromium();
 
 export function launchChromium(): Promise<Browser> {
   // Tests run as root, whom chromium's sandbox refuses.
-  return chromium.launch({ executablePath: CHROMIUM ?? "", args: ["--no-sandbox"] });
+  return chromium.launch({ executablePath: findChromium() ?? "", args: ["--no-sandbox"] });
 }
 
 /** A page, and what went wrong on it: violations of its policy, errors of its script. */
