@@ -51,6 +51,8 @@ export const INJECTION_WEBHOOK = "inject-resources.linux-bridge.network.kubevirt
 export const BRIDGE_MARKER = "bridge-marker";
 
 export const MAC_POOL_MANAGER = "kubemacpool-mac-controller-manager";
+/** Of the manager's pods. */
+export const MAC_POOL_SELECTOR: Readonly<Record<string, string>> = { "control-plane": "mac-controller-manager" };
 export const MAC_POOL_CERT_MANAGER = "kubemacpool-cert-manager";
 export const MAC_POOL_SERVICE = "kubemacpool-service";
 export const MAC_POOL_CA_SECRET = "kubemacpool-mutator-ca";

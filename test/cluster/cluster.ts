@@ -21,6 +21,7 @@ import { type Binaries, type BuildProgress, ensureBinaries } from "./control-pla
 import { Component, throwUncaught } from "./control-plane/component.ts";
 import type { ControlPlaneArguments } from "./control-plane/control-plane.ts";
 import type { NodeOptions } from "./network-plan.ts";
+import type { DeniedConnection } from "./network-policy/enforcer.ts";
 import { GUEST_IMAGE, MULTUS_IMAGE } from "./process-node/images.ts";
 import { childOf } from "./process-node/processes.ts";
 import { plainEnv, requireNamespaces, unshareCluster } from "./requirements.ts";
@@ -177,6 +178,11 @@ export class Cluster implements AsyncDisposable {
     const { spec } = await client.get(RESOURCES.pods, { namespace, name: pod });
     if (spec?.nodeName === undefined) throw new Error(`Pod ${namespace}/${pod} is not scheduled yet`);
     return await this.#caller.call("execInPod", { node: spec.nodeName, namespace, pod, argv, ...options });
+  }
+
+  /** What NetworkPolicies have refused so far. Throws where nodes enforce none, because there is no nft. */
+  deniedConnections(): Promise<readonly DeniedConnection[]> {
+    return this.#caller.call("deniedConnections", null);
   }
 
   async killApiServer(): Promise<void> {

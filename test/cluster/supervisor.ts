@@ -23,10 +23,12 @@ import {
   nodeNamespace,
   planNodes,
 } from "./network-plan.ts";
+import { type DeniedConnection, Enforcer } from "./network-policy/enforcer.ts";
 import { NodeProcess } from "./node-process.ts";
 import { nodesReady } from "./nodes-ready.ts";
 import { pipeSockets } from "./pipe-sockets.ts";
-import { plainEnv } from "./requirements.ts";
+import { clientOf } from "./process-node/node-client.ts";
+import { findExecutable, plainEnv, requireNft } from "./requirements.ts";
 
 export interface ClusterPlan {
   readonly runDirectory: string;
@@ -60,6 +62,7 @@ export interface SupervisorMethods {
     stdin?: string;
   }): Promise<CommandResult>;
   userKubeconfig(call: { name: string; groups: readonly string[] }): Promise<string>;
+  deniedConnections(call: null): Promise<readonly DeniedConnection[]>;
   killApiServer(call: null): Promise<void>;
   restartApiServer(call: null): Promise<void>;
   powerOff(call: { node: string }): Promise<void>;
@@ -67,12 +70,14 @@ export interface SupervisorMethods {
 }
 
 const API_SERVER_PORT = 443;
+const API_SERVER = `https://${CONTROL_PLANE_ADDRESS}:${API_SERVER_PORT}`;
 const ETCD_PORT = 2379;
 
 class Supervisor {
   readonly #startedAt = performance.now();
   readonly #nodes = new Map<string, NodeProcess>();
   #controlPlane: ControlPlane | undefined;
+  #enforcer: Enforcer | undefined;
   #outsideUrl = "";
 
   async start(plan: ClusterPlan): ReturnType<SupervisorMethods["start"]> {
@@ -113,11 +118,29 @@ class Supervisor {
     const apiServerMs = this.#elapsedMs();
     const kubeconfigText = await controlPlane.userKubeconfig("admin", ["system:masters"], plan.outsideUrl);
     await installClusterObjects(controlPlane, plan.nadCrd);
+    if (findExecutable("nft") !== undefined) await this.#enforcePolicies(nodes, authority, onCrash);
     const logs = (): string => [...this.#nodes.values()].map((node) => node.logTail()).join("\n");
     await nodesReady(controlPlane, nodes.length, (node) => node.ready, logs);
     const nodesReadyMs = this.#elapsedMs();
     await nodesReady(controlPlane, nodes.length, (node) => node.ready && node.schedulable, logs);
     return { kubeconfigText, timings: { apiServerMs, nodesReadyMs, schedulableMs: this.#elapsedMs() } };
+  }
+
+  async #enforcePolicies(nodes: readonly NodePlan[], authority: Authority, onCrash: (error: Error) => void) {
+    const credentials = await authority.issue({
+      commonName: "network",
+      groups: ["system:masters"],
+      usage: ["client"],
+    });
+    const client = clientOf({ apiServer: API_SERVER, caCertificate: authority.certificate, credentials });
+    this.#enforcer = new Enforcer({ client, nodes, onCrash });
+    await this.#enforcer.start(new AbortController().signal);
+  }
+
+  deniedConnections(): Promise<readonly DeniedConnection[]> {
+    requireNft();
+    if (this.#enforcer === undefined) throw new Error("The cluster has not started yet");
+    return this.#enforcer.denied();
   }
 
   async #startNodes(
@@ -136,7 +159,7 @@ class Supervisor {
           onCrash,
           config: {
             plan: node,
-            apiServer: `https://${CONTROL_PLANE_ADDRESS}:${API_SERVER_PORT}`,
+            apiServer: API_SERVER,
             caCertificate: authority.certificate,
             credentials: await nodeCredentials(authority, node),
             multusCredentials,
@@ -192,6 +215,7 @@ const methods: SupervisorMethods = {
   exec: async ({ node, ...call }) => await supervisor.node(node).call("exec", call),
   execInPod: async ({ node, ...call }) => await supervisor.node(node).call("execInPod", call),
   userKubeconfig: ({ name, groups }) => supervisor.userKubeconfig(name, groups),
+  deniedConnections: () => supervisor.deniedConnections(),
   killApiServer: () => supervisor.controlPlane.killApiServer(),
   restartApiServer: () => supervisor.controlPlane.restartApiServer(),
   powerOff: async ({ node }) => await supervisor.node(node).powerOff(),

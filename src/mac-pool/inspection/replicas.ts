@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SELECTOR } from "../../api/names.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { RESOURCES } from "../../kube/client/resource.ts";
@@ -6,8 +7,9 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import { keptFor } from "./kept-answer.ts";
 
-const SELECTOR = "control-plane=mac-controller-manager";
-const PORT_NAME = "inspection";
+const SELECTOR = Object.entries(MAC_POOL_SELECTOR)
+  .map(([key, value]) => `${key}=${value}`)
+  .join(",");
 /** More replicas than anybody runs; each is a call for every question that needs all of them. */
 const MAX_REPLICAS = 8;
 const KEPT_MS = 2_000;
@@ -101,7 +103,7 @@ export class Replicas {
 
 function replicaOf({ metadata, spec, status }: Pod): Replica | undefined {
   const ports = spec?.containers.flatMap(({ ports = [] }) => ports) ?? [];
-  const port = ports.find(({ name }) => name === PORT_NAME)?.containerPort;
+  const port = ports.find(({ name }) => name === MAC_POOL_INSPECTION_PORT_NAME)?.containerPort;
   const host = status?.podIP;
   if (host === undefined || port === undefined || metadata.name === undefined) return undefined;
   return { name: metadata.name, host, port };

@@ -3,6 +3,7 @@
  * the restricted security profile, and its component says what the program needs beyond that. Pure.
  */
 
+import { LABEL_NEEDS_CLUSTER_SERVICES } from "../../api/names.ts";
 import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { type ComponentImage, requireImage } from "../component-images.ts";
@@ -118,7 +119,11 @@ function template(input: RenderInput, workload: ForeignWorkload, placement: "inf
       ? {}
       : { annotations: { [CONFIGURATION_ANNOTATION]: configuration.map(fingerprintOf).join("-") } };
   return {
-    metadata: { labels: { ...labels, ...selector }, ...annotations },
+    // NetworkPolicies do not concern pods on the node's network.
+    metadata: {
+      labels: { ...labels, ...selector, ...(pod.hostNetwork ? {} : { [LABEL_NEEDS_CLUSTER_SERVICES]: "true" }) },
+      ...annotations,
+    },
     spec: {
       ...pod,
       ...pulled(input.settings.imagePullSecrets),

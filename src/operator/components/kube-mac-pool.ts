@@ -11,6 +11,7 @@ import {
   MAC_POOL_MANAGER,
   MAC_POOL_METRICS_SERVICE,
   MAC_POOL_RANGE_CONFIG_MAP,
+  MAC_POOL_SELECTOR,
   MAC_POOL_SERVICE,
   METRICS_PORT,
   METRICS_PORT_NAME,
@@ -26,8 +27,7 @@ import { macPoolWebhooks } from "./kube-mac-pool-webhooks.ts";
 
 const HEALTH_PORT = 8081;
 const LABELS = { app: "kubemacpool" };
-export const MANAGER_SELECTOR = { "control-plane": "mac-controller-manager" };
-const MANAGER_LABELS = { ...LABELS, ...MANAGER_SELECTOR };
+const MANAGER_LABELS = { ...LABELS, ...MAC_POOL_SELECTOR };
 
 /**
  * The heap stays small: with 100,000 claims 254 to 289 MB are resident. The first two flags took 544 MB to 290 at the time,
@@ -82,7 +82,7 @@ function rangeObjects({ spec, settings }: RenderInput): KubeObject[] {
 function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
   const namespace = settings.operandNamespace;
   const replicas = replicasFor(facts);
-  const selector = MANAGER_SELECTOR;
+  const selector = MAC_POOL_SELECTOR;
   return [
     tlsSecret(MAC_POOL_SERVICE, namespace, LABELS),
     tlsSecret(MAC_POOL_CA_SECRET, namespace, LABELS),

@@ -6,10 +6,10 @@ import { env } from "../manifests/workload.ts";
 import type { Component, RenderInput } from "./component.ts";
 import { foreignContainer, foreignDeployment, UNPRIVILEGED } from "./foreign-workload.ts";
 
-const NAME = "secondary-dns";
+export const SECONDARY_DNS = "secondary-dns";
 const ACCOUNT = "secondary";
-const LABELS = { "k8s-app": NAME };
-const DNS_PORT = 5353;
+export const SECONDARY_DNS_LABELS = { "k8s-app": SECONDARY_DNS };
+export const DNS_PORT = 5353;
 const DNS_HEALTH_PORT = 8082;
 const DNS_READY_PORT = 8083;
 const MONITOR_HEALTH_PORT = 8081;
@@ -36,14 +36,14 @@ function objects(input: RenderInput): KubeObject[] {
   const configMap: KubeObject = {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: NAME, namespace, labels: LABELS },
+    metadata: { name: SECONDARY_DNS, namespace, labels: SECONDARY_DNS_LABELS },
     data: { DOMAIN: domain, NAME_SERVER_IP: nameServerIP, Corefile: COREFILE },
   };
   return [
     ...identityObjects({
       serviceAccount: ACCOUNT,
       namespace,
-      labels: LABELS,
+      labels: SECONDARY_DNS_LABELS,
       cluster: {
         role: ACCOUNT,
         binding: ACCOUNT,
@@ -63,9 +63,9 @@ function server(input: RenderInput, configMap: KubeObject, variables: Readonly<R
   const ready = { initialDelaySeconds: 5, periodSeconds: 10 };
   const alive = { initialDelaySeconds: 15, periodSeconds: 20 };
   const workload = {
-    name: NAME,
-    labels: LABELS,
-    selector: LABELS,
+    name: SECONDARY_DNS,
+    labels: SECONDARY_DNS_LABELS,
+    selector: SECONDARY_DNS_LABELS,
     priorityClass: "system-cluster-critical" as const,
     configuration: [configMap],
     pod: {
@@ -73,7 +73,7 @@ function server(input: RenderInput, configMap: KubeObject, variables: Readonly<R
       securityContext: { runAsNonRoot: true, ...user, seccompProfile: { type: "RuntimeDefault" } },
       containers: [
         foreignContainer(input, "CORE_DNS_IMAGE", {
-          name: NAME,
+          name: SECONDARY_DNS,
           args: ["-conf", "/etc/coredns/Corefile"],
           ports: [
             { name: "dns", containerPort: DNS_PORT, protocol: "UDP" },
@@ -102,7 +102,7 @@ function server(input: RenderInput, configMap: KubeObject, variables: Readonly<R
         }),
       ],
       volumes: [
-        { name: "config", configMap: { name: NAME, items: [{ key: "Corefile", path: "Corefile" }] } },
+        { name: "config", configMap: { name: SECONDARY_DNS, items: [{ key: "Corefile", path: "Corefile" }] } },
         { name: "zones", emptyDir: {} },
       ],
     },

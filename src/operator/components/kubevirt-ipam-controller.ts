@@ -19,8 +19,8 @@ const SERVICE = "kubevirt-ipam-controller-webhook-service";
 const CERTIFICATE = "kubevirt-ipam-controller-serving-cert";
 const ISSUER = "kubevirt-ipam-controller-selfsigned-issuer";
 const LABELS = { app: "ipam-virt-workloads" };
-const SELECTOR = { ...LABELS, "control-plane": "manager" };
-const WEBHOOK_PORT = 9443;
+export const IPAM_SELECTOR = { ...LABELS, "control-plane": "manager" };
+export const IPAM_WEBHOOK_PORT = 9443;
 const HEALTH_PORT = 8081;
 /** The program's own name for its Lease. */
 const LEASE = "71d89df3";
@@ -60,13 +60,13 @@ function objects(input: RenderInput): KubeObject[] {
       metadata: { name: SERVICE, namespace, labels: LABELS, ...annotated(issuing.serviceAnnotations) },
       spec: {
         type: "ClusterIP",
-        selector: SELECTOR,
-        ports: [{ name: "webhook", port: 443, targetPort: WEBHOOK_PORT, protocol: "TCP" }],
+        selector: IPAM_SELECTOR,
+        ports: [{ name: "webhook", port: 443, targetPort: IPAM_WEBHOOK_PORT, protocol: "TCP" }],
         sessionAffinity: "None",
         internalTrafficPolicy: "Cluster",
       },
     },
-    ...disruptionBudget(NAME, namespace, LABELS, SELECTOR, replicas),
+    ...disruptionBudget(NAME, namespace, LABELS, IPAM_SELECTOR, replicas),
     manager(input, issuing, replicas),
     webhook(namespace, issuing),
   ];
@@ -145,8 +145,8 @@ function manager(input: RenderInput, issuing: Issuing, replicas: number): KubeOb
   const probe = (path: string) => ({ httpGet: { path, port: HEALTH_PORT, scheme: "HTTP" as const } });
   const workload = {
     name: NAME,
-    labels: SELECTOR,
-    selector: SELECTOR,
+    labels: IPAM_SELECTOR,
+    selector: IPAM_SELECTOR,
     priorityClass: "system-cluster-critical" as const,
     pod: {
       serviceAccountName: NAME,
@@ -162,7 +162,7 @@ function manager(input: RenderInput, issuing: Issuing, replicas: number): KubeOb
             ...(nadNamespace === "" ? [] : [`--default-network-nad-namespace=${nadNamespace}`]),
           ],
           env: env({ LOG_LEVEL: 0 }),
-          ports: [{ name: "webhook-server", containerPort: WEBHOOK_PORT, protocol: "TCP" }],
+          ports: [{ name: "webhook-server", containerPort: IPAM_WEBHOOK_PORT, protocol: "TCP" }],
           memory: "128Mi",
           securityContext: UNPRIVILEGED,
           readinessProbe: { ...probe("/readyz"), initialDelaySeconds: 5, periodSeconds: 10 },

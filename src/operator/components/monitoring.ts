@@ -6,6 +6,7 @@
 import { apiVersionOf, SERVICE_MONITORS } from "../../api/kinds.ts";
 import {
   LABEL_PROMETHEUS,
+  MAC_POOL_SELECTOR,
   METRICS_PORT,
   METRICS_PORT_NAME,
   OPERATOR_METRICS_SERVICE,
@@ -15,7 +16,6 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { grant, READ, rule } from "../manifests/rbac.ts";
 import { service } from "../manifests/webhook-service.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { MANAGER_SELECTOR } from "./kube-mac-pool.ts";
 import { ruleObjects } from "./monitoring-rules.ts";
 
 const ROLE = `${OPERATOR_NAME}-monitoring`;
@@ -62,7 +62,7 @@ function serviceMonitors({ spec, settings }: RenderInput): KubeObject[] {
     // The pool's Service has a label of its own, as KubeMacPool's has.
     ...(spec.kubeMacPool === undefined
       ? []
-      : [serviceMonitor("kubemacpool-metrics-monitor", namespace, MANAGER_SELECTOR)]),
+      : [serviceMonitor("kubemacpool-metrics-monitor", namespace, MAC_POOL_SELECTOR)]),
   ];
 }
 

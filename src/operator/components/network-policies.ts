@@ -9,6 +9,8 @@ import {
   LABEL_NEEDS_CLUSTER_SERVICES,
   LINUX_BRIDGE_WEBHOOK,
   MAC_POOL_HTTPS_PORT,
+  MAC_POOL_INSPECTION_PORT,
+  MAC_POOL_SELECTOR,
   MANAGED_BY,
   METRICS_PORT,
   OPERATOR_NAME,
@@ -16,8 +18,9 @@ import {
 import type { NetworkPolicy } from "../../kube/client/built-in-kinds.ts";
 import type { KeptCertificates } from "./cert-manager.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { MANAGER_SELECTOR } from "./kube-mac-pool.ts";
 import { MAC_POOL_CERTIFICATES } from "./kube-mac-pool-access.ts";
+import { DNS_PORT, SECONDARY_DNS, SECONDARY_DNS_LABELS } from "./kube-secondary-dns.ts";
+import { IPAM_SELECTOR, IPAM_WEBHOOK_PORT } from "./kubevirt-ipam-controller.ts";
 import { LINUX_BRIDGE_CERTIFICATES, WEBHOOK_PORT, WEBHOOK_SELECTOR } from "./linux-bridge-webhook.ts";
 
 type Spec = NonNullable<NetworkPolicy["spec"]>;
@@ -30,6 +33,8 @@ const OUR_CLIENTS: Spec["podSelector"] = {
   matchExpressions: [{ key: LABEL_NEEDS_CLUSTER_SERVICES, operator: "Exists" }],
 };
 
+const OPERATOR: Labels = { name: OPERATOR_NAME };
+const BOTH_PROTOCOLS = ["TCP", "UDP"];
 const DNS = { namespace: "kube-system", pods: { "k8s-app": "kube-dns" }, port: 53 };
 const OPENSHIFT_DNS = {
   namespace: "openshift-dns",
@@ -47,13 +52,14 @@ export const networkPolicies: Component = {
       allowed(`${name}-allow-ingress-to-metrics-endpoint`, podLabels, METRICS_PORT);
     return [
       ...clusterServices(input),
-      allowed("cnao-allow-ingress-to-metrics-endpoint", { name: OPERATOR_NAME }, METRICS_PORT),
+      allowed("cnao-allow-ingress-to-metrics-endpoint", OPERATOR, METRICS_PORT),
       ...(spec.kubeMacPool === undefined
         ? []
         : [
-            allowed("kubemacpool-allow-ingress-to-webhook", MANAGER_SELECTOR, MAC_POOL_HTTPS_PORT),
-            allowed("kubemacpool-allow-ingress-to-metrics-endpoint", MANAGER_SELECTOR, METRICS_PORT),
+            allowed("kubemacpool-allow-ingress-to-webhook", MAC_POOL_SELECTOR, MAC_POOL_HTTPS_PORT),
+            allowed("kubemacpool-allow-ingress-to-metrics-endpoint", MAC_POOL_SELECTOR, METRICS_PORT),
             metricsOf(MAC_POOL_CERTIFICATES),
+            toReplicas(settings.operandNamespace),
           ]),
       ...(spec.linuxBridge === undefined
         ? []
@@ -62,11 +68,35 @@ export const networkPolicies: Component = {
             allowed(`${LINUX_BRIDGE_WEBHOOK}-allow-ingress-to-metrics-endpoint`, WEBHOOK_SELECTOR, METRICS_PORT),
             metricsOf(LINUX_BRIDGE_CERTIFICATES),
           ]),
+      ...(spec.kubeSecondaryDNS === undefined
+        ? []
+        : [
+            ingress(
+              settings.operandNamespace,
+              `${SECONDARY_DNS}-allow-ingress-to-dns`,
+              SECONDARY_DNS_LABELS,
+              DNS_PORT,
+              BOTH_PROTOCOLS,
+            ),
+          ]),
+      ...(spec.kubevirtIpamController === undefined
+        ? []
+        : [allowed("kubevirt-ipam-controller-allow-ingress-to-ipam-ext-webhook", IPAM_SELECTOR, IPAM_WEBHOOK_PORT)]),
     ];
   },
 };
 
-/** Each of the two denies what neither allows, so there is none while the API servers' ports are not known. */
+/** Inspection asks the other replicas for what only they know. */
+function toReplicas(namespace: string): NetworkPolicy {
+  const pods = { matchLabels: MAC_POOL_SELECTOR };
+  return policy(namespace, "kubemacpool-allow-egress-to-replicas", {
+    podSelector: pods,
+    policyTypes: ["Egress"],
+    egress: [{ to: [{ podSelector: pods }], ports: [{ protocol: "TCP", port: MAC_POOL_INSPECTION_PORT }] }],
+  });
+}
+
+/** Each denies what none allows, so there is none while the API servers' ports are not known. */
 function clusterServices({ facts, settings }: RenderInput): NetworkPolicy[] {
   if (facts.apiServerPorts.length === 0) return [];
   const { namespace, pods, port } = facts.openShift ? OPENSHIFT_DNS : DNS;
@@ -77,22 +107,30 @@ function clusterServices({ facts, settings }: RenderInput): NetworkPolicy[] {
         podSelector: { matchLabels: pods },
       },
     ],
-    ports: [
-      { protocol: "TCP", port },
-      { protocol: "UDP", port },
-    ],
+    ports: BOTH_PROTOCOLS.map((protocol) => ({ protocol, port })),
   };
   const toApi: EgressRule = { ports: facts.apiServerPorts.map((number) => ({ protocol: "TCP", port: number })) };
-  const egress = (name: string, rule: EgressRule): NetworkPolicy =>
-    policy(settings.operandNamespace, name, { podSelector: OUR_CLIENTS, policyTypes: ["Egress"], egress: [rule] });
-  return [egress("cnao-allow-egress-to-cluster-api", toApi), egress("cnao-allow-egress-to-cluster-dns", toDns)];
+  const egress = (name: string, podSelector: Spec["podSelector"], ...rules: EgressRule[]): NetworkPolicy =>
+    policy(settings.operandNamespace, name, { podSelector, policyTypes: ["Egress"], egress: rules });
+  return [
+    egress("cnao-allow-egress-to-cluster-api", OUR_CLIENTS, toApi),
+    egress("cnao-allow-egress-to-cluster-dns", OUR_CLIENTS, toDns),
+    // Nobody manages the operator itself.
+    egress("cnao-allow-egress-of-operator", { matchLabels: OPERATOR }, toApi, toDns),
+  ];
 }
 
-function ingress(namespace: string, name: string, pods: Labels, port: number): NetworkPolicy {
+function ingress(
+  namespace: string,
+  name: string,
+  pods: Labels,
+  port: number,
+  protocols: readonly string[] = ["TCP"],
+): NetworkPolicy {
   return policy(namespace, name, {
     podSelector: { matchLabels: pods },
     policyTypes: ["Ingress"],
-    ingress: [{ ports: [{ protocol: "TCP", port }] }],
+    ingress: [{ ports: protocols.map((protocol) => ({ protocol, port })) }],
   });
 }
 

@@ -7,7 +7,8 @@
  * volumes (configMap, secret, emptyDir, hostPath, downwardAPI, projected with tokens that are renewed) with readOnly,
  * subPath and HostToContainer; sidecars; a network namespace and address for each pod, hostNetwork; attachments by multus' stand-in;
  * probes (httpGet, tcpSocket, exec); restarts with back-off; graceful termination; readOnlyRootFilesystem, dropped
- * capabilities, runAsUser; `kubectl logs`.
+ * capabilities, runAsUser; `kubectl logs`; NetworkPolicies for TCP and UDP, enforced in its network by the cluster where there
+ * is nft (test/cluster/network-policy).
  *
  * It does not support images (see images.ts; the machine's /usr stands in for their content), resource limits,
  * lifecycle hooks, updates of mounted ConfigMaps and Secrets, kubectl exec and

@@ -4,8 +4,10 @@ import type { NodeConfig } from "./node-config.ts";
 
 const userAgent = "process-node";
 
+type Access = Pick<NodeConfig, "apiServer" | "caCertificate" | "credentials">;
+
 /** A client with the node's certificate. */
-export function clientOf({ apiServer, caCertificate, credentials: pair }: NodeConfig): KubeClient {
+export function clientOf({ apiServer, caCertificate, credentials: pair }: Access): KubeClient {
   const tls = { ca: caCertificate, cert: pair.cert, key: pair.key };
   const credentials: Credentials = {
     server: apiServer,
