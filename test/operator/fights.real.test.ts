@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LABEL_MANAGED_BY } from "../../src/api/names.ts";
+import { LABEL_MANAGED_BY, LINUX_BRIDGE_DAEMON_SET } from "../../src/api/names.ts";
 import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE, WITHIN } from "./support/installed-operator.ts";
+import { podsLike } from "./support/pods-like.ts";
 
 interface Fight {
   readonly resource: Resource;
@@ -21,6 +22,9 @@ interface Fight {
 
 const HIDDEN = `keeps deleting it or its label ${LABEL_MANAGED_BY}; it is applied again once a minute`;
 const LABELED = { metadata: { labels: { [LABEL_MANAGED_BY]: "Helm" } } };
+
+/** More often than anybody may delete an object before it is called a fight. */
+const SWITCHES = 6;
 
 const FIGHTS: Readonly<Record<string, Fight>> = {
   "takes a label away": {
@@ -124,6 +128,26 @@ describe("the operator, when somebody undoes again and again what it applies", (
     const degraded = (await cluster.config())?.status?.conditions?.find(({ type }) => type === "Degraded");
     expect(degraded).toMatchObject({ status: "True", reason: "FailedToApply" });
     expect(degraded?.message).toContain(message);
+  });
+
+  it("does not take what it removes itself for another one's work", async () => {
+    const ref = { name: LINUX_BRIDGE_DAEMON_SET, namespace: NAMESPACE };
+    const [stopping] = await podsLike(cluster, ref);
+    if (stopping === undefined) throw new Error("there is no pod");
+    await cluster.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: NAMESPACE } });
+    // While it is there, the operator remembers the workload that it has deleted.
+    await cluster.admin.create(RESOURCES.pods, stopping);
+    for (let round = 0; round < SWITCHES; round++) {
+      const patch = (body: object) => cluster.admin.patch(CONFIGS, { name: "cluster" }, { type: "merge", body });
+      await patch({ spec: { linuxBridge: null } });
+      await cluster.until(async () => !(await cluster.isThere(RESOURCES.daemonSets, ref)));
+      await patch({ spec: { linuxBridge: {} } });
+      await cluster.until(() => cluster.isThere(RESOURCES.daemonSets, ref));
+    }
+    await lookTwice();
+    const message = (await cluster.config())?.status?.components?.find(({ name }) => name === "linuxBridge")?.message;
+    expect(message ?? "").not.toContain("keeps deleting it");
+    await cluster.admin.delete(RESOURCES.pods, { ...ref, name: `${ref.name}-own` });
   });
 
   it("was never refused anything", () => {

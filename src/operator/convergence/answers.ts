@@ -14,6 +14,14 @@ export class Answers {
     this.#written.delete(identityKey(identity));
   }
 
+  /** The watch tells that this object is gone. Another of its name may have been written since. */
+  forgetDeleted(object: KubeObject): void {
+    const key = keyOf(object);
+    const written = this.#written.get(key);
+    const isNewer = written?.metadata.uid !== object.metadata.uid && revision(written ?? object) > revision(object);
+    if (!isNewer) this.#written.delete(key);
+  }
+
   /** The newer one of the watched object and the answer to the last write. */
   newer(identity: ObjectIdentity, watched: KubeObject | undefined): KubeObject | undefined {
     const key = identityKey(identity);

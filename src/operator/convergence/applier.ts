@@ -11,8 +11,8 @@ import { appliedKind } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { driftedField, lacksFields } from "./drift.ts";
 import { Establishing } from "./established.ts";
-import { EXISTENCE, Fights, lastManager } from "./fights.ts";
-import { type Inventory, identityOf } from "./inventory.ts";
+import { EXISTENCE, type Fights, lastManager } from "./fights.ts";
+import { type Inventory, identityKey, identityOf } from "./inventory.ts";
 import { nameOf, refOf } from "./naming.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
 import { Repairer } from "./repairer.ts";
@@ -53,13 +53,13 @@ export class Applier {
   /** Objects that lack fields right after an apply, because the API server drops them. Not applied again until either changes. */
   readonly #incomplete = new Map<string, string>();
 
-  constructor(options: { client: KubeClient; view: ClusterView; clock: Clock; log: Log }) {
+  constructor(options: { client: KubeClient; view: ClusterView; fights: Fights; clock: Clock; log: Log }) {
     this.#client = options.client;
     this.#view = options.view;
     this.#log = options.log;
     this.#establishing = new Establishing(options);
     this.#repairer = new Repairer(options.client);
-    this.#fights = new Fights(options.clock);
+    this.#fights = options.fights;
     this.#takeover = new Takeover(options, this.#repairer);
   }
 
@@ -132,6 +132,7 @@ export class Applier {
 
   /** Others deleted it, took the label by which it is watched, or changed a definition. */
   async #applyAgain(wanted: PlannedObject, live: KubeObject | undefined, signal: AbortSignal): Promise<void> {
+    if (live === undefined && this.#fights.isMissingByUs(wanted.key)) return await this.#send(wanted, signal);
     const field = (live && driftedField(live, wanted.object)) ?? EXISTENCE;
     if (!this.#fights.mayRepair(wanted.key, field)) return;
     const manager = await this.#lastManager(wanted.object, live === undefined ? "metadata.labels" : field, signal);
@@ -178,6 +179,7 @@ export class Applier {
     if (wanted.object.kind === "Secret") {
       if (repair === undefined) await this.#createSecret(wanted.object, signal);
       else this.#view.remember(await this.#repairer.relabel(wanted.object, signal));
+      this.#fights.applied(wanted.key);
       return;
     }
     const { whole } = appliedKind(wanted.object);
@@ -186,6 +188,7 @@ export class Applier {
       const putBack = repair !== undefined && whole ? await this.#putBack(wanted, repair.current, signal) : undefined;
       const answer = await this.#merge(wanted, signal);
       this.#view.remember(answer);
+      this.#fights.applied(wanted.key);
       if (lacksFields(answer, wanted.object)) this.#incomplete.set(wanted.key, versionsOf(wanted, answer));
       else this.#incomplete.delete(wanted.key);
       // Between the two writes anybody may have edited the object once more. The watch tells of that.
@@ -259,6 +262,7 @@ export class Applier {
     this.#log.info({ object: identity }, `${why}: deleting it, so that it can be created again`);
     await this.#client.delete(appliedKind(object).resource, refOf(object), { signal });
     this.#view.forget(identity);
+    this.#fights.deleted(identityKey(identity));
   }
 }
 

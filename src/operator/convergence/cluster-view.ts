@@ -22,7 +22,7 @@ import { Answers, revision } from "./answers.ts";
 import { ApiServers } from "./api-servers.ts";
 import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
 import { isEstablished } from "./established.ts";
-import { identityOf, type ObjectIdentity } from "./inventory.ts";
+import type { ObjectIdentity } from "./inventory.ts";
 import { PlatformView } from "./platform-view.ts";
 import { PrerequisitesView } from "./prerequisites-view.ts";
 import { selectorLabels, slimNode, slimPod } from "./slim.ts";
@@ -252,7 +252,7 @@ export class ClusterView {
         else if (reportsProgress(resource)) this.#wake("soon");
       },
       delete: (object) => {
-        this.#answers.forget(identityOf(object));
+        this.#answers.forgetDeleted(object);
         this.#wake("now");
       },
       // A list has what was written before, unless it is gone. No watch tells that of an object that it never had.

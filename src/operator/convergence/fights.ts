@@ -28,6 +28,8 @@ interface Fight {
 export class Fights {
   readonly #clock: Clock;
   readonly #fights = new Map<string, Fight>();
+  /** Keys of objects that the operator itself deleted. */
+  readonly #deleted = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -45,6 +47,26 @@ export class Fights {
     const key = `${object} ${field}`;
     const rounds = (this.#fights.get(key)?.rounds ?? 0) + 1;
     this.#fights.set(key, { object, field, manager, rounds, lastMs: this.#clock.monotonicMs() });
+  }
+
+  /** What others did to an object that nobody wants any more is over. */
+  forget(object: string): void {
+    for (const [key, fight] of this.#fights) if (fight.object === object) this.#fights.delete(key);
+  }
+
+  /** The operator itself deleted it. */
+  deleted(object: string): void {
+    this.#deleted.add(object);
+  }
+
+  /** The object is there again. */
+  applied(object: string): void {
+    this.#deleted.delete(object);
+  }
+
+  /** Whether it is missing because of the operator. */
+  isMissingByUs(object: string): boolean {
+    return this.#deleted.has(object);
   }
 
   /** One sentence for each field of the object that somebody else keeps writing. */

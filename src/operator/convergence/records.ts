@@ -80,6 +80,7 @@ export class Records {
     this.#stored.clear();
     this.#own.clear();
     for (const name of [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]) {
+      this.#fights.forget(name);
       try {
         await this.#client.delete(RESOURCES.configMaps, { name, namespace: this.#namespace }, { signal });
       } catch (error) {

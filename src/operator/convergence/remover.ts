@@ -12,6 +12,7 @@ import type { Log } from "../../kube/log.ts";
 import { appliedKind, findAppliedKind } from "./applied-kinds.ts";
 import { inParallel, messageOf } from "./applier.ts";
 import type { ClusterView } from "./cluster-view.ts";
+import type { Fights } from "./fights.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
 import { removals } from "./plan.ts";
 
@@ -26,6 +27,7 @@ export interface RemovalResult {
 export interface RemoverOptions {
   readonly client: KubeClient;
   readonly view: ClusterView;
+  readonly fights: Fights;
   readonly clock: Clock;
   readonly log: Log;
   /** Keys of every object that this version can apply: it has the rights for these, and for no others. */
@@ -38,6 +40,7 @@ const STUCK_POD_MS = 60_000;
 export class Remover {
   readonly #client: KubeClient;
   readonly #view: ClusterView;
+  readonly #fights: Fights;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #known: ReadonlySet<string>;
@@ -47,6 +50,7 @@ export class Remover {
   constructor(options: RemoverOptions) {
     this.#client = options.client;
     this.#view = options.view;
+    this.#fights = options.fights;
     this.#clock = options.clock;
     this.#log = options.log;
     this.#known = options.known;
@@ -57,7 +61,9 @@ export class Remover {
     const waiting = new Map<string, string>();
     const failures: string[] = [];
     for (const [key, entry] of inventory) {
-      if (!wanted.has(key) && findAppliedKind(entry)?.removal === undefined) gone.add(key);
+      if (wanted.has(key)) continue;
+      this.#fights.forget(key);
+      if (findAppliedKind(entry)?.removal === undefined) gone.add(key);
     }
     // A component with stopping pods keeps its rights. Other components do not wait for it.
     for (const { entries } of removals(inventory, wanted)) {
@@ -89,6 +95,7 @@ export class Remover {
       this.#log.info({ object: describe(entry) }, "removing");
       await this.#delete(entry, signal);
       this.#deleted.add(key);
+      this.#fights.deleted(key);
     }
     const waiting = entry.podSelector && (await this.#podsLeft(entry, entry.podSelector, signal));
     if (waiting === undefined) this.#deleted.delete(key);

@@ -50,6 +50,26 @@ describe("a fight over a field", () => {
   });
 });
 
+describe("an object that the operator deleted", () => {
+  it("is missing because of the operator until it is there again", () => {
+    const { fights } = fightsAt();
+    expect(fights.isMissingByUs("object")).toBe(false);
+    fights.deleted("object");
+    expect([fights.isMissingByUs("object"), fights.isMissingByUs("another")]).toEqual([true, false]);
+    fights.applied("object");
+    expect(fights.isMissingByUs("object")).toBe(false);
+  });
+
+  it("has no history once nobody wants it any more", () => {
+    const { fights } = fightsAt();
+    repair(fights, 5);
+    repair(fights, 5, "spec.b");
+    fights.forget("object");
+    expect(fights.over("object")).toEqual([]);
+    expect(fights.mayRepair("object", "spec.a")).toBe(true);
+  });
+});
+
 describe("the last other writer", () => {
   const written = (manager: string, time: string, subresource?: string) => ({ manager, time, subresource });
   const at = (managedFields: readonly object[]) =>
