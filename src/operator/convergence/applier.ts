@@ -9,11 +9,11 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import { appliedKind } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
-import { driftedField, lacksFields } from "./drift.ts";
+import { driftedField, lacksEmptyFields, lacksFields } from "./drift.ts";
 import { Establishing } from "./established.ts";
 import { EXISTENCE, type Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityKey, identityOf } from "./inventory.ts";
-import { nameOf, refOf } from "./naming.ts";
+import { definedKind, kindOf, nameOf, refOf } from "./naming.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
 import { Repairer } from "./repairer.ts";
 import { Takeover } from "./takeover.ts";
@@ -200,11 +200,18 @@ export class Applier {
     }
   }
 
-  /** What others made of an object that the operator does not know to be its own may not bear a merge: it is put back before. */
+  /**
+   * What others made of an object that the operator does not know to be its own may not bear a merge: it is put back before.
+   * Over content the API server drops an empty field, and over nothing it keeps it.
+   */
   async #merge(wanted: PlannedObject, signal: AbortSignal): Promise<KubeObject> {
     const { resource, whole } = appliedKind(wanted.object);
-    const merge = () =>
-      this.#client.apply(resource, wanted.object, { fieldManager: FIELD_MANAGER, force: true, signal });
+    const options = { fieldManager: FIELD_MANAGER, force: true, signal };
+    const apply = () => this.#client.apply(resource, wanted.object, options);
+    const merge = async () => {
+      const answer = await apply();
+      return lacksEmptyFields(answer, wanted.object) ? await apply() : answer;
+    };
     try {
       return await merge();
     } catch (error) {
@@ -276,15 +283,6 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
     for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
   };
   await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL, items.length) }, worker));
-}
-
-function kindOf({ apiVersion = "", kind }: KubeObject): string {
-  return `${apiVersion.split("/")[0]} ${kind}`;
-}
-
-function definedKind({ spec }: KubeObject): string {
-  const { group, names } = spec as CustomResourceDefinition["spec"];
-  return `${group} ${names.kind}`;
 }
 
 function versionsOf(wanted: PlannedObject, live: KubeObject): string {

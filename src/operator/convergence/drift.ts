@@ -32,16 +32,22 @@ export function lacksFields(live: unknown, desired: unknown): boolean {
   return !covers(live, desired) && drifted(live, desired, [], "may lack") === undefined;
 }
 
+/** Whether `live` has all of `desired` but something empty, which an apply over content drops. */
+export function lacksEmptyFields(live: unknown, desired: unknown): boolean {
+  return covers(live, desired) && drifted(live, desired, [], "must be there, if only empty") !== undefined;
+}
+
 type Path = readonly (string | number)[];
 /** What is desired and not there. */
-type Absent = "must be there" | "may lack";
+type Absent = "must be there" | "must be there, if only empty" | "may lack";
 
 function drifted(live: unknown, desired: unknown, path: Path, absent: Absent): Path | undefined {
   if (live === undefined && absent === "may lack") return undefined;
   if (Array.isArray(desired)) return Array.isArray(live) ? driftedInList(live, desired, path, absent) : path;
   if (desired !== null && typeof desired === "object") {
     if (live === null || typeof live !== "object" || Array.isArray(live)) {
-      return live === undefined && Object.keys(desired).length === 0 ? undefined : path;
+      const isEmpty = live === undefined && Object.keys(desired).length === 0;
+      return isEmpty && absent === "must be there" ? undefined : path;
     }
     return first(Object.entries(desired), ([key, value]) =>
       drifted((live as Readonly<Record<string, unknown>>)[key], value, [...path, key], absent),
