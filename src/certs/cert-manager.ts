@@ -5,6 +5,8 @@
  * `src/certs` stands between `src/kube` and the products; any product may import it. A product's listener gets its
  * certificate from `tls-source.ts`, which needs nothing that makes certificates; the process `cert-manager` is `main.ts`.
  *
+ * A Secret that somebody made immutable can't be renewed: it is deleted, and the operator creates it anew.
+ *
  * Every write carries the resourceVersion of its decision, so two concurrent managers do no harm. This file never creates
  * Secrets, because RBAC can't limit `create` to a name. The operator creates them empty.
  */
@@ -218,14 +220,16 @@ export class CertManager {
     data: SecretData,
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, namespace } = this.#options;
+    const { client, namespace, log } = this.#options;
+    const ref = { name, namespace };
+    const found = this.#secret(name);
+    if (found?.immutable === true) {
+      log.warn({ secret: name }, "is immutable and has to change: deleting it, for the operator to create it anew");
+      await client.delete(RESOURCES.secrets, ref, { uid: found.metadata.uid, signal });
+      throw new Error(`Secret ${namespace}/${name} was immutable and is being created anew`);
+    }
     const body = { metadata: { resourceVersion }, data };
-    await client.patch(
-      RESOURCES.secrets,
-      { name, namespace },
-      { type: "merge", body },
-      { fieldManager: FIELD_MANAGER, signal },
-    );
+    await client.patch(RESOURCES.secrets, ref, { type: "merge", body }, { fieldManager: FIELD_MANAGER, signal });
   }
 
   async #writeBundle(key: string, bundle: string, signal: AbortSignal): Promise<void> {

@@ -116,6 +116,23 @@ describe("the certificate manager on a real API server", () => {
     }, WITHIN);
   }
 
+  it.each([CA, SERVING])("has Secret %s made anew where it is immutable and garbled", async (name) => {
+    await trusted();
+    const before = await secret(name);
+    const garbled = { "tls.crt": "Z2FyYmxlZA==", "tls.key": "Z2FyYmxlZA==" };
+    const patch = { type: "merge" as const, body: { data: garbled, immutable: true } };
+    await admin.patch(RESOURCES.secrets, { namespace, name }, patch);
+    await vi.waitFor(async () => {
+      const found = await admin.list(RESOURCES.secrets, { namespace });
+      expect(found.items.map(({ metadata }) => metadata.name)).not.toContain(name);
+    }, WITHIN);
+    // As the operator does.
+    await createTlsSecret(admin, namespace, name);
+    await vi.waitFor(async () => expect(readKeyPair(await secret(name))).toBeDefined(), WITHIN);
+    await trusted();
+    expect((await secret(name)).metadata.uid).not.toBe(before.metadata.uid);
+  });
+
   it("fills empty Secrets and every caBundle, with rights on exactly these objects", async () => {
     const certificate = await trusted();
     expect(certificate.dnsNames).toContain(`${SERVING}.${namespace}.svc`);

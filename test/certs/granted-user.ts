@@ -13,9 +13,9 @@ export interface Rule {
 const GROUP = "rbac.authorization.k8s.io";
 const KEEP = ["get", "list", "watch", "patch"];
 
-/** What keeping certificates takes inside the namespace: these Secrets by name, without create. */
+/** What keeping certificates takes inside the namespace: these Secrets by name, without create. Immutable ones are deleted. */
 export const secretRules = (...names: readonly string[]): Rule[] => [
-  { apiGroups: [""], resources: ["secrets"], resourceNames: names, verbs: KEEP },
+  { apiGroups: [""], resources: ["secrets"], resourceNames: names, verbs: [...KEEP, "delete"] },
 ];
 
 /** What it takes in the whole cluster: the webhook configuration by name. */

@@ -57,6 +57,8 @@ const LIMIT = { limitMs: 60_000 };
 const ELSEWHERE: Readonly<Record<string, string>> = {
   [`${MANAGER_ACCOUNT}: patch events.events.k8s.io`]:
     "written when an event repeats after half a minute: test/kube/events",
+  [`${MAC_POOL_CERT_MANAGER}: delete secrets`]: "a Secret that is immutable: test/certs",
+  [`${LINUX_BRIDGE_CERT_MANAGER}: delete secrets`]: "a Secret that is immutable: test/certs",
   [`${MANAGER_ACCOUNT}: get namespaces`]: "asked for one that the watch has not delivered yet: test/mac-pool/webhooks",
 };
 

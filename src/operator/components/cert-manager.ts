@@ -27,7 +27,7 @@ export interface KeptCertificates {
 
 const HEALTH_PORT = 8081;
 
-/** Account and rights: its Secrets, and its webhook configurations by name. */
+/** Account and rights: its Secrets, which it deletes where they are immutable, and its webhook configurations by name. */
 export function certManagerAccess(kept: KeptCertificates, namespace: string): KubeObject[] {
   const { name, labels, caSecret, servingSecret } = kept;
   return identityObjects({
@@ -35,7 +35,7 @@ export function certManagerAccess(kept: KeptCertificates, namespace: string): Ku
     namespace,
     labels,
     cluster: { role: name, binding: name, rules: [...configurationRules(kept), FOLLOW_CONFIG, ...ASK_WHO_MAY] },
-    namespaced: [rule("", ["secrets"], [...FOLLOW, "patch"], [caSecret, servingSecret])],
+    namespaced: [rule("", ["secrets"], [...FOLLOW, "patch", "delete"], [caSecret, servingSecret])],
   });
 }
 
