@@ -2,6 +2,7 @@
  * What every `main.ts` shares: log, signals, the listener for health and metrics, and the exit code. A `main.ts` reads its
  * configuration and calls `runProcess`; nothing else reads `process`.
  */
+import { writeFileSync } from "node:fs";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import PromRegistry from "prom-client/lib/registry.js";
@@ -36,6 +37,9 @@ export interface ProcessOptions {
   readonly main: (context: ProcessContext) => Promise<void>;
 }
 
+/** The kubelet makes the file in each container, and puts what it says into the pod's status. */
+const TERMINATION_LOG = "/dev/termination-log";
+
 /** How long `main` may take after the signal; kubelet kills the process after 30 s. */
 const STOP_TIMEOUT_MS = 25_000;
 
@@ -51,6 +55,7 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
   processMetrics(metrics);
   const die = (what: string) => (error: unknown) => {
     log.fatal({ err: error }, what);
+    tellKubelet(error);
     process.exit(1);
   };
   process.on("uncaughtException", die("uncaught exception"));
@@ -80,4 +85,14 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
   }
   log.info("stopped");
   process.exit(0);
+}
+
+/** Why the process ends, in one line. Outside of a pod there is no such file. */
+function tellKubelet(error: unknown): void {
+  const text = error instanceof Error ? error.message : String(error);
+  try {
+    writeFileSync(TERMINATION_LOG, text.replaceAll(/\s+/g, " "), { flag: "r+" });
+  } catch {
+    // The log has it.
+  }
 }

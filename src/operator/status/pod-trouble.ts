@@ -19,12 +19,15 @@ export interface Trouble {
   readonly advice: string;
   /** Wall clock. */
   readonly sinceMs: number;
+  /** Every start has it for a while. */
+  readonly isUsual?: true;
   /** When it may be over without an event of any watch. */
   readonly untilMs?: number;
   /** Which events say more. */
   readonly question?: Question;
 }
 
+const MAX_SAID = 300;
 const FIRST_PULL = "ErrImagePull";
 const TROUBLE = new Set([...CONTAINER_TROUBLES, FIRST_PULL]);
 /** Said of every container while there are init containers to run. */
@@ -74,8 +77,7 @@ function crashing(pod: Pod, nowMs: number, deadlineMs: number): Trouble | undefi
     const ranMs = Date.parse(last?.finishedAt ?? "") - Date.parse(last?.startedAt ?? "");
     const isUnstable = restartCount > (isReady(pod) ? 1 : 0) && ranMs < deadlineMs && nowMs - runsSinceMs < deadlineMs;
     if (state?.waiting?.reason !== CRASHES && !hasEnded && !isUnstable) continue;
-    const how =
-      last === undefined ? "" : `, last with exit code ${last.exitCode}${last.reason ? ` (${last.reason})` : ""}`;
+    const how = last === undefined ? "" : `, last with exit code ${last.exitCode}${why(last)}`;
     return {
       reason: CRASHES,
       message: `container ${name} of pod ${pod.metadata.name} ends again and again${how}`,
@@ -85,6 +87,12 @@ function crashing(pod: Pod, nowMs: number, deadlineMs: number): Trouble | undefi
     };
   }
   return undefined;
+}
+
+/** Its reason and the last line of what it said: of a log that is where the error is. */
+function why({ reason = "", message = "" }: Ended): string {
+  const line = message.trimEnd().split("\n").at(-1)?.trim().slice(0, MAX_SAID) ?? "";
+  return `${reason && ` (${reason})`}${line && `: ${line}`}`;
 }
 
 function stuck(pod: Pod): Trouble | undefined {
@@ -117,6 +125,7 @@ function beingCreated(pod: Pod): Trouble | undefined {
   if (!isBeingCreated(pod) && (pod.status?.phase !== "Pending" || statusesOf(pod).length > 0)) return undefined;
   return {
     reason: BEING_CREATED,
+    isUsual: true,
     message: `the containers of pod ${name} are still not created on node ${pod.spec?.nodeName}`,
     advice: describeIt(pod),
     sinceMs: notReadySinceMs(pod),
@@ -130,6 +139,7 @@ function notReady(pod: Pod): Trouble | undefined {
   const { name = "", namespace = "" } = pod.metadata;
   return {
     reason: ready.reason ?? NOT_READY,
+    isUsual: true,
     message: `pod ${name} runs and is not ready: ${ready.message ?? "the kubelet does not say why"}`,
     advice: `Read its log: kubectl logs -n ${namespace} ${name} --all-containers`,
     sinceMs: notReadySinceMs(pod),
@@ -144,6 +154,7 @@ function describeIt({ metadata: { name, namespace } }: Pod): string {
 interface Ended {
   readonly exitCode: number;
   readonly reason?: string;
+  readonly message?: string;
   readonly startedAt?: string;
   readonly finishedAt?: string;
 }

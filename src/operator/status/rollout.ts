@@ -60,7 +60,11 @@ export function rollout(wanted: KubeObject, live: KubeObject | undefined, around
     return { phase: "failing", reason, message: `${title}: ${worst.message}`, advice, question, lookAgainMs };
   }
   const lookAgainMs = soonest(troubles.map(({ sinceMs }) => sinceMs + around.deadlineMs - nowMs));
-  if (awaited !== undefined) return { phase: "rolling", message: `${title} ${awaited}`, lookAgainMs };
+  if (awaited !== undefined) {
+    const cause = troubles.find(({ isUsual }) => !isUsual);
+    const message = `${title} ${awaited}${cause === undefined ? "" : `: ${cause.message}`}`;
+    return { phase: "rolling", message, lookAgainMs };
+  }
   if (lost.length === 0) return { phase: "ready", lookAgainMs };
   return { phase: "ready", note: `${title} does not run on ${named(lost)}: not ready`, lookAgainMs };
 }
@@ -122,6 +126,7 @@ function standstill(
   const isUnderWay = counts.observedGeneration < counts.generation;
   return {
     reason: STANDSTILL,
+    isUsual: true,
     message,
     advice: `See kubectl describe ${kind.toLowerCase()} -n ${namespace} ${name}`,
     sinceMs: firstSeenMs(

@@ -20,6 +20,8 @@ export interface ContainerScript {
   readonly hostname: string;
   /** Lines of /etc/hosts. */
   readonly hosts: readonly string[];
+  /** File on the node in which the program may say why it ends. */
+  readonly terminationLog: string;
   /** An empty directory. */
   readonly mountPoint: string;
   /** Path on the node by volume name. */
@@ -28,6 +30,8 @@ export interface ContainerScript {
 
 /** Descriptor on which the script says that the container is complete and its command comes next. */
 export const STARTED_FD = 3;
+
+const TERMINATION_LOG = "/dev/termination-log";
 
 /** Throws when the container asks for something that can't be given. */
 export function containerScript(script: ContainerScript): string {
@@ -43,6 +47,8 @@ export function containerScript(script: ContainerScript): string {
     // What an image has in there is its own; the machine's /usr is read-only.
     "mount -t tmpfs -o mode=755 src usr/src",
     ...image.contents.flatMap(([source, target]) => bindTree(source, below(target), true, isFile(source))),
+    `: > ${shellQuote(script.terminationLog)}; chmod 666 ${shellQuote(script.terminationLog)}`,
+    ...bindTree(script.terminationLog, below(TERMINATION_LOG), false, true),
     ...(container.volumeMounts ?? []).flatMap((mount) => bindVolume(mount, script)),
     ...(container.securityContext?.readOnlyRootFilesystem ? ['mount -o remount,bind,ro "$PWD"'] : []),
     ...enterTree(),

@@ -25,6 +25,8 @@ export interface ContainerOptions {
   /** Where probes find the container. */
   readonly address: string;
   readonly directory: string;
+  /** What it says there is its message when it has ended. */
+  readonly terminationLog: string;
   readonly logFile: string;
   /** Starts of earlier lives of the node. */
   readonly restartCount: number;
@@ -172,7 +174,8 @@ export class Container {
     const code = await ended;
     this.#prober?.stop();
     const reason = !this.running ? "StartError" : code === 0 ? "Completed" : "Error";
-    const message = reason === "StartError" ? { message: this.#logTail() } : {};
+    const said = reason === "StartError" ? this.#logTail() : this.#lastWords();
+    const message = said === "" ? {} : { message: said };
     this.#process = undefined;
     this.#set({
       terminated: { exitCode: code, reason, ...message, startedAt, finishedAt: timestamp() },
@@ -243,6 +246,14 @@ export class Container {
 
   #logTail(): string {
     return readFileSync(this.#options.logFile, "utf8").trimEnd().split("\n").slice(-3).join("\n");
+  }
+
+  #lastWords(): string {
+    try {
+      return readFileSync(this.#options.terminationLog, "utf8").trim();
+    } catch {
+      return "";
+    }
   }
 
   #pause(ms: number): Promise<void> {

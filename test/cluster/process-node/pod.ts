@@ -167,6 +167,7 @@ export class Pod {
     const { name = "", namespace } = this.#object.metadata;
     const image = findImage(spec.image ?? "", config.images);
     const mountPoint = join(this.#directory, "root", spec.name);
+    const terminationLog = join(this.#directory, `${spec.name}.termination`);
     const script = async (): Promise<string> => {
       if (image === undefined) throw new Error("no image");
       const env = await environmentOf(spec, this.#object, this.#addresses, objects);
@@ -180,6 +181,7 @@ export class Pod {
         env,
         hostname: hostNetwork ? config.plan.name : name,
         hosts: [`${this.#addresses.podIp} ${name}`],
+        terminationLog,
         mountPoint,
         volumes,
       });
@@ -193,6 +195,7 @@ export class Pod {
       networkNamespace: this.#network?.path,
       address: this.#addresses.podIp,
       directory: this.#directory,
+      terminationLog,
       logFile: join(config.logDirectory, `${namespace}_${name}_${this.uid.slice(0, 8)}_${spec.name}.log`),
       restartCount: this.#earlierStarts(spec.name),
       changed: () => this.#status.changed(),

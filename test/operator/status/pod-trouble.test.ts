@@ -51,6 +51,18 @@ describe("the trouble of a pod", () => {
     expect(look(pod(false, [{ name: "c", restartCount: 0, state: { terminated: ended } }]))).toMatchObject(expected);
   });
 
+  it("is why it ends, as far as its container says so", () => {
+    const ended = (message: string) => {
+      const terminated = { exitCode: 1, reason: "Error", message };
+      return look(pod(false, [{ name: "c", restartCount: 0, state: { terminated } }]))?.message;
+    };
+    const end = "container c of pod w-1 ends again and again, last with exit code 1 (Error)";
+    expect(ended("Port 9443 is in use")).toBe(`${end}: Port 9443 is in use`);
+    expect(ended("starting\nno such interface\n")).toBe(`${end}: no such interface`);
+    expect(ended("x".repeat(2_000))).toBe(`${end}: ${"x".repeat(300)}`);
+    expect(ended("")).toBe(end);
+  });
+
   it.each([
     ["one crash", crashed(1, 8, 5)],
     ["a crash after it ran for long", crashed(9, 301, 5)],

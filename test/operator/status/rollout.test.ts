@@ -51,6 +51,18 @@ describe("a rollout", () => {
     });
   });
 
+  it("says what keeps a pod from running as soon as that is known, and nothing of what every start has", () => {
+    const awaited = `DaemonSet "ns/w" is not available (awaiting 1 nodes)`;
+    const counts = live(daemonSet, { desiredNumberScheduled: 1, numberUnavailable: 1, updatedNumberScheduled: 1 });
+    const told = (one: Pod) => look(daemonSet, counts, [node("a", true)], [one]);
+    const why = { reason: "ImagePullBackOff", message: "no such image", since: NOW };
+    const message = `${awaited}: container c of pod w-1: ImagePullBackOff: no such image`;
+    expect(told(pod("a", false, why))).toMatchObject({ phase: "rolling", message });
+    for (const usual of [pod("a", false, { reason: "ContainerCreating", message: "", since: NOW }), pod("a", false)]) {
+      expect(told(usual)).toMatchObject({ phase: "rolling", message: awaited });
+    }
+  });
+
   it("is ready when every pod is available, also when no node matches", () => {
     expect(look(daemonSet, live(daemonSet, { desiredNumberScheduled: 0 }))).toEqual({ phase: "ready" });
     const counts = { desiredNumberScheduled: 2, numberAvailable: 2, updatedNumberScheduled: 2 };
