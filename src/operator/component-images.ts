@@ -20,6 +20,17 @@ export type ComponentImages = Readonly<Partial<Record<ComponentImage, string>>>;
 /** Throws a sentence for the component's row in the status. */
 export function requireImage(images: ComponentImages, variable: ComponentImage): string {
   const image = images[variable];
-  if (image === undefined) throw new Error(`set ${variable} in the environment of the operator to the image to deploy`);
+  if (image === undefined) throw new Error(missingText([variable]));
   return image;
+}
+
+/** The same, with all that are missing in one sentence. */
+export function requireImages(images: ComponentImages, variables: readonly ComponentImage[]): void {
+  const missing = variables.filter((variable) => images[variable] === undefined);
+  if (missing.length > 0) throw new Error(missingText(missing));
+}
+
+function missingText(variables: readonly ComponentImage[]): string {
+  const what = variables.length === 1 ? "image" : "images";
+  return `set ${variables.join(" and ")} in the environment of the operator to the ${what} to deploy`;
 }

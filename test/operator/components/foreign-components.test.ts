@@ -91,6 +91,12 @@ describe("the components of other projects", () => {
     expect(failed).toEqual([`set ${variable} in the environment of the operator to the image to deploy`]);
   });
 
+  it("say in one sentence which images are missing where it is more than one", () => {
+    expect(() => render("kubeSecondaryDNS", {}, {}, {})).toThrow(
+      "set KUBE_SECONDARY_DNS_IMAGE and CORE_DNS_IMAGE in the environment of the operator to the images to deploy",
+    );
+  });
+
   it("are privileged only where the program enters the namespaces of the node", () => {
     const privileged = FOREIGN.flatMap((name) =>
       workloads(render(name)).flatMap((workload) => {
