@@ -49,11 +49,16 @@ const octetText = (value: string): string =>
 
 /**
  * Rules for an object with the two ends of a MAC range, both present when `required`.
- * `single` allows a range of one address. The texts are those of parseRange.
+ * `single` allows a range of one address, `multicastBetween` multicast addresses between its ends. The texts are those of parseRange.
  */
 export function macRangeRules(
   names: { readonly start: string; readonly end: string },
-  options: { readonly required: boolean; readonly single: boolean; readonly texts: RangeNames },
+  options: {
+    readonly required: boolean;
+    readonly single: boolean;
+    readonly multicastBetween?: true;
+    readonly texts: RangeNames;
+  },
 ): CelRule[] {
   const { texts } = options;
   const start = `self.${names.start}`;
@@ -110,5 +115,12 @@ export function macRangeRules(
     message: `failed to set ${texts.setStart}: invalid mac address. The all-zero address cannot be used`,
     fieldPath: `.${names.start}`,
   };
-  return [...(options.required ? [] : [both]), ...syntax, ...unicast, order, between, notZero];
+  return [
+    ...(options.required ? [] : [both]),
+    ...syntax,
+    ...unicast,
+    order,
+    ...(options.multicastBetween ? [] : [between]),
+    notZero,
+  ];
 }

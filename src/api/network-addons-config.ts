@@ -23,6 +23,11 @@ export const CRI_SOCKET_PATHS = [
   "/run/k3s/containerd/containerd.sock",
 ] as const;
 
+/** An absolute path. No name in it begins with two dots: Kubernetes refuses `..` in a path of the host. */
+export const CRI_SOCKET_PATTERN = "^(/([A-Za-z0-9_-]|[.][A-Za-z0-9_-])[A-Za-z0-9._-]*)*$";
+/** For what is no path, in the words that existing suites expect. */
+export const CRI_SOCKET_TEXT = `\`hostCRISocketPath\` must be one of: ${CRI_SOCKET_PATHS.join(", ")}`;
+
 /** The user's ConfigMap of another name takes the place of this one. */
 export const DEFAULT_DEVICE_PLUGIN_CONFIG = "macvtap-deviceplugin-config";
 
@@ -78,21 +83,23 @@ export const networkAddonsConfigSpecSchema = z
       ...celRules(
         ...macRangeRules(
           { start: "rangeStart", end: "rangeEnd" },
-          { required: false, single: false, texts: CNAO_NAMES },
+          { required: false, single: false, multicastBetween: true, texts: CNAO_NAMES },
         ),
       ),
     }),
     multus: empty("Multus, which attaches pods to several networks."),
     multusDynamicNetworks: z
       .object({
-        hostCRISocketPath: text("Socket of the nodes' container runtime. Detected on the node when unset."),
+        hostCRISocketPath: text(
+          "Absolute path of the container runtime's socket on the nodes. Detected on the node when unset.",
+        ),
       })
       .exactOptional()
       .meta({
         description: "The controller that plugs networks into running pods. Needs multus.",
         ...celRules({
-          rule: `!has(self.hostCRISocketPath) || self.hostCRISocketPath in ${JSON.stringify(["", ...CRI_SOCKET_PATHS])}`,
-          message: `hostCRISocketPath must be one of: ${CRI_SOCKET_PATHS.join(", ")}`,
+          rule: `!has(self.hostCRISocketPath) || self.hostCRISocketPath.matches('${CRI_SOCKET_PATTERN}')`,
+          message: CRI_SOCKET_TEXT,
           fieldPath: ".hostCRISocketPath",
         }),
       }),

@@ -58,4 +58,9 @@ describe("a MAC range", () => {
     expect(reason("02:ff:ff:ff:ff:ff", "04:00:00:00:00:00")).toMatch(/Multicast addresses lie between its ends/);
     expect(reason("00:00:00:00:00:00", "00:00:00:00:00:05")).toMatch(/all-zero/);
   });
+
+  it("may have multicast addresses between its ends where they are skipped", () => {
+    const ends = { rangeStart: "AA:00:00:00:00:00", rangeEnd: "FE:A8:11:22:33:44" };
+    expect(parseRange(ends, { allowMulticastBetween: true })).toMatchObject({ ok: true });
+  });
 });

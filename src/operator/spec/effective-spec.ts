@@ -122,12 +122,9 @@ function devicePlugin(asked: Macvtap, previous: Previous): Macvtap {
   return { devicePluginConfig: asked.devicePluginConfig || before || DEFAULT_DEVICE_PLUGIN_CONFIG };
 }
 
-/** In one notation, whatever was typed. */
-function bothEnds(rangeStart: string | undefined, rangeEnd: string | undefined): PoolRange | undefined {
-  const start = parseMac(rangeStart ?? "");
-  const end = parseMac(rangeEnd ?? "");
-  if (start === undefined || end === undefined) return undefined;
-  return { rangeStart: formatMac(start), rangeEnd: formatMac(end) };
+/** As they are written: other software compares them with the spec. */
+function bothEnds(rangeStart = "", rangeEnd = ""): PoolRange | undefined {
+  return parseMac(rangeStart) === undefined || parseMac(rangeEnd) === undefined ? undefined : { rangeStart, rangeEnd };
 }
 
 const ADDRESSES_IN_RANDOM_RANGE = 2 ** 24;

@@ -17,7 +17,8 @@ import {
 } from "../../api/linux-bridge-config.ts";
 import { parseRange } from "../../api/mac-range.ts";
 import {
-  CRI_SOCKET_PATHS,
+  CRI_SOCKET_PATTERN,
+  CRI_SOCKET_TEXT,
   IMAGE_PULL_POLICIES,
   MULTUS_REQUIRED,
   NAME_SERVER_PATTERN,
@@ -77,9 +78,7 @@ function multusErrors(spec: NetworkAddonsConfigSpec, facts: Facts): string[] {
     const socket = spec.multusDynamicNetworks.hostCRISocketPath;
     if (facts.openShift) errors.push("`multusDynamicNetworks` configuration is not supported on Openshift yet");
     if (spec.multus === undefined) errors.push(MULTUS_REQUIRED);
-    if (socket !== undefined && socket !== "" && !CRI_SOCKET_PATHS.some((path) => path === socket)) {
-      errors.push(`hostCRISocketPath must be one of: ${CRI_SOCKET_PATHS.join(", ")}`);
-    }
+    if (!new RegExp(CRI_SOCKET_PATTERN).test(socket ?? "")) errors.push(CRI_SOCKET_TEXT);
   }
   if (spec.macvtap !== undefined && facts.openShift) {
     errors.push("`macvtap` has been requested, but is not supported on OpenShift");
@@ -94,7 +93,7 @@ function rangeErrors(pool: NetworkAddonsConfigSpec["kubeMacPool"]): string[] {
   if (rangeStart === "" || rangeEnd === "") {
     return ["both or none of the KubeMacPool ranges needs to be configured"];
   }
-  const parsed = parseRange({ rangeStart, rangeEnd }, { allowSingle: false });
+  const parsed = parseRange({ rangeStart, rangeEnd }, { allowSingle: false, allowMulticastBetween: true });
   return parsed.ok ? [] : [parsed.reason];
 }
 

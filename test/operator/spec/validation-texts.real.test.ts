@@ -54,6 +54,16 @@ describe("a wrong spec", () => {
     for (const text of row.atAdmission ?? row.texts) expect(answer).toContain(text);
   });
 
+  it.each([
+    // Of OpenShift's documentation: multicast addresses lie between the ends.
+    { kubeMacPool: { rangeStart: "AA:00:00:00:00:00", rangeEnd: "FE:A8:11:22:33:44" } },
+    { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/var/run/cri-dockerd.sock" } },
+    { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "" } },
+  ])("is not %j", async (spec) => {
+    expect(validateSpec(spec, NO_FACTS)).toEqual([]);
+    expect(await answerTo(spec)).toBe("taken");
+  });
+
   it.each(WRONG_HERE)("is refused by the operator for what it knows of the cluster: %o %o", (spec, facts, text) => {
     expect(validateSpec(spec, NO_FACTS)).toEqual([]);
     expect(validateSpec(spec, { ...NO_FACTS, ...facts })).toEqual([text]);

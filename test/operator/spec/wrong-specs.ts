@@ -137,22 +137,20 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
     texts: [`failed to set RangeEnd: ${NEVER} 0XFD`],
   },
   {
-    what: "multicast addresses between the ends",
-    spec: range("02:00:00:00:00:00", "04:00:00:00:00:00"),
-    texts: [
-      `${RANGE} Multicast addresses lie between its ends: use one first octet for both. start: 02:00:00:00:00:00 end: 04:00:00:00:00:00`,
-    ],
-  },
-  {
     what: "the all-zero address",
     spec: range("00:00:00:00:00:00", "00:00:00:00:00:05"),
     texts: ["failed to set RangeStart: invalid mac address. The all-zero address cannot be used"],
   },
   { what: "dynamic networks without multus", spec: { multusDynamicNetworks: {} }, texts: [MULTUS_REQUIRED] },
   {
-    what: "an unknown socket",
-    spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/run/me.sock" } },
-    texts: [`hostCRISocketPath must be one of: ${SOCKETS}`],
+    what: "a socket that is no path",
+    spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "Lorem ipsum" } },
+    texts: [`\`hostCRISocketPath\` must be one of: ${SOCKETS}`],
+  },
+  {
+    what: "a socket above a directory",
+    spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/run/../me.sock" } },
+    texts: [`\`hostCRISocketPath\` must be one of: ${SOCKETS}`],
   },
   {
     what: "an unknown pull policy",
