@@ -37,6 +37,8 @@ export const MANAGED_BY = "cnao-operator";
 export const METRICS_PORT = 8443;
 export const METRICS_PORT_NAME = "metrics";
 export const OPERATOR_METRICS_SERVICE = `${OPERATOR_NAME}-prometheus-metrics`;
+/** Labels by which monitoring of KubeMacPool finds what belongs to it. */
+export const MAC_POOL_MONITORED: Readonly<Record<string, string>> = { "prometheus.kubemacpool.io": "true" };
 export const MAC_POOL_METRICS_SERVICE = "kubemacpool-metrics-service";
 
 /** On pods: who needs the API server and DNS, and whom Prometheus scrapes. HCO's NetworkPolicies select them too. */

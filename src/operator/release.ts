@@ -73,7 +73,7 @@ export function release(
   const access = operatorAccess(renderEverything(settings), PREREQUISITE_DEFINITIONS);
   const definition = NETWORK_ADDONS_CONFIG_CRD;
   return {
-    foundation: [namespaceObject(namespace, labels), { ...definition, metadata: { ...definition.metadata, labels } }],
+    foundation: [namespaceObject(namespace), { ...definition, metadata: { ...definition.metadata, labels } }],
     operator: [
       ...identityObjects({
         serviceAccount: OPERATOR_NAME,
@@ -94,13 +94,13 @@ export function releaseObjects({ foundation, operator, fence }: Release): KubeOb
   return [...foundation, ...operator, ...fence];
 }
 
-/** The CNI installer writes to the host and the bridge marker uses its network. Both need the privileged level. */
-function namespaceObject(name: string, labels: Readonly<Record<string, string>>): KubeObject {
-  return {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name, labels: { ...labels, [ENFORCE_LABEL]: NODE_ACCESS_LEVEL } },
-  };
+/**
+ * Of the operator's labels it has the name only: by others, suites of existing clusters find what a removal left behind.
+ * The CNI installer writes to the host and the bridge marker uses its network. Both need the privileged level.
+ */
+function namespaceObject(name: string): KubeObject {
+  const labels = { name: OPERATOR_NAME, [ENFORCE_LABEL]: NODE_ACCESS_LEVEL };
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } };
 }
 
 interface OperatorPod {

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NETWORK_ADDONS_CONFIG_CRD } from "../../src/api/crds.ts";
 import { apiVersionOf, MAC_CLAIMS, MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "../../src/api/kinds.ts";
 import { NAD_LINTS } from "../../src/api/nad-lint-setting.ts";
-import { LABEL_VERSION, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../src/api/names.ts";
+import {
+  LABEL_COMPONENT,
+  LABEL_PART_OF,
+  LABEL_VERSION,
+  NETWORK_ADDONS_CONFIG_NAME,
+  OPERATOR_NAME,
+} from "../../src/api/names.ts";
 import { objectYaml } from "../../src/kube/client/object-yaml.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
@@ -46,6 +52,13 @@ describe("the release on a real API server", () => {
       expect(applied, applied.stderr).toMatchObject({ code: 0 });
       expect(JSON.parse(applied.stdout)).toMatchObject({ spec: config.spec });
     }
+  });
+
+  it("puts no label on its namespace by which suites of existing clusters find what a removal left", async () => {
+    const { labels = {} } = (await cluster.admin.get(RESOURCES.namespaces, { name: NAMESPACE })).metadata;
+    expect(Object.keys(labels).filter((key) => [LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION].includes(key))).toEqual(
+      [],
+    );
   });
 
   it("lets its operator be deleted and applied again, while the components stay", async () => {

@@ -8,7 +8,7 @@ import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts"
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { type ComponentImage, requireImage } from "../component-images.ts";
 import { fingerprintOf } from "../convergence/inventory.ts";
-import { placed, pulled, spread } from "../manifests/workload.ts";
+import { placed, pulled, soonReplaced, spread } from "../manifests/workload.ts";
 import type { RenderInput } from "./component.ts";
 
 type PodSpec = NonNullable<NonNullable<Deployment["spec"]>["template"]["spec"]>;
@@ -114,6 +114,7 @@ function metadata({ settings }: RenderInput, { name, labels }: ForeignWorkload) 
 
 function template(input: RenderInput, workload: ForeignWorkload, placement: "infra" | "workloads") {
   const { labels, selector, priorityClass, configuration = [], pod } = workload;
+  const where = input.spec.placementConfiguration[placement];
   const annotations =
     configuration.length === 0
       ? {}
@@ -128,7 +129,7 @@ function template(input: RenderInput, workload: ForeignWorkload, placement: "inf
       ...pod,
       ...pulled(input.settings.imagePullSecrets),
       priorityClassName: priorityClass,
-      ...placed(input.spec.placementConfiguration[placement]),
+      ...placed(placement === "infra" ? soonReplaced(where) : where),
     },
   };
 }

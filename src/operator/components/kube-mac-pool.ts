@@ -2,6 +2,8 @@
 
 import { MAC_CLAIM_CRD, MAC_POOL_CRD, NODE_MACS_CRD } from "../../api/crds.ts";
 import { apiVersionOf, MAC_POOLS } from "../../api/kinds.ts";
+import { formatMac } from "../../api/mac.ts";
+import { parseRange } from "../../api/mac-range.ts";
 import {
   DEFAULT_MAC_POOL,
   MAC_POOL_CA_SECRET,
@@ -10,6 +12,7 @@ import {
   MAC_POOL_INSPECTION_PORT_NAME,
   MAC_POOL_MANAGER,
   MAC_POOL_METRICS_SERVICE,
+  MAC_POOL_MONITORED,
   MAC_POOL_RANGE_CONFIG_MAP,
   MAC_POOL_SELECTOR,
   MAC_POOL_SERVICE,
@@ -20,6 +23,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { replicasFor } from "../facts.ts";
 import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
 import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
+import type { PoolRange } from "../spec/effective-spec.ts";
 import { certManagerDeployment, certManagerMetrics } from "./cert-manager.ts";
 import type { Component, RenderInput } from "./component.ts";
 import { MAC_POOL_CERTIFICATES, MANAGER_ACCOUNT, macPoolAccess } from "./kube-mac-pool-access.ts";
@@ -59,7 +63,7 @@ export const kubeMacPool: Component = {
   ],
 };
 
-/** Other software reads the range from this ConfigMap. The pool's manager reads only the MACPool. */
+/** Other software reads the range from this ConfigMap, as it is written in the spec. The pool's manager reads only the MACPool. */
 function rangeObjects({ spec, settings }: RenderInput): KubeObject[] {
   const range = spec.kubeMacPool;
   if (range === undefined) return [];
@@ -74,9 +78,15 @@ function rangeObjects({ spec, settings }: RenderInput): KubeObject[] {
       apiVersion: apiVersionOf(MAC_POOLS),
       kind: MAC_POOLS.kind,
       metadata: { name: DEFAULT_MAC_POOL, labels: LABELS },
-      spec: { ranges: [{ start: range.rangeStart, end: range.rangeEnd }] },
+      spec: { ranges: [inOneNotation(range)] },
     },
   ];
+}
+
+function inOneNotation(range: PoolRange) {
+  const parsed = parseRange(range, { allowMulticastBetween: true });
+  if (!parsed.ok) throw new Error(parsed.reason);
+  return { start: formatMac(parsed.range.start), end: formatMac(parsed.range.end) };
 }
 
 function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
@@ -99,7 +109,7 @@ function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
     service({
       name: MAC_POOL_METRICS_SERVICE,
       namespace,
-      labels: MANAGER_LABELS,
+      labels: { ...MANAGER_LABELS, ...MAC_POOL_MONITORED },
       selector,
       ports: [{ name: METRICS_PORT_NAME, port: METRICS_PORT, targetPort: MAC_POOL_INSPECTION_PORT }],
     }),

@@ -8,6 +8,7 @@ import { apiVersionOf, PROMETHEUS_RULES } from "../../api/kinds.ts";
 import {
   INJECTION_WEBHOOK,
   MAC_POOL_MANAGER,
+  MAC_POOL_MONITORED,
   OPERATOR_NAME,
   POD_WEBHOOK,
   VM_WEBHOOK,
@@ -38,8 +39,19 @@ export function ruleObjects({ spec, settings }: RenderInput): KubeObject[] {
   return [
     prometheusRule(`prometheus-rules-${OPERATOR_NAME}`, namespace, {
       "recordingRules.rules": recordingRules(namespace),
-      "alerts.rules": rules(upstreamAlerts(namespace)),
+      "alerts.rules": rules([...upstreamAlerts(namespace), COLLISIONS]),
     }),
+    // The same alert once more, for monitoring that finds KubeMacPool's own rules.
+    ...(spec.kubeMacPool === undefined
+      ? []
+      : [
+          prometheusRule(
+            "kubemacpool-prometheus-rule",
+            namespace,
+            { "alerts.rules": rules([COLLISIONS]) },
+            { ...MAC_POOL_MONITORED, "openshift.io/prometheus-rule-evaluation-scope": "leaf-prometheus" },
+          ),
+        ]),
     prometheusRule(`${OPERATOR_NAME}-health`, namespace, { "health.rules": rules(ownAlerts(namespace, spec)) }),
   ];
 }
@@ -57,6 +69,14 @@ function recordingRules(namespace: string) {
     { record: "kubevirt_cnao_cr_kubemacpool_aggregated", expr: deployed },
   ];
 }
+
+const COLLISIONS: Alert = {
+  name: "KubemacpoolMACCollisionDetected",
+  expr: "count(kmp_mac_collisions > 1) > 0",
+  for: "30s",
+  severity: "warning",
+  summary: "{{ $value }} MAC addresses are in use by more than one running object.",
+};
 
 function upstreamAlerts(namespace: string): Alert[] {
   return [
@@ -81,13 +101,6 @@ function upstreamAlerts(namespace: string): Alert[] {
       for: "5m",
       severity: "critical",
       summary: "The MAC pool is deployed and no replica runs: VMs with network interfaces can't be created.",
-    },
-    {
-      name: "KubemacpoolMACCollisionDetected",
-      expr: "count(kmp_mac_collisions > 1) > 0",
-      for: "30s",
-      severity: "warning",
-      summary: "{{ $value }} MAC addresses are in use by more than one running object.",
     },
   ];
 }
@@ -176,11 +189,12 @@ function prometheusRule(
   name: string,
   namespace: string,
   groups: Readonly<Record<string, readonly object[]>>,
+  labels?: Readonly<Record<string, string>>,
 ): KubeObject {
   return {
     apiVersion: apiVersionOf(PROMETHEUS_RULES),
     kind: PROMETHEUS_RULES.kind,
-    metadata: { name, namespace },
+    metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) },
     spec: { groups: Object.entries(groups).map(([group, rules]) => ({ name: group, rules })) },
   };
 }

@@ -6,6 +6,7 @@
 import { apiVersionOf, SERVICE_MONITORS } from "../../api/kinds.ts";
 import {
   LABEL_PROMETHEUS,
+  MAC_POOL_MONITORED,
   MAC_POOL_SELECTOR,
   METRICS_PORT,
   METRICS_PORT_NAME,
@@ -18,7 +19,10 @@ import { service } from "../manifests/webhook-service.ts";
 import type { Component, RenderInput } from "./component.ts";
 import { ruleObjects } from "./monitoring-rules.ts";
 
+type Labels = Readonly<Record<string, string>>;
+
 const ROLE = `${OPERATOR_NAME}-monitoring`;
+const MAC_POOL_ROLE = "kubemacpool-prometheus";
 const METRICS_READER = `${OPERATOR_NAME}-metrics-reader`;
 const USUAL_NAMESPACE = "monitoring";
 const OPENSHIFT_NAMESPACE = "openshift-monitoring";
@@ -41,15 +45,17 @@ export const monitoring: Component = {
 };
 
 /** Prometheus may look for the endpoints, and read from them. */
-function access({ settings, facts }: RenderInput): KubeObject[] {
+function access({ spec, settings, facts }: RenderInput): KubeObject[] {
   const { namespace = facts.openShift ? OPENSHIFT_NAMESPACE : USUAL_NAMESPACE, serviceAccount } = settings.monitoring;
   const to = { name: serviceAccount, namespace };
   const discovery = [
     rule("", ["services", "endpoints", "pods"], READ),
     rule("discovery.k8s.io", ["endpointslices"], READ),
   ];
+  const namespaced = { namespace: settings.operandNamespace, rules: discovery, to };
   return [
-    ...grant({ name: ROLE, namespace: settings.operandNamespace, rules: discovery, to }),
+    ...grant({ name: ROLE, ...namespaced }),
+    ...(spec.kubeMacPool === undefined ? [] : grant({ name: MAC_POOL_ROLE, ...namespaced })),
     ...grant({ name: METRICS_READER, rules: [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }], to }),
   ];
 }
@@ -62,16 +68,16 @@ function serviceMonitors({ spec, settings }: RenderInput): KubeObject[] {
     // The pool's Service has a label of its own, as KubeMacPool's has.
     ...(spec.kubeMacPool === undefined
       ? []
-      : [serviceMonitor("kubemacpool-metrics-monitor", namespace, MAC_POOL_SELECTOR)]),
+      : [serviceMonitor("kubemacpool-metrics-monitor", namespace, MAC_POOL_SELECTOR, MAC_POOL_MONITORED)]),
   ];
 }
 
 /** For Services with these labels and a port for metrics. */
-function serviceMonitor(name: string, namespace: string, services: Readonly<Record<string, string>>): KubeObject {
+function serviceMonitor(name: string, namespace: string, services: Labels, labels: Labels = {}): KubeObject {
   return {
     apiVersion: apiVersionOf(SERVICE_MONITORS),
     kind: SERVICE_MONITORS.kind,
-    metadata: { name, namespace, labels: CLUSTER_MONITORING },
+    metadata: { name, namespace, labels: { ...CLUSTER_MONITORING, ...labels } },
     spec: {
       selector: { matchLabels: services },
       namespaceSelector: { matchNames: [namespace] },

@@ -5,7 +5,7 @@
 
 import { entryPoint, IMAGE_NODE, IMAGE_ROOT, type ImageProcess } from "../../api/image.ts";
 import { LABEL_NEEDS_CLUSTER_SERVICES, LABEL_SCRAPED } from "../../api/names.ts";
-import type { Placement } from "../../api/placement.ts";
+import type { Placement, Toleration } from "../../api/placement.ts";
 import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
 
 type PodTemplate = NonNullable<Deployment["spec"]>["template"];
@@ -60,11 +60,13 @@ export type EnvVar = NonNullable<Container["env"]>[number];
 
 const CPU_REQUEST = "10m";
 const TERMINATION_GRACE_SECONDS = 30;
+const NO_EXECUTE = "NoExecute";
 
 export function deployment(
   options: WorkloadOptions & { readonly replicas: number; readonly strategy?: "Recreate" },
 ): Deployment {
   const { replicas, selector } = options;
+  const pod = { ...options.pod, placement: soonReplaced(options.pod.placement) };
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -76,7 +78,7 @@ export function deployment(
         options.strategy === "Recreate"
           ? { type: "Recreate" }
           : { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-      template: template(options, spread(selector, replicas)),
+      template: template({ ...options, pod }, spread(selector, replicas)),
     },
   };
 }
@@ -137,6 +139,20 @@ export function placed({ nodeSelector, affinity, tolerations }: Placement): Part
     affinity: affinity ?? {},
     ...(tolerations === undefined ? {} : { tolerations }),
   };
+}
+
+/** Kubernetes waits five minutes where nothing is said. It takes 40 to 50 s to call a node lost. */
+const LOST_NODE_SECONDS = 10;
+
+/** For pods that another node can run: tolerations for as long as a lost node may still come back. */
+export function soonReplaced(placement: Placement): Placement {
+  const { tolerations = [] } = placement;
+  const lost = ["not-ready", "unreachable"].flatMap((taint): Toleration[] => {
+    const key = `node.kubernetes.io/${taint}`;
+    const isSaid = tolerations.some((one) => (one.key || key) === key && (one.effect || NO_EXECUTE) === NO_EXECUTE);
+    return isSaid ? [] : [{ key, operator: "Exists", effect: NO_EXECUTE, tolerationSeconds: LOST_NODE_SECONDS }];
+  });
+  return lost.length === 0 ? placement : { ...placement, tolerations: [...tolerations, ...lost] };
 }
 
 /** The Secrets with which the pod's images are pulled, as a field of its spec. */

@@ -3,9 +3,11 @@ import { stringify } from "yaml";
 import { NODE_MACS_CRD } from "../../../src/api/crds.ts";
 import { FORMER_CNI_BIN_DIRS, parseFormerCniBinDirs } from "../../../src/api/former-cni-bin-dirs.ts";
 import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-config.ts";
+import type { Placement } from "../../../src/api/placement.ts";
 import { parseFlags } from "../../../src/bridge-marker/flags.ts";
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { COMPONENT_IMAGES } from "../../../src/operator/component-images.ts";
 import { type Deployed, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { COMPONENTS, renderEverything } from "../../../src/operator/components/registry.ts";
 import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
@@ -31,6 +33,22 @@ function render(
 
 function workloads(objects: readonly KubeObject[]): (Deployment | DaemonSet)[] {
   return objects.filter(({ kind }) => kind === "Deployment" || kind === "DaemonSet") as (Deployment | DaemonSet)[];
+}
+
+/** The Deployments. */
+function renderPlaced(tolerations: NonNullable<Placement["tolerations"]>): KubeObject[] {
+  const asked = {
+    ...BOTH,
+    kubeSecondaryDNS: {},
+    kubevirtIpamController: {},
+    placementConfiguration: { infra: { tolerations } },
+  };
+  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined, criSocketPath: undefined }, () => 0);
+  const componentImages = Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, "image"]));
+  const settings = { ...DEFAULT_SETTINGS, componentImages };
+  const input = { spec, facts: EVERY_FACT, settings, deployed: NOTHING_DEPLOYED };
+  const objects = COMPONENTS.filter(({ name }) => name in asked).flatMap((component) => component.render(input));
+  return objects.filter(({ kind }) => kind === "Deployment");
 }
 
 const podOf = (workload: Deployment | DaemonSet) => workload.spec?.template.spec;
@@ -106,6 +124,50 @@ describe("the components", () => {
       }
       expect(pod?.securityContext?.runAsNonRoot).toBe(isInstaller ? undefined : true);
       expect(pod?.volumes?.map(({ hostPath }) => hostPath?.path)).toEqual(isInstaller ? hostPaths : undefined);
+    }
+  });
+
+  it("tell other software the range as it is written, and the pool in one notation", () => {
+    const range = { rangeStart: "02-5D-1C-00-00-00", rangeEnd: "025d.1cff.ffff" };
+    const objects = render("kubeMacPool", { kubeMacPool: range });
+    const named = (kind: string, name: string) =>
+      objects.find((one) => one.kind === kind && one.metadata.name === name);
+    expect(named("ConfigMap", "kubemacpool-mac-range-config")?.data).toEqual({
+      RANGE_START: range.rangeStart,
+      RANGE_END: range.rangeEnd,
+    });
+    expect(named("MACPool", "default")?.spec).toEqual({
+      ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }],
+    });
+  });
+
+  it("have pods of Deployments replaced soon after their node was lost, unless the placement says for how long", () => {
+    const secondsOf = (tolerations: NonNullable<Placement["tolerations"]>) =>
+      workloads(renderPlaced(tolerations)).map((workload) =>
+        (podOf(workload)?.tolerations ?? []).map(({ key, tolerationSeconds }) => [key, tolerationSeconds]),
+      );
+    const lost = [
+      ["node.kubernetes.io/not-ready", 10],
+      ["node.kubernetes.io/unreachable", 10],
+    ];
+    const deployments = secondsOf([]);
+    expect(deployments.length).toBeGreaterThan(5);
+    for (const tolerated of deployments) expect(tolerated).toEqual(lost);
+    for (const tolerated of secondsOf([{ key: "infra", operator: "Exists", effect: "NoSchedule" }])) {
+      expect(tolerated).toEqual([["infra", undefined], ...lost]);
+    }
+    for (const tolerated of secondsOf([{ operator: "Exists" }])) expect(tolerated).toEqual([[undefined, undefined]]);
+    const own = {
+      key: "node.kubernetes.io/unreachable",
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: 60,
+    };
+    for (const tolerated of secondsOf([own])) {
+      expect(tolerated).toEqual([
+        ["node.kubernetes.io/unreachable", 60],
+        ["node.kubernetes.io/not-ready", 10],
+      ]);
     }
   });
 

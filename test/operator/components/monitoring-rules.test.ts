@@ -62,7 +62,7 @@ describe("the rules", () => {
 
   it("link to KubeVirt's runbooks where there are some, and all of them to those of the environment", () => {
     const byDefault = urls(DEFAULT_SETTINGS.monitoring.runbookUrlTemplate);
-    expect(byDefault.filter((url) => url !== undefined)).toEqual(
+    expect([...new Set(byDefault.filter((url) => url !== undefined))]).toEqual(
       ["CnaoDown", "NetworkAddonsConfigNotReady", "KubemacpoolDown", "KubemacpoolMACCollisionDetected"].map(
         (name) => `https://kubevirt.io/monitoring/runbooks/${name}`,
       ),
