@@ -8,7 +8,7 @@ import { EVERY_FACT } from "../../../src/operator/facts.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
 import { metricNames, metricsOf, OTHERS } from "../support/metric-names.ts";
-import { alertNames, RULE_GROUPS } from "../support/rules.ts";
+import { alertNames, COPIED_RULES, RULE_GROUPS } from "../support/rules.ts";
 
 const docs = join(import.meta.dirname, "../../../docs");
 const read = (file: string): string => readFileSync(join(docs, file), "utf8");
@@ -54,15 +54,16 @@ describe("the rules", () => {
 
   const urls = (runbookUrlTemplate: string) => {
     const settings = { ...DEFAULT_SETTINGS, monitoring: { ...DEFAULT_SETTINGS.monitoring, runbookUrlTemplate } };
-    return renderEverything(settings)
+    const rules = renderEverything(settings)
       .filter(({ kind }) => kind === "PrometheusRule")
       .flatMap(({ spec }) => (spec as { groups: typeof RULE_GROUPS }).groups)
-      .flatMap(({ rules }) => rules.flatMap(({ alert, annotations }) => (alert ? annotations?.runbook_url : [])));
+      .flatMap((group) => group.rules);
+    return [...new Set(rules.flatMap(({ alert, annotations }) => (alert ? annotations?.runbook_url : [])))];
   };
 
   it("link to KubeVirt's runbooks where there are some, and all of them to those of the environment", () => {
     const byDefault = urls(DEFAULT_SETTINGS.monitoring.runbookUrlTemplate);
-    expect([...new Set(byDefault.filter((url) => url !== undefined))]).toEqual(
+    expect(byDefault.filter((url) => url !== undefined)).toEqual(
       ["CnaoDown", "NetworkAddonsConfigNotReady", "KubemacpoolDown", "KubemacpoolMACCollisionDetected"].map(
         (name) => `https://kubevirt.io/monitoring/runbooks/${name}`,
       ),
@@ -70,6 +71,11 @@ describe("the rules", () => {
     expect(urls("https://example.com/runbooks#%s")).toEqual(
       alertNames().map((name) => `https://example.com/runbooks#${name}`),
     );
+  });
+
+  it("have the alert about collisions once more where monitoring of KubeMacPool looks for it, word for word", () => {
+    expect(COPIED_RULES.map(({ alert }) => alert)).toEqual(["KubemacpoolMACCollisionDetected"]);
+    for (const copy of COPIED_RULES) expect(RULE_GROUPS.flatMap(({ rules }) => rules)).toContainEqual(copy);
   });
 
   it("call a certificate overdue when half of the shorter overlap is left", () => {

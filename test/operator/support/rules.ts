@@ -15,9 +15,18 @@ interface Group {
   readonly rules: readonly Rule[];
 }
 
-export const RULE_GROUPS: readonly Group[] = renderEverything(DEFAULT_SETTINGS)
-  .filter(({ kind }) => kind === "PrometheusRule")
-  .flatMap(({ spec }) => (spec as { readonly groups: readonly Group[] }).groups);
+/** Has an alert of the operator's own rules once more. Prometheus reads each PrometheusRule as a file, promtool all as one. */
+const COPY = "kubemacpool-prometheus-rule";
+
+const rules = renderEverything(DEFAULT_SETTINGS).filter(({ kind }) => kind === "PrometheusRule");
+const groupsOf = ({ spec }: (typeof rules)[number]) => (spec as { readonly groups: readonly Group[] }).groups;
+
+export const COPIED_RULES: readonly Rule[] = rules
+  .filter(({ metadata }) => metadata.name === COPY)
+  .flatMap(groupsOf)
+  .flatMap((group) => group.rules);
+
+export const RULE_GROUPS: readonly Group[] = rules.filter(({ metadata }) => metadata.name !== COPY).flatMap(groupsOf);
 
 export function alertNames(): string[] {
   return RULE_GROUPS.flatMap(({ rules }) => rules.flatMap(({ alert }) => alert ?? []));
