@@ -1,9 +1,11 @@
 /**
  * The script that becomes a real node's pid 1: it lays out the node's root file system and then only reaps orphans. What
- * is on the node's disk outlives its reboots, the rest is on a tmpfs of its own. The machine's /usr is the node's.
+ * is on the node's disk outlives its reboots, the rest is on a tmpfs of its own. The machine's /usr is the node's, and so are
+ * the programs that were fetched.
  */
 import { baseTree, bindTree, enterTree } from "../cluster/base-tree.ts";
 import { shellQuote } from "../cluster/command.ts";
+import { fetchedRoots } from "../tools/debian/programs.ts";
 import { CNI_BIN_DIRECTORY, CNI_CONFIG_DIRECTORY, PROGRAM_DIRECTORY } from "./node-config.ts";
 
 export interface NodeRoot {
@@ -50,6 +52,7 @@ export function nodeScript({ name, mountPoint, disk, programs }: NodeRoot): stri
     ...Object.entries(programs).flatMap(([program, file]) =>
       bindTree(file, `${below(PROGRAM_DIRECTORY)}/${program}`, true, true),
     ),
+    ...fetchedRoots().flatMap((root) => bindTree(root, below(root), true)),
     `mkdir -p ${below(CNI_BIN_DIRECTORY)} ${below(CNI_CONFIG_DIRECTORY)} run/netns run/lock`,
     ...MACHINE_SETTINGS.flatMap((setting) => [
       `mkdir -p run/machine-settings/${setting}`,

@@ -18,6 +18,9 @@ const run = promisify(execFile);
 
 type Commands = (root: string, env: NodeJS.ProcessEnv) => Promise<Readonly<Record<string, string>>>;
 
+/** Of the names that the cache keeps programs under. */
+const PREFIX = "program-";
+
 interface Program {
   /** What is looked for on the machine. */
   readonly name: string;
@@ -67,6 +70,13 @@ export interface ProvidedPrograms {
 /** True where a test's program is neither on the machine nor fetched: for `describe.skipIf`. */
 export const lacks = (...names: readonly string[]): boolean => names.some((name) => findExecutable(name) === undefined);
 
+/** The folders of what was fetched and is in the search path. */
+export const fetchedRoots = (env: NodeJS.ProcessEnv = process.env): string[] =>
+  searchPath(env)
+    .split(delimiter)
+    .filter((folder) => folder.startsWith(path.join(cacheDirectory(env), PREFIX)))
+    .map((folder) => path.dirname(folder));
+
 /** Fetches what the machine lacks, of all or of the named programs. Downloads once for each machine; up to 400 MB. */
 export async function providePrograms(
   env: NodeJS.ProcessEnv,
@@ -85,7 +95,7 @@ export async function providePrograms(
   await withTemporaryFolder({ parent, prefix: "unfinished-package-lists-" }, async (lists) => {
     let index: Promise<DebianIndex> | undefined;
     for (const program of lacking) {
-      const root = await unpackOnce(`program-${program.name}-${release}`, env, async (directory) => {
+      const root = await unpackOnce(`${PREFIX}${program.name}-${release}`, env, async (directory) => {
         log(`downloading ${program.packages.join(", ")} (once; nothing is installed)`);
         index ??= DebianIndex.ofMachine(lists);
         const [first = "", ...more] = program.packages;
