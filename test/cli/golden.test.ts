@@ -90,6 +90,7 @@ describe("what kubectl macpool prints", () => {
     ["find-shared", ["find", "02:00:00:00:00:01"]],
     ["find-quarantined", ["find", "02:5d:1c:00:01:4e"]],
     ["find-part", ["find", "5d:1c"]],
+    ["find-elsewhere", ["find", "a-machine-with-a-name-that-is-longer-than-most"]],
     ["find-namespace", ["find", "lab"]],
     ["find-free", ["find", "02:5d:1c:00:00:ff"]],
     ["find-nothing", ["find", "ghost"]],

@@ -38,8 +38,8 @@ async function findByMac(mac: Mac, input: CommandInput): Promise<CommandResult> 
 }
 
 async function findByText(wanted: string, input: CommandInput): Promise<CommandResult> {
-  const namespace = await input.namespace();
   // Who may read one namespace only names it; everybody else looks everywhere.
+  const namespace = input.onlyNamespace;
   const search = wanted.split("/").at(-1)?.replace(/\*$/, "");
   const claims = await input.ask((door) => door.claims(input.onlyNamespace, search));
   const named = claims.filter(({ owners }) => owners.some((owner) => isNamed(wanted, owner, namespace)));
