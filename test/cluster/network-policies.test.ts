@@ -47,7 +47,7 @@ describe.skipIf(findExecutable("nft") === undefined)(
     let client: KubeClient;
 
     beforeAll(async () => {
-      cluster = await startCluster({ nodes: [{ name: "node-a" }, { name: "node-b" }] });
+      cluster = await startCluster({ nodes: [{ name: "node-a" }, { name: "node-b" }], networkPolicies: true });
       client = await cluster.client();
     }, 300_000);
     afterAll(async () => {

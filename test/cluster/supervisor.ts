@@ -28,7 +28,7 @@ import { NodeProcess } from "./node-process.ts";
 import { nodesReady } from "./nodes-ready.ts";
 import { pipeSockets } from "./pipe-sockets.ts";
 import { clientOf } from "./process-node/node-client.ts";
-import { findExecutable, plainEnv, requireNft } from "./requirements.ts";
+import { plainEnv, requireNft } from "./requirements.ts";
 
 export interface ClusterPlan {
   readonly runDirectory: string;
@@ -36,6 +36,7 @@ export interface ClusterPlan {
   readonly nodes: readonly NodeOptions[];
   readonly images: Readonly<Record<string, string>>;
   readonly nadCrd: boolean;
+  readonly networkPolicies: boolean;
   readonly controlPlane: ControlPlaneArguments;
   /** Where the API server is reached from outside. */
   readonly outsideUrl: string;
@@ -118,7 +119,7 @@ class Supervisor {
     const apiServerMs = this.#elapsedMs();
     const kubeconfigText = await controlPlane.userKubeconfig("admin", ["system:masters"], plan.outsideUrl);
     await installClusterObjects(controlPlane, plan.nadCrd);
-    if (findExecutable("nft") !== undefined) await this.#enforcePolicies(nodes, authority, onCrash);
+    if (plan.networkPolicies) await this.#enforcePolicies(nodes, authority, onCrash);
     const logs = (): string => [...this.#nodes.values()].map((node) => node.logTail()).join("\n");
     await nodesReady(controlPlane, nodes.length, (node) => node.ready, logs);
     const nodesReadyMs = this.#elapsedMs();

@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { vi } from "vitest";
+import { findExecutable } from "../cluster/requirements.ts";
 import type { CniCall } from "../netns/cni-call.ts";
 import type { SystemCall } from "../netns/killed-call.ts";
 import type { Outcome } from "../netns/machine.ts";
@@ -33,7 +34,7 @@ export async function heldAt(
   };
   const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const inject = `inject=${at.name}:signal=STOP:when=${at.nth}`;
-  const strace = ["strace", "-o", trace, "-e", inject, call.executable ?? ""];
+  const strace = [findExecutable("strace") ?? "strace", "-o", trace, "-e", inject, call.executable ?? ""];
   const [program = "", ...args] = call.node.enter(["env", "-i", ...assignments, ...strace]);
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
   const output = { stdout: "", stderr: "" };

@@ -72,15 +72,16 @@ describe("pods and instances without a VM on a real API server", () => {
     expect(created.metadata.annotations?.[NETWORKS_ANNOTATION]).toBe('[{"name": ');
   });
 
-  it("store an address in the canonical form, however it is written", async () => {
+  it("leave an address as it is written, and claim it in its one form", async () => {
     const created = await createPod(pod("notation", '[{"name": "a", "mac": "0200.0000.0401"}]'));
-    expect(networksOf(created)).toEqual([{ name: "a", mac: "02:00:00:00:04:01" }]);
+    expect(networksOf(created)).toEqual([{ name: "a", mac: "0200.0000.0401" }]);
     expect((await bed.claim("02:00:00:00:04:01"))?.status?.owners).toMatchObject([{ name: "notation" }]);
     const nics = [{ name: "a", macAddress: "02-00-00-00-04-02" }];
     const metadata = { name: "notation", namespace: "default" };
     const instance = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", metadata, spec: guestSpec(nics) };
     const { spec } = await bed.admin.create(KINDS.instances, instance);
-    expect(macsOf({ metadata: {}, spec: { template: { spec } } })).toEqual(["02:00:00:00:04:02"]);
+    expect(macsOf({ metadata: {}, spec: { template: { spec } } })).toEqual(["02-00-00-00-04-02"]);
+    expect((await bed.claim("02:00:00:00:04:02"))?.status?.owners).toMatchObject([{ name: "notation" }]);
   });
 
   it("refuse an address that a VM has", async () => {

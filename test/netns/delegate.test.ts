@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
+import { findExecutable } from "../cluster/requirements.ts";
 import { add, cni, pluginPath } from "./cni-call.ts";
 import { Testbed } from "./testbed.ts";
 
@@ -43,7 +44,13 @@ it("is tried again as long as it is being written", async () => {
     CNI_PATH: folder,
   };
   const log = path.join(folder, "log");
-  const traced = ["strace", "--follow-forks", "--trace=execve", `--output=${log}`, await pluginPath("bridge")];
+  const traced = [
+    findExecutable("strace") ?? "strace",
+    "--follow-forks",
+    "--trace=execve",
+    `--output=${log}`,
+    await pluginPath("bridge"),
+  ];
   const writer = await open(ipam, "r+");
   const added = testbed.node.run(traced, { env, input: JSON.stringify(config()) });
   await expect.poll(() => readFile(log, "utf8").catch(() => ""), STARTS_WITHIN).toContain("ETXTBSY");

@@ -7,7 +7,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeEach, expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
-import { searchPath } from "../cluster/requirements.ts";
+import { findExecutable, searchPath } from "../cluster/requirements.ts";
 import { pluginPath } from "./cni-call.ts";
 import { container, data, freshNodeWithIpam, node } from "./fresh-node.ts";
 
@@ -60,7 +60,7 @@ async function started(...argv: string[]): Promise<{ child: ChildProcess; answer
 }
 
 const log = () => path.join(data, "log");
-const traced = () => ["strace", "--trace=read,write", `--output=${log()}`, plugin];
+const traced = () => [findExecutable("strace") ?? "strace", "--trace=read,write", `--output=${log()}`, plugin];
 const logged = (line: RegExp) => expect.poll(() => readFile(log(), "utf8").catch(() => ""), WAITS_WITHIN).toMatch(line);
 
 it("waits for its IPAM plugin and for iptables where the parent ignores the end of its children", async () => {

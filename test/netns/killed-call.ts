@@ -2,6 +2,7 @@
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import path from "node:path";
+import { findExecutable } from "../cluster/requirements.ts";
 import type { CniCall } from "./cni-call.ts";
 import type { Outcome } from "./machine.ts";
 
@@ -55,7 +56,10 @@ function strace(options: readonly string[], command: string, call: CniCall, conf
     CNI_PATH: path.dirname(executable),
     ...call.env,
   };
-  return call.node.run([...HOLDING_OUTPUT, "strace", ...options, executable], { env, input: JSON.stringify(config) });
+  return call.node.run([...HOLDING_OUTPUT, findExecutable("strace") ?? "strace", ...options, executable], {
+    env,
+    input: JSON.stringify(config),
+  });
 }
 
 function parseCalls(trace: string): SystemCall[] {

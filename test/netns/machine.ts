@@ -33,7 +33,9 @@ export interface Machine {
 
 export const THIS_MACHINE: Machine = {
   rootless: process.getuid?.() !== 0,
-  path: process.env.PATH ?? "",
+  get path() {
+    return process.env.PATH ?? "";
+  },
   ip: "ip",
   shared: tmpdir(),
   run([command = "", ...args], input = "") {

@@ -1,10 +1,10 @@
 /** Nodes with a bridge each, and a veth pair, the wire, between the bridges of two. */
 
+import { searchPath } from "../cluster/requirements.ts";
 import { type Namespace, Testbed } from "../netns/testbed.ts";
 
 export const BRIDGE = "br1";
 export const WIRE = "wire";
-const PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 export class WiredNode implements AsyncDisposable {
   readonly #testbed: Testbed;
@@ -58,7 +58,7 @@ export class WiredNode implements AsyncDisposable {
   }
 
   async #output(argv: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.node.run(argv, { env: { PATH } });
+    const { code, stdout, stderr } = await this.node.run(argv, { env: { PATH: searchPath() } });
     if (code !== 0) throw new Error(`${argv.join(" ")}: ${stderr}`);
     return stdout;
   }

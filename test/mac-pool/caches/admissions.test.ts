@@ -32,7 +32,7 @@ function watched(hasSynced: boolean) {
     clock: systemClock,
     pendingMs: () => 120_000,
     isManaged: () => true,
-    mayOptOut: (labels) => labels["tenant"] === "yes",
+    mayOptOut: (labels) => labels.tenant === "yes",
   });
   const labelled = (labels: Record<string, string>): KubeObject => ({ metadata: { name: "n", labels } });
   const relabel = (labels: Record<string, string>): void => changed?.(labelled(labels), labelled({}));

@@ -20,7 +20,7 @@ const env = (): NodeJS.ProcessEnv => ({
   ...process.env,
   PATH: (process.env.PATH ?? "")
     .split(delimiter)
-    .filter((folder) => !folder.endsWith("/programs"))
+    .filter((folder) => !folder.endsWith("/wrappers"))
     .join(delimiter),
   XDG_CACHE_HOME: cache,
 });

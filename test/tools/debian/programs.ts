@@ -128,7 +128,7 @@ async function wrappersIn(
   { name, isStatic, commands = plain(name) }: Program,
   env: NodeJS.ProcessEnv,
 ): Promise<string> {
-  const folder = path.join(root, "programs");
+  const folder = path.join(root, "wrappers");
   if (existsSync(folder)) return folder;
   const unfinished = `${folder}.${process.pid}`;
   await mkdir(unfinished, { recursive: true });
@@ -172,7 +172,7 @@ async function libraries(root: string, ...more: readonly string[]): Promise<stri
 }
 
 const withLibraries = async (root: string, ...more: readonly string[]): Promise<string> =>
-  `env LD_LIBRARY_PATH=${await libraries(root, ...more)}`;
+  `/usr/bin/env LD_LIBRARY_PATH=${await libraries(root, ...more)}`;
 
 function plain(name: string): Commands {
   return async (root) => ({ [name]: `${await withLibraries(root)} ${await fileIn(root, name)}` });
@@ -232,7 +232,7 @@ async function maven(root: string, env: NodeJS.ProcessEnv): Promise<Record<strin
   const options = existsSync(JAVA_AUTHORITIES)
     ? ""
     : ` MAVEN_OPTS=-Djavax.net.ssl.trustStore=${await trustStore(root, env)}`;
-  return { mvn: `env JAVA_HOME= MAVEN_HOME=${home}${options} ${path.join(home, "bin/mvn")}` };
+  return { mvn: `/usr/bin/env JAVA_HOME= MAVEN_HOME=${home}${options} ${path.join(home, "bin/mvn")}` };
 }
 
 const JAVA_AUTHORITIES = "/etc/ssl/certs/java/cacerts";

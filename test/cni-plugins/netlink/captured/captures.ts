@@ -44,7 +44,6 @@ export interface CapturedRequest {
   readonly request: string;
 }
 
-const PATH = searchPath();
 const REFERENCE = "1.9.1";
 const NETNS_NAME = "pod";
 
@@ -85,11 +84,11 @@ function ofPrograms(prepared: string, commands: readonly Command[]): Promise<Cap
   return inTestbed(async (node, container) => {
     const netns = `/run/netns/${NETNS_NAME}`;
     const script = `mkdir /run/netns && touch ${netns} && mount --bind ${container.path} ${netns}; ${prepared}`;
-    const { code, stderr } = await node.run(["sh", "-c", script], { env: { PATH } });
+    const { code, stderr } = await node.run(["sh", "-c", script], { env: { PATH: searchPath() } });
     if (code !== 0) throw new Error(stderr);
     const requests: CapturedRequest[] = [];
     for (const [group, type, asked] of commands) {
-      const { sent } = await trafficOf(node, { argv: argumentsOf(asked), env: { PATH } });
+      const { sent } = await trafficOf(node, { argv: argumentsOf(asked), env: { PATH: searchPath() } });
       const request = theRequest(sent, type);
       if (request === undefined) throw new Error(`${asked} sent no message of type ${type}`);
       requests.push({ group, asked, request: withoutAccidents(request) });
@@ -114,8 +113,8 @@ function ofReference(folder: string, run: ReferenceRun, machine?: Machine): Prom
   const { plugin, command, config, before, steps, ofNftables = false } = run;
   return inTestbed(async (node, container) => {
     const executable = path.join(folder, plugin);
-    const call: CniCall = { node, container, executable, env: { CNI_PATH: folder, PATH } };
-    await node.run(["sh", "-c", before], { env: { PATH } });
+    const call: CniCall = { node, container, executable, env: { CNI_PATH: folder, PATH: searchPath() } };
+    await node.run(["sh", "-c", before], { env: { PATH: searchPath() } });
     const given = plugin === "tuning" ? { ...config, prevResult: await attach(call, config) } : config;
     if (command === "DEL") await add(call, config);
     const env = { CNI_CONTAINERID: "container", CNI_IFNAME: "net1", CNI_NETNS: container.path, ...call.env };

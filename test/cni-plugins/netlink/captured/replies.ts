@@ -30,8 +30,6 @@ export interface CapturedReplies {
   readonly datagrams: readonly string[];
 }
 
-const PATH = searchPath();
-
 /** What is prepared, and what is asked then: the type of messages that answer, and the command line. */
 export interface Scene {
   readonly prepared: string;
@@ -41,11 +39,11 @@ export interface Scene {
 export async function captureReplies(machine: Machine, { prepared, asked }: Scene): Promise<CapturedReplies[]> {
   const testbed = await Testbed.create(machine);
   try {
-    const { code, stderr } = await testbed.node.run(["/bin/sh", "-c", prepared], { env: { PATH } });
+    const { code, stderr } = await testbed.node.run(["/bin/sh", "-c", prepared], { env: { PATH: searchPath() } });
     if (code !== 0) throw new Error(stderr);
     const replies: CapturedReplies[] = [];
     for (const [type, command] of asked) {
-      const { received } = await trafficOf(testbed.node, { argv: argumentsOf(command), env: { PATH } });
+      const { received } = await trafficOf(testbed.node, { argv: argumentsOf(command), env: { PATH: searchPath() } });
       replies.push({ asked: command, datagrams: theAnswer(received, type).map((bytes) => bytes.toString("hex")) });
     }
     return replies;
