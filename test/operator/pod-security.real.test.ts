@@ -25,7 +25,7 @@ const HOST_ACCESS: Readonly<Record<string, readonly string[]>> = {
     'hostPort (container "cni-plugins" uses hostPort 8082)',
     'seLinuxOptions (container "cni-plugins" set forbidden securityContext.seLinuxOptions: type "spc_t")',
     'unrestricted capabilities (container "cni-plugins" must not include "DAC_OVERRIDE", "NET_ADMIN" in securityContext.capabilities.add)',
-    'restricted volume types (volumes "cni-bin", "netns", "cni-run", "cni-state" use restricted volume type "hostPath")',
+    'restricted volume types (volumes "cni-bin", "netns", "netns-1", "cni-run", "cni-state" use restricted volume type "hostPath")',
     'runAsNonRoot != true (pod or container "cni-plugins" must set securityContext.runAsNonRoot=true)',
     "runAsUser=0 (pod must not set runAsUser=0)",
   ],
