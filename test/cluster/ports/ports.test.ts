@@ -30,6 +30,9 @@ const LISTENING = `
   const ports = listening.filter((words) => own.has("socket:[" + words[9] + "]")).map((words) => parseInt(words[1].split(":")[1], 16));
   console.log(JSON.stringify([...new Set(ports)]));`;
 
+/** Runs in the pod of multus' daemon, whose image is not here; its port is served as the others' are. */
+const WITH_MULTUS: ImageProcess = "multus-sidecar";
+
 const processOf = ({ spec }: Pod): ImageProcess | undefined =>
   IMAGE_PROCESSES.find((each) => spec?.containers[0]?.command?.at(-1) === `${IMAGE_ROOT}/${entryPoint(each)}`);
 
@@ -80,7 +83,7 @@ describe("the ports of the product", { timeout: 300_000 }, () => {
 
   it("answer kubelet and others while somebody keeps idle connections and half-sent requests on all of them", async () => {
     const pods = await list();
-    expect(new Set(pods.map(processOf))).toEqual(new Set(IMAGE_PROCESSES));
+    expect(new Set(pods.map(processOf))).toEqual(new Set(IMAGE_PROCESSES.filter((each) => each !== WITH_MULTUS)));
     const ports: Port[] = [];
     for (const pod of pods) {
       const name = pod.metadata.name ?? "";
