@@ -4,6 +4,8 @@ import { LRUCache } from "lru-cache";
 const MAX_KEPT = 1_000;
 /** How long it is remembered that a question had a good answer, in times that the answer itself is kept. */
 const LATELY = 10;
+/** Of all answers, as JSON: somebody may be in thousands of groups. */
+const MAX_KEPT_CHARS = 4 * 1024 * 1024;
 /** Of what tells one question from another. A forged one may be as long as a request. */
 const MAX_QUESTION_CHARS = 65_536;
 
@@ -37,7 +39,8 @@ export class Questions<T extends object> {
   constructor({ maxInFlight, keptMs, isCheap = () => false }: QuestionsOptions<T>) {
     this.#maxInFlight = maxInFlight;
     this.#isCheap = isCheap;
-    this.#answers = new LRUCache({ max: MAX_KEPT, ttl: keptMs });
+    const sizeCalculation = (answer: T): number => JSON.stringify(answer).length;
+    this.#answers = new LRUCache({ max: MAX_KEPT, maxSize: MAX_KEPT_CHARS, sizeCalculation, ttl: keptMs });
     this.#cheapAnswers = new LRUCache({ max: MAX_KEPT, ttl: keptMs });
     this.#answeredLately = new LRUCache({ max: MAX_KEPT, ttl: LATELY * keptMs });
   }

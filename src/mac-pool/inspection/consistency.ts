@@ -22,6 +22,8 @@ const SLICE = 500;
 /** Many readers, and one who asks again and again, cost as much as one. */
 const KEPT_MS = 5_000;
 const MAX_KEPT = 100;
+/** Of all that is kept, of 1 kB at most: one name in two texts. */
+const MAX_KEPT_FINDINGS = 10_000;
 
 export interface Findings {
   readonly findings: readonly FindingView[];
@@ -30,8 +32,10 @@ export interface Findings {
 
 interface Kept {
   readonly findings: Promise<Findings>;
-  untilMs: number;
-  isOver: boolean;
+  readonly untilMs: number;
+  readonly isOver: boolean;
+  /** How many there are. */
+  readonly size: number;
 }
 
 /** Whether claims, their owners and the pools agree, as far as the caches of this replica know. */
@@ -39,7 +43,11 @@ export class ConsistencyQuery {
   readonly #caches: Caches;
   readonly #catalog: Catalog;
   readonly #clock: Clock;
-  readonly #kept = new LRUCache<string, Kept>({ max: MAX_KEPT });
+  readonly #kept = new LRUCache<string, Kept>({
+    max: MAX_KEPT,
+    maxSize: MAX_KEPT_FINDINGS,
+    sizeCalculation: ({ size }) => 1 + size,
+  });
 
   constructor(caches: Caches, catalog: Catalog, clock: Clock) {
     this.#caches = caches;
@@ -53,14 +61,16 @@ export class ConsistencyQuery {
     const nowMs = this.#clock.monotonicMs();
     const known = this.#kept.get(key);
     if (known !== undefined && (known.untilMs > nowMs || !known.isOver)) return known.findings;
-    const kept = { findings: this.#find(scope, hasLeader), untilMs: nowMs + KEPT_MS, isOver: false };
-    const over = (): void => {
-      kept.isOver = true;
-      kept.untilMs = this.#clock.monotonicMs() + KEPT_MS;
+    const findings = this.#find(scope, hasLeader);
+    const over = (size: number): void => {
+      this.#kept.set(key, { findings, untilMs: this.#clock.monotonicMs() + KEPT_MS, isOver: true, size });
     };
-    kept.findings.then(over, over);
-    this.#kept.set(key, kept);
-    return kept.findings;
+    this.#kept.set(key, { findings, untilMs: nowMs + KEPT_MS, isOver: false, size: 0 });
+    findings.then(
+      (found) => over(found.findings.length),
+      () => over(0),
+    );
+    return findings;
   }
 
   async #find(scope: Scope, hasLeader: boolean): Promise<Findings> {

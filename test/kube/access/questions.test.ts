@@ -41,6 +41,21 @@ it("asks nothing that is as long as a forged review", async () => {
   await expect(answer).rejects.toThrow("the question is too long");
 });
 
+it("keeps answers of some megabytes in all, the last ones", async () => {
+  const questions = new Questions<{ groups: string[] }>(LIMITS);
+  let asked = 0;
+  const ask = async () => {
+    asked += 1;
+    return { groups: Array.from({ length: 1_000 }, (_, index) => `${index}`.padEnd(200)) };
+  };
+  for (let user = 0; user < 100; user++) await questions.answer(`${user}`, ask);
+  expect(asked).toBe(100);
+  for (let user = 95; user < 100; user++) await questions.answer(`${user}`, ask);
+  expect(asked).toBe(100);
+  for (let user = 0; user < 70; user++) await questions.answer(`${user}`, ask);
+  expect(asked).toBe(170);
+});
+
 interface Known {
   readonly known: boolean;
 }
