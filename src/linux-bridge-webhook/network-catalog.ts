@@ -7,6 +7,7 @@ import type { KubeObject } from "../kube/client/resource.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import { textAt } from "../kube/json-path.ts";
 import type { Log } from "../kube/log.ts";
+import { shortText } from "../kube/short-text.ts";
 import { segmentOfConfig } from "../nad-lint/segment.ts";
 import { FairTurns, type TurnLimits } from "./fair-turns.ts";
 import { isNamespaceName, isObjectName } from "./legal-names.ts";
@@ -118,13 +119,16 @@ function segmentIn(nad: KubeObject): string | undefined {
 
 const READ_ANNOTATIONS = [NAD_RESOURCE_NAME_ANNOTATION, NAD_NODE_SELECTOR_ANNOTATION] as const;
 
-/** Configurations can have kilobytes. Only two annotations matter here. */
+/** A label with its value and the blanks between them has less. What is cut is none, and its warning quotes less. */
+const MAX_ANNOTATION_CHARS = 512;
+
+/** Configurations can have kilobytes. Only two annotations matter here, of a quarter of a megabyte if somebody likes. */
 function annotationsOnly(nad: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = nad.metadata;
   const annotations: Record<string, string> = {};
   for (const key of READ_ANNOTATIONS) {
     const value = nad.metadata.annotations?.[key];
-    if (value !== undefined) annotations[key] = value;
+    if (value !== undefined) annotations[key] = shortText(value.trim(), MAX_ANNOTATION_CHARS);
   }
   return { metadata: { name, namespace, uid, resourceVersion, annotations } };
 }

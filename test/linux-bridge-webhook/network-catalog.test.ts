@@ -80,3 +80,23 @@ describe("the catalog of networks, before its watch has delivered anything", () 
     await expect(found).rejects.toMatchObject({ status: 403 });
   });
 });
+
+it("keeps no annotation that is longer than a name of what it is about", async () => {
+  const stop = new AbortController();
+  const catalog = new NetworkCatalog({ client, log: silentLog, metrics: new Registry() });
+  const run = catalog.run(stop.signal);
+  const long = "x".repeat(250_000);
+  const annotations = {
+    "k8s.v1.cni.cncf.io/resourceName": ` ${" ".repeat(1_000)}a/b`,
+    "k8s.v1.cni.cncf.io/nodeSelector": `rack=${long}`,
+    other: long,
+  };
+  const items = [{ metadata: { namespace: "team", name: "br1", uid: "u", annotations }, spec: { config: "{}" } }];
+  (await server.next("GET")).answer(200, { metadata: { resourceVersion: "1" }, items });
+  await eventually("the list", () => catalog.synced);
+  const known = catalog.known({ namespace: "team", name: "br1" });
+  expect(known).toMatchObject({ annotations: { "k8s.v1.cni.cncf.io/resourceName": "a/b" } });
+  expect(JSON.stringify(known).length).toBeLessThan(1_000);
+  stop.abort();
+  await run.catch(() => {});
+});
