@@ -6,6 +6,12 @@ import type { Informer } from "../../kube/informer/informer.ts";
 import type { Party } from "../core/party.ts";
 import type { ListedMac } from "../objects/holders.ts";
 
+/**
+ * Of objects of one kind, each of 1 kB at most: names and a UID. The claim of an object that is forgotten and gone waits until
+ * its deadline.
+ */
+const MAX_ADDRESSES = 20_000;
+
 /** An object that was created a short while ago, as it was then. */
 interface Creation {
   readonly party: Party;
@@ -32,7 +38,8 @@ export class Creations {
   readonly #options: CreationsOptions;
   /** By UID, oldest first. */
   readonly #creations = new Map<string, Creation>();
-  readonly #uids = new Map<Mac, readonly string[]>();
+  readonly #uids = new Map<Mac, Set<string>>();
+  #addresses = 0;
 
   constructor(informer: Informer<KubeObject>, options: CreationsOptions) {
     this.#options = options;
@@ -48,6 +55,7 @@ export class Creations {
   forget(): void {
     this.#creations.clear();
     this.#uids.clear();
+    this.#addresses = 0;
   }
 
   /** Whether the object was created through the webhook a short while ago. */
@@ -58,7 +66,7 @@ export class Creations {
   /** Those with the address that were created after a version, in the API server's order. */
   after(version: { readonly resourceVersion?: string | undefined }, mac: Mac): readonly Party[] {
     const sinceMs = this.#sinceMs();
-    return (this.#uids.get(mac) ?? []).flatMap((uid) => {
+    return [...(this.#uids.get(mac) ?? [])].flatMap((uid) => {
       const creation = this.#creations.get(uid);
       if (creation === undefined || creation.seenMs < sinceMs || !isOlder(version, creation)) return [];
       return [creation.party];
@@ -66,27 +74,30 @@ export class Creations {
   }
 
   #note(object: KubeObject): void {
-    this.#forgetOld();
     const own = this.#options.macsOf(object).filter(({ holder }) => holder.confirms);
     const [first] = own;
     const { uid, resourceVersion } = object.metadata;
     if (first === undefined || uid === undefined) return;
     const { kind, namespace, name } = first.holder;
-    const macs = own.map(({ mac }) => mac);
+    const macs = [...new Set(own.map(({ mac }) => mac))];
+    this.#makeRoom(macs.length);
     const seenMs = this.#options.clock.monotonicMs();
     this.#creations.set(uid, { party: { kind, namespace, name, uid }, macs, resourceVersion, seenMs });
-    for (const mac of macs) this.#uids.set(mac, [...(this.#uids.get(mac) ?? []), uid]);
+    for (const mac of macs) this.#uids.set(mac, (this.#uids.get(mac) ?? new Set()).add(uid));
+    this.#addresses += macs.length;
   }
 
-  #forgetOld(): void {
+  /** Forgets what is old, and as much else of what is oldest as there is too much. */
+  #makeRoom(more: number): void {
     const sinceMs = this.#sinceMs();
     for (const [uid, { macs, seenMs }] of this.#creations) {
-      if (seenMs >= sinceMs) return;
+      if (seenMs >= sinceMs && this.#addresses + more <= MAX_ADDRESSES) return;
       this.#creations.delete(uid);
+      this.#addresses -= macs.length;
       for (const mac of macs) {
-        const others = (this.#uids.get(mac) ?? []).filter((other) => other !== uid);
-        if (others.length > 0) this.#uids.set(mac, others);
-        else this.#uids.delete(mac);
+        const uids = this.#uids.get(mac);
+        uids?.delete(uid);
+        if (uids?.size === 0) this.#uids.delete(mac);
       }
     }
   }

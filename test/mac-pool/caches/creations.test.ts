@@ -67,4 +67,13 @@ describe("the creations that are remembered", () => {
     list();
     expect(createdAfter("10")).toEqual([]);
   });
+
+  it("are twenty thousand addresses, the last ones, however often somebody creates and deletes a VM", () => {
+    const { creations, createdAfter, add } = bed();
+    for (let version = 10; version < 20_020; version++) add(`vm-${version}`, `${version}`);
+    expect(createdAfter("1")).toHaveLength(20_000);
+    expect(createdAfter("1")[0]).toBe("vm-20");
+    expect(creations.has("u-vm-19")).toBe(false);
+    expect(createdAfter("20018")).toEqual(["vm-20019"]);
+  });
 });
