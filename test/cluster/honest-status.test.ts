@@ -19,7 +19,8 @@ const FLAPPING = "localhost/flapping:1";
 const UNREADY = "localhost/unready:1";
 /** The nodes of this cluster have no such runtime. */
 const NO_SOCKET = "/run/containerd/containerd.sock";
-const DEADLINE_SECONDS = 4;
+/** A busy machine needs a while to start what is to end two seconds later. */
+const DEADLINE_SECONDS = 8;
 /** Controllers that were refused try again after a while. */
 const WITHIN = { timeout: 90_000 };
 
@@ -141,6 +142,7 @@ describe("the status while something keeps pods from running", () => {
 
   it("is degraded where no SecurityContextConstraints admits the pods", async () => {
     const text = "unable to validate against any security context constraint: [hostNetwork: Invalid value: true]";
+    const advice = "Its account needs a SecurityContextConstraints that admits it";
     const create = () => client.create(RESOURCES.pods, testPod({ name: "probe" }) as never, { dryRun: true });
     {
       await using _ = await refuse(client, { apiGroup: "", resource: "pods", operation: "CREATE", text });
@@ -149,8 +151,7 @@ describe("the status while something keeps pods from running", () => {
       await kubectl("delete", "pod", "-n", NAMESPACE, "-l", "control-plane=cert-manager", "--grace-period=1");
       await tryAgain();
       for (const workload of ["bridge-marker", "kubemacpool-cert-manager"]) {
-        await expect.poll(() => said(workload), WITHIN).toContain(text);
-        expect(await said(workload)).toContain("Its account needs a SecurityContextConstraints that admits it");
+        await expect.poll(() => said(workload), WITHIN).toContain(`${text}. ${advice}`);
       }
       expect(await condition("Degraded")).toMatchObject({ status: "True", reason: "FailedCreate" });
     }
@@ -190,7 +191,7 @@ describe("the status while something keeps pods from running", () => {
   it("stays degraded while a container is ready for some seconds and crashes, again and again", async () => {
     await kubectl("delete", "pod", "squatter", "--grace-period=1");
     const crash =
-      /container bridge-marker of pod bridge-marker-\w+ ends again and again, last with exit code 3 \(Error\)/;
+      /bridge-marker": container bridge-marker of pod \S+ ends again and again, last with exit code 3 \(Error\)/;
     await expect.poll(() => said("bridge-marker"), WITHIN).toMatch(crash);
     const restarts = async () => {
       const { items } = await client.list(RESOURCES.pods, {
@@ -202,11 +203,11 @@ describe("the status while something keeps pods from running", () => {
     const before = await restarts();
     const texts = new Set<string | undefined>();
     const watched = async () => {
-      texts.add((await said("bridge-marker"))?.replace(/bridge-marker-\w+/g, "POD"));
+      texts.add((await said("bridge-marker"))?.replace(/bridge-marker-\w+/g, "bridge-marker-pod"));
       return restarts();
     };
     await expect.poll(watched, { ...WITHIN, interval: 50 }).toBeGreaterThan(before + 1);
-    expect([...texts]).toHaveLength(1);
+    expect([...texts]).toEqual([expect.stringMatching(crash)]);
   });
 
   it("is degraded by a volume that can't be mounted", async () => {

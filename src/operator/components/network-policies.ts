@@ -28,7 +28,7 @@ type EgressRule = NonNullable<Spec["egress"]>[number];
 type Labels = Readonly<Record<string, string>>;
 
 /** Other products' pods may have the label too, and need more than ours. */
-const OUR_CLIENTS: Spec["podSelector"] = {
+const OUR_CLIENTS = {
   matchLabels: { [LABEL_MANAGED_BY]: MANAGED_BY },
   matchExpressions: [{ key: LABEL_NEEDS_CLUSTER_SERVICES, operator: "Exists" }],
 };
@@ -86,13 +86,21 @@ export const networkPolicies: Component = {
   },
 };
 
-/** Inspection asks the other replicas for what only they know. */
+/**
+ * Inspection asks the other replicas for what only they know. Only pods that may also reach the API server are meant: those of
+ * a release without policies lack the label, and an egress policy for one port would deny them everything else.
+ */
 function toReplicas(namespace: string): NetworkPolicy {
-  const pods = { matchLabels: MAC_POOL_SELECTOR };
+  const { matchLabels, matchExpressions } = OUR_CLIENTS;
   return policy(namespace, "kubemacpool-allow-egress-to-replicas", {
-    podSelector: pods,
+    podSelector: { matchLabels: { ...matchLabels, ...MAC_POOL_SELECTOR }, matchExpressions },
     policyTypes: ["Egress"],
-    egress: [{ to: [{ podSelector: pods }], ports: [{ protocol: "TCP", port: MAC_POOL_INSPECTION_PORT }] }],
+    egress: [
+      {
+        to: [{ podSelector: { matchLabels: MAC_POOL_SELECTOR } }],
+        ports: [{ protocol: "TCP", port: MAC_POOL_INSPECTION_PORT }],
+      },
+    ],
   });
 }
 

@@ -2,9 +2,11 @@ import { describe, expect, it } from "vitest";
 import {
   DEFAULT_NAMESPACE,
   LABEL_MANAGED_BY,
+  LABEL_NEEDS_CLUSTER_SERVICES,
   MAC_POOL_INSPECTION_PORT,
   MAC_POOL_SELECTOR,
   MANAGED_BY,
+  OPERATOR_NAME,
 } from "../../../src/api/names.ts";
 import type { DaemonSet, Deployment, NetworkPolicy } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
@@ -75,9 +77,17 @@ describe("the NetworkPolicies", () => {
     expect(opened).toEqual(expect.arrayContaining([API_PORT, 53]));
   });
 
+  const operands = pods.filter(({ name }) => name !== OPERATOR_NAME);
+  it.each(operands)("close nothing to $name of a release that knew no policies", ({ labels }) => {
+    const { [LABEL_NEEDS_CLUSTER_SERVICES]: _, ...unlabelled } = labels;
+    const closing = policies.filter(({ spec }) => spec?.egress !== undefined && selects(spec.podSelector, unlabelled));
+    expect(closing).toEqual([]);
+  });
+
   it("let each replica of the pool ask the others", () => {
+    const replica = { ...MAC_POOL_SELECTOR, [LABEL_MANAGED_BY]: MANAGED_BY, [LABEL_NEEDS_CLUSTER_SERVICES]: "true" };
     const ofReplicas = policies.flatMap(({ spec }) =>
-      selects(spec?.podSelector, MAC_POOL_SELECTOR) ? (spec?.egress ?? []) : [],
+      selects(spec?.podSelector, replica) ? (spec?.egress ?? []) : [],
     );
     const toReplicas = ofReplicas.filter(({ to = [] }) =>
       to.some(({ podSelector }) => podSelector && selects(podSelector, MAC_POOL_SELECTOR)),
