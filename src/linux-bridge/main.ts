@@ -10,7 +10,7 @@
 import { join } from "node:path";
 import { decideAtShutdown, type RawConfig, readLiveConfig } from "../api/component-state.ts";
 import { FORMER_CNI_BIN_DIRS, parseFormerCniBinDirs } from "../api/former-cni-bin-dirs.ts";
-import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
+import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
 import { serveNodeMetrics } from "../certs/metrics-endpoint.ts";
 import { KubeClient } from "../kube/client/client.ts";
@@ -55,6 +55,14 @@ await runProcess({
       log,
       metrics,
     });
+    const nodeName = env.NODE_NAME ?? "";
+    const recorder = new EventRecorder({
+      client,
+      controller: `${NETWORK_ADDONS_CONFIGS.group}/linux-bridge`,
+      instance: nodeName,
+    });
+    // `kubectl describe node` looks for the name in place of the UID, as kubelet's events have it.
+    const node = { apiVersion: "v1", kind: "Node", metadata: { name: nodeName, uid: nodeName } };
     const former = parseFormerCniBinDirs(env[FORMER_CNI_BIN_DIRS]);
     const replaceForeign = env.REPLACE_FOREIGN_PLUGINS === "true";
     const installer = new Installer({
@@ -75,6 +83,7 @@ await runProcess({
       plugins: plugins.map(({ executable }) => executable),
       cniPath: directory,
       metrics,
+      tellOfNode: (reason: string, message: string) => recorder.event(node, "Warning", reason, message),
       clock: systemClock,
       log,
     };
@@ -103,9 +112,9 @@ await runProcess({
     const ours = installer.states.filter(({ state }) => state === "installed").map(({ name }) => name);
     const attached = await attachmentsThatNeed(new Set(ours), await listLinks(), NODE_DIRECTORIES);
     if (attached.length > 0) {
-      const message = `the CNI plugins stay in ${directoryOnNode} of node ${env.NODE_NAME}: pods there have networks of these plugins, and need them to stop`;
+      const message = `the CNI plugins stay in ${directoryOnNode} of node ${nodeName}: pods there have networks of these plugins, and need them to stop`;
       log.warn({ attachments: attached.slice(0, MAX_NAMED_ATTACHMENTS), count: attached.length }, message);
-      if (live.kind === "found") await tell(client, env.NODE_NAME ?? "", live.config, message);
+      if (live.kind === "found") await tell(recorder, live.config, message);
       return;
     }
     const removed = await removePlugins(directory);
@@ -116,10 +125,8 @@ await runProcess({
 });
 
 /** An event on the configuration says where files stay. */
-async function tell(client: KubeClient, node: string, config: RawConfig, message: string): Promise<void> {
-  const { group, version, kind } = NETWORK_ADDONS_CONFIGS;
-  const recorder = new EventRecorder({ client, controller: `${group}/linux-bridge`, instance: node });
-  const regarding = { ...config, apiVersion: `${group}/${version}`, kind };
+async function tell(recorder: EventRecorder, config: RawConfig, message: string): Promise<void> {
+  const regarding = { ...config, apiVersion: apiVersionOf(NETWORK_ADDONS_CONFIGS), kind: NETWORK_ADDONS_CONFIGS.kind };
   recorder.event(regarding, "Warning", "PluginsStay", message);
   await recorder.flush();
 }

@@ -43,8 +43,10 @@ describe("what admission guards once the components are deployed", () => {
     });
   }
 
-  function createEvent(user: string, namespace: string, kind: string) {
-    return request(user, "POST", `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, {
+  /** `node`: the one that the user's token names. */
+  function createEvent(user: string, namespace: string, kind: string, name = "any", node?: string) {
+    const headers = node === undefined ? {} : { "impersonate-extra-authentication.kubernetes.io%2fnode-name": node };
+    const event = {
       apiVersion: "events.k8s.io/v1",
       kind: "Event",
       metadata: { generateName: "test-", namespace },
@@ -54,8 +56,9 @@ describe("what admission guards once the components are deployed", () => {
       action: "Test",
       reason: "Test",
       type: "Normal",
-      regarding: { kind, name: "any", ...(namespace === "default" ? {} : { namespace }) },
-    });
+      regarding: { kind, name, ...(namespace === "default" ? {} : { namespace }) },
+    };
+    return request(user, "POST", `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, event, headers);
   }
 
   it("lets the operator not use what it only hands on", async () => {
@@ -70,14 +73,16 @@ describe("what admission guards once the components are deployed", () => {
     expect((await createEvent(OPERATOR, "default", "NetworkAddonsConfig")).status).toBe(201);
   });
 
-  it("lets the installer write events about the configuration only", async () => {
+  it("lets the installer write events about the configuration and its own node only", async () => {
     expect((await createEvent(INSTALLER, "default", "NetworkAddonsConfig")).status).toBe(201);
-    for (const [namespace, kind] of [
-      ["default", "Node"],
-      [NAMESPACE, "NetworkAddonsConfig"],
-    ] as const) {
-      expect((await createEvent(INSTALLER, namespace, kind)).status).toBe(403);
-    }
+    expect((await createEvent(INSTALLER, "default", "Node", "node-a", "node-a")).status).toBe(201);
+    const refused: readonly [string, string, string, string | undefined][] = [
+      ["default", "Node", "node-b", "node-a"],
+      ["default", "Node", "node-a", undefined],
+      ["default", "Pod", "node-a", "node-a"],
+      [NAMESPACE, "NetworkAddonsConfig", "any", undefined],
+    ];
+    for (const about of refused) expect((await createEvent(INSTALLER, ...about)).status).toBe(403);
   });
 
   it("lets only the pool write claims", async () => {

@@ -13,6 +13,15 @@ export function bindingNames(podInterface: string) {
   return { nic: `${suffix}-nic`, bridge: `k6t-${suffix}`, tap: `tap${suffix}`, sink: `${suffix}-end` };
 }
 
+/** What virt-handler takes away at the unplugging of an interface in a running pod: all that it made. */
+export async function unbindByBridge(run: RunInPod, podInterface: string): Promise<void> {
+  const { bridge, tap } = bindingNames(podInterface);
+  for (const name of [bridge, tap, podInterface]) {
+    const { code, stderr } = await run(["ip", "link", "del", name]);
+    if (code !== 0) throw new Error(`ip link del ${name}: ${stderr}`);
+  }
+}
+
 /** The tap's name and the guest's MAC, which was the interface's until now. */
 export async function bindByBridge(run: RunInPod, podInterface: string): Promise<{ tap: string; mac: string }> {
   const { nic, bridge, tap, sink } = bindingNames(podInterface);

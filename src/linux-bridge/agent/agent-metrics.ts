@@ -21,6 +21,8 @@ export interface AgentMetrics {
   monitorStarted(): void;
   /** From now on, where the number of leftovers comes from. */
   countLeftovers(count: () => number): void;
+  /** The same of attachments that were unplugged without a DEL. */
+  countUnplugged(count: () => number): void;
 }
 
 export function agentMetrics(
@@ -58,6 +60,7 @@ export function agentMetrics(
     registers,
   });
   let leftovers = () => 0;
+  let unplugged = () => 0;
   new Gauge({
     name: "linux_bridge_leftovers",
     help: "Attachments on this node that are left over and could not be removed by the last try.",
@@ -96,6 +99,14 @@ export function agentMetrics(
       if (count !== undefined) this.set(count);
     },
   });
+  new Gauge({
+    name: "linux_bridge_unplugged_attachments",
+    help: "Attachments that KubeVirt unplugged in a running pod and that nobody deleted: their ports stay on the bridge.",
+    registers,
+    collect() {
+      this.set(unplugged());
+    },
+  });
   return {
     reported({ plugin, command, code, ms }) {
       if (!PLUGINS.includes(plugin) || !COMMANDS.includes(command) || ms < 0) return;
@@ -106,6 +117,9 @@ export function agentMetrics(
     monitorStarted: () => starts.inc(),
     countLeftovers: (count) => {
       leftovers = count;
+    },
+    countUnplugged: (count) => {
+      unplugged = count;
     },
   };
 }

@@ -4,16 +4,22 @@ import { readCachedResults } from "./cached-results.ts";
 import type { HostLink } from "./host-links.ts";
 import { parseObject } from "./json-object.ts";
 import { netnsPresence } from "./netns-path.ts";
-import { type RecordedAttachment, readRecords } from "./recorded-attachments.ts";
+import { type AttachmentName, readRecords } from "./recorded-attachments.ts";
 
 /** `CONTAINER/INTERFACE`: one on a node. */
-export const attachmentKey = ({ containerId, ifname }: Pick<RecordedAttachment, "containerId" | "ifname">): string =>
+export const attachmentKey = ({ containerId, ifname }: Omit<AttachmentName, "network">): string =>
   `${containerId}/${ifname}`;
 
-/** Keys of the attachments whose interface is among the host's links. The reference plugin's carry no alias. */
+/** The attachment whose port has this alias. The reference plugin's have none. */
+export function attachmentOf(alias: string): AttachmentName | undefined {
+  if (!alias.startsWith(PORT_ALIAS_PREFIX)) return undefined;
+  const [network = "", containerId = "", ifname = ""] = alias.slice(PORT_ALIAS_PREFIX.length).split("/");
+  return { network, containerId, ifname };
+}
+
+/** Keys of the attachments whose interface is among the host's links. */
 export function attachedKeys(links: readonly HostLink[]): string[] {
-  const aliases = links.map(({ alias }) => alias).filter((alias) => alias.startsWith(PORT_ALIAS_PREFIX));
-  return aliases.map((alias) => alias.split("/").slice(1).join("/"));
+  return links.flatMap(({ alias }) => attachmentOf(alias) ?? []).map(attachmentKey);
 }
 
 /** Where things of the node are for this process. */

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject, parseObject } from "./json-object.ts";
-import { namesIn, type RecordedAttachment } from "./recorded-attachments.ts";
+import { type AttachmentName, namesIn, type RecordedAttachment } from "./recorded-attachments.ts";
 
 /**
  * What libcni caches of every ADD until its DEL is done: `{kind: "cniCacheV1", containerId, ifName, networkName, netns,
- * config: base64, result}`; `netns` since libcni 1.2, before that the result's `sandbox` says it.
+ * config: base64, cniArgs: [[name, value], ...], result}`; `netns` since libcni 1.2, before that the result's `sandbox` says it.
  */
 
 /** Names of the executables that stand for ours, also when the reference plugins have them. */
@@ -25,6 +25,22 @@ export async function readCachedResults(directories: readonly string[]): Promise
     }
   }
   return records;
+}
+
+/** `NAMESPACE/NAME` of the pod that has the attachment, as its ADD was told; undefined where no cache knows it. */
+export async function podOf(
+  { containerId, ifname }: AttachmentName,
+  directories: readonly string[],
+): Promise<string | undefined> {
+  for (const directory of directories) {
+    for (const name of await namesIn(directory)) {
+      if (!name.endsWith(`-${containerId}-${ifname}`)) continue;
+      const { cniArgs } = parseObject(await readFile(join(directory, name), "utf8").catch(() => "")) ?? {};
+      const args = Array.isArray(cniArgs) ? Object.fromEntries(cniArgs.filter(Array.isArray)) : {};
+      if (args.K8S_POD_NAME) return `${args.K8S_POD_NAMESPACE}/${args.K8S_POD_NAME}`;
+    }
+  }
+  return undefined;
 }
 
 /** None where it is gone, or can't be understood. */

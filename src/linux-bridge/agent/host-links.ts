@@ -1,6 +1,7 @@
 /**
- * The links of this process's network namespace, which is the host's in the DaemonSet's pod: one dump on a netlink socket,
- * which is closed again. A list that may lack links is an error, so no attachment is taken for gone because of it.
+ * The links of this process's network namespace, which is the host's in the DaemonSet's pod, or of one that its links lead to:
+ * one dump on a netlink socket, which is closed again. A list that may lack links is an error, so no attachment is taken for
+ * gone because of it.
  * This is the one seam to the npm package `netlink`. Its parts are imported one by one: all of it takes 8 MB more.
  */
 import { setImmediate } from "node:timers/promises";
@@ -28,6 +29,17 @@ export interface HostLink {
 
 export type ListLinks = () => Promise<readonly HostLink[]>;
 
+export interface PairedLink extends HostLink {
+  readonly index: number;
+  /** Whether it is a port of a bridge. */
+  readonly isPort: boolean;
+  /** The other end of a pair, if it is in another network namespace, and the kernel's number of that namespace. */
+  readonly peer: { readonly index: number; readonly namespaceId: number } | undefined;
+}
+
+/** The host's links, or those of the namespace with this number, for which CAP_NET_ADMIN is needed. */
+export type ListPairedLinks = (namespaceId?: number) => Promise<readonly PairedLink[]>;
+
 /** A list that changed while the kernel wrote it is read again. */
 const MAX_DUMPS = 20;
 
@@ -38,27 +50,32 @@ const RTM_NEWLINK = 16;
 const RTM_GETLINK = 18;
 const SEQUENCE = 1;
 
-/** Of the `struct ifinfomsg` before the attributes. */
+/** Of the `struct ifinfomsg` before the attributes, and where its index is. */
 const IFINFO_BYTES = 16;
+const IFINFO_INDEX = 4;
 const IFLA_IFNAME = 3;
+const IFLA_LINK = 5;
+const IFLA_MASTER = 10;
 const IFLA_LINKINFO = 18;
 const IFLA_IFALIAS = 20;
 const IFLA_EXT_MASK = 29;
+const IFLA_LINK_NETNSID = 37;
+const IFLA_TARGET_NETNSID = 46;
 const RTEXT_FILTER_SKIP_STATS = 8;
 const IFLA_INFO_KIND = 1;
 const IFLA_INFO_DATA = 2;
 const IFLA_BR_VLAN_FILTERING = 7;
 
 /** Throws one error that says why there is no list. */
-export async function listLinks(): Promise<readonly HostLink[]> {
+export async function listLinks(namespaceId?: number): Promise<readonly PairedLink[]> {
   for (let attempt = 1; attempt <= MAX_DUMPS; attempt++) {
-    const { links, interrupted } = await dumpLinks();
+    const { links, interrupted } = await dumpLinks(namespaceId);
     if (!interrupted) return links;
   }
   throw new Error(`the links of the host changed during each of ${MAX_DUMPS} attempts to list them`);
 }
 
-async function dumpLinks(): Promise<LinkDump> {
+async function dumpLinks(namespaceId: number | undefined): Promise<LinkDump> {
   const socket = new RawNetlinkSocket(Protocol.ROUTE);
   const { promise, resolve, reject } = Promise.withResolvers<LinkDump>();
   const fail = (cause: unknown): void =>
@@ -76,7 +93,7 @@ async function dumpLinks(): Promise<LinkDump> {
     }
   });
   try {
-    socket.send(request(), {}, (error) => error && fail(error));
+    socket.send(request(namespaceId), {}, (error) => error && fail(error));
     return await promise;
   } finally {
     clearTimeout(timer);
@@ -86,16 +103,18 @@ async function dumpLinks(): Promise<LinkDump> {
   }
 }
 
-function request(): Uint8Array[] {
+function request(namespaceId: number | undefined): Uint8Array[] {
   const mask = formatAttribute({ type: IFLA_EXT_MASK, data: putU32(RTEXT_FILTER_SKIP_STATS) });
-  const data = [Buffer.alloc(IFINFO_BYTES), ...mask];
+  const target =
+    namespaceId === undefined ? [] : formatAttribute({ type: IFLA_TARGET_NETNSID, data: putU32(namespaceId) });
+  const data = [Buffer.alloc(IFINFO_BYTES), ...mask, ...target];
   const flags = Flags.REQUEST | FlagsGet.DUMP;
   return formatMessage({ type: RTM_GETLINK, flags, seq: SEQUENCE, port: 0, data });
 }
 
 /** What the kernel answered so far. */
 export class LinkDump {
-  readonly links: HostLink[] = [];
+  readonly links: PairedLink[] = [];
   /** The list changed while the kernel wrote it: links may be missing. */
   interrupted = false;
 
@@ -104,7 +123,7 @@ export class LinkDump {
     for (const { type, flags, seq, data } of parseMessages(datagram)) {
       if (seq !== SEQUENCE) continue;
       if ((flags & Flags.DUMP_INTR) !== 0) this.interrupted = true;
-      if (type === RTM_NEWLINK) this.links.push(parseLink(data.subarray(IFINFO_BYTES)));
+      if (type === RTM_NEWLINK) this.links.push(parseLink(data));
       if (type !== MessageType.ERROR && type !== MessageType.DONE) continue;
       const code = readS32.call(data, 0);
       if (code !== 0 || type === MessageType.ERROR) throw new Error(getSystemErrorName(code));
@@ -114,17 +133,25 @@ export class LinkDump {
   }
 }
 
-function parseLink(attributes: Buffer): HostLink {
-  const link = getMap(attributes, (value) => value);
+function parseLink(message: Buffer): PairedLink {
+  const link = getMap(message.subarray(IFINFO_BYTES), (value) => value);
   const name = link.get(IFLA_IFNAME);
   const alias = link.get(IFLA_IFALIAS);
   const info = getMap(link.get(IFLA_LINKINFO) ?? Buffer.alloc(0), (value) => value);
   const kind = info.get(IFLA_INFO_KIND);
   const bridge = kind?.toString().replace("\0", "") === "bridge" ? info.get(IFLA_INFO_DATA) : undefined;
   const filtering = bridge && getMap(bridge, (value) => value).get(IFLA_BR_VLAN_FILTERING);
+  const numberAt = (type: number): number | undefined => {
+    const value = link.get(type);
+    return value && readS32.call(value, 0);
+  };
+  const [index, namespaceId] = [numberAt(IFLA_LINK), numberAt(IFLA_LINK_NETNSID)];
   return {
+    index: readS32.call(message, IFINFO_INDEX),
     name: name === undefined ? "" : getString(name),
     alias: alias === undefined ? "" : getString(alias),
     filtersVlans: filtering && readU8.call(filtering, 0) !== 0,
+    isPort: link.has(IFLA_MASTER),
+    peer: index === undefined || namespaceId === undefined ? undefined : { index, namespaceId },
   };
 }

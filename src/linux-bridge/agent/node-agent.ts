@@ -19,6 +19,7 @@ import { listLinks } from "./host-links.ts";
 import { parseAgentEvent } from "./monitor-event.ts";
 import { Reaper } from "./reaper.ts";
 import { namesIn } from "./recorded-attachments.ts";
+import { UnpluggedAttachments } from "./unplugged.ts";
 
 /**
  * The node agent counts what the plugins report, and removes attachments that the runtime forgot. The plugins neither need
@@ -46,13 +47,15 @@ export interface NodeAgentOptions {
   readonly plugins: readonly string[];
   readonly cniPath: string;
   readonly metrics: Registry;
+  /** What somebody has to know of the node. */
+  readonly tellOfNode: (reason: string, message: string) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Until the signal aborts. Gives up with a sentence in the log where its directory can't be used. */
 export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
-  const { pluginDirectory, plugins, cniPath, clock, log } = options;
+  const { pluginDirectory, plugins, cniPath, tellOfNode, clock, log } = options;
   const counted = agentMetrics(options.metrics, { ...NODE_DIRECTORIES, listLinks });
   try {
     await mkdir(NODE_STATE_DIRECTORY, { recursive: true, mode: 0o700 });
@@ -72,6 +75,14 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
     signal,
   });
   counted.countLeftovers(() => reaper.failing);
+  const unplugged = new UnpluggedAttachments({
+    listLinks,
+    resultDirectories: RESULT_DIRECTORIES,
+    report: (message) => tellOfNode("InterfaceLeftBehind", message),
+    clock,
+    log,
+  });
+  counted.countUnplugged(() => unplugged.count);
   const onLine = (line: string): LineVerdict => {
     const event = parseAgentEvent(line);
     if (event === undefined) return "refused";
@@ -94,7 +105,7 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   };
   const watches = NETNS_DIRECTORIES.map(({ directory }) => watchNames(directory, () => reaper.changed(), log));
   try {
-    await Promise.all([runLineProcess(monitor, signal), reaper.run()]);
+    await Promise.all([runLineProcess(monitor, signal), reaper.run(), unplugged.run(signal)]);
   } finally {
     for (const one of watches) one?.close();
   }

@@ -10,6 +10,8 @@ export interface RecordedAttachment extends AttachmentRecord {
   readonly file: string;
 }
 
+export type AttachmentName = Pick<RecordedAttachment, "network" | "containerId" | "ifname">;
+
 /** The plugins' own names are `CONTAINER~INTERFACE~PLUGIN.json`; others are being written. */
 const RECORD_FILE = /^[^.~][^~]*~[^~]+~[a-z]+\.json$/;
 

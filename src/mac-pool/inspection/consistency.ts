@@ -2,6 +2,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { formatMac, type Mac } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { CachedSighting, Caches } from "../caches/caches.ts";
 import { adoptionOf } from "../controllers/adoption.ts";
@@ -10,6 +11,7 @@ import { isWaiting, statusOf } from "../core/claim.ts";
 import { LATE_AFTER_MS } from "../core/limits.ts";
 import { meetingOwners } from "../core/meeting-owners.ts";
 import { describeFull, MORE_ADDRESSES } from "../core/refusals.ts";
+import { interfacesLeftBehind } from "../objects/running.ts";
 import type { Catalog } from "./catalog.ts";
 import { EVERYTHING, type Scope, seen, sees } from "./scope.ts";
 import type { FindingView } from "./views.ts";
@@ -106,6 +108,10 @@ export class ConsistencyQuery {
       const finding = this.#unclaimed(mac, holder, scope);
       if (finding !== undefined) note(finding);
     }
+    for (const pod of this.#caches.pods.list()) {
+      if (++looked % SLICE === 0) await yieldToOthers();
+      for (const finding of leftBehind(pod, scope)) note(finding);
+    }
     return { findings: found, total };
   }
 
@@ -198,12 +204,25 @@ export class ConsistencyQuery {
   }
 }
 
+function leftBehind(pod: KubeObject, scope: Scope): FindingView[] {
+  const { namespace = "", name = "" } = pod.metadata;
+  if (!sees(scope, { namespace })) return [];
+  return interfacesLeftBehind(pod).map(({ interface: nic, network }) => ({
+    code: "INTERFACE_LEFT_BEHIND",
+    owner: { kind: "Pod", namespace, name },
+    message: `Interface ${nic} on network ${network} was unplugged, but it is still attached to its network.`,
+    advice: DETACH,
+  }));
+}
+
 /** What is overdue is so since its time, not since its claim was made. */
 const sinceOf = (time: string | undefined): Pick<FindingView, "since"> => (time === undefined ? {} : { since: time });
 
 const ASK_THE_LEADER = "Look at the log of the replica that leads: it should have ended this.";
 const RELEASED_SOON =
   "The leader reads the object and releases the address. If that does not happen in some minutes, look at its log.";
+const DETACH =
+  "Live-migrate or restart the VM. With multusDynamicNetworks in the NetworkAddonsConfig, unplugging detaches an interface.";
 const GIVE_ANOTHER = "Give all but one of them another address before they run on the same network.";
 const NO_LEADER: FindingView = {
   code: "NO_LEADER",

@@ -7,7 +7,7 @@ import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./holders.ts";
 import { isFinished, podNetworks } from "./pod-networks.ts";
 
-/** Which addresses are on the network now, in whose name: what collision detection compares. */
+/** What is on the network now, in whose name: collision detection compares the addresses. */
 
 /** Addresses that a VMI reports, of the interfaces that are the pool's business, in canonical form. */
 export function macsOfRunningInstance(vmi: KubeObject): string[] {
@@ -26,7 +26,7 @@ export function macsOfRunningPod(pod: KubeObject): string[] {
   if (isLauncher(pod) || isFinished(pod)) return [];
   const networks = podNetworks(pod);
   const asked = "elements" in networks ? networks.elements.flatMap(({ mac, otherMacs }) => [mac, ...otherMacs]) : [];
-  return canonical([...asked, ...reported(pod)]);
+  return canonical([...asked, ...reported(pod).map((entry) => textAt(entry, "mac"))]);
 }
 
 /** The instance of a VM that waits to receive another one: its guest does not run until the migration is over. */
@@ -54,14 +54,29 @@ function identity({ metadata: { namespace = "", name = "", uid = "" } }: KubeObj
   return { namespace, name, uid };
 }
 
-/** The default network's address belongs to the cluster's own plugin. */
-function reported(pod: KubeObject): string[] {
+/** What KubeVirt calls an interface that can be unplugged while its VM runs. */
+const PLUGGABLE = /^pod[0-9a-f]{11}$/;
+
+/**
+ * Interfaces of a running launcher that multus reports, though virt-controller asks for them no more: they were unplugged,
+ * and nobody called the CNI plugin.
+ */
+export function interfacesLeftBehind(pod: KubeObject): { readonly interface: string; readonly network: string }[] {
+  const networks = podNetworks(pod);
+  if (!isLauncher(pod) || isFinished(pod) || networks.form === "malformed") return [];
+  const asked = networks.form === "none" ? [] : networks.elements.map((element) => element.interface);
+  return reported(pod)
+    .map((entry) => ({ interface: textAt(entry, "interface"), network: textAt(entry, "name") }))
+    .filter((one) => PLUGGABLE.test(one.interface) && !asked.includes(one.interface));
+}
+
+/** What multus says of each attachment. The default network is the cluster's own plugin's. */
+function reported(pod: KubeObject): unknown[] {
   const text = textAt(pod, "metadata", "annotations", NETWORK_STATUS_ANNOTATION);
   if (text === "") return [];
   try {
     const entries: unknown = JSON.parse(text);
-    if (!Array.isArray(entries)) return [];
-    return entries.filter((entry) => at(entry, "default") !== true).map((entry) => textAt(entry, "mac"));
+    return Array.isArray(entries) ? entries.filter((entry) => at(entry, "default") !== true) : [];
   } catch {
     return [];
   }

@@ -7,6 +7,7 @@ import { INSTALLER_HEALTH_PORT, INSTALLER_METRICS_PORT } from "../../api/node-po
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy } from "../manifests/admission-policy.ts";
 import { nodeProbes } from "../manifests/node-probes.ts";
+import { NODE_NAME_CLAIM } from "../manifests/own-node-policy.ts";
 import { ASK_WHO_MAY, identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
 import { daemonSet, env, fieldEnv, IDLE_NODE_FLAGS } from "../manifests/workload.ts";
@@ -110,7 +111,7 @@ function installerObjects(input: RenderInput): KubeObject[] {
   ];
 }
 
-/** Its events are about the configuration. RBAC knows no object of an event, and its token is on every node. */
+/** Its events are about the configuration and its node. RBAC knows no object of an event, and its token is on every node. */
 function eventsPolicy(namespace: string): KubeObject[] {
   return denyingPolicy({
     name: SERVICE_ACCOUNT,
@@ -124,8 +125,11 @@ function eventsPolicy(namespace: string): KubeObject[] {
     ],
     validations: [
       {
-        expression: `request.namespace == '${EVENTS_NAMESPACE}' && object.?regarding.?kind.orValue('') == '${NETWORK_ADDONS_CONFIGS.kind}'`,
-        message: `${SERVICE_ACCOUNT} may write events about the ${NETWORK_ADDONS_CONFIGS.kind} only`,
+        expression:
+          `request.namespace == '${EVENTS_NAMESPACE}' && (object.?regarding.?kind.orValue('') == '${NETWORK_ADDONS_CONFIGS.kind}' || ` +
+          "(object.?regarding.?kind.orValue('') == 'Node' && " +
+          `request.userInfo.?extra.orValue({})[?'${NODE_NAME_CLAIM}'].orValue([]) == [object.?regarding.?name.orValue('')]))`,
+        message: `${SERVICE_ACCOUNT} may write events about the ${NETWORK_ADDONS_CONFIGS.kind} and its own node only`,
       },
     ],
   });

@@ -37,10 +37,10 @@ describe("the list of the host's links", () => {
       ip link set veth1 alias cni-bridge:net/c1/net1`);
     const links = [...(lists[0] as HostLink[])].sort((one, other) => one.name.localeCompare(other.name));
     expect(links).toEqual([
-      { name: "br1", alias: "", filtersVlans: false },
-      { name: "lo", alias: "" },
-      { name: "veth1", alias: "cni-bridge:net/c1/net1" },
-      { name: "veth2", alias: "" },
+      { index: 2, name: "br1", alias: "", filtersVlans: false, isPort: false },
+      { index: 1, name: "lo", alias: "", isPort: false },
+      { index: 4, name: "veth1", alias: "cni-bridge:net/c1/net1", isPort: false },
+      { index: 3, name: "veth2", alias: "", isPort: false },
     ]);
     expect(open).toBe(0);
   });

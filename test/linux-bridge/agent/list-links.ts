@@ -1,4 +1,7 @@
-/** `list-links.ts [TIMES]`: lists the links of its network namespace, and prints each list or error, and what stays open. */
+/**
+ * `list-links.ts [TIMES [NAMESPACE]]`: lists the links of its network namespace, or of the one that the kernel gave this number
+ * in it, and prints each list or error, and what stays open.
+ */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { listLinks } from "../../../src/linux-bridge/agent/host-links.ts";
 
@@ -10,8 +13,9 @@ async function openNetlinkSockets(): Promise<number> {
   return (await Promise.all(descriptors)).filter((link) => inodes.some((inode) => link === `socket:[${inode}]`)).length;
 }
 
+const namespaceId = process.argv[3] === undefined ? undefined : Number(process.argv[3]);
 const lists: unknown[] = [];
 for (let times = Number(process.argv[2] ?? 1); times > 0; times--) {
-  lists.push(await listLinks().catch((error: Error) => error.message));
+  lists.push(await listLinks(namespaceId).catch((error: Error) => error.message));
 }
 console.log(JSON.stringify({ lists, open: await openNetlinkSockets() }));
