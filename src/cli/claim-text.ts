@@ -1,8 +1,9 @@
+import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../api/host-interfaces.ts";
 import { formatMac, type Mac } from "../api/mac.ts";
-import type { ClaimView, OwnerView } from "../mac-pool/inspection/views.ts";
-import type { UnclaimedAddress } from "./doors/door.ts";
+import type { OwnerView } from "../mac-pool/inspection/views.ts";
+import type { KnownClaim, KnownOwner, UnclaimedAddress } from "./doors/door.ts";
 import { formatFields } from "./table.ts";
-import { type Terminal, wrapped } from "./terminal.ts";
+import { painted, type Terminal, wrapped } from "./terminal.ts";
 import { localTime, spanInWords } from "./time-text.ts";
 
 /** One claim in words. */
@@ -31,17 +32,31 @@ export function ownerName({ name, generateName }: Pick<OwnerView, "name" | "gene
   return name ?? `${generateName ?? ""}*`;
 }
 
-export function describeClaim(claim: ClaimView, terminal: Terminal, nowMs: number): string {
+export function describeClaim(claim: KnownClaim, terminal: Terminal, nowMs: number): string {
   const { mac, owners, elsewhere } = claim;
   if (claim.phase === "Quarantined") {
     const until = Date.parse(claim.until ?? "");
     const text = `${mac} is in quarantine until ${localTime(until)}, for ${spanInWords(until - nowMs)} more. It has no owner.`;
-    return wrapped(terminal, text, 0) + formatFields([["origin", origin(claim)]]);
+    return wrapped(terminal, text, 0) + formatFields([["origin", origin(claim)]]) + hostText(claim, terminal, "");
   }
   const verb = claim.phase === "Pending" ? "is reserved for" : "is held by";
   const held = [...owners.map(describeOwner), ...hiddenText(elsewhere)].join(" and ") || "no owner";
   const details = owners.map((owner) => formatFields(ownerFields(claim, owner, nowMs)));
-  return wrapped(terminal, `${mac} ${verb} ${held}`, 0) + details.join("\n");
+  const conflict = hostText(claim, terminal, HOST_CONFLICT_ADVICE);
+  return wrapped(terminal, `${mac} ${verb} ${held}`, 0) + [...details, conflict].filter(Boolean).join("\n");
+}
+
+/** What of a node has the address too, and what that means; nothing where no node has it. */
+export function hostText(
+  { mac, hostAddress }: Pick<KnownClaim, "mac" | "hostAddress">,
+  terminal: Terminal,
+  advice: string,
+): string {
+  if (hostAddress === undefined) return "";
+  if (hostAddress === null) {
+    return wrapped(terminal, `Whether a node has ${mac} is not known: you may not read NodeMACs.`, 0);
+  }
+  return painted(terminal, "red", wrapped(terminal, `${describeHostConflict(mac, hostAddress)} ${advice}`.trim(), 0));
 }
 
 /** Who has an address that has no claim, and whether it is a pool's. */
@@ -56,7 +71,7 @@ export function describeUnclaimed(mac: Mac, address: UnclaimedAddress): string {
   return `No VM, VMI or pod has ${formatMac(mac)}. It is ${place}. You may not read NodeMACs, which say whether a node has it.`;
 }
 
-function ownerFields(claim: ClaimView, owner: OwnerView, nowMs: number): [string, string][] {
+function ownerFields(claim: KnownClaim, owner: KnownOwner, nowMs: number): [string, string][] {
   const sinceMs = Date.parse(owner.since);
   const several: [string, string][] = claim.owners.length > 1 ? [["owner", describeOwner(owner)]] : [];
   return [
@@ -64,15 +79,20 @@ function ownerFields(claim: ClaimView, owner: OwnerView, nowMs: number): [string
     ["interface", owner.interface + networkText(owner)],
     ["origin", origin(claim)],
     ["since", `${localTime(sinceMs)} (${spanInWords(nowMs - sinceMs)})`],
-    ["running on", owner.node === undefined ? "no node" : `${owner.node}, pod ${owner.pod}`],
+    ["running on", placeText(owner)],
   ];
 }
 
-function networkText({ network, domains = [] }: OwnerView): string {
+function placeText({ node, pod }: KnownOwner): string {
+  if (node === undefined) return "no node";
+  return node === null ? "not known without the service" : `${node}, pod ${pod}`;
+}
+
+function networkText({ network, domains = [] }: KnownOwner): string {
   return network === undefined ? "" : ` (${[network, ...domains].join(", ")})`;
 }
 
-function origin({ origin, pool, range }: ClaimView): string {
+function origin({ origin, pool, range }: KnownClaim): string {
   if (pool === undefined) return `${origin}, in no pool`;
   const from = { automatic: "automatic, from", explicit: "explicit, in", observed: "observed, in" }[origin];
   return `${from} pool ${pool} (${range ?? "outside its ranges"})`;

@@ -16,7 +16,7 @@ const MIN_WINDOW_SECONDS = 60;
 const NEARLY_FULL = 0.9;
 
 export function describePool(pool: PoolView, terminal: Terminal, wide: boolean): string {
-  const { name, used, capacity, pending, quarantined, free, hostAddresses = 0, outOfRange, conflicts, rate } = pool;
+  const { name, used, capacity, pending, quarantined, free, hostAddresses = 0, outOfRange, rate } = pool;
   const bound = used - pending - quarantined;
   const fields: [string, string][] = [
     ["ranges", pool.ranges.map((range) => rangeLine(range, terminal)).join("\n") || "none in force"],
@@ -31,7 +31,7 @@ export function describePool(pool: PoolView, terminal: Terminal, wide: boolean):
     ],
     ["full in", fullIn(pool)],
     ["out of range", String(outOfRange)],
-    ["conflicts", conflicts > 0 ? painted(terminal, "red", String(conflicts)) : "0"],
+    ["conflicts", conflictsText(pool, terminal)],
     [
       "policy",
       `${pool.conflictPolicy}${pool.conflictScope === "Network" ? " on each network" : ""}, quarantine ${pool.quarantineSeconds} s`,
@@ -44,6 +44,11 @@ export function describePool(pool: PoolView, terminal: Terminal, wide: boolean):
     ["forecast", pool.daysToFull.reason],
   ];
   return `MACPool ${painted(terminal, "bold", name)}\n${formatFields(wide ? [...fields, ...more] : fields)}`;
+}
+
+function conflictsText({ conflicts, hostConflicts = 0 }: PoolView, terminal: Terminal): string {
+  const number = (value: number): string => (value > 0 ? painted(terminal, "red", withCommas(value)) : "0");
+  return hostConflicts === 0 ? number(conflicts) : `${number(conflicts)}, and ${number(hostConflicts)} with nodes`;
 }
 
 function rangeLine({ first, last, used, capacity }: RangeView, terminal: Terminal): string {

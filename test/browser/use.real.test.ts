@@ -153,6 +153,34 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     expect(opened.faults).toEqual([]);
   });
 
+  it.each(["light", "dark"] as const)(
+    "shows an address that a VM and a node have wherever it is: %s",
+    async (scheme) => {
+      const mac = scheme === "light" ? "52:54:00:00:00:c1" : "52:54:00:00:00:c2";
+      const node = `host-${scheme}`;
+      await bed.createMachine(`on-${node}`, [{ name: "net1", macAddress: mac }]);
+      await bed.reportNode(node, [mac]);
+      const also = `${mac} is also the address of interface eno0 of node ${node}.`;
+      await using opened = await bed.openAs(token, "#/overview", { colorScheme: scheme });
+      const { page } = opened;
+      await page.getByText("HOST_CONFLICT").first().waitFor();
+      await page.getByText(also).first().waitFor();
+      await page.getByText("Of an object and of a node").waitFor();
+      await takePicture(page, `filled-${scheme}-overview-host-conflict`);
+      expect(await seriousFaults(page)).toEqual([]);
+      for (const [what, fragment] of [
+        ["address", `#/address/${mac}`],
+        ["owner", `#/owner/VirtualMachine/default/on-${node}`],
+      ] as const) {
+        await show(page, fragment);
+        await page.getByRole("alert").filter({ hasText: also }).waitFor();
+        await takePicture(page, `filled-${scheme}-${what}-host-conflict`);
+        expect(await seriousFaults(page)).toEqual([]);
+      }
+      expect(opened.faults).toEqual([]);
+    },
+  );
+
   it("says whether an address would be accepted, and why not", async () => {
     await using opened = await bed.openAs(token, "#/check");
     const { page } = opened;

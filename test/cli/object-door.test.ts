@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FIRST } from "./support/answers.ts";
 import { CliBed } from "./support/cli-bed.ts";
 import type { Ended } from "./support/macpool.ts";
-import { POOL } from "./support/objects.ts";
+import { POOL, reportOf } from "./support/objects.ts";
 import { type Script, status } from "./support/scripted-cluster.ts";
 
 let bed: CliBed;
@@ -93,7 +93,7 @@ SERVICE_AWAY
     const ranges = ["02:5d:1c:00:00:a0-02:5d:1c:00:00:af", "02:5d:1d:00:00:00-02:5d:1d:00:00:0f"];
     const pools = [{ ...POOL, status: { ...POOL.status, ranges, capacity: 32, free: 29, hostAddresses: 2 } }];
     const macs = [FIRST, "02:5d:1c:00:00:a5", "02:5d:1d:00:00:00", "52:54:00:00:00:01"];
-    const hosts = [{ metadata: { name: "node-a" }, addresses: macs.map((mac) => ({ mac, interface: "eno1" })) }];
+    const hosts = [reportOf("node-a", macs)];
     const { stdout } = await say({ ...away, pools, hosts }, "map");
     expect(stdout).toContain(`02:5d:1c:00:00:a0  ···B·N${"·".repeat(10)}N${"·".repeat(15)}\n`);
     expect(stdout).toContain("29 free, 1 bound, 0 pending, 0 quarantined, 2 nodes' own, 0 explicit");
@@ -109,7 +109,10 @@ SERVICE_AWAY
   });
 
   it("tell the address of a node from a free one, as far as the user may read", async () => {
-    const reports = [{ metadata: { name: "node-a" }, addresses: [{ mac: "02:5d:1c:00:00:b0", interface: "eno1" }] }];
+    const reports = [
+      reportOf("node-a", ["02:5d:1c:00:00:b0"]),
+      { ...reportOf("node-b", ["02:00:00:00:00:b1"]), metadata: { name: "node-b" } },
+    ];
     const find = async (mac: string, hosts: Script["hosts"]) =>
       (await say({ ...away, hosts, claims: [] }, "find", mac)).stdout;
     expect(await find("02:5d:1c:00:00:b0", reports)).toBe(
@@ -118,6 +121,69 @@ SERVICE_AWAY
     expect(await find("02:00:00:00:00:b1", reports)).toBe("02:00:00:00:00:b1 is free. It is not in any pool.\n");
     expect(await find("02:5d:1c:00:00:b0", status(403, "no", "Forbidden"))).toBe(
       "No VM, VMI or pod has 02:5d:1c:00:00:b0. It is in pool default. You may not read NodeMACs, which say whether a node has it.\n",
+    );
+  });
+
+  it("show an address that an object and a node have, as far as the user may read", async () => {
+    const hosts = [reportOf("node-a", [FIRST, "52:54:00:00:00:01"])];
+    const also = "is also the address of interface eno1 of node node-a.";
+    expect((await say({ ...away, hosts }, "find", "web")).stdout).toContain(`${FIRST} ${also} They disturb each other`);
+    expect((await say({ ...away, hosts }, "explain", "web")).stdout).toContain(`${FIRST} ${also} They disturb`);
+    const { exitCode, stdout } = await say({ ...away, hosts }, "doctor");
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(
+      `HOST_CONFLICT  ${FIRST}  VirtualMachine default/web\n  ${FIRST} ${also}\n  -> They disturb each other on the same network.`,
+    );
+    expect((await say({ ...away, hosts }, "doctor", "-n", "lab")).stdout).not.toContain("HOST_CONFLICT");
+    const forbidden = { ...away, hosts: status(403, "no", "Forbidden") };
+    expect((await say(forbidden, "find", "web")).stdout).toContain(`Whether a node has ${FIRST} is not known`);
+  });
+
+  it("count conflicts with nodes as a problem of the pool, unless its policy is that they may be", async () => {
+    const pool = (hostAddressPolicy: string) => ({
+      ...POOL,
+      spec: { ...POOL.spec, hostAddressPolicy },
+      status: { ...POOL.status, hostConflicts: 2 },
+    });
+    const warned = await say({ ...away, pools: [pool("Warn")] }, "status");
+    expect(warned.exitCode).toBe(1);
+    expect(warned.stdout).toContain("conflicts     0, and 2 with nodes\n");
+    expect(warned.stdout).toContain(
+      "Problem: MACPool default: 2 addresses of its objects are also addresses of nodes: see kubectl macpool doctor\n",
+    );
+    const off = await say({ ...away, pools: [pool("Off")] }, "status");
+    expect(off.exitCode).toBe(0);
+    expect(off.stdout).toContain("conflicts     0, and 2 with nodes\n");
+  });
+
+  it("say of a VM what is not known without the service, and nothing in its place", async () => {
+    const refusals = "\nWhat was refused, and interfaces without a claim, are not known without the service.\n";
+    const gone = await say(away, "explain", "web");
+    expect(gone.stdout).toMatch(/^VirtualMachine default\/web does not exist\n\nINTERFACE/);
+    expect(gone.stdout.endsWith(refusals)).toBe(true);
+    const other: Script["other"] = (path) =>
+      path.endsWith("/virtualmachines/web") ? { body: { metadata: { name: "web" } } } : undefined;
+    expect((await say({ ...away, other }, "explain", "web")).stdout).toMatch(
+      /^VirtualMachine default\/web is not running\n/,
+    );
+    const noInstances: Script["other"] = (path) =>
+      path.includes("/virtualmachineinstances/") ? status(403, "no", "Forbidden") : other(path);
+    expect((await say({ ...away, other: noInstances }, "explain", "web")).stdout).toMatch(
+      /^VirtualMachine default\/web\nWhere it runs is not known without the service\.\n/,
+    );
+    const nothing: Script = { ...away, other: () => status(403, "no", "Forbidden") };
+    const { stdout } = await say(nothing, "explain", "web");
+    expect(stdout).toMatch(
+      /^VirtualMachine default\/web\nWhether it exists, and where it runs, is not known without the/,
+    );
+    expect(stdout.endsWith(refusals)).toBe(true);
+    const told = JSON.parse((await say(nothing, "explain", "web", "-o", "json")).stdout);
+    expect(told).toMatchObject({ exists: null, node: null });
+    expect((await say(nothing, "find", "web")).stdout).toContain("  running on  not known without the service\n");
+    const none = await say({ ...away, claims: [] }, "explain", "web-3");
+    expect(none).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(none.stderr).toMatch(
+      /\nno VM, VMI or pod default\/web-3 has an address; whether one was refused is not known without the service\n$/,
     );
   });
 

@@ -1,7 +1,9 @@
-import type { OwnerStoryView, StoryEntryView } from "../../mac-pool/inspection/views.ts";
-import type { CommandInput, CommandSpec } from "../command.ts";
+import { HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
+import type { StoryEntryView } from "../../mac-pool/inspection/views.ts";
+import { hostText } from "../claim-text.ts";
+import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
-import type { OwnerRef } from "../doors/door.ts";
+import type { Door, KnownInterface, KnownStory, OwnerRef } from "../doors/door.ts";
 import { parseOwner } from "../owner-ref.ts";
 import { type Column, formatTable } from "../table.ts";
 import { painted, type Terminal, wrapped } from "../terminal.ts";
@@ -10,6 +12,8 @@ import { formatViews, ownerNameOf } from "../views-text.ts";
 
 /** From here on, what happened stands beside its time. */
 const WIDE_ENOUGH = 72;
+const UNKNOWN = "\nWhat was refused, and interfaces without a claim, are not known without the service.\n";
+const UNKNOWN_HOSTS = "Whether a node has one of these addresses is not known: you may not read NodeMACs.";
 const MAC_IN_TEXT = /\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b/;
 
 export const explain: CommandSpec = {
@@ -27,48 +31,72 @@ export const explain: CommandSpec = {
       throw new UsageError("explain needs a namespace: write NAMESPACE/NAME, or -n in place of -A");
     }
     const owner = parseOwner(wanted, namespace ?? "");
-    const story = await firstOf(
-      owner.kinds.map((kind) => ({ ...owner, kind })),
-      input,
-    );
+    const refs = owner.kinds.map((kind) => ({ ...owner, kind }));
+    const { story, knowsRefusals } = await input.ask(async (door) => ({
+      story: await firstOf(refs, door),
+      knowsRefusals: door.knowsRefusals,
+    }));
     if (story === undefined) {
-      const where = `${owner.namespace}/${owner.name}`;
-      const stderr = `no VM, VMI or pod ${where} has an address or a refusal: correct its name or namespace`;
+      const what = `no VM, VMI or pod ${owner.namespace}/${owner.name} has an address`;
+      const stderr = knowsRefusals
+        ? `${what} or a refusal: correct its name or namespace`
+        : `${what}; whether one was refused is not known without the service`;
       return { stdout: "", stderr, exitCode: 1 };
     }
     const formatted = formatViews(line, story, [ownerNameOf(story)]);
-    return { stdout: formatted ?? describe(story, terminal, nowMs), exitCode: refusalOf(story) === undefined ? 0 : 1 };
+    const stdout = formatted ?? describe(story, terminal, nowMs) + (knowsRefusals ? "" : UNKNOWN);
+    return { stdout, exitCode: refusalOf(story) === undefined ? 0 : 1 };
   },
 };
 
-async function firstOf(owners: readonly OwnerRef[], { ask }: CommandInput): Promise<OwnerStoryView | undefined> {
+async function firstOf(owners: readonly OwnerRef[], door: Door): Promise<KnownStory | undefined> {
   for (const { kind, namespace, name } of owners) {
-    const story = await ask((door) => door.owner({ kind, namespace, name }));
+    const story = await door.owner({ kind, namespace, name });
     if (story !== undefined) return story;
   }
   return undefined;
 }
 
 /** The last thing that happened to it, where that was a refusal. */
-function refusalOf({ story }: OwnerStoryView): StoryEntryView | undefined {
+function refusalOf({ story }: KnownStory): StoryEntryView | undefined {
   return story[0]?.what === "refused" ? story[0] : undefined;
 }
 
-function describe(story: OwnerStoryView, terminal: Terminal, nowMs: number): string {
-  const { kind, namespace, name, node, pod, exists, interfaces } = story;
+function describe(story: KnownStory, terminal: Terminal, nowMs: number): string {
+  const { kind, namespace, name, exists, interfaces } = story;
   const who = `${kind} ${namespace}/${name}`;
   const refusal = refusalOf(story);
   const events = story.story.filter((entry) => entry !== refusal);
-  const runs = node === undefined ? "is not running" : `runs on ${node}, pod ${pod}`;
-  const state = exists ? `${who} ${runs}\n` : `${who} does not exist\n`;
+  const state = stateOf(who, story);
   return [
-    refusal === undefined ? state : `${refused(who, refusal, terminal, nowMs)}${exists ? `\n${state}` : ""}`,
+    refusal === undefined ? state : `${refused(who, refusal, terminal, nowMs)}${exists === false ? "" : `\n${state}`}`,
     ...(interfaces.length === 0 ? [] : [interfaceTable(interfaces, terminal)]),
+    ...hostTexts(interfaces, terminal),
     ...(events.length === 0 ? [] : [`History, newest first\n${history(events, terminal)}`]),
     ...(story.partial.length === 0
       ? []
       : [`Replicas that did not answer: ${story.partial.join(", ")}. Their refusals are missing.\n`]),
   ].join("\n");
+}
+
+function stateOf(who: string, { exists, node, pod }: KnownStory): string {
+  if (exists === false) return `${who} does not exist\n`;
+  if (node === null) {
+    const what = exists ? "Where it runs" : "Whether it exists, and where it runs,";
+    return `${who}\n${what} is not known without the service.\n`;
+  }
+  if (node !== undefined) return `${who} runs on ${node}, pod ${pod}\n`;
+  return exists
+    ? `${who} is not running\n`
+    : `${who} is not running\nWhether it exists is not known without the service.\n`;
+}
+
+/** About addresses that nodes have too. */
+function hostTexts(interfaces: readonly KnownInterface[], terminal: Terminal): readonly string[] {
+  const known = interfaces.filter(({ hostAddress }) => hostAddress !== null);
+  if (known.length < interfaces.length) return [wrapped(terminal, UNKNOWN_HOSTS, 0)];
+  const texts = known.map((one) => hostText(one, terminal, HOST_CONFLICT_ADVICE)).filter((text) => text !== "");
+  return texts.length === 0 ? [] : [texts.join("")];
 }
 
 function refused(who: string, { at, message }: StoryEntryView, terminal: Terminal, nowMs: number): string {
@@ -79,10 +107,8 @@ function refused(who: string, { at, message }: StoryEntryView, terminal: Termina
   return `${head}${wrapped(terminal, message, 2)}What you can do\n${todo.map((text) => `  - ${text}\n`).join("")}`;
 }
 
-type Interface = OwnerStoryView["interfaces"][number];
-
-function interfaceTable(interfaces: readonly Interface[], { columns: width }: Terminal): string {
-  const columns: Column<Interface>[] = [
+function interfaceTable(interfaces: readonly KnownInterface[], { columns: width }: Terminal): string {
+  const columns: Column<KnownInterface>[] = [
     { header: "INTERFACE", cell: (row) => row.interface },
     { header: "MAC", cell: ({ mac }) => mac },
     { header: "PHASE", cell: ({ phase = "no claim" }) => phase },

@@ -4,6 +4,7 @@ import { formatClaims } from "../claim-table.ts";
 import { describeClaim, describeUnclaimed, ownerName } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
+import type { KnownClaim } from "../doors/door.ts";
 import { wrapped } from "../terminal.ts";
 import { claimNameOf, formatViews } from "../views-text.ts";
 
@@ -55,7 +56,7 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
 }
 
 /** A list may leave out where owners run. */
-function detailed(claims: readonly ClaimView[], { onlyNamespace, ask }: CommandInput): Promise<readonly ClaimView[]> {
+function detailed(claims: readonly ClaimView[], { onlyNamespace, ask }: CommandInput): Promise<readonly KnownClaim[]> {
   return ask((door) =>
     Promise.all(claims.map(async (claim) => (await door.claim(parseMac(claim.mac) as Mac, onlyNamespace)) ?? claim)),
   );
@@ -70,7 +71,7 @@ function isNamed(wanted: string, owner: OwnerView, namespace: string | undefined
   return parts[0]?.toLowerCase() === owner.kind.toLowerCase() && parts[1] === owner.namespace && parts[2] === name;
 }
 
-function show(claims: readonly ClaimView[], { line, nowMs, terminal }: CommandInput): CommandResult {
+function show(claims: readonly KnownClaim[], { line, nowMs, terminal }: CommandInput): CommandResult {
   const formatted = formatViews(line, { items: claims, total: claims.length }, claims.map(claimNameOf));
   return { stdout: formatted ?? claims.map((claim) => describeClaim(claim, terminal, nowMs)).join("\n"), exitCode: 0 };
 }

@@ -30,12 +30,19 @@ export const status: CommandSpec = {
   },
 };
 
-function problemsOf({ name, problem, conflicts, capacity, free }: PoolView): string[] {
+function problemsOf(pool: PoolView): string[] {
+  const { name, problem, conflicts, hostConflicts = 0, hostAddressPolicy, capacity, free } = pool;
   const shared = conflicts === 1 ? "1 address has" : `${conflicts} addresses have`;
+  const ofNodes =
+    hostConflicts === 1
+      ? "1 address of its objects is also the address of a node"
+      : `${hostConflicts} addresses of its objects are also addresses of nodes`;
+  const isConflict = hostConflicts > 0 && hostAddressPolicy !== "Off";
   const isFull = problem === undefined && capacity > 0 && free === 0;
   return [
     ...(problem === undefined ? [] : [`MACPool ${name}: ${problem}`]),
     ...(isFull ? [`MACPool ${name}: the range is full: add a range to spec.ranges`] : []),
     ...(conflicts > 0 ? [`MACPool ${name}: ${shared} more than one owner: see kubectl macpool collisions -A`] : []),
+    ...(isConflict ? [`MACPool ${name}: ${ofNodes}: see kubectl macpool doctor`] : []),
   ];
 }

@@ -21,6 +21,8 @@ import type {
  * objects (`object-door.ts`), which know less. Both answer with the same views.
  */
 export interface Door {
+  /** Whether it knows what was refused, and interfaces that have no claim. */
+  readonly knowsRefusals: boolean;
   pools(): Promise<readonly PoolView[]>;
   /**
    * Sorted by address; of all namespaces where none is given. `search`: at least those with this part of an address, or of an
@@ -28,11 +30,11 @@ export interface Door {
    */
   claims(namespace?: string, search?: string): Promise<readonly ClaimView[]>;
   /** `namespace`: where the user may read, if not everywhere. */
-  claim(mac: Mac, namespace?: string): Promise<ClaimView | undefined>;
+  claim(mac: Mac, namespace?: string): Promise<KnownClaim | undefined>;
   /** An address without a claim that the user may see. */
   unclaimed(mac: Mac, namespace: string): Promise<UnclaimedAddress>;
   map(pool: string, section: MapSection): Promise<MapView>;
-  owner(owner: OwnerRef): Promise<OwnerStoryView | undefined>;
+  owner(owner: OwnerRef): Promise<KnownStory | undefined>;
   collisions(namespace?: string): Promise<ListView<CollisionView>>;
   denials(namespace?: string): Promise<ListView<DenialView>>;
   consistency(namespace?: string): Promise<KnownConsistency>;
@@ -52,6 +54,27 @@ export interface OwnerRef {
   readonly kind: OwnerKind;
   readonly namespace: string;
   readonly name: string;
+}
+
+/** As REST tells them; null where the user may not read what says so. */
+
+export interface KnownClaim extends Omit<ClaimView, "hostAddress" | "owners"> {
+  readonly hostAddress?: string | null;
+  readonly owners: readonly KnownOwner[];
+}
+
+export interface KnownOwner extends Omit<OwnerView, "node"> {
+  readonly node?: string | null;
+}
+
+export interface KnownStory extends Omit<OwnerStoryView, "exists" | "node" | "interfaces"> {
+  readonly exists: boolean | null;
+  readonly node?: string | null;
+  readonly interfaces: readonly KnownInterface[];
+}
+
+export interface KnownInterface extends Omit<OwnerStoryView["interfaces"][number], "hostAddress"> {
+  readonly hostAddress?: string | null;
 }
 
 /** As REST tells it; that REST is away is one more finding. */

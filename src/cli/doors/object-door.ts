@@ -1,4 +1,10 @@
-import type { Mac } from "../../api/mac.ts";
+import {
+  describeHostConflict,
+  describeHosts,
+  HOST_CONFLICT_ADVICE,
+  type HostInterface,
+} from "../../api/host-interfaces.ts";
+import { type Mac, parseMac } from "../../api/mac.ts";
 import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import type {
@@ -6,8 +12,6 @@ import type {
   CollisionView,
   ListView,
   MapView,
-  OwnerStoryView,
-  OwnerView,
   PoolView,
   StoryEntryView,
   WatchEventView,
@@ -16,7 +20,10 @@ import { CliError } from "../faults.ts";
 import {
   type Door,
   type Finding,
+  type KnownClaim,
   type KnownConsistency,
+  type KnownOwner,
+  type KnownStory,
   type MapSection,
   OnlyService,
   type OwnerRef,
@@ -27,10 +34,11 @@ import { KnownClaims } from "./known-claims.ts";
 import { mapView } from "./object-map.ts";
 import { claimView, ownersOf, poolView, rangesOf } from "./object-views.ts";
 import { plain } from "./plain-text.ts";
-import type { PoolObjects } from "./pool-objects.ts";
+import type { Place, PoolObjects } from "./pool-objects.ts";
 import { poolWith } from "./pool-ranges.ts";
 
 const UNKNOWN = "Claims without owners, owners without claims and what waits are not known.";
+const UNKNOWN_HOSTS = "Neither is which objects have the address of a node: you may not read NodeMACs.";
 const NO_POOL: Finding = {
   code: "NO_POOL",
   message: "There is no MACPool.",
@@ -40,6 +48,7 @@ const SHARED_ADVICE = "Stop all but one of them, or change their addresses.";
 
 /** MACPool and MACClaim objects, with the user's own rights: what is known while the pool's service is down. */
 export class ObjectDoor implements Door {
+  readonly knowsRefusals = false;
   readonly #objects: PoolObjects;
   readonly #away: () => ServiceAway;
 
@@ -65,19 +74,23 @@ export class ObjectDoor implements Door {
     return wanted.map((claim) => viewOf(claim, pools));
   }
 
-  async claim(mac: Mac): Promise<ClaimView | undefined> {
+  async claim(mac: Mac): Promise<KnownClaim | undefined> {
     const claim = await this.#objects.claim(mac);
     if (claim === undefined) return undefined;
-    const [pools, owners] = await Promise.all([this.#objects.pools(), this.#placed(ownersOf(claim))]);
-    return viewOf(claim, pools, owners);
+    const [pools, hosts, owners] = await Promise.all([
+      this.#objects.pools(),
+      this.#objects.hosts(),
+      this.#placed(ownersOf(claim)),
+    ]);
+    return plain({ ...viewOf(claim, pools), owners, ...hostAddressAt(mac, hosts) });
   }
 
   async unclaimed(mac: Mac): Promise<UnclaimedAddress> {
-    const [pools, hosts] = await Promise.all([this.pools(), this.#objects.hostsAt(mac)]);
+    const [pools, known] = await Promise.all([this.pools(), this.#objects.hosts()]);
     const { name: pool } = poolWith(pools, mac) ?? {};
-    const named = hosts?.map((host) => `interface ${host.interface} of node ${host.node}`).join(" and ");
-    const knowsHosts = hosts !== undefined;
-    return { inRange: pool !== undefined, pool, holders: [], elsewhere: 0, hosts: named || undefined, knowsHosts };
+    const hosts = hostAddressAt(mac, known).hostAddress ?? undefined;
+    const knowsHosts = known !== undefined;
+    return { inRange: pool !== undefined, pool, holders: [], elsewhere: 0, hosts, knowsHosts };
   }
 
   async map(name: string, section: MapSection): Promise<MapView> {
@@ -87,17 +100,16 @@ export class ObjectDoor implements Door {
     return mapView(pool, { claims, keptBack: await this.#objects.keptBack(claims) }, section);
   }
 
-  async owner(ref: OwnerRef): Promise<OwnerStoryView | undefined> {
+  async owner(ref: OwnerRef): Promise<KnownStory | undefined> {
     const isRef = (owner: ClaimOwner): boolean => isNamesake(owner, ref);
     const [claims, exists] = await Promise.all([this.#objects.claims(), this.#objects.exists(ref)]);
     const held = claims.flatMap((claim) => ownersOf(claim).flatMap((owner) => (isRef(owner) ? { claim, owner } : [])));
-    const [first] = held;
-    if (first === undefined && exists !== true) return undefined;
-    const place = first === undefined ? undefined : await this.#objects.place(first.owner);
+    if (held.length === 0 && exists !== true) return undefined;
+    const [place, hosts] = await Promise.all([this.#objects.place(ref), this.#objects.hosts()]);
     return plain({
       ...ref,
-      exists: exists ?? true,
-      ...(place === undefined ? {} : { node: place.node, pod: place.pod }),
+      exists,
+      ...placeView(place),
       interfaces: held.map(({ claim, owner }) => ({
         interface: owner.interface,
         mac: claim.spec.mac,
@@ -106,6 +118,7 @@ export class ObjectDoor implements Door {
         origin: claim.spec.origin,
         ...(owner.network === undefined ? {} : { network: owner.network }),
         since: owner.since,
+        ...hostAddressAt(parseMac(claim.spec.mac), hosts),
       })),
       story: held.map(({ claim, owner }) => allocation(claim, owner)).sort((a, b) => (a.at < b.at ? 1 : -1)),
       partial: [],
@@ -126,7 +139,7 @@ export class ObjectDoor implements Door {
         interface: owner.interface,
         since: owner.since,
         ...(owner.network === undefined ? {} : { network: owner.network }),
-        ...(owner.node === undefined ? {} : { node: owner.node }),
+        ...(owner.node ? { node: owner.node } : {}),
       }));
       items.push(plain({ mac: claim.spec.mac, parties, elsewhere: 0, advice: SHARED_ADVICE }));
     }
@@ -147,19 +160,22 @@ export class ObjectDoor implements Door {
 
   /** What the service alone could tell is missing, so that it is a finding that the service is not asked. */
   async consistency(namespace?: string): Promise<KnownConsistency> {
-    const [pools, { items: shared }] = await Promise.all([
+    const [pools, { items: shared }, hosts] = await Promise.all([
       namespace === undefined ? this.pools() : undefined,
       this.collisions(namespace),
+      this.#objects.hosts(),
     ]);
     const { message: reason, advice } = this.#away();
+    const unknown = hosts === undefined ? `${UNKNOWN} ${UNKNOWN_HOSTS}` : UNKNOWN;
     const findings: Finding[] = [
-      { code: "SERVICE_AWAY", message: `The MAC pool's service can't be asked: ${reason}. ${UNKNOWN}`, advice },
+      { code: "SERVICE_AWAY", message: `The MAC pool's service can't be asked: ${reason}. ${unknown}`, advice },
       ...(pools?.length === 0 ? [NO_POOL] : []),
       ...(pools ?? []).flatMap(findingOf),
       ...shared.map(({ mac, parties, advice }): Finding => {
         const names = parties.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).join(" and ");
         return { code: "SHARED_ADDRESS", mac, message: `${names} have one address.`, advice };
       }),
+      ...(hosts === undefined ? [] : await this.#hostConflicts(hosts, namespace)),
     ];
     return {
       findings,
@@ -186,13 +202,43 @@ export class ObjectDoor implements Door {
     }
   }
 
-  async #placed(owners: readonly ClaimOwner[]): Promise<readonly OwnerView[]> {
-    return Promise.all(owners.map(async (owner) => ({ ...owner, ...(await this.#objects.place(owner)) })));
+  /** As the service tells them; policies that have nothing reported count where the user may read the pools. */
+  async #hostConflicts(hosts: Hosts, namespace: string | undefined): Promise<readonly Finding[]> {
+    const [claims, pools] = await Promise.all([this.#objects.claims(), this.#objects.readablePools()]);
+    const silent = new Set(
+      pools.flatMap(({ metadata, spec }) => (spec.hostAddressPolicy === "Off" ? metadata.name : [])),
+    );
+    return claims.flatMap((claim): Finding[] => {
+      const { mac, pool } = claim.spec;
+      const owner = ownersOf(claim).find((one) => namespace === undefined || one.namespace === namespace);
+      const { hostAddress } = hostAddressAt(parseMac(mac), hosts);
+      if (owner?.name === undefined || !hostAddress || silent.has(pool)) return [];
+      const { kind, name } = owner;
+      const message = describeHostConflict(mac, hostAddress);
+      const found = { code: "HOST_CONFLICT", mac, message, advice: HOST_CONFLICT_ADVICE } as const;
+      return [plain({ ...found, owner: { kind, namespace: owner.namespace, name } })];
+    });
+  }
+
+  async #placed(owners: readonly ClaimOwner[]): Promise<readonly KnownOwner[]> {
+    return Promise.all(owners.map(async (owner) => ({ ...owner, ...placeView(await this.#objects.place(owner)) })));
   }
 }
 
-function viewOf(claim: MACClaim, pools: readonly MACPool[], owners?: readonly OwnerView[]): ClaimView {
-  return plain(claimView(claim, pools.flatMap(rangesOf), owners ?? ownersOf(claim)));
+type Hosts = ReadonlyMap<Mac, readonly HostInterface[]>;
+
+function hostAddressAt(mac: Mac | undefined, hosts: Hosts | undefined): Pick<KnownClaim, "hostAddress"> {
+  if (hosts === undefined) return { hostAddress: null };
+  const found = mac === undefined ? undefined : hosts.get(mac);
+  return found === undefined ? {} : { hostAddress: describeHosts(found) };
+}
+
+function placeView(place: Place | null | undefined): Pick<KnownOwner, "node" | "pod"> {
+  return place === null ? { node: null } : { ...place };
+}
+
+function viewOf(claim: MACClaim, pools: readonly MACPool[]): ClaimView {
+  return plain(claimView(claim, pools.flatMap(rangesOf), ownersOf(claim)));
 }
 
 function allocation({ spec }: MACClaim, owner: ClaimOwner): StoryEntryView {

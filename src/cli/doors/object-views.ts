@@ -2,6 +2,7 @@ import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import {
   DEFAULT_CONFLICT_POLICY,
+  DEFAULT_HOST_ADDRESS_POLICY,
   DEFAULT_QUARANTINE_SECONDS,
   type LabelSelector,
   type MACPool,
@@ -29,7 +30,7 @@ export interface Taken {
 export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
   const { spec, status = {}, metadata } = pool;
   const { capacity = 0, used = 0, free = 0, pending = 0, quarantined = 0, outOfRange = 0, conflicts = 0 } = status;
-  const { hostAddresses } = status;
+  const { hostAddresses, hostConflicts } = status;
   const kept = hostAddresses === undefined ? {} : { hostAddresses };
   const whole = { capacity, used, free, pending, quarantined, ...kept };
   const problem = problemOf(pool);
@@ -51,6 +52,8 @@ export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
     ...whole,
     outOfRange,
     conflicts,
+    ...(hostConflicts === undefined ? {} : { hostConflicts }),
+    hostAddressPolicy: spec.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY,
     rate: { allocationsPerDay: 0, releasesPerDay: 0, netPerDay: 0, windowSeconds: 0 },
     daysToFull: { days: null, atLeast: null, atMost: null, reason: REASON },
     ...(problem === undefined ? {} : { problem }),

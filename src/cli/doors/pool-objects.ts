@@ -1,5 +1,6 @@
+import { addressesIn, type HostInterface } from "../../api/host-interfaces.ts";
 import { MAC_CLAIMS, MAC_POOLS, NODE_MACS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../../api/kinds.ts";
-import { claimName, formatMac, type Mac, parseMac } from "../../api/mac.ts";
+import { claimName, type Mac, parseMac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
@@ -36,6 +37,7 @@ export class PoolObjects {
   readonly #client: KubeClient;
   readonly #timeoutMs: number;
   readonly #onRead: () => void;
+  #hosts: Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> | undefined;
 
   /** `timeoutMs`: of each answer. `onRead` is called before each read of claims and pools. */
   constructor(client: KubeClient, timeoutMs: number, onRead: () => void) {
@@ -68,38 +70,45 @@ export class PoolObjects {
     return items.sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
   }
 
-  /** The interfaces of nodes that have the address; undefined when the user may not see them. */
-  async hostsAt(mac: Mac): Promise<readonly { readonly node: string; readonly interface: string }[] | undefined> {
-    const wanted = formatMac(mac);
-    return (await this.#nodeReports())?.flatMap(({ metadata: { name: node = "" }, addresses }) =>
-      addresses.flatMap((each) => (each.mac === wanted ? [{ node, interface: each.interface }] : [])),
-    );
+  /** None for who may not read them. */
+  async readablePools(): Promise<MACPool[]> {
+    return (await readable(this.pools())) ?? [];
+  }
+
+  /** The interfaces of nodes by their addresses, read once; undefined when the user may not see them. */
+  hosts(): Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> {
+    this.#hosts ??= this.#readHosts();
+    return this.#hosts;
+  }
+
+  async #readHosts(): Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> {
+    const options = { managedFields: false, timeoutMs: this.#timeoutMs };
+    const reports = await readable(this.#client.list(NODE_REPORTS, options));
+    if (!reports) return undefined;
+    const found = new Map<Mac, HostInterface[]>();
+    for (const report of reports.items) {
+      const { name: node = "" } = report.metadata;
+      for (const [mac, name] of addressesIn(report)) {
+        const others = found.get(mac) ?? [];
+        found.set(mac, [...others, { node, interface: name }]);
+      }
+    }
+    return found;
   }
 
   /** Addresses of nodes that none of the claims has; undefined when the user may not see them. */
   async keptBack(claims: readonly MACClaim[]): Promise<ReadonlySet<Mac> | undefined> {
-    const reports = await this.#nodeReports();
-    if (reports === undefined) return undefined;
-    const kept = new Set(reports.flatMap(({ addresses }) => addresses.flatMap(({ mac }) => parseMac(mac) ?? [])));
+    const hosts = await this.hosts();
+    if (hosts === undefined) return undefined;
+    const kept = new Set(hosts.keys());
     for (const { spec } of claims) kept.delete(parseMac(spec.mac) as Mac);
     return kept;
   }
 
-  async #nodeReports(): Promise<readonly NodeMACs[] | undefined> {
-    const options = { managedFields: false, timeoutMs: this.#timeoutMs };
-    return (await readable(this.#client.list(NODE_REPORTS, options)))?.items;
-  }
-
-  /** Whether the object exists; undefined when the user may not see it. */
-  async exists({ kind, namespace, name }: OwnerRef): Promise<boolean | undefined> {
-    try {
-      await this.#client.get(OWNERS[kind], { name, namespace }, { timeoutMs: this.#timeoutMs });
-      return true;
-    } catch (error) {
-      if (isForbidden(error)) return undefined;
-      if (isNotFound(error)) return false;
-      throw error;
-    }
+  /** Whether the object exists; null when the user may not see it. */
+  async exists({ kind, namespace, name }: OwnerRef): Promise<boolean | null> {
+    const object = await readable(this.#client.get(OWNERS[kind], { name, namespace }, { timeoutMs: this.#timeoutMs }));
+    return object === null ? null : object !== undefined;
   }
 
   /** The claims, and then what changes in them: `list` again whenever the history that the server has does not reach. */
@@ -124,8 +133,8 @@ export class PoolObjects {
     }
   }
 
-  /** Where an owner runs; undefined when it does not run or the user may not see it. */
-  async place(owner: ClaimOwner): Promise<Place | undefined> {
+  /** Where an owner runs; undefined when it does not run, null when the user may not see it. */
+  async place(owner: Pick<ClaimOwner, "kind" | "namespace" | "name">): Promise<Place | null | undefined> {
     const { kind, namespace, name } = owner;
     if (name === undefined) return undefined;
     if (kind === "Pod")
@@ -133,13 +142,14 @@ export class PoolObjects {
         await readable(this.#client.get(RESOURCES.pods, { name, namespace }, { timeoutMs: this.#timeoutMs })),
       );
     const instance = await readable(this.#client.get(INSTANCES, { name, namespace }, { timeoutMs: this.#timeoutMs }));
-    if (instance === undefined) return undefined;
+    if (!instance) return instance;
     const pods = await readable(
       this.#client.list(RESOURCES.pods, { namespace, labelSelector: LAUNCHER_SELECTOR, timeoutMs: this.#timeoutMs }),
     );
     const node = instance.status?.nodeName;
+    if (!pods) return null;
     return placeOf(
-      pods?.items.find(
+      pods.items.find(
         (pod) =>
           pod.metadata.ownerReferences?.some(({ uid }) => uid === instance.metadata.uid) === true &&
           (node === undefined || pod.spec?.nodeName === node) &&
@@ -150,16 +160,19 @@ export class PoolObjects {
   }
 }
 
-function placeOf(pod: Pod | undefined): Place | undefined {
-  const node = pod?.spec?.nodeName;
-  return node === undefined ? undefined : { node, pod: pod?.metadata.name ?? "" };
+function placeOf(pod: Pod | null | undefined): Place | null | undefined {
+  if (!pod) return pod;
+  const node = pod.spec?.nodeName;
+  return node === undefined ? undefined : { node, pod: pod.metadata.name ?? "" };
 }
 
-async function readable<T>(read: Promise<T>): Promise<T | undefined> {
+/** Undefined for what is not there, null for what the user may not read. */
+async function readable<T>(read: Promise<T>): Promise<T | null | undefined> {
   try {
     return await read;
   } catch (error) {
-    if (isForbidden(error) || isNotFound(error)) return undefined;
+    if (isForbidden(error)) return null;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }

@@ -46,6 +46,7 @@ export interface RestTransport {
 
 /** The pool's REST interface, with the user's own rights. */
 export class RestDoor implements Door {
+  readonly knowsRefusals = true;
   readonly #transport: RestTransport;
 
   constructor(transport: RestTransport) {

@@ -1,3 +1,4 @@
+import { addressesIn } from "../../api/host-interfaces.ts";
 import { macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
@@ -7,7 +8,6 @@ import { factsOf } from "../core/claim.ts";
 import type { ClaimFacts } from "../core/pool.ts";
 import { PoolIndex } from "../core/pool-index.ts";
 import { readPool } from "../core/pool-settings.ts";
-import { addressesIn } from "../objects/node-report.ts";
 import type { Informers } from "./informers.ts";
 import { SharedValues } from "./shared-values.ts";
 

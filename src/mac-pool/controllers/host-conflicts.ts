@@ -1,12 +1,12 @@
+import { addressesIn, describeHosts, type HostInterface } from "../../api/host-interfaces.ts";
 import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
-import { distinctOwners, type MACClaim } from "../../api/mac-claim.ts";
+import { type ClaimOwner, distinctOwners, type MACClaim } from "../../api/mac-claim.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Caches } from "../caches/caches.ts";
-import { describeHosts, heldByHost } from "../core/host-refusals.ts";
+import { heldByHost } from "../core/host-refusals.ts";
 import { describeParty } from "../core/party.ts";
 import { regardingOf } from "../objects/kinds.ts";
-import { addressesIn } from "../objects/node-report.ts";
 import { onManagementChange, whileFollowing } from "./following.ts";
 
 export const HOST_CONFLICT_EVENT = "MACHostConflict";
@@ -65,17 +65,12 @@ export class HostConflicts {
   }
 
   #look(mac: Mac): void {
-    const { claims, index } = this.#caches;
-    const hosts = index.hosts.at(mac);
-    const claim = hosts.length === 0 ? undefined : claims.get(claimName(mac));
-    // By its UID, `kubectl describe` finds the events of an object. Who has none is not seen yet.
-    const owners = distinctOwners(claim?.status?.owners ?? []).filter(
-      ({ uid, namespace }) => uid !== undefined && this.#isReported(namespace),
-    );
-    if (claim === undefined || owners.length === 0) {
+    const conflict = hostConflictAt(mac, this.#caches);
+    if (conflict === undefined) {
       this.#told.delete(mac);
       return;
     }
+    const { claim, owners, hosts } = conflict;
     const told = [describeHosts(hosts), ...owners.map(describeParty)].join("\n");
     if (this.#told.get(mac) === told) return;
     this.#told.set(mac, told);
@@ -84,9 +79,28 @@ export class HostConflicts {
       this.#events.event(regardingOf(owner), "Warning", HOST_CONFLICT_EVENT, message);
     }
   }
+}
 
-  #isReported(namespace: string): boolean {
-    const { index } = this.#caches;
-    return index.poolFor(this.#caches.labelsOf(namespace))?.settings.hostAddressPolicy !== "Off";
-  }
+export interface HostConflict {
+  readonly claim: MACClaim;
+  /** At least one. */
+  readonly owners: readonly ClaimOwner[];
+  readonly hosts: readonly HostInterface[];
+}
+
+/** Objects that have an address which a node has too, where the policies of their pools have that reported. */
+export function hostConflictAt(
+  mac: Mac,
+  caches: Pick<Caches, "claims" | "index" | "labelsOf">,
+): HostConflict | undefined {
+  const { claims, index } = caches;
+  const hosts = index.hosts.at(mac);
+  const claim = hosts.length === 0 ? undefined : claims.get(claimName(mac));
+  if (claim === undefined) return undefined;
+  // By its UID, `kubectl describe` finds the events of an object. Who has none is not seen yet.
+  const owners = distinctOwners(claim.status?.owners ?? []).filter(
+    ({ uid, namespace }) =>
+      uid !== undefined && index.poolFor(caches.labelsOf(namespace))?.settings.hostAddressPolicy !== "Off",
+  );
+  return owners.length === 0 ? undefined : { claim, owners, hosts };
 }

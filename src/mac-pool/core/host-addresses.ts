@@ -1,10 +1,5 @@
+import type { HostInterface } from "../../api/host-interfaces.ts";
 import type { Mac } from "../../api/mac.ts";
-
-/** An interface of a node itself: a physical one or a bond. */
-export interface HostInterface {
-  readonly node: string;
-  readonly interface: string;
-}
 
 /** Addresses that nodes have on their own interfaces, as their markers report them. */
 export class HostAddresses {

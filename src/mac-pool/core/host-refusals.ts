@@ -1,13 +1,10 @@
+import { describeHosts, type HostInterface } from "../../api/host-interfaces.ts";
 import { formatMac, type Mac } from "../../api/mac.ts";
-import type { HostInterface } from "./host-addresses.ts";
 import type { NamedText } from "./named-text.ts";
 import { describeParty, type Holder } from "./party.ts";
 import { type MacField, quote, type Refusal } from "./refusals.ts";
 
 /** What the pool says about an address that a node has on an interface of its own. */
-
-/** Interfaces that a text names; each node of a cluster can have one. */
-const MAX_NAMED = 3;
 
 export function hostAddress(mac: Mac, holder: Holder, hosts: readonly HostInterface[], field: MacField): Refusal {
   return {
@@ -39,11 +36,4 @@ export function heldByHost(mac: string, interfaceName: string, hosts: readonly H
     `MAC ${mac} of interface ${quote(interfaceName)} is also the address of ${describeHosts(hosts)}. ` +
     "Nothing was taken away. They disturb each other on the same network: give one of them another address."
   );
-}
-
-/** `interface eno1 of node node-a and interface bond0 of node node-b`. */
-export function describeHosts(hosts: readonly HostInterface[]): string {
-  const named = hosts.slice(0, MAX_NAMED).map((host) => `interface ${host.interface} of node ${host.node}`);
-  const more = hosts.length - named.length;
-  return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(" and ");
 }

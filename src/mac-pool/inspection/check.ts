@@ -5,8 +5,6 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Caches } from "../caches/caches.ts";
 import { newClaim, statusOf } from "../core/claim.ts";
 import { decideGrant, type GrantDecision } from "../core/grant.ts";
-import type { HostInterface } from "../core/host-addresses.ts";
-import { describeHosts } from "../core/host-refusals.ts";
 import { UNCLAIMED, withListers } from "../core/listers.ts";
 import { describeOwners, SOMEBODY } from "../core/named-text.ts";
 import { describeParty, type Holder } from "../core/party.ts";
@@ -14,7 +12,7 @@ import { namespaceLimit } from "../core/refusals.ts";
 import { judgeHosts } from "../ledger/host-verdict.ts";
 import { type ClaimQueries, rangeOf } from "./claims.ts";
 import type { NamespaceQueries } from "./namespaces.ts";
-import { type Scope, seen, sees } from "./scope.ts";
+import { hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 import type { CheckView } from "./views.ts";
 
 /** The name of the VM that asks; no object has it, since a name has no star. */
@@ -49,7 +47,7 @@ export class CheckQuery {
       inRange: rangeOf(mac, this.#caches) !== undefined,
       holders: visible.map((owner) => this.#claims.ownerView(owner)),
       elsewhere,
-      ...hostAddressAt(this.#caches.index.hosts.at(mac), scope),
+      ...hostAddressIn(scope, this.#caches.index.hosts.at(mac)),
     };
     const refused = (code: string, message: string): CheckView => ({ ...view, accepted: false, code, message });
     if (served === undefined) {
@@ -88,7 +86,7 @@ export class CheckQuery {
     const hosts = index.hosts.at(mac);
     const holder = { ...ANYBODY, namespace };
     const verdict = judgeHosts({ pool, field: "macAddress" }, mac, holder, hosts, { owners: [], listers: [] });
-    const named = `${formatMac(mac)} is the address of ${hostsIn(scope, hosts)}`;
+    const named = `${formatMac(mac)} is the address of ${hostAddressIn(scope, hosts).hostAddress}`;
     if (!verdict.ok) return { isRefused: true, message: `${named}: choose one that no node has.` };
     if (verdict.warning === undefined) return undefined;
     return { isRefused: false, message: `${named}. It is admitted with a warning: they disturb each other.` };
@@ -118,15 +116,6 @@ export class CheckQuery {
     const status = withListers(known, this.#caches.listers(mac), this.#clock.now());
     return status.phase === "Quarantined" ? [] : distinctOwners(status.owners);
   }
-}
-
-function hostAddressAt(hosts: readonly HostInterface[], scope: Scope): Pick<CheckView, "hostAddress"> {
-  return hosts.length === 0 ? {} : { hostAddress: hostsIn(scope, hosts) };
-}
-
-/** Nodes and their interfaces are of the whole cluster. */
-function hostsIn({ namespace }: Scope, hosts: readonly HostInterface[]): string {
-  return namespace === undefined ? describeHosts(hosts) : "an interface of a node";
 }
 
 function conflictText(mac: string, named: string, code: string): string {

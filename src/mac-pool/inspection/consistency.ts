@@ -1,19 +1,21 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
+import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { formatMac, type Mac } from "../../api/mac.ts";
-import type { MACClaim } from "../../api/mac-claim.ts";
+import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { CachedSighting, Caches } from "../caches/caches.ts";
 import { adoptionOf } from "../controllers/adoption.ts";
 import { quarantineOf } from "../controllers/claim-times.ts";
+import { hostConflictAt } from "../controllers/host-conflicts.ts";
 import { isWaiting, statusOf } from "../core/claim.ts";
 import { LATE_AFTER_MS } from "../core/limits.ts";
 import { meetingOwners } from "../core/meeting-owners.ts";
 import { describeFull, MORE_ADDRESSES } from "../core/refusals.ts";
 import { interfacesLeftBehind } from "../objects/running.ts";
 import type { Catalog } from "./catalog.ts";
-import { EVERYTHING, type Scope, seen, sees } from "./scope.ts";
+import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 import type { FindingView } from "./views.ts";
 
 const MAX_FINDINGS = 1_000;
@@ -86,12 +88,18 @@ export class ConsistencyQuery {
       if (!hasLeader) note(NO_LEADER);
       for (const finding of this.#pools()) note(finding);
     }
+    let looked = 0;
+    for (const mac of this.#caches.index.hosts.macs()) {
+      const finding = this.#hostConflict(mac, scope);
+      if (finding !== undefined) note(finding);
+      if (++looked % SLICE === 0) await yieldToOthers();
+    }
     const claims = scope.namespace === undefined ? this.#catalog.claims : this.#catalog.claimsIn(scope.namespace);
     const nowMs = this.#clock.now();
     for (let next: Mac | undefined = 0 as Mac; next !== undefined; ) {
-      let looked = 0;
       const from: Mac = next;
       next = undefined;
+      looked = 0;
       claims.scan(from, (claim, mac) => {
         if (looked++ >= SLICE) next = mac;
         else {
@@ -102,7 +110,7 @@ export class ConsistencyQuery {
       });
       await yieldToOthers();
     }
-    let looked = 0;
+    looked = 0;
     for (const { mac, holder } of this.#caches.listed()) {
       if (++looked % SLICE === 0) await yieldToOthers();
       const finding = this.#unclaimed(mac, holder, scope);
@@ -142,8 +150,7 @@ export class ConsistencyQuery {
     }
     const { visible } = seen(scope, status.owners);
     const first = visible[0];
-    const owner =
-      first?.name === undefined ? {} : { owner: { kind: first.kind, namespace: first.namespace, name: first.name } };
+    const owner = namedOwner(first);
     if (isWaiting(status)) {
       if (dueMs(status.deadline) < OVERDUE_MS + this.#caches.index.pendingMs) return undefined;
       const message = `The claim of ${at.mac} waits for its object longer than until ${status.deadline}.`;
@@ -159,6 +166,21 @@ export class ConsistencyQuery {
     if (meeting.length < 2) return undefined;
     const message = `${meeting.length} objects have ${at.mac}.`;
     return { ...at, ...owner, code: "SHARED_ADDRESS", message, advice: GIVE_ANOTHER };
+  }
+
+  #hostConflict(mac: Mac, scope: Scope): FindingView | undefined {
+    const conflict = hostConflictAt(mac, this.#caches);
+    const owner = conflict?.owners.find((one) => sees(scope, one));
+    if (conflict === undefined || owner === undefined) return undefined;
+    const { mac: text } = conflict.claim.spec;
+    const { hostAddress = "" } = hostAddressIn(scope, conflict.hosts);
+    return {
+      code: "HOST_CONFLICT",
+      mac: text,
+      ...namedOwner(owner),
+      message: describeHostConflict(text, hostAddress),
+      advice: HOST_CONFLICT_ADVICE,
+    };
   }
 
   #unclaimed(mac: Mac, holder: CachedSighting, scope: Scope): FindingView | undefined {
@@ -213,6 +235,11 @@ function leftBehind(pod: KubeObject, scope: Scope): FindingView[] {
     message: `Interface ${nic} on network ${network} was unplugged, but it is still attached to its network.`,
     advice: DETACH,
   }));
+}
+
+function namedOwner(owner: ClaimOwner | undefined): Pick<FindingView, "owner"> {
+  if (owner?.name === undefined) return {};
+  return { owner: { kind: owner.kind, namespace: owner.namespace, name: owner.name } };
 }
 
 /** What is overdue is so since its time, not since its claim was made. */

@@ -29,7 +29,7 @@ import { OwnerQueries, type OwnerRef } from "./owners.ts";
 import { PoolQueries } from "./pools.ts";
 import { badRequest, notFound, Problem } from "./problem.ts";
 import type { Replicas } from "./replicas.ts";
-import type { Scope } from "./scope.ts";
+import { hostAddressIn, type Scope } from "./scope.ts";
 import type * as views from "./views.ts";
 
 /** Namespaces of an address that are asked about in turn whether the reader may see them. */
@@ -148,7 +148,7 @@ export class Inspector {
     if (view === undefined || (scope.namespace !== undefined && view.owners.length === 0)) {
       throw notFound(`claim of ${formatMac(mac)} that you may see`, this.#neighbour(mac, scope));
     }
-    return view;
+    return { ...view, ...hostAddressIn(scope, this.#options.caches.index.hosts.at(mac)) };
   }
 
   /** Where the owners of an address are. */

@@ -1,4 +1,4 @@
-import { claimName, formatMac, type Mac } from "../../api/mac.ts";
+import { claimName, formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import { type ClaimOwner, isNamesake, type MACClaim, type OwnerKind } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Caches } from "../caches/caches.ts";
@@ -8,7 +8,7 @@ import type { Catalog } from "./catalog.ts";
 import type { ClaimQueries } from "./claims.ts";
 import type { DenialQueries } from "./denials.ts";
 import type { History } from "./history.ts";
-import type { Scope } from "./scope.ts";
+import { hostAddressIn, type Scope } from "./scope.ts";
 import type { DenialView, OwnerStoryView, StoryEntryView } from "./views.ts";
 
 export interface OwnerRef {
@@ -55,7 +55,10 @@ export class OwnerQueries {
       ...ref,
       exists: object !== undefined,
       ...this.#claims.placeOf(ref),
-      interfaces: this.#interfaces(ref, object, claims),
+      interfaces: this.#interfaces(ref, object, claims).map((one) => ({
+        ...one,
+        ...hostAddressIn(scope, this.#caches.index.hosts.at(parseMac(one.mac) as Mac)),
+      })),
       story: story.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
       partial: [...partial],
     };

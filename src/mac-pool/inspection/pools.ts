@@ -1,4 +1,4 @@
-import type { LabelSelector, MACPool } from "../../api/mac-pool.ts";
+import { DEFAULT_HOST_ADDRESS_POLICY, type LabelSelector, type MACPool } from "../../api/mac-pool.ts";
 import { formatRange, type MacRange, parseRange, rangeSize } from "../../api/mac-range.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import type { Caches } from "../caches/caches.ts";
@@ -44,6 +44,7 @@ export class PoolQueries {
       conflictScope: settings.conflictScope ?? "Cluster",
       quarantineSeconds: settings.quarantineMs / 1000,
       ...countsOf(pool, this.#caches),
+      hostAddressPolicy: settings.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY,
       rate: rateOf(counted),
       daysToFull: daysToFull(pool.counts.free, counted),
       ...(problem === undefined ? {} : { problem }),

@@ -1,3 +1,5 @@
+import { describeHosts, type HostInterface } from "../../api/host-interfaces.ts";
+
 /** What a reader may see: everything, or what concerns one namespace. */
 export interface Scope {
   /** Undefined: everything. */
@@ -17,4 +19,13 @@ export function seen<T extends { readonly namespace: string }>(
 ): { readonly visible: readonly T[]; readonly elsewhere: number } {
   const visible = objects.filter((object) => sees(scope, object));
   return { visible, elsewhere: objects.length - visible.length };
+}
+
+/** What of nodes has an address, where anything has. Nodes and their interfaces are of the whole cluster. */
+export function hostAddressIn(
+  { namespace }: Scope,
+  hosts: readonly HostInterface[],
+): { readonly hostAddress?: string } {
+  if (hosts.length === 0) return {};
+  return { hostAddress: namespace === undefined ? describeHosts(hosts) : "an interface of a node" };
 }

@@ -7,13 +7,14 @@
 
 import { z } from "zod";
 import { CLAIM_ORIGINS, CLAIM_PHASES, claimOwnerSchema, OWNER_KINDS } from "../../api/mac-claim.ts";
-import { CONFLICT_POLICIES, CONFLICT_SCOPES } from "../../api/mac-pool.ts";
+import { CONFLICT_POLICIES, CONFLICT_SCOPES, HOST_ADDRESS_POLICIES } from "../../api/mac-pool.ts";
 
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
 
 const time = z.iso.datetime();
 const mac = z.string().describe("A MAC address: six lower-case octets joined by colons.");
 const count = z.int().min(0);
+const hostAddress = z.string().exactOptional().describe("What of a node has it; no names for who sees one namespace.");
 const hostAddresses = count.exactOptional().describe("Addresses without a claim, kept back because a node has them.");
 
 export const ownerViewSchema = claimOwnerSchema.extend({
@@ -37,6 +38,7 @@ export const claimViewSchema = z
     deadline: time.exactOptional().describe("Until this time the claim waits for an object that was admitted."),
     until: time.exactOptional().describe("End of the quarantine."),
     revision: z.string().exactOptional().describe("resourceVersion of the MACClaim."),
+    hostAddress: hostAddress.describe("What of a node has it too; lists leave it out."),
   })
   .meta({ id: "Claim" });
 export type ClaimView = z.infer<typeof claimViewSchema>;
@@ -91,6 +93,7 @@ export const poolViewSchema = z
     conflicts: count.describe("Addresses that more than one object has."),
     hostAddresses,
     hostConflicts: count.exactOptional().describe("Addresses that an object and a node have."),
+    hostAddressPolicy: z.enum(HOST_ADDRESS_POLICIES).exactOptional().describe("Of the MACPool's spec."),
     rate: rateViewSchema,
     daysToFull: daysToFullViewSchema,
     problem: z.string().exactOptional().describe("What is wrong with its spec."),
@@ -153,6 +156,7 @@ export const ownerStoryViewSchema = z
         origin: z.enum(CLAIM_ORIGINS).exactOptional(),
         network: z.string().exactOptional(),
         since: time.exactOptional(),
+        hostAddress,
       }),
     ),
     story: z.array(storyEntryViewSchema).describe("Newest first."),
@@ -208,6 +212,7 @@ export const FINDING_CODES = [
   "QUARANTINE_OVERDUE",
   "SHARED_ADDRESS",
   "INTERFACE_LEFT_BEHIND",
+  "HOST_CONFLICT",
   "ADOPTION_RUNS",
   "NO_LEADER",
   "POOL_INVALID",
@@ -275,10 +280,7 @@ export const checkViewSchema = z
     inRange: z.boolean(),
     holders: z.array(ownerViewSchema).describe("Who has the address, as far as the reader may see it."),
     elsewhere: count.describe("Holders in other namespaces, which the reader may not see."),
-    hostAddress: z
-      .string()
-      .exactOptional()
-      .describe("What of a node has the address, where that is known; no names for who may see one namespace."),
+    hostAddress,
   })
   .meta({ id: "Check" });
 export type CheckView = z.infer<typeof checkViewSchema>;

@@ -1,7 +1,7 @@
+import type { HostInterface } from "../../api/host-interfaces.ts";
 import type { Mac } from "../../api/mac.ts";
 import type { ClaimOwner } from "../../api/mac-claim.ts";
 import { DEFAULT_HOST_ADDRESS_POLICY } from "../../api/mac-pool.ts";
-import type { HostInterface } from "../core/host-addresses.ts";
 import { hostAddress, hostAddressWarning } from "../core/host-refusals.ts";
 import type { NamedText } from "../core/named-text.ts";
 import { type Holder, type Sighting, sameParty } from "../core/party.ts";

@@ -3,6 +3,7 @@ import type { ClaimView, OwnerStoryView, OwnerView } from "../../mac-pool/inspec
 import { useAnswer } from "../answer.ts";
 import { goTo } from "../navigation.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
+import { HostNotice } from "../parts/host-notice.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
 import { PhaseTag } from "../parts/phase-tag.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
@@ -53,6 +54,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
   const { phase, origin, pool, range, inRange, created, deadline, until, owners, elsewhere, name } = claim;
   return (
     <>
+      <HostNotice {...claim} />
       <dl class="facts">
         <div>
           <dt>Phase</dt>

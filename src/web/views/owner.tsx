@@ -3,6 +3,7 @@ import { useAnswer } from "../answer.ts";
 import { route } from "../navigation.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { HostNotice } from "../parts/host-notice.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
 import { PhaseTag } from "../parts/phase-tag.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
@@ -45,6 +46,9 @@ function Story({ owner }: { readonly owner: OwnerStoryView }) {
         {exists && node === undefined && "It exists and does not run."}
         {exists && node !== undefined && `It runs on node ${node} in pod ${pod}.`}
       </p>
+      {interfaces.map((one) => (
+        <HostNotice key={`${one.interface}/${one.mac}`} {...one} />
+      ))}
       {interfaces.length > 0 && (
         <ScrollRegion label="Interfaces">
           <table>

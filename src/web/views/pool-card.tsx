@@ -8,7 +8,18 @@ import { count, counted, duration, fullness } from "../wording.ts";
 const LEAST_WINDOW_SECONDS = 3_600;
 
 export function PoolCard({ pool }: { readonly pool: PoolView }) {
-  const { name, ranges, exclusions, serves, conflictPolicy, conflictScope, daysToFull, rate, problem } = pool;
+  const {
+    name,
+    ranges,
+    exclusions,
+    serves,
+    conflictPolicy,
+    conflictScope,
+    daysToFull,
+    rate,
+    problem,
+    hostConflicts = 0,
+  } = pool;
   return (
     <article class="pool">
       <h3>
@@ -40,6 +51,11 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
         </Fact>
         <Fact name="Same address twice">{policyInWords(conflictPolicy, conflictScope)}</Fact>
         <Fact name="Quarantine">{duration(pool.quarantineSeconds)} after release</Fact>
+        {hostConflicts > 0 && (
+          <Fact name="Of an object and of a node">
+            <a href={linkTo("consistency")}>{counted(hostConflicts, "address", "addresses")}</a>
+          </Fact>
+        )}
         {pool.outOfRange > 0 && (
           <Fact name="Outside the ranges">
             <a href={linkTo("addresses", [], { outOfRange: name })}>

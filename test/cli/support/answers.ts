@@ -71,6 +71,8 @@ export const pools = z.array(poolViewSchema).parse([
     quarantined: 0,
     outOfRange: 0,
     conflicts: 2,
+    hostConflicts: 1,
+    hostAddressPolicy: "Warn",
     rate: { allocationsPerDay: 1, releasesPerDay: 0, netPerDay: 1, windowSeconds: 3600 },
     daysToFull: { days: 1, atLeast: 0.5, atMost: 9.4, reason: "Counted for 1 hour: 1 allocation." },
   },
@@ -110,6 +112,7 @@ export const claims = z.array(claimViewSchema).parse([
     inRange: false,
     created: AGO(3 * 86_400),
     revision: "71",
+    hostAddress: "interface eno1 of node node-a",
   },
   {
     name: "mac-02-5d-1c-00-00-a3",

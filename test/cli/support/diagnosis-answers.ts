@@ -1,5 +1,6 @@
 /** What the pool of the golden outputs answers about what is wrong, checked against the schemas of inspection. */
 import { z } from "zod";
+import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../../../src/api/host-interfaces.ts";
 import {
   checkViewSchema,
   collisionViewSchema,
@@ -53,7 +54,7 @@ export const stories = z.array(ownerStoryViewSchema).parse([
         network: "multus br1-net",
         since: AGO(120),
       },
-      { interface: "net2", mac: "02:00:00:00:00:01" },
+      { interface: "net2", mac: "02:00:00:00:00:01", hostAddress: "interface eno1 of node node-a" },
     ],
     story: [
       {
@@ -96,8 +97,15 @@ export const consistency = consistencyViewSchema.parse({
       advice: "Nothing, if the leader works: it frees the address. Look at the leader's log if this stays.",
     },
     { code: "POOL_FULL", pool: "lab", message: "No address is free.", advice: "Add a range to spec.ranges." },
+    {
+      code: "HOST_CONFLICT",
+      mac: "02:00:00:00:00:01",
+      owner: { kind: "VirtualMachine", namespace: "default", name: "web" },
+      message: describeHostConflict("02:00:00:00:00:01", "interface eno1 of node node-a"),
+      advice: HOST_CONFLICT_ADVICE,
+    },
   ],
-  total: 2,
+  total: 3,
   adoption: { ended: true, message: "every object has its claims" },
   leader: { identity: "one", since: AGO(7_200), renewed: AGO(1) },
   replicas: [

@@ -27,3 +27,9 @@ export const CLAIM = {
     ],
   },
 };
+
+/** The NodeMACs of a node whose interface eno1 has the addresses. */
+export function reportOf(name: string, macs: readonly string[]): object {
+  const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid: `uid-${name}` }];
+  return { metadata: { name, ownerReferences }, addresses: macs.map((mac) => ({ mac, interface: "eno1" })) };
+}

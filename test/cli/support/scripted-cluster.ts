@@ -26,6 +26,8 @@ export interface Script {
   readonly namespaces?: readonly object[] | Answer;
   /** NodeMACs. */
   readonly hosts?: readonly object[] | Answer | undefined;
+  /** Any other path of the API server. */
+  readonly other?: (path: string) => Answer | undefined;
   /** In place of the webhook configuration that leads to the pool. */
   readonly webhooks?: Answer;
   /** Accepts, and never answers. */
@@ -95,8 +97,11 @@ export class ScriptedCluster implements AsyncDisposable {
     if (pathname === "/api/v1/namespaces") return listOf(namespaces);
     if (pathname === `${OBJECTS}macpools`) return listOf(pools);
     if (pathname === `${OBJECTS}macclaims`) return listOf(claims);
+    const claim =
+      "body" in claims ? undefined : claims.find((one) => pathname === `${OBJECTS}macclaims/${nameOf(one)}`);
+    if (claim !== undefined) return { body: claim };
     if (pathname === `${OBJECTS}nodemacs`) return listOf(hosts);
-    return status(404, `${pathname} not found`);
+    return this.script.other?.(pathname) ?? status(404, `${pathname} not found`);
   }
 }
 
@@ -132,6 +137,10 @@ export function kubeconfigOf(...parts: readonly ReturnType<ScriptedCluster["part
 function listOf(objects: readonly object[] | Answer): Answer {
   if ("body" in objects) return objects;
   return { body: { kind: "List", metadata: { resourceVersion: "1" }, items: objects } };
+}
+
+function nameOf(object: object): string | undefined {
+  return (object as { readonly metadata?: { readonly name?: string } }).metadata?.name;
 }
 
 function webhookConfiguration(): object {

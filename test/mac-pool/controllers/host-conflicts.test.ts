@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { addressesIn } from "../../../src/api/host-interfaces.ts";
 import { claimName, type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import type { HostAddressPolicy } from "../../../src/api/mac-pool.ts";
@@ -11,7 +12,6 @@ import { HOST_CONFLICT_EVENT, HostConflicts } from "../../../src/mac-pool/contro
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/core/segments.ts";
-import { addressesIn } from "../../../src/mac-pool/objects/node-report.ts";
 import { owner } from "../core/lifecycle-bed.ts";
 
 const MAC = parseMac("52:54:00:00:00:01") as Mac;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { formatMac } from "../../../src/api/mac.ts";
-import type { NodeMac } from "../../../src/api/node-macs.ts";
-import { MAX_NODE_MACS } from "../../../src/api/node-report.ts";
-import type { OwnerReference } from "../../../src/api/object-meta.ts";
-import { addressesIn } from "../../../src/mac-pool/objects/node-report.ts";
+import { addressesIn } from "../../src/api/host-interfaces.ts";
+import { formatMac } from "../../src/api/mac.ts";
+import type { NodeMac } from "../../src/api/node-macs.ts";
+import { MAX_NODE_MACS } from "../../src/api/node-report.ts";
+import type { OwnerReference } from "../../src/api/object-meta.ts";
 
 const NODE: OwnerReference = { apiVersion: "v1", kind: "Node", name: "node-a", uid: "u" };
 

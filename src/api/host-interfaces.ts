@@ -1,0 +1,44 @@
+import { isMulticast, type Mac, parseMac } from "./mac.ts";
+import type { NodeMACs } from "./node-macs.ts";
+import { MAX_NODE_MACS } from "./node-report.ts";
+
+/** What reports of nodes say about an address, and how the pool and its command line word it. */
+
+/** Interfaces that a text names; each node of a cluster can have one. */
+const MAX_NAMED = 3;
+
+/** What to do about an address that an object and a node have. */
+export const HOST_CONFLICT_ADVICE = "They disturb each other on the same network. Give one of them another address.";
+
+/** An interface of a node itself: a physical one or a bond. */
+export interface HostInterface {
+  readonly node: string;
+  readonly interface: string;
+}
+
+/**
+ * The interfaces of a node by their addresses, as its NodeMACs says. A report counts only while its node lives: one that
+ * the node does not own, which nothing would remove, says nothing. Neither does an address that no interface can have.
+ */
+export function addressesIn({ metadata, addresses }: NodeMACs): ReadonlyMap<Mac, string> {
+  const found = new Map<Mac, string>();
+  const isOwned = metadata.ownerReferences?.some(({ kind, name }) => kind === "Node" && name === metadata.name);
+  if (!isOwned) return found;
+  for (const address of (addresses ?? []).slice(0, MAX_NODE_MACS)) {
+    const mac = parseMac(address.mac);
+    if (mac !== undefined && mac !== 0 && !isMulticast(mac)) found.set(mac, address.interface);
+  }
+  return found;
+}
+
+/** `interface eno1 of node node-a and interface bond0 of node node-b`. */
+export function describeHosts(hosts: readonly HostInterface[]): string {
+  const named = hosts.slice(0, MAX_NAMED).map((host) => `interface ${host.interface} of node ${host.node}`);
+  const more = hosts.length - named.length;
+  return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(" and ");
+}
+
+/** `hosts`: in words, as `describeHosts` has them. */
+export function describeHostConflict(mac: string, hosts: string): string {
+  return `${mac} is also the address of ${hosts}.`;
+}
