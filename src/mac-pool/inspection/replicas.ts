@@ -13,7 +13,7 @@ const SELECTOR = Object.entries(MAC_POOL_SELECTOR)
 /** More replicas than anybody runs; each is a call for every question that needs all of them. */
 const MAX_REPLICAS = 8;
 const KEPT_MS = 2_000;
-/** More than there are watches, each of which asks about a namespace of its own. */
+/** More than there are watches, each of which asks about a namespace of its own. Each is a part of what the replicas remember. */
 const MAX_KEPT = 256;
 const TIMEOUT_MS = 1_000;
 
@@ -48,9 +48,7 @@ export interface Answers {
 export class Replicas {
   readonly #options: ReplicasOptions;
   readonly #others: () => Promise<readonly Replica[]>;
-  readonly #kept = new LRUCache<string, { readonly untilMs: number; readonly answers: Promise<Answers> }>({
-    max: MAX_KEPT,
-  });
+  readonly #kept = new LRUCache<string, Promise<Answers>>({ max: MAX_KEPT });
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
@@ -58,11 +56,13 @@ export class Replicas {
   }
 
   ask(path: string): Promise<Answers> {
-    const nowMs = this.#options.clock.monotonicMs();
     const known = this.#kept.get(path);
-    if (known !== undefined && known.untilMs > nowMs) return known.answers;
+    if (known !== undefined) return known;
     const answers = this.#askAll(path);
-    this.#kept.set(path, { untilMs: nowMs + KEPT_MS, answers });
+    this.#kept.set(path, answers);
+    this.#options.clock.after(KEPT_MS, () => {
+      if (this.#kept.peek(path) === answers) this.#kept.delete(path);
+    });
     return answers;
   }
 

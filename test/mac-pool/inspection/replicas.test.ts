@@ -4,8 +4,10 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { leaderBy } from "../../../src/mac-pool/inspection/leader.ts";
 import { Replicas } from "../../../src/mac-pool/inspection/replicas.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
+import { heldBytes } from "../../support/held-bytes.ts";
 
 const KEPT_MS = 2_000;
+const MEGABYTE = 1024 * 1024;
 
 function pod(name: string) {
   return {
@@ -15,7 +17,7 @@ function pod(name: string) {
   };
 }
 
-function bedOf() {
+function bedOf(answer: (replica: string) => unknown = (replica) => replica) {
   const clock = new ManualClock();
   const asked: string[] = [];
   let lists = 0;
@@ -25,7 +27,7 @@ function bedOf() {
   };
   const ask = async ({ name }: { readonly name: string }, path: string) => {
     asked.push(path);
-    return name;
+    return answer(name);
   };
   const client = { list } as unknown as KubeClient;
   const replicas = new Replicas({ client, namespace: "pool", self: "one", ask, clock, log: silentLog });
@@ -52,6 +54,15 @@ describe("what the API server and other replicas are asked for readers", () => {
     expect(asked).toHaveLength(1_000);
     await ask(0);
     expect(asked).toHaveLength(1_001);
+  });
+
+  it("is forgotten when nobody may be told it any more", async () => {
+    const { clock, replicas } = bedOf(() => new Array(MEGABYTE / 8).fill(0));
+    const before = heldBytes();
+    for (let at = 0; at < 100; at++) await replicas.ask(`/asked?scope=${at}`);
+    expect(heldBytes() - before).toBeGreaterThan(90 * MEGABYTE);
+    await clock.advance(KEPT_MS);
+    expect(heldBytes() - before).toBeLessThan(10 * MEGABYTE);
   });
 
   it("who leads is read every two seconds at most, also while the API server refuses", async () => {
