@@ -8,6 +8,7 @@ import {
 } from "../../api/names.ts";
 import type { KubeObject, ObjectMeta } from "../../kube/client/resource.ts";
 import { at, fieldOf, listAt } from "../../kube/json-path.ts";
+import { shortText } from "../../kube/short-text.ts";
 import { INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
 import { isLauncher, podMacs } from "../objects/holders.ts";
 import { macsOfRunningPod } from "../objects/running.ts";
@@ -20,6 +21,11 @@ import type { SharedValues } from "./shared-values.ts";
 
 const KEPT_LABELS = ["kubevirt.io", POD_WEBHOOK, VM_WEBHOOK];
 const KEPT_ANNOTATIONS = [NETWORKS_ANNOTATION, NETWORK_STATUS_ANNOTATION];
+
+/** A namespace and a name of something, with what is between them. */
+const MAX_CHARS = 320;
+/** Twice as many interfaces as an object may have that gets addresses. */
+const MAX_ENTRIES = 256;
 
 export function slimPod(pod: KubeObject): KubeObject {
   return {
@@ -49,7 +55,7 @@ export function slimMachine(vm: KubeObject, shared: SharedValues): KubeObject {
 }
 
 export function slimInstance(vmi: KubeObject, shared: SharedValues): KubeObject {
-  const interfaces = listAt(vmi, "status", "interfaces").map((entry) => ({
+  const interfaces = measured(listAt(vmi, "status", "interfaces")).map((entry) => ({
     name: shared.text(at(entry, "name")),
     mac: at(entry, "mac"),
   }));
@@ -82,9 +88,33 @@ function slimMigration(state: unknown): object | undefined {
 }
 
 function slimGuest(spec: unknown, shared: SharedValues): object {
-  const interfaces = listAt(spec, "domain", "devices", "interfaces").map((nic) => slimInterface(nic, shared));
-  const networks = listAt(spec, "networks").map((network) => slimNetwork(network, shared));
+  const nics = measured(listAt(spec, "domain", "devices", "interfaces"));
+  const interfaces = nics.map((nic) => slimInterface(nic, shared));
+  const networks = measured(listAt(spec, "networks")).map((network) => slimNetwork(network, shared));
   return { domain: { devices: { interfaces } }, networks };
+}
+
+/**
+ * What somebody writes without measure, in a measure: 200 kB of a VM, which may have 1.5 MB. Anything else as it is, since a copy
+ * of an object takes more memory than the object.
+ */
+function measured<T>(value: T): T {
+  return isMeasured(value) ? value : (cut(value) as T);
+}
+
+function isMeasured(value: unknown): boolean {
+  if (typeof value === "string") return value.length <= MAX_CHARS;
+  if (typeof value !== "object" || value === null) return true;
+  const values = Object.values(value);
+  return values.length <= MAX_ENTRIES && values.every(isMeasured);
+}
+
+function cut(value: unknown): unknown {
+  if (typeof value === "string") return shortText(value, MAX_CHARS);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.slice(0, MAX_ENTRIES).map(cut);
+  const entries = Object.entries(value).slice(0, MAX_ENTRIES);
+  return Object.fromEntries(entries.map(([key, each]) => [key, cut(each)]));
 }
 
 function slimInterface(nic: unknown, shared: SharedValues): object {

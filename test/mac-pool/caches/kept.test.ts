@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Mac } from "../../../src/api/mac.ts";
+import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import { LAUNCHER, LAUNCHER_LABEL, NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import { compactClaim } from "../../../src/mac-pool/caches/compact-claim.ts";
@@ -9,6 +9,8 @@ import { concernsPool, slimInstance, slimMachine, slimPod } from "../../../src/m
 import { newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { instanceMacs, machineMacs } from "../../../src/mac-pool/objects/holders.ts";
 import { macsOfRunningInstance } from "../../../src/mac-pool/objects/running.ts";
+
+const FIRST = 0x02_5d_1c_00_00_00;
 
 const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
@@ -76,6 +78,29 @@ describe("what the caches keep", () => {
       }),
       { numRuns: 1_000 },
     );
+  });
+
+  it("of VMs and instances that somebody writes without measure is a part", () => {
+    const shared = new SharedValues();
+    const long = "x".repeat(1_000_000);
+    const named = (index: number) => ({ name: `n${index}`, macAddress: formatMac((FIRST + index) as Mac), bridge: {} });
+    const many = Array.from({ length: 10_000 }, (_, index) => named(index));
+    const networks = many.map(({ name }) => ({ name, multus: { networkName: "x" } }));
+    const guests = [
+      { interfaces: many, networks },
+      { interfaces: [named(0), { name: long, macAddress: long }], networks: [...networks.slice(0, 1), { name: long }] },
+      { interfaces: [named(0)], networks: [networks[0], { name: "n1", multus: { networkName: long } }] },
+    ].map(({ interfaces, networks }) => ({ domain: { devices: { interfaces } }, networks }));
+    for (const guest of guests) {
+      const metadata = { namespace: "default", name: "web", uid: "u1" };
+      const reported = [...many, { name: long, mac: long }].map((nic) => ({ mac: "02:00:00:00:00:09", ...nic }));
+      const vm = slimMachine(copy({ metadata, spec: { template: { spec: guest } } }), shared);
+      const vmi = slimInstance(copy({ metadata, spec: guest, status: { interfaces: reported } }), shared);
+      expect(machineMacs(vm)[0]?.mac).toBe(FIRST);
+      expect(instanceMacs(vmi)[0]?.mac).toBe(FIRST);
+      expect(JSON.stringify(vm).length).toBeLessThan(50_000);
+      expect(JSON.stringify(vmi).length).toBeLessThan(50_000);
+    }
   });
 
   it("is no pod but those that list an address or belong to an instance", () => {
