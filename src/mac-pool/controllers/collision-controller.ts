@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Registry } from "prom-client";
 import { parseMac } from "../../api/mac.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -36,7 +37,7 @@ export interface CollisionControllerOptions {
 export class CollisionController {
   readonly #options: CollisionControllerOptions;
   readonly #controller: Controller;
-  /** Address -> its parties when they were last told. */
+  /** Address -> a digest of its parties when they were last told: any number of them may have any number of addresses. */
   readonly #known = new Map<string, string>();
   #isScheduled = false;
 
@@ -134,10 +135,12 @@ export class CollisionController {
     }
     onCollision(text, count);
     const named = parties.map(partyKey).sort().join(", ");
-    if (this.#known.get(text) === named) return {};
-    this.#known.set(text, named);
+    const told = createHash("sha256").update(named).digest("base64");
+    if (this.#known.get(text) === told) return {};
+    this.#known.set(text, told);
     log.warn({ mac: text, parties: named }, "MAC collision");
-    for (const party of parties) this.#announce(party, collisionMessage(mac, parties));
+    const message = collisionMessage(mac, parties);
+    for (const party of parties) this.#announce(party, message);
     return {};
   }
 
