@@ -8,6 +8,10 @@ import type { ListView } from "./envelopes.ts";
 import { type Scope, seen } from "./scope.ts";
 import type { CollisionPartyView, CollisionView } from "./views.ts";
 
+/** Guests choose how many addresses collide, and with how many others. A party has 1 kB at most. */
+const MAX_COLLISIONS = 1_000;
+const MAX_PARTIES = 100;
+
 const ADVICE =
   "Stop all but one of the parties, or give them other addresses: leave the address out to get a free one from the pool.";
 
@@ -30,14 +34,18 @@ export class CollisionQueries {
 
   /** Those with a party that the reader may see; `namespace`: with one in that namespace. */
   list(scope: Scope, namespace = scope.namespace): ListView<CollisionView> {
-    const items = this.macs().flatMap((mac): CollisionView[] => {
+    const items: CollisionView[] = [];
+    let total = 0;
+    for (const mac of this.macs()) {
       const { visible, elsewhere } = seen(scope, this.#parties(mac));
       const isMeant = visible.some((party) => namespace === undefined || party.namespace === namespace);
-      if (!isMeant) return [];
-      const parties = visible.map((party) => this.#view(mac, party));
-      return [{ mac: formatMac(mac), parties, elsewhere, advice: ADVICE }];
-    });
-    return { items, total: items.length };
+      if (!isMeant || ++total > MAX_COLLISIONS) continue;
+      const parties = visible.slice(0, MAX_PARTIES).map((party) => this.#view(mac, party));
+      const more = visible.length - parties.length;
+      const advice = more === 0 ? ADVICE : `${ADVICE} ${more} more parties are not listed.`;
+      items.push({ mac: formatMac(mac), parties, elsewhere, advice });
+    }
+    return { items, total };
   }
 
   #parties(mac: Mac): readonly RunningAt[] {
