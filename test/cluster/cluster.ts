@@ -34,8 +34,6 @@ export interface ClusterOptions {
   readonly nodes: readonly NodeOptions[];
   /** Whether the NetworkAttachmentDefinition kind is there; true by default. */
   readonly nadCrd?: boolean;
-  /** Whether the nodes enforce NetworkPolicies, which needs nft; false by default. */
-  readonly networkPolicies?: boolean;
   /** Further arguments of the control plane's programs. */
   readonly controlPlane?: ControlPlaneArguments;
   /** Images the nodes can run besides the default ones, and the tree that each shows at /app. */
@@ -120,13 +118,12 @@ export class Cluster implements AsyncDisposable {
   async start(buildMs: number): Promise<void> {
     const startedAt = performance.now();
     handOver(this.#supervisor.process, this.#listener);
-    const { nodes, nadCrd = true, networkPolicies = false, images = {}, controlPlane = {} } = this.#options;
+    const { nodes, nadCrd = true, images = {}, controlPlane = {} } = this.#options;
     const started = this.#caller.call("start", {
       runDirectory: this.#runDirectory,
       binaries: this.#binaries,
       nodes,
       nadCrd,
-      networkPolicies,
       controlPlane,
       images: {
         [DEFAULT_IMAGE]: this.#product,

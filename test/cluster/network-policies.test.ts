@@ -14,7 +14,7 @@ import { type Cluster, startCluster } from "./cluster.ts";
 import { networkAddonsConfig } from "./demo/objects.ts";
 import { CONFIGS } from "./demo/stage.ts";
 import type { DeniedConnection } from "./network-policy/enforcer.ts";
-import { findExecutable } from "./requirements.ts";
+import { hasNft } from "./requirements.ts";
 import { manifest, testPod } from "./test-pods.ts";
 
 const LIMIT = { limitMs: 90_000 };
@@ -39,106 +39,102 @@ const CONNECT = `
   setTimeout(() => process.exit(2), 2_000);`;
 
 /** One story: the tests follow each other on one cluster. */
-describe.skipIf(findExecutable("nft") === undefined)(
-  "NetworkPolicies that the nodes enforce",
-  { timeout: 300_000 },
-  () => {
-    let cluster: Cluster;
-    let client: KubeClient;
+describe.skipIf(!hasNft())("NetworkPolicies that the nodes enforce", { timeout: 300_000 }, () => {
+  let cluster: Cluster;
+  let client: KubeClient;
 
-    beforeAll(async () => {
-      cluster = await startCluster({ nodes: [{ name: "node-a" }, { name: "node-b" }], networkPolicies: true });
-      client = await cluster.client();
-    }, 300_000);
-    afterAll(async () => {
-      await client?.[Symbol.asyncDispose]();
-      await cluster?.[Symbol.asyncDispose]();
-    });
+  beforeAll(async () => {
+    cluster = await startCluster({ nodes: [{ name: "node-a" }, { name: "node-b" }] });
+    client = await cluster.client();
+  }, 300_000);
+  afterAll(async () => {
+    await client?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+  });
 
-    async function apply(...objects: readonly object[]): Promise<void> {
-      const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-      if (code !== 0) throw new Error(stderr);
-    }
+  async function apply(...objects: readonly object[]): Promise<void> {
+    const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
+    if (code !== 0) throw new Error(stderr);
+  }
 
-    const addressOf = async (name: string, namespace = "default"): Promise<string> =>
-      (await client.get(RESOURCES.pods, { name, namespace })).status?.podIP ?? "";
+  const addressOf = async (name: string, namespace = "default"): Promise<string> =>
+    (await client.get(RESOURCES.pods, { name, namespace })).status?.podIP ?? "";
 
-    async function connects(from: string, to: string, port: number): Promise<boolean> {
-      const { code } = await cluster.execInPod("default", from, [IMAGE_NODE, "-e", CONNECT, to, String(port)]);
-      return code === 0;
-    }
+  async function connects(from: string, to: string, port: number): Promise<boolean> {
+    const { code } = await cluster.execInPod("default", from, [IMAGE_NODE, "-e", CONNECT, to, String(port)]);
+    return code === 0;
+  }
 
-    async function managers(): Promise<Pod[]> {
-      const labelSelector = Object.entries(MAC_POOL_SELECTOR)
-        .map(([key, value]) => `${key}=${value}`)
-        .join(",");
-      return [...(await client.list(RESOURCES.pods, { namespace: DEFAULT_NAMESPACE, labelSelector })).items];
-    }
+  async function managers(): Promise<Pod[]> {
+    const labelSelector = Object.entries(MAC_POOL_SELECTOR)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(",");
+    return [...(await client.list(RESOURCES.pods, { namespace: DEFAULT_NAMESPACE, labelSelector })).items];
+  }
 
-    /** Connections from and to its pods. */
-    async function deniedToProduct(): Promise<readonly DeniedConnection[]> {
-      const isIts = (name: string): boolean => name.startsWith(`${DEFAULT_NAMESPACE}/`);
-      return (await cluster.deniedConnections()).filter(({ from, to }) => isIts(from) || isIts(to));
-    }
+  /** Connections from and to its pods. */
+  async function deniedToProduct(): Promise<readonly DeniedConnection[]> {
+    const isIts = (name: string): boolean => name.startsWith(`${DEFAULT_NAMESPACE}/`);
+    return (await cluster.deniedConnections()).filter(({ from, to }) => isIts(from) || isIts(to));
+  }
 
-    async function unready(): Promise<(string | undefined)[]> {
-      const { items } = await client.list(RESOURCES.pods, { namespace: DEFAULT_NAMESPACE });
-      const isReady = ({ status }: Pod): boolean => status?.containerStatuses?.every(({ ready }) => ready) ?? false;
-      return items.filter((pod) => !isReady(pod)).map(({ metadata }) => metadata.name);
-    }
+  async function unready(): Promise<(string | undefined)[]> {
+    const { items } = await client.list(RESOURCES.pods, { namespace: DEFAULT_NAMESPACE });
+    const isReady = ({ status }: Pod): boolean => status?.containerStatuses?.every(({ ready }) => ready) ?? false;
+    return items.filter((pod) => !isReady(pod)).map(({ metadata }) => metadata.name);
+  }
 
-    it("let through what they allow, and record what they refuse", async () => {
-      const serve = "for (const port of [8001, 8002]) require('net').createServer((s) => s.end()).listen(port)";
-      const container = { image: DEFAULT_IMAGE, args: ["-e", serve] };
-      const guest = { image: DEFAULT_IMAGE, args: ["-e", "setInterval(() => {}, 1e9)"] };
-      await apply(
-        testPod({ name: "server", node: "node-a", labels: { app: "server" }, container }),
-        testPod({ name: "friend", node: "node-b", labels: { app: "friend" }, container: guest }),
-        testPod({ name: "stranger", node: "node-a", container: guest }),
-        {
-          ...POLICY,
-          metadata: { name: "friends", namespace: "default" },
-          spec: {
-            podSelector: { matchLabels: { app: "server" } },
-            ingress: [{ from: [{ podSelector: { matchLabels: { app: "friend" } } }], ports: [{ port: 8001 }] }],
-          },
+  it("let through what they allow, and record what they refuse", async () => {
+    const serve = "for (const port of [8001, 8002]) require('net').createServer((s) => s.end()).listen(port)";
+    const container = { image: DEFAULT_IMAGE, args: ["-e", serve] };
+    const guest = { image: DEFAULT_IMAGE, args: ["-e", "setInterval(() => {}, 1e9)"] };
+    await apply(
+      testPod({ name: "server", node: "node-a", labels: { app: "server" }, container }),
+      testPod({ name: "friend", node: "node-b", labels: { app: "friend" }, container: guest }),
+      testPod({ name: "stranger", node: "node-a", container: guest }),
+      {
+        ...POLICY,
+        metadata: { name: "friends", namespace: "default" },
+        spec: {
+          podSelector: { matchLabels: { app: "server" } },
+          ingress: [{ from: [{ podSelector: { matchLabels: { app: "friend" } } }], ports: [{ port: 8001 }] }],
         },
-      );
-      await cluster.kubectl(["wait", "--for=condition=Ready", "--timeout=20s", "pod", "--all"]);
-      const server = await addressOf("server");
-      await expect.poll(() => connects("stranger", server, 8001)).toBe(false);
-      await expect.poll(() => connects("friend", server, 8001)).toBe(true);
-      expect(await connects("friend", server, 8002)).toBe(false);
-      const denied = await cluster.deniedConnections();
-      expect(denied).toContainEqual({ from: "default/stranger", to: "default/server", port: "tcp 8001" });
-      expect(denied).toContainEqual({ from: "default/friend", to: "default/server", port: "tcp 8002" });
-      expect(denied).not.toContainEqual({ from: "default/friend", to: "default/server", port: "tcp 8001" });
-    });
+      },
+    );
+    await cluster.kubectl(["wait", "--for=condition=Ready", "--timeout=20s", "pod", "--all"]);
+    const server = await addressOf("server");
+    await expect.poll(() => connects("stranger", server, 8001)).toBe(false);
+    await expect.poll(() => connects("friend", server, 8001)).toBe(true);
+    expect(await connects("friend", server, 8002)).toBe(false);
+    const denied = await cluster.deniedConnections();
+    expect(denied).toContainEqual({ from: "default/stranger", to: "default/server", port: "tcp 8001" });
+    expect(denied).toContainEqual({ from: "default/friend", to: "default/server", port: "tcp 8002" });
+    expect(denied).not.toContainEqual({ from: "default/friend", to: "default/server", port: "tcp 8001" });
+  });
 
-    it("let the product work in a namespace that denies everything else", async () => {
-      await cluster.kubectl(["apply", "--server-side", "-f", "deploy/release.yaml"]);
-      await apply(networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }));
-      const isAvailable = async () =>
-        (await client.get(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME })).status?.conditions?.some(
-          ({ type, status }) => type === "Available" && status === "True",
-        );
-      await eventually("the NetworkAddonsConfig to be available", isAvailable, LIMIT);
-      await apply(denyAll);
-      // Whatever starts now opens every connection anew.
-      await cluster.kubectl(["delete", "pods", "--all", "-n", DEFAULT_NAMESPACE]);
-      await expect
-        .poll(async () => ({ unready: await unready(), denied: await deniedToProduct() }), { timeout: 60_000 })
-        .toEqual({ unready: [], denied: [] });
-      const replicas = await managers();
-      expect(replicas).toHaveLength(2);
-      for (const { metadata, status } of replicas) {
-        const address = `${status?.podIP}:${MAC_POOL_INSPECTION_PORT}`;
-        const asked = [IMAGE_NODE, "-e", ASK, address];
-        const answers = async () =>
-          JSON.parse((await cluster.execInPod(DEFAULT_NAMESPACE, metadata.name ?? "", asked)).stdout);
-        await expect.poll(answers, { timeout: 60_000 }).toEqual({ items: [], total: 0 });
-      }
-      expect(await deniedToProduct()).toEqual([]);
-    });
-  },
-);
+  it("let the product work in a namespace that denies everything else", async () => {
+    await cluster.kubectl(["apply", "--server-side", "-f", "deploy/release.yaml"]);
+    await apply(networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }));
+    const isAvailable = async () =>
+      (await client.get(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME })).status?.conditions?.some(
+        ({ type, status }) => type === "Available" && status === "True",
+      );
+    await eventually("the NetworkAddonsConfig to be available", isAvailable, LIMIT);
+    await apply(denyAll);
+    // Whatever starts now opens every connection anew.
+    await cluster.kubectl(["delete", "pods", "--all", "-n", DEFAULT_NAMESPACE]);
+    await expect
+      .poll(async () => ({ unready: await unready(), denied: await deniedToProduct() }), { timeout: 60_000 })
+      .toEqual({ unready: [], denied: [] });
+    const replicas = await managers();
+    expect(replicas).toHaveLength(2);
+    for (const { metadata, status } of replicas) {
+      const address = `${status?.podIP}:${MAC_POOL_INSPECTION_PORT}`;
+      const asked = [IMAGE_NODE, "-e", ASK, address];
+      const answers = async () =>
+        JSON.parse((await cluster.execInPod(DEFAULT_NAMESPACE, metadata.name ?? "", asked)).stdout);
+      await expect.poll(answers, { timeout: 60_000 }).toEqual({ items: [], total: 0 });
+    }
+    expect(await deniedToProduct()).toEqual([]);
+  });
+});

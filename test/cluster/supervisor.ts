@@ -28,7 +28,7 @@ import { NodeProcess } from "./node-process.ts";
 import { nodesReady } from "./nodes-ready.ts";
 import { pipeSockets } from "./pipe-sockets.ts";
 import { clientOf } from "./process-node/node-client.ts";
-import { plainEnv, requireNft } from "./requirements.ts";
+import { hasNft, plainEnv } from "./requirements.ts";
 
 export interface ClusterPlan {
   readonly runDirectory: string;
@@ -36,7 +36,6 @@ export interface ClusterPlan {
   readonly nodes: readonly NodeOptions[];
   readonly images: Readonly<Record<string, string>>;
   readonly nadCrd: boolean;
-  readonly networkPolicies: boolean;
   readonly controlPlane: ControlPlaneArguments;
   /** Where the API server is reached from outside. */
   readonly outsideUrl: string;
@@ -119,7 +118,7 @@ class Supervisor {
     const apiServerMs = this.#elapsedMs();
     const kubeconfigText = await controlPlane.userKubeconfig("admin", ["system:masters"], plan.outsideUrl);
     await installClusterObjects(controlPlane, plan.nadCrd);
-    if (plan.networkPolicies) await this.#enforcePolicies(nodes, authority, onCrash);
+    if (hasNft()) await this.#enforcePolicies(nodes, authority, onCrash);
     const logs = (): string => [...this.#nodes.values()].map((node) => node.logTail()).join("\n");
     await nodesReady(controlPlane, nodes.length, (node) => node.ready, logs);
     const nodesReadyMs = this.#elapsedMs();
@@ -139,8 +138,7 @@ class Supervisor {
   }
 
   deniedConnections(): Promise<readonly DeniedConnection[]> {
-    requireNft();
-    if (this.#enforcer === undefined) throw new Error("The cluster has not started yet");
+    if (this.#enforcer === undefined) throw new Error("The nodes enforce no NetworkPolicies: there is no nft");
     return this.#enforcer.denied();
   }
 
