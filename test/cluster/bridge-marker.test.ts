@@ -1,11 +1,9 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { VIRTUAL_MACHINE_INSTANCES } from "../../src/api/kinds.ts";
 import {
   BRIDGE_MARKER,
   DEFAULT_NAMESPACE,
   NAD_RESOURCE_NAME_ANNOTATION,
-  NETWORK_ADDONS_CONFIG_NAME,
   NETWORKS_ANNOTATION,
 } from "../../src/api/names.ts";
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
@@ -14,12 +12,11 @@ import { type KubeObject, RESOURCES, type Resource } from "../../src/kube/client
 import { eventually } from "../support/eventually.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { attachmentDefinition, NAD_NAME, NAMESPACE, networkAddonsConfig, virtualMachine } from "./demo/objects.ts";
-import { CONFIGS } from "./demo/stage.ts";
 import { installKubevirt } from "./kubevirt/install.ts";
 import type { VirtualMachineInstance } from "./kubevirt/virtual-machine.ts";
-import { manifest, testPod } from "./test-pods.ts";
+import * as product from "./product.ts";
+import { testPod } from "./test-pods.ts";
 
-const RELEASE = join(import.meta.dirname, "../../deploy/release.yaml");
 const INSTANCES = VIRTUAL_MACHINE_INSTANCES as Resource<VirtualMachineInstance & KubeObject>;
 const LIMIT = { limitMs: 60_000 };
 const BR1 = "bridge.network.kubevirt.io/br1";
@@ -53,16 +50,9 @@ describe.each(LAYOUTS)(
       cluster = await startCluster({ nodes });
       client = await cluster.client();
       kubevirt = await installKubevirt(cluster.kubeconfig);
-      await kubectl("apply", "--server-side", "-f", RELEASE);
+      await product.install(cluster);
       await apply(networkAddonsConfig({ linuxBridge: {} }));
-      await eventually(
-        "the NetworkAddonsConfig to be available",
-        async () => {
-          const { status } = await client.get(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
-          return status?.conditions?.some(({ type, status }) => type === "Available" && status === "True");
-        },
-        { limitMs: 120_000 },
-      );
+      await product.available(client);
       await apply(attachmentDefinition());
     }, 300_000);
     afterAll(async () => {
@@ -71,16 +61,9 @@ describe.each(LAYOUTS)(
       await cluster?.[Symbol.asyncDispose]();
     });
 
-    async function kubectl(...args: readonly string[]): Promise<string> {
-      const { code, stdout, stderr } = await cluster.kubectl(args);
-      if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-      return stdout;
-    }
+    const kubectl = (...args: readonly string[]) => product.kubectl(cluster, ...args);
 
-    async function apply(...objects: readonly object[]): Promise<void> {
-      const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-      if (code !== 0) throw new Error(stderr);
-    }
+    const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
 
     async function ip(node: string, ...args: readonly string[]): Promise<void> {
       const { code, stderr } = await cluster.exec(node, ["ip", "link", ...args]);

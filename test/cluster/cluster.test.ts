@@ -3,7 +3,8 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_IMAGE, IMAGE_NODE } from "../../src/api/image.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
-import { manifest, type TestPod, testPod } from "./test-pods.ts";
+import * as product from "./product.ts";
+import { type TestPod, testPod } from "./test-pods.ts";
 
 describe("a cluster on this machine", () => {
   let cluster: Cluster;
@@ -14,15 +15,8 @@ describe("a cluster on this machine", () => {
   });
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  const kubectl = async (...args: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await cluster.kubectl(args);
-    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-    return stdout.trim();
-  };
-  const apply = async (...objects: readonly object[]): Promise<void> => {
-    const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-    if (code !== 0) throw new Error(stderr);
-  };
+  const kubectl = (...args: readonly string[]) => product.kubectl(cluster, ...args);
+  const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
   const ready = (name: string): Promise<string> =>
     kubectl("wait", "--for=condition=Ready", "--timeout=20s", `pod/${name}`);
   const run = async (pod: TestPod): Promise<void> => {

@@ -7,7 +7,8 @@ import { eventually } from "../support/eventually.ts";
 import { type Cluster, MULTUS_IMAGE, startCluster } from "./cluster.ts";
 import { networkAddonsConfig } from "./demo/objects.ts";
 import { CONFIGS } from "./demo/stage.ts";
-import { manifest, testPod } from "./test-pods.ts";
+import * as product from "./product.ts";
+import { testPod } from "./test-pods.ts";
 
 const NAMESPACE = DEFAULT_NAMESPACE;
 const NODE = "node-a";
@@ -39,7 +40,7 @@ describe("multus, deployed by the operator", { timeout: 300_000 }, () => {
     client = await cluster.client();
     await onNode(`echo '{"name": "first", "plugins": [{"type": "ptp"}]}' > ${FIRST_NETWORK}`);
     await onNode(`printf '#!/bin/sh\\n' > ${CNI_BIN_DIR}/ptp && chmod +x ${CNI_BIN_DIR}/ptp`);
-    await kubectl("apply", "--server-side", "-f", "deploy/release.yaml");
+    await product.install(cluster);
     const operator = ["-n", NAMESPACE, `deployment/${OPERATOR_NAME}`];
     await kubectl(
       ...["set", "env", ...operator],
@@ -54,36 +55,17 @@ describe("multus, deployed by the operator", { timeout: 300_000 }, () => {
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  async function kubectl(...args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await cluster.kubectl(args);
-    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-    return stdout.trim();
-  }
+  const kubectl = (...args: readonly string[]) => product.kubectl(cluster, ...args);
   async function onNode(script: string): Promise<string> {
     const { code, stdout, stderr } = await cluster.exec(NODE, ["sh", "-c", script]);
     if (code !== 0) throw new Error(`${script}: ${stderr}`);
     return stdout.trim();
   }
-  async function apply(...objects: readonly object[]): Promise<void> {
-    const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-    if (code !== 0) throw new Error(stderr);
-  }
+  const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
   const configure = (spec: Parameters<typeof networkAddonsConfig>[0]) => apply(networkAddonsConfig(spec));
   const config = () => client.get(CONFIGS, { name: "cluster" });
-  const condition = async (wanted: string) => (await config()).status?.conditions?.find(({ type }) => type === wanted);
   const row = async () => (await config()).status?.components?.find(({ name }) => name === "multus");
-  async function available(): Promise<void> {
-    let seen: unknown;
-    await eventually(
-      "the configuration to be available",
-      async () => {
-        const { status, metadata } = await config();
-        seen = status?.components;
-        return status?.observedGeneration === metadata.generation && (await condition("Available"))?.status === "True";
-      },
-      { ...LIMIT, state: () => JSON.stringify(seen) },
-    );
-  }
+  const available = () => product.available(client);
   const started = (name: string) => kubectl("wait", "--for=condition=Ready", "--timeout=60s", `pod/${name}`);
   const filesOfMultus = async (): Promise<string[]> =>
     (await onNode(`ls -d ${CONFIG} ${CNI_BIN_DIR}/* ${OTHER_DIR}/* 2>/dev/null || true`))

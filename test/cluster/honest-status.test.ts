@@ -9,8 +9,9 @@ import { isRefused, refuse } from "../operator/support/refusal.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { networkAddonsConfig } from "./demo/objects.ts";
 import { CONFIGS } from "./demo/stage.ts";
+import * as product from "./product.ts";
 import { makeRunDirectory } from "./run-directory.ts";
-import { manifest, testPod } from "./test-pods.ts";
+import { testPod } from "./test-pods.ts";
 
 const NAMESPACE = DEFAULT_NAMESPACE;
 const ABSENT = "registry.example/absent:1";
@@ -58,7 +59,7 @@ describe("the status while something keeps pods from running", () => {
     const unready = await writeTree(join(directory, "unready"), serve(503, ""));
     cluster = await startCluster({ nodes: [{ name: "node-a" }], images: { [FLAPPING]: flapping, [UNREADY]: unready } });
     client = await cluster.client();
-    await kubectl("apply", "--server-side", "-f", "deploy/release.yaml");
+    await product.install(cluster);
     await setEnv({
       POD_TROUBLE_DEADLINE_SECONDS: String(DEADLINE_SECONDS),
       LINUX_BRIDGE_IMAGE: ABSENT,
@@ -72,16 +73,9 @@ describe("the status while something keeps pods from running", () => {
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
   });
 
-  async function kubectl(...args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await cluster.kubectl(args);
-    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-    return stdout.trim();
-  }
+  const kubectl = (...args: readonly string[]) => product.kubectl(cluster, ...args);
 
-  async function apply(...objects: readonly object[]): Promise<void> {
-    const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-    if (code !== 0) throw new Error(stderr);
-  }
+  const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
 
   async function setEnv(variables: Readonly<Record<string, string>>): Promise<void> {
     const operator = ["-n", NAMESPACE, `deployment/${OPERATOR_NAME}`];

@@ -1,5 +1,4 @@
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_IMAGE, IMAGE_NODE } from "../../src/api/image.ts";
 import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../../src/api/kinds.ts";
@@ -31,8 +30,9 @@ import { CLAIMS, CONFIGS, POOLS } from "./demo/stage.ts";
 import { workloads } from "./demo/workloads.ts";
 import { installKubevirt } from "./kubevirt/install.ts";
 import type { VirtualMachine, VirtualMachineInstance } from "./kubevirt/virtual-machine.ts";
+import * as product from "./product.ts";
 import { makeRunDirectory } from "./run-directory.ts";
-import { manifest, testPod } from "./test-pods.ts";
+import { testPod } from "./test-pods.ts";
 import { macOf } from "./upgrade/admissions.ts";
 
 const ACCOUNTS = [
@@ -43,7 +43,6 @@ const ACCOUNTS = [
   BRIDGE_MARKER,
   "linux-bridge",
 ];
-const RELEASE = join(import.meta.dirname, "../../deploy/release.yaml");
 const MACHINES = VIRTUAL_MACHINES as Resource<VirtualMachine & KubeObject>;
 const INSTANCES = VIRTUAL_MACHINE_INSTANCES as Resource<VirtualMachineInstance & KubeObject>;
 /** So few that they are soon all given away. */
@@ -93,16 +92,9 @@ describe("the rights of the components", { timeout: 300_000 }, () => {
     client = await cluster.client();
     kubevirt = await installKubevirt(cluster.kubeconfig);
     await client.create(RESOURCES.namespaces, { metadata: { name: PODS, labels: { [POD_WEBHOOK]: "allocate" } } });
-    await kubectl("apply", "--server-side", "-f", RELEASE);
+    await product.install(cluster);
     await apply(networkAddonsConfig({ linuxBridge: {}, kubeMacPool: RANGE }));
-    await eventually(
-      "the NetworkAddonsConfig to be available",
-      async () => {
-        const { status } = await client.get(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
-        return status?.conditions?.some(({ type, status }) => type === "Available" && status === "True");
-      },
-      LIMIT,
-    );
+    await product.available(client);
   }, 300_000);
   afterAll(async () => {
     await kubevirt?.[Symbol.asyncDispose]();
@@ -111,16 +103,9 @@ describe("the rights of the components", { timeout: 300_000 }, () => {
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
   });
 
-  async function kubectl(...args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await cluster.kubectl(args);
-    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-    return stdout;
-  }
+  const kubectl = (...args: readonly string[]) => product.kubectl(cluster, ...args);
 
-  async function apply(...objects: readonly object[]): Promise<void> {
-    const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-    if (code !== 0) throw new Error(stderr);
-  }
+  const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
 
   const ref = (name: string) => ({ name, namespace: NAMESPACE });
   const isGone = async (kind: Resource, name: string): Promise<boolean> =>

@@ -1,23 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_IMAGE, IMAGE_NODE } from "../../src/api/image.ts";
-import {
-  DEFAULT_NAMESPACE,
-  MAC_POOL_INSPECTION_PORT,
-  MAC_POOL_SELECTOR,
-  NETWORK_ADDONS_CONFIG_NAME,
-} from "../../src/api/names.ts";
+import { DEFAULT_NAMESPACE, MAC_POOL_INSPECTION_PORT, MAC_POOL_SELECTOR } from "../../src/api/names.ts";
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { eventually } from "../support/eventually.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { networkAddonsConfig } from "./demo/objects.ts";
-import { CONFIGS } from "./demo/stage.ts";
 import type { DeniedConnection } from "./network-policy/enforcer.ts";
+import * as product from "./product.ts";
 import { hasNft } from "./requirements.ts";
-import { manifest, testPod } from "./test-pods.ts";
+import { testPod } from "./test-pods.ts";
 
-const LIMIT = { limitMs: 90_000 };
 const POLICY = { apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy" };
 /** What is not allowed by others is denied. */
 const denyAll = {
@@ -52,10 +45,7 @@ describe.skipIf(!hasNft())("NetworkPolicies that the nodes enforce", { timeout: 
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  async function apply(...objects: readonly object[]): Promise<void> {
-    const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-    if (code !== 0) throw new Error(stderr);
-  }
+  const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
 
   const addressOf = async (name: string, namespace = "default"): Promise<string> =>
     (await client.get(RESOURCES.pods, { name, namespace })).status?.podIP ?? "";
@@ -113,13 +103,9 @@ describe.skipIf(!hasNft())("NetworkPolicies that the nodes enforce", { timeout: 
   });
 
   it("let the product work in a namespace that denies everything else", async () => {
-    await cluster.kubectl(["apply", "--server-side", "-f", "deploy/release.yaml"]);
+    await product.install(cluster);
     await apply(networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }));
-    const isAvailable = async () =>
-      (await client.get(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME })).status?.conditions?.some(
-        ({ type, status }) => type === "Available" && status === "True",
-      );
-    await eventually("the NetworkAddonsConfig to be available", isAvailable, LIMIT);
+    await product.available(client);
     await apply(denyAll);
     // Whatever starts now opens every connection anew.
     await cluster.kubectl(["delete", "pods", "--all", "-n", DEFAULT_NAMESPACE]);

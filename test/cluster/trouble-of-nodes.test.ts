@@ -7,7 +7,8 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { networkAddonsConfig } from "./demo/objects.ts";
 import { CONFIGS } from "./demo/stage.ts";
-import { manifest, testPod } from "./test-pods.ts";
+import * as product from "./product.ts";
+import { testPod } from "./test-pods.ts";
 
 const MINUTE = { timeout: 60_000 };
 
@@ -19,23 +20,16 @@ describe("what happens where a node is in trouble", { timeout: 300_000 }, () => 
   beforeAll(async () => {
     cluster = await startCluster({ nodes: [{ name: "node-a" }, { name: "node-b" }] });
     client = await cluster.client();
-    await kubectl("apply", "--server-side", "-f", "deploy/release.yaml");
+    await product.install(cluster);
   }, 300_000);
   afterAll(async () => {
     await client?.[Symbol.asyncDispose]();
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  async function kubectl(...args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await cluster.kubectl(args);
-    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-    return stdout.trim();
-  }
+  const kubectl = (...args: readonly string[]) => product.kubectl(cluster, ...args);
 
-  async function apply(...objects: readonly object[]): Promise<void> {
-    const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-    if (code !== 0) throw new Error(stderr);
-  }
+  const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
 
   async function nodeOfReadyOperator(): Promise<string | undefined> {
     const options = { namespace: DEFAULT_NAMESPACE, labelSelector: `name=${OPERATOR_NAME}` };

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Cluster, startCluster } from "../cluster.ts";
-import { manifest, testPod } from "../test-pods.ts";
+import * as product from "../product.ts";
+import { testPod } from "../test-pods.ts";
 import { NAD_GROUP } from "./nad-crd.ts";
 import { NETWORKS_ANNOTATION } from "./network-selection.ts";
 import { NETWORK_STATUS_ANNOTATION } from "./network-status.ts";
@@ -27,15 +28,8 @@ describe("multus' stand-in", () => {
   });
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  const apply = async (...objects: readonly object[]): Promise<void> => {
-    const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-    if (code !== 0) throw new Error(stderr);
-  };
-  const kubectl = async (...args: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await cluster.kubectl(args);
-    if (code !== 0) throw new Error(stderr);
-    return stdout.trim();
-  };
+  const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
+  const kubectl = (...args: readonly string[]) => product.kubectl(cluster, ...args);
   const nad = (name: string, config: object): object => ({
     apiVersion: `${NAD_GROUP}/v1`,
     kind: "NetworkAttachmentDefinition",

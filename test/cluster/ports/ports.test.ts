@@ -1,19 +1,16 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { entryPoint, IMAGE_NODE, IMAGE_PROCESSES, IMAGE_ROOT, type ImageProcess } from "../../../src/api/image.ts";
-import { DEFAULT_NAMESPACE, NETWORK_ADDONS_CONFIG_NAME } from "../../../src/api/names.ts";
+import { DEFAULT_NAMESPACE } from "../../../src/api/names.ts";
 import type { Pod } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { eventually } from "../../support/eventually.ts";
 import { type Cluster, startCluster } from "../cluster.ts";
 import { networkAddonsConfig } from "../demo/objects.ts";
-import { CONFIGS } from "../demo/stage.ts";
-import { manifest } from "../test-pods.ts";
+import * as product from "../product.ts";
 import type { Answers, Port } from "./siege.ts";
 
 const NODE = "node-a";
-const RELEASE = join(import.meta.dirname, "../../../deploy/release.yaml");
 const SIEGE = join(import.meta.dirname, "siege.ts");
 
 /** Prints the ports on which the processes of a container listen: the kernel knows sockets by inode. */
@@ -59,22 +56,9 @@ describe("the ports of the product", { timeout: 300_000 }, () => {
   beforeAll(async () => {
     cluster = await startCluster({ nodes: [{ name: NODE, bridges: ["br1"] }] });
     client = await cluster.client();
-    const config = manifest(networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }));
-    for (const args of [
-      ["--server-side", "-f", RELEASE],
-      ["-f", "-"],
-    ]) {
-      const { code, stderr } = await cluster.kubectl(["apply", ...args], { stdin: config });
-      if (code !== 0) throw new Error(stderr);
-    }
-    await eventually(
-      "the NetworkAddonsConfig to be available",
-      async () => {
-        const { status } = await client.get(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
-        return status?.conditions?.some(({ type, status }) => type === "Available" && status === "True");
-      },
-      { limitMs: 120_000 },
-    );
+    await product.install(cluster);
+    await product.apply(cluster, networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }));
+    await product.available(client);
   }, 300_000);
   afterAll(async () => {
     await client?.[Symbol.asyncDispose]();

@@ -9,7 +9,7 @@ import { machineArch } from "../../../cni-plugins/build/toolchain.ts";
 import { Apt } from "../../../deploy/image/apt.ts";
 import { lastLine } from "../../../deploy/image/command.ts";
 
-export const BOOKWORM = "bookworm";
+const BOOKWORM = "bookworm";
 export const BACKPORTS = `${BOOKWORM}-backports`;
 const RELEASES = [BOOKWORM, `${BOOKWORM}-updates`, `${BOOKWORM}-security`, BACKPORTS];
 /** What the machine has installed: its libraries are not downloaded again. */
