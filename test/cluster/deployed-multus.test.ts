@@ -17,7 +17,8 @@ const OTHER_DIR = "/var/lib/cni/bin";
 const FIRST_NETWORK = "/etc/cni/net.d/10-first.conflist";
 const CONFIG = "/etc/cni/net.d/00-multus.conf";
 const REFUSES = "/run/multus-refuses";
-const DEADLINE_SECONDS = 4;
+/** A pod that has no sandbox for longer costs the former directories: a busy machine must not take that long. */
+const DEADLINE_SECONDS = 20;
 const LIMIT = { limitMs: 180_000 };
 
 /** kubectl's arguments in the first block of commands below a heading. */
