@@ -49,16 +49,11 @@ const octetText = (value: string): string =>
 
 /**
  * Rules for an object with the two ends of a MAC range, both present when `required`.
- * `single` allows a range of one address, `multicastBetween` multicast addresses between its ends. The texts are those of parseRange.
+ * `single` allows a range of one address. The texts are those of parseRange.
  */
 export function macRangeRules(
   names: { readonly start: string; readonly end: string },
-  options: {
-    readonly required: boolean;
-    readonly single: boolean;
-    readonly multicastBetween?: true;
-    readonly texts: RangeNames;
-  },
+  options: { readonly required: boolean; readonly single: boolean; readonly texts: RangeNames },
 ): CelRule[] {
   const { texts } = options;
   const start = `self.${names.start}`;
@@ -93,7 +88,6 @@ export function macRangeRules(
     };
   });
   const readable = `(${given} && ${isMac(start)} && ${isMac(end)})`;
-  const isUnicast = `(!${isMulticast(start)} && !${isMulticast(end)})`;
   const showEnds = `'start: ' + ${inColonForm(start)} + ' end: ' + ${inColonForm(end)}`;
   const orderText = wrongOrderText(options.single);
   const order = {
@@ -101,26 +95,10 @@ export function macRangeRules(
     messageExpression: `'${orderText} ' + ${showEnds}`,
     message: orderText,
   };
-  const betweenText =
-    "failed to set mac address range: invalid range. Multicast addresses lie between its ends: use one first octet for both. ";
-  const between = {
-    rule:
-      `!${readable} || !${isUnicast} || ${macDigits(start)} > ${macDigits(end)} || ` +
-      `${start}.substring(0, 2).lowerAscii() == ${end}.substring(0, 2).lowerAscii()`,
-    messageExpression: `'${betweenText}' + ${showEnds}`,
-    message: betweenText.trim(),
-  };
   const notZero = {
     rule: `!${has(names.start)} || !${isMac(start)} || ${macDigits(start)} != '000000000000'`,
     message: `failed to set ${texts.setStart}: invalid mac address. The all-zero address cannot be used`,
     fieldPath: `.${names.start}`,
   };
-  return [
-    ...(options.required ? [] : [both]),
-    ...syntax,
-    ...unicast,
-    order,
-    ...(options.multicastBetween ? [] : [between]),
-    notZero,
-  ];
+  return [...(options.required ? [] : [both]), ...syntax, ...unicast, order, notZero];
 }

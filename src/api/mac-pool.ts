@@ -37,7 +37,7 @@ const rangeSchema = z
       .describe("Last MAC address of the range, in any notation. It belongs to the range."),
   })
   .meta({
-    description: "MAC addresses from start to end, both included.",
+    description: "MAC addresses from start to end, both included. The pool skips multicast addresses between them.",
     ...celRules(...macRangeRules({ start: "start", end: "end" }, { required: true, single: true, texts: POOL_NAMES })),
   });
 
@@ -152,10 +152,10 @@ export const macPoolStatusSchema = z
       .array(z.string())
       .exactOptional()
       .describe(
-        "Ranges in force, as first-last, without exclusions. If the spec is invalid, the last valid ranges stay in force.",
+        "Ranges in force, as first-last, without exclusions and multicast addresses. If the spec is invalid, the last valid ranges stay in force.",
       ),
     range: z.string().exactOptional().describe("The first ranges in one line, for kubectl get."),
-    capacity: count("Addresses in the ranges, without exclusions."),
+    capacity: count("Addresses in these ranges."),
     used: count("Addresses in the ranges that have a claim: bound, pending or quarantined."),
     free: count("Addresses that the pool can give out now."),
     hostAddresses: count("Addresses in the ranges that have no claim and are not given out, because nodes have them."),

@@ -34,15 +34,11 @@ export type RangeResult =
 
 /**
  * Reads both ends in any MAC notation. Refused: a wrong syntax, a multicast end, the all-zero address, an end below its start.
- * `allowSingle: false` also refuses a range of one address. `allowMulticastBetween`: multicast addresses may lie between the ends.
+ * Multicast addresses between two unicast ends are for the pool to skip. `allowSingle: false` also refuses a range of one address.
  */
 export function parseRange(
   ends: { readonly rangeStart: string; readonly rangeEnd: string },
-  options: {
-    readonly allowSingle?: boolean;
-    readonly allowMulticastBetween?: boolean;
-    readonly names?: RangeNames;
-  } = {},
+  options: { readonly allowSingle?: boolean; readonly names?: RangeNames } = {},
 ): RangeResult {
   const names = options.names ?? CNAO_NAMES;
   const start = parseMac(ends.rangeStart);
@@ -56,12 +52,6 @@ export function parseRange(
   if (isMulticast(end)) return refused(`failed to set ${names.setEnd}: ${multicastReason(end)}`);
   if (start === 0)
     return refused(`failed to set ${names.setStart}: invalid mac address. The all-zero address cannot be used`);
-  if (firstOctet(start) !== firstOctet(end) && options.allowMulticastBetween !== true) {
-    return refused(
-      "failed to set mac address range: invalid range. Multicast addresses lie between its ends: " +
-        `use one first octet for both. ${showEnds}`,
-    );
-  }
   return { ok: true, range: { start, end } };
 }
 

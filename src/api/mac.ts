@@ -11,6 +11,9 @@ const OCTETS = 6;
 /** ff:ff:ff:ff:ff:ff */
 export const MAX_MAC = (2 ** (OCTETS * 8) - 1) as Mac;
 
+/** KubeVirt gives it to the bridge in the pod of a VM (its masquerade binding), and refuses it for such an interface. */
+export const POD_BRIDGE_MAC = 0x02_00_00_00_00_00 as Mac;
+
 /** Distance between separators, in digits, by separator. */
 const GROUPS: Readonly<Record<string, number>> = { ":": 2, "-": 2, ".": 4 };
 const DIGITS = OCTETS * 2;

@@ -83,7 +83,7 @@ export const networkAddonsConfigSpecSchema = z
       ...celRules(
         ...macRangeRules(
           { start: "rangeStart", end: "rangeEnd" },
-          { required: false, single: false, multicastBetween: true, texts: CNAO_NAMES },
+          { required: false, single: false, texts: CNAO_NAMES },
         ),
       ),
     }),

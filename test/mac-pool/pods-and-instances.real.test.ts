@@ -182,17 +182,17 @@ describe("pods and instances without a VM on a real API server", () => {
     const name = "macpools.macpool.network.kubevirt.io";
     const setVersions = (shown: unknown): Promise<unknown> =>
       bed.admin.patch(RESOURCES.crds, { name }, { type: "merge", body: { spec: { versions: shown } } });
-    const multicastBetween = [{ start: "02:77:00:00:01:00", end: "04:77:00:00:01:ff" }];
+    const multicastEnd = [{ start: "02:77:00:00:01:00", end: "03:77:00:00:01:ff" }];
     const setRanges = (ranges: unknown): Promise<MACPool> =>
       bed.admin.patch(KINDS.pools, { name: "lasting" }, { type: "merge", body: { spec: { ranges } } });
     await bed.createPool("lasting", {
       ranges: [{ start: "02:77:00:00:01:00", end: "02:77:00:00:01:ff" }],
       namespaceSelector: { matchLabels: { tenant: "lasting" } },
     });
-    await expect(setRanges(multicastBetween)).rejects.toThrow("Multicast addresses lie between its ends");
+    await expect(setRanges(multicastEnd)).rejects.toThrow("Multicast addressing is not supported");
     await setVersions(withoutRules);
     await eventually("a wrong range gets past the API server", () => {
-      return setRanges(multicastBetween).then(
+      return setRanges(multicastEnd).then(
         () => true,
         () => false,
       );
@@ -219,6 +219,42 @@ describe("pods and instances without a VM on a real API server", () => {
     expect(macsOf(vm)).toEqual(["02:77:00:00:00:00"]);
     const second = bed.admin.create(KINDS.virtualMachines, machine("b", "tenant", [{ name: "a" }]));
     await expect(second).rejects.toThrow("the range is full: the only address of MACPool tenant is taken");
+  });
+
+  it("never get a multicast address, nor the one that KubeVirt reserves, from a range that holds them", async () => {
+    const rangeWithOne = { start: "02:00:00:00:00:00", end: "02:00:00:00:00:01" };
+    const ofOpenShift = { start: "AA:00:00:00:00:00", end: "FE:A8:11:22:33:44" };
+    const served = async (name: string, range: { start: string; end: string }) => {
+      const labels = { tenant: name };
+      await bed.createPool(name, { ranges: [range], namespaceSelector: { matchLabels: labels } });
+      await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
+      await eventually("a status", async () => (await poolOf(name)).status?.capacity !== undefined);
+      const { status } = await poolOf(name);
+      return [status?.capacity, status?.conditions?.find(({ type }) => type === "Valid")];
+    };
+    const poolOf = (name: string): Promise<MACPool> => bed.admin.get(KINDS.pools, { name });
+    expect(await served("wide", ofOpenShift)).toMatchObject([
+      46_901_330_326_341,
+      { status: "True", message: expect.stringContaining("skips 46,179,488,366,592 multicast addresses") },
+    ]);
+    const many = Array.from({ length: 8 }, (_, index) => ({ name: `a${index}` }));
+    const vm = await bed.admin.create(KINDS.virtualMachines, machine("a", "wide", many));
+    for (const mac of macsOf(vm)) expect(mac).toMatch(/^[a-f][02468ace]:/);
+
+    expect(await served("reserved", rangeWithOne)).toMatchObject([
+      1,
+      {
+        status: "True",
+        message: expect.stringContaining("skips 02:00:00:00:00:00, which KubeVirt gives to the bridge"),
+      },
+    ]);
+    const first = await bed.admin.create(KINDS.virtualMachines, machine("a", "reserved", [{ name: "a" }]));
+    expect(macsOf(first)).toEqual([rangeWithOne.end]);
+    const second = bed.admin.create(KINDS.virtualMachines, machine("b", "reserved", [{ name: "a" }]));
+    await expect(second).rejects.toThrow("the only address of MACPool reserved is taken");
+    const asking = machine("c", "reserved", [{ name: "a", macAddress: rangeWithOne.start }]);
+    expect(macsOf(await bed.admin.create(KINDS.virtualMachines, asking))).toEqual([rangeWithOne.start]);
+    await eventually("counted outside", async () => (await poolOf("reserved")).status?.outOfRange === 1);
   });
 
   it("admit a second holder with a warning where the policy says so, and free the address after the last one only", async () => {

@@ -1,4 +1,4 @@
-import { formatMac, parseMac } from "../../src/api/mac.ts";
+import { formatMac, POD_BRIDGE_MAC, parseMac } from "../../src/api/mac.ts";
 import type { ConflictPolicy, LabelSelector, MACPool, MacPoolSpec } from "../../src/api/mac-pool.ts";
 import { POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
@@ -15,7 +15,8 @@ const NAMESPACES = [...MANAGED, UNMANAGED];
 /** Label that the selectors of all pools but `default` are about. */
 const TENANT = "tenant";
 
-const FIRST_MAC = 0x020000000000;
+/** Just behind the one that KubeVirt reserves. A range from number 0 on holds that one too, and no pool may give it out. */
+const FIRST_MAC = POD_BRIDGE_MAC + 1;
 
 /** Addresses beyond those of the pool `default` that objects ask for and other pools have. */
 const MORE_ADDRESSES = 16;
@@ -84,7 +85,8 @@ export class Tenancy {
 
   #write(name: string, shape: Shape, conflictPolicy: ConflictPolicy | undefined): void {
     const { first, size, hole } = shape;
-    const range = { start: this.mac(first), end: this.mac(first + size - 1) };
+    const start = first === 0 ? formatMac(POD_BRIDGE_MAC) : this.mac(first);
+    const range = { start, end: this.mac(first + size - 1) };
     const excluded = hole === undefined ? [] : [{ start: this.mac(first + hole), end: this.mac(first + hole) }];
     const old = this.#pool(name);
     const selector: LabelSelector = { matchLabels: { [TENANT]: "yes" } };

@@ -1,7 +1,9 @@
+import { formatMac, POD_BRIDGE_MAC } from "../../api/mac.ts";
 import { describeRanges, type MACPool, type MacPoolStatus } from "../../api/mac-pool.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { Pool, PoolCounts } from "./pool.ts";
-import { describeFull, MORE_ADDRESSES } from "./refusals.ts";
+import { describeFull, MORE_ADDRESSES } from "./pool-fullness.ts";
+import type { Skipped } from "./segments.ts";
 
 type Condition = NonNullable<MacPoolStatus["conditions"]>[number];
 
@@ -78,7 +80,13 @@ function validity(pool: Pool, problem: string | undefined): Condition {
     const inForce = pool.settings.segments.toString() || "none";
     return { ...no("Valid", "InvalidRange"), message: `${problem}. Ranges in force: ${inForce}.` };
   }
-  return yes("Valid", "RangesValid", "");
+  return yes("Valid", "RangesValid", describeSkipped(pool.settings.segments.skipped));
+}
+
+function describeSkipped({ multicast, podBridge }: Skipped): string {
+  const some = `The pool skips ${multicast.toLocaleString("en-US")} multicast addresses of its ranges, which no interface can have.`;
+  const one = `The pool skips ${formatMac(POD_BRIDGE_MAC)}, which KubeVirt gives to the bridge in the pod of a VM.`;
+  return [...(multicast > 0 ? [some] : []), ...(podBridge ? [one] : [])].join(" ");
 }
 
 const yes = (type: string, reason: string, message: string): Condition => ({

@@ -4,6 +4,7 @@ import { MAX_INTERFACES, MAX_SHOWN_CHARS, PENDING_MS } from "./limits.ts";
 import { describeOwners, type NamedText, namedText } from "./named-text.ts";
 import { describeParty, mayBe, type Party } from "./party.ts";
 import type { PoolCounts } from "./pool.ts";
+import { describeFull, MORE_ADDRESSES, NO_ADDRESSES } from "./pool-fullness.ts";
 
 /**
  * Every refusal of the MAC pool: a stable code (the label `reason` of the metrics) and a text that says what is refused,
@@ -211,28 +212,13 @@ export function full(pool: string, counts: PoolCounts, nextFreeMs: number | unde
   return { code: "MACPOOL_FULL", message: `${describeFull(pool, counts)}${soon} ${MORE_ADDRESSES}` };
 }
 
-/** What has the addresses of a full pool. */
-export function describeFull(pool: string, counts: PoolCounts): string {
-  const { capacity, used, pending, quarantined, hostAddresses } = counts;
-  const bound = used - pending - quarantined;
-  const asked = capacity - used - hostAddresses;
-  const none = capacity === 1 ? "the only address" : `none of the ${capacity.toLocaleString("en-US")} addresses`;
-  return (
-    `the range is full: ${none} of MACPool ${pool} is ${capacity === 1 ? "taken" : "free"}. Objects have ${bound}, ${pending} are ` +
-    `kept for objects that were admitted and may still be stored, ${quarantined} are in quarantine` +
-    `${hostAddresses > 0 ? `, ${hostAddresses} are addresses of nodes` : ""}${asked > 0 ? `, ${asked} are being given out` : ""}.`
-  );
-}
-
-export const MORE_ADDRESSES = "Add a range to the pool, or delete objects that are no longer needed.";
-
 /** The pool that serves the namespace has no address at all. */
 export function emptyPool(namespace: string, pool: string): Refusal {
   return {
     code: "MACPOOL_NO_POOL",
     message:
-      `MACPool ${pool}, which serves namespace ${namespace}, has no addresses: its ranges are invalid, or its exclusions cover ` +
-      "them. Correct spec.ranges or spec.exclusions, or write a MAC address of your own into the interface.",
+      `MACPool ${pool}, which serves namespace ${namespace}, ${NO_ADDRESSES}. ` +
+      "Correct spec.ranges or spec.exclusions, or write a MAC address of your own into the interface.",
   };
 }
 

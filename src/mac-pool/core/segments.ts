@@ -1,18 +1,36 @@
-import { formatMac, type Mac } from "../../api/mac.ts";
-import { type MacRange, rangeSize } from "../../api/mac-range.ts";
+import { firstOctet, formatMac, isMulticast, type Mac, POD_BRIDGE_MAC } from "../../api/mac.ts";
+import { type MacRange, rangeContains, rangeSize } from "../../api/mac-range.ts";
+
+/** What a pool's ranges hold and no pool gives out, whatever its exclusions. */
+export interface Skipped {
+  /** How many multicast addresses. */
+  readonly multicast: number;
+  /** Whether POD_BRIDGE_MAC. */
+  readonly podBridge: boolean;
+}
+
+/** Addresses of one first octet. */
+const BLOCK = 2 ** 40;
 
 /**
- * The addresses of a pool as one dense numbering 0..size-1: its ranges merged where they overlap, its exclusions cut out.
- * Lookups are O(log number of segments).
+ * The addresses of a pool as one dense numbering 0..size-1: its ranges merged where they overlap; cut out are its exclusions,
+ * multicast addresses and POD_BRIDGE_MAC. Lookups are O(log number of segments).
  */
 export class Segments {
   readonly ranges: readonly MacRange[];
   readonly size: number;
+  readonly skipped: Skipped;
   /** Number of the first address of each range. */
   readonly #firstNumbers: readonly number[];
 
   constructor(ranges: readonly MacRange[], exclusions: readonly MacRange[] = []) {
-    this.ranges = exclusions.reduce((rest, excluded) => subtract(rest, excluded), merge(ranges));
+    const whole = merge(ranges);
+    const unicast = whole.flatMap(unicastOf);
+    this.skipped = {
+      multicast: sizeOf(whole) - sizeOf(unicast),
+      podBridge: whole.some((range) => rangeContains(range, POD_BRIDGE_MAC)),
+    };
+    this.ranges = [...exclusions, { start: POD_BRIDGE_MAC, end: POD_BRIDGE_MAC }].reduce(subtract, unicast);
     let size = 0;
     this.#firstNumbers = this.ranges.map((range) => {
       const first = size;
@@ -72,6 +90,18 @@ function merge(ranges: readonly MacRange[]): MacRange[] {
     }
   }
   return merged;
+}
+
+const sizeOf = (ranges: readonly MacRange[]): number => ranges.reduce((sum, range) => sum + rangeSize(range), 0);
+
+/** Its part in each first octet that is even. */
+function unicastOf({ start, end }: MacRange): MacRange[] {
+  const parts: MacRange[] = [];
+  for (let octet = firstOctet(start); octet <= firstOctet(end); octet++) {
+    const part = { start: Math.max(start, octet * BLOCK) as Mac, end: Math.min(end, (octet + 1) * BLOCK - 1) as Mac };
+    if (!isMulticast(part.start)) parts.push(part);
+  }
+  return parts;
 }
 
 function subtract(ranges: readonly MacRange[], excluded: MacRange): MacRange[] {

@@ -1,4 +1,4 @@
-import { formatMac, isMulticast, MAX_MAC, type Mac } from "../../api/mac.ts";
+import { formatMac, isMulticast, MAX_MAC, type Mac, POD_BRIDGE_MAC } from "../../api/mac.ts";
 import { type ClaimOwner, distinctOwners } from "../../api/mac-claim.ts";
 import { DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -131,5 +131,7 @@ function acceptedText(
 ): string {
   if (decision.warning !== undefined) return `${mac} is admitted with a warning: it is also in use by ${named}.`;
   const where = inRange ? "in the range of a pool" : "outside of all pools, which keep it for its owner all the same";
-  return `${mac} is free and ${where}.`;
+  const reserved =
+    " KubeVirt gives it to the bridge in the pod of a VM, and refuses it for an interface with masquerade.";
+  return `${mac} is free and ${where}.${mac === formatMac(POD_BRIDGE_MAC) ? reserved : ""}`;
 }

@@ -12,7 +12,7 @@ import { hostConflictAt } from "../controllers/host-conflicts.ts";
 import { isWaiting, statusOf } from "../core/claim.ts";
 import { LATE_AFTER_MS } from "../core/limits.ts";
 import { meetingOwners } from "../core/meeting-owners.ts";
-import { describeFull, MORE_ADDRESSES } from "../core/refusals.ts";
+import { describeFull, MORE_ADDRESSES } from "../core/pool-fullness.ts";
 import { interfacesLeftBehind } from "../objects/running.ts";
 import type { Catalog } from "./catalog.ts";
 import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";

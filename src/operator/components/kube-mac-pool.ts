@@ -84,7 +84,7 @@ function rangeObjects({ spec, settings }: RenderInput): KubeObject[] {
 }
 
 function inOneNotation(range: PoolRange) {
-  const parsed = parseRange(range, { allowMulticastBetween: true });
+  const parsed = parseRange(range);
   if (!parsed.ok) throw new Error(parsed.reason);
   return { start: formatMac(parsed.range.start), end: formatMac(parsed.range.end) };
 }

@@ -93,7 +93,7 @@ function rangeErrors(pool: NetworkAddonsConfigSpec["kubeMacPool"]): string[] {
   if (rangeStart === "" || rangeEnd === "") {
     return ["both or none of the KubeMacPool ranges needs to be configured"];
   }
-  const parsed = parseRange({ rangeStart, rangeEnd }, { allowSingle: false, allowMulticastBetween: true });
+  const parsed = parseRange({ rangeStart, rangeEnd }, { allowSingle: false });
   return parsed.ok ? [] : [parsed.reason];
 }
 

@@ -12,7 +12,7 @@ import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { readPool } from "../../../src/mac-pool/core/pool-settings.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
 
-const FIRST = parseMac("02:00:00:00:00:00") ?? (0 as never);
+const FIRST = parseMac("02:00:00:00:01:00") ?? (0 as never);
 
 /** Pools and claims in memory; what is written comes back by watch at once. */
 class Bed {
@@ -56,7 +56,7 @@ class Bed {
 
   setRange(name: string, last: string): void {
     const generation = (this.pools.get(name)?.metadata.generation ?? 0) + 1;
-    const spec = { ranges: [{ start: "02:00:00:00:00:00", end: last }] };
+    const spec = { ranges: [{ start: "02:00:00:00:01:00", end: last }] };
     this.#set({ ...this.pools.get(name), metadata: { name, generation }, spec });
   }
 
@@ -119,19 +119,19 @@ describe("the status of a pool", () => {
 
   it("follows a change of the spec at once, also that of another pool that has the same addresses now", () =>
     running(async (bed) => {
-      bed.setRange("default", "02:00:00:00:00:ff");
-      bed.setRange("tenant", "02:00:00:00:00:0f");
+      bed.setRange("default", "02:00:00:00:01:ff");
+      bed.setRange("tenant", "02:00:00:00:01:0f");
       await bed.clock.advance(0);
       const shared = () => bed.pools.get("default")?.status?.conditions?.find(({ type }) => type === "Overlapping");
       expect(shared()?.message).toContain("tenant");
-      bed.setRange("default", "02:00:00:00:00:1f");
+      bed.setRange("default", "02:00:00:00:01:1f");
       await bed.clock.advance(0);
       expect(bed.pools.get("default")?.status).toMatchObject({ observedGeneration: 2, capacity: 32 });
     }));
 
   it("comes to rest when nothing changes", () =>
     running(async (bed) => {
-      bed.setRange("default", "02:00:00:00:00:ff");
+      bed.setRange("default", "02:00:00:00:01:ff");
       bed.claim();
       await bed.clock.advance(2_000);
       const count = bed.written.length;
@@ -142,7 +142,7 @@ describe("the status of a pool", () => {
   it("says why the webhooks refuse every caller, and nothing of it when they do not", () =>
     running(async (bed) => {
       const serving = () => bed.pools.get("default")?.status?.conditions?.find(({ type }) => type === "Serving");
-      bed.setRange("default", "02:00:00:00:00:ff");
+      bed.setRange("default", "02:00:00:00:01:ff");
       await bed.clock.advance(0);
       expect(serving()).toBeUndefined();
       bed.servingProblem = "nobody may call";

@@ -6,7 +6,7 @@ import type { ClaimFacts, PoolSettings } from "../../../src/mac-pool/core/pool.t
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/core/segments.ts";
 
-const FIRST = 0x02_00_00_00_00_00;
+const FIRST = 0x02_00_00_00_01_00;
 
 function settings(name: string, from: number, to: number, more: Partial<PoolSettings> = {}): PoolSettings {
   return {

@@ -10,7 +10,7 @@ import { poolStatus } from "../../../src/mac-pool/core/pool-status.ts";
 const NOW = "2026-01-01T00:00:00.000Z";
 
 function macPool(spec: Partial<MACPool["spec"]> = {}, status?: MACPool["status"]): MACPool {
-  const ranges = [{ start: "02:00:00:00:00:00", end: "02-00-00-00-00-0F" }];
+  const ranges = [{ start: "02:00:00:00:01:00", end: "02-00-00-00-01-0F" }];
   return {
     metadata: { name: "default", generation: 3 },
     spec: { ranges, ...spec },
@@ -35,26 +35,26 @@ function statusOf(object: MACPool, overlapping: readonly string[] = []) {
 describe("a MACPool", () => {
   it("is read with its exclusions, and with the usual policy where it says nothing", () => {
     const { settings, problem } = readPool(
-      macPool({ exclusions: [{ start: "020000000004", end: "02:00:00:00:00:07" }] }),
+      macPool({ exclusions: [{ start: "020000000104", end: "02:00:00:00:01:07" }] }),
       undefined,
     );
     expect(problem).toBeUndefined();
     expect(settings).toMatchObject({ conflictPolicy: "Deny", quarantineMs: 60_000 });
     expect(settings.segments.toString()).toBe(
-      "02:00:00:00:00:00-02:00:00:00:00:03,02:00:00:00:00:08-02:00:00:00:00:0f",
+      "02:00:00:00:01:00-02:00:00:00:01:03,02:00:00:00:01:08-02:00:00:00:01:0f",
     );
   });
 
   it("keeps its last good ranges while the spec is wrong, also across a restart, and says so", () => {
     const good = readPool(macPool(), undefined).settings.segments;
-    const broken = { ranges: [{ start: "02:00:00:00:00:00", end: "04:00:00:00:00:00" }] };
+    const broken = { ranges: [{ start: "02:00:00:00:00:00", end: "03:00:00:00:00:00" }] };
     expect(readPool(macPool(broken), good).settings.segments.equals(good)).toBe(true);
-    const restarted = macPool(broken, { ranges: ["02:00:00:00:00:00-02:00:00:00:00:0f"] });
+    const restarted = macPool(broken, { ranges: ["02:00:00:00:01:00-02:00:00:00:01:0f"] });
     expect(readPool(restarted, undefined).settings.segments.equals(good)).toBe(true);
     const condition = statusOf(restarted)?.conditions?.find(({ type }) => type === "Valid");
     expect(condition).toMatchObject({ status: "False", reason: "InvalidRange" });
-    expect(condition?.message).toContain("spec.ranges[0]: failed to set mac address range");
-    expect(condition?.message).toContain("Ranges in force: 02:00:00:00:00:00-02:00:00:00:00:0f.");
+    expect(condition?.message).toContain("spec.ranges[0]: failed to set end: invalid mac address. Multicast");
+    expect(condition?.message).toContain("Ranges in force: 02:00:00:00:01:00-02:00:00:00:01:0f.");
   });
 
   it("shows its ranges in one line, cut after some", () => {
@@ -66,6 +66,28 @@ describe("a MACPool", () => {
     expect(lineOf(3)).toBe([1, 2, 3].map(shown).join(", "));
     expect(lineOf(5)).toBe(`${[1, 2, 3].map(shown).join(", ")} +2`);
     expect(lineOf(0)).toBe("-");
+  });
+
+  it("says what its ranges hold and it never gives out", () => {
+    const validOf = (spec: Partial<MACPool["spec"]>) =>
+      statusOf(macPool(spec))?.conditions?.find(({ type }) => type === "Valid");
+    const all = validOf({ ranges: [{ start: "00:00:00:00:00:01", end: "FE:A8:11:22:33:44" }] });
+    expect(all).toMatchObject({
+      status: "True",
+      message:
+        "The pool skips 139,637,976,727,552 multicast addresses of its ranges, which no interface can have. " +
+        "The pool skips 02:00:00:00:00:00, which KubeVirt gives to the bridge in the pod of a VM.",
+    });
+    expect(validOf({})).not.toHaveProperty("message");
+  });
+
+  it("with nothing but the address that KubeVirt reserves says that it has none to give out", () => {
+    const only = "02:00:00:00:00:00";
+    const status = statusOf(macPool({ ranges: [{ start: only, end: only }] }));
+    expect(status).toMatchObject({ capacity: 0, free: 0, ranges: [] });
+    const full = status?.conditions?.find(({ type }) => type === "Full");
+    expect(full).toMatchObject({ status: "True", message: expect.stringContaining(`or they hold only ${only}`) });
+    expect(full?.message).not.toContain("none of the 0 addresses");
   });
 
   it("gives out nothing when it never had a good range", () => {
@@ -81,7 +103,7 @@ describe("a MACPool", () => {
       capacity: 16,
       used: 0,
       free: 16,
-      ranges: ["02:00:00:00:00:00-02:00:00:00:00:0f"],
+      ranges: ["02:00:00:00:01:00-02:00:00:00:01:0f"],
     });
     if (first === undefined) return;
     expect(statusOf(macPool({}, first))).toBeUndefined();

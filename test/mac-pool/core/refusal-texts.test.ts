@@ -47,7 +47,8 @@ describe("a refusal", () => {
     const result = await ledger.claim(request(index, "a", [undefined]));
     expect(result).toMatchObject({ refusal: { code: "MACPOOL_NO_POOL" } });
     expect(result.ok ? "" : result.refusal.message).toContain(
-      "MACPool default, which serves namespace default, has no addresses: its ranges are invalid, or its exclusions cover",
+      "MACPool default, which serves namespace default, has no addresses: its ranges are invalid, its exclusions cover them, or " +
+        "they hold only 02:00:00:00:00:00, which KubeVirt reserves. Correct spec.ranges",
     );
   });
 

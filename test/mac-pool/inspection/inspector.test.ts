@@ -159,6 +159,7 @@ describe("the questions of inspection", () => {
     expect(check(1, "left")).toMatchObject({ accepted: true, message: expect.stringContaining("does not manage") });
     expect(check(1, "nowhere")).toMatchObject({ accepted: false, code: "MACPOOL_NO_NAMESPACE" });
     expect(bed.inspector.check("01:00:00:00:00:01", "mine", EVERYTHING)).toMatchObject({ code: "MACPOOL_INVALID_MAC" });
+    expect(bed.inspector.check("02:00:00:00:00:00", "mine", EVERYTHING).message).toContain("KubeVirt gives it to the");
   });
 
   it("name nodes and their interfaces only to who may see the whole cluster", async () => {

@@ -59,7 +59,7 @@ describe("the ledger", () => {
     const store = new MemoryClaimStore();
     const { ledger, index } = replica(store, 1);
     for (let round = 0; round < 3; round++) {
-      expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual(["02:00:00:00:00:00"]);
+      expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual(["02:00:00:00:01:00"]);
     }
     expect(macsOf(await ledger.claim(request(index, "a", [undefined, undefined], true)))).toEqual(["MACPOOL_FULL"]);
     expect(store.writes).toEqual([]);
@@ -101,14 +101,14 @@ describe("the ledger", () => {
     const create = store.create.bind(store);
     store.create = async (claim) => {
       if (claim.spec.mac !== formatMac(mac(5))) return create(claim);
-      for (let other: MACClaim | undefined; other === undefined; other = store.claims.get("mac-02-00-00-00-00-03")) {
+      for (let other: MACClaim | undefined; other === undefined; other = store.claims.get("mac-02-00-00-00-01-03")) {
         await Promise.resolve();
       }
-      await store.update(store.claims.get("mac-02-00-00-00-00-03") ?? claim);
+      await store.update(store.claims.get("mac-02-00-00-00-01-03") ?? claim);
       throw new ConnectionError("gone", { written: false });
     };
     await expect(ledger.claim(request(index, "a", [mac(3), mac(5)]))).rejects.toThrow("gone");
-    expect([...store.claims.keys()]).toEqual(["mac-02-00-00-00-00-03"]);
+    expect([...store.claims.keys()]).toEqual(["mac-02-00-00-00-01-03"]);
   });
 
   it("uses the address that has rested longest when nothing else is free", async () => {
@@ -133,8 +133,8 @@ describe("the ledger", () => {
         0,
       );
     }
-    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:00:01"]);
-    expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["02:00:00:00:00:00"]);
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:01:01"]);
+    expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["02:00:00:00:01:00"]);
     expect(macsOf(await ledger.claim(request(index, "c", [undefined])))).toEqual(["MACPOOL_FULL"]);
   });
 
@@ -150,7 +150,7 @@ describe("the ledger", () => {
     store.read = () => Promise.reject(new ConnectionError("gone", { written: false }));
     await expect(ledger.claim(request(index, "a", [undefined]))).rejects.toThrow("gone");
     store.read = read;
-    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:00:00"]);
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:01:00"]);
   });
 
   it("draws an address that comes free while it finds out that a resting one was taken", async () => {
@@ -165,7 +165,7 @@ describe("the ledger", () => {
       index.deleteClaim(mac(1));
       return read(each);
     };
-    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:00:01"]);
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:01:01"]);
     expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["MACPOOL_FULL"]);
   });
 
@@ -183,12 +183,12 @@ describe("the ledger", () => {
     const store = new MemoryClaimStore();
     const { ledger, index } = replica(store, 3);
     const first = await ledger.claim(request(index, "a", [undefined, mac(0)]));
-    expect(macsOf(first).sort()).toEqual(["02:00:00:00:00:00", "02:00:00:00:00:02"]);
+    expect(macsOf(first).sort()).toEqual(["02:00:00:00:01:00", "02:00:00:00:01:02"]);
     const other = new MemoryClaimStore();
     const { ledger: refusing, index: refused } = replica(other, 2);
     const wishes = { ...request(refused, "b", [undefined]), listed: new Set([mac(0)]) };
-    expect(macsOf(await refusing.claim(wishes))).toEqual(["02:00:00:00:00:01"]);
-    expect(macsOf(await refusing.claim(request(refused, "c", [undefined])))).toEqual(["02:00:00:00:00:00"]);
+    expect(macsOf(await refusing.claim(wishes))).toEqual(["02:00:00:00:01:01"]);
+    expect(macsOf(await refusing.claim(request(refused, "c", [undefined])))).toEqual(["02:00:00:00:01:00"]);
   });
 
   it("gives out nothing without a pool, and still keeps two objects from one explicit address", async () => {
@@ -215,7 +215,7 @@ describe("the ledger", () => {
       nowMs += RESERVATION_MS - 1;
       expect(macsOf(await ask())).toEqual(["MACPOOL_BUSY"]);
       nowMs += 2;
-      expect(macsOf(await ask())).toEqual(["02:00:00:00:00:00"]);
+      expect(macsOf(await ask())).toEqual(["02:00:00:00:01:00"]);
     },
   );
 });

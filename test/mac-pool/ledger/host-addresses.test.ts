@@ -12,10 +12,10 @@ import { mac, macsOf, replica, request } from "./ledger-bed.ts";
 
 const HOST = mac(3);
 const REFUSAL =
-  'MAC 02:00:00:00:00:03 of interface "i0" in VirtualMachine default/web is the address of interface eno1 of node node-a. ' +
+  'MAC 02:00:00:00:01:03 of interface "i0" in VirtualMachine default/web is the address of interface eno1 of node node-a. ' +
   "The two would receive each other's traffic. Leave macAddress out to get a free address, or choose one that no node has.";
 const WARNING =
-  'MAC 02:00:00:00:00:03 of interface "i0" is also the address of interface eno1 of node node-a. ' +
+  'MAC 02:00:00:00:01:03 of interface "i0" is also the address of interface eno1 of node node-a. ' +
   "They disturb each other on the same network. Leave macAddress out to get a free address.";
 
 function bed(policy: HostAddressPolicy | undefined, listers: (mac: Mac) => readonly Sighting[] = () => [], size = 256) {
@@ -88,7 +88,7 @@ describe("an object that asks for the address of a node", () => {
     report(index, HOST);
     expect(await ledger.claim(request(index, "web", [HOST]))).toMatchObject({ ok: true, warnings: [] });
     expect(macsOf(await ledger.claim(request(index, "other", [HOST])))).toEqual(["MACPOOL_HOST_ADDRESS"]);
-    expect(store.claims.get("mac-02-00-00-00-00-03")?.status?.owners.map(({ name }) => name)).not.toContain("other");
+    expect(store.claims.get("mac-02-00-00-00-01-03")?.status?.owners.map(({ name }) => name)).not.toContain("other");
   });
 
   it("keeps what it lists although its claim is lost, and gets nothing by having waited for a migration", async () => {

@@ -11,7 +11,7 @@ import { NO_NETWORKS } from "../no-networks.ts";
 
 /** The production ledger on claims in memory. */
 
-const FIRST = 0x02_00_00_00_00_00;
+const FIRST = 0x02_00_00_00_01_00;
 export const mac = (offset: number): Mac => (FIRST + offset) as Mac;
 
 /** One replica: its own index, which learns nothing of what others write. */

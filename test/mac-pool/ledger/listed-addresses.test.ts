@@ -54,7 +54,7 @@ describe("the ledger, where objects list an address that no claim knows", () => 
       warnings: [{ message: expect.stringContaining("is also in use by VirtualMachine default/old (i0)") }],
     });
     await ledger.claim(request(index, "b", [mac(0)]));
-    const status = store.claims.get("mac-02-00-00-00-00-00")?.status;
+    const status = store.claims.get("mac-02-00-00-00-01-00")?.status;
     expect(status?.owners.map(({ name, uid }) => [name, uid])).toEqual([
       ["old", "u-old"],
       ["a", undefined],
