@@ -8,6 +8,11 @@ import type { RefusalCode } from "./core/refusals.ts";
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.5, 1, 2, 5, 10];
 
+interface Adopting {
+  readonly owners: number;
+  readonly adopted: number;
+}
+
 /** The numbers of the MAC pool for Prometheus; gauges are read from the index when they are scraped. */
 export class PoolMetrics {
   readonly #allocations: Counter;
@@ -16,8 +21,8 @@ export class PoolMetrics {
   readonly #unjudged: Counter;
   readonly #admission: Histogram;
   readonly #sync: Gauge;
-  readonly #toAdopt: Gauge;
-  readonly #adopted: Gauge;
+  /** Pool -> its last adoption that this replica led. */
+  readonly #adoptions = new Map<string, Adopting>();
   readonly #collisions: Gauge;
 
   /** `notAfterMs`: until when the certificate in service is valid. */
@@ -116,18 +121,24 @@ export class PoolMetrics {
       labelNames: ["mac"],
       registers,
     });
-    this.#toAdopt = new Gauge({
-      name: "kubevirt_macpool_adoption_owners",
-      help: "Objects that had addresses of a pool without a claim when the elected leader's last adoption began.",
-      labelNames: ["pool"],
-      registers,
-    });
-    this.#adopted = new Gauge({
-      name: "kubevirt_macpool_adoption_owners_done",
-      help: "Those of kubevirt_macpool_adoption_owners whose addresses have a claim now, or need none.",
-      labelNames: ["pool"],
-      registers,
-    });
+    const adoptions = (field: keyof Adopting) => (): (readonly [string, number])[] => {
+      for (const pool of this.#adoptions.keys()) {
+        if (pool !== "" && index.pool(pool) === undefined) this.#adoptions.delete(pool);
+      }
+      return isLeader() ? [...this.#adoptions].map(([pool, progress]) => [pool, progress[field]]) : [];
+    };
+    gauge(
+      "kubevirt_macpool_adoption_owners",
+      "Objects that had addresses of a pool without a claim when the elected leader's last adoption began.",
+      adoptions("owners"),
+      "pool",
+    );
+    gauge(
+      "kubevirt_macpool_adoption_owners_done",
+      "Those of kubevirt_macpool_adoption_owners whose addresses have a claim now, or need none.",
+      adoptions("adopted"),
+      "pool",
+    );
     this.#sync = new Gauge({
       name: "kubevirt_macpool_sync_seconds",
       help: "Time from the start of the process until its caches were filled.",
@@ -161,9 +172,9 @@ export class PoolMetrics {
     this.#admission.observe({ webhook }, durationMs / 1000);
   }
 
-  adopting(pool: string, { owners, adopted }: { readonly owners: number; readonly adopted: number }): void {
-    this.#toAdopt.set({ pool }, owners);
-    this.#adopted.set({ pool }, adopted);
+  /** `pool` is empty for addresses of no pool. */
+  adopting(pool: string, progress: Adopting): void {
+    this.#adoptions.set(pool, progress);
   }
 
   synced(durationMs: number): void {
