@@ -1,0 +1,63 @@
+import PromRegistry from "prom-client/lib/registry.js";
+import { expect, it } from "vitest";
+import type { Mac } from "../../src/api/mac.ts";
+import { ApiError } from "../../src/kube/client/api-error.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
+import { silentLog } from "../../src/kube/log.ts";
+import { Replica } from "../../src/mac-pool/replica.ts";
+import { instanceOf, vmOf } from "./inspection/inspection-bed.ts";
+import { ListedObjects } from "./inspection/listed-objects.ts";
+
+const SHARED = 0x02_5d_1c_00_00_05 as Mac;
+
+/** Takes every write, and notes the reasons of the events. */
+function noting(informed: KubeClient, objects: readonly KubeObject[], reasons: Set<string>): KubeClient {
+  const written = async (_: Resource, object: KubeObject): Promise<KubeObject> => ({
+    ...object,
+    metadata: { ...object.metadata, resourceVersion: "1" },
+  });
+  const create = (resource: Resource, object: KubeObject & { readonly reason?: string }): Promise<KubeObject> => {
+    if (resource.plural === "events") reasons.add(object.reason ?? "");
+    return written(resource, object);
+  };
+  const get = async (resource: Resource, { name }: { readonly name: string }): Promise<KubeObject> => {
+    const found = objects.find(({ kind, metadata }) => kind === resource.kind && metadata.name === name);
+    if (found === undefined) throw new ApiError({ status: 404, reason: "NotFound", message: name });
+    return found;
+  };
+  return { ...informed, create, get, update: written, patch: async () => ({ metadata: {} }) } as unknown as KubeClient;
+}
+
+it("writes the events of the leader without the client that admission waits for", async () => {
+  const machines = ["web", "twin"].map((name) => ({ ...vmOf("default", name, [SHARED]), kind: "VirtualMachine" }));
+  const range = { start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" };
+  const cluster = new ListedObjects({
+    macpools: [
+      { metadata: { name: "default", uid: "p1" }, spec: { ranges: [range] } },
+      { metadata: { name: "broken", uid: "p2" }, spec: { ranges: [{ start: "x", end: "y" }] } },
+    ] as KubeObject[],
+    namespaces: [{ metadata: { name: "default", uid: "n" } }],
+    virtualmachines: machines,
+    virtualmachineinstances: machines.map((machine) => instanceOf(machine, "node-a")),
+  }).asKubeClient();
+  const [ofAdmission, ofLeader] = [new Set<string>(), new Set<string>()];
+  const stop = new AbortController();
+  const replica = new Replica({
+    client: noting(cluster, machines, ofAdmission),
+    leaderClient: noting(cluster, machines, ofLeader),
+    identity: "one",
+    namespace: "pool",
+    tls: { current: () => undefined, onChange: () => () => {} },
+    listen: () => ({ port: 0, ready: false, listen: async () => {}, drain: async () => {} }),
+    log: silentLog,
+    metrics: new PromRegistry(),
+    settleMs: 0,
+  });
+  const running = replica.run(stop.signal);
+  const reasons = ["InvalidRange", "MACCollision", "MACShared", "RangeFull"];
+  await expect.poll(() => [...ofLeader].sort(), { timeout: 20_000 }).toEqual(reasons);
+  stop.abort();
+  await running;
+  expect([...ofAdmission]).toEqual([]);
+});
