@@ -212,8 +212,8 @@ export class Replica {
       evidence: (mac, parties) => this.#connections.evidence(reads, mac, parties),
       createdAfter: this.#connections.createdAfter,
       onStep: (step, before) => {
-        const expired = before !== undefined && statusOf(before).phase === "Pending";
-        if (step.action === "delete" && expired) this.#metrics.leaked();
+        const isFreed = step.action === "delete" && before !== undefined;
+        if (isFreed && this.#caches.appearances.isLeak(before)) this.#metrics.leaked();
         this.#reportShared(step, before, events);
       },
     });

@@ -26,6 +26,7 @@ import {
 import { isManaged } from "../objects/management.ts";
 import { runningInstance, runningPod } from "../objects/running.ts";
 import { Admissions } from "./admissions.ts";
+import { Appearances } from "./appearances.ts";
 import { IndexFeed } from "./index-feed.ts";
 import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_WAITING, makeInformers } from "./informers.ts";
 
@@ -66,6 +67,7 @@ export class Caches {
   readonly nodeMacs: Informer<NodeMACs>;
   readonly networks: NetworkDomains;
   readonly admissions: Admissions;
+  readonly appearances: Appearances;
   readonly excludedNamespaces: readonly string[];
   readonly #feed: IndexFeed;
 
@@ -89,6 +91,7 @@ export class Caches {
       isManaged: (kind, object) => this.#isManaged(kind, object),
       mayOptOut: (labels) => this.index.mayOptOut(labels),
     });
+    this.appearances = new Appearances(informers);
     this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
     const look = ({ spec }: MACPool): void => {
       if (spec?.conflictScope === "Network") this.networks.need();
