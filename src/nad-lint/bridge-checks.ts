@@ -2,9 +2,11 @@ import type { VlanConfig } from "../../cni-plugins/bridge/vlan-config.ts";
 import { isJsonObject } from "../../cni-plugins/protocol/config-object.ts";
 import type { Request } from "../../cni-plugins/protocol/request.ts";
 import { type Finding, finding } from "./finding.ts";
+import { gatewayFault } from "./given-addresses.ts";
 import { ipamFault } from "./ipam-checks.ts";
 import { givesNoAddress, unknownIpamKeys } from "./ipam-keys.ts";
 import type { ReadPlugin } from "./plugin-checks.ts";
+import { routeFault } from "./route-checks.ts";
 
 /** What the plugin `bridge` takes, and what will not do what was meant, whatever the nodes are. */
 
@@ -28,10 +30,15 @@ export function checkBridge({ request, bridge }: ReadPlugin, place: string): Fin
     );
   }
   if (addressing !== undefined) {
-    const fault = ipamFault(request.config.object("ipam"), request.version);
+    const fault = ipamFault(request.config.object("ipam"), request.version, request.config.object("runtimeConfig"));
     if (fault !== undefined) {
       say("ipam-refuses", `${fault}. IPAM plugin ${addressing.ipam} refuses it: pods will not start.`);
     }
+    const gateways = fault === undefined ? gatewayFault(request.config, addressing) : undefined;
+    if (gateways !== undefined)
+      say("plugin-refuses", `${gateways}. The bridge plugin refuses it: pods will not start.`);
+    const route = fault === undefined ? routeFault(request, addressing) : undefined;
+    if (route !== undefined) say("route-refused", `${route}. The kernel refuses it: pods will not start.`);
     for (const text of unknownIpamKeys(request.config.object("ipam"))) say("key-ignored", text);
     if (fault === undefined && givesNoAddress(request.config)) {
       say(

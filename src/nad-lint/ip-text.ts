@@ -65,3 +65,8 @@ export function isWithin(address: IpAddress, prefix: IpAddress): boolean {
 export function addressAt(at: bigint, like: IpAddress): IpAddress {
   return like instanceof Address4 ? Address4.fromBigInt(at) : Address6.fromBigInt(at);
 }
+
+/** Of IPv6: reachable on whatever link a route names. */
+export function isLinkLocal(address: IpAddress): boolean {
+  return address instanceof Address6 && address.bigInt() >> 118n === 0xfe80n >> 6n;
+}

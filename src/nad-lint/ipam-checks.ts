@@ -15,23 +15,28 @@ import {
 
 /** What the IPAM plugins `host-local` and `static` would refuse. Other IPAM plugins read their own keys. */
 
-const CHECKS: Readonly<Record<string, (ipam: ConfigObject, version: string) => void>> = {
+const CHECKS: Readonly<Record<string, (ipam: ConfigObject, version: string, runtime: ConfigObject) => void>> = {
   "host-local": checkRanges,
   static: checkStatic,
 };
 
+const LIST_OF_LISTS = 'a list of lists such as [[{"subnet": "10.1.0.0/24"}]]';
 const SMALLEST_NETWORK_BITS = 2;
 /** Comparing all of more would take long, and nobody has as many. */
 const MAX_COMPARED = 64;
 
 /** Results of these versions have room for one address of a family. */
-const ONE_ADDRESS_VERSIONS = ["0.1.0", "0.2.0"];
+export const ONE_ADDRESS_VERSIONS: readonly string[] = ["0.1.0", "0.2.0"];
 
-/** The first fault, with the key; undefined for none. `version`: of the configuration. */
-export function ipamFault(ipam: ConfigObject, version: string): string | undefined {
+/** The first fault, with the key; undefined for none. `version`: of the configuration. `runtime`: its `runtimeConfig`. */
+export function ipamFault(
+  ipam: ConfigObject,
+  version: string,
+  runtime: ConfigObject = new ConfigObject({}),
+): string | undefined {
   const type = ipam.string("type") ?? "";
   try {
-    if (Object.hasOwn(CHECKS, type)) CHECKS[type]?.(ipam, version);
+    if (Object.hasOwn(CHECKS, type)) CHECKS[type]?.(ipam, version, runtime);
     return undefined;
   } catch (error) {
     if (error instanceof CniError) return error.message;
@@ -43,22 +48,14 @@ interface Range {
   readonly subnet: IpAddress;
   readonly first: bigint;
   readonly last: bigint;
-  readonly gateway: bigint;
+  readonly gateway: IpAddress;
   readonly place: string;
 }
 
-function checkRanges(ipam: ConfigObject, version: string): void {
+function checkRanges(ipam: ConfigObject, version: string, runtime: ConfigObject): void {
   ipam.string("dataDir");
   ipam.string("resolvConf");
-  const sets = ipam.raw("ranges") ?? [];
-  if (!Array.isArray(sets) || !sets.every(Array.isArray)) {
-    throw ipam.fault("ranges", 'a list of lists such as [[{"subnet": "10.1.0.0/24"}]]');
-  }
-  const read: Range[][] = ipam.raw("subnet") === undefined ? [] : [[readRange(ipam, "ipam")]];
-  for (const [index, set] of sets.entries()) {
-    if (set.length === 0) throw ipam.fault("ranges", "free of empty lists");
-    read.push(readSet(ipam, set, index));
-  }
+  const read = readRanges(ipam, runtime);
   if (read.length === 0) throw ipam.missing("ranges", 'write such as [[{"subnet": "10.1.0.0/24"}]]');
   requireRoom(
     read.flatMap(([first]) => first?.subnet ?? []),
@@ -67,6 +64,21 @@ function checkRanges(ipam: ConfigObject, version: string): void {
   refuseOverlap(read.flat().slice(0, MAX_COMPARED));
   for (const set of read) requireFreeAddress(set);
   checkRoutes(ipam);
+}
+
+/** A pod gets an address of each list. */
+export function readRanges(ipam: ConfigObject, runtime: ConfigObject): Range[][] {
+  const own = ipam.raw("subnet") === undefined ? [] : [[readRange(ipam, "ipam")]];
+  return [...readSets(runtime, "ipRanges", "runtimeConfig"), ...own, ...readSets(ipam, "ranges", "ipam")];
+}
+
+function readSets(from: ConfigObject, key: string, path: string): Range[][] {
+  const sets = from.raw(key) ?? [];
+  if (!Array.isArray(sets) || !sets.every(Array.isArray)) throw from.fault(key, LIST_OF_LISTS);
+  return sets.map((set, index) => {
+    if (set.length === 0) throw from.fault(key, "free of empty lists");
+    return readSet(set, `${path}.${key}[${index}]`, () => from.fault(key, LIST_OF_LISTS));
+  });
 }
 
 /** Each of the addresses is given to an interface. */
@@ -81,16 +93,16 @@ function requireRoom(addresses: readonly IpAddress[], version: string): void {
 
 /** The plugin never gives the gateway's address. */
 function requireFreeAddress(set: readonly Range[]): void {
-  const isFull = ({ first, last, gateway }: Range): boolean => first === last && gateway === first;
+  const isFull = ({ first, last, gateway }: Range): boolean => first === last && gateway.bigInt() === first;
   const [range] = set;
   if (range === undefined || !set.every(isFull)) return;
   throw new CniError(0, `"${range.place}" has no address but that of the gateway: make the range larger`);
 }
 
-function readSet(ipam: ConfigObject, set: readonly unknown[], index: number): Range[] {
+function readSet(set: readonly unknown[], path: string, fault: () => CniError): Range[] {
   const ranges = set.map((range, at) => {
-    const place = `ipam.ranges[${index}][${at}]`;
-    if (!isJsonObject(range)) throw ipam.fault("ranges", 'a list of lists such as [[{"subnet": "10.1.0.0/24"}]]');
+    const place = `${path}[${at}]`;
+    if (!isJsonObject(range)) throw fault();
     return readRange(new ConfigObject(range, `${place}.`), place);
   });
   const [first, ...others] = ranges;
@@ -111,7 +123,7 @@ function readRange(range: ConfigObject, place: string): Range {
   if (end !== undefined && first > end) {
     throw range.fault("rangeEnd", `${addressAt(first, subnet).correctForm()} or an address after it`);
   }
-  const gateway = readAddress(range, "gateway")?.bigInt() ?? network + 1n;
+  const gateway = readAddress(range, "gateway") ?? addressAt(network + 1n, subnet);
   return { subnet, first, last: end ?? lastOf(subnet, first), gateway, place };
 }
 
@@ -127,7 +139,7 @@ function readWithin(range: ConfigObject, key: string, subnet: IpAddress): IpAddr
   throw range.fault(key, `an address of ${networkText(subnet)}`);
 }
 
-function readAddress(from: ConfigObject, key: string): IpAddress | undefined {
+export function readAddress(from: ConfigObject, key: string): IpAddress | undefined {
   const text = from.string(key) ?? "";
   const address = text === "" ? undefined : parseAddress(text);
   if (text !== "" && address === undefined) throw from.fault(key, "an IP address");
@@ -147,14 +159,19 @@ function refuseOverlap(ranges: readonly Range[]): void {
 }
 
 function checkStatic(ipam: ConfigObject, version: string): void {
-  const addresses = ipam.objects("addresses").map((address) => {
-    const found = parsePrefix(address.string("address") ?? "");
-    if (found === undefined) throw address.fault("address", "an address with a prefix length such as 10.1.0.2/24");
-    readAddress(address, "gateway");
-    return found;
-  });
-  requireRoom(addresses, version);
+  requireRoom(
+    readAddresses(ipam).map(({ prefix }) => prefix),
+    version,
+  );
   checkRoutes(ipam);
+}
+
+export function readAddresses(ipam: ConfigObject): { prefix: IpAddress; gateway: IpAddress | undefined }[] {
+  return ipam.objects("addresses").map((address) => {
+    const prefix = parsePrefix(address.string("address") ?? "");
+    if (prefix === undefined) throw address.fault("address", "an address with a prefix length such as 10.1.0.2/24");
+    return { prefix, gateway: readAddress(address, "gateway") };
+  });
 }
 
 function checkRoutes(ipam: ConfigObject): void {

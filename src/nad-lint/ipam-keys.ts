@@ -62,12 +62,16 @@ function objectsIn(value: unknown): ConfigObject[] {
 /** `static` gives what the configuration or the pod says, and an attachment without any address fails. */
 export function givesNoAddress(config: ConfigObject): boolean {
   const ipam = config.object("ipam");
-  if (ipam.raw("type") !== "static" || hasSome(ipam.raw("addresses"))) return false;
+  return ipam.raw("type") === "static" && !hasSome(ipam.raw("addresses")) && !getsAddressesElsewhere(config);
+}
+
+/** Whether `static` may get addresses besides those of `ipam`: of the pod, or of a runtime's keys. */
+export function getsAddressesElsewhere(config: ConfigObject): boolean {
   const capabilities = config.raw("capabilities");
-  if (isJsonObject(capabilities) && capabilities.ips === true) return false;
+  if (isJsonObject(capabilities) && capabilities.ips === true) return true;
   const cni = isJsonObject(config.raw("args")) ? config.object("args").raw("cni") : undefined;
   const runtime = config.raw("runtimeConfig");
-  return ![cni, runtime].some((given) => isJsonObject(given) && hasSome(given.ips));
+  return [cni, runtime].some((given) => isJsonObject(given) && hasSome(given.ips));
 }
 
 function hasSome(list: unknown): boolean {

@@ -1,8 +1,9 @@
+import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
 import { interfaceNameFault } from "../../cni-plugins/protocol/identifier.ts";
 import { checkBridge } from "./bridge-checks.ts";
 import { type Finding, finding, worstFirst } from "./finding.ts";
 import { readNetworkConfig } from "./network-config.ts";
-import { type BridgeOnNode, checkNodes } from "./node-checks.ts";
+import { type BridgeOnNode, checkNodes, checkTunedMtu } from "./node-checks.ts";
 import { pluginOf, type ReadPlugin, readPlugin } from "./plugin-checks.ts";
 import { checkResource } from "./resource-checks.ts";
 import { segmentOf } from "./segment.ts";
@@ -32,13 +33,18 @@ export function lintNetwork(network: Network, surroundings: Surroundings = {}): 
   if (config.form === "on the node") return [];
   if (config.form === "unreadable") return [finding("config-unreadable", config.reason)];
   const findings: Finding[] = [];
+  let made: BridgeConfig | undefined;
   let seen = false;
   for (const call of config.calls) {
     const plugin = pluginOf(call);
     if (plugin === undefined) continue;
     const read = readPlugin(call, plugin);
     findings.push(...read.findings);
+    if (made !== undefined && read.tuning?.mtu !== undefined) {
+      findings.push(...checkTunedMtu(made, read.tuning.mtu, surroundings.bridgesOn?.(made.bridge), call.place));
+    }
     if (plugin !== "bridge") continue;
+    made = read.bridge;
     findings.push(...checkBridge(read, call.place));
     if (read.bridge !== undefined) {
       findings.push(...checkNodes(read.bridge, surroundings.bridgesOn?.(read.bridge.bridge), call.place));
@@ -54,19 +60,17 @@ export function lintNetwork(network: Network, surroundings: Surroundings = {}): 
 function checkPlace(network: Network, { request, bridge }: ReadPlugin, surroundings: Surroundings): Finding[] {
   const name = bridge?.bridge ?? request?.config.raw("bridge");
   if (typeof name !== "string" || interfaceNameFault(name) !== undefined) return [];
-  // With a gateway, the plugin makes the bridge on each node as it should be.
-  if (bridge?.addressing?.gateway) return [];
+  const { gateway = false, forceAddress = false } = bridge?.addressing ?? {};
   const nodes = surroundings.nodesWith?.(name);
-  const findings = checkResource(network.annotations, name, nodes);
+  // With a gateway, the plugin makes the bridge on each node as it should be.
+  const findings = gateway ? [] : checkResource(network.annotations, name, nodes);
   const segment = bridge && segmentOf(bridge);
   const other = segment === undefined ? undefined : surroundings.sameSegment?.(segment);
   if (other !== undefined) {
-    findings.push(
-      finding(
-        "same-network",
-        `${other} leads to ${segment} too: VMs of both reach each other. Use one name, or another VLAN to keep them apart.`,
-      ),
-    );
+    const advice = "Use one name, or another VLAN to keep them apart.";
+    const refused = "If it gives the bridge another gateway, pods of one of the two do not start: use another bridge.";
+    const message = `${other} leads to ${segment} too: VMs of both reach each other.`;
+    findings.push(finding("same-network", `${message} ${gateway && !forceAddress ? refused : advice}`));
   }
   return findings;
 }

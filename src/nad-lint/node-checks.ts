@@ -27,6 +27,30 @@ export function checkNodes(config: BridgeConfig, known: readonly BridgeOnNode[] 
   ].map(({ code, message }) => finding(code, place + message));
 }
 
+/** What an interface of a pair can have. */
+const [SMALLEST_MTU, LARGEST_MTU] = [68, 65_535];
+
+/** `mtu`: what a plugin after `bridge` gives the pod's end of the pair; the port keeps what `bridge` gave it. */
+export function checkTunedMtu(
+  { bridge, mtu: made = USUAL_MTU }: BridgeConfig,
+  mtu: number,
+  known: readonly BridgeOnNode[] | undefined,
+  place: string,
+): Finding[] {
+  if (mtu < SMALLEST_MTU || mtu > LARGEST_MTU) {
+    const advice = `Write a number from ${SMALLEST_MTU} to ${LARGEST_MTU}.`;
+    return [finding("plugin-refuses", `${place}the kernel refuses "mtu": ${mtu}: pods will not start. ${advice}`)];
+  }
+  if (made === "inherit") {
+    const said = checkMtu(bridge, mtu, known?.length === 0 ? undefined : known);
+    const above = said.filter(({ code }) => code !== "mtu-below-bridge");
+    return above.map(({ code, message }) => finding(code, place + message));
+  }
+  if (mtu <= made) return [];
+  const message = `"mtu": ${mtu} is more than the pod's port has (${made}): larger frames are dropped. Write "mtu": ${mtu} for the bridge plugin.`;
+  return [finding("mtu-above-port", place + message)];
+}
+
 type Said = Pick<Finding, "code" | "message">;
 
 function checkFiltering(bridge: string, vlans: VlanConfig, on: readonly BridgeOnNode[] | undefined): Said[] {

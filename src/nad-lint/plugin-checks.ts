@@ -6,7 +6,7 @@ import { STDIN_LIMIT_BYTES } from "../../cni-plugins/protocol/plugin.ts";
 import { type Request, readEnvelope, readRequest, stdinFault } from "../../cni-plugins/protocol/request.ts";
 import { requireInterfacesInResult } from "../../cni-plugins/protocol/result.ts";
 import { CURRENT_VERSION } from "../../cni-plugins/protocol/version.ts";
-import { readConfig } from "../../cni-plugins/tuning/config.ts";
+import { readConfig, type TuningConfig } from "../../cni-plugins/tuning/config.ts";
 import { previousResult } from "../../cni-plugins/tuning/previous-result.ts";
 import { type Finding, type FindingCode, finding } from "./finding.ts";
 import type { PluginCall } from "./network-config.ts";
@@ -30,8 +30,9 @@ export interface ReadPlugin {
   readonly findings: readonly Finding[];
   /** Undefined where an ADD would fail before it had one. */
   readonly request: Request | undefined;
-  /** Undefined where the plugin is another, or refuses. */
+  /** Undefined where the plugin is another, or refuses. So for the next one. */
   readonly bridge: BridgeConfig | undefined;
+  readonly tuning: TuningConfig | undefined;
 }
 
 const CODES: Readonly<Record<WarningKind, FindingCode>> = {
@@ -63,17 +64,19 @@ export function readPlugin(call: PluginCall, plugin: "bridge" | "tuning"): ReadP
     findings.push(finding(CODES[kind], `${call.place}${text}${end}${CONSEQUENCES[kind]}`));
   };
   let request: Request | undefined;
+  let tuning: TuningConfig | undefined;
   try {
     if (new TextEncoder().encode(call.stdin).length > STDIN_LIMIT_BYTES) throw stdinFault(EFBIG, STDIN_LIMIT_BYTES, "");
     request = readRequest("ADD", (name) => ANY_ENVIRONMENT[name] ?? "", readEnvelope(call.stdin, warn));
-    if (plugin === "bridge") return { findings, request, bridge: readBridge(request, warn) };
-    const { sysctls } = readConfig(request, warn);
-    findings.push(...sysctls.flatMap(({ key }) => checkSysctl(key, call.place)));
+    if (plugin === "bridge") return { findings, request, bridge: readBridge(request, warn), tuning };
+    const read = readConfig(request, warn);
+    findings.push(...read.sysctls.flatMap(({ key }) => checkSysctl(key, call.place)));
     previousResult(request.config, request.version);
+    tuning = read;
   } catch (error) {
     findings.push(finding("plugin-refuses", `${call.place}${refusal(error)}. ${consequence(plugin)}`));
   }
-  return { findings, request, bridge: undefined };
+  return { findings, request, bridge: undefined, tuning };
 }
 
 /** Interfaces that every pod has, and what stands for all of them. */

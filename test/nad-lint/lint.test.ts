@@ -111,6 +111,13 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
     expect(lint(CONFIG, BR1, { sameSegment })[0]?.message).toBe(
       "network default/1 leads to bridge br1 too: VMs of both reach each other. Use one name, or another VLAN to keep them apart.",
     );
+    const gateway = { cniVersion: "1.0.0", type: "bridge", isGateway: true, ipam: { type: "dhcp" } };
+    const advice = { forceAddress: "Use one name", isGateway: "If it gives the bridge another gateway, pods of one" };
+    for (const [key, text] of Object.entries(advice)) {
+      expect(lint({ ...gateway, [key]: true }, {}, { sameSegment: () => "network default/a" })).toMatchObject([
+        { code: "same-network", message: expect.stringContaining(text) },
+      ]);
+    }
     lint({ ...CONFIG, vlan: 10 }, BR1, { sameSegment });
     lint({ ...CONFIG, vlanTrunk: [{ id: 10 }] }, BR1, { sameSegment });
     expect(asked).toEqual(["bridge br1", "bridge br1 VLAN 10"]);
@@ -179,6 +186,19 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
         },
       ]);
       expect(codes({ ...CONFIG, mtu: "inherit" }, BR1, { bridgesOn })).toEqual([]);
+    });
+
+    it("warns of an MTU that tuning gives a pod above that of a node's bridge", () => {
+      const plugins = (mtu: unknown, tuned: number) => [
+        { ...CONFIG, mtu },
+        { type: "tuning", mtu: tuned },
+      ];
+      const chained = (mtu: unknown, tuned: number) =>
+        codes({ cniVersion: "1.0.0", plugins: plugins(mtu, tuned) }, BR1, { bridgesOn });
+      expect(chained("inherit", 1450)).toEqual(["mtu-above-bridge"]);
+      expect(chained("inherit", 1400)).toEqual([]);
+      expect(chained(1400, 1401)).toEqual(["mtu-below-bridge", "mtu-above-port"]);
+      expect(chained(1400, 1300)).toEqual(["mtu-below-bridge"]);
     });
 
     it("warns of an MTU below that of a node's bridge, also of the one that pods get without the key", () => {

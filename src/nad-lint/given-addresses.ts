@@ -1,0 +1,58 @@
+import type { AddressingConfig } from "../../cni-plugins/bridge/config.ts";
+import type { ConfigObject } from "../../cni-plugins/protocol/config-object.ts";
+import { addressAt, type IpAddress, isIpv4, isSameFamily, isWithin, parsePrefix } from "./ip-text.ts";
+import { readAddresses, readRanges } from "./ipam-checks.ts";
+import { getsAddressesElsewhere } from "./ipam-keys.ts";
+
+/** What `host-local` and `static` give each pod, of a configuration whose `ipam` has no fault. */
+
+export interface GivenAddress {
+  /** An address of the network, or any of it. */
+  readonly prefix: IpAddress;
+  readonly gateway: IpAddress | undefined;
+}
+
+/** Each is compared with each other; nobody has as many. */
+const MAX_ADDRESSES = 64;
+
+/** Undefined where the pod or one of several ranges decides. With a gateway that the plugin adds. */
+export function addressesGiven(config: ConfigObject, addressing: AddressingConfig): GivenAddress[] | undefined {
+  const given = givenBy(config);
+  if (given === undefined || given.length > MAX_ADDRESSES) return undefined;
+  return given.map(({ prefix, gateway }) => ({
+    prefix,
+    gateway: gateway ?? (addressing.gateway ? addressAt(prefix.startAddress().bigInt() + 1n, prefix) : undefined),
+  }));
+}
+
+/** A bridge has one gateway address of IPv4, and one of IPv6 in each network. */
+export function gatewayFault(config: ConfigObject, addressing: AddressingConfig): string | undefined {
+  if (!addressing.gateway || addressing.forceAddress) return undefined;
+  const gateways = (addressesGiven(config, addressing) ?? []).flatMap(({ prefix, gateway }) => {
+    const onBridge = gateway && parsePrefix(`${gateway.correctForm()}/${prefix.subnetMask}`);
+    return onBridge === undefined ? [] : [onBridge];
+  });
+  for (const [index, one] of gateways.entries()) {
+    const other = gateways.slice(0, index).find((before) => isInTheWay(before, one));
+    if (other === undefined) continue;
+    return `"ipam" gives the bridge two gateways, ${other.correctForm()} and ${one.correctForm()}: leave one out, or set "forceAddress"`;
+  }
+  return undefined;
+}
+
+function isInTheWay(present: IpAddress, wanted: IpAddress): boolean {
+  if (!isSameFamily(present, wanted)) return false;
+  if (present.bigInt() === wanted.bigInt() && present.subnetMask === wanted.subnetMask) return false;
+  return isIpv4(wanted) || isWithin(wanted, present) || isWithin(present, wanted);
+}
+
+function givenBy(config: ConfigObject): GivenAddress[] | undefined {
+  const [ipam, runtime] = [config.object("ipam"), config.object("runtimeConfig")];
+  const type = ipam.raw("type");
+  if (type === "host-local") {
+    const sets = readRanges(ipam, runtime);
+    if (sets.some((set) => set.length > 1)) return undefined;
+    return sets.flat().map(({ subnet: prefix, gateway }) => ({ prefix, gateway }));
+  }
+  return type === "static" && !getsAddressesElsewhere(config) ? readAddresses(ipam) : undefined;
+}
