@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { MAC_POOL_TOKEN_HEADER, PRODUCT_VERSION } from "../api/names.ts";
+import { PRODUCT_VERSION } from "../api/names.ts";
 import { ApiCaller } from "../kube/client/api-caller.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import type { Credentials } from "../kube/client/credentials.ts";
@@ -8,7 +8,7 @@ import type { Options } from "./command-line.ts";
 import { type Door, OnlyService, ServiceAway } from "./doors/door.ts";
 import { ObjectDoor } from "./doors/object-door.ts";
 import { PoolObjects } from "./doors/pool-objects.ts";
-import { bearerOf, findPoolNamespace, proxyPath } from "./doors/pool-service.ts";
+import { bearerOf, findPoolNamespace, proxyPath, withPoolToken } from "./doors/pool-service.ts";
 import { RestDoor, type RestTransport } from "./doors/rest-door.ts";
 import { CliError, describeFault } from "./faults.ts";
 import { credentialsOf } from "./user-credentials.ts";
@@ -32,13 +32,16 @@ export interface OpenOptions {
 export interface ServicePlace {
   /** Path at the API server, without a slash at its end. */
   readonly path: string;
-  bearer(): Promise<string>;
+  /** The user's, which show the service the token too. */
+  readonly credentials: Credentials;
+  readonly client: KubeClient;
 }
 
 /** One cluster, with the credentials of one context. */
 export class OpenCluster implements AsyncDisposable {
   readonly credentials: Credentials;
   readonly client: KubeClient;
+  readonly #service: KubeClient;
   readonly #caller: ApiCaller;
   readonly #options: OpenOptions;
   readonly #objects: ObjectDoor;
@@ -51,7 +54,9 @@ export class OpenCluster implements AsyncDisposable {
     const userAgent = `kubectl-macpool/${PRODUCT_VERSION}`;
     this.credentials = credentials;
     this.client = new KubeClient({ credentials, userAgent });
-    this.#caller = new ApiCaller({ credentials, userAgent, watchSilenceMs: SILENCE_MS });
+    const forPool = { credentials: withPoolToken(credentials), userAgent };
+    this.#service = new KubeClient(forPool);
+    this.#caller = new ApiCaller({ ...forPool, watchSilenceMs: SILENCE_MS });
     this.#options = options;
     const { requestTimeoutMs } = options.options;
     const objects = new PoolObjects(this.client, requestTimeoutMs, () => this.#note());
@@ -113,16 +118,17 @@ export class OpenCluster implements AsyncDisposable {
     return message === undefined ? error : new CliError(message, { cause: error });
   }
 
-  /** Throws `ServiceAway` where it can't be told, or where there is no token. */
+  /** Where the pool's service is. Throws `ServiceAway` where it can't be told, or where there is no token. */
   async service(): Promise<ServicePlace> {
     await bearerOf(this.credentials);
     const { poolNamespace, requestTimeoutMs } = this.#options.options;
     const namespace = poolNamespace ?? (await findPoolNamespace(this.client, requestTimeoutMs));
-    return { path: proxyPath(namespace), bearer: () => bearerOf(this.credentials) };
+    return { path: proxyPath(namespace), credentials: withPoolToken(this.credentials), client: this.#service };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.client[Symbol.asyncDispose](), this.#caller.close()]);
+    this.#caller.close();
+    await Promise.all([this.client[Symbol.asyncDispose](), this.#service[Symbol.asyncDispose]()]);
   }
 
   async #restDoor(): Promise<RestDoor> {
@@ -130,16 +136,13 @@ export class OpenCluster implements AsyncDisposable {
     return this.#rest;
   }
 
-  #restTransport({ path, bearer }: ServicePlace): RestTransport {
+  #restTransport({ path, client }: ServicePlace): RestTransport {
     const timeoutMs = Math.min(SERVICE_TIMEOUT_MS, this.#options.options.requestTimeoutMs);
     return {
-      get: async (question, query) => {
-        const headers = { [MAC_POOL_TOKEN_HEADER]: await bearer() };
-        return this.client.raw("GET", path + question, { query, headers, timeoutMs });
-      },
+      get: (question, query) => client.raw("GET", path + question, { query, timeoutMs }),
       stream: async (question, query, { signal, lastEventId }) => {
         const resume = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
-        const headers = { [MAC_POOL_TOKEN_HEADER]: await bearer(), accept: "text/event-stream", ...resume };
+        const headers = { accept: "text/event-stream", ...resume };
         const call = { method: "GET", path: withQuery(path + question, query), headers, signal };
         return this.#caller.stream(call);
       },

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { MAC_POOL_TOKEN_HEADER } from "../../api/names.ts";
 import { Transport } from "../../kube/client/transport.ts";
 import type { CommandInput, CommandSpec } from "../command.ts";
 import { noArguments, numberOption, switchOption } from "../command-line.ts";
@@ -33,7 +32,7 @@ export const ui: CommandSpec = {
     const port = numberOption(line, "port", 1, MAX_PORT) ?? 0;
     const cluster = await open();
     const place = await servicePlace(input, cluster);
-    const transport = new Transport(cluster.credentials);
+    const transport = new Transport(place.credentials);
     try {
       const secret = randomBytes(SECRET_BYTES).toString("base64url");
       await using proxy = await listening(upstreamOf(transport, place), secret, port);
@@ -52,9 +51,8 @@ export const ui: CommandSpec = {
 async function servicePlace({ line }: CommandInput, cluster: OpenCluster): Promise<ServicePlace> {
   try {
     const place = await cluster.service();
-    const headers = { [MAC_POOL_TOKEN_HEADER]: await place.bearer() };
-    const { status, body } = await cluster.client
-      .raw("GET", `${place.path}/readyz`, { headers, timeoutMs: line.options.requestTimeoutMs })
+    const { status, body } = await place.client
+      .raw("GET", `${place.path}/readyz`, { timeoutMs: line.options.requestTimeoutMs })
       .catch((error) => {
         throw awayOr(error);
       });
@@ -78,15 +76,16 @@ async function listening(upstream: Upstream, secret: string, port: number): Prom
   }
 }
 
-function upstreamOf(transport: Transport, { path, bearer }: ServicePlace): Upstream {
+/** Asks once more with fresh credentials where the server does not take those that it got. */
+function upstreamOf(transport: Transport, { path, credentials }: ServicePlace): Upstream {
   return {
-    send: async (below, headers, signal) =>
-      transport.send({
-        method: "GET",
-        path: path + below,
-        headers: { ...headers, [MAC_POOL_TOKEN_HEADER]: await bearer() },
-        signal,
-        idleTimeoutMs: SILENCE_MS,
-      }),
+    send: async (below, headers, signal) => {
+      const request = { method: "GET", path: path + below, headers, signal, idleTimeoutMs: SILENCE_MS };
+      const answer = await transport.send(request);
+      if (answer.status !== 401) return answer;
+      for await (const _ of answer.body) break;
+      credentials.refresh(answer.authorization);
+      return transport.send(request);
+    },
   };
 }

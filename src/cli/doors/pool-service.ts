@@ -1,4 +1,9 @@
-import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE, MAC_POOL_WEBHOOK_CONFIGURATION } from "../../api/names.ts";
+import {
+  MAC_POOL_INSPECTION_PORT_NAME,
+  MAC_POOL_SERVICE,
+  MAC_POOL_TOKEN_HEADER,
+  MAC_POOL_WEBHOOK_CONFIGURATION,
+} from "../../api/names.ts";
 import { isForbidden, isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Credentials } from "../../kube/client/credentials.ts";
@@ -40,6 +45,16 @@ export async function findPoolNamespace(client: KubeClient, timeoutMs: number): 
     }
     throw error;
   }
+}
+
+/** The user's credentials for calls to the pool: the API server keeps `authorization` to itself. */
+export function withPoolToken(own: Credentials): Credentials {
+  const current = async () => {
+    const now = await own.current();
+    const { authorization = "" } = now.headers;
+    return { ...now, headers: { ...now.headers, [MAC_POOL_TOKEN_HEADER]: authorization } };
+  };
+  return { ...own, current };
 }
 
 /**

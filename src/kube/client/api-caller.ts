@@ -113,7 +113,7 @@ export class ApiCaller {
       if (answer.status !== 401 || attempt > 0) {
         throw refusal(call, answer);
       }
-      this.#credentials.refresh();
+      this.#credentials.refresh(response.authorization);
       this.#metrics.repeated(verb, 401);
     }
   }
@@ -132,7 +132,7 @@ export class ApiCaller {
       }
       if (outcome.answer?.status === 401 && !refreshed) {
         refreshed = true;
-        this.#credentials.refresh();
+        this.#credentials.refresh(outcome.authorization);
         this.#metrics.repeated(call.method, 401);
         continue;
       }
@@ -156,9 +156,10 @@ export class ApiCaller {
     }
   }
 
-  async #once(call: Call, signal: AbortSignal): Promise<{ answer?: Answer; error?: unknown }> {
+  async #once(call: Call, signal: AbortSignal): Promise<Outcome> {
     try {
-      return { answer: await readAnswer(await this.#send(call, call.method, signal, 0), nameOf(call)) };
+      const response = await this.#send(call, call.method, signal, 0);
+      return { answer: await readAnswer(response, nameOf(call)), authorization: response.authorization };
     } catch (error) {
       return { error };
     }
@@ -177,6 +178,12 @@ export class ApiCaller {
       throw error;
     }
   }
+}
+
+interface Outcome {
+  readonly answer?: Answer;
+  readonly error?: unknown;
+  readonly authorization?: string | undefined;
 }
 
 export function refusal(call: Call, answer: Answer): ApiError {

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Agent } from "node:http";
 import { delimiter, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 import type { KubeconfigOverrides } from "./kubeconfig-overrides.ts";
@@ -16,10 +17,15 @@ export interface Credentials {
   readonly namespace: string | undefined;
   /** Where the credentials are from, for messages. */
   readonly source: string;
+  /** Makes all connections of an agent go through a proxy; undefined where there is none. `tls`: what the server is asked with. */
+  readonly proxied?: ((agent: Agent, tls: TlsMaterial) => Agent) | undefined;
   /** What to send now. `tls` stays the same object until something in it changes. */
   current(): Promise<RequestCredentials>;
-  /** The server refused them (401): the next `current()` reads everything again. */
-  refresh(): void;
+  /**
+   * The server refused them (401): the next `current()` reads everything again. `authorization`: what was refused; others
+   * may have asked for something newer meanwhile, and that stays.
+   */
+  refresh(authorization?: string): void;
 }
 
 export interface RequestCredentials {
@@ -67,7 +73,7 @@ export async function userCredentials(
   { kubeconfig, ...overrides }: { readonly kubeconfig?: string | undefined } & KubeconfigOverrides = {},
 ): Promise<Credentials> {
   const { credentialsFromFiles } = await import("./kubeconfig-credentials.ts");
-  return credentialsFromFiles(kubeconfigFiles(env, kubeconfig), overrides);
+  return credentialsFromFiles(kubeconfigFiles(env, kubeconfig), overrides, env);
 }
 
 /** The contexts, clusters and users of a user's kubeconfig, by their names. */

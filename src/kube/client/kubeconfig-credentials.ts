@@ -14,18 +14,21 @@ import {
 import { completeExecPlugins } from "./exec-plugins.ts";
 import { checkCertificate, checkCluster, checkUser, noCredentials, unreadable } from "./kubeconfig-faults.ts";
 import { type KubeconfigOverrides, override } from "./kubeconfig-overrides.ts";
+import { parseProxy, proxyFromEnvironment } from "./proxy-choice.ts";
 import { authorizationFrom, type TokenFiles, tokenFiles } from "./token-files.ts";
+import { tunnelsOf } from "./tunnel.ts";
 
 /**
  * Credentials from kubeconfig files: client-node understands the files, exec plugins and certificates in them. Only its
  * `config.js` is loaded, and only when there is a kubeconfig: all of client-node costs 0.45 s and 130 MB.
  *
  * As in kubectl, the first of several files that names a cluster, user or context counts, and files that do not exist are
- * left out. `overrides` take precedence over what they say.
+ * left out. `overrides` take precedence over what they say; `env` names a proxy where they do not.
  */
 export async function credentialsFromFiles(
   paths: readonly string[],
   overrides: KubeconfigOverrides = {},
+  env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Credentials> {
   const version = () =>
     Promise.all(
@@ -42,7 +45,7 @@ export async function credentialsFromFiles(
     override(loaded.config, name, overrides);
     return loaded;
   };
-  return fromSource({ name, read, version });
+  return fromSource({ name, read, version, env });
 }
 
 export function namesInFiles(paths: readonly string[]): KubeconfigNames {
@@ -57,7 +60,7 @@ export async function credentialsFromText(text: string): Promise<Credentials> {
     completeExecPlugins(config.users, ".");
     return { config, tokenFiles: tokenFiles(text, ".") };
   };
-  return fromSource({ name: "the given kubeconfig", read, version: () => Promise.resolve([0]) });
+  return fromSource({ name: "the given kubeconfig", read, version: () => Promise.resolve([0]), env: {} });
 }
 
 interface Loaded {
@@ -70,12 +73,15 @@ interface Source {
   read(): Loaded;
   /** Changes when the files do. */
   version(): Promise<readonly number[]>;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 async function fromSource(source: Source): Promise<Credentials> {
   let loaded = source.read();
   let version = await source.version();
-  const { server, namespace } = target(loaded, source.name);
+  const { server, namespace, proxyUrl } = target(loaded, source.name);
+  const proxy = proxyUrl === undefined ? proxyFromEnvironment(new URL(server), source.env) : parseProxy(proxyUrl);
+  let known: string | undefined;
   let tls: TlsMaterial = {};
   const current = reloading(systemClock, async (refused): Promise<RequestCredentials> => {
     const now = await source.version();
@@ -102,10 +108,16 @@ async function fromSource(source: Source): Promise<Credentials> {
     if (!sameTls(fresh, tls)) {
       tls = fresh;
     }
-    return { tls, headers: { ...headersOf(options), ...fromFile } };
+    const headers: RequestCredentials["headers"] = { ...headersOf(options), ...fromFile };
+    known = headers.authorization;
+    return { tls, headers };
   });
   await current.get();
-  return { server, namespace, source: source.name, current: current.get, refresh: current.expire };
+  const refresh = (authorization = known): void => {
+    if (authorization === known) current.expire();
+  };
+  const proxied = proxy && tunnelsOf(proxy);
+  return { server, namespace, proxied, source: source.name, current: current.get, refresh };
 }
 
 function readFiles(paths: readonly string[]): Loaded {
@@ -149,7 +161,13 @@ function parse(name: string, load: (config: KubeConfig) => void): KubeConfig {
   return config;
 }
 
-function target({ config, tokenFiles }: Loaded, name: string): { server: string; namespace: string | undefined } {
+interface Target {
+  readonly server: string;
+  readonly namespace: string | undefined;
+  readonly proxyUrl: string | undefined;
+}
+
+function target({ config, tokenFiles }: Loaded, name: string): Target {
   const contextName = config.currentContext;
   const known = config.contexts.map((context) => context.name).join(", ") || "none";
   if (!contextName) {
@@ -175,7 +193,8 @@ function target({ config, tokenFiles }: Loaded, name: string): { server: string;
   if (user) {
     checkUser(name, user, tokenFiles.get(user.name));
   }
-  return { server: cluster.server.replace(/\/+$/, ""), namespace: context.namespace };
+  const { proxyUrl } = cluster;
+  return { server: cluster.server.replace(/\/+$/, ""), namespace: context.namespace, proxyUrl: proxyUrl || undefined };
 }
 
 function tlsOf(options: RequestOptions): TlsMaterial {

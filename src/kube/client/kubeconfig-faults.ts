@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import type { Cluster, User } from "@kubernetes/client-node/dist/config_types.js";
+import { parseProxy } from "./proxy-choice.ts";
 
 /**
  * What is wrong with a kubeconfig, in one sentence: file, field, remedy. Fields are named as in the file, list entries
@@ -30,8 +31,8 @@ export function checkCluster(name: string, cluster: Cluster): void {
   if (!/^https?:\/\/[^/]/.test(cluster.server) || !URL.canParse(cluster.server)) {
     throw new Error(`${field}.server "${cluster.server}" is not a URL: write it as https://HOST:PORT.`);
   }
-  if (cluster.proxyUrl) {
-    throw new Error(`${field}.proxy-url is not supported: remove it and give a server that is reached directly.`);
+  if (cluster.proxyUrl && parseProxy(cluster.proxyUrl) === undefined) {
+    throw new Error(`${field}.proxy-url is not a URL of a proxy: write it as http://, https:// or socks5://HOST:PORT.`);
   }
   mustRead(`${field}.certificate-authority`, cluster.caFile);
 }

@@ -47,7 +47,8 @@ export class ResponseReader implements AsyncIterator<Buffer>, AsyncIterable<Buff
     signal?.addEventListener("abort", this.#onAbort, { once: true });
     this.#expect("no connection", patience.connectMs);
     request.once("socket", (socket) => {
-      if (request.reusedSocket) this.#onConnect();
+      // A tunnel through a proxy is connected before it carries plain HTTP.
+      if (request.reusedSocket || !("encrypted" in socket || socket.connecting)) this.#onConnect();
       else socket.once("encrypted" in socket ? "secureConnect" : "connect", this.#onConnect);
     });
     request.once("response", (message) => this.#onResponse(message));

@@ -22,6 +22,8 @@ export interface TransportRequest {
 export interface TransportResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** What was sent, to name it to `Credentials.refresh` where it was refused. */
+  readonly authorization?: string | undefined;
   /** To be read to its end, or left by `break`: both give the connection back or close it. */
   readonly body: AsyncIterable<Buffer>;
 }
@@ -32,7 +34,7 @@ export const HEADERS_TIMEOUT_MS = 65_000;
 /** Below the 90 s after which Go servers close idle connections, so we never write into a closing one. */
 const KEEP_ALIVE_MS = 55_000;
 /** libuv then probes each second, ten times: a vanished peer is noticed after 25 s. */
-const TCP_KEEP_ALIVE_DELAY_MS = 15_000;
+export const TCP_KEEP_ALIVE_DELAY_MS = 15_000;
 
 type SecureOptions = Pick<ConnectionOptions, "servername" | "rejectUnauthorized" | "secureContext">;
 
@@ -74,7 +76,7 @@ export class Transport {
     };
     const reader = new ResponseReader(name, asked, patience, request.signal);
     asked.end(request.body);
-    return reader.response;
+    return { ...(await reader.response), authorization: headers.authorization };
   }
 
   /** Ends every connection at once; requests under way fail. */
@@ -103,8 +105,8 @@ export class Transport {
         keepAliveMsecs: TCP_KEEP_ALIVE_DELAY_MS,
         timeout: KEEP_ALIVE_MS,
       };
-      const agent = this.#isTls ? new https.Agent({ ...options, ...ofTls(tls) }) : new http.Agent(options);
-      this.#connections = { tls, agent };
+      const direct = this.#isTls ? new https.Agent({ ...options, ...ofTls(tls) }) : new http.Agent(options);
+      this.#connections = { tls, agent: this.#credentials.proxied?.(direct, tls) ?? direct };
     }
     return this.#connections.agent;
   }

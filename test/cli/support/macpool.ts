@@ -21,13 +21,14 @@ export async function macpool(
     readonly terminal?: Terminal;
     readonly signal?: AbortSignal;
     readonly onPrint?: (text: string) => void;
+    readonly env?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<Ended> {
   const printed: string[] = [];
   const warned: string[] = [];
   const { stdout, stderr, exitCode } = await run({
     argv,
-    env: { KUBECONFIG: kubeconfig },
+    env: { KUBECONFIG: kubeconfig, ...options.env },
     home: "/nowhere",
     now: () => NOW,
     terminal: options.terminal ?? PIPE,

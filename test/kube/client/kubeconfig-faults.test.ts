@@ -89,8 +89,10 @@ describe("a kubeconfig that cannot be used says in one sentence which file, whic
     );
   });
 
-  test("a proxy, which is not supported", async () => {
-    expect(await fault(cluster({ "proxy-url": "http://p:1" }))).toContain("clusters[c].cluster.proxy-url");
+  test("a proxy of a kind that does not exist", async () => {
+    expect(await fault(cluster({ "proxy-url": "gopher://p:1" }))).toBe(
+      "FILE: clusters[c].cluster.proxy-url is not a URL of a proxy: write it as http://, https:// or socks5://HOST:PORT.",
+    );
   });
 
   test("no current-context", async () => {

@@ -1,0 +1,57 @@
+import { writeFile } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TunnelProxy } from "../kube/support/tunnel-proxy.ts";
+import { CliBed } from "./support/cli-bed.ts";
+import { macpool } from "./support/macpool.ts";
+import { kubeconfigOf } from "./support/scripted-cluster.ts";
+
+/** A name that only the proxies know. */
+const NAME = "api.cluster.invalid";
+
+let bed: CliBed;
+
+beforeEach(async () => {
+  bed = await CliBed.start();
+});
+afterEach(async () => {
+  await bed[Symbol.asyncDispose]();
+});
+
+describe("a proxy between kubectl macpool and the API server", () => {
+  it.each(["http", "socks"] as const)("is the one that proxy-url of the kubeconfig names: %s", async (kind) => {
+    const { host, port } = new URL(bed.cluster.url);
+    await using proxy = await TunnelProxy[kind](host);
+    const { cluster, ...parts } = bed.cluster.parts("one");
+    const far = { ...cluster.cluster, server: `http://${NAME}:${port}`, "proxy-url": proxy.url };
+    await writeFile(bed.kubeconfig, kubeconfigOf({ ...parts, cluster: { ...cluster, cluster: far } }));
+    const { exitCode, stdout, stderr } = await bed.say(
+      { rest: () => ({ body: { items: [], total: 0 } }) },
+      "list",
+      "-A",
+    );
+    expect({ exitCode, stdout, stderr }).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("No MAC addresses"),
+    });
+    expect(new Set(proxy.asked)).toEqual(new Set([`${NAME}:${port}`]));
+  });
+
+  it("is that of the environment where the kubeconfig names none and NO_PROXY does not name the server", async () => {
+    const { host, port } = new URL(bed.cluster.url);
+    await using proxy = await TunnelProxy.http(host);
+    const { cluster, ...parts } = bed.cluster.parts("one");
+    const far = { ...cluster.cluster, server: `http://${NAME}:${port}` };
+    await writeFile(bed.kubeconfig, kubeconfigOf({ ...parts, cluster: { ...cluster, cluster: far } }));
+    bed.cluster.script = { rest: () => ({ body: { items: [], total: 0 } }) };
+    const list = (env: Record<string, string>) => macpool(bed.kubeconfig, ["list", "-A"], { env });
+    expect(await list({ HTTP_PROXY: proxy.url, NO_PROXY: ".elsewhere.invalid" })).toMatchObject({ exitCode: 0 });
+    const asked = proxy.asked.length;
+    expect(asked).toBeGreaterThan(0);
+    const direct = await list({ HTTP_PROXY: proxy.url, NO_PROXY: ".cluster.invalid" });
+    expect(direct).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(`http://${NAME}:${port} can't be reached`),
+    });
+    expect(proxy.asked).toHaveLength(asked);
+  });
+});
