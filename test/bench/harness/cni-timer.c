@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PARALLEL = 256, MAX_VARIANTS = 8, WARM_UP_ROUNDS = 3, ANSWER_BYTES = 8192, ENV_BYTES = 512, SETTLE_MS = 20 };
+enum { MAX_PARALLEL = 256, MAX_VARIANTS = 8, WARM_UP_ROUNDS = 3, ANSWER_BYTES = 8192, ENV_BYTES = 512, SEARCH_BYTES = 8192, SETTLE_MS = 20 };
 
 static const char IFNAME[] = "bench0";
 
@@ -106,7 +106,9 @@ static pid_t launch(const char *path, const char *command, int index, int output
   snprintf(text[3], ENV_BYTES, "CNI_IFNAME=%s", IFNAME);
   const char *plugins = getenv("CNI_TIMER_PATH");
   snprintf(text[4], ENV_BYTES, "CNI_PATH=%s", plugins != NULL ? plugins : "/opt/cni/bin");
-  char *env[] = {text[0], text[1], text[2], text[3], text[4], "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+  char programs[SEARCH_BYTES];
+  snprintf(programs, sizeof programs, "PATH=%s", getenv("PATH"));
+  char *env[] = {text[0], text[1], text[2], text[3], text[4], programs, NULL};
   char *argv[] = {(char *)path, NULL};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
