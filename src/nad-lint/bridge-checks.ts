@@ -2,7 +2,7 @@ import type { VlanConfig } from "../../cni-plugins/bridge/vlan-config.ts";
 import { isJsonObject } from "../../cni-plugins/protocol/config-object.ts";
 import type { Request } from "../../cni-plugins/protocol/request.ts";
 import { type Finding, finding } from "./finding.ts";
-import { gatewayFault } from "./given-addresses.ts";
+import { addressFault, gatewayFault } from "./given-addresses.ts";
 import { ipamFault } from "./ipam-checks.ts";
 import { givesNoAddress, unknownIpamKeys } from "./ipam-keys.ts";
 import type { ReadPlugin } from "./plugin-checks.ts";
@@ -34,6 +34,8 @@ export function checkBridge({ request, bridge }: ReadPlugin, place: string): Fin
     if (fault !== undefined) {
       say("ipam-refuses", `${fault}. IPAM plugin ${addressing.ipam} refuses it: pods will not start.`);
     }
+    const address = fault === undefined ? addressFault(request.config, addressing) : undefined;
+    if (address !== undefined) say("address-refused", `${address}. The kernel refuses it: pods will not start.`);
     const gateways = fault === undefined ? gatewayFault(request.config, addressing) : undefined;
     if (gateways !== undefined)
       say("plugin-refuses", `${gateways}. The bridge plugin refuses it: pods will not start.`);

@@ -15,6 +15,7 @@ const SEVERITIES = {
   "config-unreadable": "error",
   "plugin-refuses": "error",
   "ipam-refuses": "error",
+  "address-refused": "error",
   "route-refused": "error",
   "resource-differs": "error",
   "vlan-in-trunk": "error",

@@ -1,6 +1,6 @@
 import type { AddressingConfig } from "../../cni-plugins/bridge/config.ts";
 import type { ConfigObject } from "../../cni-plugins/protocol/config-object.ts";
-import { addressAt, type IpAddress, isIpv4, isSameFamily, isWithin, parsePrefix } from "./ip-text.ts";
+import { addressAt, type IpAddress, isIpv4, isMapped, isSameFamily, isWithin, parsePrefix } from "./ip-text.ts";
 import { readAddresses, readRanges } from "./ipam-checks.ts";
 import { getsAddressesElsewhere } from "./ipam-keys.ts";
 
@@ -23,6 +23,37 @@ export function addressesGiven(config: ConfigObject, addressing: AddressingConfi
     prefix,
     gateway: gateway ?? (addressing.gateway ? addressAt(prefix.startAddress().bigInt() + 1n, prefix) : undefined),
   }));
+}
+
+/** What of the addresses the kernel gives no interface of a pod. */
+export function addressFault(config: ConfigObject, addressing: AddressingConfig): string | undefined {
+  const isStatic = config.object("ipam").raw("type") === "static";
+  const prefixes = (addressesGiven(config, addressing) ?? []).map(({ prefix }) => prefix);
+  for (const [index, one] of prefixes.entries()) {
+    const text = `"ipam" gives the pod ${one.correctForm()}/${one.subnetMask}`;
+    const kind = kindOf(one, isStatic);
+    if (kind !== undefined) return `${text}, which is ${kind}: name a unicast address of its own`;
+    if (isStatic && prefixes.slice(0, index).some((before) => isSameOnInterface(before, one))) {
+      return `${text} twice: leave one out`;
+    }
+  }
+  return undefined;
+}
+
+/** The kernel has nothing against these of IPv4. */
+function kindOf(prefix: IpAddress, isStatic: boolean): string | undefined {
+  if (isIpv4(prefix)) return undefined;
+  const address = prefix.bigInt();
+  if (address >> 120n === 0xffn) return "multicast";
+  // What host-local has is a network.
+  if (!isStatic || address > 1n) return undefined;
+  return address === 0n ? "unspecified" : "loopback";
+}
+
+/** An interface has an address of IPv6 once, and one of IPv4 once with each prefix length. */
+function isSameOnInterface(one: IpAddress, other: IpAddress): boolean {
+  if (!isSameFamily(one, other) || one.bigInt() !== other.bigInt()) return false;
+  return one.subnetMask === other.subnetMask || !(isIpv4(one) || isMapped(one));
 }
 
 /** A bridge has one gateway address of IPv4, and one of IPv6 in each network. */

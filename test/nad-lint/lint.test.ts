@@ -62,6 +62,7 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
       ],
     },
     { type: "static", addresses: [{ address: "10.1.2.3/24", gateway: "10.1.2.1" }, { address: "fd00::2/64" }] },
+    { type: "static", addresses: [{ address: "224.0.0.1/24" }, { address: "224.0.0.1/25" }] },
     { TYPE: "dhcp", addresses: 5 },
   ])("has nothing against the addresses %j", (ipam) => {
     expect(lint({ ...CONFIG, cniVersion: "1.0.0", type: "bridge", ipam })).toEqual([]);

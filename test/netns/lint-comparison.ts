@@ -16,7 +16,7 @@ import { Testbed } from "./testbed.ts";
 
 const IFNAME = "net1";
 /** What says that pods do not start. */
-const REFUSALS = ["config-unreadable", "plugin-refuses", "ipam-refuses", "route-refused"];
+const REFUSALS = ["config-unreadable", "plugin-refuses", "ipam-refuses", "address-refused", "route-refused"];
 /** What says so of some pods or nodes. */
 const DOUBTS = ["ipam-without-addresses", "sysctl-of-interface", "same-network", "vlan-unfiltered"];
 
@@ -47,6 +47,18 @@ const ROUTES: readonly [JsonObject, ...JsonObject[]] = [
   { dst: "192.168.77.0/24" },
 ];
 
+/** Addresses that the kernel may refuse, and some that it takes all the same. */
+const ADDRESSES: readonly [readonly string[], ...(readonly string[])[]] = [
+  ["10.1.0.2/24", "10.1.0.2/24"],
+  ["10.1.0.2/24", "10.1.0.2/25"],
+  ["fd00:1::2/64", "fd00:1::2/80"],
+  ["::/128"],
+  ["::1/128"],
+  ["ff02::1/64"],
+  ["224.0.0.1/24"],
+  ["0.0.0.0/24", "127.0.0.2/8"],
+];
+
 /** A network without a mistake, or with one that people make. */
 function generateNetwork(number: number, dataDir: string, kind: "plain" | "vlan"): Written {
   const random = new Random(41_000_000 + number);
@@ -72,6 +84,7 @@ function generateNetwork(number: number, dataDir: string, kind: "plain" | "vlan"
       { type: "host-local", dataDir, routes: [{ dst: "10.9.0.0/16" }] },
       { type: "host-local", dataDir, subnet: "10.1.0.0/24", rangeStart: "10.2.0.9" },
       { type: "static", addresses: [{ address: "10.1.0.2" }] },
+      { type: "static", addresses: random.pick(ADDRESSES).map((address) => ({ address })) },
     ]);
   }
   if (random.chance(0.1)) network.portIsolaton = true;
