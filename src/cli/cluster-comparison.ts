@@ -1,5 +1,6 @@
 import { formatMac, type Mac, parseMac } from "../api/mac.ts";
-import { type MacRange, rangeSize } from "../api/mac-range.ts";
+import type { MacRange } from "../api/mac-range.ts";
+import { Segments } from "../mac-pool/core/segments.ts";
 import type { ClaimView, PoolView } from "../mac-pool/inspection/views.ts";
 
 /** What several clusters would both hand out. Pure. */
@@ -63,7 +64,7 @@ export function compareRanges(states: readonly ClusterState[]): {
     overlaps: common.map(({ one, other, part }) => ({
       first: formatMac(part.start),
       last: formatMac(part.end),
-      addresses: rangeSize(part),
+      addresses: new Segments([part]).size,
       between: [label(one), label(other)],
     })),
   };

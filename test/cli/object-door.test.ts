@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FIRST } from "./support/answers.ts";
 import { CliBed } from "./support/cli-bed.ts";
 import type { Ended } from "./support/macpool.ts";
-import { POOL, reportOf } from "./support/objects.ts";
+import { CLAIM, POOL, reportOf } from "./support/objects.ts";
 import { type Script, status } from "./support/scripted-cluster.ts";
 
 let bed: CliBed;
@@ -207,6 +207,22 @@ SERVICE_AWAY
       { first: "02:5d:1c:00:00:00", used: 1, free: 255 },
       { first: "02:5d:1d:00:00:00", used: 0, free: 256 },
     ]);
+  });
+
+  it("tell a range as it was written, although no pool gives out the multicast addresses in it", async () => {
+    const pieces = Array.from({ length: 3 }, (_, index) => {
+      const octet = (0xaa + 2 * index).toString(16);
+      return `${octet}:00:00:00:00:00-${octet}:${index === 2 ? "a8:11:22:33:44" : "ff:ff:ff:ff:ff"}`;
+    });
+    const pools = [{ ...POOL, status: { ...POOL.status, ranges: pieces, capacity: 2_920_865_215_301, used: 1 } }];
+    const claims = [{ ...CLAIM, spec: { ...CLAIM.spec, mac: "ac:00:00:00:00:07" } }];
+    expect((await say({ ...away, pools, claims }, "status")).stdout).toMatch(
+      /\n {2}ranges +aa:00:00:00:00:00-ae:a8:11:22:33:44 .*\n {2}capacity/,
+    );
+    expect((await say({ ...away, pools, claims }, "ranges")).stdout).toMatch(
+      /^POOL.*\ndefault +aa:00:00:00:00:00 +ae:a8:11:22:33:44 +2,920,865,215,301 +1 *\n$/,
+    );
+    expect((await say({ ...away, pools, claims }, "list")).stdout).toContain("ac:00:00:00:00:07");
   });
 
   it("are told to be forbidden with what to ask for", async () => {

@@ -7,6 +7,7 @@ import {
 import { type Mac, parseMac } from "../../api/mac.ts";
 import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
+import type { Segments } from "../../mac-pool/core/segments.ts";
 import type {
   ClaimView,
   CollisionView,
@@ -32,7 +33,7 @@ import {
 } from "./door.ts";
 import { KnownClaims } from "./known-claims.ts";
 import { mapView } from "./object-map.ts";
-import { claimView, ownersOf, poolView, rangesOf } from "./object-views.ts";
+import { claimView, ownersOf, poolView, segmentsOf } from "./object-views.ts";
 import { plain } from "./plain-text.ts";
 import type { Place, PoolObjects } from "./pool-objects.ts";
 import { poolWith } from "./pool-ranges.ts";
@@ -60,7 +61,7 @@ export class ObjectDoor implements Door {
 
   async pools(): Promise<readonly PoolView[]> {
     const pools = await this.#objects.pools();
-    const countsOwn = pools.every((pool) => rangesOf(pool).length < 2);
+    const countsOwn = pools.every((pool) => segmentsOf(pool).spans.length < 2);
     const claims = countsOwn ? undefined : await this.#objects.claims();
     const keptBack = claims && (await this.#objects.keptBack(claims));
     return plain(pools.map((pool) => poolView(pool, claims && { claims, keptBack })));
@@ -71,7 +72,8 @@ export class ObjectDoor implements Door {
     const wanted = claims.filter(
       (claim) => namespace === undefined || ownersOf(claim).some((owner) => owner.namespace === namespace),
     );
-    return wanted.map((claim) => viewOf(claim, pools));
+    const segments = pools.map(segmentsOf);
+    return wanted.map((claim) => viewOf(claim, segments));
   }
 
   async claim(mac: Mac): Promise<KnownClaim | undefined> {
@@ -82,7 +84,7 @@ export class ObjectDoor implements Door {
       this.#objects.hosts(),
       this.#placed(ownersOf(claim)),
     ]);
-    return plain({ ...viewOf(claim, pools), owners, ...hostAddressAt(mac, hosts) });
+    return plain({ ...viewOf(claim, pools.map(segmentsOf)), owners, ...hostAddressAt(mac, hosts) });
   }
 
   async unclaimed(mac: Mac): Promise<UnclaimedAddress> {
@@ -188,7 +190,7 @@ export class ObjectDoor implements Door {
   }
 
   async *watch(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<WatchEventView<ClaimView>> {
-    const pools = await this.#objects.pools();
+    const pools = (await this.#objects.pools()).map(segmentsOf);
     const known = new KnownClaims();
     const isWanted = (claim: MACClaim): boolean =>
       namespace === undefined || ownersOf(claim).some((owner) => owner.namespace === namespace);
@@ -237,8 +239,8 @@ function placeView(place: Place | null | undefined): Pick<KnownOwner, "node" | "
   return place === null ? { node: null } : { ...place };
 }
 
-function viewOf(claim: MACClaim, pools: readonly MACPool[]): ClaimView {
-  return plain(claimView(claim, pools.flatMap(rangesOf), ownersOf(claim)));
+function viewOf(claim: MACClaim, pools: readonly Segments[]): ClaimView {
+  return plain(claimView(claim, pools, ownersOf(claim)));
 }
 
 function allocation({ spec }: MACClaim, owner: ClaimOwner): StoryEntryView {

@@ -4,7 +4,7 @@ import { Segments } from "../../mac-pool/core/segments.ts";
 import type { CellView, MapView } from "../../mac-pool/inspection/views.ts";
 import { CliError } from "../faults.ts";
 import type { MapSection } from "./door.ts";
-import { rangesOf, type Taken } from "./object-views.ts";
+import { rangesOf, segmentsOf, type Taken } from "./object-views.ts";
 
 /** The addresses of a pool from `from` to `to` in cells of one size, of which the last may be smaller. */
 export function mapView(pool: MACPool, { claims, keptBack }: Taken, { cells, from, to }: MapSection): MapView {
@@ -14,7 +14,8 @@ export function mapView(pool: MACPool, { claims, keptBack }: Taken, { cells, fro
     return range.start > range.end ? [] : [range];
   });
   const segments = new Segments(part);
-  if (segments.size === 0) throw new CliError(`MACPool ${name} has no address there: see kubectl macpool status`);
+  if (segments.size === 0)
+    throw new CliError(`MACPool ${name} has no address there. Its ranges: ${segmentsOf(pool).toString() || "none"}`);
   const size = Math.ceil(segments.size / cells);
   const counts = Array.from({ length: Math.ceil(segments.size / size) }, () => ({
     pending: 0,

@@ -7,8 +7,9 @@ import {
   type LabelSelector,
   type MACPool,
 } from "../../api/mac-pool.ts";
-import { formatRange, type MacRange, parseRangeText, rangeContains, rangeSize } from "../../api/mac-range.ts";
+import { formatRange, type MacRange, parseRangeText, rangeContains } from "../../api/mac-range.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
+import { Segments } from "../../mac-pool/core/segments.ts";
 import type { ClaimView, OwnerView, PoolView, RangeView } from "../../mac-pool/inspection/views.ts";
 
 /** Views from MACPool and MACClaim objects, without what only the pool itself knows. */
@@ -17,6 +18,10 @@ const REASON = "Only the MAC pool's service measures the rate of allocations.";
 
 export function rangesOf(pool: MACPool): readonly MacRange[] {
   return (pool.status?.ranges ?? []).flatMap((text) => parseRangeText(text) ?? []);
+}
+
+export function segmentsOf(pool: MACPool): Segments {
+  return new Segments(rangesOf(pool));
 }
 
 /** What takes addresses out of a pool. */
@@ -36,7 +41,7 @@ export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
   const problem = problemOf(pool);
   return {
     name: metadata.name ?? "",
-    ranges: rangesOf(pool).map((range) => ({
+    ranges: segmentsOf(pool).spans.map((range) => ({
       first: formatMac(range.start),
       last: formatMac(range.end),
       ...(taken === undefined ? whole : countsOf(range, taken)),
@@ -80,11 +85,12 @@ function servesText(name: string, selector: LabelSelector | undefined): string {
 }
 
 function countsOf(range: MacRange, { claims, keptBack }: Taken): Omit<RangeView, "first" | "last"> {
-  const capacity = rangeSize(range);
-  const inside = claims.filter(({ spec }) => isIn(range, spec.mac));
+  const segments = new Segments([range]);
+  const capacity = segments.size;
+  const inside = claims.filter(({ spec }) => isIn(segments, spec.mac));
   const phases = (phase: string): number => inside.filter(({ status }) => status?.phase === phase).length;
   const used = inside.length;
-  const hostAddresses = [...(keptBack ?? [])].filter((mac) => rangeContains(range, mac)).length;
+  const hostAddresses = [...(keptBack ?? [])].filter((mac) => segments.has(mac)).length;
   return {
     capacity,
     used,
@@ -95,9 +101,11 @@ function countsOf(range: MacRange, { claims, keptBack }: Taken): Omit<RangeView,
   };
 }
 
-export function claimView(claim: MACClaim, ranges: readonly MacRange[], owners: readonly OwnerView[]): ClaimView {
+export function claimView(claim: MACClaim, pools: readonly Segments[], owners: readonly OwnerView[]): ClaimView {
   const { metadata, spec, status } = claim;
-  const range = ranges.find((one) => isIn(one, spec.mac));
+  const mac = parseMac(spec.mac);
+  const pool = mac === undefined ? undefined : pools.find((one) => one.has(mac));
+  const range = pool?.spans.find((one) => mac !== undefined && rangeContains(one, mac));
   return {
     name: metadata.name ?? "",
     mac: spec.mac,
@@ -119,7 +127,7 @@ export function ownersOf(claim: MACClaim): readonly ClaimOwner[] {
   return claim.status?.owners ?? [];
 }
 
-function isIn(range: MacRange, text: string): boolean {
+function isIn(segments: Segments, text: string): boolean {
   const mac = parseMac(text);
-  return mac !== undefined && rangeContains(range, mac);
+  return mac !== undefined && segments.has(mac);
 }

@@ -1,5 +1,5 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
-import { rangeContains } from "../../api/mac-range.ts";
+import { Segments } from "../../mac-pool/core/segments.ts";
 import type { PoolView } from "../../mac-pool/inspection/views.ts";
 
 /** The pool that has the address in a range. */
@@ -7,7 +7,7 @@ export function poolWith(pools: readonly PoolView[], mac: Mac): PoolView | undef
   return pools.find(({ ranges }) =>
     ranges.some(({ first, last }) => {
       const [start, end] = [parseMac(first), parseMac(last)];
-      return start !== undefined && end !== undefined && rangeContains({ start, end }, mac);
+      return start !== undefined && end !== undefined && new Segments([{ start, end }]).has(mac);
     }),
   );
 }

@@ -31,11 +31,11 @@ export interface PoolStatusInput {
 /** The status to write; undefined when the object has it already. */
 export function poolStatus(input: PoolStatusInput): MacPoolStatus | undefined {
   const { object, pool, counts, now } = input;
-  const ranges = pool.settings.segments.ranges.map(formatRange);
+  const { ranges, spans } = pool.settings.segments;
   const status: MacPoolStatus = {
     ...(object.metadata.generation === undefined ? {} : { observedGeneration: object.metadata.generation }),
-    ranges,
-    range: describeRanges(ranges),
+    ranges: ranges.map(formatRange),
+    range: describeRanges(spans.map(formatRange)),
     ...counts,
     conditions: conditionsOf(input).map((next) => timed(next, object.status?.conditions ?? [], now)),
   };

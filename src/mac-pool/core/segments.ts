@@ -1,5 +1,5 @@
-import { firstOctet, formatMac, isMulticast, type Mac, POD_BRIDGE_MAC } from "../../api/mac.ts";
-import { type MacRange, rangeContains, rangeSize } from "../../api/mac-range.ts";
+import { firstOctet, isMulticast, type Mac, POD_BRIDGE_MAC } from "../../api/mac.ts";
+import { formatRange, type MacRange, rangeContains, rangeSize } from "../../api/mac-range.ts";
 
 /** What a pool's ranges hold and no pool gives out, whatever its exclusions. */
 export interface Skipped {
@@ -11,6 +11,7 @@ export interface Skipped {
 
 /** Addresses of one first octet. */
 const BLOCK = 2 ** 40;
+const POD_BRIDGE: MacRange = { start: POD_BRIDGE_MAC, end: POD_BRIDGE_MAC };
 
 /**
  * The addresses of a pool as one dense numbering 0..size-1: its ranges merged where they overlap; cut out are its exclusions,
@@ -18,6 +19,8 @@ const BLOCK = 2 ** 40;
  */
 export class Segments {
   readonly ranges: readonly MacRange[];
+  /** The ranges for people: those that only multicast addresses or POD_BRIDGE_MAC part are one, as they were written. */
+  readonly spans: readonly MacRange[];
   readonly size: number;
   readonly skipped: Skipped;
   /** Number of the first address of each range. */
@@ -30,7 +33,8 @@ export class Segments {
       multicast: sizeOf(whole) - sizeOf(unicast),
       podBridge: whole.some((range) => rangeContains(range, POD_BRIDGE_MAC)),
     };
-    this.ranges = [...exclusions, { start: POD_BRIDGE_MAC, end: POD_BRIDGE_MAC }].reduce(subtract, unicast);
+    this.ranges = [...exclusions, POD_BRIDGE].reduce(subtract, unicast);
+    this.spans = joined(this.ranges);
     let size = 0;
     this.#firstNumbers = this.ranges.map((range) => {
       const first = size;
@@ -75,7 +79,7 @@ export class Segments {
   }
 
   toString(): string {
-    return this.ranges.map((range) => `${formatMac(range.start)}-${formatMac(range.end)}`).join(",");
+    return this.spans.map(formatRange).join(", ");
   }
 }
 
@@ -90,6 +94,20 @@ function merge(ranges: readonly MacRange[]): MacRange[] {
     }
   }
   return merged;
+}
+
+function joined(ranges: readonly MacRange[]): MacRange[] {
+  const spans: MacRange[] = [];
+  for (const range of ranges) {
+    const last = spans.at(-1);
+    const gap = last && { start: (last.end + 1) as Mac, end: (range.start - 1) as Mac };
+    if (last !== undefined && gap !== undefined && subtract(unicastOf(gap), POD_BRIDGE).length === 0) {
+      spans[spans.length - 1] = { start: last.start, end: range.end };
+    } else {
+      spans.push(range);
+    }
+  }
+  return spans;
 }
 
 const sizeOf = (ranges: readonly MacRange[]): number => ranges.reduce((sum, range) => sum + rangeSize(range), 0);

@@ -154,6 +154,6 @@ export class ClaimQueries {
 export function rangeOf(mac: Mac | undefined, { index }: Pick<Caches, "index">): string | undefined {
   if (mac === undefined) return undefined;
   const pool = index.pools().find((each) => each.has(mac));
-  const range = pool?.settings.segments.ranges.find((each) => rangeContains(each, mac));
+  const range = pool?.settings.segments.spans.find((each) => rangeContains(each, mac));
   return range && formatRange(range);
 }

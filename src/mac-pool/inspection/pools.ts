@@ -1,5 +1,5 @@
 import { DEFAULT_HOST_ADDRESS_POLICY, type LabelSelector, type MACPool } from "../../api/mac-pool.ts";
-import { formatRange, type MacRange, parseRange, rangeSize } from "../../api/mac-range.ts";
+import { formatRange, type MacRange, parseRange } from "../../api/mac-range.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import type { Caches } from "../caches/caches.ts";
 import { countsOf } from "../caches/pool-counts.ts";
@@ -37,7 +37,7 @@ export class PoolQueries {
     const counted = this.#catalog.rates.of(name);
     return {
       name,
-      ranges: settings.segments.ranges.map((range) => this.#rangeView(pool, range)),
+      ranges: settings.segments.spans.map((range) => this.#rangeView(pool, range)),
       exclusions: (object?.spec?.exclusions ?? []).map(describeEnds),
       serves: describeServed(name, settings.namespaceSelector),
       conflictPolicy: settings.conflictPolicy,
@@ -54,7 +54,7 @@ export class PoolQueries {
   #rangeView(pool: Pool, range: MacRange): RangeView {
     const cells = cellsOf(this.#catalog.claims, pool, range, 1);
     const { pending, bound, quarantined, hostAddresses } = countsOfCell(cells, 0);
-    const capacity = rangeSize(range);
+    const capacity = cells.total;
     const used = pending + bound + quarantined;
     const [first, last] = formatRange(range).split("-") as [string, string];
     return { first, last, capacity, used, free: capacity - used - hostAddresses, pending, quarantined, hostAddresses };

@@ -78,7 +78,7 @@ export type DaysToFullView = z.infer<typeof daysToFullViewSchema>;
 export const poolViewSchema = z
   .object({
     name: z.string(),
-    ranges: z.array(rangeViewSchema).describe("Ranges in force, without exclusions, in the order of the addresses."),
+    ranges: z.array(rangeViewSchema).describe("Ranges in force, in order, without exclusions and multicast addresses."),
     exclusions: z.array(z.string()).describe("Addresses that are never given out, as first-last."),
     serves: z.string().describe("Which namespaces the pool serves, in words."),
     conflictPolicy: z.enum(CONFLICT_POLICIES),

@@ -41,7 +41,7 @@ describe("a MACPool", () => {
     expect(problem).toBeUndefined();
     expect(settings).toMatchObject({ conflictPolicy: "Deny", quarantineMs: 60_000 });
     expect(settings.segments.toString()).toBe(
-      "02:00:00:00:01:00-02:00:00:00:01:03,02:00:00:00:01:08-02:00:00:00:01:0f",
+      "02:00:00:00:01:00-02:00:00:00:01:03, 02:00:00:00:01:08-02:00:00:00:01:0f",
     );
   });
 

@@ -76,6 +76,21 @@ describe("the addresses of a pool", () => {
     );
   });
 
+  it("span what was written, apart only where addresses are that another pool could give out", () => {
+    const [start, end] = [parseMac("AA:00:00:00:00:00") as Mac, parseMac("FE:A8:11:22:33:44") as Mac];
+    expect(new Segments([{ start, end }]).spans).toEqual([{ start, end }]);
+    expect(new Segments([{ start: 1 as Mac, end }]).spans).toEqual([{ start: 1, end }]);
+    const excluded = { start: (start + 5) as Mac, end: (start + 2 * BLOCK + 7) as Mac };
+    const spans = [
+      { start, end: excluded.start - 1 },
+      { start: excluded.end + 1, end },
+    ];
+    expect(new Segments([{ start, end }], [excluded]).spans).toEqual(spans);
+    expect(String(new Segments([{ start, end }], [excluded]))).toBe(
+      "aa:00:00:00:00:00-aa:00:00:00:00:04, ac:00:00:00:00:08-fe:a8:11:22:33:44",
+    );
+  });
+
   it("are those of OpenShift's example, half of which is multicast", () => {
     const [start, end] = [parseMac("AA:00:00:00:00:00") as Mac, parseMac("FE:A8:11:22:33:44") as Mac];
     const segments = new Segments([{ start, end }]);
