@@ -73,6 +73,13 @@ export function isMulticast(mac: Mac): boolean {
   return firstOctet(mac) % 2 === 1;
 }
 
+/** In words, where no interface can have the address. */
+export function describeUnusable(mac: Mac): string | undefined {
+  if (mac !== 0 && !isMulticast(mac)) return undefined;
+  const what = mac === 0 ? "the all-zero" : mac === MAX_MAC ? "the broadcast" : "a multicast";
+  return `${formatMac(mac)} is ${what} address, which no interface can have`;
+}
+
 const CLAIM_PREFIX = "mac-";
 
 /** Name of the MACClaim of this address, for example `mac-02-5d-1c-00-00-a3`. */

@@ -1,5 +1,5 @@
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../api/host-interfaces.ts";
-import { formatMac, type Mac } from "../api/mac.ts";
+import { describeUnusable, formatMac, type Mac } from "../api/mac.ts";
 import type { OwnerView } from "../mac-pool/inspection/views.ts";
 import type { KnownClaim, KnownOwner, UnclaimedAddress } from "./doors/door.ts";
 import { formatFields } from "./table.ts";
@@ -67,6 +67,8 @@ export function describeUnclaimed(mac: Mac, address: UnclaimedAddress): string {
   );
   const place = inRange ? (pool === undefined ? "in the range of a pool" : `in pool ${pool}`) : "not in any pool";
   if (held !== "") return `${formatMac(mac)} is held by ${held}. It is ${place}.`;
+  const unusable = describeUnusable(mac);
+  if (unusable !== undefined) return `${unusable}. It is ${place}.`;
   if (knowsHosts) return `${formatMac(mac)} is free. It is ${place}.`;
   return `No VM, VMI or pod has ${formatMac(mac)}. It is ${place}. You may not read NodeMACs, which say whether a node has it.`;
 }

@@ -119,6 +119,9 @@ SERVICE_AWAY
       "02:5d:1c:00:00:b0 is held by interface eno1 of node node-a. It is in pool default.\n",
     );
     expect(await find("02:00:00:00:00:b1", reports)).toBe("02:00:00:00:00:b1 is free. It is not in any pool.\n");
+    expect(await find("ab:00:00:00:00:01", reports)).toBe(
+      "ab:00:00:00:00:01 is a multicast address, which no interface can have. It is not in any pool.\n",
+    );
     expect(await find("02:5d:1c:00:00:b0", status(403, "no", "Forbidden"))).toBe(
       "No VM, VMI or pod has 02:5d:1c:00:00:b0. It is in pool default. You may not read NodeMACs, which say whether a node has it.\n",
     );

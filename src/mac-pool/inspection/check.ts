@@ -1,4 +1,4 @@
-import { formatMac, isMulticast, MAX_MAC, type Mac, POD_BRIDGE_MAC } from "../../api/mac.ts";
+import { describeUnusable, formatMac, type Mac, POD_BRIDGE_MAC } from "../../api/mac.ts";
 import { type ClaimOwner, distinctOwners } from "../../api/mac-claim.ts";
 import { DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -53,11 +53,8 @@ export class CheckQuery {
     if (served === undefined) {
       return refused("MACPOOL_NO_NAMESPACE", `Namespace ${namespace} does not exist: create it first.`);
     }
-    if (mac === 0 || isMulticast(mac)) {
-      const what = mac === 0 ? "the all-zero" : mac === MAX_MAC ? "the broadcast" : "a multicast";
-      const message = `${view.mac} is ${what} address, which no interface can have: choose a unicast address.`;
-      return refused("MACPOOL_INVALID_MAC", message);
-    }
+    const unusable = describeUnusable(mac);
+    if (unusable !== undefined) return refused("MACPOOL_INVALID_MAC", `${unusable}: choose a unicast address.`);
     if (!served.vms) {
       const message = `The pool does not manage the VMs of namespace ${namespace} (${served.because.vms}): it admits any address there.`;
       return { ...view, accepted: true, message };
