@@ -14,7 +14,13 @@ import { formatViews, ownerNameOf } from "../views-text.ts";
 const WIDE_ENOUGH = 72;
 const UNKNOWN = "\nWhat was refused, and interfaces without a claim, are not known without the service.\n";
 const UNKNOWN_HOSTS = "Whether a node has one of these addresses is not known: you may not read NodeMACs.";
-const MAC_IN_TEXT = /\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b/;
+/** Refusals of an address that something else has. */
+const HELD_BY_OTHERS: readonly string[] = [
+  "MACPOOL_CONFLICT",
+  "MACPOOL_SHARED_TOO_OFTEN",
+  "MACPOOL_RUNNING",
+  "MACPOOL_HOST_ADDRESS",
+];
 
 export const explain: CommandSpec = {
   name: "explain",
@@ -99,9 +105,14 @@ function hostTexts(interfaces: readonly KnownInterface[], terminal: Terminal): r
   return texts.length === 0 ? [] : [texts.join("")];
 }
 
-function refused(who: string, { at, message }: StoryEntryView, terminal: Terminal, nowMs: number): string {
-  const [mac] = MAC_IN_TEXT.exec(message) ?? [];
-  const holder = mac === undefined ? [] : [`kubectl macpool find ${mac} shows the holder`];
+function refused(
+  who: string,
+  { at, code = "", mac, message }: StoryEntryView,
+  terminal: Terminal,
+  nowMs: number,
+): string {
+  const isHeld = mac !== undefined && HELD_BY_OTHERS.includes(code);
+  const holder = isHeld ? [`kubectl macpool find ${mac} shows the holder`] : [];
   const todo = [...holder, "kubectl macpool check MAC says whether another address would be accepted"];
   const head = `${who} was ${painted(terminal, "red", "refused")} ${spanInWords(nowMs - Date.parse(at))} ago:\n`;
   return `${head}${wrapped(terminal, message, 2)}What you can do\n${todo.map((text) => `  - ${text}\n`).join("")}`;

@@ -143,10 +143,11 @@ function allocation(claim: MACClaim, owner: ClaimOwner): StoryEntryView[] {
 
 const count = (others: number): string => (others === 1 ? "another object" : `${others} other objects`);
 
-function refusal({ at, mac, interface: name, message, count: times }: DenialView): StoryEntryView {
+function refusal({ at, code, mac, interface: name, message, count: times }: DenialView): StoryEntryView {
   return {
     at,
     what: "refused",
+    code,
     ...(mac === undefined ? {} : { mac }),
     ...(name === undefined ? {} : { interface: name }),
     message: times === 1 ? message : `${message} (${times} times)`,

@@ -133,6 +133,7 @@ export const STORY_EVENTS = ["created", "allocated", "bound", "refused", "shared
 export const storyEntryViewSchema = z.object({
   at: time,
   what: z.enum(STORY_EVENTS),
+  code: z.string().exactOptional().describe("Of a refusal, as of a denial."),
   mac: mac.exactOptional(),
   interface: z.string().exactOptional(),
   message: z.string(),

@@ -81,7 +81,16 @@ export const stories = z.array(ownerStoryViewSchema).parse([
     name: "web-3",
     exists: false,
     interfaces: [],
-    story: [{ at: AGO(40), what: "refused", mac: FIRST, interface: "net1", message: REFUSAL }],
+    story: [
+      {
+        at: AGO(40),
+        what: "refused",
+        code: "MACPOOL_CONFLICT",
+        mac: FIRST,
+        interface: "net1",
+        message: REFUSAL,
+      },
+    ],
     partial: [],
   },
 ]);

@@ -6,9 +6,9 @@ import { conflict } from "../../../src/mac-pool/core/refusals.ts";
 import { DenialLog } from "../../../src/mac-pool/inspection/denial-log.ts";
 import { DenialQueries } from "../../../src/mac-pool/inspection/denials.ts";
 import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
-import { denialViewSchema } from "../../../src/mac-pool/inspection/views.ts";
+import { denialViewSchema, ownerStoryViewSchema } from "../../../src/mac-pool/inspection/views.ts";
 import { heldBytes } from "../../support/held-bytes.ts";
-import { FIRST, owner } from "./inspection-bed.ts";
+import { FIRST, InspectionBed, owner } from "./inspection-bed.ts";
 
 const MB = 1024 * 1024;
 
@@ -30,6 +30,13 @@ describe("the refusals that a replica remembers", () => {
     const [newest, first] = log.list(EVERYTHING).map((view) => denialViewSchema.parse(view));
     expect(newest).toMatchObject({ count: 1, mac: "02:5d:1c:00:00:01" });
     expect(first).toMatchObject({ count: 3, name: "web", interface: "nic", code: "MACPOOL_CONFLICT", replica: "one" });
+  });
+
+  it("are in the story of the VM with their code", async () => {
+    await using bed = await InspectionBed.start();
+    add(bed.denials, "default", "web");
+    const told = await bed.inspector.owner({ kind: "VirtualMachine", namespace: "default", name: "web" }, EVERYTHING);
+    expect(ownerStoryViewSchema.parse(told).story).toMatchObject([{ what: "refused", code: "MACPOOL_CONFLICT" }]);
   });
 
   it("name an owner elsewhere to those only who may see everything", () => {
