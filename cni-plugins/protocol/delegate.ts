@@ -83,10 +83,13 @@ export function runDelegate(delegate: Delegate, command: Command): string {
   return run.answer();
 }
 
+export function requireName(type: string): void {
+  if (!type.includes("/")) return;
+  throw new CniError(INVALID_CONFIG, `"ipam.type": "${type}" must be the name of an executable, without "/"`);
+}
+
 function findDelegate(host: Host, path: string, type: string): string {
-  if (type.includes("/")) {
-    throw new CniError(INVALID_CONFIG, `"ipam.type": "${type}" must be the name of an executable, without "/"`);
-  }
+  requireName(type);
   for (const folder of path.split(":")) {
     const file = folder === "" ? type : `${folder}/${type}`;
     if (host.isExecutable(file)) return file;

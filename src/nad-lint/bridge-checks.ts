@@ -11,7 +11,7 @@ import { routeFault } from "./route-checks.ts";
 /** What the plugin `bridge` takes, and what will not do what was meant, whatever the nodes are. */
 
 const DEFAULT_VLAN = 1;
-const LOOPBACK = "lo";
+export const LOOPBACK = "lo";
 
 /** The name under which only VMs' networks name the plugin. */
 const VM_PLUGIN = "cnv-bridge";

@@ -1,6 +1,6 @@
 import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
-import { interfaceNameFault } from "../../cni-plugins/protocol/identifier.ts";
-import { checkBridge } from "./bridge-checks.ts";
+import { newInterfaceNameFault } from "../../cni-plugins/protocol/identifier.ts";
+import { checkBridge, LOOPBACK } from "./bridge-checks.ts";
 import { type Finding, finding, worstFirst } from "./finding.ts";
 import { readNetworkConfig } from "./network-config.ts";
 import { type BridgeOnNode, checkNodes, checkTunedMtu } from "./node-checks.ts";
@@ -27,6 +27,9 @@ export interface Surroundings {
   readonly sameSegment?: (segment: string) => string | undefined;
 }
 
+const SECOND_BRIDGE =
+  "the interface is there already, made by plugin bridge before it: pods will not start. Write a network for each bridge.";
+
 /** The worst first. Throws only for a defect of its own. */
 export function lintNetwork(network: Network, surroundings: Surroundings = {}): Finding[] {
   const config = readNetworkConfig(network.config, network.name);
@@ -44,7 +47,8 @@ export function lintNetwork(network: Network, surroundings: Surroundings = {}): 
       findings.push(...checkTunedMtu(made, read.tuning.mtu, surroundings.bridgesOn?.(made.bridge), call.place));
     }
     if (plugin !== "bridge") continue;
-    made = read.bridge;
+    if (made !== undefined) findings.push(finding("plugin-refuses", call.place + SECOND_BRIDGE));
+    made = read.bridge ?? made;
     findings.push(...checkBridge(read, call.place));
     if (read.bridge !== undefined) {
       findings.push(...checkNodes(read.bridge, surroundings.bridgesOn?.(read.bridge.bridge), call.place));
@@ -59,7 +63,7 @@ export function lintNetwork(network: Network, surroundings: Surroundings = {}): 
 /** Which nodes pods go to, and whom they meet there. */
 function checkPlace(network: Network, { request, bridge }: ReadPlugin, surroundings: Surroundings): Finding[] {
   const name = bridge?.bridge ?? request?.config.raw("bridge");
-  if (typeof name !== "string" || interfaceNameFault(name) !== undefined) return [];
+  if (typeof name !== "string" || name === LOOPBACK || newInterfaceNameFault(name) !== undefined) return [];
   const { gateway = false, forceAddress = false } = bridge?.addressing ?? {};
   const nodes = surroundings.nodesWith?.(name);
   // With a gateway, the plugin makes the bridge on each node as it should be.

@@ -2,6 +2,7 @@ import { type BridgeConfig, readBridgeConfig } from "../../cni-plugins/bridge/co
 import { EFBIG } from "../../cni-plugins/netlink/errno.ts";
 import { CniError, INCOMPATIBLE_VERSION } from "../../cni-plugins/protocol/cni-error.ts";
 import type { Warn, WarningKind } from "../../cni-plugins/protocol/config-object.ts";
+import { requireName } from "../../cni-plugins/protocol/delegate.ts";
 import { STDIN_LIMIT_BYTES } from "../../cni-plugins/protocol/plugin.ts";
 import { type Request, readEnvelope, readRequest, stdinFault } from "../../cni-plugins/protocol/request.ts";
 import { requireInterfacesInResult } from "../../cni-plugins/protocol/result.ts";
@@ -101,6 +102,7 @@ const MAX_KEY_CHARS = 50;
 function readBridge(request: Request, warn: Warn): BridgeConfig {
   const config = readBridgeConfig(request.config, request.args, warn);
   if (config.addressing === undefined) requireInterfacesInResult(request.version);
+  else requireName(config.addressing.ipam);
   return config;
 }
 

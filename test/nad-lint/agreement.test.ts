@@ -66,7 +66,17 @@ const VALUES = fc.oneof(
     "02:00:00:00:00:01",
     "bridge",
   ),
-  fc.constantFrom<unknown>(null, [], {}, { type: "" }, { type: "bridge" }, [{ id: 5 }], [{ minID: 9, maxID: 2 }], [{}]),
+  fc.constantFrom<unknown>(
+    null,
+    [],
+    {},
+    { type: "" },
+    { type: "bridge" },
+    { type: "../x" },
+    [{ id: 5 }],
+    [{ minID: 9, maxID: 2 }],
+    [{}],
+  ),
   fc.constantFrom<unknown>({ cni: { mac: "02:00" } }, { mac: 5 }, { "net.ipv4.ip_forward": "1" }, { "kernel.x": "1" }),
   fc.jsonValue(),
 );

@@ -45,6 +45,12 @@ const ROUTES: readonly [JsonObject, ...JsonObject[]] = [
   { dst: "fd00:90::/64", gw: "10.7.0.1" },
   { dst: "fd00:90::/64", gw: "fe80::1", scope: 253 },
   { dst: "192.168.77.0/24" },
+  { dst: "192.168.77.0/24", gw: "10.7.0.8" },
+  { dst: "192.168.77.0/24", priority: 5 },
+  { dst: "192.168.77.0/24", table: 254 },
+  { dst: "192.168.90.0/24", gw: "10.7.0.255" },
+  { dst: "192.168.90.0/24", gw: "10.7.0.0" },
+  { dst: "fd00:90::/64", gw: "fd00:7::20" },
 ];
 
 /** Addresses that the kernel may refuse, and some that it takes all the same. */
@@ -73,7 +79,10 @@ function generateNetwork(number: number, dataDir: string, kind: "plain" | "vlan"
     ? { ...FIRST, ...bridgeOf(network), ipam: { type: "host-local", dataDir: `${dataDir}/first`, ranges } }
     : undefined;
   const ipam = Object.entries(network).find(([key]) => key.toLowerCase() === "ipam")?.[1] as JsonObject | undefined;
-  if (Array.isArray(ipam?.routes) && random.chance(0.3)) ipam.routes.push(random.pick(ROUTES));
+  if (Array.isArray(ipam?.routes) && random.chance(0.3)) {
+    const route = random.pick(ROUTES);
+    ipam.routes.push(route, ...(random.chance(0.2) ? [{ ...route, mtu: random.pick([1400, 0]) }] : []));
+  }
   if (random.chance(0.3)) {
     network.ipam = random.pick<JsonObject>([
       { type: "static" },
@@ -84,6 +93,7 @@ function generateNetwork(number: number, dataDir: string, kind: "plain" | "vlan"
       { type: "host-local", dataDir, routes: [{ dst: "10.9.0.0/16" }] },
       { type: "host-local", dataDir, subnet: "10.1.0.0/24", rangeStart: "10.2.0.9" },
       { type: "static", addresses: [{ address: "10.1.0.2" }] },
+      { type: "../host-local" },
       { type: "static", addresses: random.pick(ADDRESSES).map((address) => ({ address })) },
     ]);
   }
