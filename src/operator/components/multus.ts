@@ -131,7 +131,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly str
       serviceAccountName: NAME,
       hostNetwork: true,
       hostPID: true,
-      // The daemon goes on answering for ten seconds before it removes its configuration; then the sidecar ends.
+      // The daemon may go on answering for ten seconds before it removes its configuration; then the sidecar ends.
       terminationGracePeriodSeconds: 60,
       securityContext: ROOT_POD,
       initContainers: [

@@ -112,8 +112,9 @@ function nameOf({ metadata }: Pod): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** Without what is another one at each try. The cause is at the end of a long text. */
+/** Without what is another one at each try, and the configuration that multus appends. The cause is at the end of a long text. */
 function essence(text: string, sign: string): string {
-  const said = text.slice(text.indexOf(sign)).replaceAll(OF_ONE_TRY, "...");
+  const [cause = ""] = text.slice(text.indexOf(sign)).split(/(?:\\n|\s)*'?: StdinData: \{/);
+  const said = cause.replaceAll(OF_ONE_TRY, "...");
   return said.length <= MAX_TEXT_CHARS ? said : `${sign} ... ${said.slice(-MAX_TEXT_CHARS)}`;
 }

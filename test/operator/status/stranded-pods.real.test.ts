@@ -69,7 +69,8 @@ describe("pods that get no sandbox because multus refuses", () => {
 
   it("are told with their node and the end of the text, in which each try has a sandbox of its own", async () => {
     const long = `${"ContainerID:x ".repeat(40)}failed to find plugin "ptp" in path [/run/a]`;
-    await refused("waits", await pod("waits"), `sandbox "${SANDBOX}": ${SIGN}: ${SANDBOX} ${long}`);
+    const appended = `\n': StdinData: {"binDir":"/opt/cni/bin","type":"multus-shim"}`;
+    await refused("waits", await pod("waits"), `sandbox "${SANDBOX}": ${SIGN}: ${SANDBOX} ${long}${appended}`);
     // The API server's cache follows its answers.
     await expect
       .poll(() => look(DEADLINE_MS))

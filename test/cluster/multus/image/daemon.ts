@@ -1,5 +1,5 @@
 /**
- * Stand-in for the daemon of multus v4.3 (thick), as far as its life on a node goes: it writes its configuration before the
+ * Stand-in for the daemon of multus (thick, since its #1525), as far as its life on a node goes: it writes its configuration before the
  * others when it is ready, looks for the plugins of the cluster's first network in its `binDir` and its own CNI_PATH and
  * nowhere else, answers on its socket for ten seconds after SIGTERM, and removes its configuration then. Where
  * `/run/multus-refuses` is on the node it answers, and attaches nothing: its error is the file's text. The process node calls
