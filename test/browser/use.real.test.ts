@@ -216,11 +216,11 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   it("prints in ink that paper needs, without its controls", async () => {
     await using opened = await bed.openAs(token, "#/addresses", { colorScheme: "dark" });
     const { page } = opened;
-    await expect.poll(() => rows(page).count()).toBe(12);
+    await expect.poll(() => rows(page).count()).toBe(14);
     await page.emulateMedia({ media: "print" });
     expect(await page.getByRole("navigation").isVisible()).toBe(false);
     expect(await page.getByRole("button", { name: "Save as CSV" }).isVisible()).toBe(false);
-    expect(await rows(page).count()).toBe(12);
+    expect(await rows(page).count()).toBe(14);
     expect(await page.evaluate("getComputedStyle(document.documentElement).colorScheme")).toBe("light");
     await takePicture(page, "filled-print-addresses");
   });
