@@ -31,16 +31,15 @@ export function checkBridge({ request, bridge }: ReadPlugin, place: string): Fin
   }
   if (addressing !== undefined) {
     const fault = ipamFault(request.config.object("ipam"), request.version, request.config.object("runtimeConfig"));
-    if (fault !== undefined) {
-      say("ipam-refuses", `${fault}. IPAM plugin ${addressing.ipam} refuses it: pods will not start.`);
+    const refused = (code: Finding["code"], text: string | undefined, who: string): void => {
+      if (text !== undefined) say(code, `${text}. ${who} refuses it: pods will not start.`);
+    };
+    refused("ipam-refuses", fault, `IPAM plugin ${addressing.ipam}`);
+    if (fault === undefined) {
+      refused("address-refused", addressFault(request.config, addressing), "The kernel");
+      refused("plugin-refuses", gatewayFault(request.config, addressing), "The bridge plugin");
+      refused("route-refused", routeFault(request, addressing), "The kernel");
     }
-    const address = fault === undefined ? addressFault(request.config, addressing) : undefined;
-    if (address !== undefined) say("address-refused", `${address}. The kernel refuses it: pods will not start.`);
-    const gateways = fault === undefined ? gatewayFault(request.config, addressing) : undefined;
-    if (gateways !== undefined)
-      say("plugin-refuses", `${gateways}. The bridge plugin refuses it: pods will not start.`);
-    const route = fault === undefined ? routeFault(request, addressing) : undefined;
-    if (route !== undefined) say("route-refused", `${route}. The kernel refuses it: pods will not start.`);
     for (const text of unknownIpamKeys(request.config.object("ipam"))) say("key-ignored", text);
     if (fault === undefined && givesNoAddress(request.config)) {
       say(
