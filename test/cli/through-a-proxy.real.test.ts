@@ -8,11 +8,11 @@ import { Transport } from "../../src/kube/client/transport.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { TunnelProxy } from "../kube/support/tunnel-proxy.ts";
 import { machine } from "../mac-pool/machines.ts";
-import { POOL_NAMESPACE, PoolBed } from "../mac-pool/pool-bed.ts";
+import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { CliProcess, type Ended, execute } from "./support/cli-process.ts";
-import { exposeInspection } from "./support/pool-service.ts";
+import { startServedPool } from "./support/pool-service.ts";
 
 /** A name that only the proxies know. */
 const NAME = "api.cluster.invalid";
@@ -26,11 +26,7 @@ describe("kubectl macpool, a proxy and an exec plugin in front of a real API ser
 
   beforeAll(async () => {
     cli = await CliProcess.build();
-    bed = await PoolBed.start();
-    await bed.startReplica("one");
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
-    await bed.registerWebhooks();
-    await exposeInspection(bed, "one");
+    bed = await startServedPool();
     token = await viewerToken(bed, "viewer", "cluster");
     const { host, port } = new URL(bed.controlPlane.url);
     [target, place] = [host, `${NAME}:${port}`];

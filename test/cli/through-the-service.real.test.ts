@@ -5,13 +5,13 @@ import type { MACClaim } from "../../src/api/mac-claim.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { machine, macsOf } from "../mac-pool/machines.ts";
-import { POOL_NAMESPACE, PoolBed } from "../mac-pool/pool-bed.ts";
+import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
 import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";
 import { CliProcess, type Ended, execute } from "./support/cli-process.ts";
-import { exposeInspection, letUseProxy } from "./support/pool-service.ts";
+import { letUseProxy, startServedPool } from "./support/pool-service.ts";
 
 describe("kubectl macpool through the API server's proxy", () => {
   let bed: PoolBed;
@@ -20,11 +20,7 @@ describe("kubectl macpool through the API server's proxy", () => {
 
   beforeAll(async () => {
     cli = await CliProcess.build();
-    bed = await PoolBed.start();
-    await bed.startReplica("one");
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
-    await bed.registerWebhooks();
-    await exposeInspection(bed, "one");
+    bed = await startServedPool();
     cli.kubeconfig = await kubeconfig("viewer", "cluster");
     await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
     const vm = await bed.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "net1" }]));

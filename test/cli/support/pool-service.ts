@@ -2,7 +2,7 @@
 import { networkInterfaces } from "node:os";
 import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../../../src/api/names.ts";
 import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
-import { POOL_NAMESPACE, type PoolBed } from "../../mac-pool/pool-bed.ts";
+import { POOL_NAMESPACE, PoolBed } from "../../mac-pool/pool-bed.ts";
 
 /** An address that is not of the loopback, which endpoints may not have. */
 function ownAddress(): string {
@@ -10,6 +10,16 @@ function ownAddress(): string {
   const found = addresses.find(({ family, internal }) => family === "IPv4" && !internal);
   if (found === undefined) throw new Error("this machine has no IPv4 address besides the loopback's: give it one");
   return found.address;
+}
+
+/** One replica with a pool, which answers the API server's webhooks and proxy. */
+export async function startServedPool(): Promise<PoolBed> {
+  const bed = await PoolBed.start();
+  await bed.startReplica("one");
+  await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
+  await bed.registerWebhooks();
+  await exposeInspection(bed, "one");
+  return bed;
 }
 
 /** The proxy takes only endpoints that refer to a pod with their address. */
