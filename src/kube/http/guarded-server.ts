@@ -33,6 +33,8 @@ export interface ServerOptions {
   readonly maxBytes?: number;
   /** One more takes the place of one without a request. */
   readonly maxConnections?: number;
+  /** An answer ends a connection that is older than once to twice this age. */
+  readonly maxConnectionAgeMs?: number;
   /** One more is answered 503. Those that are still arriving do not count: they can be half-sent, and bounded as connections. */
   readonly maxRequests?: number;
   /** For a request to arrive with its body; a handler bounds its own time by `answerWithin`. */
@@ -49,6 +51,11 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Above the 90 s of Go clients, so that they close an idle connection and never write into one that we closed. */
 const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 10_000;
+/**
+ * Then an answer ends the connection. An API server keeps its connections: after replicas were replaced, all of them lead to the
+ * one that was there first. Up to twice the age, by lot, so that those that were opened together do not end together.
+ */
+const MAX_CONNECTION_AGE_MS = 60_000;
 /** A connection with a request on which no byte moves: the client does not read its answer. */
 const SILENCE_MS = 60_000;
 /** How often Node looks for requests that arrive too slowly. */
@@ -83,6 +90,7 @@ export class GuardedServer {
   #unsubscribe: (() => void) | undefined;
   #draining = false;
   #clients: ClientAuthority | undefined;
+  readonly #agedAtMs = new WeakMap<Socket, number>();
   /** Whose certificates counted when a connection was made: it is judged by that, and ends when something else counts. */
   readonly #clientsOf = new WeakMap<Socket, ClientAuthority>();
   /** For readiness routes: set it when the process can do its work. `drain` takes it back. */
@@ -91,7 +99,7 @@ export class GuardedServer {
   constructor(options: ServerOptions, listener: RequestListener) {
     this.#options = options;
     this.#log = options.log ?? silentLog;
-    const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+    const { tls, requestTimeoutMs = REQUEST_TIMEOUT_MS, maxConnectionAgeMs = MAX_CONNECTION_AGE_MS } = options;
     const { maxBodyBytes = MAX_BODY_BYTES, maxBytes = MAX_BYTES, maxConnections = MAX_CONNECTIONS } = options;
     const busy = (): Set<string> =>
       new Set([...arrived(this.#answers), ...this.#streams].map(({ socket }) => (socket ? connectionKey(socket) : "")));
@@ -123,6 +131,7 @@ export class GuardedServer {
     });
     server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
       remember(this.#sockets, socket);
+      this.#agedAtMs.set(socket, performance.now() + maxConnectionAgeMs * (1 + Math.random()));
       if (this.#clients !== undefined) this.#clientsOf.set(socket, this.#clients);
     });
     server.on("tlsClientError", (error) => this.#log.debug({ err: error }, "a TLS handshake failed"));
@@ -216,7 +225,8 @@ export class GuardedServer {
       this.#answers.delete(answer);
       this.bodies.release(answer.req);
     });
-    if (this.#draining) endConnectionAfter(answer);
+    const isAged = performance.now() > (this.#agedAtMs.get(answer.req.socket) ?? Number.POSITIVE_INFINITY);
+    if (isAged || this.#draining) endConnectionAfter(answer);
   }
 }
 
