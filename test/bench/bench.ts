@@ -98,8 +98,14 @@ export function limitedRow(
 export const mayBeNone = (row: BenchRow): BenchRow => ({ ...row, mayBeNone: true });
 
 /** A row of which more is better. */
-export function atLeastRow(what: string, unit: BenchRow["unit"], ours: number, least: number): BenchRow {
-  return { ...row(what, unit, ours, null, null), least, ok: ours >= least };
+export function atLeastRow(
+  what: string,
+  unit: BenchRow["unit"],
+  ours: number,
+  least: number,
+  peer: number | null = null,
+): BenchRow {
+  return { ...row(what, unit, ours, peer, null), least, ok: ours >= least };
 }
 
 function goalOf({ unit, goal, limit, least }: BenchRow): string {

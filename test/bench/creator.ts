@@ -3,6 +3,7 @@
  * that what it measures is not its own collection of garbage.
  */
 import { Agent, type RequestOptions, request } from "node:https";
+import { inFlight } from "../mac-pool/in-flight.ts";
 import { machine } from "../mac-pool/machines.ts";
 
 /** Of an administrator at the API server. */
@@ -14,9 +15,10 @@ export interface CreatorAccess {
 }
 
 export type CreatorOrder =
+  /** VMs are created there from now on. Connections to where they were created before stay. */
   | { readonly what: "begin"; readonly access: CreatorAccess }
-  /** So many creations, one after the other. */
-  | { readonly what: "warm up"; readonly creations: number }
+  /** So many creations, so many of them under way at any time. */
+  | { readonly what: "create"; readonly creations: number; readonly inFlight: number }
   /** Creations at a steady rate, whether or not the one before was answered, until `stop`. */
   | { readonly what: "go on"; readonly perSecond: number }
   | { readonly what: "stop" };
@@ -25,10 +27,13 @@ export type CreatorOrder =
 export interface Created {
   readonly samples: readonly number[];
   readonly failures: number;
+  /** Of the order to create. */
+  readonly ms: number;
 }
 
 const PATH = "/apis/kubevirt.io/v1/namespaces/honest/virtualmachines";
 
+const places = new Map<string, RequestOptions>();
 let options: RequestOptions = {};
 let created = 0;
 let failures = 0;
@@ -42,18 +47,23 @@ process.on("message", async (order: CreatorOrder) => {
     return;
   }
   if (order.what === "begin") {
-    const { url, ...tls } = order.access;
-    const { hostname, port } = new URL(url);
-    options = { hostname, port, path: PATH, method: "POST", agent: new Agent({ keepAlive: true, ...tls }) };
+    options = places.get(order.access.url) ?? optionsFor(order.access);
+    places.set(order.access.url, options);
   }
-  if (order.what === "warm up") for (let left = order.creations; left > 0; left--) await create();
+  const startMs = performance.now();
+  if (order.what === "create") going = inFlight(order.inFlight, order.creations, create);
   over.abort();
   const samples = await going;
   going = Promise.resolve([]);
-  process.send?.({ samples, failures } satisfies Created);
+  process.send?.({ samples, failures, ms: performance.now() - startMs } satisfies Created);
   failures = 0;
 });
 process.on("disconnect", () => process.exit(0));
+
+function optionsFor({ url, ...tls }: CreatorAccess): RequestOptions {
+  const { hostname, port } = new URL(url);
+  return { hostname, port, path: PATH, method: "POST", agent: new Agent({ keepAlive: true, ...tls }) };
+}
 
 async function goOn(perSecond: number, signal: AbortSignal): Promise<readonly number[]> {
   const startMs = performance.now();

@@ -16,8 +16,8 @@ import type { Order } from "./hostile-attacker.ts";
 import { percentile } from "./mac-pool-calls.ts";
 import { residentMb } from "./mac-pool-scale.ts";
 import { CONTROL_PLANE, CORES } from "./needs.ts";
-import { SteadyCreations } from "./steady-creations.ts";
 import { medianRound, ROUND_MS, ROUNDS, type Round, SHORT_ROUND_MS } from "./turns.ts";
+import { VmCreator } from "./vm-creator.ts";
 
 const WARM_UP = 200;
 /** Of a steady attack: more than a round has time for. */
@@ -39,8 +39,8 @@ export const bench: Bench = {
     );
     await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:0f:ff:ff" }] });
     await bed.registerWebhooks();
-    using honest = await SteadyCreations.start(bed);
-    await honest.warmUp(WARM_UP);
+    using honest = await VmCreator.start(bed);
+    await honest.create(WARM_UP);
     const attacker = fork(join(import.meta.dirname, "hostile-attacker.ts"));
     try {
       await yieldToAll(attacker.pid ?? 0);

@@ -13,8 +13,8 @@ import { yieldToAll } from "./cores.ts";
 import { ask } from "./inspection-ask.ts";
 import type { Answered, ReadersOrder } from "./inspection-readers.ts";
 import { percentile } from "./mac-pool-calls.ts";
-import { SteadyCreations } from "./steady-creations.ts";
 import { medianRound, ROUND_MS, ROUNDS, type Round } from "./turns.ts";
+import { VmCreator } from "./vm-creator.ts";
 
 const SHORT = { rounds: 3, ms: 3_000 };
 /** Pages of one account, which is another one in each round: what one may ask in a second plays no part. */
@@ -30,8 +30,8 @@ export async function measureAdmission(bed: PoolBed, { log, short }: BenchContex
   await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "honest" } });
   await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:0f:ff:ff" }] });
   await bed.registerWebhooks();
-  using creations = await SteadyCreations.start(bed);
-  await creations.warmUp(WARM_UP);
+  using creations = await VmCreator.start(bed);
+  await creations.create(WARM_UP);
   const port = Number(new URL(bed.inspectionUrl("one")).port);
   const readers = fork(join(import.meta.dirname, "inspection-readers.ts"));
   const [rounds, forMs] = short ? [SHORT.rounds, SHORT.ms] : [ROUNDS, ROUND_MS];

@@ -14,6 +14,7 @@ const NAMESPACES = Array.from({ length: 24 }, (_, index) => `bench-${index}`);
 const WARM_UP_SECONDS = 5;
 /** A pool has no more than 20,000 addresses pending: 300 claims a second are under that for a minute. */
 const SECONDS = 50;
+const SHORT_SECONDS = 10;
 /** So that the young generation of the caller is collected hardly ever. */
 const NODE_FLAGS = ["--max-semi-space-size=32"];
 
@@ -21,8 +22,8 @@ const NODE_FLAGS = ["--max-semi-space-size=32"];
  * Admissions that make two durable claims each, and the same two writes by a bare client, in between. The disk and the API
  * server stall for some 50 ms every few seconds: only sides that meet the same stalls have a p99 that can be compared.
  */
-export async function measureDurable(bed: PoolBed, { log, env }: BenchContext): Promise<DurableSamples> {
-  const seconds = Number(env.MAC_POOL_BENCH_SECONDS ?? SECONDS);
+export async function measureDurable(bed: PoolBed, { log, env, short }: BenchContext): Promise<DurableSamples> {
+  const seconds = Number(env.MAC_POOL_BENCH_SECONDS ?? (short ? SHORT_SECONDS : SECONDS));
   for (const name of NAMESPACES) await bed.admin.create(RESOURCES.namespaces, { metadata: { name } });
   const caller = fork(join(import.meta.dirname, "durable-caller.ts"), { execArgv: NODE_FLAGS });
   try {

@@ -1,6 +1,7 @@
 /**
- * The MAC pool against limits of its own and, for its webhooks, against a bare Node HTTPS AdmissionReview echo in the same
- * run. `MAC_POOL_BENCH_CLAIMS` (100,000) and `MAC_POOL_BENCH_SECONDS` (50) make it shorter.
+ * The MAC pool against limits of its own; for its webhooks, against a bare Node HTTPS AdmissionReview echo; for whole creations,
+ * against no pool and one in memory, in the same run. `MAC_POOL_BENCH_CLAIMS` (100,000; with `--short` 10,000) and
+ * `MAC_POOL_BENCH_SECONDS` (50; 10) make it shorter.
  */
 
 import { fork } from "node:child_process";
@@ -15,6 +16,7 @@ import { atLeastRow, type Bench, type BenchContext, type BenchRow, limitedRow, r
 import { onCoresOfTheirOwn } from "./cores.ts";
 import { admissionReview, Caller, percentile, virtualMachine } from "./mac-pool-calls.ts";
 import { measureCore } from "./mac-pool-core.ts";
+import { measureCreations } from "./mac-pool-creations.ts";
 import { measureDurable, RATE } from "./mac-pool-durable.ts";
 import { fill, residentMb } from "./mac-pool-scale.ts";
 import { CONTROL_PLANE, CORES } from "./needs.ts";
@@ -23,6 +25,7 @@ const WARM_UP = 1_000;
 /** Short rounds in turn, so that both sides see the same machine. */
 const CALLS = 100;
 const ROUNDS = 100;
+const SHORT_ROUNDS = 20;
 const CONNECTIONS = 8;
 const RANGE = { start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" };
 /** Of the VMs that are there before a replica starts: nothing was drawn from it. */
@@ -33,10 +36,14 @@ const AUTOMATIC = "own share, automatic 2-NIC VM, p50";
 const NOTHING = "nothing to do, p50";
 
 export const bench: Bench = {
-  about: "the MAC pool; the peer is a bare Node HTTPS AdmissionReview echo",
+  about: "the MAC pool; the peer is a bare Node HTTPS AdmissionReview echo where the row names no other",
   needs: [...CONTROL_PLANE, ...CORES],
   async run(context) {
-    const rows = [...(await measureAdmission(context)), ...(await measureScale(context))];
+    const rows = [
+      ...(await measureCreations(context)),
+      ...(await measureAdmission(context)),
+      ...(await measureScale(context)),
+    ];
     context.log("core");
     // At the end: collecting a million addresses is work of this process, which is the client of the measurements above.
     const core = measureCore();
@@ -57,7 +64,7 @@ async function measureAdmission(context: BenchContext): Promise<BenchRow[]> {
   return [...rows, ...(await durableRows(bed, context))];
 }
 
-async function measureOwnShare(bed: PoolBed, { log }: BenchContext): Promise<BenchRow[]> {
+async function measureOwnShare(bed: PoolBed, { log, short }: BenchContext): Promise<BenchRow[]> {
   const { authority, directory } = bed.controlPlane;
   const { cert, key } = await authority.issue({ commonName: "bench", addresses: ["127.0.0.1"], usage: ["server"] });
   const files = [join(directory, "bench.crt"), join(directory, "bench.key")] as const;
@@ -81,8 +88,9 @@ async function measureOwnShare(bed: PoolBed, { log }: BenchContext): Promise<Ben
     const samples = { auto: [] as number[], autoEcho: [] as number[], same: [] as number[], sameEcho: [] as number[] };
     const pids = children.map(({ pid = 0 }) => pid);
     await onCoresOfTheirOwn(pids, async () => {
-      for (let round = 0; round < ROUNDS; round++) {
-        if (round % 25 === 0) log(`own share, round ${round + 1} of ${ROUNDS}`);
+      const rounds = short ? SHORT_ROUNDS : ROUNDS;
+      for (let round = 0; round < rounds; round++) {
+        if (round % 25 === 0) log(`own share, round ${round + 1} of ${rounds}`);
         samples.autoEcho.push(...(await sequence(echo, created, CALLS)));
         samples.auto.push(...(await sequence(ours, created, CALLS)));
         samples.sameEcho.push(...(await sequence(echo, same, CALLS)));
@@ -120,9 +128,9 @@ async function durableRows(bed: PoolBed, context: BenchContext): Promise<BenchRo
 }
 
 /** On a cluster that had no pool before. */
-async function measureScale({ log, env }: BenchContext): Promise<BenchRow[]> {
+async function measureScale({ log, env, short }: BenchContext): Promise<BenchRow[]> {
   await using bed = await PoolBed.start();
-  const claims = Number(env.MAC_POOL_BENCH_CLAIMS ?? 100_000);
+  const claims = Number(env.MAC_POOL_BENCH_CLAIMS ?? (short ? 10_000 : 100_000));
   const many = { prefix: "vm", firstMac: FILLED_FROM, vms: claims / 10, nics: 2, claimed: false };
   const firstMac = (FILLED_FROM + many.vms * many.nics) as Mac;
   const large = { prefix: "large", firstMac, vms: claims / 50, nics: 40, claimed: true };

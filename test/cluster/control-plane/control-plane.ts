@@ -128,6 +128,13 @@ export class ControlPlane extends ControlPlaneAccess {
     this.#started = true;
   }
 
+  /** Of a program that runs. */
+  pidOf(name: "etcd" | "kube-apiserver"): number {
+    const pid = this.#components.get(name)?.process.pid;
+    if (pid === undefined) throw new Error(`${name} does not run`);
+    return pid;
+  }
+
   /** Kills the API server and leaves it dead, as a test of what survives that. */
   async killApiServer(): Promise<void> {
     await this.#components.get("kube-apiserver")?.[Symbol.asyncDispose]();

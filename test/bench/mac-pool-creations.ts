@@ -1,0 +1,224 @@
+/** Creation of VMs through the API server: without a pool, with an in-memory pool, with ours, in turns. */
+
+import { availableParallelism, loadavg } from "node:os";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { macsOf } from "../mac-pool/machines.ts";
+import { atLeastRow, type BenchContext, BenchFault, type BenchRow, limitedRow, row } from "./bench.ts";
+import { percentile } from "./mac-pool-calls.ts";
+import { type Deletions, measureDeletions } from "./mac-pool-deletions.ts";
+import { inMemoryPool, NAMESPACE, ourPool, Side, type Used } from "./mac-pool-sides.ts";
+import { type RequestCounts, requestsOfEach, requestsText, total } from "./request-counts.ts";
+import { VmCreator } from "./vm-creator.ts";
+
+const RATE = 60;
+const TURN_MS = 2_000;
+const BURST = 600;
+const IN_FLIGHT = 32;
+const NICS = 2;
+
+interface Extent {
+  readonly turns: number;
+  readonly bursts: number;
+  readonly deletions: number;
+  /** Enough for all deletions to be noticed. */
+  readonly quarantineSeconds: number;
+}
+
+const WHOLE: Extent = { turns: 12, bursts: 3, deletions: 600, quarantineSeconds: 20 };
+const SHORT: Extent = { turns: 3, bursts: 1, deletions: 200, quarantineSeconds: 10 };
+
+/** A VM's, beside its creation and its deletion. A tenth more is for those that are repeated. */
+const MOST_REQUESTS = { creation: 2.1, deletion: 6.1 };
+
+/** One side. Times in ms; processor time is of a VM at the steady rate. */
+interface Creations {
+  readonly p50: number;
+  readonly p99: number;
+  readonly burstRate: number;
+  readonly burstP99: number;
+  readonly used: Used;
+  readonly requests: RequestCounts;
+}
+
+export async function measureCreations({ log, short }: BenchContext): Promise<BenchRow[]> {
+  const extent = short ? SHORT : WHOLE;
+  const load = loadavg()[0] ?? Number.NaN;
+  log(`load of the machine before: ${load.toFixed(1)} on ${availableParallelism()} processors`);
+  log("starting control planes without a pool, with an in-memory pool, with two replicas of ours");
+  await using none = await Side.start("no pool");
+  await using memory = await Side.start("in-memory pool", inMemoryPool);
+  await using ours = await Side.start("ours", (bed) => ourPool(bed, extent.quarantineSeconds));
+  using creator = await VmCreator.start(none.bed, RATE);
+  const created = await inTurns([none, memory, ours], creator, extent, log);
+  await haveAddresses(memory);
+  await haveAddresses(ours);
+  const [peer, mapped, own] = [created.get(none), created.get(memory), created.get(ours)];
+  if (peer === undefined || mapped === undefined || own === undefined) throw new BenchFault("no VM was created");
+  const vms = (await ours.bed.admin.list(KINDS.virtualMachines, { namespace: NAMESPACE })).items.length;
+  const resident = [await ours.residentMb(), await memory.residentMb()] as const;
+  const ready = [await ours.pool.startAnother(), await memory.pool.startAnother()] as const;
+  log(`deleting ${extent.deletions} halted VMs`);
+  const deletions = [await measureDeletions(ours, extent.deletions), await measureDeletions(memory, extent.deletions)];
+  return [
+    ...speedRows(own, peer, mapped),
+    ...costRows(own, peer, mapped),
+    row(`resident, both replicas, ${vms} VMs; peer: in-memory pool`, "MB", ...resident, null),
+    row(`start to ready, ${vms} VMs; peer: in-memory pool`, "ms", ...ready, null),
+    ...deletionRows(deletions, extent.deletions),
+    limitedRow("VMs that were not admitted, on all sides", "requests", creator.failures, null, 0),
+  ];
+}
+
+async function inTurns(
+  sides: readonly Side[],
+  creator: VmCreator,
+  { turns, bursts }: Extent,
+  log: BenchContext["log"],
+): Promise<ReadonlyMap<Side, Creations>> {
+  const tallies = new Map(sides.map((side) => [side, new Tally(side, creator)]));
+  const each = async (work: (tally: Tally) => Promise<void>): Promise<void> => {
+    for (const [side, tally] of tallies) {
+      await creator.turnTo(side.controlPlane);
+      await work(tally);
+    }
+  };
+  await each((tally) => tally.begin());
+  log(`${RATE} VMs with ${NICS} automatic networks a second, ${turns} turns of ${TURN_MS / 1000} s`);
+  for (let turn = 0; turn < turns; turn++) await each((tally) => tally.steadily());
+  log(`${bursts} bursts of ${BURST} VMs, ${IN_FLIGHT} in flight`);
+  for (let burst = 0; burst < bursts; burst++) await each((tally) => tally.atOnce());
+  const results = new Map<Side, Creations>();
+  for (const [side, tally] of tallies) {
+    const result = await tally.end();
+    results.set(side, result);
+    log(`  ${side.name}: ${textOf(result)}`);
+  }
+  return results;
+}
+
+class Tally {
+  readonly #side: Side;
+  readonly #creator: VmCreator;
+  readonly #steady: number[] = [];
+  readonly #burst: number[] = [];
+  #burstMs = 0;
+  #used: Used = { pool: 0, apiServer: 0, etcd: 0 };
+  #before: RequestCounts = new Map();
+
+  constructor(side: Side, creator: VmCreator) {
+    this.#side = side;
+    this.#creator = creator;
+  }
+
+  /** All processes have what they need, and run compiled code. */
+  async begin(): Promise<void> {
+    const failuresBefore = this.#creator.failures;
+    await this.#creator.create(BURST, IN_FLIGHT);
+    await this.#creator.during(TURN_MS);
+    const failures = this.#creator.failures - failuresBefore;
+    if (failures > BURST / 2) throw new BenchFault(`${this.#side.name}: ${failures} VMs were not admitted`);
+    await this.#side.caughtUp();
+    this.#before = await this.#side.requests();
+  }
+
+  async steadily(): Promise<void> {
+    const used = await this.#side.usedBy(async () => {
+      this.#steady.push(...(await this.#creator.during(TURN_MS)));
+    });
+    const sum = (name: keyof Used): number => this.#used[name] + used[name];
+    this.#used = { pool: sum("pool"), apiServer: sum("apiServer"), etcd: sum("etcd") };
+  }
+
+  async atOnce(): Promise<void> {
+    const { samples, ms } = await this.#creator.create(BURST, IN_FLIGHT);
+    this.#burst.push(...samples);
+    this.#burstMs += ms;
+    await this.#side.caughtUp();
+  }
+
+  async end(): Promise<Creations> {
+    const steady = this.#steady.length;
+    const { pool, apiServer, etcd } = this.#used;
+    const own = { objects: steady + this.#burst.length, own: "POST virtualmachines" };
+    return {
+      p50: percentile(this.#steady, 0.5),
+      p99: percentile(this.#steady, 0.99),
+      burstRate: (this.#burst.length * 1000) / this.#burstMs,
+      burstP99: percentile(this.#burst, 0.99),
+      used: { pool: pool / steady, apiServer: apiServer / steady, etcd: etcd / steady },
+      requests: requestsOfEach(this.#before, await this.#side.requests(), own),
+    };
+  }
+}
+
+/** A pool that gives out nothing, or one address twice, is not measured. Claims that are needed are there. */
+async function haveAddresses({ name, bed }: Side): Promise<void> {
+  const { items } = await bed.admin.list(KINDS.virtualMachines, { namespace: NAMESPACE });
+  const macs = new Set(items.flatMap(macsOf));
+  macs.delete(undefined);
+  const needed = items.length * NICS;
+  if (macs.size !== needed) throw new BenchFault(`${name}: ${items.length} VMs have ${macs.size} addresses`);
+  const claims = (await bed.claims()).filter(({ spec }) => macs.has(spec.mac)).length;
+  if (name === "ours" && claims !== needed) throw new BenchFault(`${needed} addresses have ${claims} claims`);
+}
+
+const NO_POOL = "peer: no pool";
+const IN_MEMORY = "peer: in-memory pool, two live GETs";
+const CREATION = `creation of a VM, ${RATE}/s`;
+const AT_ONCE = `burst of ${BURST} VMs, ${IN_FLIGHT} in flight`;
+
+function speedRows(own: Creations, none: Creations, memory: Creations): BenchRow[] {
+  return [
+    row(`${CREATION}, p50; ${NO_POOL}`, "ms", own.p50, none.p50, 2.2),
+    row(`${CREATION}, p50; ${IN_MEMORY}`, "ms", own.p50, memory.p50, null),
+    row(`${CREATION}, p99; ${NO_POOL}`, "ms", own.p99, none.p99, 2.5),
+    row(`${CREATION}, p99; ${IN_MEMORY}`, "ms", own.p99, memory.p99, null),
+    atLeastRow(`${AT_ONCE}, a second; ${NO_POOL}`, "ops/s", own.burstRate, 0.35 * none.burstRate, none.burstRate),
+    row(`${AT_ONCE}, a second; ${IN_MEMORY}`, "ops/s", own.burstRate, memory.burstRate, null),
+    row(`${AT_ONCE}, p99; ${NO_POOL}`, "ms", own.burstP99, none.burstP99, null),
+    row(`${AT_ONCE}, p99; ${IN_MEMORY}`, "ms", own.burstP99, memory.burstP99, null),
+  ];
+}
+
+function costRows(own: Creations, none: Creations, memory: Creations): BenchRow[] {
+  const time = "processor time a VM";
+  return [
+    row(`${time}, API server; ${NO_POOL}`, "ms", own.used.apiServer, none.used.apiServer, 2.7),
+    row(`${time}, API server; ${IN_MEMORY}`, "ms", own.used.apiServer, memory.used.apiServer, null),
+    row(`${time}, etcd; ${NO_POOL}`, "ms", own.used.etcd, none.used.etcd, null),
+    row(`${time}, both replicas; ${IN_MEMORY}`, "ms", own.used.pool, memory.used.pool, 2),
+    ...requestRows("requests a VM beside its creation", own.requests, memory.requests, MOST_REQUESTS.creation),
+  ];
+}
+
+function requestRows(what: string, own: RequestCounts, memory: RequestCounts, most: number): BenchRow[] {
+  const kinds = [...new Set([...own.keys(), ...memory.keys()])];
+  return [
+    limitedRow(`${what}; peer: in-memory pool`, "requests", total(own), total(memory), most),
+    ...kinds.map((kind) => row(`  ${kind}`, "requests", own.get(kind) ?? 0, memory.get(kind) ?? 0, null)),
+  ];
+}
+
+function deletionRows([own, memory]: readonly Deletions[], count: number): BenchRow[] {
+  if (own === undefined || memory === undefined) return [];
+  return [
+    row(`deletion of ${count} halted VMs until quarantine`, "ms", own.quarantinedMs, null, null),
+    ...requestRows(
+      "requests a deletion beside its own, until the addresses are free",
+      own.requests,
+      memory.requests,
+      MOST_REQUESTS.deletion,
+    ),
+    row("processor time a deletion, both replicas; peer: in-memory pool", "ms", own.poolMs, memory.poolMs, null),
+  ];
+}
+
+function textOf({ p50, p99, burstRate, burstP99, used, requests }: Creations): string {
+  const ms = (value: number): string => `${value.toFixed(1)} ms`;
+  return [
+    `p50 ${ms(p50)}, p99 ${ms(p99)}`,
+    `burst ${burstRate.toFixed(0)} a second, p99 ${ms(burstP99)}`,
+    `processor time of pool ${ms(used.pool)}, API server ${ms(used.apiServer)}, etcd ${ms(used.etcd)}`,
+    requestsText(requests),
+  ].join("; ");
+}
