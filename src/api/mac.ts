@@ -73,11 +73,19 @@ export function isMulticast(mac: Mac): boolean {
   return firstOctet(mac) % 2 === 1;
 }
 
-/** In words, where no interface can have the address. */
+export type UnusableMac = "the broadcast" | "a multicast" | "the all-zero";
+
+/** What kind of address it is, where no interface can have it. */
+export function unusableAs(mac: Mac): UnusableMac | undefined {
+  if (mac === MAX_MAC) return "the broadcast";
+  if (isMulticast(mac)) return "a multicast";
+  return mac === 0 ? "the all-zero" : undefined;
+}
+
+/** The same in words. */
 export function describeUnusable(mac: Mac): string | undefined {
-  if (mac !== 0 && !isMulticast(mac)) return undefined;
-  const what = mac === 0 ? "the all-zero" : mac === MAX_MAC ? "the broadcast" : "a multicast";
-  return `${formatMac(mac)} is ${what} address, which no interface can have`;
+  const what = unusableAs(mac);
+  return what && `${formatMac(mac)} is ${what} address, which no interface can have`;
 }
 
 const CLAIM_PREFIX = "mac-";

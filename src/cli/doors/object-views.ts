@@ -7,7 +7,7 @@ import {
   type LabelSelector,
   type MACPool,
 } from "../../api/mac-pool.ts";
-import { formatRange, type MacRange, parseRangeText, rangeContains } from "../../api/mac-range.ts";
+import { formatRange, type MacRange, parseRangeText } from "../../api/mac-range.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { Segments } from "../../mac-pool/core/segments.ts";
 import type { ClaimView, OwnerView, PoolView, RangeView } from "../../mac-pool/inspection/views.ts";
@@ -104,8 +104,7 @@ function countsOf(range: MacRange, { claims, keptBack }: Taken): Omit<RangeView,
 export function claimView(claim: MACClaim, pools: readonly Segments[], owners: readonly OwnerView[]): ClaimView {
   const { metadata, spec, status } = claim;
   const mac = parseMac(spec.mac);
-  const pool = mac === undefined ? undefined : pools.find((one) => one.has(mac));
-  const range = pool?.spans.find((one) => mac !== undefined && rangeContains(one, mac));
+  const range = mac === undefined ? undefined : pools.find((one) => one.has(mac))?.spanOf(mac);
   return {
     name: metadata.name ?? "",
     mac: spec.mac,

@@ -1,4 +1,4 @@
-import { isMulticast, MAX_MAC, type Mac, parseMac, withSeparators } from "../../api/mac.ts";
+import { type Mac, parseMac, unusableAs, withSeparators } from "../../api/mac.ts";
 import { refusalOfInterfaces } from "./name-lengths.ts";
 import type { Party } from "./party.ts";
 import {
@@ -134,12 +134,6 @@ function readMacs(party: Party, interfaces: readonly RequestedInterface[], field
     macs.set(index, mac);
   }
   return { ok: true, macs };
-}
-
-function unusableAs(mac: Mac): "the broadcast" | "a multicast" | "the all-zero" | undefined {
-  if (mac === MAX_MAC) return "the broadcast";
-  if (isMulticast(mac)) return "a multicast";
-  return mac === 0 ? "the all-zero" : undefined;
 }
 
 function refuse(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {

@@ -1,4 +1,4 @@
-import { formatMac, type Mac } from "../../api/mac.ts";
+import { formatMac, type Mac, type UnusableMac } from "../../api/mac.ts";
 import { type ClaimOwner, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import { MAX_INTERFACES, MAX_SHOWN_CHARS, PENDING_MS } from "./limits.ts";
 import { describeOwners, type NamedText, namedText } from "./named-text.ts";
@@ -170,7 +170,7 @@ export function unusableMac(
   party: Party,
   interfaceName: string,
   mac: Mac,
-  what: "a multicast" | "the broadcast" | "the all-zero",
+  what: UnusableMac,
   field: MacField,
 ): Refusal {
   return {

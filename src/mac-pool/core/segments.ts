@@ -78,6 +78,11 @@ export class Segments {
     );
   }
 
+  /** Of `spans`, the one that has an address of the pool. */
+  spanOf(mac: Mac): MacRange | undefined {
+    return this.spans.find((range) => rangeContains(range, mac));
+  }
+
   toString(): string {
     return this.spans.map(formatRange).join(", ");
   }

@@ -1,6 +1,6 @@
 import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
-import { formatRange, rangeContains } from "../../api/mac-range.ts";
+import { formatRange } from "../../api/mac-range.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { Caches } from "../caches/caches.ts";
@@ -154,6 +154,6 @@ export class ClaimQueries {
 export function rangeOf(mac: Mac | undefined, { index }: Pick<Caches, "index">): string | undefined {
   if (mac === undefined) return undefined;
   const pool = index.pools().find((each) => each.has(mac));
-  const range = pool?.settings.segments.spans.find((each) => rangeContains(each, mac));
+  const range = pool?.settings.segments.spanOf(mac);
   return range && formatRange(range);
 }
