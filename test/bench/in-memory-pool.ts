@@ -1,5 +1,5 @@
 /**
- * Child process of the MAC pool's benchmark: what a pool costs that is one process and keeps its addresses in a map. Like
+ * Child process of the MAC pool's benchmark: what a pool costs that is one process and keeps its addresses in memory. Like
  * KubeMacPool, it reads namespace and webhook configuration live for each VM, and learns from a watch which VMs are gone; it
  * proves nothing before it answers.
  */
@@ -34,8 +34,8 @@ interface Review {
   readonly request: { readonly uid: string; readonly namespace: string; readonly object: KubeObject };
 }
 
-/** Address -> the VM that has it. */
-const holders = new Map<string, string>();
+/** Addresses that VMs have. */
+const taken = new Set<string>();
 let next: number = FIRST;
 
 process.on("message", async ({ kubeconfig, ...pair }: InMemoryOrder) => {
@@ -59,16 +59,16 @@ async function answer(client: KubeClient, { request: { uid, namespace, object } 
   await client.get(RESOURCES.namespaces, { name: namespace });
   await client.get(RESOURCES.mutatingWebhookConfigurations, { name: MAC_POOL_WEBHOOK_CONFIGURATION });
   const patch = macsOf(object).flatMap((mac, index) =>
-    mac === undefined ? [{ op: "add", path: `${INTERFACES}/${index}/macAddress`, value: draw(keyOf(object)) }] : [],
+    mac === undefined ? [{ op: "add", path: `${INTERFACES}/${index}/macAddress`, value: draw() }] : [],
   );
   const response = { uid, allowed: true, patchType: "JSONPatch", patch: btoa(JSON.stringify(patch)) };
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
 }
 
-function draw(holder: string): string {
-  while (holders.has(formatMac(next as Mac))) next += 1;
+function draw(): string {
+  while (taken.has(formatMac(next as Mac))) next += 1;
   const mac = formatMac(next as Mac);
-  holders.set(mac, holder);
+  taken.add(mac);
   return mac;
 }
 
@@ -76,13 +76,11 @@ async function follow(client: KubeClient, resourceVersion: string): Promise<void
   const { signal } = new AbortController();
   for await (const { type, object } of client.watch(KINDS.virtualMachines, { resourceVersion, signal })) {
     if (type === "ADDED" || type === "MODIFIED") hold(object);
-    if (type === "DELETED") for (const mac of macsOf(object)) holders.delete(mac ?? "");
+    if (type === "DELETED") for (const mac of macsOf(object)) taken.delete(mac ?? "");
   }
   throw new Error("the watch of VMs has ended");
 }
 
 function hold(vm: KubeObject): void {
-  for (const mac of macsOf(vm)) if (mac !== undefined) holders.set(mac, keyOf(vm));
+  for (const mac of macsOf(vm)) if (mac !== undefined) taken.add(mac);
 }
-
-const keyOf = ({ metadata: { namespace, name } }: KubeObject): string => `${namespace}/${name}`;

@@ -102,7 +102,7 @@ class Tally {
   readonly #steady: number[] = [];
   readonly #burst: number[] = [];
   #burstMs = 0;
-  #used: Used = { pool: 0, apiServer: 0, etcd: 0 };
+  readonly #used: Used[] = [];
   #before: RequestCounts = new Map();
 
   constructor(side: Side, creator: VmCreator) {
@@ -125,8 +125,7 @@ class Tally {
     const used = await this.#side.usedBy(async () => {
       this.#steady.push(...(await this.#creator.during(TURN_MS)));
     });
-    const sum = (name: keyof Used): number => this.#used[name] + used[name];
-    this.#used = { pool: sum("pool"), apiServer: sum("apiServer"), etcd: sum("etcd") };
+    this.#used.push(used);
   }
 
   async atOnce(): Promise<void> {
@@ -138,14 +137,14 @@ class Tally {
 
   async end(): Promise<Creations> {
     const steady = this.#steady.length;
-    const { pool, apiServer, etcd } = this.#used;
+    const usedOf = (name: keyof Used): number => this.#used.reduce((sum, used) => sum + used[name], 0) / steady;
     const own = { objects: steady + this.#burst.length, own: "POST virtualmachines" };
     return {
       p50: percentile(this.#steady, 0.5),
       p99: percentile(this.#steady, 0.99),
       burstRate: (this.#burst.length * 1000) / this.#burstMs,
       burstP99: percentile(this.#burst, 0.99),
-      used: { pool: pool / steady, apiServer: apiServer / steady, etcd: etcd / steady },
+      used: { pool: usedOf("pool"), apiServer: usedOf("apiServer"), etcd: usedOf("etcd") },
       requests: requestsOfEach(this.#before, await this.#side.requests(), own),
     };
   }

@@ -58,8 +58,13 @@ export class Side implements AsyncDisposable {
   static async start(name: string, startPool?: (bed: PoolBed) => Promise<Pool>): Promise<Side> {
     const controlPlane = await startControlPlane();
     const bed = await PoolBed.start({ controlPlane });
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: NAMESPACE } });
-    return new Side(name, bed, controlPlane, await startPool?.(bed));
+    try {
+      await bed.admin.create(RESOURCES.namespaces, { metadata: { name: NAMESPACE } });
+      return new Side(name, bed, controlPlane, await startPool?.(bed));
+    } catch (error) {
+      await bed[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   get pool(): Pool {
