@@ -117,7 +117,7 @@ export const MAC_CLAIM_CRD = crd({
   statusSubresource: false,
   columns: [
     text("MAC", ".spec.mac", "The address."),
-    text("Phase", ".status.phase", "Pending, Bound or Quarantined."),
+    text("Phase", ".status.phase", "Allocated or Quarantined."),
     text("Owner", ".status.owner", "Holder of the address."),
     text("Interface", ".status.owners[*].interface", "Interface with the address."),
     text("Pool", ".spec.pool", "Pool of the address."),

@@ -13,8 +13,14 @@ export const CLAIM_LABEL_NAMESPACE = `${MAC_POOL_GROUP}/namespace`;
 export const CLAIM_LABEL_KIND = `${MAC_POOL_GROUP}/kind`;
 export const CLAIM_LABEL_PHASE = `${MAC_POOL_GROUP}/phase`;
 
-export const CLAIM_PHASES = ["Pending", "Bound", "Quarantined"] as const;
+/** Claims that version 0.1 has written and nobody has changed since are Pending or Bound, which both mean Allocated. */
+const FORMER_PHASES = ["Pending", "Bound"] as const;
+export const CLAIM_PHASES = ["Allocated", "Quarantined", ...FORMER_PHASES] as const;
 export type ClaimPhase = (typeof CLAIM_PHASES)[number];
+
+/** What is told of a claim: whether any object has listed the address since it was allocated last is not written into it. */
+export const SHOWN_PHASES = ["Pending", "Bound", "Quarantined"] as const;
+export type ShownPhase = (typeof SHOWN_PHASES)[number];
 
 export const CLAIM_ORIGINS = ["automatic", "explicit", "observed"] as const;
 export type ClaimOrigin = (typeof CLAIM_ORIGINS)[number];
@@ -57,7 +63,9 @@ export const claimOwnerSchema = z
       .max(MAX_NAME_CHARS)
       .exactOptional()
       .describe("Name prefix, as long as the name is not known."),
-    uid: z.string().max(MAX_UID_CHARS).exactOptional().describe("UID of the object. Absent until the object was seen."),
+    uid: z.string().max(MAX_UID_CHARS).exactOptional().describe(
+      "UID of the object. Only where the address was given to an object that existed already.",
+    ),
     interface: z.string().max(MAX_NAME_CHARS).describe("Interface that has the address."),
     network: z.string().max(MAX_NETWORK_CHARS).exactOptional().describe("Network of the interface."),
     domains: z
@@ -68,7 +76,7 @@ export const claimOwnerSchema = z
         "Layer-2 domains that the network led into when the object got the address, and those that it has moved from since. " +
           "Only where the pool's conflictScope is Network.",
       ),
-    since: time().describe("When the object got the address."),
+    since: time().describe("When the object was given the address, or last asked for it."),
     receiver: z
       .boolean()
       .exactOptional()
@@ -102,7 +110,7 @@ export const macClaimStatusSchema = z
     phase: z
       .enum(CLAIM_PHASES)
       .describe(
-        "Pending: admitted, no owner seen yet. Bound: an owner has the address. Quarantined: released, not given out yet.",
+        "Allocated: the owners have the address, or were admitted with it. Quarantined: released, not given out yet. Pending and Bound, of version 0.1: Allocated.",
       ),
     owner: z
       .string()
@@ -117,7 +125,7 @@ export const macClaimStatusSchema = z
       ),
     deadline: time()
       .exactOptional()
-      .describe("Until this time the claim waits for an object that was admitted but not seen."),
+      .describe("Of version 0.1: until this time the claim waits for an object that was admitted but not seen."),
     until: time().exactOptional().describe("End of the quarantine."),
   })
   .describe("Owners of the address.");

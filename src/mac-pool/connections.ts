@@ -5,7 +5,6 @@ import type { KubeClient } from "../kube/client/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Caches } from "./caches/caches.ts";
 import { givenAddresses } from "./caches/given-addresses.ts";
-import type { Evidence } from "./core/lifecycle.ts";
 import type { Party, Sighting } from "./core/party.ts";
 import { readEvidence } from "./evidence/live-evidence.ts";
 import type { LiveReads } from "./evidence/live-reads.ts";
@@ -22,10 +21,15 @@ export interface Connections {
   readonly claimsOfStarts: ClaimStore;
   readonly claimsOfController: ClaimStore;
   readonly controllerClock: Clock;
-  /** Which of the parties have the address now, by live reads. */
-  readonly evidence: (reads: LiveReads, mac: Mac, parties: readonly Party[]) => Promise<Evidence>;
-  /** Objects that were created with the address after the claim was last written, whether or not they still exist. */
-  readonly createdAfter: (claim: MACClaim, mac: Mac) => readonly Party[];
+  /** Which of the parties have the address of a claim now, by live reads. */
+  readonly evidence: (
+    reads: LiveReads,
+    mac: Mac,
+    claim: MACClaim,
+    parties: readonly Party[],
+  ) => Promise<readonly Sighting[]>;
+  /** Whether what the claim was made for has been stored since, and may be gone. */
+  readonly hasCome: (claim: MACClaim, mac: Mac) => boolean;
   /** Whether the owner of an address runs now, by a live read. */
   readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
   /** Addresses that a VM lists, by a live read; undefined when there is no such VM. */
@@ -56,8 +60,9 @@ export function connect(
     claimsOfStarts: claims,
     claimsOfController: apiClaimStore(leaderClient),
     controllerClock: clock,
-    evidence: (reads, mac, parties) => readEvidence(reads, mac, parties, caches.admissions.wasAdmitted),
-    createdAfter: caches.admissions.createdAfter,
+    evidence: (reads, mac, claim, parties) =>
+      readEvidence(reads, mac, parties, (party) => caches.unstarted.has(party, claim)),
+    hasCome: caches.arrivals.hasCome,
     isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
     macsOfMachine: (vm, signal) => macsOfMachine(client, vm, signal),
     isReceiver: (vm, signal) => isReceiver(client, vm, signal),

@@ -1,7 +1,9 @@
 import type { Registry } from "prom-client";
+import { macOfClaimName } from "../api/mac.ts";
 import type { MACClaim } from "../api/mac-claim.ts";
 import { SYSTEM_NAMESPACE } from "../api/names.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { isOlder } from "../kube/client/resource-version.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/event-recorder.ts";
 import type { CertificateSource } from "../kube/http/certificate-source.ts";
@@ -209,11 +211,10 @@ export class Replica {
       adoption,
       store: this.#connections.claimsOfController,
       clock: this.#connections.controllerClock,
-      evidence: (mac, parties) => this.#connections.evidence(reads, mac, parties),
-      createdAfter: this.#connections.createdAfter,
+      evidence: (mac, claim, parties) => this.#connections.evidence(reads, mac, claim, parties),
+      hasCome: this.#connections.hasCome,
       onStep: (step, before) => {
-        const isFreed = step.action === "delete" && before !== undefined;
-        if (isFreed && this.#caches.appearances.isLeak(before)) this.#metrics.leaked();
+        if (step.action === "delete" && step.isLeak) this.#metrics.leaked();
         this.#reportShared(step, before, events);
       },
     });
@@ -244,6 +245,14 @@ export class Replica {
     if (owners.length < 2 || (before !== undefined && owners.length <= meeting(before).length)) return;
     const message = sharedByHolders(step.claim.spec.mac, owners);
     for (const owner of owners) events.event(regardingOf(owner), "Warning", "MACShared", message);
+  }
+
+  /** Whether what the claim was made for may still be stored. A claim that is newer than the cache was made a moment ago. */
+  #isAwaited(claim: MACClaim): boolean {
+    const { name = "" } = claim.metadata;
+    const [mac, cached] = [macOfClaimName(name), this.#caches.claims.get(name)];
+    if (mac === undefined || cached === undefined || isOlder(cached.metadata, claim.metadata)) return true;
+    return this.#caches.waitMs(mac) > 0 && !this.#connections.hasCome(claim, mac);
   }
 
   /** What reviews work with. */
@@ -279,6 +288,7 @@ export class Replica {
       times,
       clock: this.#clock,
       startingMs: () => startingMs(index.pendingMs),
+      isAwaited: (claim) => this.#isAwaited(claim),
     });
     const { namespaces, hasReceived, policyIn, networks } = connections;
     const { ownersOf } = this.#caches;

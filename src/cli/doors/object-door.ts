@@ -33,7 +33,7 @@ import {
 } from "./door.ts";
 import { KnownClaims } from "./known-claims.ts";
 import { mapView } from "./object-map.ts";
-import { claimView, ownersOf, poolView, segmentsOf } from "./object-views.ts";
+import { claimView, ownersOf, phaseOf, poolView, segmentsOf } from "./object-views.ts";
 import { plain } from "./plain-text.ts";
 import type { Place, PoolObjects } from "./pool-objects.ts";
 import { poolWith } from "./pool-ranges.ts";
@@ -116,7 +116,7 @@ export class ObjectDoor implements Door {
         interface: owner.interface,
         mac: claim.spec.mac,
         claim: claim.metadata.name ?? "",
-        phase: claim.status?.phase ?? "Pending",
+        phase: phaseOf(claim),
         origin: claim.spec.origin,
         ...(owner.network === undefined ? {} : { network: owner.network }),
         since: owner.since,

@@ -1,5 +1,5 @@
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import type { ClaimOwner, MACClaim, ShownPhase } from "../../api/mac-claim.ts";
 import {
   DEFAULT_CONFLICT_POLICY,
   DEFAULT_HOST_ADDRESS_POLICY,
@@ -110,16 +110,20 @@ export function claimView(claim: MACClaim, pools: readonly Segments[], owners: r
     mac: spec.mac,
     ...(spec.pool === undefined ? {} : { pool: spec.pool }),
     origin: spec.origin,
-    phase: status?.phase ?? "Pending",
+    phase: phaseOf(claim),
     owners: [...owners],
     elsewhere: 0,
     inRange: range !== undefined,
     ...(range === undefined ? {} : { range: formatRange(range) }),
     ...(metadata.creationTimestamp === undefined ? {} : { created: metadata.creationTimestamp }),
-    ...(status?.deadline === undefined ? {} : { deadline: status.deadline }),
     ...(status?.until === undefined ? {} : { until: status.until }),
     ...(metadata.resourceVersion === undefined ? {} : { revision: metadata.resourceVersion }),
   };
+}
+
+/** Whether an object has come for it only the service knows. */
+export function phaseOf({ status }: MACClaim): ShownPhase {
+  return status?.phase === "Quarantined" ? "Quarantined" : "Bound";
 }
 
 export function ownersOf(claim: MACClaim): readonly ClaimOwner[] {

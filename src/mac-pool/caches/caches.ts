@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
-import { claimName, formatMac, type Mac } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim, OwnerKind } from "../../api/mac-claim.ts";
+import { claimName, formatMac, type Mac, macOfClaimName } from "../../api/mac.ts";
+import type { ClaimOwner, MACClaim, OwnerKind, ShownPhase } from "../../api/mac-claim.ts";
 import type { ConflictPolicy, ConflictScope, MACPool } from "../../api/mac-pool.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -8,8 +8,9 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
+import { statusOf } from "../core/claim.ts";
 import type { RunningParty } from "../core/collision.ts";
-import { type Party, type Sighting, sameParty } from "../core/party.ts";
+import { mayBe, type Party, type Sighting } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { NetworkDomains } from "../networks/network-domains.ts";
 import {
@@ -25,10 +26,10 @@ import {
 } from "../objects/holders.ts";
 import { isManaged } from "../objects/management.ts";
 import { runningInstance, runningPod } from "../objects/running.ts";
-import { Admissions } from "./admissions.ts";
-import { Appearances } from "./appearances.ts";
+import { Arrivals } from "./arrivals.ts";
 import { IndexFeed } from "./index-feed.ts";
-import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_WAITING, makeInformers } from "./informers.ts";
+import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, makeInformers } from "./informers.ts";
+import { UnstartedMachines } from "./unstarted-machines.ts";
 
 /** An object in the cache that lists an address. */
 export interface CachedSighting extends Sighting {
@@ -66,10 +67,11 @@ export class Caches {
   readonly namespaces: Informer<KubeObject>;
   readonly nodeMacs: Informer<NodeMACs>;
   readonly networks: NetworkDomains;
-  readonly admissions: Admissions;
-  readonly appearances: Appearances;
+  readonly arrivals: Arrivals;
+  readonly unstarted: UnstartedMachines;
   readonly excludedNamespaces: readonly string[];
   readonly #feed: IndexFeed;
+  readonly #clock: Clock;
 
   constructor(options: CachesOptions) {
     this.excludedNamespaces = options.excludedNamespaces;
@@ -83,15 +85,16 @@ export class Caches {
     this.namespaces = informers.namespaces;
     this.nodeMacs = informers.nodeMacs;
     const clock = options.clock ?? systemClock;
-    this.#feed = new IndexFeed(informers, clock);
+    this.#clock = clock;
+    this.#feed = new IndexFeed(informers, clock, (mac) => this.isListed(mac));
     this.index = this.#feed.index;
-    this.admissions = new Admissions(informers, {
+    this.arrivals = new Arrivals(informers, {
       clock,
       pendingMs: () => this.index.pendingMs,
       isManaged: (kind, object) => this.#isManaged(kind, object),
       mayOptOut: (labels) => this.index.mayOptOut(labels),
     });
-    this.appearances = new Appearances(informers);
+    this.unstarted = new UnstartedMachines(this.machines);
     this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
     const look = ({ spec }: MACPool): void => {
       if (spec?.conflictScope === "Network") this.networks.need();
@@ -144,7 +147,6 @@ export class Caches {
         .map(({ holder }) => ({
           ...holder,
           managed: this.#isManaged(holder.kind, object),
-          confirms: holder.confirms && this.admissions.wasAdmitted(holder.kind, object),
         })),
     );
   }
@@ -205,7 +207,7 @@ export class Caches {
   #placeOf(mac: Mac, listed: readonly ListedMac[]): Pick<RunningAt, "network" | "domains"> {
     const holder = listed.find((entry) => entry.mac === mac)?.holder;
     const domains = this.ownersOf(mac).flatMap((owner) =>
-      holder !== undefined && sameParty(owner, holder) ? (owner.domains ?? []) : [],
+      holder !== undefined && mayBe(owner, holder) ? (owner.domains ?? []) : [],
     );
     return { network: holder?.network, domains };
   }
@@ -239,9 +241,21 @@ export class Caches {
     return uid !== undefined && informer.get(`${namespace}/${name}`)?.metadata.uid === uid;
   };
 
-  /** Claims that wait for an update of the object to be stored. */
-  waitingFor(uid: string): readonly MACClaim[] {
-    return this.claims.byIndex(BY_WAITING, uid);
+  /** Claims of addresses that the object got by an update, stored or not. */
+  updatedFor(uid: string): readonly MACClaim[] {
+    return this.claims.byIndex(BY_UPDATED, uid);
+  }
+
+  /** What is told of a claim. */
+  phaseOf(claim: MACClaim): ShownPhase {
+    if (statusOf(claim).phase === "Quarantined") return "Quarantined";
+    const mac = macOfClaimName(claim.metadata.name ?? "");
+    return mac !== undefined && this.index.pending.has(mac) ? "Pending" : "Bound";
+  }
+
+  /** How long the address is kept for whoever was admitted to it last, though no object lists it; 0 when nobody can come any more. */
+  waitMs(mac: Mac, nowMs = this.#clock.monotonicMs()): number {
+    return this.index.waits.leftMs(mac, this.index.pendingMs, nowMs);
   }
 
   labelsOf(namespace: string): Readonly<Record<string, string>> {

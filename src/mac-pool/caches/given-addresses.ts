@@ -7,13 +7,13 @@ import type { Caches } from "./caches.ts";
 export function givenAddresses(caches: Caches, vm: Party, interfaceName: string): readonly Mac[] {
   const machine = caches.has(vm) ? caches.machines.get(`${vm.namespace}/${vm.name}`) : undefined;
   const listed = machine === undefined ? [] : machineMacs(machine);
-  const waiting = caches
-    .waitingFor(vm.uid ?? "")
+  const updated = caches
+    .updatedFor(vm.uid ?? "")
     .filter(({ status }) =>
       status?.owners.some(({ uid, ...owner }) => uid === vm.uid && owner.interface === interfaceName),
     );
   return [
     ...listed.flatMap(({ mac, holder }) => (holder.interface === interfaceName ? [mac] : [])),
-    ...waiting.flatMap(({ metadata: { name = "" } }) => macOfClaimName(name) ?? []),
+    ...updated.flatMap(({ metadata: { name = "" } }) => macOfClaimName(name) ?? []),
   ];
 }

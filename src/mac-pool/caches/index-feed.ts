@@ -1,36 +1,51 @@
 import { addressesIn } from "../../api/host-interfaces.ts";
-import { macOfClaimName } from "../../api/mac.ts";
+import { type Mac, macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { factsOf } from "../core/claim.ts";
+import { factsOf, lastAdmission } from "../core/claim.ts";
 import type { ClaimFacts } from "../core/pool.ts";
 import { PoolIndex } from "../core/pool-index.ts";
 import { readPool } from "../core/pool-settings.ts";
+import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import type { Informers } from "./informers.ts";
 import { SharedValues } from "./shared-values.ts";
 
-/** Keeps a pool index up to date with the claims and pools of the cluster. */
+/** Keeps a pool index up to date with the claims and pools of the cluster, and the objects that list addresses. */
 export class IndexFeed {
   readonly index = new PoolIndex();
   readonly #problems = new Map<string, string>();
   readonly #shared = new SharedValues();
+  readonly #clock: Clock;
+  readonly #isListed: (mac: Mac) => boolean;
 
-  constructor({ claims, pools, nodeMacs }: Pick<Informers, "claims" | "pools" | "nodeMacs">, clock: Clock) {
+  /** `isListed`: whether any object in the cache lists the address. */
+  constructor(informers: Informers, clock: Clock, isListed: (mac: Mac) => boolean) {
+    const { claims, pools, nodeMacs, machines, instances, pods } = informers;
     const { index } = this;
-    const setClaim = (claim: MACClaim): void => {
-      const mac = macOfClaimName(claim.metadata.name ?? "");
-      if (mac !== undefined) index.setClaim(mac, this.#sharedFacts(claim), clock.monotonicMs());
-    };
+    this.#clock = clock;
+    this.#isListed = isListed;
+    const doubt = (): void => index.pending.doubt();
     claims.on({
-      add: setClaim,
-      update: setClaim,
+      listed: doubt,
+      add: (claim, { created }) => this.#setClaim(claim, undefined, created),
+      update: (claim, old) => this.#setClaim(claim, old, false),
       delete: (claim) => {
         const mac = macOfClaimName(claim.metadata.name ?? "");
         if (mac !== undefined) index.deleteClaim(mac);
       },
     });
+    const follow = (objects: Informers["pods"], macsOf: (object: KubeObject) => readonly ListedMac[]): void => {
+      const list = (object: KubeObject): void => {
+        for (const { mac } of macsOf(object)) index.pending.list(mac);
+      };
+      objects.on({ listed: doubt, add: list, update: list });
+    };
+    follow(machines, machineMacs);
+    follow(instances, instanceMacs);
+    follow(pods, (pod) => podMacs(pod));
     const setPool = (pool: MACPool): void => this.#setPool(pool);
     pools.on({
       add: setPool,
@@ -46,6 +61,22 @@ export class IndexFeed {
       update: setNode,
       delete: ({ metadata }) => index.setNode(metadata.name ?? "", new Map()),
     });
+  }
+
+  #setClaim(claim: MACClaim, old: MACClaim | undefined, isCreated: boolean): void {
+    const { index } = this;
+    const mac = macOfClaimName(claim.metadata.name ?? "");
+    if (mac === undefined) return;
+    const facts = this.#sharedFacts(claim);
+    const nowMs = this.#clock.monotonicMs();
+    index.setClaim(mac, facts);
+    if (facts.isQuarantined) {
+      index.pending.forget(mac);
+      index.waits.forget(mac);
+    } else if (old === undefined || lastAdmission(old) !== lastAdmission(claim)) {
+      index.waits.see(mac, nowMs);
+      if (!this.#isListed(mac)) index.pending.set(mac, facts.namespaces, nowMs, isCreated);
+    }
   }
 
   /** Most claims of a namespace have the same facts. Those that rest have each their own time, and would only fill the store. */

@@ -4,7 +4,7 @@ import type { MACPool } from "../../api/mac-pool.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { Informer, type InformerOptions } from "../../kube/informer/informer.ts";
-import { isWaiting } from "../core/claim.ts";
+import { statusOf } from "../core/claim.ts";
 import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
@@ -18,8 +18,8 @@ export const BY_MAC = "mac";
 export const BY_RUNNING = "running";
 /** Index of the pods: UID of the VMI that a launcher belongs to. */
 export const BY_INSTANCE = "instance";
-/** Index of the claims: UIDs of the owners that the claim waits for. */
-export const BY_WAITING = "waiting";
+/** Index of the claims: UIDs of the owners that got the address by an update. */
+export const BY_UPDATED = "updated";
 
 export interface Informers {
   readonly claims: Informer<MACClaim>;
@@ -43,7 +43,7 @@ export function makeInformers(
   const shared = new SharedValues();
   const claims = informer(KINDS.claims, {
     transform: (claim) => compactClaim(claim, shared),
-    indexers: { [BY_WAITING]: uidsWaitedFor },
+    indexers: { [BY_UPDATED]: uidsOfUpdated },
   });
   const pools = informer(KINDS.pools, {});
   const machines = informer(KINDS.virtualMachines, {
@@ -71,7 +71,7 @@ export function makeInformers(
   return { claims, pools, machines, instances, pods, namespaces, nodeMacs };
 }
 
-function uidsWaitedFor({ status }: MACClaim): readonly string[] {
-  if (status === undefined || !isWaiting(status)) return [];
-  return [...new Set(status.owners.flatMap(({ uid }) => uid ?? []))];
+function uidsOfUpdated(claim: MACClaim): readonly string[] {
+  const { phase, owners } = statusOf(claim);
+  return phase === "Bound" ? [] : [...new Set(owners.flatMap(({ uid }) => uid ?? []))];
 }

@@ -1,7 +1,7 @@
 /**
- * The life of claims, run by the elected leader. It binds a claim once its owner is seen, puts it into quarantine when live
- * reads find no object that lists the address, and deletes it after that. It makes claims for objects that have none, by what
- * its caches show (docs/decisions/069).
+ * The life of claims, run by the elected leader. It writes a claim when its owners change: into quarantine when live reads find
+ * no object that lists the address, and deletes it after that. It makes claims for objects that have none, by what its caches
+ * show (docs/decisions/069).
  * Safety does not depend on the leader: every write carries the version of the claim that was read before the objects,
  * so a leader that lost its lease, or was stopped for an hour, changes nothing that is newer than what it knows.
  */
@@ -13,32 +13,34 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-e
 import type { Clock } from "../../kube/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
-import type { Caches } from "../caches/caches.ts";
+import type { CachedSighting, Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
-import { type Evidence, isSettled, type LifecycleStep, nextStep } from "../core/lifecycle.ts";
-import type { Party } from "../core/party.ts";
+import { isSettled, type LifecycleStep, nextStep } from "../core/lifecycle.ts";
+import type { Party, Sighting } from "../core/party.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
 import { distinctHolders } from "../objects/holders.ts";
 import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
-import { ClaimTimes } from "./claim-times.ts";
 import { ClaimTriggers } from "./claim-triggers.ts";
 import { whileFollowing } from "./following.ts";
+import { quarantineOf, Rests } from "./rests.ts";
 
 const CONCURRENCY = 24;
 /** Nobody waits for the release of an address, and thousands can fall due at once. */
 const RELEASES = 2;
 /** How often every claim is looked at again, in case an event was missed. */
 const SWEEP_MS = 600_000;
+/** How often claims are looked for whose objects have not come in time. */
+const LATE_MS = 5_000;
 /** How soon a release that waits for a live object is looked at again, in case its event never comes. */
 const HELD_ELSEWHERE_MS = 30_000;
 
 export interface ClaimControllerOptions {
   readonly caches: Caches;
   readonly store: ClaimStore;
-  /** Live reads: which of the parties have the address now. */
-  readonly evidence: (mac: Mac, parties: readonly Party[]) => Promise<Evidence>;
-  /** Objects that were created with the address after the claim was last written, as far as the caches know. */
-  readonly createdAfter: (claim: MACClaim, mac: Mac) => readonly Party[];
+  /** Live reads: which of the parties have the address of the claim now. */
+  readonly evidence: (mac: Mac, claim: MACClaim, parties: readonly Party[]) => Promise<readonly Sighting[]>;
+  /** Whether what the claim was made for has been stored since, as far as the caches know. */
+  readonly hasCome: (claim: MACClaim, mac: Mac) => boolean;
   readonly clock: Clock;
   /** For the delays between tries. */
   readonly random?: () => number;
@@ -56,12 +58,12 @@ export class ClaimController {
   /** Claims whose address no object in the caches lists. */
   readonly #releases: Controller;
   readonly #triggers: ClaimTriggers;
-  readonly #times: ClaimTimes;
+  readonly #rests: Rests;
 
   constructor(options: ClaimControllerOptions) {
     this.#options = options;
     const { clock, log, metrics, random } = options;
-    this.#times = new ClaimTimes(options.caches.index, clock);
+    this.#rests = new Rests(options.caches.index, clock);
     const shared = { clock, log, metrics, ...(random && { random }) };
     this.#controller = new Controller({
       ...shared,
@@ -88,14 +90,16 @@ export class ClaimController {
     const stops = this.#triggers.start();
     await whileFollowing(caches, signal, stops, () => {
       adoption.look(unclaimedIn(caches));
-      return Promise.all([this.#controller.run(signal), this.#releases.run(signal), this.#sweep(signal)]);
+      const looks = [this.#every(SWEEP_MS, () => this.#triggers.all(), signal)];
+      looks.push(this.#every(LATE_MS, () => this.#triggers.overdue(this.#options.clock.monotonicMs()), signal));
+      return Promise.all([this.#controller.run(signal), this.#releases.run(signal), ...looks]);
     });
   }
 
-  async #sweep(signal: AbortSignal): Promise<void> {
+  async #every(ms: number, look: () => void, signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#options.clock.sleep(SWEEP_MS, signal);
-      this.#triggers.all();
+      await this.#options.clock.sleep(ms, signal);
+      look();
     }
   }
 
@@ -108,53 +112,59 @@ export class ClaimController {
     { signal, log }: ReconcileContext,
     releases: Controller | undefined,
   ): Promise<ReconcileResult> {
-    const { caches, clock, evidence, createdAfter, adoption } = this.#options;
+    const { caches, clock, hasCome, adoption } = this.#options;
     const mac = macOfClaimName(key);
     if (mac === undefined) return {};
     const claim = caches.claims.get(key);
-    if (claim !== undefined) adoption.settle(key);
     const sightings = caches.sightings(mac);
-    const { overdue, nextMs } = this.#times.waits(key, claim);
-    const restMs = this.#times.restMs(key, claim, mac);
-    const remainingMs = restMs ?? nextMs;
-    const created = claim === undefined ? [] : createdAfter(claim, mac);
-    const owners = claim === undefined ? [] : statusOf(claim).owners;
-    const existing = owners.filter(caches.has);
-    const holders = distinctHolders(sightings);
-    if (restMs !== 0 && isSettled(claim, { holders, existing, created }, overdue))
-      return { requeueAfterMs: remainingMs };
-    const adoptAs = adoptionOf(
-      mac,
-      sightings.filter(({ adoptable }) => adoptable),
-      caches,
-    );
-    if (claim === undefined && adoptAs === undefined) {
-      adoption.settle(key);
-      return {};
-    }
-
+    const restMs = this.#rests.leftMs(key, claim, mac);
+    if (claim === undefined) return this.#adopt(key, mac, sightings, { signal, log });
+    adoption.settle(key);
+    const waitMs = restMs === undefined && !hasCome(claim, mac) ? caches.waitMs(mac, clock.monotonicMs()) : 0;
+    const isAwaited = waitMs > 0;
+    const laterMs = restMs || waitMs || undefined;
+    if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), isAwaited)) return { requeueAfterMs: laterMs };
     if (releases !== undefined && sightings.length === 0) {
       releases.enqueue(key);
       return {};
     }
 
-    const parties = [...owners, ...sightings];
-    const isMade = claim === undefined;
-    const found = isMade || parties.length === 0 ? { holders, existing: [] } : await evidence(mac, parties);
+    const parties = [...statusOf(claim).owners, ...sightings];
+    const holders = parties.length === 0 ? [] : await this.#options.evidence(mac, claim, parties);
     const step = nextStep({
       mac,
       claim,
-      evidence: { ...found, created },
-      overdue,
+      holders,
+      isAwaited,
+      wasNeverHeld: caches.index.pending.wasNeverListed(mac),
       restOver: restMs === 0,
       nowMs: clock.now(),
-      quarantineMs: this.#times.quarantineMs(claim, mac),
-      adoptAs,
+      quarantineMs: quarantineOf(caches.index, claim, mac),
+      adoptAs: undefined,
     });
-    if (step.action === "none") return { requeueAfterMs: remainingMs || HELD_ELSEWHERE_MS };
-    const isWritten = await this.#write(step, claim, signal, log);
-    // Not when its event is here: that of an adoption waits behind thousands of claims that are not made yet.
-    if (isWritten && isMade) adoption.settle(key);
+    if (step.action === "none") return { requeueAfterMs: laterMs ?? HELD_ELSEWHERE_MS };
+    await this.#write(step, claim, signal, log);
+    return {};
+  }
+
+  /** What lists an address without a claim gets one, by what the caches show. */
+  async #adopt(
+    key: string,
+    mac: Mac,
+    sightings: readonly CachedSighting[],
+    { signal, log }: ReconcileContext,
+  ): Promise<ReconcileResult> {
+    const { caches, clock, adoption } = this.#options;
+    const adoptAs = adoptionOf(
+      mac,
+      sightings.filter(({ adoptable }) => adoptable),
+      caches,
+    );
+    const holders = distinctHolders(sightings);
+    const nothing = { isAwaited: false, wasNeverHeld: false, restOver: false, quarantineMs: 0 };
+    const step = nextStep({ mac, claim: undefined, holders, nowMs: clock.now(), adoptAs, ...nothing });
+    // Not when its event is here: that waits behind thousands of claims that are not made yet.
+    if (step.action === "none" || (await this.#write(step, undefined, signal, log))) adoption.settle(key);
     return {};
   }
 

@@ -1,13 +1,17 @@
-import { claimName, type Mac } from "../../api/mac.ts";
+import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches } from "../caches/caches.ts";
+import { isSettled } from "../core/lifecycle.ts";
 import { isOptedOut, isReceiver } from "../objects/guest-changes.ts";
 import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { onManagementChange } from "./following.ts";
 
-/** Names the claims that a change in the caches is about: claims that changed, and those of addresses in objects that did. */
+/**
+ * Names the claims that a change in the caches is about: claims that changed, and those of addresses in objects that did. Of
+ * a creation there are none: its claim waits for an object, and the object that comes is the one that the claim names.
+ */
 export class ClaimTriggers {
   readonly #caches: Caches;
   readonly #enqueue: (claim: string) => void;
@@ -25,7 +29,7 @@ export class ClaimTriggers {
     const { claims, pools, machines, instances, pods } = this.#caches;
     const changed = (claim: MACClaim): void => this.#enqueueClaim(claim);
     return [
-      claims.on({ add: changed, update: changed, delete: changed }),
+      claims.on({ add: changed, update: changed, delete: (claim) => this.#enqueue(claim.metadata.name ?? "") }),
       pools.on({
         add: () => this.all(),
         update: (pool, old) => {
@@ -37,7 +41,6 @@ export class ClaimTriggers {
         update: (machine, old) => this.#enqueueIfInAnotherRole(machine, old),
         delete: (machine) => this.#enqueueInstanceOf(machine),
       }),
-      machines.on({ delete: ({ metadata: { uid = "" } }) => this.#enqueueWaitingFor(uid) }),
       this.#follow(instances, instanceMacs),
       this.#follow(pods, (pod) => podMacs(pod)),
       onManagementChange(this.#caches, (inside) => this.#listed(inside)),
@@ -50,13 +53,16 @@ export class ClaimTriggers {
     this.#listed(() => true);
   }
 
-  /** An update that was admitted for an object can't be stored any more. */
-  #enqueueWaitingFor(uid: string): void {
-    for (const claim of this.#caches.waitingFor(uid)) this.#enqueueClaim(claim);
+  /** Claims whose objects have not come in the time that a request may live. */
+  overdue(nowMs: number): void {
+    const { pending, pendingMs } = this.#caches.index;
+    for (const mac of pending.olderThan(pendingMs, nowMs)) this.#enqueue(claimName(mac));
   }
 
   #enqueueClaim(claim: MACClaim): void {
-    this.#enqueue(claim.metadata.name ?? "");
+    const { name = "" } = claim.metadata;
+    const mac = macOfClaimName(name);
+    if (mac !== undefined && !this.#caches.index.pending.has(mac)) this.#enqueue(name);
   }
 
   /** Looks at the addresses that an object has gained, lost, or moved; most updates of pods and VMIs change none. */
@@ -66,7 +72,7 @@ export class ClaimTriggers {
     };
     const listed = (object: KubeObject) => new Map(macsOf(object).map(({ mac, holder }) => [mac, holder.network]));
     return informer.on({
-      add: (object) => enqueue(listed(object).keys()),
+      add: (object) => enqueue([...listed(object).keys()].filter((mac) => !this.#isSettled(mac))),
       update: (object, old) => {
         const [now, before] = [listed(object), listed(old)];
         const other = object.metadata.uid !== old.metadata.uid;
@@ -77,6 +83,12 @@ export class ClaimTriggers {
       },
       delete: (object) => enqueue(listed(object).keys()),
     });
+  }
+
+  /** Whether the address has a claim that names whoever lists it. */
+  #isSettled(mac: Mac): boolean {
+    const claim = this.#caches.claims.get(claimName(mac));
+    return claim !== undefined && isSettled(claim, this.#caches.sightings(mac), true);
   }
 
   /** Claims tell which of their owners wait for a migration; a VM that opts out no longer is managed. */

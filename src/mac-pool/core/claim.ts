@@ -5,6 +5,7 @@ import {
   CLAIM_LABEL_NAMESPACE,
   CLAIM_LABEL_PHASE,
   type ClaimOrigin,
+  type ClaimOwner,
   describeOwners,
   distinctOwners,
   type MACClaim,
@@ -47,21 +48,25 @@ export function withStatus(claim: MACClaim, status: Omit<MacClaimStatus, "owner"
   };
 }
 
-/** A claim without a status (made by hand) counts as pending without an owner: the sweep removes it. */
+/** A claim without a status (made by hand) counts as allocated without an owner: it ends when the wait for one is over. */
 export function statusOf(claim: MACClaim): MacClaimStatus {
-  return claim.status ?? { phase: "Pending", owners: [] };
+  return claim.status ?? { phase: "Allocated", owners: [] };
 }
 
-/** Whether somebody was admitted who has not been seen and whose deadline the claim knows, or should. */
-export function isWaiting(status: MacClaimStatus): boolean {
-  return status.phase === "Pending" || (status.phase === "Bound" && status.deadline !== undefined);
+export function allocated(owners: readonly ClaimOwner[]): MacClaimStatus {
+  return { phase: "Allocated", owners: [...owners] };
+}
+
+/** When somebody was last admitted to the address, as the claim says; only good to tell one admission from another. */
+export function lastAdmission(claim: MACClaim): string {
+  return statusOf(claim).owners.reduce((latest, { since }) => (since > latest ? since : latest), "");
 }
 
 export function factsOf(claim: MACClaim): ClaimFacts {
   const { phase, owners, until } = statusOf(claim);
   const { pool } = claim.spec;
   return {
-    phase,
+    isQuarantined: phase === "Quarantined",
     pool,
     ownerCount: distinctOwners(owners).length,
     namespaces: [...new Set(owners.map(({ namespace }) => namespace))],

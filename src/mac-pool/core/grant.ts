@@ -5,28 +5,30 @@ import {
   isNamesake,
   type MACClaim,
   MAX_CLAIM_OWNERS,
-  type MacClaimStatus,
 } from "../../api/mac-claim.ts";
 import { type ConflictPolicy, DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool.ts";
-import { statusOf, withStatus } from "./claim.ts";
+import { allocated, statusOf, withStatus } from "./claim.ts";
 import { areApart, joined, UNKNOWN_DOMAIN } from "./layer2-domain.ts";
-import { MAX_CREATIONS_OF_ONE_NAME } from "./limits.ts";
 import { type Place, placesOf, withListers } from "./listers.ts";
 import type { NamedText } from "./named-text.ts";
-import { type Holder, ownerOf, type Sighting, sameParty } from "./party.ts";
+import { type Holder, mayBe, ownerOf, type Sighting } from "./party.ts";
 import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
 
 /** A request for one address, as admission makes it. */
 export interface GrantRequest {
   readonly mac: Mac;
   readonly holder: Holder;
+  /** The object lists the address already, as the API server has it stored. */
+  readonly had: boolean;
   /** Policy of the pool that serves the one that asks. */
   readonly policy: ConflictPolicy;
   /** Policy of the pool that serves a namespace. */
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
   readonly field: MacField;
-  /** How long its object is waited for. */
+  /** How long an object that was admitted is waited for. */
   readonly pendingMs: number;
+  /** No object has listed the address since the owners of its claim were admitted. */
+  readonly isAwaited: boolean;
   /** Objects that list the address, once for each network, as far as the caches know; without the one that asks. */
   readonly listers: readonly Sighting[];
   /**
@@ -40,27 +42,14 @@ export type GrantDecision =
   | { readonly ok: true; readonly claim: MACClaim; readonly warning?: NamedText }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Status of a claim that admission writes before it answers. */
-export function pendingStatus(owners: readonly ClaimOwner[], deadline: string, until?: string): MacClaimStatus {
-  return {
-    phase: "Pending",
-    owners: [...owners],
-    deadline,
-    ...(until === undefined ? {} : { until }),
-  };
-}
-
 /**
  * Decides about an address that already has a claim. A grant is always a claim to write under its resourceVersion, even if
  * the owner does not change: the write stops a release that is under way.
  *
- * A creation under the name of an owner that was seen is a second owner without UID: the object that it will become is
- * not the one that was seen. Who of them stays is decided when the object shows up, or at the deadline.
- * So is a creation under a name for which another is under way: nobody can tell whether it is the same request again,
- * and when both get stored, the second after the deletion of the first, each needs the claim.
+ * An object under the name of an owner is that owner, also a creation: the one that was seen is gone when it gets stored.
  *
  * Towards other owners the policy decides: the strictest of the own pool's and theirs, also for a namesake of an owner. It does
- * not apply to the object that has the address already (same UID) and to a VM that waits for a migration, which has the
+ * not apply to the object that lists the address already and to a VM that waits for a migration, which has the
  * addresses of the VM that it will be. The claim remembers that: once the VM waits no longer, it does not have the address
  * already. A repeated request gets the warning again.
  *
@@ -69,27 +58,28 @@ export function pendingStatus(owners: readonly ClaimOwner[], deadline: string, u
  * Objects that list the address count as owners although the claim does not name them, and are written into the claim.
  */
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
-  const { holder, mac, pendingMs } = request;
+  const { holder, mac } = request;
   const status = withListers(statusOf(claim), request.listers, nowMs);
-  const deadline = new Date(nowMs + pendingMs).toISOString();
   const owner = ownerOf(holder, sinceFor(status.owners, nowMs));
   if (status.phase === "Quarantined" || status.owners.length === 0) {
-    return { ok: true, claim: withStatus(claim, pendingStatus([owner], deadline, status.until), "explicit") };
+    return { ok: true, claim: withStatus(claim, allocated([owner]), "explicit") };
   }
-  const isOwner = status.owners.some((known) => sameParty(known, holder));
-  const isOther = (known: ClaimOwner): boolean => !(isOwner && isNamesake(known, holder));
-  const others = distinctOwners(status.owners.filter((known) => isOther(known) && !isApart(known, request)));
-  const isThis = ({ uid }: ClaimOwner): boolean => holder.uid !== undefined && uid === holder.uid;
-  const hasIt = status.owners.some((known) => isThis(known) && !known.receiver && !hasMoved(known, request));
+  const isThis = (known: ClaimOwner): boolean =>
+    isNamesake(known, holder) || (known.name === undefined && request.had && mayBe(known, holder));
+  const others = distinctOwners(status.owners.filter((known) => !isThis(known) && !isApart(known, request)));
+  const wasOwner = status.owners.some((known) => isThis(known) && !known.receiver && !hasMoved(known, request));
+  const hasIt = request.had && wasOwner;
   const policy = strictest([request.policy, ...others.map(({ namespace }) => request.policyIn(namespace))]);
   if (others.length > 0 && !hasIt && !holder.receiver && !mayShare(policy, holder)) {
     return { ok: false, refusal: conflict(mac, holder.interface, others, request) };
   }
-  const owners = withOwner(status.owners, owner, request);
+  const owners = status.owners.filter((known) => !isThis(known));
+  const place = status.owners.findIndex(isThis);
+  owners.splice(place < 0 ? owners.length : place, 0, renewed(status.owners.filter(isThis), owner, request));
   if (owners.length > MAX_CLAIM_OWNERS) {
     return { ok: false, refusal: sharedTooOften(mac, holder.interface, request.field) };
   }
-  const granted = withStatus(claim, { ...pendingStatus(owners, deadline, status.until), phase: status.phase });
+  const granted = withStatus(claim, allocated(owners));
   if (others.length === 0 || holder.receiver) return { ok: true, claim: granted };
   const warning = sharedWarning(mac, holder.interface, others, policy === "DenyRunning");
   return { ok: true, claim: granted, warning };
@@ -132,24 +122,11 @@ function placedAfter(knownAs: readonly ClaimOwner[], owner: ClaimOwner, request:
   return { ...owner, domains: [...domains], ...(isReceiver && { receiver: true }) };
 }
 
-function withOwner(owners: readonly ClaimOwner[], owner: ClaimOwner, request: GrantRequest): readonly ClaimOwner[] {
-  const { holder } = request;
-  const isTwin = (known: ClaimOwner): boolean => sameParty(known, holder) && known.uid === holder.uid;
-  const twin = owners.findLastIndex(isTwin);
-  const mayBeAnother = holder.uid === undefined && owners.filter(isTwin).length < MAX_CREATIONS_OF_ONE_NAME;
-  if (twin < 0 && holder.uid !== undefined) {
-    // Its creation is not bound yet, and what was made of the object may be where that was admitted.
-    const created = owners.filter((known) => sameParty(known, holder) && known.uid === undefined);
-    return [...owners, placedAfter(created, owner, request)];
-  }
-  if (twin < 0 || mayBeAnother) return [...owners, owner];
-  const renewed = (known: ClaimOwner): ClaimOwner => {
-    const { receiver: _, ...others } = known;
-    return { ...others, ...placedAfter([known], owner, request) };
-  };
-  if (holder.uid !== undefined) return owners.map((known, i) => (i === twin ? renewed(known) : known));
-  // Those that are listed stand for one more: all of them are waited for as long as for the last.
-  return owners.map((known) => (isTwin(known) ? renewed(known) : known));
+/** The owner as it is known from now on: `knownAs` are the entries that stand for it. */
+function renewed(knownAs: readonly ClaimOwner[], owner: ClaimOwner, request: GrantRequest): ClaimOwner {
+  if (knownAs.length === 0) return owner;
+  const starting = knownAs.find((known) => known.starting !== undefined)?.starting;
+  return { ...placedAfter(knownAs, owner, request), ...(starting === undefined ? {} : { starting }) };
 }
 
 /**

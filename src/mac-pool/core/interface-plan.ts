@@ -27,8 +27,8 @@ export interface RequestedInterface {
 }
 
 export type InterfaceStep =
-  /** Claim this address: the object asks for it and did not have it. */
-  | { readonly action: "claim"; readonly to: RequestedInterface; readonly mac: Mac }
+  /** Claim this address. `had`: the object lists it as it is stored. */
+  | { readonly action: "claim"; readonly to: RequestedInterface; readonly mac: Mac; readonly had: boolean }
   /** Choose a free address, claim it and write it into the object. */
   | { readonly action: "allocate"; readonly to: RequestedInterface }
   /** Write this address into the object: the one it had before, or the one it asks for without separators. */
@@ -69,20 +69,25 @@ export function planInterfaces(input: PlanInput): PlanResult {
   const stored = new Map<string, string>();
   /** Address -> its network. */
   const had = new Map<Mac, string | undefined>();
+  const listedBefore = new Set<Mac>();
   for (const old of input.before) {
     const mac = parseMac(old.mac);
     if (input.claimedBefore) stored.set(old.name, old.mac);
+    if (mac !== undefined && old.eligible) listedBefore.add(mac);
     if (mac !== undefined && old.eligible && input.claimedBefore) had.set(mac, old.network);
   }
   const used = new Set(asked.macs.values());
   const steps: InterfaceStep[] = [];
+  const claim = (to: RequestedInterface, mac: Mac): void => {
+    steps.push({ action: "claim", to, mac, had: listedBefore.has(mac) });
+  };
   const isJudged = (mac: Mac, to: RequestedInterface): boolean =>
     !had.has(mac) || input.judgedAnew || (input.perNetwork && had.get(mac) !== to.network);
   for (const to of interfaces) {
     if (!to.eligible) continue;
     const mac = asked.macs.get(to.index);
     if (mac !== undefined) {
-      if (isJudged(mac, to)) steps.push({ action: "claim", to, mac });
+      if (isJudged(mac, to)) claim(to, mac);
       const text = withSeparators(to.mac);
       // What is stored already is left alone: nobody has changed it.
       if (text !== to.mac && to.mac !== stored.get(to.name)) steps.push({ action: "write", to, text });
@@ -94,7 +99,7 @@ export function planInterfaces(input: PlanInput): PlanResult {
     if (old === undefined || used.has(old) || !had.has(old)) steps.push({ action: "allocate", to });
     else {
       used.add(old);
-      if (isJudged(old, to)) steps.push({ action: "claim", to, mac: old });
+      if (isJudged(old, to)) claim(to, old);
       steps.push({ action: "write", to, text: withSeparators(before) });
     }
   }

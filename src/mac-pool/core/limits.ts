@@ -47,9 +47,6 @@ export const MAX_LISTED_DRAWS = 10_000;
 /** Conflicts with other writers that one request survives. */
 export const MAX_CLAIM_TRIES = 8;
 
-/** Creations under one name that ask for the same address and may all be under way; more are taken for repetitions. */
-export const MAX_CREATIONS_OF_ONE_NAME = 4;
-
 /** Interfaces of one object; each costs an API write inside the webhook's time-out. */
 export const MAX_INTERFACES = 128;
 

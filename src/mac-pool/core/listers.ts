@@ -1,5 +1,6 @@
-import { type ClaimOwner, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
-import { type Holder, mayBe, ownerOf, type Sighting, sameParty } from "./party.ts";
+import { type ClaimOwner, isNamesake, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
+import { allocated } from "./claim.ts";
+import { type Holder, mayBe, ownerOf, type Sighting } from "./party.ts";
 
 /**
  * The status with the objects that list the address among its owners. The claim may not name them: it was deleted by hand,
@@ -10,12 +11,12 @@ export function withListers(status: MacClaimStatus, listers: readonly Sighting[]
   const unknown: Sighting[] = [];
   for (const lister of listers) {
     const isOwner = owners.some((owner) => mayBe(owner, lister));
-    if (!isOwner && !unknown.some((other) => sameParty(other, lister))) unknown.push(lister);
+    if (!isOwner && !unknown.some((other) => isNamesake(other, lister))) unknown.push(lister);
   }
   if (unknown.length === 0) return status;
   const since = new Date(nowMs).toISOString();
   const all = [...owners, ...unknown.map((lister) => ownerOf(lister, since))];
-  return { ...status, phase: "Bound", owners: all.slice(0, MAX_CLAIM_OWNERS) };
+  return allocated(all.slice(0, MAX_CLAIM_OWNERS));
 }
 
 /** An interface, as far as it tells which layer-2 domains it may be in. */
@@ -23,8 +24,8 @@ export type Place = Pick<Holder, "namespace" | "network" | "domains">;
 
 /** Where an owner may be: as the claim says, and as the objects say that list the address for it. */
 export function placesOf(owner: ClaimOwner, listers: readonly Sighting[]): readonly Place[] {
-  return [owner, ...listers.filter((lister) => sameParty(owner, lister) || mayBe(owner, lister))];
+  return [owner, ...listers.filter((lister) => mayBe(owner, lister))];
 }
 
 /** The status of an address without a claim, before its listers are added. */
-export const UNCLAIMED: MacClaimStatus = { phase: "Bound", owners: [] };
+export const UNCLAIMED: MacClaimStatus = allocated([]);

@@ -1,8 +1,8 @@
 import { type ClaimOwner, MAX_NAME_CHARS, MAX_NETWORK_CHARS, type OwnerKind } from "../../api/mac-claim.ts";
 
 /**
- * An object that has or wants an address. Its identity is the UID; before it has one, kind + namespace + name, or the
- * generateName prefix, which several objects can have.
+ * An object that has or wants an address. In a claim it is known by kind + namespace + name, or by the generateName prefix,
+ * which several objects can have.
  */
 export interface Party {
   readonly kind: OwnerKind;
@@ -26,11 +26,6 @@ export interface Holder extends Party {
 export interface Sighting extends Holder {
   /** Whether it is made an owner where the claim does not know it; false for what only delays a release. */
   readonly adoptable: boolean;
-  /**
-   * Whether it may be what a creation was admitted for: the object itself, not something made of it, and one that was
-   * created through the webhook. Anything else may be there beside a creation of the same name that is under way.
-   */
-  readonly confirms: boolean;
 }
 
 /** The same object: UIDs decide where both are known, else the name. Two prefixes are never the same object. */
@@ -40,12 +35,16 @@ export function sameParty(a: Party, b: Party): boolean {
   return a.name !== undefined && a.name === b.name;
 }
 
-/** Whether an object with a name and UID may be the one that an owner without UID was admitted for. */
-export function mayBe(pending: Party, object: Party): boolean {
-  if (pending.kind !== object.kind || pending.namespace !== object.namespace) return false;
-  if (pending.uid !== undefined) return pending.uid === object.uid;
-  if (pending.name !== undefined) return pending.name === object.name;
-  return pending.generateName !== undefined && (object.name ?? "").startsWith(pending.generateName);
+/**
+ * Whether an object may be the one that an owner of a claim stands for: it has its name, or its prefix where the API server
+ * completes the name. UIDs don't count: a claim is not written again when another object takes the name.
+ */
+export function mayBe(owner: Party, object: Party): boolean {
+  if (owner.kind !== object.kind || owner.namespace !== object.namespace) return false;
+  if (owner.name !== undefined) return owner.name === object.name;
+  const { generateName } = owner;
+  if (object.name === undefined) return generateName !== undefined && generateName === object.generateName;
+  return generateName !== undefined && object.name.startsWith(generateName);
 }
 
 /** Its beginning where it is longer than names are. */

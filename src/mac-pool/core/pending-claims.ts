@@ -6,66 +6,72 @@ interface Pending {
   /** When this process saw it first, by the monotonic clock. */
   readonly sinceMs: number;
   readonly namespaces: readonly string[];
+  /** Whether this process has seen everything that happened since the claim was created. */
+  isWatched: boolean;
 }
 
+export type PendingChange = "pending" | "listed" | "gone";
+
 /**
- * Claims that wait for an object that was admitted. One is late when its object is missing for longer than a healthy
- * creation takes. What was created by then is never late: its claim waits for the leader and not for its object. Nor is the
- * address of an object that was seen and is gone, while another may be what was admitted.
+ * Claims that wait for an object: no object has listed the address since it was last allocated. One is late when its object is
+ * missing for longer than a healthy creation takes.
  */
 export class PendingClaims {
   /** Both in the order in which this process saw them first. */
   readonly #fresh = new Map<Mac, Pending>();
   readonly #late = new Map<Mac, Pending>();
-  /** Address that an object had -> since when the claim waits again. */
-  readonly #again = new Map<Mac, number>();
   readonly #freshIn = new NamespaceCounts();
   readonly #lateIn = new NamespaceCounts();
+  readonly #listeners = new Set<(mac: Mac, change: PendingChange) => void>();
 
-  /** Known already, it keeps its age. `wasHeld`: until now an object had the address. */
-  set(mac: Mac, namespaces: readonly string[], nowMs: number, wasHeld = false): void {
-    if (wasHeld) this.#again.set(mac, nowMs);
-    if (this.#again.has(mac)) return;
-    const late = this.#late.get(mac);
-    if (late === undefined) {
-      const known = this.#fresh.get(mac);
-      if (known !== undefined) this.#freshIn.change(known.namespaces, -1);
-      this.#fresh.set(mac, { sinceMs: known?.sinceMs ?? nowMs, namespaces });
-      this.#freshIn.change(namespaces, 1);
-      return;
-    }
-    this.#lateIn.change(late.namespaces, -1);
-    this.#setLate(mac, { ...late, namespaces });
+  /** Tells of each claim that begins or ends to wait. */
+  onChange(listener: (mac: Mac, change: PendingChange) => void): void {
+    this.#listeners.add(listener);
   }
 
-  delete(mac: Mac): void {
-    this.#again.delete(mac);
-    this.#deleteFresh(mac);
-    const late = this.#late.get(mac);
-    if (late === undefined) return;
-    this.#late.delete(mac);
-    this.#lateIn.change(late.namespaces, -1);
+  has(mac: Mac): boolean {
+    return this.#fresh.has(mac) || this.#late.has(mac);
   }
 
-  /** Looks once at each claim that has come of age. `isListed`: whether an object lists the address. */
-  age(nowMs: number, isListed: (mac: Mac) => boolean): void {
-    for (const [mac, pending] of this.#fresh) {
-      if (nowMs - pending.sinceMs < LATE_AFTER_MS) return;
-      this.#deleteFresh(mac);
-      if (!isListed(mac)) this.#setLate(mac, pending);
-    }
+  /** Known already, it keeps its age. */
+  set(mac: Mac, namespaces: readonly string[], nowMs: number, isWatched: boolean): void {
+    const known = this.#fresh.get(mac) ?? this.#late.get(mac);
+    const pending = { sinceMs: nowMs, isWatched, ...known, namespaces };
+    const isLate = this.#late.has(mac);
+    this.#countIn(isLate, known, -1);
+    this.#countIn(isLate, pending, 1);
+    (isLate ? this.#late : this.#fresh).set(mac, pending);
+    if (known === undefined) this.#tell(mac, "pending");
   }
 
-  /** Whether a namespace has so many claims whose objects are still on their way. Looks at them only if it may have. */
-  hasUnseen(namespace: string, count: number, isListed: (mac: Mac) => boolean): boolean {
-    if (this.#freshIn.in(namespace) < count) return false;
-    for (const [mac, { namespaces }] of this.#fresh) {
-      if (namespaces.includes(namespace) && isListed(mac)) this.#deleteFresh(mac);
-    }
-    return this.#freshIn.in(namespace) >= count;
+  /** An object lists the address. */
+  list(mac: Mac): void {
+    this.#end(mac, "listed");
   }
 
-  lateIn(namespace: string): number {
+  /** The claim is not there any more, or rests. */
+  forget(mac: Mac): void {
+    this.#end(mac, "gone");
+  }
+
+  /** This process may have missed something. */
+  doubt(): void {
+    for (const claims of [this.#fresh, this.#late]) for (const pending of claims.values()) pending.isWatched = false;
+  }
+
+  /** Whether no object has ever listed the address of the claim, as this process has seen. */
+  wasNeverListed(mac: Mac): boolean {
+    return (this.#fresh.get(mac) ?? this.#late.get(mac))?.isWatched ?? false;
+  }
+
+  /** Claims of a namespace whose objects are still on their way. */
+  freshIn(namespace: string, nowMs: number): number {
+    this.#age(nowMs);
+    return this.#freshIn.in(namespace);
+  }
+
+  lateIn(namespace: string, nowMs: number): number {
+    this.#age(nowMs);
     return this.#lateIn.in(namespace);
   }
 
@@ -78,24 +84,45 @@ export class PendingClaims {
     return this.#late.size;
   }
 
+  /** Those that have waited for so long. */
+  *olderThan(ms: number, nowMs: number): Generator<Mac> {
+    for (const claims of [this.#late, this.#fresh]) {
+      for (const [mac, { sinceMs }] of claims) {
+        if (nowMs - sinceMs < ms) break;
+        yield mac;
+      }
+    }
+  }
+
   /** When the oldest of those that are meant was seen first. */
   oldestMs(isMeant: (mac: Mac) => boolean): number | undefined {
     for (const pending of [this.#late, this.#fresh]) {
       for (const [mac, { sinceMs }] of pending) if (isMeant(mac)) return sinceMs;
     }
-    for (const [mac, sinceMs] of this.#again) if (isMeant(mac)) return sinceMs;
     return undefined;
   }
 
-  #deleteFresh(mac: Mac): void {
-    const fresh = this.#fresh.get(mac);
-    if (fresh === undefined) return;
-    this.#fresh.delete(mac);
-    this.#freshIn.change(fresh.namespaces, -1);
+  #age(nowMs: number): void {
+    for (const [mac, pending] of this.#fresh) {
+      if (nowMs - pending.sinceMs < LATE_AFTER_MS) return;
+      this.#fresh.delete(mac);
+      this.#countIn(false, pending, -1);
+      this.#late.set(mac, pending);
+      this.#countIn(true, pending, 1);
+    }
   }
 
-  #setLate(mac: Mac, pending: Pending): void {
-    this.#late.set(mac, pending);
-    this.#lateIn.change(pending.namespaces, 1);
+  #countIn(isLate: boolean, pending: Pending | undefined, by: 1 | -1): void {
+    if (pending !== undefined) (isLate ? this.#lateIn : this.#freshIn).change(pending.namespaces, by);
+  }
+
+  #end(mac: Mac, change: PendingChange): void {
+    this.#countIn(false, this.#fresh.get(mac), -1);
+    this.#countIn(true, this.#late.get(mac), -1);
+    if (this.#fresh.delete(mac) || this.#late.delete(mac)) this.#tell(mac, change);
+  }
+
+  #tell(mac: Mac, change: PendingChange): void {
+    for (const listener of this.#listeners) listener(mac, change);
   }
 }

@@ -1,5 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
-import { CLAIM_PHASES, type ClaimPhase } from "../../api/mac-claim.ts";
+import type { ShownPhase } from "../../api/mac-claim.ts";
 import { OBJECT_OPT_OUT_LABEL } from "../../api/mac-pool-scope.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { HostAddresses } from "./host-addresses.ts";
@@ -8,6 +8,7 @@ import { PENDING_MS, RESERVATION_MS } from "./limits.ts";
 import { NamespaceCounts } from "./namespace-counts.ts";
 import { PendingClaims } from "./pending-claims.ts";
 import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
+import { Waits } from "./waits.ts";
 
 /**
  * Every pool and every claim as one replica knows them. It is a cache: a wrong entry costs a lost race at the API server,
@@ -16,13 +17,23 @@ import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
 export class PoolIndex {
   readonly #pools = new Map<string, Pool>();
   readonly #claims = new Map<Mac, ClaimFacts>();
-  readonly #byPhase: Record<ClaimPhase, number> = { Pending: 0, Bound: 0, Quarantined: 0 };
+  #quarantined = 0;
+  #pending = 0;
   readonly #owned = new NamespaceCounts();
   readonly #shared = new Set<Mac>();
   readonly pending = new PendingClaims();
+  readonly waits = new Waits();
   readonly #hosts = new HostAddresses();
   /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
   readonly #reserved = new Map<Mac, number>();
+
+  constructor() {
+    this.pending.onChange((mac, change) => {
+      const by = change === "pending" ? 1 : -1;
+      this.#pending += by;
+      for (const pool of this.#pools.values()) pool.countPending(mac, by);
+    });
+  }
 
   /** Addresses that more than one object has. */
   get shared(): ReadonlySet<Mac> {
@@ -38,8 +49,13 @@ export class PoolIndex {
     return this.#claims.size;
   }
 
-  claimsByPhase(): [ClaimPhase, number][] {
-    return CLAIM_PHASES.map((phase) => [phase, this.#byPhase[phase]]);
+  claimsByPhase(): [ShownPhase, number][] {
+    const bound = this.claimCount - this.#pending - this.#quarantined;
+    return [
+      ["Pending", this.#pending],
+      ["Bound", bound],
+      ["Quarantined", this.#quarantined],
+    ];
   }
 
   /**
@@ -96,6 +112,7 @@ export class PoolIndex {
     for (const [mac, claim] of this.#claims) {
       pool.count(mac, claim);
       pool.mark(mac, true);
+      if (this.pending.has(mac)) pool.countPending(mac, 1);
     }
     for (const mac of this.#reserved.keys()) pool.mark(mac, true);
     for (const mac of this.#hosts.macs()) {
@@ -113,16 +130,12 @@ export class PoolIndex {
     return this.#claims.get(mac);
   }
 
-  /** `nowMs` by the monotonic clock. */
-  setClaim(mac: Mac, claim: ClaimFacts, nowMs: number): void {
-    const wasHeld = this.#claims.get(mac)?.phase === "Bound";
+  setClaim(mac: Mac, claim: ClaimFacts): void {
     this.#forget(mac);
-    if (claim.phase === "Pending") this.pending.set(mac, claim.namespaces, nowMs, wasHeld);
-    else this.pending.delete(mac);
     this.#reserved.delete(mac);
     this.#claims.set(mac, claim);
     if (claim.ownerCount > 1) this.#shared.add(mac);
-    this.#byPhase[claim.phase] += 1;
+    if (claim.isQuarantined) this.#quarantined += 1;
     for (const pool of this.#pools.values()) pool.count(mac, claim);
     this.#owned.change(claim.namespaces, 1);
     this.#mark(mac);
@@ -130,7 +143,8 @@ export class PoolIndex {
 
   deleteClaim(mac: Mac): void {
     this.#forget(mac);
-    this.pending.delete(mac);
+    this.pending.forget(mac);
+    this.waits.forget(mac);
     this.#mark(mac);
   }
 
@@ -188,7 +202,7 @@ export class PoolIndex {
   #forget(mac: Mac): void {
     const claim = this.#claims.get(mac);
     if (claim === undefined) return;
-    this.#byPhase[claim.phase] -= 1;
+    if (claim.isQuarantined) this.#quarantined -= 1;
     for (const pool of this.#pools.values()) pool.uncount(mac, claim);
     this.#owned.change(claim.namespaces, -1);
     this.#claims.delete(mac);

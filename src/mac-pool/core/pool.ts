@@ -1,5 +1,4 @@
 import type { Mac } from "../../api/mac.ts";
-import type { ClaimPhase } from "../../api/mac-claim.ts";
 import type {
   ConflictPolicy,
   ConflictScope,
@@ -33,7 +32,7 @@ export interface PoolSettings {
 
 /** What a pool needs to know of a claim. */
 export interface ClaimFacts {
-  readonly phase: ClaimPhase;
+  readonly isQuarantined: boolean;
   /** Pool that the claim says it belongs to; claims made before there was any pool count for `default`. */
   readonly pool: string | undefined;
   readonly ownerCount: number;
@@ -154,7 +153,12 @@ export class Pool {
 
   /** Undoes takeOldestQuarantined where nothing was written. */
   offerQuarantined(mac: Mac, claim: ClaimFacts): void {
-    if (claim.phase === "Quarantined" && this.has(mac)) this.#resting.set(mac, claim.untilMs);
+    if (claim.isQuarantined && this.has(mac)) this.#resting.set(mac, claim.untilMs);
+  }
+
+  /** An address begins or ends to wait for its object; addresses outside are ignored. */
+  countPending(mac: Mac, by: 1 | -1): void {
+    if (this.has(mac)) this.#pending += by;
   }
 
   /** Marks an address as taken or free for draw; addresses outside are ignored. */
@@ -182,8 +186,8 @@ export class Pool {
   }
 
   /** Whether the claim counts for this pool: by its address, or else by its name. */
-  concerns(mac: Mac, { pool = DEFAULT_MAC_POOL, phase }: ClaimFacts): boolean {
-    return this.has(mac) || (pool === this.name && phase !== "Quarantined");
+  concerns(mac: Mac, { pool = DEFAULT_MAC_POOL, isQuarantined }: ClaimFacts): boolean {
+    return this.has(mac) || (pool === this.name && !isQuarantined);
   }
 
   #tally(mac: Mac, claim: ClaimFacts, change: 1 | -1): void {
@@ -191,8 +195,7 @@ export class Pool {
     if (claim.ownerCount > 1) this.#conflicts += change;
     if (this.has(mac)) {
       this.#used += change;
-      if (claim.phase === "Pending") this.#pending += change;
-      if (claim.phase === "Quarantined") this.#quarantined += change;
+      if (claim.isQuarantined) this.#quarantined += change;
     } else {
       this.#outOfRange += change;
     }

@@ -52,15 +52,17 @@ export function conflict(
   {
     field,
     pendingMs,
+    isAwaited,
     listers,
   }: {
     readonly field: MacField;
     readonly pendingMs: number;
-    /** Objects that list the address: an owner that is one of them exists, though its claim may not know it. */
+    readonly isAwaited: boolean;
+    /** Objects that list the address. */
     readonly listers: readonly Party[];
   },
 ): Refusal {
-  const isComing = owners.every((owner) => owner.uid === undefined && !listers.some((lister) => mayBe(owner, lister)));
+  const isComing = isAwaited && !owners.some((owner) => listers.some((lister) => mayBe(owner, lister)));
   const other = owners[0]?.kind === "Pod" ? "delete the other pod first" : "first remove it from the other VM";
   const more = isComing ? `try again in ${waitOf(pendingMs)}: it is free then if that object was not created` : other;
   const text = namedText(

@@ -2,8 +2,8 @@ import type { Mac } from "../../api/mac.ts";
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
-import { mayBe, type Party, sameParty } from "../core/party.ts";
-import { instanceMacs, instanceParty, partyOf } from "../objects/holders.ts";
+import { mayBe, type Party } from "../core/party.ts";
+import { instanceMacs, instanceParty } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import { isWaitingForSync } from "../objects/running.ts";
@@ -26,10 +26,10 @@ export async function isRunning(client: KubeClient, owner: Party, mac: Mac, sign
   }
   if (owner.kind === "Pod") {
     const pod = await readObject(client, KINDS.pods, owner, signal);
-    return pod !== undefined && sameParty(partyOf("Pod", pod), owner) && !isFinished(pod);
+    return pod !== undefined && !isFinished(pod);
   }
   const instance = await readObject(client, KINDS.instances, owner, signal);
-  return instance !== undefined && sameParty(instanceParty(instance), owner) && isOnNetwork(instance);
+  return instance !== undefined && mayBe(owner, instanceParty(instance)) && isOnNetwork(instance);
 }
 
 const isOnNetwork = (instance: KubeObject): boolean => !isFinished(instance) && !isWaitingForSync(instance);

@@ -1,11 +1,11 @@
 import { MAX_MAC, type Mac, macOfClaimName } from "../../api/mac.ts";
-import type { ClaimPhase, MACClaim } from "../../api/mac-claim.ts";
+import type { MACClaim, ShownPhase } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches } from "../caches/caches.ts";
 import { BY_RUNNING } from "../caches/informers.ts";
-import { isWaiting, statusOf } from "../core/claim.ts";
+import { statusOf } from "../core/claim.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
 import { poolsWith, Rates } from "./rates.ts";
@@ -21,11 +21,14 @@ export interface ClaimChange {
   readonly claim: MACClaim;
   /** As it was before. */
   readonly old: MACClaim | undefined;
+  readonly phase: ShownPhase;
+  /** An object has come to list the address: the claim is as it was, and bound. */
+  readonly wasPending: boolean;
 }
 
 /** What inspection keeps besides the caches, so that no question sorts or searches all of them. Follows them while the process lives. */
 export class Catalog {
-  readonly claims = new AddressOrder<MACClaim>({ classes: CLASSES.length, classesOf, textOf });
+  readonly claims: AddressOrder<MACClaim>;
   readonly rates: Rates;
   readonly #caches: Caches;
   readonly #byNamespace = new Map<string, AddressOrder<MACClaim>>();
@@ -36,6 +39,13 @@ export class Catalog {
   constructor(caches: Caches, clock: Clock) {
     this.#caches = caches;
     this.rates = new Rates(clock);
+    const classesOf = (claim: MACClaim): number =>
+      (1 << PHASES[caches.phaseOf(claim)]) | (claim.spec.origin === "automatic" ? 0 : 1 << EXPLICIT);
+    this.claims = new AddressOrder<MACClaim>({ classes: CLASSES.length, classesOf, textOf });
+    caches.index.pending.onChange((mac, change) => {
+      const claim = change === "listed" ? this.claims.get(mac) : undefined;
+      if (claim !== undefined) this.#change("MODIFIED", claim, true);
+    });
     caches.claims.on({
       add: (claim) => this.#change("ADDED", claim),
       update: (claim) => this.#change("MODIFIED", claim),
@@ -67,7 +77,7 @@ export class Catalog {
   }
 
   /** How many claims are in a phase, without a look at each. */
-  inPhase(phase: ClaimPhase): number {
+  inPhase(phase: ShownPhase): number {
     const counts = new Uint32Array(CLASSES.length);
     this.claims.count(0 as Mac, MAX_MAC, counts, 0);
     return counts[PHASES[phase]] ?? 0;
@@ -84,7 +94,7 @@ export class Catalog {
     return () => this.#listeners.delete(listener);
   }
 
-  #change(type: ClaimChange["type"], claim: MACClaim): void {
+  #change(type: ClaimChange["type"], claim: MACClaim, wasPending = false): void {
     const mac = macOfClaimName(claim.metadata.name ?? "");
     if (mac === undefined) return;
     const old = this.claims.get(mac);
@@ -104,10 +114,10 @@ export class Catalog {
       if (order?.size === 0) this.#byNamespace.delete(namespace);
     }
     // Admission makes claims that wait for their object. Those of objects that were there before are no sign of what comes.
-    if (type === "ADDED" && isWaiting(statusOf(claim)))
+    if (type === "ADDED" && this.#caches.phaseOf(claim) === "Pending")
       this.rates.count("allocations", poolsWith(mac, this.#caches.index.pools()));
     if (type === "DELETED") this.rates.count("releases", poolsWith(mac, this.#caches.index.pools()));
-    for (const listener of this.#listeners) listener({ type, claim, old });
+    for (const listener of this.#listeners) listener({ type, claim, old, phase: this.#caches.phaseOf(claim), wasPending });
   }
 
   #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly string[]): void {
@@ -147,7 +157,3 @@ function namespacesOf(claim: MACClaim): ReadonlySet<string> {
 /** Places of CLASSES. */
 const PHASES = { Pending: 0, Bound: 1, Quarantined: 2 } as const;
 const EXPLICIT = 3;
-
-function classesOf(claim: MACClaim): number {
-  return (1 << PHASES[statusOf(claim).phase]) | (claim.spec.origin === "automatic" ? 0 : 1 << EXPLICIT);
-}

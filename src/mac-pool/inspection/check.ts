@@ -101,6 +101,8 @@ export class CheckQuery {
       field: "macAddress",
       pendingMs: index.pendingMs,
       listers: listers(mac),
+      had: false,
+      isAwaited: index.pending.has(mac),
       // Which network the VM will be on is not known: it may meet any other.
       ...(networks.scopeIn(namespace) === "Network" ? { domainsOf: () => undefined } : {}),
     } as const;

@@ -1,8 +1,8 @@
 import { formatMac, macOfClaimName, parseMac } from "../../api/mac.ts";
-import type { ClaimOrigin, ClaimOwner, ClaimPhase, MACClaim } from "../../api/mac-claim.ts";
+import type { ClaimOrigin, ClaimOwner, MACClaim, ShownPhase } from "../../api/mac-claim.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { statusOf } from "../core/claim.ts";
-import type { PoolIndex } from "../core/pool-index.ts";
+import type { Caches } from "../caches/caches.ts";
 import { type Scope, sees } from "./scope.ts";
 
 export interface ClaimFilter {
@@ -11,7 +11,7 @@ export interface ClaimFilter {
   /** `name`, `namespace/name` or `kind/namespace/name`. */
   readonly owner?: string | undefined;
   readonly namespace?: string | undefined;
-  readonly phase?: ClaimPhase | undefined;
+  readonly phase?: ShownPhase | undefined;
   readonly origin?: ClaimOrigin | undefined;
   readonly pool?: string | undefined;
   /** A pool: claims for addresses outside its ranges, as it counts them. */
@@ -36,17 +36,17 @@ export function textTest({ search, mac, owner }: ClaimFilter): ((text: string) =
 export type ClaimTest = (claim: MACClaim) => boolean;
 
 /** Whether a claim matches. An owner that the reader may not see matches nothing. */
-export function claimTest(filter: ClaimFilter, scope: Scope, index: Pick<PoolIndex, "pool">): ClaimTest {
+export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches, "index" | "phaseOf">): ClaimTest {
   const tests: ClaimTest[] = [];
   const { mac, owner, namespace, phase, origin, pool, outOfRange, search } = filter;
   const someOwner = (matches: (each: ClaimOwner) => boolean): ClaimTest => {
     const isMeant = (each: ClaimOwner): boolean => sees(scope, each) && matches(each);
     return (claim) => statusOf(claim).owners.some(isMeant);
   };
-  if (phase !== undefined) tests.push((claim) => statusOf(claim).phase === phase);
+  if (phase !== undefined) tests.push((claim) => caches.phaseOf(claim) === phase);
   if (origin !== undefined) tests.push((claim) => claim.spec.origin === origin);
   if (pool !== undefined) tests.push((claim) => claim.spec.pool === pool);
-  if (outOfRange !== undefined) tests.push((claim) => isOutOfRange(claim, outOfRange, index));
+  if (outOfRange !== undefined) tests.push((claim) => isOutOfRange(claim, outOfRange, caches.index));
   if (scope.namespace !== undefined) tests.push(someOwner(() => true));
   if (namespace !== undefined) tests.push(someOwner((each) => each.namespace === namespace));
   if (owner !== undefined) tests.push(someOwner(ownerTest(owner)));
@@ -62,7 +62,7 @@ export function claimTest(filter: ClaimFilter, scope: Scope, index: Pick<PoolInd
 }
 
 /** Whether the claim is one that the pool counts as out of range. */
-function isOutOfRange({ metadata, spec, status }: MACClaim, name: string, index: Pick<PoolIndex, "pool">): boolean {
+function isOutOfRange({ metadata, spec, status }: MACClaim, name: string, index: Caches["index"]): boolean {
   const { pool = DEFAULT_MAC_POOL } = spec;
   if (pool !== name || status?.phase === "Quarantined") return false;
   const mac = macOfClaimName(metadata.name ?? "");

@@ -4,7 +4,7 @@ import { formatRange } from "../../api/mac-range.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { Caches } from "../caches/caches.ts";
-import { statusOf } from "../core/claim.ts";
+import { lastAdmission, statusOf } from "../core/claim.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import type { Catalog } from "./catalog.ts";
 import { type ClaimFilter, type ClaimTest, claimTest, textTest } from "./claim-filter.ts";
@@ -53,7 +53,7 @@ export class ClaimQueries {
       order.scan((after + 1) as Mac, take);
     } else if (isOnlyPhase && phase !== undefined && namespace === undefined) {
       total = this.#catalog.inPhase(phase);
-      order.scan((after + 1) as Mac, (claim, mac) => statusOf(claim).phase !== phase || take(claim, mac));
+      order.scan((after + 1) as Mac, (claim, mac) => this.#caches.phaseOf(claim) !== phase || take(claim, mac));
     } else {
       const test = this.test(others, scope);
       total = 0;
@@ -93,7 +93,7 @@ export class ClaimQueries {
 
   /** Whether a claim matches. */
   test(filter: ClaimFilter, scope: Scope): ClaimTest {
-    return claimTest(filter, scope, this.#caches.index);
+    return claimTest(filter, scope, this.#caches);
   }
 
   get(mac: Mac): MACClaim | undefined {
@@ -102,6 +102,7 @@ export class ClaimQueries {
 
   view(claim: MACClaim, scope: Scope): ClaimView {
     const status = statusOf(claim);
+    const phase = this.#caches.phaseOf(claim);
     const name = claim.metadata.name ?? "";
     const { creationTimestamp, resourceVersion } = claim.metadata;
     const range = rangeOf(macOfClaimName(name), this.#caches);
@@ -111,13 +112,13 @@ export class ClaimQueries {
       mac: claim.spec.mac,
       ...(claim.spec.pool === undefined ? {} : { pool: claim.spec.pool }),
       origin: claim.spec.origin,
-      phase: status.phase,
+      phase,
       owners: visible.map((owner) => this.ownerView(owner)),
       elsewhere,
       inRange: range !== undefined,
       ...(range === undefined ? {} : { range }),
       ...(creationTimestamp === undefined ? {} : { created: creationTimestamp }),
-      ...(status.deadline === undefined ? {} : { deadline: status.deadline }),
+      ...(phase === "Pending" ? { deadline: deadlineOf(claim, this.#caches) } : {}),
       ...(status.until === undefined ? {} : { until: status.until }),
       ...(resourceVersion === undefined ? {} : { revision: resourceVersion }),
     };
@@ -148,6 +149,11 @@ export class ClaimQueries {
       .podsOfInstance(instance)
       .find((pod) => !isFinished(pod) && (node === "" || textAt(pod, "spec", "nodeName") === node));
   }
+}
+
+/** When a claim without an object ends. */
+export function deadlineOf(claim: MACClaim, { index }: Pick<Caches, "index">): string {
+  return new Date((Date.parse(lastAdmission(claim)) || 0) + index.pendingMs).toISOString();
 }
 
 /** The range of a pool that has the address, as first-last. */

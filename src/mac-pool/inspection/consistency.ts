@@ -7,14 +7,15 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { CachedSighting, Caches } from "../caches/caches.ts";
 import { adoptionOf } from "../controllers/adoption.ts";
-import { quarantineOf } from "../controllers/claim-times.ts";
 import { hostConflictAt } from "../controllers/host-conflicts.ts";
-import { isWaiting, statusOf } from "../core/claim.ts";
+import { quarantineOf } from "../controllers/rests.ts";
+import { statusOf } from "../core/claim.ts";
 import { LATE_AFTER_MS } from "../core/limits.ts";
 import { meetingOwners } from "../core/meeting-owners.ts";
 import { describeFull, MORE_ADDRESSES } from "../core/pool-fullness.ts";
 import { interfacesLeftBehind } from "../objects/running.ts";
 import type { Catalog } from "./catalog.ts";
+import { deadlineOf } from "./claims.ts";
 import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 import type { FindingView } from "./views.ts";
 
@@ -151,10 +152,11 @@ export class ConsistencyQuery {
     const { visible } = seen(scope, status.owners);
     const first = visible[0];
     const owner = namedOwner(first);
-    if (isWaiting(status)) {
-      if (dueMs(status.deadline) < OVERDUE_MS + this.#caches.index.pendingMs) return undefined;
-      const message = `The claim of ${at.mac} waits for its object longer than until ${status.deadline}.`;
-      return { ...at, ...owner, ...sinceOf(status.deadline), code: "CLAIM_WAITS", message, advice: ASK_THE_LEADER };
+    if (this.#caches.phaseOf(claim) === "Pending") {
+      const deadline = deadlineOf(claim, this.#caches);
+      if (dueMs(deadline) < OVERDUE_MS + this.#caches.index.pendingMs) return undefined;
+      const message = `The claim of ${at.mac} waits for its object longer than until ${deadline}.`;
+      return { ...at, ...owner, ...sinceOf(deadline), code: "CLAIM_WAITS", message, advice: ASK_THE_LEADER };
     }
     if (first !== undefined && !this.#caches.isListed(mac)) {
       if (dueMs(first.since) < LATE_AFTER_MS) return undefined;

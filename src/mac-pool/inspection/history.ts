@@ -34,7 +34,7 @@ export class History {
     return this.#told.filter((told) => told.owner === owner).map(({ owner: _, ...entry }) => entry);
   }
 
-  #note({ type, claim, old }: ClaimChange): void {
+  #note({ type, claim, old, phase, wasPending }: ClaimChange): void {
     if (!this.#isOn || old === undefined) return;
     const before = namedOwners(old);
     const now = type === "DELETED" ? new Map<string, ClaimOwner>() : namedOwners(claim);
@@ -44,9 +44,8 @@ export class History {
       if (now.has(owner)) continue;
       this.#add({ owner, at, what: "released", mac, interface: name, message: `gave ${mac} back` });
     }
-    const isBound = (one: MACClaim): boolean => statusOf(one).phase === "Bound";
     for (const [owner, { interface: name }] of now) {
-      if (!isBound(claim) || (isBound(old) && before.has(owner))) continue;
+      if (phase !== "Bound" || (!wasPending && before.has(owner))) continue;
       this.#add({ owner, at, what: "bound", mac, interface: name, message: `was seen with ${mac}` });
     }
   }

@@ -102,7 +102,7 @@ export class OwnerQueries {
         interface: owner.interface,
         mac: claim.spec.mac,
         claim: claim.metadata.name ?? "",
-        phase: statusOf(claim).phase,
+        phase: this.#caches.phaseOf(claim),
         origin: claim.spec.origin,
         ...(owner.network === undefined ? {} : { network: owner.network }),
         since: owner.since,

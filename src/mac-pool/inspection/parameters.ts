@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { parseMac } from "../../api/mac.ts";
-import { CLAIM_ORIGINS, CLAIM_PHASES, OWNER_KINDS } from "../../api/mac-claim.ts";
+import { CLAIM_ORIGINS, SHOWN_PHASES, OWNER_KINDS } from "../../api/mac-claim.ts";
 
 const MAX_LIMIT = 5_000;
 const MAX_CELLS = 4_096;
@@ -70,7 +70,7 @@ export const claimsQuery = z.strictObject({
   owner: text.optional().describe("An owner: name, namespace/name or kind/namespace/name."),
   search: text.optional().describe("A part of the address, or of the name or namespace of an owner."),
   namespace,
-  phase: oneOf(CLAIM_PHASES).optional().describe("Phase of the claim."),
+  phase: oneOf(SHOWN_PHASES).optional().describe("Phase of the claim."),
   origin: oneOf(CLAIM_ORIGINS).optional().describe("How the address came into use."),
   pool: text.optional().describe("The MACPool that the claim names."),
   outOfRange: text.optional().describe("A MACPool: its claims for addresses outside its ranges, as many as it counts."),

@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import { CLAIM_ORIGINS, CLAIM_PHASES, claimOwnerSchema, OWNER_KINDS } from "../../api/mac-claim.ts";
+import { CLAIM_ORIGINS, SHOWN_PHASES, claimOwnerSchema, OWNER_KINDS } from "../../api/mac-claim.ts";
 import { CONFLICT_POLICIES, CONFLICT_SCOPES, HOST_ADDRESS_POLICIES } from "../../api/mac-pool.ts";
 
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
@@ -29,7 +29,7 @@ export const claimViewSchema = z
     mac,
     pool: z.string().exactOptional(),
     origin: z.enum(CLAIM_ORIGINS),
-    phase: z.enum(CLAIM_PHASES),
+    phase: z.enum(SHOWN_PHASES),
     owners: z.array(ownerViewSchema).describe("Owners that the reader may see."),
     elsewhere: count.describe("Owners in other namespaces, which the reader may not see."),
     inRange: z.boolean().describe("Whether a pool has the address in its ranges."),
@@ -153,7 +153,7 @@ export const ownerStoryViewSchema = z
         interface: z.string(),
         mac,
         claim: z.string().exactOptional().describe("Name of its MACClaim; absent while there is none."),
-        phase: z.enum(CLAIM_PHASES).exactOptional(),
+        phase: z.enum(SHOWN_PHASES).exactOptional(),
         origin: z.enum(CLAIM_ORIGINS).exactOptional(),
         network: z.string().exactOptional(),
         since: time.exactOptional(),

@@ -4,7 +4,7 @@ import { statusOf, withStatus } from "../core/claim.ts";
 import { MAX_ALLOCATION_TRIES, MAX_LISTED_DRAWS, RESERVATION_MS } from "../core/limits.ts";
 import type { Pool } from "../core/pool.ts";
 import { busy, emptyPool, full, noPool, type Refusal } from "../core/refusals.ts";
-import { type ClaimRequest, type Outcome, pendingClaim, pendingFor, refuse, type Wish } from "./claim-request.ts";
+import { type ClaimRequest, claimOf, type Outcome, refuse, statusFor, type Wish } from "./claim-request.ts";
 import { keptFrom } from "./kept-addresses.ts";
 import { RepeatedUpdates, type RepeatedUpdatesOptions } from "./repeated-updates.ts";
 
@@ -50,7 +50,7 @@ export class Allocation {
   }
 
   async #takeFree(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
-    const { clock, index, store } = this.#options;
+    const { clock, store } = this.#options;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = this.#draw(request, pool);
       if (mac === undefined) {
@@ -60,8 +60,7 @@ export class Allocation {
       }
       this.#updates.choose(request, wish, mac);
       try {
-        const times = { nowMs: clock.now(), pendingMs: index.pendingMs };
-        const claim = await store.create(pendingClaim(request, wish, mac, times), signal);
+        const claim = await store.create(claimOf(request, wish, mac, clock.now()), signal);
         return { ok: true, mac, written: { claim, before: undefined } };
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
@@ -130,15 +129,11 @@ export class Allocation {
       try {
         const before = await store.read(mac, signal);
         if (before === undefined) {
-          const claim = await store.create(
-            pendingClaim(request, wish, mac, { nowMs, pendingMs: index.pendingMs }),
-            signal,
-          );
+          const claim = await store.create(claimOf(request, wish, mac, nowMs), signal);
           return { ok: true, mac, written: { claim, before: undefined } };
         }
         if (statusOf(before).phase !== "Quarantined") continue;
-        const times = { nowMs, pendingMs: index.pendingMs };
-        const status = pendingFor(request, wish, times, statusOf(before).until);
+        const status = statusFor(request, wish, nowMs);
         const claim = await store.update(withStatus(before, status, "automatic"), signal);
         index.reserve(mac, clock.monotonicMs());
         return { ok: true, mac, written: { claim, before } };

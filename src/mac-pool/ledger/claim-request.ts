@@ -1,7 +1,6 @@
 import type { Mac } from "../../api/mac.ts";
 import type { MACClaim, MacClaimStatus } from "../../api/mac-claim.ts";
-import { newClaim } from "../core/claim.ts";
-import { pendingStatus } from "../core/grant.ts";
+import { allocated, newClaim } from "../core/claim.ts";
 import type { NamedText } from "../core/named-text.ts";
 import { type Holder, ownerOf, type Party } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
@@ -12,6 +11,8 @@ export interface Wish {
   readonly interface: string;
   readonly network: string | undefined;
   readonly mac: Mac | undefined;
+  /** The object lists the address as it is stored. */
+  readonly had: boolean;
   /** The layer-2 domain of the network, where it counts and is known. */
   readonly domain?: string | undefined;
 }
@@ -52,37 +53,23 @@ export interface Refused {
 
 export type Outcome = Granted | Refused;
 
-interface Times {
-  readonly nowMs: number;
-  readonly pendingMs: number;
-}
-
-/** The claim that a wish creates, for as long as its object is waited for. */
-export function pendingClaim(request: ClaimRequest, wish: Wish, mac: Mac, times: Times): MACClaim {
+/** The claim that a wish creates. */
+export function claimOf(request: ClaimRequest, wish: Wish, mac: Mac, nowMs: number): MACClaim {
   const origin = wish.mac === undefined ? "automatic" : "explicit";
-  return newClaim(mac, { pool: request.pool?.name, origin }, pendingFor(request, wish, times));
+  return newClaim(mac, { pool: request.pool?.name, origin }, statusFor(request, wish, nowMs));
 }
 
 /** Status of a claim that is the wish's alone. */
-export function pendingFor(
-  request: ClaimRequest,
-  wish: Wish,
-  { nowMs, pendingMs }: Times,
-  until?: string,
-): MacClaimStatus {
-  const { since, deadline } = timesOf(nowMs, nowMs + pendingMs);
-  return pendingStatus([ownerOf(holderOf(request, wish), since)], deadline, until);
+export function statusFor(request: ClaimRequest, wish: Wish, nowMs: number): MacClaimStatus {
+  return allocated([ownerOf(holderOf(request, wish), textOf(nowMs))]);
 }
 
-let lastTimes = { sinceMs: Number.NaN, deadlineMs: Number.NaN, since: "", deadline: "" };
+let last = { nowMs: Number.NaN, text: "" };
 
-/** Keeps the last ones: the claims of one request are made in the same millisecond, and writing a time is slow. */
-function timesOf(sinceMs: number, deadlineMs: number): typeof lastTimes {
-  if (sinceMs !== lastTimes.sinceMs || deadlineMs !== lastTimes.deadlineMs) {
-    const [since, deadline] = [new Date(sinceMs).toISOString(), new Date(deadlineMs).toISOString()];
-    lastTimes = { sinceMs, deadlineMs, since, deadline };
-  }
-  return lastTimes;
+/** Keeps the last one: the claims of one request are made in the same millisecond, and writing a time is slow. */
+function textOf(nowMs: number): string {
+  if (nowMs !== last.nowMs) last = { nowMs, text: new Date(nowMs).toISOString() };
+  return last.text;
 }
 
 export function holderOf({ party, receiver }: ClaimRequest, wish: Wish): Holder {

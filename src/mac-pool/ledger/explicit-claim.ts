@@ -1,4 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
+import { isNamesake } from "../../api/mac-claim.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -6,16 +7,16 @@ import { newClaim, statusOf } from "../core/claim.ts";
 import { decideGrant } from "../core/grant.ts";
 import { MAX_CLAIM_TRIES } from "../core/limits.ts";
 import { UNCLAIMED } from "../core/listers.ts";
-import { type Holder, type Sighting, sameParty } from "../core/party.ts";
+import type { Holder, Sighting } from "../core/party.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
 import { busy } from "../core/refusals.ts";
 import type { Networks } from "../networks/network-domains.ts";
 import {
   type ClaimRequest,
+  claimOf,
   holderOf,
   isPerNetwork,
   type Outcome,
-  pendingClaim,
   refuse,
   type Wish,
 } from "./claim-request.ts";
@@ -49,7 +50,8 @@ export async function claimExplicit(
   const hosts = index.hosts.at(mac);
   for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
     try {
-      const mayExist = attempt > 0 || request.dryRun || listers.length > 0 || hosts.length > 0;
+      const mayExist =
+        attempt > 0 || request.dryRun || listers.length > 0 || hosts.length > 0 || index.claim(mac) !== undefined;
       const before = mayExist ? await store.read(mac, signal) : undefined;
       const owners = before === undefined ? [] : statusOf(before).owners;
       const verdict = judgeHosts(request, mac, holder, hosts, { owners, listers: allListers });
@@ -57,20 +59,17 @@ export async function claimExplicit(
       const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];
       if (before === undefined && listers.length === 0) {
         if (request.dryRun) return { ok: true, mac, warnings: aboutHosts };
-        const claim = await store.create(
-          pendingClaim(request, wish, mac, { nowMs: clock.now(), pendingMs: index.pendingMs }),
-          signal,
-        );
+        const claim = await store.create(claimOf(request, wish, mac, clock.now()), signal);
         return { ok: true, mac, warnings: aboutHosts, written: { claim, before } };
       }
-      const { field } = request;
+      const asked = { mac, holder, had: wish.had, policy, policyIn, field: request.field, listers };
       const found = before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED);
       const domainsOf = isPerNetwork(request)
         ? await networks.of([...statusOf(found).owners, ...listers], signal)
         : undefined;
       const decision = decideGrant(
         found,
-        { mac, holder, policy, policyIn, field, pendingMs: index.pendingMs, listers, domainsOf },
+        { ...asked, pendingMs: index.pendingMs, isAwaited: index.pending.has(mac), domainsOf },
         clock.now(),
       );
       if (!decision.ok) return decision;
@@ -88,6 +87,6 @@ export async function claimExplicit(
 
 /** A launcher pod without its instance tells the name of its VM or VMI, and not which of both it was. */
 function isSame(lister: Sighting, holder: Holder): boolean {
-  const isNamesake = lister.namespace === holder.namespace && lister.name === holder.name;
-  return sameParty(lister, holder) || (lister.uid === undefined && isNamesake);
+  const isNamed = lister.namespace === holder.namespace && lister.name === holder.name;
+  return isNamesake(lister, holder) || (lister.uid === undefined && isNamed);
 }

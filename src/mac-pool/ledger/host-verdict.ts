@@ -1,10 +1,10 @@
 import type { HostInterface } from "../../api/host-interfaces.ts";
 import type { Mac } from "../../api/mac.ts";
-import type { ClaimOwner } from "../../api/mac-claim.ts";
+import { type ClaimOwner, isNamesake } from "../../api/mac-claim.ts";
 import { DEFAULT_HOST_ADDRESS_POLICY } from "../../api/mac-pool.ts";
 import { hostAddress, hostAddressWarning } from "../core/host-refusals.ts";
 import type { NamedText } from "../core/named-text.ts";
-import { type Holder, type Sighting, sameParty } from "../core/party.ts";
+import type { Holder, Sighting } from "../core/party.ts";
 import type { Refusal } from "../core/refusals.ts";
 import type { ClaimRequest } from "./claim-request.ts";
 
@@ -40,7 +40,7 @@ const NOTHING_TO_SAY: HostVerdict = { ok: true };
 
 function hasAlready(holder: Holder, { owners, listers }: Known): boolean {
   return (
-    owners.some((owner) => sameParty(owner, holder) && !owner.receiver) ||
-    listers.some((lister) => sameParty(lister, holder) && lister.receiver === false)
+    owners.some((owner) => isNamesake(owner, holder) && !owner.receiver) ||
+    listers.some((lister) => isNamesake(lister, holder) && lister.receiver === false)
   );
 }

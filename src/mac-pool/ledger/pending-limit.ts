@@ -1,4 +1,3 @@
-import type { Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { MAX_LATE_PER_POOL, MIN_LATE_PER_NAMESPACE, maxLateInNamespace, maxUnseenInNamespace } from "../core/limits.ts";
 import type { Pool } from "../core/pool.ts";
@@ -8,7 +7,6 @@ import { pendingLimit, type Refusal, unseenLimit } from "../core/refusals.ts";
 interface Known {
   readonly index: PoolIndex;
   readonly clock: Clock;
-  readonly listers: (mac: Mac) => readonly unknown[];
 }
 
 interface Asked {
@@ -22,20 +20,18 @@ interface Asked {
  * addresses that the requests of the namespace want that are under way, the one that asks included.
  */
 export function pendingLimitReached(
-  { index, clock, listers }: Known,
+  { index, clock }: Known,
   { party: { namespace }, pool }: Asked,
   wanted: number,
 ): Refusal | undefined {
   const { pending, pendingMs } = index;
-  const isListed = (mac: Mac): boolean => listers(mac).length > 0;
-  pending.age(clock.monotonicMs(), isListed);
+  const nowMs = clock.monotonicMs();
   const capacity = pool?.capacity ?? Number.POSITIVE_INFINITY;
-  const late = pending.lateIn(namespace);
+  const late = pending.lateIn(namespace, nowMs);
   const most = maxLateInNamespace(capacity);
   if (late >= most) return pendingLimit(`namespace ${namespace}`, most, pendingMs);
   const mostUnseen = maxUnseenInNamespace(capacity);
-  const left = mostUnseen - late - wanted;
-  if (left < 0 || pending.hasUnseen(namespace, left + 1, isListed)) return unseenLimit(namespace, mostUnseen);
+  if (pending.freshIn(namespace, nowMs) + late + wanted > mostUnseen) return unseenLimit(namespace, mostUnseen);
   if (pool === undefined || pending.lateCount < MAX_LATE_PER_POOL || late < MIN_LATE_PER_NAMESPACE) return undefined;
   const lateInPool = [...pending.late].filter((mac) => pool.has(mac)).length;
   return lateInPool < MAX_LATE_PER_POOL

@@ -8,7 +8,15 @@ import { MAX_ALLOCATION_TRIES, RESERVATION_MS } from "../core/limits.ts";
 import type { Party, Sighting } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
 import type { PoolIndex } from "../core/pool-index.ts";
-import { type ClaimRequest, holderOf, type Outcome, pendingClaim, updateKey, type Wish } from "./claim-request.ts";
+import {
+  type ClaimRequest,
+  claimOf,
+  holderOf,
+  type Outcome,
+  statusFor,
+  updateKey,
+  type Wish,
+} from "./claim-request.ts";
 import type { ClaimStore } from "./claim-store.ts";
 import { keptFrom } from "./kept-addresses.ts";
 
@@ -126,18 +134,17 @@ export class RepeatedUpdates {
   /** The claim as it has to be written; undefined where somebody else has it. */
   #granted(before: MACClaim | undefined, request: ClaimRequest, wish: Wish, mac: Mac): MACClaim | undefined {
     const { index, clock } = this.#options;
-    const times = { nowMs: clock.now(), pendingMs: index.pendingMs };
-    const fresh = pendingClaim(request, wish, mac, times);
-    if (before === undefined) return fresh;
-    const { phase, until, owners } = statusOf(before);
-    if (phase === "Quarantined")
-      return withStatus(before, { ...statusOf(fresh), ...(until && { until }) }, "automatic");
+    const nowMs = clock.now();
+    if (before === undefined) return claimOf(request, wish, mac, nowMs);
+    const { phase, owners } = statusOf(before);
+    if (phase === "Quarantined") return withStatus(before, statusFor(request, wish, nowMs), "automatic");
     const isOwn = ({ uid, ...owner }: ClaimOwner): boolean =>
       uid === request.party.uid && owner.interface === wish.interface;
     if (owners.length === 0 || !owners.every(isOwn)) return undefined;
-    const asked = { mac, holder: holderOf(request, wish), policy: "Deny", policyIn: () => undefined } as const;
+    const asked = { mac, holder: holderOf(request, wish), had: false, policy: "Deny", policyIn: () => undefined } as const;
     const { field } = request;
-    const decision = decideGrant(before, { ...asked, field, pendingMs: times.pendingMs, listers: [] }, times.nowMs);
+    const known = { field, pendingMs: index.pendingMs, isAwaited: true, listers: [] };
+    const decision = decideGrant(before, { ...asked, ...known }, nowMs);
     return decision.ok ? decision.claim : undefined;
   }
 }

@@ -1,9 +1,10 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
+import { isNamesake } from "../../api/mac-claim.ts";
 import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import { LAUNCHER, LAUNCHER_LABEL } from "../../api/names.ts";
 import type { KubeObject, OwnerReference } from "../../kube/client/resource.ts";
 import { listAt, textAt } from "../../kube/json-path.ts";
-import { type Party, type Sighting, sameParty } from "../core/party.ts";
+import type { Party, Sighting } from "../core/party.ts";
 import { guestInterfaces, INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
 import { isFinished, networkOf, podNetworks } from "./pod-networks.ts";
 
@@ -32,22 +33,20 @@ export function machineMacs(vm: KubeObject): ListedMac[] {
   const receiver = textAt(vm, "spec", "runStrategy") === WAIT_AS_RECEIVER;
   const party = { ...partyOf("VirtualMachine", vm), receiver };
   return guestInterfaces(vm, VM_TEMPLATE_SPEC).flatMap((nic) =>
-    nic.eligible ? listed(nic.mac, party, nic.name, nic.network, THE_OBJECT_ITSELF) : [],
+    nic.eligible ? listed(nic.mac, party, nic.name, nic.network, COUNTS) : [],
   );
 }
 
 export function instanceMacs(vmi: KubeObject): ListedMac[] {
   const party = instanceParty(vmi);
   const nics = guestInterfaces(vmi, INSTANCE_SPEC);
-  const isOfMachine = party.kind === "VirtualMachine";
-  const weight = isOfMachine ? MADE_OF_IT : THE_OBJECT_ITSELF;
-  const fromSpec = nics.flatMap((nic) => (nic.eligible ? listed(nic.mac, party, nic.name, nic.network, weight) : []));
+  const fromSpec = nics.flatMap((nic) => (nic.eligible ? listed(nic.mac, party, nic.name, nic.network, COUNTS) : []));
   const known = new Set(fromSpec.map(({ mac }) => mac));
   const fromStatus = listAt(vmi, "status", "interfaces").flatMap((entry) => {
     const name = textAt(entry, "name");
     const nic = nics.find((candidate) => candidate.name === name);
     if (name === "" || (nic !== undefined && !nic.eligible)) return [];
-    return listed(textAt(entry, "mac"), party, name, nic?.network, nic === undefined ? DELAYS_ONLY : weight);
+    return listed(textAt(entry, "mac"), party, name, nic?.network, nic === undefined ? DELAYS_ONLY : COUNTS);
   });
   return [...fromSpec, ...fromStatus.filter(({ mac }) => !known.has(mac))];
 }
@@ -65,7 +64,7 @@ export function podMacs(pod: KubeObject, findInstance: FindInstance = () => unde
   const networks = podNetworks(pod);
   if (!("elements" in networks)) return [];
   const parties = isLauncher(pod) ? launcherParties(pod, findInstance) : [partyOf("Pod", pod)];
-  const weight = isLauncher(pod) ? DELAYS_ONLY : THE_OBJECT_ITSELF;
+  const weight = isLauncher(pod) ? DELAYS_ONLY : COUNTS;
   return networks.elements.flatMap((element) =>
     parties.flatMap((party) =>
       [element.mac, ...element.otherMacs].flatMap((mac) =>
@@ -108,14 +107,14 @@ export function instanceParty(vmi: KubeObject): Party {
   return { kind: "VirtualMachine", namespace: vmi.metadata.namespace ?? "", name: owner.name, uid: owner.uid };
 }
 
-/** One sighting per object; of several, the one that says most. */
+/** One sighting per name; of several, the one that says most. */
 export function distinctHolders(sightings: readonly Sighting[]): Sighting[] {
-  return distinct(sightings, sameParty);
+  return distinct(sightings, isNamesake);
 }
 
 /** The same for each network that the object has the address on. */
 export function distinctPlaces(sightings: readonly Sighting[]): Sighting[] {
-  return distinct(sightings, (one, other) => sameParty(one, other) && one.network === other.network);
+  return distinct(sightings, (one, other) => isNamesake(one, other) && one.network === other.network);
 }
 
 function distinct(sightings: readonly Sighting[], isSame: (one: Sighting, other: Sighting) => boolean): Sighting[] {
@@ -126,15 +125,14 @@ function distinct(sightings: readonly Sighting[], isSame: (one: Sighting, other:
   return found;
 }
 
-const vagueness = ({ uid, adoptable, confirms }: Sighting): number =>
-  (uid === undefined ? 4 : 0) + (adoptable ? 0 : 2) + (confirms ? 0 : 1);
+const vagueness = ({ uid, adoptable, receiver }: Sighting): number =>
+  (uid === undefined ? 4 : 0) + (adoptable ? 0 : 2) + (receiver === undefined ? 1 : 0);
 
 /** What a sighting says about its holder. */
-type Weight = Pick<Sighting, "adoptable" | "confirms">;
+type Weight = Pick<Sighting, "adoptable">;
 
-const THE_OBJECT_ITSELF: Weight = { adoptable: true, confirms: true };
-const MADE_OF_IT: Weight = { adoptable: true, confirms: false };
-const DELAYS_ONLY: Weight = { adoptable: false, confirms: false };
+const COUNTS: Weight = { adoptable: true };
+const DELAYS_ONLY: Weight = { adoptable: false };
 
 /**
  * A launcher pod holds addresses for the owner of its VMI. Without the VMI it is unknown whether there was a VM: the pod

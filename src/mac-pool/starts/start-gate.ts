@@ -1,12 +1,12 @@
 import { claimName, type Mac } from "../../api/mac.ts";
-import { type ClaimOwner, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
+import { type ClaimOwner, isNamesake, type MACClaim, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { newClaim, statusOf, withStatus } from "../core/claim.ts";
 import { areApart, joined } from "../core/layer2-domain.ts";
 import { MAX_CLAIM_TRIES } from "../core/limits.ts";
 import { placesOf, UNCLAIMED, withListers } from "../core/listers.ts";
-import { type Holder, ownerOf, type Party, type Sighting, sameParty } from "../core/party.ts";
+import { type Holder, ownerOf, type Party, type Sighting } from "../core/party.ts";
 import { alreadyRunning, busy, type Refusal, type Runner } from "../core/refusals.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
 import type { Networks } from "../networks/network-domains.ts";
@@ -34,6 +34,8 @@ export interface StartGateOptions {
   readonly listers: (mac: Mac) => readonly Sighting[];
   readonly networks: Networks;
   readonly times: StartTimes;
+  /** Whether what the claim was made for may still be stored, so that no read can show it yet. */
+  readonly isAwaited: (claim: MACClaim) => boolean;
   /** How long an admitted start counts as running. */
   readonly startingMs: () => number;
 }
@@ -86,11 +88,13 @@ export class StartGate {
       const claim = await store.read(mac, signal);
       const listed = listers(mac);
       const status = withListers(claim === undefined ? UNCLAIMED : statusOf(claim), listed, clock.now());
-      const others = status.owners.filter((owner) => !sameParty(owner, party));
+      const others = status.owners.filter((owner) => !isNamesake(owner, party));
       if (claim !== undefined && status.owners.length === 0) return undefined;
-      const isMarked = waits && status.owners.some((owner) => owner.receiver && sameParty(owner, party));
+      const isMarked = waits && status.owners.some((owner) => owner.receiver && isNamesake(owner, party));
       if (isMarked && (await this.#options.isReceiver(party, signal))) return undefined;
-      const runner = await this.#runnerAmong(await this.#meeting(domains, others, listed, signal), mac, signal);
+      const meeting = await this.#meeting(domains, others, listed, signal);
+      const isAwaited = claim !== undefined && this.#options.isAwaited(claim);
+      const runner = await this.#runnerAmong(meeting, { mac, isAwaited }, signal);
       if (runner !== undefined)
         return alreadyRunning(mac, party, runner, what === "plug-in" ? party.interface : undefined);
       if (dryRun) return undefined;
@@ -128,36 +132,37 @@ export class StartGate {
   }
 
   /** Asks about all owners side by side: the start waits for the slowest answer only. */
-  async #runnerAmong(owners: readonly ClaimOwner[], mac: Mac, signal: AbortSignal): Promise<Runner | undefined> {
-    const answers = await Promise.allSettled(owners.map((owner) => this.#runnerOf(owner, mac, signal)));
+  async #runnerAmong(owners: readonly ClaimOwner[], at: At, signal: AbortSignal): Promise<Runner | undefined> {
+    const answers = await Promise.allSettled(owners.map((owner) => this.#runnerOf(owner, at, signal)));
     for (const answer of answers) if (answer.status === "fulfilled" && answer.value !== undefined) return answer.value;
     for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
     return undefined;
   }
 
-  async #runnerOf(owner: ClaimOwner, mac: Mac, signal: AbortSignal): Promise<Runner | undefined> {
-    if (isComing(owner)) return { owner, state: "coming" };
+  async #runnerOf(owner: ClaimOwner, { mac, isAwaited }: At, signal: AbortSignal): Promise<Runner | undefined> {
     const leftMs = this.#options.times.leftMs(claimName(mac), owner);
     const isStarting = leftMs > 0;
     const isRunning = this.#options.isRunning(owner, mac, signal);
     if (await (isStarting ? isRunning.catch(() => false) : isRunning)) return { owner, state: "running" };
+    // A pod or a VMI without a VM runs as soon as it is there.
+    if (isAwaited && owner.kind !== "VirtualMachine") return { owner, state: "coming" };
     const untilMs = this.#options.clock.now() + leftMs;
     return isStarting ? { owner, state: "starting", until: new Date(untilMs).toISOString() } : undefined;
   }
 }
 
-/** Admitted and not seen: a pod or a VMI without a VM runs as soon as it is there, which no read can show yet. */
-function isComing({ kind, uid }: ClaimOwner): boolean {
-  return kind !== "VirtualMachine" && uid === undefined;
+interface At {
+  readonly mac: Mac;
+  readonly isAwaited: boolean;
 }
 
 /** A VM that starts has a name. If the claim knows it only by a prefix, the VM becomes a further owner. */
 function noted(status: MacClaimStatus, party: Holder, nowMs: number, startingMs: number): MacClaimStatus {
-  const isKnown = status.owners.some((owner) => sameParty(owner, party)) || status.owners.length >= MAX_CLAIM_OWNERS;
+  const isKnown = status.owners.some((owner) => isNamesake(owner, party)) || status.owners.length >= MAX_CLAIM_OWNERS;
   const owners = isKnown ? status.owners : [...status.owners, ownerOf(party, new Date(nowMs).toISOString())];
   const starting = new Date(nowMs + startingMs).toISOString();
   const marked = owners.map((owner) => {
-    return sameParty(owner, party) ? { ...owner, ...domainsWith(owner, party), starting } : owner;
+    return isNamesake(owner, party) ? { ...owner, ...domainsWith(owner, party), starting } : owner;
   });
   return { ...status, owners: marked };
 }

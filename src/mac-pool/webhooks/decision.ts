@@ -105,7 +105,8 @@ export async function carryOut(
   const wishes = steps.flatMap((step) => {
     if (step.action === "write") return [];
     const { name, network } = step.to;
-    return [{ interface: name, network, mac: step.action === "claim" ? step.mac : undefined }];
+    const { mac, had } = step.action === "claim" ? step : { mac: undefined, had: false };
+    return [{ interface: name, network, mac, had }];
   });
   const claimed = await askLedger({ ...request, wishes, listed }, parts, signal);
   if (!claimed.ok) return claimed;

@@ -81,7 +81,7 @@ async function refusalOfUnlisted(
   const claimed = await askLedger(
     {
       party: listed === undefined ? partyOfRequest("VirtualMachineInstance", request) : party,
-      wishes: unlisted.map(({ mac, name, network }) => ({ interface: name, network, mac })),
+      wishes: unlisted.map(({ mac, name, network }) => ({ interface: name, network, mac, had: false })),
       listed: new Set(gained.map(({ mac }) => mac)),
       receiver: false,
       field: "macAddress",
