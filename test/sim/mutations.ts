@@ -2,8 +2,8 @@ import { parseMac } from "../../src/api/mac.ts";
 import { isAlreadyExists } from "../../src/kube/client/api-error.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import type { Clock } from "../../src/kube/clock.ts";
-import type { Caches } from "../../src/mac-pool/caches/caches.ts";
 import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
+import { readEvidence } from "../../src/mac-pool/evidence/live-evidence.ts";
 import type { ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
 import { distinctHolders } from "../../src/mac-pool/objects/holders.ts";
 import { isOptedOut, isReceiver, macsHeld } from "./objects.ts";
@@ -43,11 +43,18 @@ export const MUTATIONS = {
       },
     })),
   },
-  /** Releases and bindings go by the cache. */
+  /** Releases go by the cache. */
   "live read": {
     between: (connections, caches) => ({
       ...connections,
-      evidence: (_reads, mac) => Promise.resolve(fromCache(caches, mac)),
+      evidence: (_reads, mac) => Promise.resolve(distinctHolders(caches.sightings(mac))),
+    }),
+  },
+  /** Nobody looks for the launchers of VMs, though they may have been started. */
+  "launchers of started": {
+    between: (connections) => ({
+      ...connections,
+      evidence: (reads, mac, _claim, parties) => readEvidence(reads, mac, parties, () => true),
     }),
   },
   /** Caches stay as they are when etcd may have gone back. */
@@ -81,22 +88,20 @@ export const MUTATIONS = {
       },
     }),
   },
-  /** Any object that has the name and the address is taken for the one that was admitted. */
-  "admitted object": {
+  /** Of several creations that are under way the first that comes is taken for the last. */
+  "last admission": {
     between: (connections) => ({
       ...connections,
-      async evidence(reads, mac, parties) {
-        const { holders, existing } = await connections.evidence(reads, mac, parties);
-        return { holders: holders.map((holder) => ({ ...holder, confirms: true })), existing };
-      },
+      hasCome: (claim, mac) =>
+        connections.hasCome({ ...claim, metadata: { ...claim.metadata, generation: 1 } }, mac),
     }),
   },
-  /** Any creation that the caches remember is taken for the one that was admitted, also one that came before. */
-  "created later": {
+  /** Any arrival that the caches remember is taken for what was admitted, also one that came before. */
+  "arrived later": {
     between: (connections) => ({
       ...connections,
-      createdAfter: (claim, mac) =>
-        connections.createdAfter({ ...claim, metadata: { ...claim.metadata, resourceVersion: "1" } }, mac),
+      hasCome: (claim, mac) =>
+        connections.hasCome({ ...claim, metadata: { ...claim.metadata, resourceVersion: "1" } }, mac),
     }),
   },
   /** An admitted start is not noted on the claim: of two at one moment none sees the other. */
@@ -215,11 +220,6 @@ const versionOf = (claim: Awaited<ReturnType<ClaimStore["read"]>>) => ({
   ...(claim?.metadata.uid === undefined ? {} : { uid: claim.metadata.uid }),
   resourceVersion: claim?.metadata.resourceVersion ?? "0",
 });
-
-function fromCache(caches: Caches, mac: Parameters<Caches["sightings"]>[0]) {
-  const sightings = caches.sightings(mac);
-  return { holders: distinctHolders(sightings), existing: sightings };
-}
 
 function bare(clock: Clock): Clock {
   return {

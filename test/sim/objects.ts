@@ -54,13 +54,16 @@ export function machine(named: Named, nics: readonly Nic[], receiver: boolean): 
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachine",
     metadata: { ...named },
-    spec: { runStrategy: receiver ? "WaitAsReceiver" : "Manual", template: { spec: guestSpec(nics) } },
+    spec: { runStrategy: receiver ? "WaitAsReceiver" : "Halted", template: { spec: guestSpec(nics) } },
   };
 }
 
 /** A VM that waits to receive a live migration. */
 export const isReceiver = (vm: KubeObject): boolean =>
   (vm.spec as { runStrategy?: string } | undefined)?.runStrategy === "WaitAsReceiver";
+
+export const isHalted = (vm: KubeObject): boolean =>
+  (vm.spec as { runStrategy?: string } | undefined)?.runStrategy === "Halted";
 
 export function withStrategy(vm: KubeObject, runStrategy: string): KubeObject {
   return { ...vm, spec: { ...(vm.spec as object), runStrategy } };

@@ -1,7 +1,7 @@
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { claimKey, describe, isOwner } from "./audit.ts";
-import { type HolderKind, isOptedOut, nicsOf, RESOURCE_OF } from "./objects.ts";
+import { type HolderKind, isOptedOut, RESOURCE_OF } from "./objects.ts";
 import { isIn } from "./tenancy.ts";
 import type { World } from "./world.ts";
 
@@ -14,8 +14,7 @@ export function unrest(world: World): string | undefined {
   const claims = etcd.list(KINDS.claims.plural) as unknown as MACClaim[];
   for (const claim of claims) {
     const { mac } = claim.spec;
-    if (claim.status?.phase !== "Bound") return `${mac} is not in use, and ${describe(claim)}`;
-    if (claim.status.deadline !== undefined) return `${mac} still waits for somebody, and ${describe(claim)}`;
+    if (claim.status?.phase !== "Allocated") return `${mac} is not in use, and ${describe(claim)}`;
     const holders = auditor.holdersOf(mac);
     const idle = claim.status.owners.find((owner) => !holders.some(({ party }) => isOwner(owner, party)));
     if (idle !== undefined) return `${mac} is not held by ${idle.kind} ${idle.name}, and ${describe(claim)}`;
@@ -24,15 +23,8 @@ export function unrest(world: World): string | undefined {
     const claim = etcd.get(KINDS.claims.plural, claimKey(mac)) as unknown as MACClaim | undefined;
     for (const { party, granted, id } of auditor.holdersOf(mac)) {
       if ((!granted.has(mac) || auditor.isLost(mac, party)) && !mustBeKnown(world, mac, id)) continue;
-      const named = (claim?.status?.owners ?? []).filter((owner) => isOwner(owner, party));
-      if (named.length === 0)
+      if (!(claim?.status?.owners ?? []).some((owner) => isOwner(owner, party)))
         return `${mac} is held by ${party.kind} ${party.namespace}/${party.name}, and ${describe(claim)}`;
-      if (party.kind !== "VirtualMachine") continue;
-      const vm = etcd.get(KINDS.virtualMachines.plural, `${party.namespace}/${party.name}`);
-      const lists = vm !== undefined && nicsOf(vm).some(({ macAddress }) => macAddress === mac);
-      if (lists && !named.some(({ uid }) => uid === vm.metadata.uid)) {
-        return `${mac} is held by the VM with UID ${vm.metadata.uid}, and ${describe(claim)}`;
-      }
     }
   }
   return wrongStatus(world, claims);

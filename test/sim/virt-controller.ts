@@ -5,7 +5,16 @@ import type { VirtualMachineInstance } from "../cluster/kubevirt/virtual-machine
 import { vmiStatus } from "../cluster/kubevirt/vmi-status.ts";
 import { keyOf } from "../support/object-store.ts";
 import type { Provenance } from "./audit.ts";
-import { inPhase, macsHeld, nicsOf, RESOURCE_OF, running, withInstanceNics } from "./objects.ts";
+import {
+  inPhase,
+  isHalted,
+  macsHeld,
+  nicsOf,
+  RESOURCE_OF,
+  running,
+  withInstanceNics,
+  withStrategy,
+} from "./objects.ts";
 import { type Answer, admissionRequest, callWebhook } from "./webhook-call.ts";
 import type { World } from "./world.ts";
 
@@ -28,8 +37,9 @@ export class VirtController {
   /** Asks the pool, as the API server does, whether the VM may start; goes on when nobody answers soon. */
   start(key: string): void {
     const { etcd, tenancy } = this.#world;
-    const vm = etcd.get(MACHINES.plural, key);
-    if (vm === undefined || etcd.get(INSTANCES.plural, key) !== undefined) return;
+    const halted = etcd.get(MACHINES.plural, key);
+    if (halted === undefined || etcd.get(INSTANCES.plural, key) !== undefined) return;
+    const vm = isHalted(halted) ? etcd.update(MACHINES, withStrategy(halted, "Manual")) : halted;
     const { restores } = etcd;
     const made = this.#world.auditor.provenanceOf(vm);
     const { namespace = "", name } = vm.metadata;

@@ -90,7 +90,8 @@ export class ObjectStore {
     const key = keyOf(object.metadata);
     const old = this.#expected(resource, key, { resourceVersion: object.metadata.resourceVersion });
     const { uid, creationTimestamp, generation = 1 } = old.metadata;
-    const next = isDeepStrictEqual(object.spec, old.spec) ? generation : generation + 1;
+    const isSame = isDeepStrictEqual(object.spec, old.spec) && (hasStatusOfItsOwn(resource) || hasStatusOf(object, old));
+    const next = isSame ? generation : generation + 1;
     const metadata = { ...object.metadata, uid, creationTimestamp, generation: next };
     return this.#write("MODIFIED", resource.plural, key, { ...object, metadata }, old, options);
   }
@@ -186,3 +187,9 @@ export const notServed = (plural: string): ApiError =>
 function refusal(status: number, reason: string, { plural }: Resource, key: string): ApiError {
   return new ApiError({ status, reason, message: `${plural} "${key}": ${reason}` });
 }
+
+/** Without a status subresource a change of the status is a new generation. */
+const hasStatusOfItsOwn = ({ plural }: Resource): boolean => plural !== "macclaims";
+
+const hasStatusOf = (one: object, other: object): boolean =>
+  isDeepStrictEqual((one as { status?: unknown }).status, (other as { status?: unknown }).status);
