@@ -53,7 +53,7 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
   }
   const owners = ownersAfter(status.owners, holders, input.isAwaited, nowMs);
   if (owners.length > 0 || input.isAwaited) {
-    if (sameOwners(owners, status.owners)) return NONE;
+    if (owners === status.owners) return NONE;
     return { action: "update", claim: withStatus(claim, allocated(owners)) };
   }
   if (input.wasNeverHeld || input.quarantineMs === 0) return { action: "delete", claim, isLeak: input.wasNeverHeld };
@@ -66,12 +66,12 @@ export function isSettled(claim: MACClaim, holders: readonly Sighting[], isAwait
   const status = statusOf(claim);
   if (status.phase === "Quarantined") return !holders.some(({ adoptable }) => adoptable);
   const owners = ownersAfter(status.owners, holders, isAwaited, 0);
-  return (owners.length > 0 || isAwaited) && sameOwners(owners, status.owners);
+  return (owners.length > 0 || isAwaited) && owners === status.owners;
 }
 
 /**
- * The owners that stay, and the objects that list the address and are none. They are added, admitted or not: the claim tells
- * which objects have the address, not which may have it.
+ * The owners that stay, and the objects that list the address and are none: the same owners where nothing has to be written.
+ * Objects are added, admitted or not: the claim tells which objects have the address, not which may have it.
  */
 function ownersAfter(
   owners: readonly ClaimOwner[],
@@ -89,19 +89,29 @@ function ownersAfter(
     // All objects of a name are one owner. A prefix fits several, which are each their own.
     for (const holder of owner.name === undefined ? [best] : fitting) unmatched.splice(unmatched.indexOf(holder), 1);
   }
+  const completed: Sighting[] = [];
   const kept = owners.flatMap((owner) => {
     const holder = found.get(owner);
     if (holder === undefined) return isAwaited ? [owner] : [];
-    return [holder.adoptable ? refreshed(owner, holder, owners.length === 1) : owner];
+    if (!holder.adoptable) return [owner];
+    if (owner.name !== undefined || !isAwaited) return [refreshed(owner, holder, owners.length === 1)];
+    // Another object of that prefix may be on its way.
+    completed.push(holder);
+    return [owner];
   });
+  const added = withHolders(kept, unmatched, nowMs);
+  return sameOwners(added, owners) ? owners : withHolders(added, completed, nowMs);
+}
+
+/** Who has no room comes in when another leaves: until then the others keep the claim. */
+function withHolders(owners: readonly ClaimOwner[], holders: readonly Sighting[], nowMs: number): readonly ClaimOwner[] {
   const since = new Date(nowMs).toISOString();
-  const added: ClaimOwner[] = [];
-  for (const holder of unmatched) {
-    // Who has no room comes in when another leaves: until then the others keep the claim.
-    if (!holder.adoptable || kept.length + added.length >= MAX_CLAIM_OWNERS) continue;
-    if (![...kept, ...added].some((owner) => isNamesake(owner, holder))) added.push(ownerOf(holder, since));
+  const all = [...owners];
+  for (const holder of holders) {
+    const isKnown = all.some((owner) => isNamesake(owner, holder));
+    if (holder.adoptable && !isKnown && all.length < MAX_CLAIM_OWNERS) all.push(ownerOf(holder, since));
   }
-  return [...kept, ...added];
+  return all;
 }
 
 /** A prefix must not take the object that another owner was admitted for by its name; the longer one fits least others. */

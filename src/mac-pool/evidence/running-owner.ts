@@ -3,7 +3,7 @@ import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { mayBe, type Party } from "../core/party.ts";
-import { instanceMacs, instanceParty } from "../objects/holders.ts";
+import { instanceMacs, instanceParty, partyOf, podMacs } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import { isWaitingForSync } from "../objects/running.ts";
@@ -14,9 +14,13 @@ const READ_TIMEOUT_MS = 1_000;
 /**
  * Asks the API server whether the owner of an address runs: a VM runs if its VMI exists and does not wait for a
  * migration, any other object if it exists. A
- * VM that is known only by its name prefix runs if a VMI has the address and a name with that prefix.
+ * VM or a pod that is known only by its name prefix runs if a VMI or a pod has the address and a name with that prefix.
  */
 export async function isRunning(client: KubeClient, owner: Party, mac: Mac, signal: AbortSignal): Promise<boolean> {
+  if (owner.name === undefined && owner.kind === "Pod") {
+    const { items } = await client.list(KINDS.pods, { namespace: owner.namespace, signal });
+    return items.some((pod) => mayBe(owner, partyOf("Pod", pod)) && podMacs(pod).some((entry) => entry.mac === mac));
+  }
   if (owner.name === undefined) {
     const { items } = await client.list(KINDS.instances, { namespace: owner.namespace, signal });
     return items.some((instance) => {
