@@ -5,9 +5,7 @@
 import { type Mac, parseMac } from "../../src/api/mac.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
-import { newClaim } from "../../src/mac-pool/core/claim.ts";
-import { pendingStatus } from "../../src/mac-pool/core/grant.ts";
-import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
+import { allocated, newClaim } from "../../src/mac-pool/core/claim.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { admissionReview, Caller, virtualMachine } from "./mac-pool-calls.ts";
 
@@ -57,10 +55,7 @@ async function begin(kubeconfig: string, port: number, namespaces: readonly stri
     const since = new Date().toISOString();
     const made = ["a", "b"].map((nic) => {
       const named = { kind: "VirtualMachine" as const, namespace: namespaceOf(next), name: `bare-${next}` };
-      const status = pendingStatus(
-        [{ ...named, interface: nic, network: "multus br1-net", since }],
-        new Date(Date.now() + PENDING_MS).toISOString(),
-      );
+      const status = allocated([{ ...named, interface: nic, network: "multus br1-net", since }]);
       const claim = newClaim(next, { pool: "default", origin: "automatic" }, status);
       next = (next + 1) as Mac;
       return client.create(KINDS.claims, claim);

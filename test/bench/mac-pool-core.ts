@@ -8,7 +8,7 @@ const SIZE = 1_000_000;
 const LEFT_FREE = 100;
 const ROUNDS = 2_000;
 
-const BOUND: ClaimFacts = { phase: "Bound", pool: "default", ownerCount: 1, namespaces: [], untilMs: 0 };
+const BOUND: ClaimFacts = { isQuarantined: false, pool: "default", ownerCount: 1, namespaces: [], untilMs: 0 };
 
 /** Milliseconds of one operation on a pool of a million addresses. */
 export function measureCore(): { readonly commit: number; readonly pick: number; readonly full: number } {
@@ -24,18 +24,18 @@ export function measureCore(): { readonly commit: number; readonly pick: number;
     createdAtMs: 0,
   });
   const mac = (number: number): Mac => (start + number) as Mac;
-  for (let i = 0; i < SIZE - LEFT_FREE; i++) index.setClaim(mac(i), BOUND, 0);
+  for (let i = 0; i < SIZE - LEFT_FREE; i++) index.setClaim(mac(i), BOUND);
   const pool = index.pool("default");
   if (pool === undefined) throw new Error("no pool");
   const commit = each((i) => {
     const held = mac((i * 7919) % (SIZE - LEFT_FREE));
     index.deleteClaim(held);
-    index.setClaim(held, BOUND, 0);
+    index.setClaim(held, BOUND);
   });
   const pick = each(() => {
     if (index.draw(pool, Math.random(), 0) === undefined) throw new Error("full too early");
   });
-  for (let i = SIZE - LEFT_FREE; i < SIZE; i++) index.setClaim(mac(i), BOUND, 0);
+  for (let i = SIZE - LEFT_FREE; i < SIZE; i++) index.setClaim(mac(i), BOUND);
   const full = each(() => {
     if (index.draw(pool, Math.random(), 0) !== undefined) throw new Error("not full");
   });

@@ -6,7 +6,7 @@ import { newClaim, statusOf, withStatus } from "../core/claim.ts";
 import { areApart, joined } from "../core/layer2-domain.ts";
 import { MAX_CLAIM_TRIES } from "../core/limits.ts";
 import { placesOf, UNCLAIMED, withListers } from "../core/listers.ts";
-import { type Holder, ownerOf, type Party, type Sighting } from "../core/party.ts";
+import { type Holder, mayBe, ownerOf, type Party, type Sighting } from "../core/party.ts";
 import { alreadyRunning, busy, type Refusal, type Runner } from "../core/refusals.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
 import type { Networks } from "../networks/network-domains.ts";
@@ -90,7 +90,7 @@ export class StartGate {
       const status = withListers(claim === undefined ? UNCLAIMED : statusOf(claim), listed, clock.now());
       const others = status.owners.filter((owner) => !isNamesake(owner, party));
       if (claim !== undefined && status.owners.length === 0) return undefined;
-      const isMarked = waits && status.owners.some((owner) => owner.receiver && isNamesake(owner, party));
+      const isMarked = waits && status.owners.some((owner) => owner.receiver && mayBe(owner, party));
       if (isMarked && (await this.#options.isReceiver(party, signal))) return undefined;
       const meeting = await this.#meeting(domains, others, listed, signal);
       const isAwaited = claim !== undefined && this.#options.isAwaited(claim);

@@ -61,17 +61,8 @@ class Bed {
   }
 
   claim(): void {
-    this.index.setClaim(
-      this.#next,
-      {
-        phase: "Bound",
-        pool: "default",
-        ownerCount: 1,
-        namespaces: [],
-        untilMs: 0,
-      },
-      0,
-    );
+    const facts = { isQuarantined: false, pool: "default", ownerCount: 1, namespaces: [], untilMs: 0 };
+    this.index.setClaim(this.#next, facts);
     this.#next = (this.#next + 1) as Mac;
     this.#claims.add?.({}, { created: false });
   }

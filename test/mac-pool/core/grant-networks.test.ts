@@ -5,14 +5,13 @@ import { decideGrant, type GrantRequest } from "../../../src/mac-pool/core/grant
 import { UNKNOWN_DOMAIN } from "../../../src/mac-pool/core/layer2-domain.ts";
 import type { Place } from "../../../src/mac-pool/core/listers.ts";
 import { meetingOwners } from "../../../src/mac-pool/core/meeting-owners.ts";
-import { claim, NOW, owner, sighting, step } from "./lifecycle-bed.ts";
+import { allocatedTo as bound, NOW, owner, sighting, step } from "./lifecycle-bed.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
 const [TEN, TWENTY, OTHER] = ["bridge br1 vlan 10", "bridge br1 vlan 20", "bridge br2"];
 
 const at = (domain: string, more: Partial<ClaimOwner> = {}): ClaimOwner =>
-  owner({ uid: "u1", network: `multus ${domain}`, domains: [domain], ...more });
-const bound = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Bound", owners });
+  owner({ network: `multus ${domain}`, domains: [domain], ...more });
 
 /** Networks lead where they did; an owner in the namespace `whole` may be in any. */
 const domainsOf = ({ namespace, network, domains }: Place) =>
@@ -33,7 +32,8 @@ function decide(
     ...placed,
     ...more,
   } as const;
-  const base = { mac: MAC, holder, policyIn: () => undefined, field: "macAddress", pendingMs: 1, listers } as const;
+  const known = { had: holder.uid !== undefined, isAwaited: false, pendingMs: 1, listers };
+  const base = { mac: MAC, holder, policyIn: () => undefined, field: "macAddress", ...known } as const;
   const decision = decideGrant(existing, { ...base, policy: "Deny", domainsOf }, NOW);
   return decision.ok ? { ...decision.claim.status, warning: decision.warning } : { code: decision.refusal.code };
 }
@@ -53,7 +53,7 @@ describe("a request for an address that others have, where networks are told apa
 
   it("is refused where an owner has it on another network too, whatever the claim says", () => {
     const vm = { kind: "VirtualMachine", namespace: "default", name: "web", uid: "u1" } as const;
-    const seen = { ...vm, interface: "n5", adoptable: true, confirms: true };
+    const seen = { ...vm, interface: "n5", adoptable: true };
     const on = (domain: string) => ({ ...seen, network: `multus ${domain}`, domains: [domain] });
     expect(decide(bound(at(TEN)), TWENTY, {}, [on(TEN)])).toMatchObject({ warning: undefined });
     expect(decide(bound(at(TEN)), TWENTY, {}, [on(TEN), on(TWENTY)])).toEqual(REFUSED);
@@ -61,29 +61,29 @@ describe("a request for an address that others have, where networks are told apa
   });
 
   it("is refused where one can be met, or where that is not known", () => {
-    const shared = bound(at(TEN), at(OTHER, { name: "other", uid: "u2" }));
+    const shared = bound(at(TEN), at(OTHER, { name: "other" }));
     expect(decide(shared, TEN)).toEqual(REFUSED);
     expect(decide(shared, OTHER)).toEqual(REFUSED);
     expect(decide(shared, "bridge br1")).toEqual(REFUSED);
     expect(decide(shared, undefined)).toEqual(REFUSED);
     expect(decide(bound(at(TEN, { namespace: "whole" })), TWENTY)).toEqual(REFUSED);
-    expect(decide(bound(owner({ uid: "u1" })), TWENTY)).toEqual(REFUSED);
+    expect(decide(bound(owner()), TWENTY)).toEqual(REFUSED);
   });
 
   it("is judged for an owner that moves, which keeps the domain that it comes from", () => {
-    const shared = bound(at(TEN), at(TWENTY, { name: "late", uid: "u2" }));
+    const shared = bound(at(TEN), at(TWENTY, { name: "late" }));
     expect(decide(shared, TEN, { uid: "u2" })).toEqual(REFUSED);
     expect(decide(shared, undefined, { uid: "u2" })).toEqual(REFUSED);
     expect(decide(shared, OTHER, { uid: "u2" })).toMatchObject({
       owners: [{ domains: [TEN] }, { uid: "u2", network: `multus ${OTHER}`, domains: [TWENTY, OTHER] }],
     });
-    expect(decide(bound(owner({ name: "late", uid: "u2" })), OTHER, { uid: "u2" })).toMatchObject({
+    expect(decide(bound(owner({ name: "late" })), OTHER, { uid: "u2" })).toMatchObject({
       owners: [{ domains: [UNKNOWN_DOMAIN] }],
     });
   });
 
   it("is judged anew for a former receiver where it was let in as one, also after it was judged elsewhere", () => {
-    const wasThere = at(TWENTY, { name: "late", uid: "u2", receiver: true });
+    const wasThere = at(TWENTY, { name: "late", receiver: true });
     const others = bound(at(TEN), wasThere);
     expect(decide(others, TWENTY, { uid: "u2" })).toMatchObject({ owners: [{}, { uid: "u2", domains: [TWENTY] }] });
     expect(decide(others, TWENTY, { uid: "u2" })).not.toMatchObject({ owners: [{}, { receiver: true }] });
@@ -94,37 +94,17 @@ describe("a request for an address that others have, where networks are told apa
     expect(decide(bound(...owners), TEN, { uid: "u2" })).toEqual(REFUSED);
   });
 
-  it("is judged anew for one that was created as a receiver too, and moves before its creation was bound", () => {
-    const { uid: _, ...created } = at(TEN, { name: "late", receiver: true });
-    const moved = decide(bound(at(TEN), created), TWENTY, { uid: "u2" });
-    expect(moved).toMatchObject({ owners: [{}, {}, { uid: "u2", receiver: true, domains: [TEN, TWENTY] }] });
-    const owners = "owners" in moved ? (moved.owners ?? []) : [];
-    expect(decide(bound(...owners), TEN, { uid: "u2" })).toEqual(REFUSED);
-  });
-
-  it("is judged for an owner that moves before its creation was bound, which keeps both domains too", () => {
-    const { uid: _, ...created } = at(TWENTY, { name: "late" });
-    expect(decide(bound(at(TEN), created), OTHER, { uid: "u2" })).toMatchObject({
-      owners: [{ domains: [TEN] }, { name: "late", domains: [TWENTY] }, { uid: "u2", domains: [TWENTY, OTHER] }],
-    });
-  });
-
   it("is granted to an owner that stays where it is, beside whom it had before", () => {
-    const twins = bound(at(TEN), at(TEN, { name: "late", uid: "u2" }));
+    const twins = bound(at(TEN), at(TEN, { name: "late" }));
     expect(decide(twins, TEN, { uid: "u2" })).toHaveProperty("owners.length", 2);
     expect(decide(twins, TEN, { uid: "u2", network: "multus also-10" })).toHaveProperty("owners.length", 2);
   });
 });
 
 describe("an owner", () => {
-  it("keeps its domains when its object is seen", () => {
-    const { uid: _, ...pending } = at(TEN);
-    const waiting = claim({ phase: "Pending", owners: [pending], deadline: "2026-01-01T00:02:00.000Z" });
-    const holder = sighting({ network: `multus ${TEN}` });
-    expect(step(waiting, { holders: [holder], existing: [holder] })).toMatchObject({
-      phase: "Bound",
-      owners: [{ uid: "u1", domains: [TEN] }],
-    });
+  it("keeps its domains when its interface changes", () => {
+    const holder = sighting({ network: `multus ${TEN}`, interface: "b" });
+    expect(step(bound(at(TEN)), [holder])).toMatchObject({ owners: [{ interface: "b", domains: [TEN] }] });
   });
 
   it("shares an address only with those that it can meet", () => {

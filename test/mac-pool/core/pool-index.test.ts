@@ -22,11 +22,11 @@ function settings(name: string, from: number, to: number, more: Partial<PoolSett
 }
 
 function facts(more: Partial<ClaimFacts> = {}): ClaimFacts {
-  return { phase: "Bound", pool: "default", ownerCount: 1, namespaces: [], untilMs: 0, ...more };
+  return { isQuarantined: false, pool: "default", ownerCount: 1, namespaces: [], untilMs: 0, ...more };
 }
 
 const claimFacts = fc.record({
-  phase: fc.constantFrom("Pending" as const, "Bound" as const, "Quarantined" as const),
+  isQuarantined: fc.boolean(),
   pool: fc.constantFrom("default", "other", undefined),
   ownerCount: fc.integer({ min: 0, max: 3 }),
   namespaces: fc.uniqueArray(fc.constantFrom("a", "b"), { maxLength: 2 }),
@@ -36,6 +36,8 @@ const claimFacts = fc.record({
 const step = fc.oneof(
   fc.record({ kind: fc.constant("set" as const), offset: fc.nat(15), claim: claimFacts }),
   fc.record({ kind: fc.constant("delete" as const), offset: fc.nat(15) }),
+  fc.record({ kind: fc.constant("pend" as const), offset: fc.nat(15) }),
+  fc.record({ kind: fc.constant("list" as const), offset: fc.nat(15) }),
   fc.record({
     kind: fc.constant("node" as const),
     node: fc.constantFrom("x", "y"),
@@ -61,15 +63,24 @@ describe("pools and claims as one replica knows them", () => {
         const index = new PoolIndex();
         const claims = new Map<number, ClaimFacts>();
         const nodes = new Map<string, readonly number[]>();
+        const pending = new Set<number>();
         let [from, to] = [0, 7];
         index.setPool(settings("default", from, to));
         for (const change of steps) {
           if (change.kind === "set") {
-            index.setClaim((FIRST + change.offset) as Mac, change.claim, 0);
+            index.setClaim((FIRST + change.offset) as Mac, change.claim);
             claims.set(change.offset, change.claim);
+          } else if (change.kind === "pend") {
+            if (!claims.has(change.offset)) continue;
+            index.pending.set((FIRST + change.offset) as Mac, ["a"], 0, true);
+            pending.add(change.offset);
+          } else if (change.kind === "list") {
+            index.pending.list((FIRST + change.offset) as Mac);
+            pending.delete(change.offset);
           } else if (change.kind === "delete") {
             index.deleteClaim((FIRST + change.offset) as Mac);
             claims.delete(change.offset);
+            pending.delete(change.offset);
           } else if (change.kind === "node") {
             index.setNode(change.node, new Map(change.offsets.map((offset) => [(FIRST + offset) as Mac, "eth0"])));
             nodes.set(change.node, change.offsets);
@@ -80,7 +91,7 @@ describe("pools and claims as one replica knows them", () => {
           const inRange = [...claims].filter(([offset]) => offset >= from && offset <= to).map(([, claim]) => claim);
           const outside = [...claims].filter(
             ([offset, claim]) =>
-              (offset < from || offset > to) && claim.pool !== "other" && claim.phase !== "Quarantined",
+              (offset < from || offset > to) && claim.pool !== "other" && !claim.isQuarantined,
           );
           const hosts = new Set([...nodes.values()].flat());
           const kept = [...hosts].filter((offset) => offset >= from && offset <= to && !claims.has(offset));
@@ -89,8 +100,8 @@ describe("pools and claims as one replica knows them", () => {
             capacity: to - from + 1,
             used: inRange.length,
             free: to - from + 1 - inRange.length - kept.length,
-            pending: inRange.filter((claim) => claim.phase === "Pending").length,
-            quarantined: inRange.filter((claim) => claim.phase === "Quarantined").length,
+            pending: [...pending].filter((offset) => offset >= from && offset <= to).length,
+            quarantined: inRange.filter((claim) => claim.isQuarantined).length,
             hostAddresses: kept.length,
             outOfRange: outside.length,
             conflicts: conflicts.length,
@@ -117,7 +128,7 @@ describe("pools and claims as one replica knows them", () => {
       const mac = index.draw(pool, 0.999 - i / 11, 0);
       if (mac === undefined) throw new Error("nothing drawn");
       drawn.add(mac);
-      index.setClaim(mac, facts(), 0);
+      index.setClaim(mac, facts());
     }
     expect(drawn.size).toBe(10);
     expect(index.draw(pool, 0, 0)).toBeUndefined();
@@ -153,7 +164,7 @@ describe("pools and claims as one replica knows them", () => {
     expect(index.draw(pool, 0, 1_001)).toBeUndefined();
     expect(index.draw(pool, 0, 1_000 + RESERVATION_MS)).toBe(only);
     index.reserve(only, 50_000);
-    index.setClaim(only, facts(), 0);
+    index.setClaim(only, facts());
     expect(index.draw(pool, 0, 50_001)).toBeUndefined();
     index.deleteClaim(only);
     expect(index.draw(pool, 0, 50_002)).toBe(only);
@@ -163,9 +174,9 @@ describe("pools and claims as one replica knows them", () => {
     const index = new PoolIndex();
     index.setPool(settings("default", 0, 2));
     const pool = index.pool("default");
-    index.setClaim((FIRST + 1) as Mac, facts({ phase: "Quarantined", untilMs: 300 }), 0);
-    index.setClaim((FIRST + 0) as Mac, facts({ phase: "Quarantined", untilMs: 200 }), 0);
-    index.setClaim((FIRST + 2) as Mac, facts({ phase: "Bound" }), 0);
+    index.setClaim((FIRST + 1) as Mac, facts({ isQuarantined: true, untilMs: 300 }));
+    index.setClaim((FIRST + 0) as Mac, facts({ isQuarantined: true, untilMs: 200 }));
+    index.setClaim((FIRST + 2) as Mac, facts());
     expect(pool?.takeOldestQuarantined()).toBe(FIRST);
     expect(pool?.takeOldestQuarantined()).toBe(FIRST + 1);
     expect(pool?.takeOldestQuarantined()).toBeUndefined();

@@ -7,7 +7,7 @@ import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { owner, sighting } from "./lifecycle-bed.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
-const ASKED = { field: "macAddress", pendingMs: 120_000 } as const;
+const ASKED = { field: "macAddress", pendingMs: 120_000, isAwaited: true } as const;
 
 describe("a refusal", () => {
   it("says of a full pool who has its addresses, and when the next one is free", () => {
@@ -33,8 +33,8 @@ describe("a refusal", () => {
 
   it("counts the time until the next address is free from when the oldest claim was seen", async () => {
     const { ledger, index } = replica(new MemoryClaimStore(), 1);
-    const facts = { phase: "Pending", pool: "default", ownerCount: 1, namespaces: ["other"], untilMs: 0 } as const;
-    index.setClaim(mac(0), facts, performance.now());
+    index.setClaim(mac(0), { isQuarantined: false, pool: "default", ownerCount: 1, namespaces: ["other"], untilMs: 0 });
+    index.pending.set(mac(0), ["other"], performance.now(), true);
     const result = await ledger.claim(request(index, "a", [undefined]));
     expect(result.ok ? "" : result.refusal.message).toMatch(/The next one is free in 1(20|19|18) s at the latest/);
   });
@@ -64,7 +64,7 @@ describe("a refusal", () => {
   it("names five owners and tells how many there are besides", () => {
     const owners = Array.from({ length: 64 }, (_, index) => owner({ name: `vm-${index}`, uid: `u${index}` }));
     const named = "VirtualMachine default/vm-3 (a), VirtualMachine default/vm-4 (a) and 59 more";
-    expect(conflict(MAC, "a", owners, { ...ASKED, listers: [] }).message).toContain(`${named}. Leave`);
+    expect(conflict(MAC, "a", owners, { ...ASKED, isAwaited: false, listers: [] }).message).toContain(`${named}. Leave`);
     expect(sharedByHolders("02:00:00:00:00:01", owners).length).toBeLessThan(400);
   });
 

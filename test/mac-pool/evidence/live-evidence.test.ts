@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import { ApiError } from "../../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
-import type { KubeObject, Resource } from "../../../src/kube/client/resource.ts";
+import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import type { Party } from "../../../src/mac-pool/core/party.ts";
 import { readEvidence } from "../../../src/mac-pool/evidence/live-evidence.ts";
@@ -20,9 +20,9 @@ const web: Party = { kind: "VirtualMachine", namespace: "default", name: "web" }
 /** A cluster with one VM. */
 function cluster(asked: string[]): KubeClient {
   return {
-    async get({ plural }: Resource) {
+    async get({ plural }: Resource, { name }: ObjectRef) {
       asked.push(plural);
-      if (plural === "virtualmachines") return vm;
+      if (plural === "virtualmachines" && name === "web") return vm;
       throw new ApiError({ status: 404, reason: "NotFound", message: "not found" });
     },
     async list({ plural }: Resource) {
@@ -36,26 +36,26 @@ function cluster(asked: string[]): KubeClient {
 async function reads(...parties: readonly Party[]): Promise<string[]> {
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
-  await readEvidence(live, mac, parties, () => true);
+  await readEvidence(live, mac, parties, ({ name }) => name === "unstarted");
   return asked;
 }
 
-it("asks for the VM only, where it has the address and may be all that is known by its name", async () => {
+it("asks for the VM only, where it has the address, and once for each name", async () => {
   expect(await reads(web)).toEqual(["virtualmachines"]);
-  expect(await reads(web, { ...web, uid: "u1" }, web)).toEqual(["virtualmachines"]);
+  expect(await reads(web, { ...web, uid: "u0" }, web)).toEqual(["virtualmachines"]);
 });
 
-it("goes on to the instance and its launchers where another VM of that name may have left them", async () => {
-  const everything = ["virtualmachines", "virtualmachineinstances", "all pods"];
-  expect(await reads({ ...web, uid: "u0" })).toEqual(everything);
-  expect(await reads({ ...web, uid: "u0" }, web, { ...web, uid: "u1" })).toEqual(everything);
+it("goes on to the instance and its launchers where the VM does not have it, unless it was never started", async () => {
+  const toInstance = ["virtualmachines", "virtualmachineinstances"];
+  expect(await reads({ ...web, name: "gone" })).toEqual([...toInstance, "all pods"]);
+  expect(await reads({ ...web, name: "unstarted" })).toEqual(toInstance);
 });
 
 it("asks once for the claims of one object that are looked at together, and again for what is looked at later", async () => {
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
-  const gone: Party = { kind: "VirtualMachine", namespace: "default", name: "web", uid: "u0" };
-  const look = () => readEvidence(live, mac, [gone], () => true);
+  const gone: Party = { kind: "VirtualMachine", namespace: "default", name: "gone" };
+  const look = () => readEvidence(live, mac, [gone], () => false);
   const [one, other] = await Promise.all([look(), look()]);
   expect(one).toEqual(other);
   expect(asked).toEqual(["virtualmachines", "virtualmachineinstances", "all pods"]);

@@ -67,8 +67,8 @@ describe("the ledger", () => {
 
   it("never shows one address for two interfaces on a dry run, also where only resting ones are left", async () => {
     const { index, ledger } = replica(new MemoryClaimStore(), 3);
-    const facts = { phase: "Quarantined", pool: "default", ownerCount: 0, namespaces: [] } as const;
-    for (const number of [0, 1]) index.setClaim(mac(number), { ...facts, untilMs: number + 1 }, 0);
+    const facts = { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [] };
+    for (const number of [0, 1]) index.setClaim(mac(number), { ...facts, untilMs: number + 1 });
     const macs = macsOf(await ledger.claim(request(index, "a", [undefined, undefined, undefined], true)));
     expect(new Set(macs)).toEqual(new Set([mac(0), mac(1), mac(2)].map(formatMac)));
     const own = request(index, "b", [undefined, undefined, undefined], true);
@@ -121,17 +121,8 @@ describe("the ledger", () => {
       await store.create(
         newClaim(mac(offset), { pool: "default", origin: "automatic" }, { phase: "Quarantined", owners: [], until }),
       );
-      index.setClaim(
-        mac(offset),
-        {
-          phase: "Quarantined",
-          pool: "default",
-          ownerCount: 0,
-          namespaces: [],
-          untilMs: Date.parse(until),
-        },
-        0,
-      );
+      const facts = { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [] };
+      index.setClaim(mac(offset), { ...facts, untilMs: Date.parse(until) });
     }
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["02:00:00:00:01:01"]);
     expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["02:00:00:00:01:00"]);
@@ -144,8 +135,8 @@ describe("the ledger", () => {
     const until = "2026-01-01T00:00:00Z";
     const status = { phase: "Quarantined", owners: [], until } as const;
     await store.create(newClaim(mac(0), { pool: "default", origin: "automatic" }, { ...status, owners: [] }));
-    const facts = { phase: "Quarantined", pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 } as const;
-    index.setClaim(mac(0), facts, 0);
+    const facts = { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 };
+    index.setClaim(mac(0), facts);
     const read = store.read.bind(store);
     store.read = () => Promise.reject(new ConnectionError("gone", { written: false }));
     await expect(ledger.claim(request(index, "a", [undefined]))).rejects.toThrow("gone");
@@ -156,9 +147,9 @@ describe("the ledger", () => {
   it("draws an address that comes free while it finds out that a resting one was taken", async () => {
     const store = new MemoryClaimStore();
     const { ledger, index } = replica(store, 2);
-    const facts = { phase: "Quarantined", pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 } as const;
-    index.setClaim(mac(0), facts, 0);
-    index.setClaim(mac(1), { ...facts, phase: "Bound" }, 0);
+    const facts = { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 };
+    index.setClaim(mac(0), facts);
+    index.setClaim(mac(1), { ...facts, isQuarantined: false });
     await ledger.claim(request(index, "other", [mac(0)]));
     const read = store.read.bind(store);
     store.read = (each) => {

@@ -44,7 +44,6 @@ const seen = (more: Partial<Sighting>): Sighting => ({
   uid: "u1",
   interface: "i0",
   adoptable: true,
-  confirms: true,
   ...more,
 });
 
@@ -130,8 +129,8 @@ describe("an object that asks for any address", () => {
     const until = "2026-01-01T00:00:00Z";
     const resting = { phase: "Quarantined" as const, owners: [], until };
     for (const offset of [0, 1, 2, 3]) {
-      const facts = { phase: "Quarantined", pool: "default", ownerCount: 0, namespaces: [], untilMs: offset } as const;
-      index.setClaim(mac(offset), facts, 0);
+      const facts = { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: offset };
+      index.setClaim(mac(offset), facts);
       await store.create(newClaim(mac(offset), { pool: "default", origin: "automatic" }, resting));
     }
     report(index, mac(0), HOST);

@@ -55,7 +55,7 @@ export function request(
 ): ClaimRequest {
   return {
     party: { kind: "VirtualMachine", namespace: "default", name },
-    wishes: wishes.map((wish, position) => ({ interface: `i${position}`, network: undefined, mac: wish })),
+    wishes: wishes.map((wish, position) => ({ interface: `i${position}`, network: undefined, mac: wish, had: false })),
     listed: new Set(wishes.filter((wish) => wish !== undefined)),
     pool: index.pool("default"),
     receiver: false,

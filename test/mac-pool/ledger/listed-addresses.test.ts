@@ -12,7 +12,6 @@ const lister = (name: string): Sighting => ({
   uid: `u-${name}`,
   interface: "i0",
   adoptable: true,
-  confirms: false,
 });
 
 describe("the ledger, where objects list an address that no claim knows", () => {
@@ -24,7 +23,7 @@ describe("the ledger, where objects list an address that no claim knows", () => 
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual([formatMac(mac(2))]);
     expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["MACPOOL_FULL"]);
     const until = "2026-01-01T00:00:00Z";
-    index.setClaim(mac(0), { phase: "Quarantined", pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 }, 0);
+    index.setClaim(mac(0), { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 });
     await store.create(
       newClaim(mac(0), { pool: "default", origin: "automatic" }, { phase: "Quarantined", owners: [], until }),
     );
@@ -60,6 +59,6 @@ describe("the ledger, where objects list an address that no claim knows", () => 
       ["a", undefined],
       ["b", undefined],
     ]);
-    expect(status).toMatchObject({ phase: "Bound", deadline: expect.any(String) });
+    expect(status).toMatchObject({ phase: "Allocated", deadline: expect.any(String) });
   });
 });

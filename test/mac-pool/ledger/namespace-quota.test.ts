@@ -13,11 +13,13 @@ function limited(most: number) {
   if (pool !== undefined) index.setPool({ ...pool.settings, maxAddressesPerNamespace: most });
   const ask = (name: string, wishes: readonly (Mac | undefined)[]) => ledger.claim(request(index, name, wishes));
   const show = (offset: number): void =>
-    index.setClaim(
-      mac(offset),
-      { phase: "Bound", pool: "default", ownerCount: 1, namespaces: ["default"], untilMs: 0 },
-      0,
-    );
+    index.setClaim(mac(offset), {
+      isQuarantined: false,
+      pool: "default",
+      ownerCount: 1,
+      namespaces: ["default"],
+      untilMs: 0,
+    });
   return { store, ledger, index, ask, show };
 }
 

@@ -32,11 +32,10 @@ describe("an update that is reviewed again", () => {
     const { ledger, index } = replica(store, 2);
     for (const each of [mac(0), mac(1)]) {
       await ledger.claim(request(index, `old-${each}`, [each]));
-      const [claim] = [...store.claims.values()].filter(({ status }) => status?.phase === "Pending");
+      const [claim] = [...store.claims.values()].filter(({ status }) => status?.phase === "Allocated");
       if (claim === undefined) throw new Error("no claim");
       await store.update({ ...claim, status: { phase: "Quarantined", owners: [], until: "2026-01-01T00:00:00.000Z" } });
-      const facts = { pool: "default", ownerCount: 0, namespaces: [], untilMs: each } as const;
-      index.setClaim(each, { ...facts, phase: "Quarantined" }, 0);
+      index.setClaim(each, { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: each });
     }
     const results = await Promise.all([1, 2, 3].map(() => ledger.claim(update(index, "u1"))));
     expect(new Set(results.flatMap(macsOf))).toEqual(new Set(["02:00:00:00:01:00"]));

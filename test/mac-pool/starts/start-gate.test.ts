@@ -30,10 +30,11 @@ async function gate(
   more: readonly ClaimOwner[] = [],
   isRunning = async ({ name = "" }: Party): Promise<boolean> => running.includes(name),
   networks = NO_NETWORKS,
+  isAwaited = false,
 ) {
   const store = new MemoryClaimStore();
   const owners = [...names.map(owner), ...more];
-  const claim = newClaim(mac, { pool: "default", origin: "explicit" }, { phase: "Bound", owners });
+  const claim = newClaim(mac, { pool: "default", origin: "explicit" }, { phase: "Allocated", owners });
   await store.create(claim);
   let nowMs = 0;
   const cached = new Map<string, readonly ClaimOwner[]>();
@@ -61,6 +62,7 @@ async function gate(
       times,
       clock,
       startingMs,
+      isAwaited: () => isAwaited,
     });
   };
   // They share nothing but the claims.
@@ -165,14 +167,14 @@ describe("a VM that starts under the policy DenyRunning", () => {
       { ...unnamed, generateName: "batch-" },
       { ...unnamed, kind: "VirtualMachineInstance", name: "alone" } as const,
     ]) {
-      const { start } = await gate(["web"], [], [coming]);
+      const { start } = await gate(["web"], [], [coming], undefined, undefined, true);
       expect(await start("web")).toMatchObject({
         code: "MACPOOL_RUNNING",
         message: expect.stringContaining("is being created. Delete it first"),
       });
+      expect(await (await gate(["web"], [], [coming])).start("web")).toBeUndefined();
     }
-    const { uid: _, ...stopped } = owner("stopped");
-    const { start } = await gate(["web"], [], [stopped]);
+    const { start } = await gate(["web"], [], [owner("stopped")], undefined, undefined, true);
     expect(await start("web")).toBeUndefined();
   });
 

@@ -66,6 +66,7 @@ export function reviewParts(
     times: new StartTimes({ clock: systemClock, startingMs: () => 75_000, ownersOf: () => [] }),
     clock: systemClock,
     startingMs: () => 75_000,
+    isAwaited: () => false,
   });
   return {
     ledger,

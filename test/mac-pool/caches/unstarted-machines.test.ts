@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import type { MACClaim } from "../../../src/api/mac-claim.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import type { Informer } from "../../../src/kube/informer/informer.ts";
+import { UnstartedMachines } from "../../../src/mac-pool/caches/unstarted-machines.ts";
+import { allocatedTo, owner } from "../core/lifecycle-bed.ts";
+import { Told } from "./told.ts";
+
+const vm = (runStrategy: string, resourceVersion = "11"): KubeObject =>
+  ({ metadata: { name: "web", namespace: "default", resourceVersion }, spec: { runStrategy } }) as KubeObject;
+
+function bed() {
+  const machines = new Told();
+  const unstarted = new UnstartedMachines(machines as unknown as Informer<KubeObject>);
+  const has = (resourceVersion = "10", generation = 1, more = {}): boolean => {
+    const claim = allocatedTo(owner());
+    const made = { ...claim, metadata: { ...claim.metadata, resourceVersion, generation } } as MACClaim;
+    return unstarted.has(owner(more), made);
+  };
+  return { machines, has };
+}
+
+describe("a VM that never had an instance", () => {
+  it("was created after its claim, and halted until it was gone", () => {
+    const { machines, has } = bed();
+    machines.set(vm("Halted"));
+    machines.set(vm("Halted", "12"));
+    machines.delete("web");
+    expect(has()).toBe(true);
+  });
+
+  it("is none that was started once, or listed, or is not known", () => {
+    const { machines, has } = bed();
+    expect(has()).toBe(false);
+    machines.set(vm("Halted"));
+    machines.set(vm("Always", "12"));
+    machines.set(vm("Halted", "13"));
+    expect(has()).toBe(false);
+    for (const strategy of ["Manual", "WaitAsReceiver"]) {
+      const other = bed();
+      other.machines.set(vm(strategy));
+      expect(other.has()).toBe(false);
+    }
+    const listed = bed();
+    listed.machines.set(vm("Halted"), false);
+    expect(listed.has()).toBe(false);
+    const relisted = bed();
+    relisted.machines.set(vm("Halted"));
+    relisted.machines.listed();
+    expect(relisted.has()).toBe(false);
+  });
+
+  it("says nothing of the claims of one that had its name before, nor of other kinds", () => {
+    const { machines, has } = bed();
+    machines.set(vm("Halted"));
+    expect([has("12"), has("10", 2), has("10", 1, { kind: "VirtualMachineInstance" })]).toEqual([false, false, false]);
+  });
+});
