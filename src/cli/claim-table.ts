@@ -1,16 +1,17 @@
-import type { ClaimView, OwnerView } from "../mac-pool/inspection/views.ts";
+import type { OwnerView } from "../mac-pool/inspection/views.ts";
 import { ownerName, shortKind } from "./claim-text.ts";
+import type { ListedClaim } from "./doors/door.ts";
 import { type Column, formatTable, type TableOptions } from "./table.ts";
 import { shortAge } from "./time-text.ts";
 
 interface Row {
-  readonly claim: ClaimView;
+  readonly claim: ListedClaim;
   readonly owner: OwnerView | undefined;
 }
 
 /** Claims with one line for each owner; without the column of namespaces where one is given. */
 export function formatClaims(
-  claims: readonly ClaimView[],
+  claims: readonly ListedClaim[],
   namespace: string | undefined,
   { wide, nowMs, ...table }: TableOptions & { readonly wide: boolean; readonly nowMs: number },
 ): string {

@@ -32,6 +32,8 @@ export function ownerName({ name, generateName }: Pick<OwnerView, "name" | "gene
   return name ?? `${generateName ?? ""}*`;
 }
 
+const VERBS = { Pending: "is reserved for", Bound: "is held by", Allocated: "is allocated to" } as const;
+
 export function describeClaim(claim: KnownClaim, terminal: Terminal, nowMs: number): string {
   const { mac, owners, elsewhere } = claim;
   if (claim.phase === "Quarantined") {
@@ -39,7 +41,7 @@ export function describeClaim(claim: KnownClaim, terminal: Terminal, nowMs: numb
     const text = `${mac} is in quarantine until ${localTime(until)}, for ${spanInWords(until - nowMs)} more. It has no owner.`;
     return wrapped(terminal, text, 0) + formatFields([["origin", origin(claim)]]) + hostText(claim, terminal, "");
   }
-  const verb = claim.phase === "Pending" ? "is reserved for" : "is held by";
+  const verb = VERBS[claim.phase];
   const held = [...owners.map(describeOwner), ...hiddenText(elsewhere)].join(" and ") || "no owner";
   const details = owners.map((owner) => formatFields(ownerFields(claim, owner, nowMs)));
   const conflict = hostText(claim, terminal, HOST_CONFLICT_ADVICE);

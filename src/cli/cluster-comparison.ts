@@ -1,7 +1,8 @@
 import { formatMac, type Mac, parseMac } from "../api/mac.ts";
 import type { MacRange } from "../api/mac-range.ts";
 import { Segments } from "../mac-pool/core/segments.ts";
-import type { ClaimView, PoolView } from "../mac-pool/inspection/views.ts";
+import type { PoolView } from "../mac-pool/inspection/views.ts";
+import type { ListedClaim } from "./doors/door.ts";
 
 /** What several clusters would both hand out. Pure. */
 
@@ -9,7 +10,7 @@ export interface ClusterState {
   /** Name of the context. */
   readonly cluster: string;
   readonly pools: readonly PoolView[];
-  readonly claims: readonly ClaimView[];
+  readonly claims: readonly ListedClaim[];
 }
 
 export interface ClusterRange {
@@ -33,7 +34,7 @@ export interface Overlap {
 
 export interface SharedAddress {
   readonly mac: string;
-  readonly holders: readonly (ClaimView & { readonly cluster: string })[];
+  readonly holders: readonly (ListedClaim & { readonly cluster: string })[];
 }
 
 interface Held extends MacRange {
@@ -72,7 +73,7 @@ export function compareRanges(states: readonly ClusterState[]): {
 
 /** Addresses that objects of more than one cluster have, in the order of the addresses. */
 export function sharedAddresses(states: readonly ClusterState[]): readonly SharedAddress[] {
-  const holders = new Map<string, (ClaimView & { cluster: string })[]>();
+  const holders = new Map<string, (ListedClaim & { cluster: string })[]>();
   for (const { cluster, claims } of states) {
     for (const claim of claims) {
       if (claim.phase === "Quarantined") continue;

@@ -1,10 +1,10 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
-import type { ClaimView, OwnerView } from "../../mac-pool/inspection/views.ts";
+import type { OwnerView } from "../../mac-pool/inspection/views.ts";
 import { formatClaims } from "../claim-table.ts";
 import { describeClaim, describeUnclaimed, ownerName } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
-import type { KnownClaim } from "../doors/door.ts";
+import type { KnownClaim, ListedClaim } from "../doors/door.ts";
 import { wrapped } from "../terminal.ts";
 import { claimNameOf, formatViews } from "../views-text.ts";
 
@@ -56,7 +56,10 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
 }
 
 /** A list may leave out where owners run. */
-function detailed(claims: readonly ClaimView[], { onlyNamespace, ask }: CommandInput): Promise<readonly KnownClaim[]> {
+function detailed(
+  claims: readonly ListedClaim[],
+  { onlyNamespace, ask }: CommandInput,
+): Promise<readonly KnownClaim[]> {
   return ask((door) =>
     Promise.all(claims.map(async (claim) => (await door.claim(parseMac(claim.mac) as Mac, onlyNamespace)) ?? claim)),
   );
@@ -77,7 +80,7 @@ function show(claims: readonly KnownClaim[], { line, nowMs, terminal }: CommandI
 }
 
 function table(
-  claims: readonly ClaimView[],
+  claims: readonly ListedClaim[],
   { line, nowMs, terminal }: CommandInput,
   namespace: string | undefined,
 ): CommandResult {

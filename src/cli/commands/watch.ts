@@ -1,13 +1,14 @@
 import { objectYaml } from "../../kube/client/object-yaml.ts";
-import type { ClaimView, WatchEventView } from "../../mac-pool/inspection/views.ts";
+import type { WatchEventView } from "../../mac-pool/inspection/views.ts";
 import { describeOwner } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
+import type { ListedClaim } from "../doors/door.ts";
 import { type Colour, painted, type Terminal } from "../terminal.ts";
 import { localTime } from "../time-text.ts";
 import { claimNameOf } from "../views-text.ts";
 
-type Event = WatchEventView<ClaimView>;
+type Event = WatchEventView<ListedClaim>;
 
 export const watch: CommandSpec = {
   name: "watch",
@@ -40,7 +41,7 @@ const COLOURS: Readonly<Record<Event["type"], Colour>> = {
 
 function lineOf(
   type: Event["type"],
-  { mac, phase, owners, elsewhere }: ClaimView,
+  { mac, phase, owners, elsewhere }: ListedClaim,
   nowMs: number,
   terminal: Terminal,
 ): string {

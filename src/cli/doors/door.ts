@@ -28,7 +28,7 @@ export interface Door {
    * Sorted by address; of all namespaces where none is given. `search`: at least those with this part of an address, or of an
    * owner's name or namespace.
    */
-  claims(namespace?: string, search?: string): Promise<readonly ClaimView[]>;
+  claims(namespace?: string, search?: string): Promise<readonly ListedClaim[]>;
   /** `namespace`: where the user may read, if not everywhere. */
   claim(mac: Mac, namespace?: string): Promise<KnownClaim | undefined>;
   /** An address without a claim that the user may see. */
@@ -41,7 +41,7 @@ export interface Door {
   namespaces(namespace?: string): Promise<readonly NamespaceView[]>;
   check(mac: Mac, namespace: string): Promise<CheckView>;
   /** First what there is, as ADDED, then what changes; ends with the signal. */
-  watch(namespace: string | undefined, signal: AbortSignal): AsyncIterable<WatchEventView<ClaimView>>;
+  watch(namespace: string | undefined, signal: AbortSignal): AsyncIterable<WatchEventView<ListedClaim>>;
 }
 
 export interface MapSection {
@@ -56,9 +56,16 @@ export interface OwnerRef {
   readonly name: string;
 }
 
+/** Allocated is Pending or Bound: whether the object has come, only the service knows. */
+export type KnownPhase = ClaimView["phase"] | "Allocated";
+
+export interface ListedClaim extends Omit<ClaimView, "phase"> {
+  readonly phase: KnownPhase;
+}
+
 /** As REST tells them; null where the user may not read what says so. */
 
-export interface KnownClaim extends Omit<ClaimView, "hostAddress" | "owners"> {
+export interface KnownClaim extends Omit<ListedClaim, "hostAddress" | "owners"> {
   readonly hostAddress?: string | null;
   readonly owners: readonly KnownOwner[];
 }
@@ -73,7 +80,8 @@ export interface KnownStory extends Omit<OwnerStoryView, "exists" | "node" | "in
   readonly interfaces: readonly KnownInterface[];
 }
 
-export interface KnownInterface extends Omit<OwnerStoryView["interfaces"][number], "hostAddress"> {
+export interface KnownInterface extends Omit<OwnerStoryView["interfaces"][number], "hostAddress" | "phase"> {
+  readonly phase?: KnownPhase;
   readonly hostAddress?: string | null;
 }
 

@@ -1,13 +1,14 @@
-import type { ClaimView, WatchEventView } from "../../mac-pool/inspection/views.ts";
+import type { WatchEventView } from "../../mac-pool/inspection/views.ts";
+import type { ListedClaim } from "./door.ts";
 
-type Event = WatchEventView<ClaimView>;
+type Event = WatchEventView<ListedClaim>;
 
 /** What a watch has told, so that a list that takes its place is told as the changes in between. */
 export class KnownClaims {
-  #claims = new Map<string, ClaimView>();
+  #claims = new Map<string, ListedClaim>();
 
   /** The events that lead to these claims. */
-  replace(claims: readonly ClaimView[]): readonly Event[] {
+  replace(claims: readonly ListedClaim[]): readonly Event[] {
     const before = this.#claims;
     this.#claims = new Map(claims.map((claim) => [claim.mac, claim]));
     const gone = [...before.values()].filter(({ mac }) => !this.#claims.has(mac));
@@ -16,7 +17,7 @@ export class KnownClaims {
       ...claims.flatMap((object): Event[] => {
         const former = before.get(object.mac);
         if (former === undefined) return [{ type: "ADDED", object }];
-        return former.revision === object.revision ? [] : [{ type: "MODIFIED", object }];
+        return isSame(former, object) ? [] : [{ type: "MODIFIED", object }];
       }),
     ];
   }
@@ -30,6 +31,11 @@ export class KnownClaims {
     else this.#claims.set(object.mac, object);
     if (type === "DELETED") return former === undefined ? [] : [event];
     if (former === undefined) return [{ type: "ADDED", object }];
-    return former.revision !== undefined && former.revision === object.revision ? [] : [{ type: "MODIFIED", object }];
+    return former.revision !== undefined && isSame(former, object) ? [] : [{ type: "MODIFIED", object }];
   }
+}
+
+/** Its phase changes without a write when its object comes. */
+function isSame(one: ListedClaim, other: ListedClaim): boolean {
+  return one.revision === other.revision && one.phase === other.phase;
 }

@@ -9,7 +9,6 @@ import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim } from "../.
 import type { MACPool } from "../../api/mac-pool.ts";
 import type { Segments } from "../../mac-pool/core/segments.ts";
 import type {
-  ClaimView,
   CollisionView,
   ListView,
   MapView,
@@ -25,6 +24,7 @@ import {
   type KnownConsistency,
   type KnownOwner,
   type KnownStory,
+  type ListedClaim,
   type MapSection,
   OnlyService,
   type OwnerRef,
@@ -67,7 +67,7 @@ export class ObjectDoor implements Door {
     return plain(pools.map((pool) => poolView(pool, claims && { claims, keptBack })));
   }
 
-  async claims(namespace?: string): Promise<readonly ClaimView[]> {
+  async claims(namespace?: string): Promise<readonly ListedClaim[]> {
     const [pools, claims] = await Promise.all([this.#objects.pools(), this.#objects.claims()]);
     const wanted = claims.filter(
       (claim) => namespace === undefined || ownersOf(claim).some((owner) => owner.namespace === namespace),
@@ -189,7 +189,7 @@ export class ObjectDoor implements Door {
     };
   }
 
-  async *watch(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<WatchEventView<ClaimView>> {
+  async *watch(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<WatchEventView<ListedClaim>> {
     const pools = (await this.#objects.pools()).map(segmentsOf);
     const known = new KnownClaims();
     const isWanted = (claim: MACClaim): boolean =>
@@ -239,7 +239,7 @@ function placeView(place: Place | null | undefined): Pick<KnownOwner, "node" | "
   return place === null ? { node: null } : { ...place };
 }
 
-function viewOf(claim: MACClaim, pools: readonly Segments[]): ClaimView {
+function viewOf(claim: MACClaim, pools: readonly Segments[]): ListedClaim {
   return plain(claimView(claim, pools, ownersOf(claim)));
 }
 

@@ -4,9 +4,12 @@ import { Segments } from "../../mac-pool/core/segments.ts";
 import type { CellView, MapView } from "../../mac-pool/inspection/views.ts";
 import { CliError } from "../faults.ts";
 import type { MapSection } from "./door.ts";
-import { rangesOf, segmentsOf, type Taken } from "./object-views.ts";
+import { phaseOf, rangesOf, segmentsOf, type Taken } from "./object-views.ts";
 
-/** The addresses of a pool from `from` to `to` in cells of one size, of which the last may be smaller. */
+/**
+ * The addresses of a pool from `from` to `to` in cells of one size, of which the last may be smaller. Pending ones count as
+ * bound: which they are, the objects do not tell.
+ */
 export function mapView(pool: MACPool, { claims, keptBack }: Taken, { cells, from, to }: MapSection): MapView {
   const name = pool.metadata.name ?? "";
   const part = rangesOf(pool).flatMap(({ start, end }) => {
@@ -26,12 +29,12 @@ export function mapView(pool: MACPool, { claims, keptBack }: Taken, { cells, fro
   }));
   const cellOf = (mac: Mac | undefined) =>
     mac === undefined ? undefined : counts[Math.floor((segments.numberOf(mac) ?? -1) / size)];
-  for (const { spec, status } of claims) {
+  for (const claim of claims) {
+    const { spec } = claim;
     const cell = cellOf(parseMac(spec.mac));
     if (cell === undefined) continue;
-    if (status?.phase === "Bound") cell.bound += 1;
-    else if (status?.phase === "Quarantined") cell.quarantined += 1;
-    else cell.pending += 1;
+    if (phaseOf(claim) === "Quarantined") cell.quarantined += 1;
+    else cell.bound += 1;
     if (spec.origin !== "automatic") cell.explicit += 1;
   }
   for (const mac of keptBack ?? []) {

@@ -1,5 +1,5 @@
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim, ShownPhase } from "../../api/mac-claim.ts";
+import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import {
   DEFAULT_CONFLICT_POLICY,
   DEFAULT_HOST_ADDRESS_POLICY,
@@ -10,7 +10,8 @@ import {
 import { formatRange, type MacRange, parseRangeText } from "../../api/mac-range.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { Segments } from "../../mac-pool/core/segments.ts";
-import type { ClaimView, OwnerView, PoolView, RangeView } from "../../mac-pool/inspection/views.ts";
+import type { OwnerView, PoolView, RangeView } from "../../mac-pool/inspection/views.ts";
+import type { KnownPhase, ListedClaim } from "./door.ts";
 
 /** Views from MACPool and MACClaim objects, without what only the pool itself knows. */
 
@@ -88,20 +89,20 @@ function countsOf(range: MacRange, { claims, keptBack }: Taken): Omit<RangeView,
   const segments = new Segments([range]);
   const capacity = segments.size;
   const inside = claims.filter(({ spec }) => isIn(segments, spec.mac));
-  const phases = (phase: string): number => inside.filter(({ status }) => status?.phase === phase).length;
   const used = inside.length;
   const hostAddresses = [...(keptBack ?? [])].filter((mac) => segments.has(mac)).length;
   return {
     capacity,
     used,
     free: capacity - used - hostAddresses,
-    pending: phases("Pending"),
-    quarantined: phases("Quarantined"),
+    // In which range the pending ones of the pool are, its objects do not tell.
+    pending: 0,
+    quarantined: inside.filter((claim) => phaseOf(claim) === "Quarantined").length,
     ...(keptBack === undefined ? {} : { hostAddresses }),
   };
 }
 
-export function claimView(claim: MACClaim, pools: readonly Segments[], owners: readonly OwnerView[]): ClaimView {
+export function claimView(claim: MACClaim, pools: readonly Segments[], owners: readonly OwnerView[]): ListedClaim {
   const { metadata, spec, status } = claim;
   const mac = parseMac(spec.mac);
   const range = mac === undefined ? undefined : pools.find((one) => one.has(mac))?.spanOf(mac);
@@ -121,9 +122,9 @@ export function claimView(claim: MACClaim, pools: readonly Segments[], owners: r
   };
 }
 
-/** Whether an object has come for it only the service knows. */
-export function phaseOf({ status }: MACClaim): ShownPhase {
-  return status?.phase === "Quarantined" ? "Quarantined" : "Bound";
+/** Pending and Bound, which version 0.1 wrote, mean Allocated. */
+export function phaseOf({ status }: MACClaim): KnownPhase {
+  return status?.phase === "Quarantined" ? "Quarantined" : "Allocated";
 }
 
 export function ownersOf(claim: MACClaim): readonly ClaimOwner[] {

@@ -15,7 +15,7 @@ import type {
   WatchEventView,
 } from "../../mac-pool/inspection/views.ts";
 import { CliError } from "../faults.ts";
-import type { Door, MapSection, OwnerRef, UnclaimedAddress } from "./door.ts";
+import type { Door, ListedClaim, MapSection, OwnerRef, UnclaimedAddress } from "./door.ts";
 import { KnownClaims } from "./known-claims.ts";
 import { plain } from "./plain-text.ts";
 import { poolWith } from "./pool-ranges.ts";
@@ -105,12 +105,12 @@ export class RestDoor implements Door {
     return this.#get<CheckView>("check", { mac: formatMac(mac), namespace });
   }
 
-  async *watch(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<WatchEventView<ClaimView>> {
+  async *watch(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<WatchEventView<ListedClaim>> {
     // A watch may be silent for long: this says in time that nobody answers.
     await this.#get<ListView<ClaimView>>("claims", { namespace, limit: 1 });
     const known = new KnownClaims();
     // Of the list that a watch begins with, unless it resumes another one.
-    let listed: ClaimView[] | undefined;
+    let listed: ListedClaim[] | undefined;
     let lastEventId: string | undefined;
     for (let waitMs = 0, refusals = 0; !signal.aborted; ) {
       if (waitMs > 0) await this.#transport.sleep(waitMs, signal).catch(() => {});
@@ -123,7 +123,7 @@ export class RestDoor implements Door {
         );
         refusals = 0;
         for await (const { id, data } of eventsOf(body)) {
-          const event = plain(JSON.parse(data) as WatchEventView<ClaimView>);
+          const event = plain(JSON.parse(data) as WatchEventView<ListedClaim>);
           if (event.type === "RESET") listed = [];
           else if (event.type === "BOOKMARK") {
             if (listed !== undefined) yield* known.replace(listed);

@@ -20,7 +20,7 @@ export type Visit<T> = (value: T, mac: Mac) => boolean | undefined;
 export interface AddressOrderOptions<T> {
   /** At most eight. */
   readonly classes?: number;
-  /** The classes that a value counts for: bits, the first for class 0. The same for the same value. */
+  /** The classes that a value counts for from now until it is set again: bits, the first for class 0. */
   readonly classesOf?: (value: T) => number;
   /** What a value can be found by. */
   readonly textOf?: (value: T) => string;
@@ -125,25 +125,24 @@ export class AddressOrder<T> {
   }
 
   #firstChunk(): Chunk<T> {
-    const chunk = this.#newChunk([], []);
+    const chunk = this.#newChunk([], [], []);
     this.#chunks.push(chunk);
     return chunk;
   }
 
-  #newChunk(macs: Mac[], values: T[]): Chunk<T> {
+  #newChunk(macs: Mac[], values: T[], bits: ArrayLike<number>): Chunk<T> {
     const classes = new Uint8Array(this.#classes === 0 ? 0 : MAX_CHUNK + 1);
+    classes.set(bits);
     const chunk = { macs, values, classes, tally: new Array<number>(this.#classes).fill(0) };
-    for (const [at, value] of values.entries()) {
-      classes[at] = this.#classesOf(value);
-      this.#count(chunk, at, 1);
-    }
+    for (const at of macs.keys()) this.#count(chunk, at, 1);
     return chunk;
   }
 
   /** One that grew at its end was filled in order, as the first list is: it stays full. */
   #split(index: number, chunk: Chunk<T>, at: number): void {
     const middle = at === chunk.macs.length - 1 ? at : chunk.macs.length >> 1;
-    const right = this.#newChunk(chunk.macs.splice(middle), chunk.values.splice(middle));
+    const bits = chunk.classes.subarray(middle, chunk.macs.length);
+    const right = this.#newChunk(chunk.macs.splice(middle), chunk.values.splice(middle), bits);
     chunk.text = undefined;
     for (const [place, count] of right.tally.entries()) chunk.tally[place] = (chunk.tally[place] ?? 0) - count;
     this.#chunks.splice(index + 1, 0, right);

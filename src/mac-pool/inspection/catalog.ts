@@ -8,6 +8,7 @@ import { BY_RUNNING } from "../caches/informers.ts";
 import { statusOf } from "../core/claim.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
+import { withCompletedNames } from "./completed-names.ts";
 import { poolsWith, Rates } from "./rates.ts";
 
 /** Classes by which a map counts claims; the first is bit 0 of what `classesOf` returns. */
@@ -15,25 +16,30 @@ export const CLASSES = ["pending", "bound", "quarantined", "explicit"] as const;
 
 const EMPTY = new AddressOrder<MACClaim>();
 
-/** A claim that has come, changed or gone. */
+/** A claim as it is or was told. */
+export interface ToldClaim {
+  readonly claim: MACClaim;
+  readonly phase: ShownPhase;
+}
+
+/** A claim that has come, changed or gone. It changes without being written when an object comes to list its address. */
 export interface ClaimChange {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
-  readonly claim: MACClaim;
-  /** As it was before. */
-  readonly old: MACClaim | undefined;
-  readonly phase: ShownPhase;
-  /** An object has come to list the address: the claim is as it was, and bound. */
-  readonly wasPending: boolean;
+  readonly now: ToldClaim;
+  readonly old: ToldClaim | undefined;
 }
 
 /** What inspection keeps besides the caches, so that no question sorts or searches all of them. Follows them while the process lives. */
 export class Catalog {
+  /** With completed names. */
   readonly claims: AddressOrder<MACClaim>;
   readonly rates: Rates;
   readonly #caches: Caches;
   readonly #byNamespace = new Map<string, AddressOrder<MACClaim>>();
   readonly #shared = new Set<string>();
   readonly #listeners = new Set<(change: ClaimChange) => void>();
+  /** The claims that were told to be pending. */
+  readonly #pending = new Set<Mac>();
   #revision = 0;
 
   constructor(caches: Caches, clock: Clock) {
@@ -44,7 +50,7 @@ export class Catalog {
     this.claims = new AddressOrder<MACClaim>({ classes: CLASSES.length, classesOf, textOf });
     caches.index.pending.onChange((mac, change) => {
       const claim = change === "listed" ? this.claims.get(mac) : undefined;
-      if (claim !== undefined) this.#change("MODIFIED", claim, true);
+      if (claim !== undefined) this.#change("MODIFIED", claim);
     });
     caches.claims.on({
       add: (claim) => this.#change("ADDED", claim),
@@ -94,10 +100,11 @@ export class Catalog {
     return () => this.#listeners.delete(listener);
   }
 
-  #change(type: ClaimChange["type"], claim: MACClaim, wasPending = false): void {
-    const mac = macOfClaimName(claim.metadata.name ?? "");
+  #change(type: ClaimChange["type"], written: MACClaim): void {
+    const mac = macOfClaimName(written.metadata.name ?? "");
     if (mac === undefined) return;
-    const old = this.claims.get(mac);
+    const claim = withCompletedNames(written, () => this.#caches.sightings(mac));
+    const old = this.#told(mac);
     this.#revision += 1;
     if (type === "DELETED") this.claims.delete(mac);
     else this.claims.set(mac, claim);
@@ -107,17 +114,28 @@ export class Catalog {
       this.#byNamespace.set(namespace, order);
       order.set(mac, claim);
     }
-    for (const namespace of old === undefined ? NOWHERE : namespacesOf(old)) {
+    for (const namespace of old === undefined ? NOWHERE : namespacesOf(old.claim)) {
       if (now.has(namespace)) continue;
       const order = this.#byNamespace.get(namespace);
       order?.delete(mac);
       if (order?.size === 0) this.#byNamespace.delete(namespace);
     }
+    const phase = this.#caches.phaseOf(claim);
+    if (type !== "DELETED" && phase === "Pending") this.#pending.add(mac);
+    else this.#pending.delete(mac);
     // Admission makes claims that wait for their object. Those of objects that were there before are no sign of what comes.
-    if (type === "ADDED" && this.#caches.phaseOf(claim) === "Pending")
+    // Which is told first, an object or its claim, is up to chance.
+    if (type === "ADDED" && (phase === "Pending" || claim.spec.origin === "automatic"))
       this.rates.count("allocations", poolsWith(mac, this.#caches.index.pools()));
     if (type === "DELETED") this.rates.count("releases", poolsWith(mac, this.#caches.index.pools()));
-    for (const listener of this.#listeners) listener({ type, claim, old, phase: this.#caches.phaseOf(claim), wasPending });
+    for (const listener of this.#listeners) listener({ type, now: { claim, phase }, old });
+  }
+
+  /** A claim as it was told last. */
+  #told(mac: Mac): ToldClaim | undefined {
+    const claim = this.claims.get(mac);
+    if (claim === undefined) return undefined;
+    return { claim, phase: this.#pending.has(mac) ? "Pending" : settledPhase(claim) };
   }
 
   #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly string[]): void {
@@ -146,6 +164,11 @@ function textOf({ spec, status }: MACClaim): string {
     text += ` ${namespace} ${name ?? generateName ?? ""}`;
   }
   return text;
+}
+
+/** Of a claim that is not pending. */
+function settledPhase(claim: MACClaim): ShownPhase {
+  return statusOf(claim).phase === "Quarantined" ? "Quarantined" : "Bound";
 }
 
 const NOWHERE: ReadonlySet<string> = new Set();

@@ -1,8 +1,8 @@
 import { formatMac, macOfClaimName, parseMac } from "../../api/mac.ts";
 import type { ClaimOrigin, ClaimOwner, MACClaim, ShownPhase } from "../../api/mac-claim.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
-import { statusOf } from "../core/claim.ts";
 import type { Caches } from "../caches/caches.ts";
+import { statusOf } from "../core/claim.ts";
 import { type Scope, sees } from "./scope.ts";
 
 export interface ClaimFilter {
@@ -33,7 +33,8 @@ export function textTest({ search, mac, owner }: ClaimFilter): ((text: string) =
   return (text) => text.includes(words) || (hex !== undefined && text.includes(hex));
 }
 
-export type ClaimTest = (claim: MACClaim) => boolean;
+/** `phase`: where it is another one than now. */
+export type ClaimTest = (claim: MACClaim, phase?: ShownPhase) => boolean;
 
 /** Whether a claim matches. An owner that the reader may not see matches nothing. */
 export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches, "index" | "phaseOf">): ClaimTest {
@@ -43,7 +44,7 @@ export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches
     const isMeant = (each: ClaimOwner): boolean => sees(scope, each) && matches(each);
     return (claim) => statusOf(claim).owners.some(isMeant);
   };
-  if (phase !== undefined) tests.push((claim) => caches.phaseOf(claim) === phase);
+  if (phase !== undefined) tests.push((claim, told = caches.phaseOf(claim)) => told === phase);
   if (origin !== undefined) tests.push((claim) => claim.spec.origin === origin);
   if (pool !== undefined) tests.push((claim) => claim.spec.pool === pool);
   if (outOfRange !== undefined) tests.push((claim) => isOutOfRange(claim, outOfRange, caches.index));
@@ -58,7 +59,7 @@ export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches
     tests.push((claim) => hasMac(claim) || hasName(claim));
   }
   const [only] = tests;
-  return tests.length === 1 && only !== undefined ? only : (claim) => tests.every((test) => test(claim));
+  return tests.length === 1 && only !== undefined ? only : (claim, told) => tests.every((test) => test(claim, told));
 }
 
 /** Whether the claim is one that the pool counts as out of range. */

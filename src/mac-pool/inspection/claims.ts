@@ -1,5 +1,5 @@
 import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import type { ClaimOwner, MACClaim, ShownPhase } from "../../api/mac-claim.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { textAt } from "../../kube/json-path.ts";
@@ -97,12 +97,12 @@ export class ClaimQueries {
   }
 
   get(mac: Mac): MACClaim | undefined {
-    return this.#caches.claims.get(claimName(mac));
+    return this.#catalog.claims.get(mac);
   }
 
-  view(claim: MACClaim, scope: Scope): ClaimView {
+  /** `phase`: where it is another one than now. */
+  view(claim: MACClaim, scope: Scope, phase: ShownPhase = this.#caches.phaseOf(claim)): ClaimView {
     const status = statusOf(claim);
-    const phase = this.#caches.phaseOf(claim);
     const name = claim.metadata.name ?? "";
     const { creationTimestamp, resourceVersion } = claim.metadata;
     const range = rangeOf(macOfClaimName(name), this.#caches);
@@ -153,7 +153,8 @@ export class ClaimQueries {
 
 /** When a claim without an object ends. */
 export function deadlineOf(claim: MACClaim, { index }: Pick<Caches, "index">): string {
-  return new Date((Date.parse(lastAdmission(claim)) || 0) + index.pendingMs).toISOString();
+  const sinceMs = Date.parse(lastAdmission(claim)) || Date.parse(claim.metadata.creationTimestamp ?? "") || 0;
+  return new Date(sinceMs + index.pendingMs).toISOString();
 }
 
 /** The range of a pool that has the address, as first-last. */

@@ -56,7 +56,8 @@ export class CollisionQueries {
   }
 
   #view(mac: Mac, { kind, namespace, name, network }: RunningAt): CollisionPartyView {
-    const owner = this.#caches.ownersOf(mac).find((each) => isSameObject(each, { kind, namespace, name }));
+    const { owners = [] } = this.#catalog.claims.get(mac)?.status ?? {};
+    const owner = owners.find((each) => isSameObject(each, { kind, namespace, name }));
     const key = `${namespace}/${name}`;
     const node =
       kind === "Pod"

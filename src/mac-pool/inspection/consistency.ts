@@ -255,6 +255,6 @@ const DETACH =
 const GIVE_ANOTHER = "Give all but one of them another address before they run on the same network.";
 const NO_LEADER: FindingView = {
   code: "NO_LEADER",
-  message: "No replica leads: claims are neither bound nor released, and the status of pools stands still.",
+  message: "No replica leads: claims are not released, and the status of pools stands still.",
   advice: "Look at the pods of the MAC pool, and whether they may write their Lease.",
 };

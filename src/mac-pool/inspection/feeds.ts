@@ -1,6 +1,5 @@
-import type { MACClaim } from "../../api/mac-claim.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { Catalog, ClaimChange } from "./catalog.ts";
+import type { Catalog, ClaimChange, ToldClaim } from "./catalog.ts";
 import type { ClaimFilter } from "./claim-filter.ts";
 import type { ClaimQueries } from "./claims.ts";
 import type { CollisionQueries } from "./collisions.ts";
@@ -44,7 +43,7 @@ export class Feeds {
     const { catalog, boot, clock } = options;
     this.#options = options;
     this.#after = (ms, call) => clock.after(ms, call);
-    const partsOf = ({ claim, old }: ClaimChange): number => 1 + ownerCount(claim) + ownerCount(old);
+    const partsOf = ({ now, old }: ClaimChange): number => 1 + ownerCount(now) + ownerCount(old);
     this.#claims = new Feed({ boot, revision: () => catalog.revision, after: this.#after, partsOf });
     catalog.onChange((change) => this.#claims.add(change));
   }
@@ -60,12 +59,12 @@ export class Feeds {
     const { mac, owner, search, namespace, phase, origin, pool, outOfRange } = filter;
     const wanted = { mac, owner, search, namespace, phase, origin, pool, outOfRange };
     const test = claims.test(wanted, scope);
-    const eventOf = ({ type, claim, old }: ClaimChange): WatchEventView<unknown> | undefined => {
-      const was = old !== undefined && test(old);
-      const is = type !== "DELETED" && test(claim);
+    const eventOf = ({ type, now, old }: ClaimChange): WatchEventView<unknown> | undefined => {
+      const was = old !== undefined && test(old.claim, old.phase);
+      const is = type !== "DELETED" && test(now.claim, now.phase);
       if (!was && !is) return undefined;
-      const view = claims.view(is || old === undefined ? claim : old, scope);
-      return { type: was ? (is ? "MODIFIED" : "DELETED") : "ADDED", object: view };
+      const { claim, phase } = is || old === undefined ? now : old;
+      return { type: was ? (is ? "MODIFIED" : "DELETED") : "ADDED", object: claims.view(claim, scope, phase) };
     };
     const items = sendInitialEvents === true ? () => claims.pieces(wanted, scope) : undefined;
     const look = { key: JSON.stringify([scope.namespace, wanted]), scope: scope.namespace, eventOf, items };
@@ -115,4 +114,4 @@ export class Feeds {
   }
 }
 
-const ownerCount = (claim: MACClaim | undefined): number => claim?.status?.owners.length ?? 0;
+const ownerCount = (told: ToldClaim | undefined): number => told?.claim.status?.owners.length ?? 0;

@@ -34,9 +34,10 @@ export class History {
     return this.#told.filter((told) => told.owner === owner).map(({ owner: _, ...entry }) => entry);
   }
 
-  #note({ type, claim, old, phase, wasPending }: ClaimChange): void {
-    if (!this.#isOn || old === undefined) return;
-    const before = namedOwners(old);
+  #note({ type, now: { claim, phase }, old }: ClaimChange): void {
+    // What is adopted was there before.
+    if (!this.#isOn || (old === undefined && claim.spec.origin !== "automatic")) return;
+    const before = old === undefined ? new Map<string, ClaimOwner>() : namedOwners(old.claim);
     const now = type === "DELETED" ? new Map<string, ClaimOwner>() : namedOwners(claim);
     const at = new Date(this.#clock.now()).toISOString();
     const { mac } = claim.spec;
@@ -45,7 +46,7 @@ export class History {
       this.#add({ owner, at, what: "released", mac, interface: name, message: `gave ${mac} back` });
     }
     for (const [owner, { interface: name }] of now) {
-      if (phase !== "Bound" || (!wasPending && before.has(owner))) continue;
+      if (phase !== "Bound" || (old?.phase === "Bound" && before.has(owner))) continue;
       this.#add({ owner, at, what: "bound", mac, interface: name, message: `was seen with ${mac}` });
     }
   }

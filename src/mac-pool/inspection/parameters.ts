@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { parseMac } from "../../api/mac.ts";
-import { CLAIM_ORIGINS, SHOWN_PHASES, OWNER_KINDS } from "../../api/mac-claim.ts";
+import { CLAIM_ORIGINS, OWNER_KINDS, SHOWN_PHASES } from "../../api/mac-claim.ts";
 
 const MAX_LIMIT = 5_000;
 const MAX_CELLS = 4_096;

@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import { CLAIM_ORIGINS, SHOWN_PHASES, claimOwnerSchema, OWNER_KINDS } from "../../api/mac-claim.ts";
+import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../api/mac-claim.ts";
 import { CONFLICT_POLICIES, CONFLICT_SCOPES, HOST_ADDRESS_POLICIES } from "../../api/mac-pool.ts";
 
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";

@@ -16,7 +16,12 @@ const request = (namespace: string, name: string): AdmissionRequest =>
   ({ namespace, name, operation: "CREATE", dryRun: false, object: {}, oldObject: null }) as unknown as AdmissionRequest;
 
 const refusal = (mac = FIRST) =>
-  conflict(mac, "nic", [owner("other", "secret")], { field: "macAddress", pendingMs: 120_000, listers: [] });
+  conflict(mac, "nic", [owner("other", "secret")], {
+    field: "macAddress",
+    pendingMs: 120_000,
+    isAwaited: false,
+    listers: [],
+  });
 
 function add(log: DenialLog, namespace: string, name: string, mac?: Mac): void {
   log.add("VirtualMachine", request(namespace, name), refusal(mac));

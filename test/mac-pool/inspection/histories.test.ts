@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
-import { CLAIM_ORIGINS, CLAIM_PHASES, type MACClaim } from "../../../src/api/mac-claim.ts";
+import { CLAIM_ORIGINS, type MACClaim, SHOWN_PHASES, type ShownPhase } from "../../../src/api/mac-claim.ts";
 import type { ClaimFilter } from "../../../src/mac-pool/inspection/claim-filter.ts";
 import { EVERYTHING, type Scope } from "../../../src/mac-pool/inspection/scope.ts";
-import type { MapView } from "../../../src/mac-pool/inspection/views.ts";
-import { claimOf, FIRST, InspectionBed, nodeMacsOf, owner, pageOf, readAnswer } from "./inspection-bed.ts";
+import type { ClaimView, MapView, WatchEventView } from "../../../src/mac-pool/inspection/views.ts";
+import { claimOf, FIRST, InspectionBed, nodeMacsOf, owner, pageOf, readAnswer, vmOf } from "./inspection-bed.ts";
 
 const SPREAD = 48;
 const RANGES = [
@@ -18,9 +18,15 @@ const claimStep = fc.record({
   kind: fc.constant("claim" as const),
   offset: fc.integer({ min: 0, max: SPREAD - 1 }),
   isGone: fc.boolean(),
-  phase: fc.constantFrom(...CLAIM_PHASES),
+  phase: fc.constantFrom("Allocated", "Quarantined", "Pending", "Bound"),
   origin: fc.constantFrom(...CLAIM_ORIGINS),
-  namespaces: fc.uniqueArray(fc.constantFrom(...NAMESPACES), { maxLength: 2 }),
+  namespaces: fc.uniqueArray(fc.constantFrom(...NAMESPACES), { minLength: 1, maxLength: 2 }),
+});
+
+const machineStep = fc.record({
+  kind: fc.constant("machine" as const),
+  offset: fc.integer({ min: 0, max: SPREAD - 1 }),
+  isGone: fc.boolean(),
 });
 
 const nodeStep = fc.record({
@@ -29,7 +35,11 @@ const nodeStep = fc.record({
   offsets: fc.uniqueArray(fc.nat(SPREAD - 1), { maxLength: 4 }),
 });
 
-const step = fc.oneof({ weight: 5, arbitrary: claimStep }, { weight: 1, arbitrary: nodeStep });
+const step = fc.oneof(
+  { weight: 5, arbitrary: claimStep },
+  { weight: 3, arbitrary: machineStep },
+  { weight: 1, arbitrary: nodeStep },
+);
 
 describe("after a random history of claims", () => {
   it("pages, counts and maps say what the claims say, for every reader", async () => {
@@ -37,7 +47,10 @@ describe("after a random history of claims", () => {
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 40 }), async (steps, cells) => {
         await using bed = await InspectionBed.start({ pools: { default: { ranges: RANGES } } });
         const claims = new Map<number, MACClaim>();
+        const machines = new Set<number>();
+        const pending = new Set<number>();
         const nodes = new Map<string, readonly number[]>();
+        const start = bed.inspector.tagFor(EVERYTHING);
         for (const change of steps) {
           if (change.kind === "node") {
             const report = nodeMacsOf(
@@ -48,10 +61,23 @@ describe("after a random history of claims", () => {
             nodes.set(change.node, change.offsets);
             continue;
           }
+          if (change.kind === "machine") {
+            const { offset, isGone } = change;
+            if (isGone !== machines.has(offset)) continue;
+            if (isGone) machines.delete(offset);
+            else machines.add(offset);
+            if (!isGone) pending.delete(offset);
+            const vm = vmOf("mine", `vm-${offset}`, [(FIRST + offset) as Mac]);
+            await bed.objects.tell(isGone ? "DELETED" : "ADDED", "virtualmachines", vm);
+            continue;
+          }
           const { offset, isGone, phase, origin, namespaces } = change;
           const owners = phase === "Quarantined" ? [] : namespaces.map((namespace) => owner(namespace, `vm-${offset}`));
           const claim = claimOf((FIRST + offset) as Mac, owners, { phase, origin });
           const before = claims.get(offset);
+          const isNew = before === undefined || before.status?.phase === "Quarantined";
+          if (isGone || phase === "Quarantined") pending.delete(offset);
+          else if (isNew && !machines.has(offset)) pending.add(offset);
           if (isGone && before !== undefined) {
             claims.delete(offset);
             await bed.objects.tell("DELETED", "macclaims", before);
@@ -61,11 +87,15 @@ describe("after a random history of claims", () => {
           }
         }
         const sorted = [...claims].sort(([one], [other]) => one - other).map(([, claim]) => claim);
+        const waiting = new Set([...pending].map((offset) => formatMac((FIRST + offset) as Mac)));
+        const phaseOf = ({ spec, status }: MACClaim): ShownPhase =>
+          status?.phase === "Quarantined" ? "Quarantined" : waiting.has(spec.mac) ? "Pending" : "Bound";
         const macsOf = (all: readonly MACClaim[]): string[] => all.map(({ spec }) => spec.mac);
         expect(paged(bed, EVERYTHING)).toEqual(macsOf(sorted));
-        for (const phase of CLAIM_PHASES) {
-          const wanted = sorted.filter(({ status }) => status?.phase === phase);
+        for (const phase of SHOWN_PHASES) {
+          const wanted = sorted.filter((claim) => phaseOf(claim) === phase);
           expect(paged(bed, EVERYTHING, { phase })).toEqual(macsOf(wanted));
+          expect(watched(bed, start, { phase })).toEqual(macsOf(wanted));
           const mine = wanted.filter((claim) => claim.status?.owners.some((each) => each.namespace === "mine"));
           expect(paged(bed, { namespace: "mine" }, { phase })).toEqual(macsOf(mine));
         }
@@ -78,7 +108,7 @@ describe("after a random history of claims", () => {
         const sum = (
           field: "pending" | "bound" | "quarantined" | "explicit" | "size" | "free" | "hostAddresses",
         ): number => map.cells.reduce((total, cell) => total + (cell[field] ?? 0), 0);
-        const phases = inRange.filter(({ spec }) => isInRanges(spec.mac)).map(({ status }) => status?.phase);
+        const phases = inRange.filter(({ spec }) => isInRanges(spec.mac)).map(phaseOf);
         expect([sum("pending"), sum("bound"), sum("quarantined")]).toEqual(
           ["Pending", "Bound", "Quarantined"].map((phase) => phases.filter((each) => each === phase).length),
         );
@@ -128,6 +158,24 @@ function paged(bed: InspectionBed, scope: Scope, filter: ClaimFilter = {}): stri
   }
 }
 
+/** What is left to somebody who has watched from the beginning, where nothing was. Fails for an event that does not fit the others. */
+function watched(bed: InspectionBed, lastId: string, filter: ClaimFilter): string[] {
+  const known = new Set<string>();
+  const write = (text: string): boolean => {
+    for (const [, data = ""] of text.matchAll(/^data: (.*)$/gm)) {
+      const { type, object } = JSON.parse(data) as WatchEventView<ClaimView>;
+      if (object === undefined) continue;
+      expect([type === "ADDED", object.phase]).toEqual([!known.has(object.mac), filter.phase]);
+      if (type === "DELETED") known.delete(object.mac);
+      else known.add(object.mac);
+    }
+    return true;
+  };
+  const sink = { write, drained: async () => {}, end: () => {} };
+  bed.inspector.feeds.claims(filter, EVERYTHING, { lastId }, sink)();
+  return [...known].sort();
+}
+
 const isIn = (mac: string, { first, last }: { readonly first: string; readonly last: string }): boolean =>
   first <= mac && mac <= last;
 
@@ -138,6 +186,7 @@ describe("a map", () => {
     await using bed = await InspectionBed.start({
       pools: { default: { ranges: RANGES } },
       claims: [claimOf((FIRST + 2) as Mac, [owner("mine", "web")])],
+      machines: [vmOf("mine", "web", [(FIRST + 2) as Mac])],
     });
     const [from, to] = [formatMac((FIRST + 1) as Mac), formatMac((FIRST + 3) as Mac)];
     const { cells } = readAnswer<MapView>(bed.inspector.map("default", { cells: 4_096, from, to }, true));

@@ -105,7 +105,7 @@ export function owner(namespace: string, name: string, more: Partial<ClaimOwner>
 export function claimOf(
   mac: Mac,
   owners: readonly ClaimOwner[],
-  { phase = "Bound", origin = "automatic" }: { readonly phase?: ClaimPhase; readonly origin?: ClaimOrigin } = {},
+  { phase = "Allocated", origin = "automatic" }: { readonly phase?: ClaimPhase; readonly origin?: ClaimOrigin } = {},
 ): MACClaim {
   const claim = newClaim(mac, { pool: "default", origin }, { phase, owners: [...owners] });
   const metadata = { ...claim.metadata, uid: claimName(mac), creationTimestamp: SINCE, resourceVersion: "1" };

@@ -47,7 +47,12 @@ export function refuseMany(log: DenialLog, macs: readonly Mac[]): void {
   for (let at = 0; at < DENIALS; at++) {
     const mac = macs[at % macs.length] ?? FIRST;
     const holder = owner(...nameOf(Math.floor(at / NICS)));
-    const refusal = conflict(mac, "a", [holder], { field: "macAddress", pendingMs: 120_000, listers: [] });
+    const refusal = conflict(mac, "a", [holder], {
+      field: "macAddress",
+      pendingMs: 120_000,
+      isAwaited: false,
+      listers: [],
+    });
     const [namespace, name] = [`tenant-${at % NAMESPACES}`, `copy-${at}`];
     const request = { namespace, name, operation: "CREATE", dryRun: false, object: {}, oldObject: null };
     log.add("VirtualMachine", request as unknown as Parameters<DenialLog["add"]>[1], refusal);
