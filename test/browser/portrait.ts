@@ -84,8 +84,7 @@ export async function startPortrait(): Promise<InspectionBed> {
   for (let at = 0; at < CAME; at++) {
     clock.earlierMs = DAYS * DAY_MS * (1 - (at + 1) / CAME);
     const [come, go] = [coming[at] as Machine, went[at]];
-    await bed.objects.tell("ADDED", "macclaims", claimed(come, "Pending"));
-    await bed.objects.tell("MODIFIED", "macclaims", claimed(come));
+    await bed.objects.tell("ADDED", "macclaims", claimed(come));
     if (go !== undefined) await bed.objects.tell("DELETED", "macclaims", claimed(go));
     if (go !== undefined) await bed.objects.tell("DELETED", "virtualmachines", vmOf(go.namespace, go.name, [go.mac]));
   }
@@ -107,6 +106,7 @@ function refuse(log: DenialLog, clock: EarlierClock, holder: Machine, lab: Machi
   const taken = conflict(holder.mac, "net1", [ownerOf(holder)], {
     field: "macAddress",
     pendingMs: 120_000,
+    isAwaited: false,
     listers: [],
   });
   deny(190, holder.namespace, `${holder.name}-restore`, taken);
@@ -117,8 +117,8 @@ function refuse(log: DenialLog, clock: EarlierClock, holder: Machine, lab: Machi
 
 const ownerOf = ({ namespace, name }: Machine) => owner(namespace, name, { network: "multus br1-net" });
 
-function claimed(machine: Machine, phase: "Pending" | "Bound" = "Bound"): MACClaim {
-  const claim = claimOf(machine.mac, [ownerOf(machine)], { phase });
+function claimed(machine: Machine): MACClaim {
+  const claim = claimOf(machine.mac, [ownerOf(machine)]);
   return machine.mac >= LAB_START ? { ...claim, spec: { ...claim.spec, pool: "labs" } } : claim;
 }
 

@@ -1,17 +1,18 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { ListedClaim } from "../../src/cli/doors/door.ts";
 import { KnownClaims } from "../../src/cli/doors/known-claims.ts";
-import type { ClaimView, WatchEventView } from "../../src/mac-pool/inspection/views.ts";
+import type { WatchEventView } from "../../src/mac-pool/inspection/views.ts";
 import { claims } from "./support/answers.ts";
 
-function claim(number: number, revision: number): ClaimView {
+function claim(number: number, revision: number): ListedClaim {
   const [model] = claims;
   if (model === undefined) throw new Error("there is no claim to take after");
   return { ...model, mac: `02:00:00:00:00:0${number}`, revision: String(revision) };
 }
 
 /** What a reader of the events knows. Fails for an event that does not fit what was told before. */
-function follow(told: Map<string, string>, events: readonly WatchEventView<ClaimView>[]): void {
+function follow(told: Map<string, string>, events: readonly WatchEventView<ListedClaim>[]): void {
   for (const { type, object } of events) {
     if (object === undefined) throw new Error("an event about nothing");
     expect(told.has(object.mac)).toBe(type !== "ADDED");
@@ -29,7 +30,7 @@ it("tells each change once and in order, through lists and events alike", () => 
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const truth = new Map<number, ClaimView>();
+      const truth = new Map<number, ListedClaim>();
       const known = new KnownClaims();
       const told = new Map<string, string>();
       let revision = 0;
@@ -51,4 +52,13 @@ it("tells each change once and in order, through lists and events alike", () => 
       expect(told).toEqual(new Map([...truth.values()].map(({ mac, revision }) => [mac, revision])));
     }),
   );
+});
+
+it("tells that the object of a claim has come, which changes no revision", () => {
+  const known = new KnownClaims();
+  const [waiting, bound] = [{ ...claim(1, 1), phase: "Pending" } as const, { ...claim(1, 1), phase: "Bound" } as const];
+  known.apply({ type: "ADDED", object: waiting });
+  expect(known.apply({ type: "MODIFIED", object: bound })).toEqual([{ type: "MODIFIED", object: bound }]);
+  expect(known.apply({ type: "MODIFIED", object: bound })).toEqual([]);
+  expect(known.replace([waiting])).toEqual([{ type: "MODIFIED", object: waiting }]);
 });

@@ -56,12 +56,10 @@ describe("kubectl macpool on a real API server", () => {
       machine("probe", "lab", [{ name: "net1", macAddress: "02:00:00:00:00:01" }]),
     );
     mac = macsOf(vm)[0] ?? "";
-    await eventually("all claims are bound", async () => {
-      const claims = await bed.claims();
-      return claims.length === 2 && claims.every((claim) => claim.status?.phase === "Bound");
-    });
+    expect((await bed.claims()).map(({ status }) => status?.phase)).toEqual(["Allocated", "Allocated"]);
     await eventually("the pool's status is up to date", async () => {
-      return (await bed.admin.get(KINDS.pools, { name: "default" })).status?.used === 1;
+      const { used, pending } = (await bed.admin.get(KINDS.pools, { name: "default" })).status ?? {};
+      return used === 1 && pending === 0;
     });
   });
   afterAll(async () => {
@@ -86,7 +84,7 @@ describe("kubectl macpool on a real API server", () => {
     const own = await macpool("list");
     expect(own.stdout.split("\n")[0]).toMatch(/^MAC +OWNER +INTERFACE +PHASE +POOL +AGE$/);
     expect(own.stdout.split("\n")[1]).toMatch(
-      new RegExp(`^${mac}   VirtualMachine/web   net1        Bound   default   \\d+s$`),
+      new RegExp(`^${mac}   VirtualMachine/web   net1        Allocated   default   \\d+s$`),
     );
     expect(own.stdout).not.toContain("probe");
     expect((await macpool("list", "-n", "lab", "--no-headers")).stdout).toMatch(
@@ -108,7 +106,7 @@ describe("kubectl macpool on a real API server", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(
       new RegExp(
-        `^${mac} is held by VirtualMachine default/web\n` +
+        `^${mac} is allocated to VirtualMachine default/web\n` +
           "  interface   net1 \\(multus br1-net\\)\n" +
           "  origin      automatic, from pool default \\(02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff\\)\n" +
           "  since       \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d \\(\\d+ seconds?\\)\n" +
@@ -149,9 +147,9 @@ describe("kubectl macpool on a real API server", () => {
   });
 
   it("finds by VM, by namespace and by a part of an address", async () => {
-    expect((await macpool("find", "web")).stdout).toContain(`${mac} is held by VirtualMachine default/web`);
+    expect((await macpool("find", "web")).stdout).toContain(`${mac} is allocated to VirtualMachine default/web`);
     expect((await macpool("find", "lab/probe")).stdout).toContain(
-      "02:00:00:00:00:01 is held by VirtualMachine lab/probe",
+      "02:00:00:00:00:01 is allocated to VirtualMachine lab/probe",
     );
     expect((await macpool("find", "lab")).stdout).toContain("VirtualMachine/probe");
     expect((await macpool("find", "02:5d:1c")).stdout).toContain(mac);
@@ -181,7 +179,7 @@ describe("kubectl macpool on a real API server", () => {
 
   it("prints objects for programs", async () => {
     const json = JSON.parse((await macpool("find", mac, "-o", "json")).stdout);
-    expect(json.items).toMatchObject([{ mac, phase: "Bound", owners: [{ namespace: "default", name: "web" }] }]);
+    expect(json.items).toMatchObject([{ mac, phase: "Allocated", owners: [{ namespace: "default", name: "web" }] }]);
     expect(parse((await macpool("status", "-o=yaml")).stdout).items[0]).toMatchObject({ name: "default", used: 1 });
     const [name] = (await macpool("list", "--output", "name")).stdout.split("\n");
     const read = await execute(

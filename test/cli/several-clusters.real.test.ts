@@ -45,7 +45,7 @@ async function fill(bed: PoolBed, name: Name): Promise<void> {
       metadata: { name: claimName(parseMac(mac) as Mac), annotations: { [CLAIM_BREAK_GLASS]: "true" } },
       spec: { mac, pool: "default", origin: "automatic" },
       status: {
-        phase: "Bound",
+        phase: "Allocated",
         owners: [
           { kind: "Pod", namespace: "default", name: `of-${name}`, interface: "net1", since: "2026-01-01T00:00:00Z" },
         ],

@@ -21,7 +21,7 @@ export const CLAIM = {
   metadata: { name: "mac-02-5d-1c-00-00-a3", resourceVersion: "72" },
   spec: { mac: FIRST, pool: "default", origin: "automatic" },
   status: {
-    phase: "Bound",
+    phase: "Allocated",
     owners: [
       { kind: "VirtualMachine", namespace: "default", name: "web", interface: "net1", since: "2026-11-21T09:14:03Z" },
     ],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Mac } from "../../../src/api/mac.ts";
 import { settle } from "../../kube/support/manual-clock.ts";
-import { claimOf, FIRST, owner } from "./inspection-bed.ts";
+import { claimOf, FIRST, owner, vmOf } from "./inspection-bed.ts";
 import { RestBed } from "./rest-bed.ts";
 
 const POOLS = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };
@@ -34,6 +34,31 @@ describe("a watch", () => {
     await bed.clock.advance(1_000);
     await expect.poll(() => JSON.stringify(staying.events)).toContain("secret");
     expect(JSON.stringify(shrinking.events)).not.toContain("secret");
+  });
+
+  it("of one phase sees a claim leave it when its object comes, and when it ends", async () => {
+    await using bed = await RestBed.start({ pools: POOLS, namespaces: NAMESPACES });
+    bed.rights.set("viewer", "cluster");
+    using pending = bed.watch("/api/v1/claims?watch=true&phase=Pending", "viewer");
+    using bound = bed.watch("/api/v1/claims?watch=true&phase=Bound", "viewer");
+    using all = bed.watch("/api/v1/claims?watch=true", "viewer");
+    await expect.poll(() => [pending, bound, all].map(({ events }) => events.length)).toEqual([1, 1, 1]);
+    const [comes, ends] = [1, 2].map((at) => claimOf(mac(at), [owner("mine", `vm-${at}`)]));
+    const { objects } = bed.inspection;
+    if (comes === undefined || ends === undefined) throw new Error("there are two claims");
+    await objects.tell("ADDED", "macclaims", comes);
+    await objects.tell("ADDED", "virtualmachines", vmOf("mine", "vm-1", [mac(1)]));
+    await objects.tell("ADDED", "macclaims", ends);
+    await objects.tell("DELETED", "macclaims", ends);
+    await bed.clock.advance(1_000);
+    const told = (watch: typeof all) =>
+      watch.events.slice(1).map(({ type, object }) => `${type} ${object.mac.slice(-1)} ${object.phase}`);
+    await expect
+      .poll(() => told(all))
+      .toEqual(["ADDED 1 Pending", "MODIFIED 1 Bound", "ADDED 2 Pending", "DELETED 2 Pending"]);
+    const ofPending = ["ADDED 1 Pending", "DELETED 1 Pending", "ADDED 2 Pending", "DELETED 2 Pending"];
+    await expect.poll(() => told(pending)).toEqual(ofPending);
+    await expect.poll(() => told(bound)).toEqual(["ADDED 1 Bound"]);
   });
 
   it("of a short list resumes with an ID of its own feed only", async () => {
