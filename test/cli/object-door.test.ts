@@ -202,6 +202,18 @@ SERVICE_AWAY
     });
   });
 
+  it("say of claims that version 0.1 has written what they say of others", async () => {
+    const claims = ["Allocated", "Pending", "Bound"].map((phase, index) => ({
+      metadata: { name: `mac-02-5d-1c-00-00-0${index}` },
+      spec: { ...CLAIM.spec, mac: `02:5d:1c:00:00:0${index}` },
+      status: { ...CLAIM.status, phase },
+    }));
+    const { stdout } = await say({ ...away, claims }, "list", "-o", "json");
+    expect(JSON.parse(stdout).items.map(({ phase }: { phase: string }) => phase)).toEqual(Array(3).fill("Allocated"));
+    expect((await say({ ...away, claims }, "map")).stdout).toContain(" 3 bound, 0 pending");
+    expect((await say(away, "find", FIRST)).stdout).toContain(`${FIRST} is allocated to VirtualMachine default/web\n`);
+  });
+
   it("count each range where a pool has several", async () => {
     const ranges = ["02:5d:1c:00:00:00-02:5d:1c:00:00:ff", "02:5d:1d:00:00:00-02:5d:1d:00:00:ff"];
     const two = { ...POOL, status: { ...POOL.status, ranges, capacity: 512 } };

@@ -267,26 +267,6 @@ describe("the questions of inspection", () => {
     expect(findings[0]?.message).toContain("Interface pod9a6a0c3b4d8 on network mine/blue");
   });
 
-  it("call a claim overdue when a leader that began to count late is overdue, and say for how long", async () => {
-    const clock = new ManualClock();
-    const due = (seconds: number): string => new Date(clock.now() - seconds * 1000).toISOString();
-    const rests = (number: number, seconds: number) => {
-      const claim = claimOf(mac(number), [], { phase: "Quarantined" });
-      return { ...claim, status: { ...claim.status, until: due(seconds) } } as typeof claim;
-    };
-    const waits = (number: number, seconds: number) => {
-      const since = due(seconds + 120);
-      return claimOf(mac(number), [owner("mine", `late-${number}`, { since })]);
-    };
-    const claims = [rests(1, 119), rests(2, 121), waits(3, 179), waits(4, 181)];
-    await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims, clock });
-    const { findings } = await bed.inspector.consistency(undefined, EVERYTHING);
-    expect(findings.filter(({ mac: about }) => about !== undefined)).toMatchObject([
-      { code: "QUARANTINE_OVERDUE", mac: formatMac(mac(2)), since: due(121) },
-      { code: "CLAIM_WAITS", mac: formatMac(mac(4)), since: due(181) },
-    ]);
-  });
-
   it("tell the story of a VM, the newest first", async () => {
     const ref = { kind: "VirtualMachine", namespace: "mine", name: "web" } as const;
     const vm = vmOf("mine", "web", [mac(1)]);
