@@ -37,7 +37,7 @@ export const claimViewSchema = z
     created: time.exactOptional(),
     deadline: time.exactOptional().describe("Until this time the claim waits for an object that was admitted."),
     until: time.exactOptional().describe("End of the quarantine."),
-    revision: z.string().exactOptional().describe("resourceVersion of the MACClaim."),
+    revision: z.string().exactOptional().describe("resourceVersion of the MACClaim. It stays from Pending to Bound."),
     hostAddress: hostAddress.describe("What of a node has it too; lists leave it out."),
   })
   .meta({ id: "Claim" });
