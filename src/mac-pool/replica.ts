@@ -1,9 +1,7 @@
 import type { Registry } from "prom-client";
-import { macOfClaimName } from "../api/mac.ts";
 import type { MACClaim } from "../api/mac-claim.ts";
 import { SYSTEM_NAMESPACE } from "../api/names.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { isOlder } from "../kube/client/resource-version.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/event-recorder.ts";
 import type { CertificateSource } from "../kube/http/certificate-source.ts";
@@ -247,14 +245,6 @@ export class Replica {
     for (const owner of owners) events.event(regardingOf(owner), "Warning", "MACShared", message);
   }
 
-  /** Whether what the claim was made for may still be stored. A claim that is newer than the cache was made a moment ago. */
-  #isAwaited(claim: MACClaim): boolean {
-    const { name = "" } = claim.metadata;
-    const [mac, cached] = [macOfClaimName(name), this.#caches.claims.get(name)];
-    if (mac === undefined || cached === undefined || isOlder(cached.metadata, claim.metadata)) return true;
-    return this.#caches.waitMs(mac) > 0 && !this.#connections.hasCome(claim, mac);
-  }
-
   /** What reviews work with. */
   #admission(connections: Connections): AdmissionParts {
     const { random, log } = this.#options;
@@ -288,7 +278,7 @@ export class Replica {
       times,
       clock: this.#clock,
       startingMs: () => startingMs(index.pendingMs),
-      isAwaited: (claim) => this.#isAwaited(claim),
+      isAwaited: this.#caches.isAwaited,
     });
     const { namespaces, hasReceived, policyIn, networks } = connections;
     const { ownersOf } = this.#caches;

@@ -98,7 +98,17 @@ async function pool(): Promise<number> {
   const no = async (): Promise<boolean> => false;
   const startingMs = (): number => 75_000;
   const times = new StartTimes({ clock, startingMs, ownersOf: () => [] });
-  const starts = new StartGate({ store, isRunning: no, isReceiver: no, listers, networks, times, clock, startingMs, isAwaited: () => false });
+  const starts = new StartGate({
+    store,
+    isRunning: no,
+    isReceiver: no,
+    listers,
+    networks,
+    times,
+    clock,
+    startingMs,
+    isAwaited: () => false,
+  });
   const namespaces = { labelsOf: () => ({}) };
   const parts = {
     ledger,

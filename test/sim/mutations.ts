@@ -92,8 +92,7 @@ export const MUTATIONS = {
   "last admission": {
     between: (connections) => ({
       ...connections,
-      hasCome: (claim, mac) =>
-        connections.hasCome({ ...claim, metadata: { ...claim.metadata, generation: 1 } }, mac),
+      hasCome: (claim, mac) => connections.hasCome({ ...claim, metadata: { ...claim.metadata, generation: 1 } }, mac),
     }),
   },
   /** Any arrival that the caches remember is taken for what was admitted, also one that came before. */

@@ -90,7 +90,8 @@ export class ObjectStore {
     const key = keyOf(object.metadata);
     const old = this.#expected(resource, key, { resourceVersion: object.metadata.resourceVersion });
     const { uid, creationTimestamp, generation = 1 } = old.metadata;
-    const isSame = isDeepStrictEqual(object.spec, old.spec) && (hasStatusOfItsOwn(resource) || hasStatusOf(object, old));
+    const isSame =
+      isDeepStrictEqual(object.spec, old.spec) && (hasStatusOfItsOwn(resource) || hasStatusOf(object, old));
     const next = isSame ? generation : generation + 1;
     const metadata = { ...object.metadata, uid, creationTimestamp, generation: next };
     return this.#write("MODIFIED", resource.plural, key, { ...object, metadata }, old, options);

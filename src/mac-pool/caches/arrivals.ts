@@ -81,7 +81,8 @@ export class Arrivals {
     const arrival = this.#last.get(mac);
     const { owners } = statusOf(claim);
     const [owner] = owners;
-    if (arrival === undefined || owner === undefined || owners.length > 1 || claim.metadata.generation !== 1) return false;
+    if (arrival === undefined || owner === undefined || owners.length > 1 || claim.metadata.generation !== 1)
+      return false;
     const { party, isCreated, seenMs } = arrival;
     const isIt = owner.uid === undefined ? isCreated && mayBe(owner, party) : owner.uid === party.uid;
     const pendingMs = this.#options.pendingMs();

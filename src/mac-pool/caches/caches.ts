@@ -5,6 +5,7 @@ import type { ConflictPolicy, ConflictScope, MACPool } from "../../api/mac-pool.
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { isOlder } from "../../kube/client/resource-version.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
@@ -257,6 +258,14 @@ export class Caches {
   waitMs(mac: Mac, nowMs = this.#clock.monotonicMs()): number {
     return this.index.waits.leftMs(mac, this.index.pendingMs, nowMs);
   }
+
+  /** Whether what the claim was made for may still be stored. A claim that is newer than the cache was made a moment ago. */
+  readonly isAwaited = (claim: MACClaim): boolean => {
+    const { name = "" } = claim.metadata;
+    const [mac, cached] = [macOfClaimName(name), this.claims.get(name)];
+    if (mac === undefined || cached === undefined || isOlder(cached.metadata, claim.metadata)) return true;
+    return this.waitMs(mac) > 0 && !this.arrivals.hasCome(claim, mac);
+  };
 
   labelsOf(namespace: string): Readonly<Record<string, string>> {
     return this.namespaces.get(namespace)?.metadata.labels ?? {};

@@ -1,11 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
-import {
-  type ClaimOwner,
-  distinctOwners,
-  isNamesake,
-  type MACClaim,
-  MAX_CLAIM_OWNERS,
-} from "../../api/mac-claim.ts";
+import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import { type ConflictPolicy, DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool.ts";
 import { allocated, statusOf, withStatus } from "./claim.ts";
 import { areApart, joined, UNKNOWN_DOMAIN } from "./layer2-domain.ts";

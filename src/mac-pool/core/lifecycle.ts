@@ -104,7 +104,11 @@ function ownersAfter(
 }
 
 /** Who has no room comes in when another leaves: until then the others keep the claim. */
-function withHolders(owners: readonly ClaimOwner[], holders: readonly Sighting[], nowMs: number): readonly ClaimOwner[] {
+function withHolders(
+  owners: readonly ClaimOwner[],
+  holders: readonly Sighting[],
+  nowMs: number,
+): readonly ClaimOwner[] {
   const since = new Date(nowMs).toISOString();
   const all = [...owners];
   for (const holder of holders) {
@@ -123,7 +127,8 @@ function mostExactFirst(owners: readonly ClaimOwner[]): readonly ClaimOwner[] {
 
 /** Who came in as a receiver of a migration stays one, until it waits no longer and is alone with the address. */
 function refreshed(owner: ClaimOwner, holder: Sighting, isAlone: boolean): ClaimOwner {
-  const isReceiver = holder.receiver === false && isAlone ? false : (holder.receiver ?? false) || (owner.receiver ?? false);
+  const isReceiver =
+    holder.receiver === false && isAlone ? false : (holder.receiver ?? false) || (owner.receiver ?? false);
   const { receiver: _, ...known } = owner;
   const place = ownerOf(holder, owner.since);
   const { name, interface: nic, network } = place;

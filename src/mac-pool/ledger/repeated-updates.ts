@@ -141,7 +141,13 @@ export class RepeatedUpdates {
     const isOwn = ({ uid, ...owner }: ClaimOwner): boolean =>
       uid === request.party.uid && owner.interface === wish.interface;
     if (owners.length === 0 || !owners.every(isOwn)) return undefined;
-    const asked = { mac, holder: holderOf(request, wish), had: false, policy: "Deny", policyIn: () => undefined } as const;
+    const asked = {
+      mac,
+      holder: holderOf(request, wish),
+      had: false,
+      policy: "Deny",
+      policyIn: () => undefined,
+    } as const;
     const { field } = request;
     const known = { field, pendingMs: index.pendingMs, isAwaited: true, listers: [] };
     const decision = decideGrant(before, { ...asked, ...known }, nowMs);

@@ -1,5 +1,11 @@
 import { claimName, type Mac } from "../../api/mac.ts";
-import { type ClaimOwner, isNamesake, type MACClaim, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
+import {
+  type ClaimOwner,
+  isNamesake,
+  type MACClaim,
+  MAX_CLAIM_OWNERS,
+  type MacClaimStatus,
+} from "../../api/mac-claim.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { newClaim, statusOf, withStatus } from "../core/claim.ts";

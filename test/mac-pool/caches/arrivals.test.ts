@@ -111,7 +111,8 @@ describe("what a claim was made for has come", () => {
   it("for twenty thousand addresses, the last ones", () => {
     const { machines, hasCome } = bed();
     machines.set(vm("web", "11"));
-    const text = (number: number): string => `02:00:00:01:${[number >> 8, number & 255].map((each) => each.toString(16).padStart(2, "0")).join(":")}`;
+    const text = (number: number): string =>
+      `02:00:00:01:${[number >> 8, number & 255].map((each) => each.toString(16).padStart(2, "0")).join(":")}`;
     for (let number = 0; number < 19_999; number++) machines.set(vm(`vm-${number}`, "12", text(number)));
     expect(hasCome(claimed("10"))).toBe(true);
     machines.set(vm("one-more", "13", text(20_000)));

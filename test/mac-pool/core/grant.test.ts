@@ -134,9 +134,7 @@ describe("a request for an address that has a claim", () => {
   });
 
   it("is refused where as many share the address as a claim can list, but not to one of them", () => {
-    const others = Array.from({ length: MAX_CLAIM_OWNERS }, (_, index) =>
-      owner({ name: `vm-${index}` }),
-    );
+    const others = Array.from({ length: MAX_CLAIM_OWNERS }, (_, index) => owner({ name: `vm-${index}` }));
     const refused = decide(allocatedTo(...others), ask({ name: "one-more", interface: "nic" }, { policy: "Warn" }));
     expect(refused).toEqual({
       code: "MACPOOL_SHARED_TOO_OFTEN",
@@ -187,7 +185,9 @@ describe("a request for an address that has a claim", () => {
 
   it("is decided by the strictest policy: that of the pool of the one that asks, or of the holder's", () => {
     const policyIn = (): ConflictPolicy => "Deny";
-    expect(decide(allocatedTo(owner()), ask({ namespace: "lax" }, { policy: "Warn", policyIn }))).toHaveProperty("code");
+    expect(decide(allocatedTo(owner()), ask({ namespace: "lax" }, { policy: "Warn", policyIn }))).toHaveProperty(
+      "code",
+    );
     const running = decide(
       allocatedTo(owner()),
       ask({ namespace: "lax" }, { policy: "Warn", policyIn: () => "DenyRunning" }),

@@ -90,8 +90,7 @@ describe("pools and claims as one replica knows them", () => {
           }
           const inRange = [...claims].filter(([offset]) => offset >= from && offset <= to).map(([, claim]) => claim);
           const outside = [...claims].filter(
-            ([offset, claim]) =>
-              (offset < from || offset > to) && claim.pool !== "other" && !claim.isQuarantined,
+            ([offset, claim]) => (offset < from || offset > to) && claim.pool !== "other" && !claim.isQuarantined,
           );
           const hosts = new Set([...nodes.values()].flat());
           const kept = [...hosts].filter((offset) => offset >= from && offset <= to && !claims.has(offset));

@@ -64,7 +64,9 @@ describe("a refusal", () => {
   it("names five owners and tells how many there are besides", () => {
     const owners = Array.from({ length: 64 }, (_, index) => owner({ name: `vm-${index}`, uid: `u${index}` }));
     const named = "VirtualMachine default/vm-3 (a), VirtualMachine default/vm-4 (a) and 59 more";
-    expect(conflict(MAC, "a", owners, { ...ASKED, isAwaited: false, listers: [] }).message).toContain(`${named}. Leave`);
+    expect(conflict(MAC, "a", owners, { ...ASKED, isAwaited: false, listers: [] }).message).toContain(
+      `${named}. Leave`,
+    );
     expect(sharedByHolders("02:00:00:00:00:01", owners).length).toBeLessThan(400);
   });
 

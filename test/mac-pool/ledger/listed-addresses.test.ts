@@ -59,6 +59,6 @@ describe("the ledger, where objects list an address that no claim knows", () => 
       ["a", undefined],
       ["b", undefined],
     ]);
-    expect(status).toMatchObject({ phase: "Allocated", deadline: expect.any(String) });
+    expect(status).toMatchObject({ phase: "Allocated" });
   });
 });
