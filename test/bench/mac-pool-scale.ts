@@ -48,7 +48,7 @@ export async function fill(bed: PoolBed, filling: Filling, log: (line: string) =
         };
         await pool.create(
           KINDS.claims,
-          newClaim(mac, { pool: "default", origin: "explicit" }, { phase: "Bound", owners: [owner] }),
+          newClaim(mac, { pool: "default", origin: "explicit" }, { phase: "Allocated", owners: [owner] }),
         );
       }
     }

@@ -33,12 +33,14 @@ describe("the deadline of an address whose object never came to be", () => {
   const leaks = async (): Promise<string | undefined> =>
     /^kubevirt_macpool_leaks_total (\d+)$/m.exec(await metrics.metrics())?.[1];
 
-  /** The address of a new VM, once the controllers have bound it. */
+  /** The address of a new VM, once the replica knows it. */
   const bound = async (name: string): Promise<string> => {
     const vm = await bed.admin.create(KINDS.virtualMachines, machine(name, "default", [{ name: "a" }]));
-    const mac = macsOf(vm)[0] ?? "";
-    await eventually(`${name} is bound`, async () => (await bed.claim(mac))?.status?.phase === "Bound");
-    return mac;
+    const claims = (await bed.claims()).length;
+    const isKnown = async (): Promise<boolean> =>
+      (await metrics.metrics()).includes(`informer_objects{resource="macclaims"} ${claims}\n`);
+    await eventually(`the claim of ${name} is known`, isKnown);
+    return macsOf(vm)[0] ?? "";
   };
 
   it("passes before the address of a VM is freed that was refused after the webhook", async () => {
@@ -67,20 +69,20 @@ describe("the deadline of an address whose object never came to be", () => {
       return typeof answer === "string" && answer.includes("refused after the webhooks");
     });
     const pending = (await bed.claims()).filter((claim) => claim.status?.owners[0]?.name === `late-${count - 1}`);
-    expect(pending).toMatchObject([{ status: { phase: "Pending" } }]);
+    expect(pending).toMatchObject([{ status: { phase: "Allocated" } }]);
     const mac = pending[0]?.spec.mac ?? "";
 
-    // Claims come in order: when a later one is bound, the deadline of this one has begun.
+    // Claims come in order: when a later one is known, the deadline of this one has begun.
     await bound("later");
     clock.putForward(PENDING_MS - MARGIN_MS);
     const other = await bound("other");
-    expect((await bed.claim(mac))?.status?.phase).toBe("Pending");
+    expect((await bed.claim(mac))?.status?.phase).toBe("Allocated");
 
     clock.putForward(2 * MARGIN_MS);
     await eventually("freed", async () => (await bed.claim(mac)) === undefined);
     // The replica counts once its own deletion is answered, which others may see before.
     await eventually("counted", async () => (await leaks()) === "1");
-    expect((await bed.claim(other))?.status?.phase).toBe("Bound");
+    expect((await bed.claim(other))?.status?.phase).toBe("Allocated");
   });
 
   it("passes for a pod that was refused after the webhook as well", async () => {
@@ -121,7 +123,7 @@ describe("the deadline of an address whose object never came to be", () => {
     await bound("before-the-longer-time");
     clock.putForward(PENDING_MS + MARGIN_MS);
     await bound("within-the-longer-time");
-    expect((await bed.claim(mac))?.status?.phase).toBe("Pending");
+    expect((await bed.claim(mac))?.status?.phase).toBe("Allocated");
     await setPending(null);
     await eventually("freed", async () => {
       clock.putForward(PENDING_MS);
@@ -132,6 +134,10 @@ describe("the deadline of an address whose object never came to be", () => {
   it("does not end an address whose object has come to be, however late the leader looks", async () => {
     const vm = await bed.admin.create(KINDS.virtualMachines, machine("slow", "default", [{ name: "a" }]));
     clock.putForward(10 * PENDING_MS);
-    await eventually("bound", async () => (await bed.claim(macsOf(vm)[0] ?? ""))?.status?.phase === "Bound");
+    await bound("after-that");
+    expect((await bed.claim(macsOf(vm)[0] ?? ""))?.status).toMatchObject({
+      phase: "Allocated",
+      owners: [{ name: "slow" }],
+    });
   });
 });

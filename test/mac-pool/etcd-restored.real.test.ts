@@ -35,7 +35,7 @@ describe("a MAC pool whose etcd is restored without new versions", () => {
       KINDS.virtualMachines,
       machine(name, "default", [{ name: "a", ...(macAddress && { macAddress }) }]),
     );
-  const isBound = async (mac: string): Promise<boolean> => (await bed.claim(mac))?.status?.phase === "Bound";
+  const isBound = async (mac: string): Promise<boolean> => (await bed.claim(mac))?.status?.phase === "Allocated";
   const everyCacheHas = (resource: string, objects: number): Promise<unknown> =>
     eventually(`every replica has ${objects} ${resource}`, async () => {
       const texts = await Promise.all(["one", "two"].map((name) => bed.metrics(name)));

@@ -56,7 +56,7 @@ describe("pods and instances without a VM on a real API server", () => {
     expect(claim?.status?.owners).toMatchObject([
       { kind: "Pod", namespace: NAMESPACE, name: "list", interface: "net1" },
     ]);
-    await eventually("bound", async () => (await bed.claim("02:00:00:00:01:01"))?.status?.phase === "Bound");
+    expect((await bed.claim("02:00:00:00:01:01"))?.status?.phase).toBe("Allocated");
   });
 
   it("convert the shorthand form", async () => {
@@ -89,7 +89,6 @@ describe("pods and instances without a VM on a real API server", () => {
       KINDS.virtualMachines,
       machine("web", "default", [{ name: "net1", macAddress: "02:00:00:00:02:01" }]),
     );
-    await eventually("bound", async () => (await bed.claim("02:00:00:00:02:01"))?.status?.phase === "Bound");
     const refused = createPod(pod("thief", '[{"name": "a", "mac": "0200.0000.0201"}]'));
     await expect(refused).rejects.toThrow(
       "is in use by VirtualMachine default/web (net1). Leave mac out to get a free address.",
@@ -109,7 +108,7 @@ describe("pods and instances without a VM on a real API server", () => {
     const macs = [ended, gone].map((object) => networksOf(object)[0]?.mac ?? "");
     await eventually("both are bound", async () => {
       const phases = await Promise.all(macs.map(async (mac) => (await bed.claim(mac))?.status?.phase));
-      return phases.every((phase) => phase === "Bound");
+      return phases.every((phase) => phase === "Allocated");
     });
     const status = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
     await bed.admin.patch(KINDS.pods, { name: "ended", namespace: NAMESPACE }, status, { subresource: "status" });
@@ -275,11 +274,11 @@ describe("pods and instances without a VM on a real API server", () => {
     await bed.admin.create(KINDS.virtualMachines, vm("right"));
     await eventually("both are owners", async () => {
       const claim = await bed.claim(mac);
-      return claim?.status?.phase === "Bound" && claim.status.owners.length === 2;
+      return claim?.status?.phase === "Allocated" && claim.status.owners.length === 2;
     });
     await bed.admin.delete(KINDS.virtualMachines, { name: "left", namespace: "default" });
     await eventually("one is left", async () => (await bed.claim(mac))?.status?.owners.length === 1);
-    expect((await bed.claim(mac))?.status).toMatchObject({ phase: "Bound", owners: [{ name: "right" }] });
+    expect((await bed.claim(mac))?.status).toMatchObject({ phase: "Allocated", owners: [{ name: "right" }] });
     await bed.admin.delete(KINDS.virtualMachines, { name: "right", namespace: "default" });
     await eventually("free", async () => (await bed.claim(mac)) === undefined);
   });

@@ -76,7 +76,7 @@ describe("npm run demo -- --check", () => {
     expect(report.ok).toBe(true);
     expect(code).toBe(0);
     const vm = report.steps.find(({ name }) => name === "vm")?.values;
-    expect(vm).toMatchObject({ node: "node-a", bridge: "br1", phase: "Bound", linkMac: vm?.mac });
+    expect(vm).toMatchObject({ node: "node-a", bridge: "br1", phase: "Allocated", linkMac: vm?.mac });
     for (const line of demo.stdout.trimEnd().split("\n").slice(0, -1)) expect(line.length).toBeLessThanOrEqual(80);
     expect(demo.stdout).not.toContain("\u001b");
   });

@@ -18,9 +18,9 @@ export const firstVm: Step<Stage> = {
     values.mac = await macOf(stage, "web");
     const guest = await runningGuest(stage, "web", signal);
     values.runningMs = Math.round(performance.now() - startedMs);
-    await claimInPhase(stage, guest.mac, "Bound", signal);
+    await claimInPhase(stage, guest.mac, "Allocated", signal);
     values.claim = guest.claim;
-    values.phase = "Bound";
+    values.phase = "Allocated";
 
     values.requests = requestOf(guest);
     must(values.requests === "1", `the launcher pod asks for ${values.requests ?? "no"} ${BR1}`);
