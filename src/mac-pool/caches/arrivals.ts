@@ -1,6 +1,6 @@
 import type { Mac } from "../../api/mac.ts";
 import type { MACClaim, OwnerKind } from "../../api/mac-claim.ts";
-import { VM_NAMESPACES } from "../../api/mac-pool-scope.ts";
+import { type LabelRequirement, POD_NAMESPACES, VM_NAMESPACES } from "../../api/mac-pool-scope.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { isOlder } from "../../kube/client/resource-version.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -21,6 +21,8 @@ interface Arrival {
   readonly isCreated: boolean;
   readonly resourceVersion: string | undefined;
   readonly seenMs: number;
+  /** The version of the claim after whose reading the object was read. */
+  readonly claimVersion?: string | undefined;
 }
 
 export interface ArrivalsOptions {
@@ -35,20 +37,23 @@ export interface ArrivalsOptions {
 /**
  * Which VMs and VMIs have come to list an address a short while ago, as the watches have told. One that is gone before
  * anybody has looked was there all the same, and what was admitted has been stored. Claims, VMs and VMIs are all custom
- * resources, whose versions have one order. Pods may be in an etcd of their own.
+ * resources, whose versions have one order. Pods may be in an etcd of their own: one has come if a live read finds it after its
+ * claim is known.
  */
 export class Arrivals {
   readonly #options: ArrivalsOptions;
-  readonly #labels: LabelChanges;
+  readonly #labels: { readonly guests: LabelChanges; readonly pods: LabelChanges };
   /** The last one of each address, the oldest first. */
   readonly #last = new Map<Mac, Arrival>();
 
   constructor({ namespaces, machines, instances, claims, pools }: Informers, options: ArrivalsOptions) {
     this.#options = options;
     // A pool may say what an opt-out means: nobody knows which labels decide that before all of them are listed.
-    this.#labels = new LabelChanges(namespaces, options.clock, ({ metadata: { labels = {} } }) =>
-      pools.hasSynced ? `${isInScope(labels, VM_NAMESPACES)} ${options.mayOptOut(labels)}` : JSON.stringify(labels),
-    );
+    const about = (requirement: LabelRequirement): LabelChanges =>
+      new LabelChanges(namespaces, options.clock, ({ metadata: { labels = {} } }) =>
+        pools.hasSynced ? `${isInScope(labels, requirement)} ${options.mayOptOut(labels)}` : JSON.stringify(labels),
+      );
+    this.#labels = { guests: about(VM_NAMESPACES), pods: about(POD_NAMESPACES) };
     const follow = (
       kind: OwnerKind,
       objects: Informers["machines"],
@@ -83,28 +88,39 @@ export class Arrivals {
     const [owner] = owners;
     if (arrival === undefined || owner === undefined || owners.length > 1 || claim.metadata.generation !== 1)
       return false;
-    const { party, isCreated, seenMs } = arrival;
+    const { party, isCreated, seenMs, claimVersion } = arrival;
     const isIt = owner.uid === undefined ? isCreated && mayBe(owner, party) : owner.uid === party.uid;
     const pendingMs = this.#options.pendingMs();
+    const isLater =
+      party.kind === "Pod" ? claimVersion === claim.metadata.resourceVersion : isOlder(claim.metadata, arrival);
     return (
       isIt &&
-      isOlder(claim.metadata, arrival) &&
+      isLater &&
       seenMs > this.#options.clock.monotonicMs() - pendingMs &&
-      this.#labels.areOlderThan(pendingMs, party.namespace)
+      this.#labels[party.kind === "Pod" ? "pods" : "guests"].areOlderThan(pendingMs, party.namespace)
     );
   };
 
+  /** A pod was read after the claim, and has the address. */
+  confirm({ metadata: { resourceVersion } }: MACClaim, mac: Mac, party: Party): void {
+    this.#set(mac, { party, isCreated: true, resourceVersion: undefined, claimVersion: resourceVersion });
+  }
+
   #note(listed: readonly ListedMac[], { metadata }: KubeObject, isCreated: boolean): void {
     const { resourceVersion, uid } = metadata;
-    const seenMs = this.#options.clock.monotonicMs();
-    for (const [mac, { seenMs: oldMs }] of this.#last) {
-      if (oldMs > seenMs - this.#options.pendingMs() && this.#last.size < MAX_ARRIVALS) break;
-      this.#last.delete(mac);
-    }
     for (const { mac, holder } of listed) {
       const { kind, namespace, name } = holder;
-      this.#last.delete(mac);
-      this.#last.set(mac, { party: { kind, namespace, name, uid }, isCreated, resourceVersion, seenMs });
+      this.#set(mac, { party: { kind, namespace, name, uid }, isCreated, resourceVersion });
     }
+  }
+
+  #set(mac: Mac, arrival: Omit<Arrival, "seenMs">): void {
+    const seenMs = this.#options.clock.monotonicMs();
+    for (const [oldest, { seenMs: oldMs }] of this.#last) {
+      if (oldMs > seenMs - this.#options.pendingMs() && this.#last.size < MAX_ARRIVALS) break;
+      this.#last.delete(oldest);
+    }
+    this.#last.delete(mac);
+    this.#last.set(mac, { ...arrival, seenMs });
   }
 }

@@ -74,7 +74,7 @@ export class IndexFeed {
       index.pending.forget(mac);
       index.waits.forget(mac);
     } else if (old === undefined || lastAdmission(old) !== lastAdmission(claim)) {
-      index.waits.see(mac, nowMs);
+      index.waits.see(mac, nowMs, isCreated);
       if (!this.#isListed(mac)) index.pending.set(mac, facts.namespaces, nowMs, isCreated);
     }
   }

@@ -123,7 +123,10 @@ export class ClaimController {
     const waitMs = restMs === undefined && !hasCome(claim, mac) ? caches.waitMs(mac, clock.monotonicMs()) : 0;
     const isAwaited = waitMs > 0;
     const laterMs = restMs || waitMs || undefined;
-    if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), isAwaited)) return { requeueAfterMs: laterMs };
+    if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), isAwaited)) {
+      if (isAwaited && sightings.length > 0) await this.#confirm(mac, claim);
+      return { requeueAfterMs: laterMs };
+    }
     if (releases !== undefined && sightings.length === 0) {
       releases.enqueue(key);
       return {};
@@ -145,6 +148,15 @@ export class ClaimController {
     if (step.action === "none") return { requeueAfterMs: laterMs ?? HELD_ELSEWHERE_MS };
     await this.#write(step, claim, signal, log);
     return {};
+  }
+
+  /** Whether the pod that a claim was made for has come, so that its address need not wait once it is gone. */
+  async #confirm(mac: Mac, claim: MACClaim): Promise<void> {
+    const { caches, evidence } = this.#options;
+    const { owners } = statusOf(claim);
+    if (owners[0]?.kind !== "Pod" || owners.length > 1 || !caches.index.waits.isWatched(mac)) return;
+    const [holder] = await evidence(mac, claim, owners);
+    if (holder !== undefined) caches.arrivals.confirm(claim, mac, holder);
   }
 
   /** What lists an address without a claim gets one, by what the caches show. */

@@ -71,8 +71,10 @@ export class ClaimTriggers {
       for (const mac of macs) this.#enqueue(claimName(mac));
     };
     const listed = (object: KubeObject) => new Map(macsOf(object).map(({ mac, holder }) => [mac, holder.network]));
+    const isPods = (informer as unknown) === this.#caches.pods;
     return informer.on({
-      add: (object) => enqueue([...listed(object).keys()].filter((mac) => !this.#isSettled(mac))),
+      // Of a pod only a live read tells that it is what its claim was made for.
+      add: (object) => enqueue([...listed(object).keys()].filter((mac) => isPods || !this.#isSettled(mac))),
       update: (object, old) => {
         const [now, before] = [listed(object), listed(old)];
         const other = object.metadata.uid !== old.metadata.uid;

@@ -7,24 +7,29 @@ import type { Mac } from "../../api/mac.ts";
  */
 export class Waits {
   /** The oldest first. One that is over is forgotten some time after that. */
-  readonly #sinceMs = new Map<Mac, number>();
+  readonly #began = new Map<Mac, { readonly atMs: number; readonly isWatched: boolean }>();
 
-  see(mac: Mac, nowMs: number): void {
-    this.#sinceMs.delete(mac);
-    this.#sinceMs.set(mac, nowMs);
+  /** `isWatched`: this process has seen the claim come into being. */
+  see(mac: Mac, nowMs: number, isWatched: boolean): void {
+    this.#began.delete(mac);
+    this.#began.set(mac, { atMs: nowMs, isWatched });
   }
 
   forget(mac: Mac): void {
-    this.#sinceMs.delete(mac);
+    this.#began.delete(mac);
+  }
+
+  isWatched(mac: Mac): boolean {
+    return this.#began.get(mac)?.isWatched ?? false;
   }
 
   /** 0 when it is over. */
   leftMs(mac: Mac, lastsMs: number, nowMs: number): number {
-    for (const [oldest, sinceMs] of this.#sinceMs) {
-      if (nowMs - sinceMs < lastsMs) break;
-      this.#sinceMs.delete(oldest);
+    for (const [oldest, { atMs }] of this.#began) {
+      if (nowMs - atMs < lastsMs) break;
+      this.#began.delete(oldest);
     }
-    const sinceMs = this.#sinceMs.get(mac);
-    return sinceMs === undefined ? 0 : Math.max(0, sinceMs + lastsMs - nowMs);
+    const began = this.#began.get(mac);
+    return began === undefined ? 0 : Math.max(0, began.atMs + lastsMs - nowMs);
   }
 }
