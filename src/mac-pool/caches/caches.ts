@@ -120,6 +120,7 @@ export class Caches {
 
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#all().map((informer) => informer.whenSynced(signal)));
+    this.#feed.findPending();
   }
 
   get hasSynced(): boolean {

@@ -19,12 +19,15 @@ export class IndexFeed {
   readonly #problems = new Map<string, string>();
   readonly #shared = new SharedValues();
   readonly #clock: Clock;
+  #hasLooked = false;
+  readonly #informers: Informers;
   readonly #isListed: (mac: Mac) => boolean;
 
   /** `isListed`: whether any object in the cache lists the address. */
   constructor(informers: Informers, clock: Clock, isListed: (mac: Mac) => boolean) {
     const { claims, pools, nodeMacs, machines, instances, pods } = informers;
     const { index } = this;
+    this.#informers = informers;
     this.#clock = clock;
     this.#isListed = isListed;
     const doubt = (): void => index.pending.doubt();
@@ -75,8 +78,29 @@ export class IndexFeed {
       index.waits.forget(mac);
     } else if (old === undefined || lastAdmission(old) !== lastAdmission(claim)) {
       index.waits.see(mac, nowMs, isCreated);
-      if (!this.#isListed(mac)) index.pending.set(mac, facts.namespaces, nowMs, isCreated);
+      if (isCreated || this.#knowsObjects) this.#lookForObject(mac, facts, nowMs, isCreated);
     }
+  }
+
+  /** To be called when all objects are listed: until then nobody knows of a claim that was listed whether it is pending. */
+  findPending(): void {
+    if (this.#hasLooked) return;
+    this.#hasLooked = true;
+    for (const claim of this.#informers.claims.list()) {
+      const mac = macOfClaimName(claim.metadata.name ?? "");
+      const facts = mac === undefined ? undefined : this.index.claim(mac);
+      if (mac === undefined || facts === undefined || facts.isQuarantined) continue;
+      this.#lookForObject(mac, facts, this.#clock.monotonicMs(), false);
+    }
+  }
+
+  get #knowsObjects(): boolean {
+    const { machines, instances, pods } = this.#informers;
+    return machines.hasSynced && instances.hasSynced && pods.hasSynced;
+  }
+
+  #lookForObject(mac: Mac, { namespaces }: ClaimFacts, nowMs: number, isCreated: boolean): void {
+    if (!this.#isListed(mac)) this.index.pending.set(mac, namespaces, nowMs, isCreated);
   }
 
   /** Most claims of a namespace have the same facts. Those that rest have each their own time, and would only fill the store. */

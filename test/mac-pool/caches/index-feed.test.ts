@@ -20,10 +20,11 @@ function bed() {
   const informers = { claims, machines, instances, pods, pools: new Told(), nodeMacs: new Told() };
   const isListed = (): boolean => machines.list().length > 0;
   const clock = { ...systemClock, monotonicMs: () => nowMs };
-  const { index } = new IndexFeed(informers as unknown as Informers, clock, isListed);
+  const feed = new IndexFeed(informers as unknown as Informers, clock, isListed);
+  const { index } = feed;
   const phase = (): string => (index.pending.has(MAC) ? "pending" : "bound");
   const leftMs = (): number => index.waits.leftMs(MAC, 120_000, nowMs);
-  return { ...informers, index, phase, leftMs, pass: (ms: number) => (nowMs += ms) };
+  return { ...informers, feed, index, phase, leftMs, pass: (ms: number) => (nowMs += ms) };
 }
 
 const gone = (informer: Told): void => informer.delete("web");
@@ -50,6 +51,19 @@ describe("a claim", () => {
     other.claims.set(allocatedTo(owner()));
     other.claims.set(resting);
     expect(other.phase()).toBe("bound");
+  });
+
+  it("is looked for among the objects once all of them are listed, where it was listed itself", () => {
+    for (const isThere of [true, false]) {
+      const { claims, machines, feed, phase } = bed();
+      machines.hasSynced = false;
+      claims.set(allocatedTo(owner()), false);
+      expect(phase()).toBe("bound");
+      if (isThere) machines.set(WEB, false);
+      machines.hasSynced = true;
+      feed.findPending();
+      expect(phase()).toBe(isThere ? "bound" : "pending");
+    }
   });
 
   it("waits anew when somebody is admitted again, and not when it is written for another reason", () => {
