@@ -49,7 +49,7 @@ export class Catalog {
       (1 << PHASES[caches.phaseOf(claim)]) | (claim.spec.origin === "automatic" ? 0 : 1 << EXPLICIT);
     this.claims = new AddressOrder<MACClaim>({ classes: CLASSES.length, classesOf, textOf });
     caches.index.pending.onChange((mac, change) => {
-      const claim = change === "listed" ? this.claims.get(mac) : undefined;
+      const claim = change === "gone" ? undefined : this.claims.get(mac);
       if (claim !== undefined) this.#change("MODIFIED", claim);
     });
     caches.claims.on({
