@@ -3,8 +3,8 @@
 (* The life of one MAC address and its claim. VMs ask for the address,     *)
 (* change, wait for migrations, start, stop and go; requests are answered  *)
 (* by replicas and stored later or never; leaders, as many as believe to   *)
-(* be one, release, bind and adopt. Time has no length: whatever may       *)
-(* happen, may happen at any moment.                                       *)
+(* be one, release and adopt. Time has no length: whatever may happen, may *)
+(* happen at any moment.                                                   *)
 (*                                                                         *)
 (* Each operator stands for code of the same name in src/mac-pool. What is *)
 (* left out is listed in docs/decisions/044.                               *)
@@ -16,7 +16,7 @@ CONSTANTS
   Leaders,   \* replicas that believe to be the leader
   Requests,  \* 1..n: how many requests of users there are
   Policy,    \* "Deny" or "DenyRunning"
-  Features,  \* of "old", "receivers", "runs", "returns", "updates", "torn": what happens besides creation and deletion
+  Features,  \* of "old", "receivers", "turns", "runs", "returns", "updates", "torn": what happens besides creation and deletion
   Guards     \* a model without one of them has to fail
 
 VARIABLES
@@ -33,17 +33,18 @@ None == [none |-> TRUE]
 NoUid == 0
 (* The UID of a VM that is older than the pool. Others have the number of the request that created them. *)
 OldUid == Cardinality(Requests) + 1
+Again == OldUid + 1
 May(feature) == feature \in Features
 Has(guard) == guard \in Guards
 
-(* An entry of status.owners. `by` is the request that was granted, which is what `since` tells. *)
-Entry(name, uid, by, receiver) == [n |-> name, uid |-> uid, by |-> by, receiver |-> receiver, starting |-> FALSE]
-Pending(owners) == [phase |-> "Pending", owners |-> owners, waits |-> TRUE]
-Bound(owners) == [phase |-> "Bound", owners |-> owners, waits |-> FALSE]
-Quarantined == [phase |-> "Quarantined", owners |-> {}, waits |-> FALSE]
-
-SameParty(a, b) == a.n = b.n /\ (a.uid = NoUid \/ b.uid = NoUid \/ a.uid = b.uid)
-MayBe(pending, object) == pending.n = object.n /\ (pending.uid = NoUid \/ pending.uid = object.uid)
+(* An entry of status.owners. Whoever has the name is that owner. *)
+Entry(name, receiver) == [n |-> name, receiver |-> receiver, starting |-> FALSE]
+(* `made`: the UID of the one owner that the claim was made for, which a creation has none of; Again when it was written since. *)
+Made(owners, uid) == [phase |-> "Allocated", owners |-> owners, made |-> uid]
+Allocated(owners) == Made(owners, Again)
+Quarantined == [phase |-> "Quarantined", owners |-> {}, made |-> Again]
+Unclaimed == Allocated({})
+Named(owners) == {o.n : o \in owners}
 
 -----------------------------------------------------------------------------
 (* Writes. Who has read an older version of the claim finds that out, unless the version is no guard. *)
@@ -52,9 +53,10 @@ Write(c) ==
   /\ claim' = c
   /\ step' = [l \in Leaders |-> IF Has("version") /\ step[l] # None /\ step[l].seen # None THEN None ELSE step[l]]
 
-(* Everybody else's requests and starts, after a write. *)
-OthersOutdated(i) == [j \in Requests |-> IF j = i THEN req[j] ELSE
-  IF Has("version") /\ (req[j].pc = "read" \/ (req[j].pc = "granted" /\ May("returns"))) THEN [req[j] EXCEPT !.fresh = FALSE]
+(* Everybody else's requests and starts, after a write. `after`: stored since the claim was written. *)
+OthersOutdated(i) == [j \in Requests |-> IF j = i THEN req[j]
+  ELSE IF Has("version") /\ req[j].pc = "read" THEN [req[j] EXCEPT !.pc = "conflict", !.seen = None]
+  ELSE IF Has("version") /\ req[j].pc = "granted" THEN [req[j] EXCEPT !.seen = None, !.fresh = FALSE]
   ELSE [req[j] EXCEPT !.after = FALSE]]
 StartsOutdated(name) == [n \in Names |->
   IF Has("version") /\ n # name /\ start[n] # None /\ start[n].pc \in {"read", "checked"} /\ ~start[n].absent
@@ -63,52 +65,38 @@ StartsOutdated(name) == [n \in Names |->
 -----------------------------------------------------------------------------
 (* What caches may show: anything that was true at some time. What is older than the pool is in them from the beginning. *)
 
-Created(i) == req[i].kind = "create" /\ req[i].pc = "stored"
 IsOld(object) == object # None /\ object.uid = OldUid
-OldSighting(n) == [n |-> n, uid |-> OldUid, receiver |-> FALSE]
+IsStored(i) == req[i].pc = "stored"
 Sightings ==
-  {[n |-> req[i].n, uid |-> i, receiver |-> req[i].receiver] : i \in {j \in Requests : Created(j)}}
-  \cup {OldSighting(n) : n \in {m \in Names : IsOld(vm[m]) \/ IsOld(vmi[m])}}
-Certain == {OldSighting(n) : n \in {m \in Names : (IsOld(vm[m]) /\ vm[m].lists) \/ IsOld(vmi[m])}}
+  {[n |-> req[i].n, receiver |-> req[i].kind # "unwait" /\ req[i].receiver] : i \in {j \in Requests : IsStored(j)}}
+  \cup {[n |-> m, receiver |-> FALSE] : m \in {k \in Names : IsOld(vm[k]) \/ vmi[k] # None}}
+Certain == {n \in Names : (IsOld(vm[n]) /\ vm[n].lists) \/ IsOld(vmi[n])}
+OneOfEach(sighted) == \A s, t \in sighted : s.n = t.n => s = t
 
 (* Objects that list the address, as a replica knows them; without the one that asks. *)
-Listers(holder) == IF ~Has("listers") THEN {{}} ELSE
-  LET others == {s \in Sightings : ~SameParty(s, holder)}
-  IN {known \in SUBSET others : (Certain \cap others) \subseteq known}
+Listers(n) == IF ~Has("listers") THEN {{}} ELSE
+  {known \in SUBSET {s \in Sightings : s.n # n} : OneOfEach(known) /\ Certain \ {n} \subseteq {s.n : s \in known}}
 
 -----------------------------------------------------------------------------
 (* The ledger: core/grant.ts, ledger/explicit-claim.ts. *)
 
-(* When a request was granted: later than any other. *)
-Latest == LET granted == {req[i].since : i \in Requests} IN CHOOSE s \in granted : \A t \in granted : t <= s
-SinceOf(by) == IF by \in Requests THEN req[by].since ELSE 0
-
-EntryOf(i) == Entry(req[i].n, req[i].uid, i, req[i].receiver /\ Has("receiver remembered"))
-
 WithListers(c, listers) ==
-  LET owners == IF c.phase = "Quarantined" THEN {} ELSE c.owners
-      unknown == {l \in listers : ~\E o \in owners : MayBe(o, l)}
-  IN IF unknown = {} THEN c
-     ELSE [c EXCEPT !.phase = "Bound", !.owners = owners \cup {Entry(l.n, l.uid, 0, l.receiver) : l \in unknown}]
+  LET unknown == {l \in listers : l.n \notin Named(c.owners)}
+  IN IF unknown = {} THEN c ELSE Allocated(c.owners \cup {Entry(l.n, l.receiver) : l \in unknown})
 
-WithOwner(owners, i) ==
-  LET new == EntryOf(i)
-      twins == {o \in owners : SameParty(o, new) /\ o.uid = new.uid}
-  IN IF new.uid # NoUid /\ twins # {}
-     THEN (owners \ twins) \cup {[o EXCEPT !.by = i, !.receiver = new.receiver] : o \in twins}
-     ELSE owners \cup {new}
+EntryOf(i) == Entry(req[i].n, req[i].receiver /\ Has("receiver remembered"))
+Renewed(owners, i) == {[EntryOf(i) EXCEPT !.starting = Has("start kept") /\ \E o \in owners : o.n = req[i].n /\ o.starting]}
 
 (* None: refused. *)
 Decide(i, found) ==
   LET status == WithListers(found, req[i].listers)
       owners == IF Has("owner comparison") THEN status.owners ELSE {}
-      holder == EntryOf(i)
-      isOwner == \E o \in owners : SameParty(o, holder)
-      others == IF isOwner THEN {o \in owners : o.n # holder.n} ELSE owners
-      hasIt == holder.uid # NoUid /\ \E o \in owners : o.uid = holder.uid /\ ~o.receiver
-  IN IF status.phase = "Quarantined" \/ owners = {} THEN Pending({holder})
+      others == {o \in owners : o.n # req[i].n}
+      had == req[i].kind = "unwait"
+      hasIt == had /\ \E o \in owners \ others : ~o.receiver
+  IN IF owners = {} THEN Allocated({EntryOf(i)})
      ELSE IF others # {} /\ ~hasIt /\ ~req[i].receiver /\ Policy = "Deny" THEN None
-     ELSE [phase |-> status.phase, owners |-> WithOwner(owners, i), waits |-> TRUE]
+     ELSE Allocated(others \cup Renewed(owners, i))
 
 HasReceived(n, uid) == vmi[n] # None /\ vmi[n].uid = uid /\ vmi[n].received
 
@@ -116,52 +104,52 @@ HasReceived(n, uid) == vmi[n] # None /\ vmi[n].uid = uid /\ vmi[n].received
 Ask(i, kind, n, uid, receiver) ==
   /\ req[i].pc = "free"
   /\ \A j \in Requests : j < i => req[j].pc # "free"
-  /\ \E listers \in Listers([n |-> n, uid |-> uid]) :
+  /\ \E listers \in Listers(n) :
        req' = [req EXCEPT ![i] = [pc |-> IF listers = {} THEN "asked" ELSE "conflict", kind |-> kind, n |-> n, uid |-> uid,
-                                  receiver |-> receiver, listers |-> listers, seen |-> None, fresh |-> TRUE,
-                                  since |-> 0, after |-> FALSE]]
+                                  receiver |-> receiver, listers |-> listers, seen |-> None, fresh |-> FALSE,
+                                  after |-> FALSE]]
   /\ UNCHANGED <<claim, vm, vmi, start, step>>
 
 AskCreate(i, n) == \E receiver \in (IF May("receivers") THEN BOOLEAN ELSE {FALSE}) : Ask(i, "create", n, NoUid, receiver)
-AskAdd(i, n) == May("updates") /\ vm[n] # None /\ ~vm[n].lists /\ ~vm[n].receiver /\ Ask(i, "add", n, vm[n].uid, FALSE)
+AskAdd(i, n) == May("updates") /\ vm[n] # None /\ ~vm[n].lists /\ Ask(i, "add", n, vm[n].uid, vm[n].receiver)
 AskNotToWait(i, n) ==
   vm[n] # None /\ vm[n].lists /\ vm[n].receiver /\ Ask(i, "unwait", n, vm[n].uid, HasReceived(n, vm[n].uid))
 
 Granted(i, c) ==
   /\ Write(c)
-  /\ req' = [OthersOutdated(i) EXCEPT ![i].pc = "granted", ![i].fresh = TRUE, ![i].listers = {},
-                                       ![i].since = Latest + 1, ![i].seen = IF May("returns") THEN @ ELSE None]
+  /\ req' = [OthersOutdated(i) EXCEPT ![i].pc = "granted", ![i].listers = {}, ![i].fresh = May("returns"),
+                                       ![i].seen = IF May("returns") THEN @ ELSE None]
   /\ start' = StartsOutdated("")
   /\ UNCHANGED <<vm, vmi>>
 
+ClaimOf(i) == Made({EntryOf(i)}, req[i].uid)
+
 TryCreate(i) ==
   /\ req[i].pc = "asked"
-  /\ IF claim = None \/ ~Has("create as lock") THEN Granted(i, Pending({EntryOf(i)}))
+  /\ IF claim = None \/ ~Has("create as lock") THEN Granted(i, ClaimOf(i))
      ELSE req' = [req EXCEPT ![i].pc = "conflict"] /\ UNCHANGED <<claim, vm, vmi, start, step>>
 
 Read(i) ==
   /\ req[i].pc = "conflict"
-  /\ req' = [req EXCEPT ![i].pc = "read", ![i].seen = claim, ![i].fresh = TRUE]
+  /\ req' = [req EXCEPT ![i].pc = "read", ![i].seen = claim]
   /\ UNCHANGED <<claim, vm, vmi, start, step>>
 
 Ended(i, pc) == [req[i] EXCEPT !.pc = pc, !.listers = {}, !.seen = None, !.fresh = FALSE]
-Unclaimed == [phase |-> "Bound", owners |-> {}, waits |-> FALSE]
 
 WriteGrant(i) ==
   /\ req[i].pc = "read"
   /\ LET seen == req[i].seen
-         decision == IF seen = None /\ req[i].listers = {} THEN Pending({EntryOf(i)})
+         decision == IF seen = None /\ req[i].listers = {} THEN ClaimOf(i)
                      ELSE Decide(i, IF seen = None THEN Unclaimed ELSE seen)
-         works == IF seen = None THEN claim = None ELSE claim # None /\ req[i].fresh
+         works == (seen = None) = (claim = None)
      IN IF decision = None THEN req' = [req EXCEPT ![i] = Ended(i, "dropped")] /\ UNCHANGED <<claim, vm, vmi, start, step>>
         ELSE IF works THEN Granted(i, decision)
         ELSE req' = [req EXCEPT ![i].pc = "conflict", ![i].seen = None] /\ UNCHANGED <<claim, vm, vmi, start, step>>
 
 (* Another interface of the object was refused. *)
 GiveBack(i) ==
-  /\ May("returns")
   /\ req[i].pc = "granted" /\ req[i].fresh /\ claim # None
-  /\ Write(req[i].seen)
+  /\ Write(IF req[i].seen = None THEN None ELSE [req[i].seen EXCEPT !.made = Again])
   /\ req' = [OthersOutdated(i) EXCEPT ![i] = Ended(i, "dropped")]
   /\ start' = StartsOutdated("")
   /\ UNCHANGED <<vm, vmi>>
@@ -177,11 +165,11 @@ Store(i) ==
   /\ r.pc = "granted"
   /\ CASE r.kind = "create" -> /\ vm[r.n] = None
                                /\ vm' = [vm EXCEPT ![r.n] = [uid |-> i, lists |-> TRUE, receiver |-> r.receiver]]
-       [] r.kind = "add" -> /\ vm[r.n] = [uid |-> r.uid, lists |-> FALSE, receiver |-> FALSE]
+       [] r.kind = "add" -> /\ vm[r.n] = [uid |-> r.uid, lists |-> FALSE, receiver |-> r.receiver]
                             /\ vm' = [vm EXCEPT ![r.n].lists = TRUE]
        [] OTHER -> /\ vm[r.n] = [uid |-> r.uid, lists |-> TRUE, receiver |-> TRUE]
                    /\ vm' = [vm EXCEPT ![r.n].receiver = FALSE]
-  /\ req' = [req EXCEPT ![i] = [Ended(i, "stored") EXCEPT !.after = r.kind = "create"]]
+  /\ req' = [req EXCEPT ![i] = [Ended(i, "stored") EXCEPT !.after = r.kind # "unwait"]]
   /\ UNCHANGED <<claim, vmi, start, step>>
 
 -----------------------------------------------------------------------------
@@ -193,8 +181,13 @@ MayLetGo(n) == Has("prompt starts") => start[n] = None
 Delete(n) == vm[n] # None /\ MayLetGo(n) /\ vm' = [vm EXCEPT ![n] = None] /\ UNCHANGED <<claim, vmi, req, start, step>>
 GiveUp(n) ==
   /\ May("updates")
-  /\ vm[n] # None /\ vm[n].lists /\ ~vm[n].receiver /\ MayLetGo(n)
+  /\ vm[n] # None /\ vm[n].lists /\ MayLetGo(n)
   /\ vm' = [vm EXCEPT ![n].lists = FALSE] /\ UNCHANGED <<claim, vmi, req, start, step>>
+(* An update that makes a VM wait is not judged, and one that ends it by what the VM lists: that is nothing here. *)
+Turn(n) ==
+  /\ May("turns")
+  /\ vm[n] # None /\ (vm[n].receiver => ~vm[n].lists)
+  /\ vm' = [vm EXCEPT ![n].receiver = ~@] /\ UNCHANGED <<claim, vmi, req, start, step>>
 Stop(n) == vmi[n] # None /\ vmi' = [vmi EXCEPT ![n] = None] /\ UNCHANGED <<claim, vm, req, start, step>>
 Migrate(from, to) ==
   /\ vmi[from] # None /\ vmi[from].on /\ vmi[to] # None /\ ~vmi[to].on
@@ -213,29 +206,28 @@ AskStart(n) ==
 
 IsExclusive ==
   \/ Policy = "DenyRunning"
-  \/ claim # None /\ Cardinality({o.n : o \in claim.owners}) > 1 /\ \E o \in claim.owners : o.receiver
+  \/ claim # None /\ Cardinality(claim.owners) > 1 /\ \E o \in claim.owners : o.receiver
 
 ReadForStart(n) ==
   /\ start[n] # None /\ start[n].pc = "asked"
-  /\ \E listers \in Listers([n |-> n, uid |-> start[n].uid]) :
+  /\ \E listers \in Listers(n) :
        LET found == WithListers(IF claim = None THEN Unclaimed ELSE claim, listers)
            isNobodys == found.owners = {} /\ (claim # None \/ ~Has("unclaimed noted"))
        IN start' = IF ~Has("start gate") \/ ~IsExclusive \/ isNobodys THEN [start EXCEPT ![n].pc = "judged"]
                    ELSE [start EXCEPT ![n].pc = "read", ![n].seen = found, ![n].absent = claim = None]
   /\ UNCHANGED <<claim, vm, vmi, req, step>>
 
-IsOf(o, n) == o.n = n /\ (o.uid = NoUid \/ o.uid = start[n].uid)
 MayWait(n) ==
   /\ start[n].waits
-  /\ \E o \in start[n].seen.owners : o.receiver /\ IsOf(o, n)
+  /\ \E o \in start[n].seen.owners : o.receiver /\ o.n = n
   /\ vm[n] # None /\ vm[n].uid = start[n].uid /\ vm[n].receiver
-IsRunning(o) == vmi[o.n] # None /\ vmi[o.n].on /\ (o.uid = NoUid \/ vmi[o.n].uid = o.uid)
+IsRunning(o) == vmi[o.n] # None /\ vmi[o.n].on
 IsStarting(o) == o.starting /\ start[o.n] # None /\ start[o.n].pc = "judged"
 Judged(n) == [start EXCEPT ![n].pc = "judged", ![n].seen = None, ![n].absent = FALSE]
 
 CheckStart(n) ==
   /\ start[n] # None /\ start[n].pc = "read"
-  /\ LET others == {o \in start[n].seen.owners : ~IsOf(o, n)}
+  /\ LET others == {o \in start[n].seen.owners : o.n # n}
      IN start' = IF MayWait(n) THEN Judged(n)
                  ELSE IF \E o \in others : IsRunning(o) \/ IsStarting(o) THEN [start EXCEPT ![n] = None]
                  ELSE [start EXCEPT ![n].pc = "checked"]
@@ -244,13 +236,13 @@ CheckStart(n) ==
 NoteStart(n) ==
   /\ start[n] # None /\ start[n].pc = "checked"
   /\ LET owners == start[n].seen.owners
-         known == IF \E o \in owners : IsOf(o, n) THEN owners ELSE owners \cup {Entry(n, start[n].uid, 0, FALSE)}
-         noted == {IF IsOf(o, n) THEN [o EXCEPT !.starting = TRUE] ELSE o : o \in known}
+         known == IF n \in Named(owners) THEN owners ELSE owners \cup {Entry(n, FALSE)}
+         noted == {IF o.n = n THEN [o EXCEPT !.starting = TRUE] ELSE o : o \in known}
          works == IF start[n].absent THEN claim = None ELSE claim # None
      IN IF ~Has("start noted") THEN start' = Judged(n) /\ UNCHANGED <<claim, req, step>>
         ELSE IF ~works THEN start' = [start EXCEPT ![n].pc = "asked", ![n].seen = None, ![n].absent = FALSE]
                             /\ UNCHANGED <<claim, req, step>>
-        ELSE /\ Write([start[n].seen EXCEPT !.owners = noted])
+        ELSE /\ Write(Allocated(noted))
              /\ req' = OthersOutdated(0)
              /\ start' = [m \in Names |-> IF m = n THEN Judged(n)[n] ELSE StartsOutdated(n)[m]]
   /\ UNCHANGED <<vm, vmi>>
@@ -264,58 +256,55 @@ StoreInstance(n) ==
   /\ UNCHANGED <<claim, vm, req, step>>
 
 -----------------------------------------------------------------------------
-(* The leader: core/lifecycle.ts, evidence/live-evidence.ts. *)
+(* The leader: core/lifecycle.ts, core/waits.ts, caches/arrivals.ts, evidence/live-evidence.ts. *)
 
-(* VMs that were created after the claim was last written, and may be gone: caches/creations.ts. *)
-CreatedAfter(owners) ==
-  {[n |-> req[i].n, uid |-> i] : i \in {j \in Requests : /\ Created(j) /\ (req[j].after \/ ~Has("created later"))
-                                                       /\ \E o \in owners : o.uid = NoUid /\ o.n = req[j].n}}
+UnderWay(i) == req[i].pc = "granted"
 
-UnderWay(by) == by \in Requests /\ req[by].pc = "granted"
+(* What the claim was made for has been stored, and may be gone. *)
+HasCome(c) ==
+  /\ Cardinality(c.owners) = 1
+  /\ Has("last admission") => c.made # Again
+  /\ \E i \in Requests :
+       /\ IsStored(i) /\ req[i].kind # "unwait"
+       /\ req[i].after \/ ~Has("arrived later")
+       /\ IF c.made \in {NoUid, Again} THEN req[i].kind = "create" /\ req[i].n \in Named(c.owners)
+          ELSE c.made = IF req[i].kind = "create" THEN i ELSE req[i].uid
+
+(* A wait is longer than a request lives, and begins at the last admission or later. *)
+MayBeOver == Has("deadline kept") => ~\E i \in Requests : UnderWay(i)
 
 Begin(l) ==
   /\ step[l] = None /\ claim # None
-  /\ \E sighted \in SUBSET ({s.n : s \in Sightings} \ {o.n : o \in claim.owners}), overdue \in SUBSET claim.owners :
-       (* A wait is longer than a request lives, and begins at the grant or later. *)
-       /\ Has("deadline kept") => \A o \in overdue, i \in Requests : UnderWay(i) => req[i].since > SinceOf(o.by)
-       /\ \E created \in SUBSET CreatedAfter(claim.owners) :
-            step' = [step EXCEPT ![l] = [seen |-> claim, overdue |-> overdue, todo |-> {o.n : o \in claim.owners} \cup sighted,
-                                         at |-> "", holders |-> {}, existing |-> {}, created |-> created]]
+  /\ \E sighted \in SUBSET ({s.n : s \in Sightings} \ Named(claim.owners)),
+       isAwaited \in {TRUE} \cup (IF MayBeOver \/ HasCome(claim) THEN {FALSE} ELSE {}) :
+       step' = [step EXCEPT ![l] = [seen |-> claim, isAwaited |-> isAwaited, todo |-> Named(claim.owners) \cup sighted,
+                                    at |-> "", holders |-> {}]]
   /\ UNCHANGED <<claim, vm, vmi, req, start>>
 
 (* A claim is made from the caches. Who is named in it and gone is found out when its deletion is seen. *)
 Adopt(l) ==
   /\ step[l] = None /\ claim = None
   /\ \E sighted \in SUBSET Sightings \ {{}} :
-       LET holders == {[n |-> s.n, uid |-> s.uid, confirms |-> FALSE, receiver |-> IF s.receiver THEN "yes" ELSE "no"] : s \in sighted}
-       IN step' = [step EXCEPT ![l] = [seen |-> None, overdue |-> {}, todo |-> {}, at |-> "", holders |-> holders,
-                                       existing |-> {}, created |-> {}]]
+       /\ OneOfEach(sighted)
+       /\ LET holders == {[n |-> s.n, receiver |-> IF s.receiver THEN "yes" ELSE "no"] : s \in sighted}
+          IN step' = [step EXCEPT ![l] = [seen |-> None, isAwaited |-> FALSE, todo |-> {}, at |-> "", holders |-> holders]]
   /\ UNCHANGED <<claim, vm, vmi, req, start>>
-
-UidsOf(s, n) == {o.uid : o \in {p \in s.seen.owners : p.n = n}} \ {NoUid}
-
-(* An object that is older than the pool is not what a creation was admitted for. *)
-Confirms(uid) == uid # OldUid \/ ~Has("admitted object")
 
 (* Without the live read a cache answers, which may not show the object yet. *)
 Shown(object) == IF Has("live read") THEN {object} ELSE {object, None}
 
-FoundIn(s, n) ==
-  LET vmThere == vm[n] # None
-      lists == vmThere /\ vm[n].lists
-      isIt == lists /\ UidsOf(s, n) \subseteq {vm[n].uid}
-      inVm == IF lists THEN {[n |-> n, uid |-> vm[n].uid, confirms |-> Confirms(vm[n].uid),
-                              receiver |-> IF vm[n].receiver THEN "yes" ELSE "no"]} ELSE {}
-      inInstance == IF isIt \/ vmi[n] = None \/ (lists /\ vm[n].uid = vmi[n].uid) THEN {}
-                    ELSE {[n |-> n, uid |-> vmi[n].uid, confirms |-> ~Has("admitted object"), receiver |-> "?"]}
-  IN inVm \cup inInstance
+InMachine(n, machine) == [n |-> n, receiver |-> IF machine.receiver THEN "yes" ELSE "no"]
+(* An instance does not tell whether its VM waits. *)
+InInstance(n) == [n |-> n, receiver |-> "?"]
+
+FoundIn(n) ==
+  IF vm[n] # None /\ vm[n].lists THEN {InMachine(n, vm[n])} ELSE IF vmi[n] # None THEN {InInstance(n)} ELSE {}
 
 ReadAll(l) ==
   LET s == step[l] IN
   /\ ~May("torn") /\ s # None /\ s.todo # {}
   /\ \E shown \in IF Has("live read") THEN {s.todo} ELSE SUBSET s.todo :
-       step' = [step EXCEPT ![l].todo = {}, ![l].holders = UNION {FoundIn(s, n) : n \in shown},
-                            ![l].existing = {vm[n].uid : n \in {m \in shown : vm[m] # None}}]
+       step' = [step EXCEPT ![l].todo = {}, ![l].holders = UNION {FoundIn(n) : n \in shown}]
   /\ UNCHANGED <<claim, vm, vmi, req, start>>
 
 ReadVm(l, n) ==
@@ -323,13 +312,10 @@ ReadVm(l, n) ==
   /\ May("torn") /\ s # None /\ s.at = "" /\ n \in s.todo
   /\ \E seen \in Shown(vm[n]) :
        LET lists == seen # None /\ seen.lists
-           isIt == lists /\ UidsOf(s, n) \subseteq {seen.uid}
        IN step' = [step EXCEPT
-            ![l].existing = IF seen = None THEN @ ELSE @ \cup {seen.uid},
-            ![l].holders = IF lists THEN @ \cup {[n |-> n, uid |-> seen.uid, confirms |-> Confirms(seen.uid),
-                                                  receiver |-> IF seen.receiver THEN "yes" ELSE "no"]} ELSE @,
-            ![l].at = IF isIt THEN "" ELSE n,
-            ![l].todo = IF isIt THEN @ \ {n} ELSE @]
+            ![l].holders = IF lists THEN @ \cup {InMachine(n, seen)} ELSE @,
+            ![l].at = IF lists THEN "" ELSE n,
+            ![l].todo = IF lists THEN @ \ {n} ELSE @]
   /\ UNCHANGED <<claim, vm, vmi, req, start>>
 
 ReadInstance(l) ==
@@ -337,94 +323,45 @@ ReadInstance(l) ==
   /\ s # None /\ s.at # ""
   /\ \E seen \in Shown(vmi[s.at]) :
        step' = [step EXCEPT
-         ![l].holders = IF seen = None \/ \E h \in @ : h.n = s.at /\ h.uid = seen.uid THEN @
-                        ELSE @ \cup {[n |-> s.at, uid |-> seen.uid, confirms |-> ~Has("admitted object"), receiver |-> "?"]},
+         ![l].holders = IF seen = None THEN @ ELSE @ \cup {InInstance(s.at)},
          ![l].at = "", ![l].todo = @ \ {s.at}]
   /\ UNCHANGED <<claim, vm, vmi, req, start>>
 
-IsPending(s, o) == s.seen.waits /\ o \notin s.overdue
+Refreshed(o, h, isAlone) == [o EXCEPT !.receiver =
+  IF h.receiver = "no" /\ isAlone THEN FALSE ELSE h.receiver = "yes" \/ (@ /\ Has("mark kept"))]
 
-(* Owners without UID take what is left, the first admitted first, and what confirms first. *)
-RECURSIVE Matched(_, _, _)
-Matched(s, entries, left) ==
-  IF entries = {} THEN [h \in {} |-> {}]
-  ELSE LET e == CHOOSE x \in entries : \A y \in entries : SinceOf(x.by) <= SinceOf(y.by)
-           known == {o.uid : o \in s.seen.owners}
-           fit == {h \in left : h.n = e.n /\ (IsPending(s, e) => h.confirms) /\ h.uid \notin known}
-           best == IF \E h \in fit : h.confirms THEN {h \in fit : h.confirms} ELSE fit
-           rest == IF fit = {} THEN Matched(s, entries \ {e}, left)
-                   ELSE Matched(s, entries \ {e}, left \ {CHOOSE h \in best : TRUE})
-       IN [x \in entries |-> IF x = e THEN (IF fit = {} THEN None ELSE CHOOSE h \in best : TRUE) ELSE rest[x]]
+OwnersAfter(owners, holders, isAwaited) ==
+  LET isAlone == Cardinality(owners) = 1
+      found(o) == {h \in holders : h.n = o.n}
+      kept == {o \in owners : isAwaited /\ found(o) = {}}
+              \cup UNION {{Refreshed(o, h, isAlone) : h \in found(o)} : o \in owners}
+  IN kept \cup {Entry(h.n, h.receiver = "yes") : h \in {g \in holders : g.n \notin Named(owners)}}
 
-HolderOf(s, o) ==
-  LET byUid == {h \in s.holders : h.n = o.n /\ h.uid = o.uid}
-      taken == {h \in s.holders : \E p \in s.seen.owners : p.n = h.n /\ p.uid = h.uid}
-      nameless == {p \in s.seen.owners : p.uid = NoUid}
-  IN IF o.uid # NoUid THEN (IF byUid = {} THEN None ELSE CHOOSE h \in byUid : TRUE)
-     ELSE Matched(s, nameless, s.holders \ taken)[o]
-
-Refreshed(o, h, alone) == [o EXCEPT !.uid = h.uid,
-  !.receiver = IF h.receiver = "no" /\ alone THEN FALSE ELSE h.receiver = "yes" \/ @]
-
-Settled(s) ==
-  LET owners == s.seen.owners
-      holder == [o \in owners |-> HolderOf(s, o)]
-      mayFollow == [o \in owners |-> IsPending(s, o) /\ (o.uid = NoUid \/ o.uid \in s.existing)]
-      staying == {o \in owners : holder[o] # None \/ mayFollow[o]}
-      kept == {IF holder[o] = None THEN o ELSE Refreshed(o, holder[o], Cardinality(owners) = 1) : o \in staying}
-      matched == {holder[o] : o \in owners} \ {None}
-      new == {h \in s.holders \ matched : ~\E k \in kept : k.uid # NoUid /\ k.n = h.n /\ k.uid = h.uid}
-      inherits(h) == h.receiver = "?" /\ Has("mark inherited") /\ \E o \in owners : o.n = h.n /\ o.receiver
-      added == {Entry(h.n, h.uid, 0, h.receiver = "yes" \/ inherits(h)) : h \in new}
-  IN [owners |-> kept \cup added,
-      waiting |-> \E o \in owners : mayFollow[o] /\ (IF holder[o] = None THEN TRUE ELSE ~holder[o].confirms),
-      seen |-> matched # {} \/ added # {}]
-
-(* Owners whose VMs have been stored, the first admitted first, with the UIDs of these. The first may be overdue. *)
-RECURSIVE WhichWereStored(_, _)
-WhichWereStored(entries, left) ==
-  IF entries = {} THEN {}
-  ELSE LET e == CHOOSE x \in entries : \A y \in entries : SinceOf(x.by) <= SinceOf(y.by)
-           fit == {c \in left : c.n = e.n}
-           c == CHOOSE x \in fit : TRUE
-       IN IF fit = {} THEN WhichWereStored(entries \ {e}, left)
-          ELSE {<<e, [e EXCEPT !.uid = c.uid]>>} \cup WhichWereStored(entries \ {e}, left \ {c})
-
-(* They are waited for no longer. *)
-Known(s) ==
-  LET pairs == WhichWereStored({o \in s.seen.owners : o.uid = NoUid}, s.created)
-      stored == {p[2] : p \in pairs}
-  IN [s EXCEPT !.seen.owners = (@ \ {p[1] : p \in pairs}) \cup stored, !.overdue = @ \cup stored]
-
-Adopted(s) == Bound({Entry(h.n, h.uid, 0, h.receiver = "yes") : h \in s.holders})
-
-(* The claim as it should be. *)
-NextStep(s) ==
-  IF s.seen = None THEN Adopted(s)
-  ELSE IF s.seen.phase = "Quarantined" THEN (IF s.holders = {} THEN None ELSE Adopted(s))
-  ELSE LET known == Known(s)
-           settled == Settled(known)
-       IN IF settled.waiting
-          THEN [phase |-> IF settled.seen THEN "Bound" ELSE "Pending", owners |-> settled.owners, waits |-> TRUE]
-          ELSE IF settled.owners # {} THEN Bound(settled.owners)
-          ELSE IF \E o \in known.seen.owners : o.uid # NoUid THEN Quarantined ELSE None
+(* What becomes of the claim. An address that nobody ever had does not rest. *)
+NextSteps(s) ==
+  IF s.seen = None THEN {Allocated(OwnersAfter({}, s.holders, FALSE))}
+  ELSE LET owners == OwnersAfter(s.seen.owners, s.holders, s.isAwaited)
+       IN IF owners = s.seen.owners /\ owners # {} THEN {s.seen}
+          ELSE IF owners # {} THEN {Allocated(owners)}
+          ELSE IF s.seen.phase = "Quarantined" THEN {None} ELSE {Quarantined, None}
 
 WriteStep(l) ==
   LET s == step[l]
-      next == NextStep(s)
-      works == IF s.seen = None THEN claim = None ELSE claim # None
+      works == (s.seen = None) = (claim = None)
   IN /\ s # None /\ s.todo = {}
-     /\ IF next = s.seen \/ ~works THEN step' = [step EXCEPT ![l] = None] /\ UNCHANGED <<claim, req, start>>
-        ELSE /\ claim' = next
-             /\ step' = [k \in Leaders |-> IF k = l THEN None
-                          ELSE IF Has("version") /\ step[k] # None /\ step[k].seen # None THEN None ELSE step[k]]
-             /\ req' = OthersOutdated(0)
-             /\ start' = StartsOutdated("")
+     /\ \E next \in NextSteps(s) :
+          IF next = s.seen \/ ~works THEN step' = [step EXCEPT ![l] = None] /\ UNCHANGED <<claim, req, start>>
+          ELSE /\ claim' = next
+               /\ step' = [k \in Leaders |-> IF k = l THEN None
+                            ELSE IF Has("version") /\ step[k] # None /\ step[k].seen # None THEN None ELSE step[k]]
+               /\ req' = OthersOutdated(0)
+               /\ start' = StartsOutdated("")
      /\ UNCHANGED <<vm, vmi>>
 
 -----------------------------------------------------------------------------
 
-Free == [pc |-> "free", since |-> 0, kind |-> "", n |-> "", uid |-> NoUid, receiver |-> FALSE, listers |-> {}, seen |-> None, fresh |-> FALSE, after |-> FALSE]
+Free == [pc |-> "free", kind |-> "", n |-> "", uid |-> NoUid, receiver |-> FALSE, listers |-> {}, seen |-> None, fresh |-> FALSE,
+         after |-> FALSE]
 
 (* There may be a VM that is older than the pool, and it may run. *)
 Init ==
@@ -443,7 +380,7 @@ Next ==
        \/ \E n \in Names : AskCreate(i, n) \/ AskAdd(i, n) \/ AskNotToWait(i, n)
        \/ TryCreate(i) \/ Read(i) \/ WriteGrant(i) \/ GiveBack(i) \/ Drop(i) \/ Store(i)
   \/ \E n \in Names :
-       \/ Delete(n) \/ GiveUp(n) \/ Stop(n)
+       \/ Delete(n) \/ GiveUp(n) \/ Turn(n) \/ Stop(n)
        \/ AskStart(n) \/ ReadForStart(n) \/ CheckStart(n) \/ NoteStart(n) \/ DropStart(n) \/ StoreInstance(n)
        \/ \E to \in Names : Migrate(n, to)
   \/ \E l \in Leaders :
@@ -458,24 +395,20 @@ Spec == Init /\ [][Next]_vars
 (* No two instances of different VMs are on the network with the address. *)
 OneRuns == \A a, b \in Names : vmi[a] # None /\ vmi[b] # None /\ vmi[a].on /\ vmi[b].on => a = b
 
-(* It waits for a migration, or has received one. *)
-Excused(n) ==
-  \/ vm[n].receiver
-  \/ \E i \in Requests : req[i].pc = "stored" /\ req[i].kind = "unwait" /\ req[i].uid = vm[n].uid /\ req[i].receiver
-Lists(n) == vm[n] # None /\ vm[n].lists /\ ~Excused(n)
-(* Under Deny no two VMs list the address, except for receivers of migrations. *)
-OneLists == Policy = "Deny" => Cardinality({n \in Names : Lists(n)}) <= 1
+(* The VM has received a migration, and beside it may be the one that it was. *)
+WasReceived(uid) == \E i \in Requests : IsStored(i) /\ req[i].kind = "unwait" /\ req[i].uid = uid /\ req[i].receiver
+(* Under Deny one VM has the address, or is about to have it; except for receivers. *)
+Holds(n) ==
+  \/ \E i \in Requests : UnderWay(i) /\ req[i].n = n /\ ~req[i].receiver
+  \/ vm[n] # None /\ vm[n].lists /\ ~vm[n].receiver /\ ~WasReceived(vm[n].uid)
+  \/ vmi[n] # None /\ vmi[n].on /\ ~vmi[n].received /\ ~WasReceived(vmi[n].uid)
+OneHolds == Policy = "Deny" => Cardinality({n \in Names : Holds(n)}) <= 1
 
-(* Under Deny one owner in the claim has the address, or is about to have it; except for receivers. *)
-Holds(o) ==
-  \/ UnderWay(o.by) /\ ~req[o.by].receiver
-  \/ Lists(o.n) /\ MayBe(o, [n |-> o.n, uid |-> vm[o.n].uid])
-  \/ vmi[o.n] # None /\ vmi[o.n].on /\ ~vmi[o.n].received /\ MayBe(o, [n |-> o.n, uid |-> vmi[o.n].uid])
-OneHolds == Policy = "Deny" /\ claim # None => Cardinality({o.n : o \in {p \in claim.owners : Holds(p)}}) <= 1
-
-IsNamed(n) == claim # None /\ claim.phase # "Quarantined" /\ \E o \in claim.owners : o.n = n
+IsNamed(n) == claim # None /\ claim.phase # "Quarantined" /\ n \in Named(claim.owners)
 (* Who was admitted with the address is named by the claim. *)
-Claimed == \A n \in Names :
-  /\ vm[n] # None /\ vm[n].lists /\ vm[n].uid # OldUid => IsNamed(n)
-  /\ vmi[n] # None /\ vmi[n].uid # OldUid => IsNamed(n)
+Claimed ==
+  /\ \A i \in Requests : UnderWay(i) => IsNamed(req[i].n)
+  /\ \A n \in Names :
+       /\ vm[n] # None /\ vm[n].lists /\ vm[n].uid # OldUid => IsNamed(n)
+       /\ vmi[n] # None /\ vmi[n].uid # OldUid => IsNamed(n)
 =============================================================================
