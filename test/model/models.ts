@@ -64,11 +64,12 @@ export const SOON_MISSED: readonly Model[] = [
   { policy: "Deny", requests: 2, features: ["runs", "updates"], without: "prompt starts" },
 ];
 
-/** Checked by `npm run model`: some minutes. */
+/** Checked by `npm run model`: a quarter of an hour. */
 export const BIG: readonly Model[] = [
   { policy: "Deny", requests: 3, features: ["updates"] },
   { policy: "Deny", requests: 2, features: ["updates"], leaders: 2 },
   { policy: "Deny", requests: 3, features: ["receivers"] },
+  { policy: "Deny", requests: 2, features: ["old", "receivers", "turns"] },
   { policy: "DenyRunning", requests: 2, features: ["old", "receivers", "runs"] },
   { policy: "Deny", requests: 2, features: ["old", "receivers", "runs", "returns", "updates", "torn"] },
 ];
