@@ -77,7 +77,7 @@ export class IndexFeed {
       index.pending.forget(mac);
       index.waits.forget(mac);
     } else if (old === undefined || lastAdmission(old) !== lastAdmission(claim)) {
-      index.waits.see(mac, nowMs, isCreated);
+      index.waits.see(mac, nowMs, isCreated && !this.#isListed(mac));
       if (isCreated || this.#knowsObjects) this.#lookForObject(mac, facts, nowMs, isCreated);
     }
   }

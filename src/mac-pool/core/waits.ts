@@ -9,7 +9,10 @@ export class Waits {
   /** The oldest first. One that is over is forgotten some time after that. */
   readonly #began = new Map<Mac, { readonly atMs: number; readonly isWatched: boolean }>();
 
-  /** `isWatched`: this process has seen the claim come into being. */
+  /**
+   * `isWatched`: this process has seen the claim come into being while no object listed the address. One that did is not what
+   * the claim was made for.
+   */
   see(mac: Mac, nowMs: number, isWatched: boolean): void {
     this.#began.delete(mac);
     this.#began.set(mac, { atMs: nowMs, isWatched });

@@ -53,6 +53,15 @@ describe("a claim", () => {
     expect(other.phase()).toBe("bound");
   });
 
+  it("is not made for an object that listed its address already", () => {
+    for (const isThere of [true, false]) {
+      const { claims, machines, index } = bed();
+      if (isThere) machines.set(WEB);
+      claims.set(allocatedTo(owner()));
+      expect(index.waits.isWatched(MAC)).toBe(!isThere);
+    }
+  });
+
   it("is looked for among the objects once all of them are listed, where it was listed itself", () => {
     for (const isThere of [true, false]) {
       const { claims, machines, feed, phase } = bed();
