@@ -62,7 +62,9 @@ export class ClaimTriggers {
   #enqueueClaim(claim: MACClaim): void {
     const { name = "" } = claim.metadata;
     const mac = macOfClaimName(name);
-    if (mac !== undefined && !this.#caches.index.pending.has(mac)) this.#enqueue(name);
+    const { index, arrivals } = this.#caches;
+    // What the claim was made for may be gone before the claim is known.
+    if (mac !== undefined && (!index.pending.has(mac) || arrivals.hasCome(claim, mac))) this.#enqueue(name);
   }
 
   /** Looks at the addresses that an object has gained, lost, or moved; most updates of pods and VMIs change none. */
