@@ -16,7 +16,7 @@ import type { Log } from "../../kube/log.ts";
 import type { CachedSighting, Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
 import { isSettled, type LifecycleStep, nextStep } from "../core/lifecycle.ts";
-import type { Party, Sighting } from "../core/party.ts";
+import { describeParty, type Party, type Sighting } from "../core/party.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
 import { distinctHolders } from "../objects/holders.ts";
 import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
@@ -55,8 +55,9 @@ export interface ClaimControllerOptions {
 export class ClaimController {
   readonly #options: ClaimControllerOptions;
   readonly #controller: Controller;
-  /** Claims whose address no object in the caches lists. */
+  /** Claims whose address no object in the caches lists, by their owners. */
   readonly #releases: Controller;
+  readonly #left = new Map<string, Set<string>>();
   readonly #triggers: ClaimTriggers;
   readonly #rests: Rests;
 
@@ -69,13 +70,13 @@ export class ClaimController {
       ...shared,
       name: "claims",
       concurrency: CONCURRENCY,
-      reconcile: (key, context) => this.#reconcile(key, context, this.#releases),
+      reconcile: (key, context) => this.#reconcile(key, context, true),
     });
     this.#releases = new Controller({
       ...shared,
       name: "claim-releases",
       concurrency: RELEASES,
-      reconcile: (key, context) => this.#reconcile(key, context, undefined),
+      reconcile: (owner, context) => this.#release(owner, context),
     });
     const { caches, adoption } = options;
     const look = (): void => {
@@ -105,13 +106,10 @@ export class ClaimController {
 
   /**
    * Uses the claim in the cache: its version existed before the live reads begin. If there is a newer one, the write fails
-   * and the event of the newer one brings the key back. A claim whose address no object lists is left to `releases`.
+   * and the event of the newer one brings the key back. A claim whose address no object lists is left to `releases`, unless
+   * it comes from there.
    */
-  async #reconcile(
-    key: string,
-    { signal, log }: ReconcileContext,
-    releases: Controller | undefined,
-  ): Promise<ReconcileResult> {
+  async #reconcile(key: string, { signal, log }: ReconcileContext, mayLeave: boolean): Promise<ReconcileResult> {
     const { caches, clock, hasCome, adoption } = this.#options;
     const mac = macOfClaimName(key);
     if (mac === undefined) return {};
@@ -127,8 +125,11 @@ export class ClaimController {
       if (isAwaited && sightings.length > 0) await this.#confirm(mac, claim);
       return { requeueAfterMs: laterMs };
     }
-    if (releases !== undefined && sightings.length === 0) {
-      releases.enqueue(key);
+    if (mayLeave && sightings.length === 0) {
+      const [owner] = statusOf(claim).owners;
+      const name = owner === undefined ? key : describeParty(owner);
+      this.#leave(key, name);
+      this.#releases.enqueue(name);
       return {};
     }
 
@@ -148,6 +149,23 @@ export class ClaimController {
     if (step.action === "none") return { requeueAfterMs: laterMs ?? HELD_ELSEWHERE_MS };
     await this.#write(step, claim, signal, log);
     return {};
+  }
+
+  #leave(claim: string, owner: string): void {
+    this.#left.set(owner, (this.#left.get(owner) ?? new Set()).add(claim));
+  }
+
+  /** The claims of one owner are looked at together, so that it is read once for all of them. */
+  async #release(owner: string, context: ReconcileContext): Promise<void> {
+    const claims = [...(this.#left.get(owner) ?? [])];
+    this.#left.delete(owner);
+    const looks = await Promise.allSettled(claims.map((claim) => this.#reconcile(claim, context, false)));
+    for (const [index, look] of looks.entries()) {
+      const claim = claims[index] ?? "";
+      if (look.status === "rejected") this.#leave(claim, owner);
+      else if (look.value.requeueAfterMs !== undefined) this.#controller.enqueueAfter(claim, look.value.requeueAfterMs);
+    }
+    for (const look of looks) if (look.status === "rejected") throw look.reason;
   }
 
   /** Whether the pod that a claim was made for has come, so that its address need not wait once it is gone. */
