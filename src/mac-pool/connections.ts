@@ -3,6 +3,7 @@ import type { MACClaim } from "../api/mac-claim.ts";
 import type { ConflictPolicy } from "../api/mac-pool.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Clock } from "../kube/clock.ts";
+import type { Admission } from "./caches/admissions.ts";
 import type { Caches } from "./caches/caches.ts";
 import { givenAddresses } from "./caches/given-addresses.ts";
 import type { Party, Sighting } from "./core/party.ts";
@@ -28,8 +29,8 @@ export interface Connections {
     claim: MACClaim,
     parties: readonly Party[],
   ) => Promise<readonly Sighting[]>;
-  /** Whether what the claim was made for has been stored since, and may be gone. */
-  readonly hasCome: (claim: MACClaim, mac: Mac) => boolean;
+  /** Whether what was admitted has been stored since, and may be gone. */
+  readonly hasCome: (admission: Admission) => boolean;
   /** Whether the owner of an address runs now, by a live read. */
   readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
   /** Addresses that a VM lists, by a live read; undefined when there is no such VM. */
@@ -62,7 +63,7 @@ export function connect(
     controllerClock: clock,
     evidence: (reads, mac, claim, parties) =>
       readEvidence(reads, mac, parties, (party) => caches.unstarted.has(party, claim)),
-    hasCome: caches.arrivals.hasCome,
+    hasCome: caches.admissions.hasCome,
     isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
     macsOfMachine: (vm, signal) => macsOfMachine(client, vm, signal),
     isReceiver: (vm, signal) => isReceiver(client, vm, signal),

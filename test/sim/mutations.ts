@@ -92,15 +92,14 @@ export const MUTATIONS = {
   "last admission": {
     between: (connections) => ({
       ...connections,
-      hasCome: (claim, mac) => connections.hasCome({ ...claim, metadata: { ...claim.metadata, generation: 1 } }, mac),
+      hasCome: (admission) => connections.hasCome({ ...admission, isAlone: true }),
     }),
   },
   /** Any arrival that the caches remember is taken for what was admitted, also one that came before. */
   "arrived later": {
     between: (connections) => ({
       ...connections,
-      hasCome: (claim, mac) =>
-        connections.hasCome({ ...claim, metadata: { ...claim.metadata, resourceVersion: "1" } }, mac),
+      hasCome: (admission) => connections.hasCome({ ...admission, resourceVersion: "1" }),
     }),
   },
   /** An admitted start is not noted on the claim: of two at one moment none sees the other. */

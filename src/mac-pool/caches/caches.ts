@@ -27,7 +27,7 @@ import {
 } from "../objects/holders.ts";
 import { isManaged } from "../objects/management.ts";
 import { runningInstance, runningPod } from "../objects/running.ts";
-import { Arrivals } from "./arrivals.ts";
+import { Admissions } from "./admissions.ts";
 import { IndexFeed } from "./index-feed.ts";
 import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, makeInformers } from "./informers.ts";
 import { UnstartedMachines } from "./unstarted-machines.ts";
@@ -68,11 +68,10 @@ export class Caches {
   readonly namespaces: Informer<KubeObject>;
   readonly nodeMacs: Informer<NodeMACs>;
   readonly networks: NetworkDomains;
-  readonly arrivals: Arrivals;
+  readonly admissions: Admissions;
   readonly unstarted: UnstartedMachines;
   readonly excludedNamespaces: readonly string[];
   readonly #feed: IndexFeed;
-  readonly #clock: Clock;
 
   constructor(options: CachesOptions) {
     this.excludedNamespaces = options.excludedNamespaces;
@@ -86,14 +85,14 @@ export class Caches {
     this.namespaces = informers.namespaces;
     this.nodeMacs = informers.nodeMacs;
     const clock = options.clock ?? systemClock;
-    this.#clock = clock;
     this.#feed = new IndexFeed(informers, clock, (mac) => this.isListed(mac));
     this.index = this.#feed.index;
-    this.arrivals = new Arrivals(informers, {
+    this.admissions = new Admissions(informers, {
       clock,
       pendingMs: () => this.index.pendingMs,
       isManaged: (kind, object) => this.#isManaged(kind, object),
       mayOptOut: (labels) => this.index.mayOptOut(labels),
+      isListed: (mac) => this.isListed(mac),
     });
     this.unstarted = new UnstartedMachines(this.machines);
     this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
@@ -255,17 +254,13 @@ export class Caches {
     return mac !== undefined && this.index.pending.has(mac) ? "Pending" : "Bound";
   }
 
-  /** How long the address is kept for whoever was admitted to it last, though no object lists it; 0 when nobody can come any more. */
-  waitMs(mac: Mac, nowMs = this.#clock.monotonicMs()): number {
-    return this.index.waits.leftMs(mac, this.index.pendingMs, nowMs);
-  }
-
   /** Whether what the claim was made for may still be stored. A claim that is newer than the cache was made a moment ago. */
   readonly isAwaited = (claim: MACClaim): boolean => {
     const { name = "" } = claim.metadata;
     const [mac, cached] = [macOfClaimName(name), this.claims.get(name)];
     if (mac === undefined || cached === undefined || isOlder(cached.metadata, claim.metadata)) return true;
-    return this.waitMs(mac) > 0 && !this.arrivals.hasCome(claim, mac);
+    const admission = this.admissions.of(mac);
+    return admission !== undefined && !this.admissions.hasCome(admission);
   };
 
   labelsOf(namespace: string): Readonly<Record<string, string>> {

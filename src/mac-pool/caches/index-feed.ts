@@ -5,7 +5,7 @@ import type { MACPool } from "../../api/mac-pool.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { factsOf, lastAdmission } from "../core/claim.ts";
+import { factsOf, isAdmission } from "../core/claim.ts";
 import type { ClaimFacts } from "../core/pool.ts";
 import { PoolIndex } from "../core/pool-index.ts";
 import { readPool } from "../core/pool-settings.ts";
@@ -73,12 +73,9 @@ export class IndexFeed {
     const facts = this.#sharedFacts(claim);
     const nowMs = this.#clock.monotonicMs();
     index.setClaim(mac, facts);
-    if (facts.isQuarantined) {
-      index.pending.forget(mac);
-      index.waits.forget(mac);
-    } else if (old === undefined || lastAdmission(old) !== lastAdmission(claim)) {
-      index.waits.see(mac, nowMs, isCreated && !this.#isListed(mac));
-      if (isCreated || this.#knowsObjects) this.#lookForObject(mac, facts, nowMs, isCreated);
+    if (facts.isQuarantined) index.pending.forget(mac);
+    else if (isAdmission(claim, old) && (isCreated || this.#knowsObjects)) {
+      this.#lookForObject(mac, facts, nowMs, isCreated);
     }
   }
 

@@ -13,6 +13,7 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-e
 import type { Clock } from "../../kube/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
+import type { Admission } from "../caches/admissions.ts";
 import type { CachedSighting, Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
 import { isSettled, type LifecycleStep, nextStep } from "../core/lifecycle.ts";
@@ -39,8 +40,8 @@ export interface ClaimControllerOptions {
   readonly store: ClaimStore;
   /** Live reads: which of the parties have the address of the claim now. */
   readonly evidence: (mac: Mac, claim: MACClaim, parties: readonly Party[]) => Promise<readonly Sighting[]>;
-  /** Whether what the claim was made for has been stored since, as far as the caches know. */
-  readonly hasCome: (claim: MACClaim, mac: Mac) => boolean;
+  /** Whether what was admitted has been stored since, as far as the caches know. */
+  readonly hasCome: (admission: Admission) => boolean;
   readonly clock: Clock;
   /** For the delays between tries. */
   readonly random?: () => number;
@@ -118,11 +119,12 @@ export class ClaimController {
     const restMs = this.#rests.leftMs(key, claim, mac);
     if (claim === undefined) return this.#adopt(key, mac, sightings, { signal, log });
     adoption.settle(key);
-    const waitMs = restMs === undefined && !hasCome(claim, mac) ? caches.waitMs(mac, clock.monotonicMs()) : 0;
-    const isAwaited = waitMs > 0;
-    const laterMs = restMs || waitMs || undefined;
+    const nowMs = clock.monotonicMs();
+    const admission = caches.admissions.of(mac, nowMs);
+    const isAwaited = admission !== undefined && !hasCome(admission);
+    const laterMs = restMs || (isAwaited ? caches.admissions.leftMs(mac, nowMs) : undefined);
     if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), isAwaited)) {
-      if (isAwaited && sightings.length > 0) await this.#confirm(mac, claim);
+      if (isAwaited && sightings.length > 0) await this.#confirm(admission, claim);
       return { requeueAfterMs: laterMs };
     }
     if (mayLeave && sightings.length === 0) {
@@ -168,13 +170,13 @@ export class ClaimController {
     for (const look of looks) if (look.status === "rejected") throw look.reason;
   }
 
-  /** Whether the pod that a claim was made for has come, so that its address need not wait once it is gone. */
-  async #confirm(mac: Mac, claim: MACClaim): Promise<void> {
+  /** Whether the pod that was admitted has come, so that its address need not wait once it is gone. */
+  async #confirm(admission: Admission, claim: MACClaim): Promise<void> {
     const { caches, evidence } = this.#options;
-    const { owners } = statusOf(claim);
-    if (owners[0]?.kind !== "Pod" || owners.length > 1 || !caches.index.waits.isWatched(mac)) return;
-    const [holder] = await evidence(mac, claim, owners);
-    if (holder !== undefined) caches.arrivals.confirm(claim, mac, holder);
+    const { mac, owner, isAlone, wasListed } = admission;
+    if (owner?.kind !== "Pod" || !isAlone || wasListed) return;
+    const [holder] = await evidence(mac, claim, [owner]);
+    if (holder !== undefined) caches.admissions.confirm(admission, holder);
   }
 
   /** What lists an address without a claim gets one, by what the caches show. */

@@ -62,9 +62,12 @@ export class ClaimTriggers {
   #enqueueClaim(claim: MACClaim): void {
     const { name = "" } = claim.metadata;
     const mac = macOfClaimName(name);
-    const { index, arrivals } = this.#caches;
-    // What the claim was made for may be gone before the claim is known.
-    if (mac !== undefined && (!index.pending.has(mac) || arrivals.hasCome(claim, mac))) this.#enqueue(name);
+    if (mac === undefined) return;
+    const { index, admissions } = this.#caches;
+    // What was admitted may be gone before the claim is known.
+    const admission = admissions.of(mac);
+    const isGone = admission !== undefined && admissions.hasCome(admission);
+    if (isGone || !index.pending.has(mac)) this.#enqueue(name);
   }
 
   /** Looks at the addresses that an object has gained, lost, or moved; most updates of pods and VMIs change none. */

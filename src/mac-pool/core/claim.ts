@@ -57,9 +57,21 @@ export function allocated(owners: readonly ClaimOwner[]): MacClaimStatus {
   return { phase: "Allocated", owners: [...owners] };
 }
 
-/** When somebody was last admitted to the address, as the claim says; only good to tell one admission from another. */
-export function lastAdmission(claim: MACClaim): string {
-  return statusOf(claim).owners.reduce((latest, { since }) => (since > latest ? since : latest), "");
+/** The owner that was admitted to the address last. Its time is only good to tell one admission from another. */
+export function lastAdmitted(claim: MACClaim): ClaimOwner | undefined {
+  const [first, ...others] = statusOf(claim).owners;
+  return others.reduce((last, owner) => (last === undefined || owner.since > last.since ? owner : last), first);
+}
+
+/** Whether somebody has been admitted between two versions of a claim. */
+export function isAdmission(claim: MACClaim, old: MACClaim | undefined): boolean {
+  if (old === undefined || old.metadata.uid !== claim.metadata.uid) return true;
+  return (lastAdmitted(claim)?.since ?? "") > (lastAdmitted(old)?.since ?? "");
+}
+
+/** Whether nothing was written between two versions of a claim. */
+export function isNextOf({ metadata: { uid, generation = 1 } }: MACClaim, { metadata: old }: MACClaim): boolean {
+  return uid === old.uid && generation === (old.generation ?? 1) + 1;
 }
 
 export function factsOf(claim: MACClaim): ClaimFacts {

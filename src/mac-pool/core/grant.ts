@@ -58,10 +58,12 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
   if (status.phase === "Quarantined" || status.owners.length === 0) {
     return { ok: true, claim: withStatus(claim, allocated([owner]), "explicit") };
   }
-  const isThis = (known: ClaimOwner): boolean =>
-    isNamesake(known, holder) || (known.name === undefined && request.had && mayBe(known, holder));
-  const others = distinctOwners(status.owners.filter((known) => !isThis(known) && !isApart(known, request)));
-  const wasOwner = status.owners.some((known) => isThis(known) && !known.receiver && !hasMoved(known, request));
+  const prefixes = request.had ? status.owners.filter((known) => known.name === undefined && mayBe(known, holder)) : [];
+  const completed = completedOf(prefixes, status.owners, holder);
+  const isThis = (known: ClaimOwner): boolean => known === completed || isNamesake(known, holder);
+  const mayBeThis = (known: ClaimOwner): boolean => isThis(known) || prefixes.includes(known);
+  const others = distinctOwners(status.owners.filter((known) => !mayBeThis(known) && !isApart(known, request)));
+  const wasOwner = status.owners.some((known) => mayBeThis(known) && !known.receiver && !hasMoved(known, request));
   const hasIt = request.had && wasOwner;
   const policy = strictest([request.policy, ...others.map(({ namespace }) => request.policyIn(namespace))]);
   if (others.length > 0 && !hasIt && !holder.receiver && !mayShare(policy, holder)) {
@@ -77,6 +79,20 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
   if (others.length === 0 || holder.receiver) return { ok: true, claim: granted };
   const warning = sharedWarning(mac, holder.interface, others, policy === "DenyRunning");
   return { ok: true, claim: granted, warning };
+}
+
+/**
+ * The prefix that the object has completed. Each prefix stands for one admission, and the others may be under way: where
+ * several fit, it is one of those that are equal, or nobody knows.
+ */
+function completedOf(
+  prefixes: readonly ClaimOwner[],
+  owners: readonly ClaimOwner[],
+  holder: Holder,
+): ClaimOwner | undefined {
+  const [first, ...others] = prefixes;
+  const areEqual = others.every(({ generateName }) => generateName === first?.generateName);
+  return areEqual && !owners.some((known) => isNamesake(known, holder)) ? first : undefined;
 }
 
 /** Whether no network that the owner may be in can meet the one that is asked for. */

@@ -8,7 +8,6 @@ import { PENDING_MS, RESERVATION_MS } from "./limits.ts";
 import { NamespaceCounts } from "./namespace-counts.ts";
 import { PendingClaims } from "./pending-claims.ts";
 import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
-import { Waits } from "./waits.ts";
 
 /**
  * Every pool and every claim as one replica knows them. It is a cache: a wrong entry costs a lost race at the API server,
@@ -22,7 +21,6 @@ export class PoolIndex {
   readonly #owned = new NamespaceCounts();
   readonly #shared = new Set<Mac>();
   readonly pending = new PendingClaims();
-  readonly waits = new Waits();
   readonly #hosts = new HostAddresses();
   /** Address -> when the reservation ends. All last equally long, so insertion order is the order of their ends. */
   readonly #reserved = new Map<Mac, number>();
@@ -144,7 +142,6 @@ export class PoolIndex {
   deleteClaim(mac: Mac): void {
     this.#forget(mac);
     this.pending.forget(mac);
-    this.waits.forget(mac);
     this.#mark(mac);
   }
 

@@ -1,10 +1,10 @@
-import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
+import { type Mac, macOfClaimName } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim, ShownPhase } from "../../api/mac-claim.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { Caches } from "../caches/caches.ts";
-import { lastAdmission, statusOf } from "../core/claim.ts";
+import { lastAdmitted, statusOf } from "../core/claim.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import type { Catalog } from "./catalog.ts";
 import { type ClaimFilter, type ClaimTest, claimTest, textTest } from "./claim-filter.ts";
@@ -153,7 +153,8 @@ export class ClaimQueries {
 
 /** When a claim without an object ends. */
 export function deadlineOf(claim: MACClaim, { index }: Pick<Caches, "index">): string {
-  const sinceMs = Date.parse(lastAdmission(claim)) || Date.parse(claim.metadata.creationTimestamp ?? "") || 0;
+  const sinceMs =
+    Date.parse(lastAdmitted(claim)?.since ?? "") || Date.parse(claim.metadata.creationTimestamp ?? "") || 0;
   return new Date(sinceMs + index.pendingMs).toISOString();
 }
 

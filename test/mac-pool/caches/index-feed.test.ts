@@ -14,17 +14,14 @@ const MAC = parseMac(TEXT) ?? (0 as never);
 const WEB = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
 
 function bed() {
-  let nowMs = 0;
   const [machines, instances, pods] = [new Told(), new Told(), new Told()];
   const claims = new Told<MACClaim>();
   const informers = { claims, machines, instances, pods, pools: new Told(), nodeMacs: new Told() };
   const isListed = (): boolean => machines.list().length > 0;
-  const clock = { ...systemClock, monotonicMs: () => nowMs };
-  const feed = new IndexFeed(informers as unknown as Informers, clock, isListed);
+  const feed = new IndexFeed(informers as unknown as Informers, systemClock, isListed);
   const { index } = feed;
   const phase = (): string => (index.pending.has(MAC) ? "pending" : "bound");
-  const leftMs = (): number => index.waits.leftMs(MAC, 120_000, nowMs);
-  return { ...informers, feed, index, phase, leftMs, pass: (ms: number) => (nowMs += ms) };
+  return { ...informers, feed, index, phase };
 }
 
 const gone = (informer: Told): void => informer.delete("web");
@@ -53,15 +50,6 @@ describe("a claim", () => {
     expect(other.phase()).toBe("bound");
   });
 
-  it("is not made for an object that listed its address already", () => {
-    for (const isThere of [true, false]) {
-      const { claims, machines, index } = bed();
-      if (isThere) machines.set(WEB);
-      claims.set(allocatedTo(owner()));
-      expect(index.waits.isWatched(MAC)).toBe(!isThere);
-    }
-  });
-
   it("is looked for among the objects once all of them are listed, where it was listed itself", () => {
     for (const isThere of [true, false]) {
       const { claims, machines, feed, phase } = bed();
@@ -75,22 +63,15 @@ describe("a claim", () => {
     }
   });
 
-  it("waits anew when somebody is admitted again, and not when it is written for another reason", () => {
-    const { claims, phase, leftMs, pass } = bed();
+  it("is pending again when somebody is admitted and nobody lists the address, and not when it is written for another reason", () => {
+    const { claims, machines, phase } = bed();
     claims.set(allocatedTo(owner()));
-    pass(100_000);
+    machines.set(WEB);
+    gone(machines);
     claims.set(allocatedTo(owner({ interface: "b" })));
-    expect(leftMs()).toBe(20_000);
+    expect(phase()).toBe("bound");
     claims.set(renewed);
-    expect([leftMs(), phase()]).toEqual([120_000, "pending"]);
-    claims.set(resting);
-    expect(leftMs()).toBe(0);
-  });
-
-  it("waits for its whole time where this process has only just begun to look", () => {
-    const { claims, leftMs } = bed();
-    claims.set(allocatedTo(owner()), false);
-    expect(leftMs()).toBe(120_000);
+    expect(phase()).toBe("pending");
   });
 });
 
@@ -123,10 +104,10 @@ describe("an address that nobody ever had", () => {
   });
 
   it("is forgotten with its claim", () => {
-    const { claims, index, leftMs } = bed();
+    const { claims, index } = bed();
     claims.set(allocatedTo(owner()));
     claims.delete(claimName(MAC));
-    expect([index.pending.has(MAC), leftMs()]).toEqual([false, 0]);
+    expect(index.pending.has(MAC)).toBe(false);
   });
 });
 

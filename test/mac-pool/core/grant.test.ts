@@ -110,6 +110,22 @@ describe("a request for an address that has a claim", () => {
     }
   });
 
+  it("takes the place of one prefix, and of none where several fit: the others are admissions that are under way", () => {
+    const { name: _, ...unnamed } = owner();
+    const prefixes = (...texts: string[]) =>
+      allocatedTo(...texts.map((generateName) => ({ ...unnamed, generateName })));
+    const known = (existing: MACClaim) => {
+      const decision = decide(existing, ask({ name: "web-x7k2p", uid: "u1" }, { had: true }));
+      return "owners" in decision ? decision.owners?.map(({ name, generateName }) => name ?? generateName) : decision;
+    };
+    expect(known(prefixes("web-", "web-"))).toEqual(["web-x7k2p", "web-"]);
+    expect(known(prefixes("web-", "web-x"))).toEqual(["web-", "web-x", "web-x7k2p"]);
+    expect(known(allocatedTo(owner({ name: "web-x7k2p" }), { ...unnamed, generateName: "web-" }))).toEqual([
+      "web-x7k2p",
+      "web-",
+    ]);
+  });
+
   it("is never from the same object where both have a name prefix only", () => {
     const { name: _, ...unnamed } = owner();
     const generated = allocatedTo({ ...unnamed, generateName: "web-" });
