@@ -147,7 +147,7 @@ export class Admissions {
     const before = this.of(mac);
     if (statusOf(claim).phase === "Quarantined") this.#admissions.delete(mac);
     if (!isAdmission(claim, old)) return;
-    const nobodyElse = before === undefined || this.hasCome(before);
+    const nobodyElse = before === undefined || this.#cameBefore(claim, before);
     this.#admissions.delete(mac);
     this.#admissions.set(mac, {
       mac,
@@ -157,6 +157,12 @@ export class Admissions {
       isAlone: isCreated || (old !== undefined && isNextOf(claim, old) && nobodyElse),
       wasListed: this.#options.isListed(mac),
     });
+  }
+
+  /** An object that came after the next admission may be of that one. A pod has no version to compare. */
+  #cameBefore({ metadata }: MACClaim, admission: Admission): boolean {
+    const arrival = this.#arrivals.get(admission.mac);
+    return arrival !== undefined && isOlder(arrival, metadata) && this.hasCome(admission);
   }
 
   #note(listed: readonly ListedMac[], { metadata }: KubeObject, isCreated: boolean): void {

@@ -143,6 +143,14 @@ describe("what was admitted has come", () => {
     expect(hasCome()).toBe(true);
   });
 
+  it("not where it may be an earlier creation of that name, as its event was faster than that of the last admission", () => {
+    const { claims, machines, hasCome } = bed();
+    claims.set(claimed("9"));
+    machines.set(vm("web", "11"));
+    claims.set(claimed("10", again(1), 2));
+    expect(hasCome()).toBe(false);
+  });
+
   it("not where a version of the claim was missed, or the claim was listed", () => {
     const missed = bed();
     missed.claims.set(claimed("8"));
