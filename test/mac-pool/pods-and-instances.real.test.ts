@@ -119,14 +119,16 @@ describe("pods and instances without a VM on a real API server", () => {
     });
   });
 
-  it("bind the claim of a generated name to the object that shows up", async () => {
+  it("keep the address of a generated name until the object that it became is gone", async () => {
     const { name: _, ...unnamed } = pod("x", "a").metadata;
     const created = await createPod({ ...pod("x", "a"), metadata: { ...unnamed, generateName: "gen-" } });
     const mac = networksOf(created)[0]?.mac ?? "";
-    await eventually("bound to the pod", async () => {
-      const owner = (await bed.claim(mac))?.status?.owners[0];
-      return owner?.uid === created.metadata.uid && owner?.name === created.metadata.name;
-    });
+    const claim = await bed.claim(mac);
+    expect(claim?.status?.owners).toMatchObject([{ kind: "Pod", generateName: "gen-" }]);
+    const { name = "" } = created.metadata;
+    await bed.admin.delete(KINDS.pods, { name, namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
+    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+    expect(claim?.metadata.generation).toBe(1);
   });
 
   it("give an instance without a VM its addresses, and leave those of a VM alone", async () => {
@@ -154,7 +156,7 @@ describe("pods and instances without a VM on a real API server", () => {
     const owned = await bed.admin.create(KINDS.instances, instance("owned", vm));
     expect(macOf(owned)).toBeUndefined();
     const mac = macOf(alone) ?? "";
-    await eventually("bound", async () => (await bed.claim(mac))?.status?.owners[0]?.uid === alone.metadata.uid);
+    expect((await bed.claim(mac))?.status?.owners).toMatchObject([{ kind: "VirtualMachineInstance", name: "alone" }]);
     await bed.admin.delete(KINDS.instances, { name: "alone", namespace: "default" });
     await eventually("free", async () => (await bed.claim(mac)) === undefined);
   });
