@@ -63,9 +63,11 @@ export const claimOwnerSchema = z
       .max(MAX_NAME_CHARS)
       .exactOptional()
       .describe("Name prefix, as long as the name is not known."),
-    uid: z.string().max(MAX_UID_CHARS).exactOptional().describe(
-      "UID of the object. Only where the address was given to an object that existed already.",
-    ),
+    uid: z
+      .string()
+      .max(MAX_UID_CHARS)
+      .exactOptional()
+      .describe("UID of the object. Only where the address was given to an object that existed already."),
     interface: z.string().max(MAX_NAME_CHARS).describe("Interface that has the address."),
     network: z.string().max(MAX_NETWORK_CHARS).exactOptional().describe("Network of the interface."),
     domains: z
@@ -126,7 +128,11 @@ export const macClaimStatusSchema = z
     deadline: time()
       .exactOptional()
       .describe("Of version 0.1: until this time the claim waits for an object that was admitted but not seen."),
-    until: time().exactOptional().describe("End of the quarantine."),
+    until: time()
+      .exactOptional()
+      .describe(
+        "Quarantined: its end. Allocated: how long the creation that it was allocated for may be under way; nothing is decided by it.",
+      ),
   })
   .describe("Owners of the address.");
 

@@ -105,19 +105,20 @@ function countsOf(range: MacRange, { claims, keptBack }: Taken): Omit<RangeView,
 export function claimView(claim: MACClaim, pools: readonly Segments[], owners: readonly OwnerView[]): ListedClaim {
   const { metadata, spec, status } = claim;
   const mac = parseMac(spec.mac);
+  const phase = phaseOf(claim);
   const range = mac === undefined ? undefined : pools.find((one) => one.has(mac))?.spanOf(mac);
   return {
     name: metadata.name ?? "",
     mac: spec.mac,
     ...(spec.pool === undefined ? {} : { pool: spec.pool }),
     origin: spec.origin,
-    phase: phaseOf(claim),
+    phase,
     owners: [...owners],
     elsewhere: 0,
     inRange: range !== undefined,
     ...(range === undefined ? {} : { range: formatRange(range) }),
     ...(metadata.creationTimestamp === undefined ? {} : { created: metadata.creationTimestamp }),
-    ...(status?.until === undefined ? {} : { until: status.until }),
+    ...(phase === "Quarantined" && status?.until !== undefined ? { until: status.until } : {}),
     ...(metadata.resourceVersion === undefined ? {} : { revision: metadata.resourceVersion }),
   };
 }

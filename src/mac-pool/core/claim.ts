@@ -57,6 +57,14 @@ export function allocated(owners: readonly ClaimOwner[]): MacClaimStatus {
   return { phase: "Allocated", owners: [...owners] };
 }
 
+/**
+ * Of owners of whom the last was admitted at this time. Nobody reads `until` there but version 0.1: it lets an address rest
+ * whose claim has one, and would delete the claim of a creation that is under way.
+ */
+export function admitted(owners: readonly ClaimOwner[], atMs: number, pendingMs: number): MacClaimStatus {
+  return { ...allocated(owners), until: new Date(atMs + pendingMs).toISOString() };
+}
+
 /** The owner that was admitted to the address last. Its time is only good to tell one admission from another. */
 export function lastAdmitted(claim: MACClaim): ClaimOwner | undefined {
   const [first, ...others] = statusOf(claim).owners;
@@ -82,7 +90,7 @@ export function factsOf(claim: MACClaim): ClaimFacts {
     pool,
     ownerCount: distinctOwners(owners).length,
     namespaces: [...new Set(owners.map(({ namespace }) => namespace))],
-    untilMs: Date.parse(until ?? "") || 0,
+    untilMs: phase === "Quarantined" ? Date.parse(until ?? "") || 0 : 0,
   };
 }
 

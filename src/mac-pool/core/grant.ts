@@ -1,11 +1,11 @@
 import type { Mac } from "../../api/mac.ts";
 import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import { type ConflictPolicy, DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool.ts";
-import { allocated, statusOf, withStatus } from "./claim.ts";
+import { admitted, statusOf, withStatus } from "./claim.ts";
 import { areApart, joined, UNKNOWN_DOMAIN } from "./layer2-domain.ts";
-import { type Place, placesOf, withListers } from "./listers.ts";
+import { longestPrefix, type Place, placesOf, withListers } from "./listers.ts";
 import type { NamedText } from "./named-text.ts";
-import { type Holder, mayBe, ownerOf, type Sighting } from "./party.ts";
+import { type Holder, ownerOf, type Sighting } from "./party.ts";
 import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
 
 /** A request for one address, as admission makes it. */
@@ -53,17 +53,17 @@ export type GrantDecision =
  */
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
   const { holder, mac } = request;
-  const status = withListers(statusOf(claim), request.listers, nowMs);
-  const owner = ownerOf(holder, sinceFor(status.owners, nowMs));
+  const completed = completedBy(request, statusOf(claim).owners);
+  const status = withListers(statusOf(claim), request.listers, nowMs, completed);
+  const sinceMs = sinceFor(status.owners, nowMs);
+  const owner = ownerOf(holder, new Date(sinceMs).toISOString());
+  const granted = (owners: readonly ClaimOwner[]) => admitted(owners, sinceMs, request.pendingMs);
   if (status.phase === "Quarantined" || status.owners.length === 0) {
-    return { ok: true, claim: withStatus(claim, allocated([owner]), "explicit") };
+    return { ok: true, claim: withStatus(claim, granted([owner]), "explicit") };
   }
-  const prefixes = request.had ? status.owners.filter((known) => known.name === undefined && mayBe(known, holder)) : [];
-  const completed = completedOf(prefixes, status.owners, holder);
   const isThis = (known: ClaimOwner): boolean => known === completed || isNamesake(known, holder);
-  const mayBeThis = (known: ClaimOwner): boolean => isThis(known) || prefixes.includes(known);
-  const others = distinctOwners(status.owners.filter((known) => !mayBeThis(known) && !isApart(known, request)));
-  const wasOwner = status.owners.some((known) => mayBeThis(known) && !known.receiver && !hasMoved(known, request));
+  const others = distinctOwners(status.owners.filter((known) => !isThis(known) && !isApart(known, request)));
+  const wasOwner = status.owners.some((known) => isThis(known) && !known.receiver && !hasMoved(known, request));
   const hasIt = request.had && wasOwner;
   const policy = strictest([request.policy, ...others.map(({ namespace }) => request.policyIn(namespace))]);
   if (others.length > 0 && !hasIt && !holder.receiver && !mayShare(policy, holder)) {
@@ -75,24 +75,15 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
   if (owners.length > MAX_CLAIM_OWNERS) {
     return { ok: false, refusal: sharedTooOften(mac, holder.interface, request.field) };
   }
-  const granted = withStatus(claim, allocated(owners));
-  if (others.length === 0 || holder.receiver) return { ok: true, claim: granted };
+  const written = withStatus(claim, granted(owners));
+  if (others.length === 0 || holder.receiver) return { ok: true, claim: written };
   const warning = sharedWarning(mac, holder.interface, others, policy === "DenyRunning");
-  return { ok: true, claim: granted, warning };
+  return { ok: true, claim: written, warning };
 }
 
-/**
- * The prefix that the object has completed. Each prefix stands for one admission, and the others may be under way: where
- * several fit, it is one of those that are equal, or nobody knows.
- */
-function completedOf(
-  prefixes: readonly ClaimOwner[],
-  owners: readonly ClaimOwner[],
-  holder: Holder,
-): ClaimOwner | undefined {
-  const [first, ...others] = prefixes;
-  const areEqual = others.every(({ generateName }) => generateName === first?.generateName);
-  return areEqual && !owners.some((known) => isNamesake(known, holder)) ? first : undefined;
+/** The prefix that stands for the object that has the address. Others that fit stand for other admissions, each for its own. */
+function completedBy({ had, holder }: GrantRequest, owners: readonly ClaimOwner[]): ClaimOwner | undefined {
+  return had && !owners.some((known) => isNamesake(known, holder)) ? longestPrefix(owners, holder) : undefined;
 }
 
 /** Whether no network that the owner may be in can meet the one that is asked for. */
@@ -143,9 +134,8 @@ function renewed(knownAs: readonly ClaimOwner[], owner: ClaimOwner, request: Gra
  * The time of an admission: later than that of any other owner, whatever the clock of its replica said. The wait for an
  * owner is counted anew when this changes.
  */
-function sinceFor(owners: readonly ClaimOwner[], nowMs: number): string {
-  const latestMs = Math.max(...owners.map(({ since }) => Date.parse(since) || 0));
-  return new Date(Math.max(nowMs, latestMs + 1)).toISOString();
+function sinceFor(owners: readonly ClaimOwner[], nowMs: number): number {
+  return Math.max(nowMs, ...owners.map(({ since }) => (Date.parse(since) || 0) + 1));
 }
 
 /** Between several pools the strictest policy decides: a namespace of one may not take what another keeps for its own. */

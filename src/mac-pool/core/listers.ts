@@ -1,22 +1,39 @@
 import { type ClaimOwner, isNamesake, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
 import { allocated } from "./claim.ts";
-import { type Holder, mayBe, ownerOf, type Sighting } from "./party.ts";
+import { type Holder, mayBe, ownerOf, type Party, type Sighting } from "./party.ts";
 
 /**
  * The status with the objects that list the address among its owners. The claim may not name them: it was deleted by hand,
- * or they were written without the pool, or exist since before it.
+ * or they were written without the pool, or exist since before it. A prefix stands for one of them; `taken` stands for none.
  */
-export function withListers(status: MacClaimStatus, listers: readonly Sighting[], nowMs: number): MacClaimStatus {
+export function withListers(
+  status: MacClaimStatus,
+  listers: readonly Sighting[],
+  nowMs: number,
+  taken?: ClaimOwner,
+): MacClaimStatus {
   const owners = status.phase === "Quarantined" ? [] : status.owners;
+  const prefixes = new Set(owners.filter((owner) => owner.name === undefined && owner !== taken));
   const unknown: Sighting[] = [];
-  for (const lister of listers) {
-    const isOwner = owners.some((owner) => mayBe(owner, lister));
-    if (!isOwner && !unknown.some((other) => isNamesake(other, lister))) unknown.push(lister);
+  for (const [index, lister] of listers.entries()) {
+    const isKnown = listers.findIndex((other) => isNamesake(other, lister)) < index;
+    if (isKnown || owners.some((owner) => owner.name !== undefined && mayBe(owner, lister))) continue;
+    const prefix = longestPrefix([...prefixes], lister);
+    if (prefix === undefined) unknown.push(lister);
+    else prefixes.delete(prefix);
   }
   if (unknown.length === 0) return status;
   const since = new Date(nowMs).toISOString();
   const all = [...owners, ...unknown.map((lister) => ownerOf(lister, since))];
   return allocated(all.slice(0, MAX_CLAIM_OWNERS));
+}
+
+/** Of the prefixes that the API server may have completed to the name of the object, the one that fits least others. */
+export function longestPrefix(owners: readonly ClaimOwner[], object: Party): ClaimOwner | undefined {
+  const chars = ({ generateName = "" }: ClaimOwner): number => generateName.length;
+  return owners
+    .filter((owner) => owner.name === undefined && mayBe(owner, object))
+    .reduce<ClaimOwner | undefined>((best, owner) => (best && chars(best) >= chars(owner) ? best : owner), undefined);
 }
 
 /** An interface, as far as it tells which layer-2 domains it may be in. */

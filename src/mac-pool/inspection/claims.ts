@@ -119,7 +119,7 @@ export class ClaimQueries {
       ...(range === undefined ? {} : { range }),
       ...(creationTimestamp === undefined ? {} : { created: creationTimestamp }),
       ...(phase === "Pending" ? { deadline: deadlineOf(claim, this.#caches) } : {}),
-      ...(status.until === undefined ? {} : { until: status.until }),
+      ...(phase === "Quarantined" && status.until !== undefined ? { until: status.until } : {}),
       ...(resourceVersion === undefined ? {} : { revision: resourceVersion }),
     };
   }

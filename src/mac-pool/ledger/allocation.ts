@@ -4,7 +4,7 @@ import { statusOf, withStatus } from "../core/claim.ts";
 import { MAX_ALLOCATION_TRIES, MAX_LISTED_DRAWS, RESERVATION_MS } from "../core/limits.ts";
 import type { Pool } from "../core/pool.ts";
 import { busy, emptyPool, full, noPool, type Refusal } from "../core/refusals.ts";
-import { type ClaimRequest, claimOf, type Outcome, refuse, statusFor, type Wish } from "./claim-request.ts";
+import { type ClaimRequest, claimOf, type Outcome, refuse, statusFor, timesOf, type Wish } from "./claim-request.ts";
 import { keptFrom } from "./kept-addresses.ts";
 import { RepeatedUpdates, type RepeatedUpdatesOptions } from "./repeated-updates.ts";
 
@@ -50,7 +50,7 @@ export class Allocation {
   }
 
   async #takeFree(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
-    const { clock, store } = this.#options;
+    const { store } = this.#options;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = this.#draw(request, pool);
       if (mac === undefined) {
@@ -60,7 +60,7 @@ export class Allocation {
       }
       this.#updates.choose(request, wish, mac);
       try {
-        const claim = await store.create(claimOf(request, wish, mac, clock.now()), signal);
+        const claim = await store.create(claimOf(request, wish, mac, timesOf(this.#options)), signal);
         return { ok: true, mac, written: { claim, before: undefined } };
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
@@ -125,15 +125,15 @@ export class Allocation {
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = pool.takeOldestQuarantined(isKept);
       if (mac === undefined) return attempt > 0 ? undefined : this.#nothingFree(pool);
-      const nowMs = clock.now();
+      const times = timesOf(this.#options);
       try {
         const before = await store.read(mac, signal);
         if (before === undefined) {
-          const claim = await store.create(claimOf(request, wish, mac, nowMs), signal);
+          const claim = await store.create(claimOf(request, wish, mac, times), signal);
           return { ok: true, mac, written: { claim, before: undefined } };
         }
         if (statusOf(before).phase !== "Quarantined") continue;
-        const status = statusFor(request, wish, nowMs);
+        const status = statusFor(request, wish, times);
         const claim = await store.update(withStatus(before, status, "automatic"), signal);
         index.reserve(mac, clock.monotonicMs());
         return { ok: true, mac, written: { claim, before } };

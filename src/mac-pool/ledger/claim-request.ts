@@ -1,9 +1,11 @@
 import type { Mac } from "../../api/mac.ts";
 import type { MACClaim, MacClaimStatus } from "../../api/mac-claim.ts";
-import { allocated, newClaim } from "../core/claim.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { admitted, newClaim } from "../core/claim.ts";
 import type { NamedText } from "../core/named-text.ts";
 import { type Holder, ownerOf, type Party } from "../core/party.ts";
 import type { Pool } from "../core/pool.ts";
+import type { PoolIndex } from "../core/pool-index.ts";
 import type { MacField, Refusal } from "../core/refusals.ts";
 
 /** One interface's wish: this address, or any free one. */
@@ -53,23 +55,26 @@ export interface Refused {
 
 export type Outcome = Granted | Refused;
 
+/** Of an admission: now, and how long what is admitted can be under way. */
+export interface Times {
+  readonly nowMs: number;
+  readonly pendingMs: number;
+}
+
+export const timesOf = ({ clock, index }: { readonly clock: Clock; readonly index: PoolIndex }): Times => ({
+  nowMs: clock.now(),
+  pendingMs: index.pendingMs,
+});
+
 /** The claim that a wish creates. */
-export function claimOf(request: ClaimRequest, wish: Wish, mac: Mac, nowMs: number): MACClaim {
+export function claimOf(request: ClaimRequest, wish: Wish, mac: Mac, times: Times): MACClaim {
   const origin = wish.mac === undefined ? "automatic" : "explicit";
-  return newClaim(mac, { pool: request.pool?.name, origin }, statusFor(request, wish, nowMs));
+  return newClaim(mac, { pool: request.pool?.name, origin }, statusFor(request, wish, times));
 }
 
 /** Status of a claim that is the wish's alone. */
-export function statusFor(request: ClaimRequest, wish: Wish, nowMs: number): MacClaimStatus {
-  return allocated([ownerOf(holderOf(request, wish), textOf(nowMs))]);
-}
-
-let last = { nowMs: Number.NaN, text: "" };
-
-/** Keeps the last one: the claims of one request are made in the same millisecond, and writing a time is slow. */
-function textOf(nowMs: number): string {
-  if (nowMs !== last.nowMs) last = { nowMs, text: new Date(nowMs).toISOString() };
-  return last.text;
+export function statusFor(request: ClaimRequest, wish: Wish, { nowMs, pendingMs }: Times): MacClaimStatus {
+  return admitted([ownerOf(holderOf(request, wish), new Date(nowMs).toISOString())], nowMs, pendingMs);
 }
 
 export function holderOf({ party, receiver }: ClaimRequest, wish: Wish): Holder {

@@ -18,6 +18,7 @@ import {
   isPerNetwork,
   type Outcome,
   refuse,
+  timesOf,
   type Wish,
 } from "./claim-request.ts";
 import type { ClaimStore } from "./claim-store.ts";
@@ -59,7 +60,7 @@ export async function claimExplicit(
       const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];
       if (before === undefined && listers.length === 0) {
         if (request.dryRun) return { ok: true, mac, warnings: aboutHosts };
-        const claim = await store.create(claimOf(request, wish, mac, clock.now()), signal);
+        const claim = await store.create(claimOf(request, wish, mac, timesOf({ clock, index })), signal);
         return { ok: true, mac, warnings: aboutHosts, written: { claim, before } };
       }
       const asked = { mac, holder, had: wish.had, policy, policyIn, field: request.field, listers };

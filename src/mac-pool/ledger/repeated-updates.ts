@@ -14,6 +14,7 @@ import {
   holderOf,
   type Outcome,
   statusFor,
+  timesOf,
   updateKey,
   type Wish,
 } from "./claim-request.ts";
@@ -133,11 +134,10 @@ export class RepeatedUpdates {
 
   /** The claim as it has to be written; undefined where somebody else has it. */
   #granted(before: MACClaim | undefined, request: ClaimRequest, wish: Wish, mac: Mac): MACClaim | undefined {
-    const { index, clock } = this.#options;
-    const nowMs = clock.now();
-    if (before === undefined) return claimOf(request, wish, mac, nowMs);
+    const times = timesOf(this.#options);
+    if (before === undefined) return claimOf(request, wish, mac, times);
     const { phase, owners } = statusOf(before);
-    if (phase === "Quarantined") return withStatus(before, statusFor(request, wish, nowMs), "automatic");
+    if (phase === "Quarantined") return withStatus(before, statusFor(request, wish, times), "automatic");
     const isOwn = ({ uid, ...owner }: ClaimOwner): boolean =>
       uid === request.party.uid && owner.interface === wish.interface;
     if (owners.length === 0 || !owners.every(isOwn)) return undefined;
@@ -149,8 +149,8 @@ export class RepeatedUpdates {
       policyIn: () => undefined,
     } as const;
     const { field } = request;
-    const known = { field, pendingMs: index.pendingMs, isAwaited: true, listers: [] };
-    const decision = decideGrant(before, { ...asked, ...known }, nowMs);
+    const known = { field, pendingMs: times.pendingMs, isAwaited: true, listers: [] };
+    const decision = decideGrant(before, { ...asked, ...known }, times.nowMs);
     return decision.ok ? decision.claim : undefined;
   }
 }

@@ -57,6 +57,7 @@ describe("a request for an address that has a claim", () => {
     expect(decide(allocatedTo(owner()), ask({ uid: "u1" }, { had: true }))).toMatchObject({
       phase: "Allocated",
       owners: [{ name: "web", since: "2026-01-01T00:00:00.000Z" }],
+      until: "2026-01-01T00:02:00.000Z",
       version: "7",
     });
   });
@@ -110,7 +111,7 @@ describe("a request for an address that has a claim", () => {
     }
   });
 
-  it("takes the place of one prefix, and of none where several fit: the others are admissions that are under way", () => {
+  it("takes the place of one prefix, the longest: the others are admissions that may be under way", () => {
     const { name: _, ...unnamed } = owner();
     const prefixes = (...texts: string[]) =>
       allocatedTo(...texts.map((generateName) => ({ ...unnamed, generateName })));
@@ -119,11 +120,28 @@ describe("a request for an address that has a claim", () => {
       return "owners" in decision ? decision.owners?.map(({ name, generateName }) => name ?? generateName) : decision;
     };
     expect(known(prefixes("web-", "web-"))).toEqual(["web-x7k2p", "web-"]);
-    expect(known(prefixes("web-", "web-x"))).toEqual(["web-", "web-x", "web-x7k2p"]);
+    expect(known(prefixes("web-", "web-x"))).toEqual(["web-", "web-x7k2p"]);
     expect(known(allocatedTo(owner({ name: "web-x7k2p" }), { ...unnamed, generateName: "web-" }))).toEqual([
       "web-x7k2p",
       "web-",
     ]);
+  });
+
+  it("is judged against the other objects of its prefix: each has an entry of its own, or none", () => {
+    const { name: _, ...unnamed } = owner();
+    const prefix = { ...unnamed, generateName: "web-", receiver: true };
+    const lister = {
+      kind: "VirtualMachine",
+      namespace: "default",
+      name: "web-b",
+      interface: "a",
+      adoptable: true,
+    } as const;
+    const starts = ask({ name: "web-a", uid: "u1" }, { had: true, listers: [lister] });
+    for (const existing of [allocatedTo(prefix, prefix), allocatedTo(prefix)]) {
+      expect(decide(existing, starts)).toMatchObject({ code: "MACPOOL_CONFLICT" });
+    }
+    expect(decide(allocatedTo(prefix), { ...starts, listers: [] })).toMatchObject({ owners: [{ name: "web-a" }] });
   });
 
   it("is never from the same object where both have a name prefix only", () => {
