@@ -116,7 +116,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
 
   it("stay with the VM that had them first: it is changed, started and reported, and nothing is taken away", async () => {
     const mac = "02:5d:1c:01:00:00";
-    const vm = await create("first", "deny", mac);
+    await create("first", "deny", mac);
     await report("node-b", mac);
     const ref = { name: "first", namespace: "deny" };
     await bed.admin.patch(KINDS.virtualMachines, ref, { type: "merge", body: { metadata: { labels: { a: "b" } } } });
@@ -125,7 +125,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     expect(macsOf(changed)[0]).toBe(mac);
     await bed.admin.create(KINDS.instances, instanceOf(changed));
     await expect(create("second", "deny", mac)).rejects.toThrow("is the address of interface eno1 of node node-b");
-    expect((await bed.claim(mac))?.status?.owners).toMatchObject([{ name: "first", uid: vm.metadata.uid }]);
+    expect((await bed.claim(mac))?.status?.owners).toMatchObject([{ name: "first" }]);
 
     await eventually("an event on the VM", async () => {
       const { items } = await bed.admin.list(RESOURCES.events, { namespace: "deny" });

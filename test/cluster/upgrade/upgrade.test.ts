@@ -214,5 +214,13 @@ describe.skipIf(!(await hasPreviousRelease()))(
       const all = [...admissions.macs, ...Object.values(before.machines).map(([mac]) => mac)];
       expect(new Set(all).size).toBe(all.length);
     });
+
+    it("kept the claim of every creation: one that was made again would be called explicit or observed", async () => {
+      const { items } = await client.list(CLAIMS);
+      const origins = new Map(
+        items.map(({ spec }) => [(spec as { mac: string }).mac, (spec as { origin: string }).origin]),
+      );
+      expect(admissions.macs.filter((mac) => origins.get(mac) !== "automatic")).toEqual([]);
+    });
   },
 );
