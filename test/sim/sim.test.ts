@@ -17,28 +17,28 @@ const TIMEOUT_MS = 120_000;
  * missing. `npm run sim -- --mutation NAME` looks through all others.
  */
 const NOTICED_IN: Record<Mutation, readonly number[]> = {
-  "create as lock": [7, 70],
-  resourceVersion: [6, 10, 27],
-  "live read": [3, 6],
-  "deadline kept": [2, 3],
-  "deadline ends": [70, 7],
-  "owner comparison": [3, 1],
-  "last admission": [0],
-  "arrived later": [0],
-  "launchers of started": [10, 19],
-  "start noted": [6],
-  "running read": [0, 27],
-  "plug-in judged": [216, 222],
-  "opt-out allowed": [7, 3],
-  "strictest policy": [7, 56],
-  "listed in caches": [2, 1, 5],
-  "receiver judged": [20, 19],
-  "receiver remembered": [94, 29],
-  "network comparison": [95, 20],
-  "move judged": [27, 20],
-  "pool selection": [70, 7],
-  "node addresses kept": [7, 3],
-  "caches listed anew": [7361, 3220],
+  "create as lock": [0, 3],
+  resourceVersion: [3, 4],
+  "live read": [4, 11],
+  "deadline kept": [0, 1],
+  "deadline ends": [0, 1],
+  "owner comparison": [0, 2],
+  "last admission": [3, 5],
+  "arrived later": [0, 4],
+  "launchers of started": [0, 4],
+  "start noted": [0, 3],
+  "running read": [0, 3],
+  "plug-in judged": [0, 12],
+  "opt-out allowed": [3, 7],
+  "strictest policy": [7, 50],
+  "listed in caches": [1, 2],
+  "receiver judged": [0, 2],
+  "receiver remembered": [16, 21],
+  "network comparison": [4, 5],
+  "move judged": [0, 3],
+  "pool selection": [3, 7],
+  "node addresses kept": [0, 1],
+  "caches listed anew": [36, 88],
 };
 
 describe("the simulated cluster", { timeout: TIMEOUT_MS }, () => {
@@ -69,7 +69,7 @@ async function simulated(seed: string): Promise<string> {
 
 describe("a shortened history", { timeout: TIMEOUT_MS }, () => {
   it("ends in the same violation by the operations that it counts", async () => {
-    const episode = { seed: 70, episode: 0, replicas: REPLICAS, seams: MUTATIONS["create as lock"] };
+    const episode = { seed: 3, episode: 0, replicas: REPLICAS, seams: MUTATIONS["create as lock"] };
     const { violation, operations } = await runEpisode(episode);
     const short = await shrink(episode, SHRINK_MS);
     expect(short.violation.invariant).toBe(violation?.invariant);
