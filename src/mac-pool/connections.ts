@@ -62,7 +62,7 @@ export function connect(
     claimsOfController: apiClaimStore(leaderClient),
     controllerClock: clock,
     evidence: (reads, mac, claim, parties) =>
-      readEvidence(reads, mac, parties, (party) => caches.unstarted.has(party, claim)),
+      readEvidence(reads, mac, parties, (party) => caches.unstarted.has(party, claim, mac)),
     hasCome: caches.admissions.hasCome,
     isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
     macsOfMachine: (vm, signal) => macsOfMachine(client, vm, signal),

@@ -39,10 +39,10 @@ Has(guard) == guard \in Guards
 
 (* An entry of status.owners. Whoever has the name is that owner. *)
 Entry(name, receiver) == [n |-> name, receiver |-> receiver, starting |-> FALSE]
-(* `made`: the UID of the one owner that the claim was made for, which a creation has none of; Again when it was written since. *)
-Made(owners, uid) == [phase |-> "Allocated", owners |-> owners, made |-> uid]
-Allocated(owners) == Made(owners, Again)
-Quarantined == [phase |-> "Quarantined", owners |-> {}, made |-> Again]
+(* `last`: who was admitted last. `made`: its UID, which a creation has none of; Again when others may be under way. *)
+Made(owners, name, uid) == [phase |-> "Allocated", owners |-> owners, last |-> name, made |-> uid]
+Allocated(owners) == Made(owners, "", Again)
+Quarantined == [phase |-> "Quarantined", owners |-> {}, last |-> "", made |-> Again]
 Unclaimed == Allocated({})
 Named(owners) == {o.n : o \in owners}
 
@@ -53,11 +53,11 @@ Write(c) ==
   /\ claim' = c
   /\ step' = [l \in Leaders |-> IF Has("version") /\ step[l] # None /\ step[l].seen # None THEN None ELSE step[l]]
 
-(* Everybody else's requests and starts, after a write. `after`: stored since the claim was written. *)
+(* Everybody else's requests and starts, after a write. `after`: stored since the last admission. *)
 OthersOutdated(i) == [j \in Requests |-> IF j = i THEN req[j]
   ELSE IF Has("version") /\ req[j].pc = "read" THEN [req[j] EXCEPT !.pc = "conflict", !.seen = None]
   ELSE IF Has("version") /\ req[j].pc = "granted" THEN [req[j] EXCEPT !.seen = None, !.fresh = FALSE]
-  ELSE [req[j] EXCEPT !.after = FALSE]]
+  ELSE [req[j] EXCEPT !.after = @ /\ i = 0]]
 StartsOutdated(name) == [n \in Names |->
   IF Has("version") /\ n # name /\ start[n] # None /\ start[n].pc \in {"read", "checked"} /\ ~start[n].absent
   THEN [start[n] EXCEPT !.pc = "asked", !.seen = None] ELSE start[n]]
@@ -82,10 +82,34 @@ Listers(n) == IF ~Has("listers") THEN {{}} ELSE
 
 WithListers(c, listers) ==
   LET unknown == {l \in listers : l.n \notin Named(c.owners)}
-  IN IF unknown = {} THEN c ELSE Allocated(c.owners \cup {Entry(l.n, l.receiver) : l \in unknown})
+  IN IF unknown = {} THEN c ELSE [c EXCEPT !.phase = "Allocated", !.owners = @ \cup {Entry(l.n, l.receiver) : l \in unknown}]
 
 EntryOf(i) == Entry(req[i].n, req[i].receiver /\ Has("receiver remembered"))
 Renewed(owners, i) == {[EntryOf(i) EXCEPT !.starting = Has("start kept") /\ \E o \in owners : o.n = req[i].n /\ o.starting]}
+
+-----------------------------------------------------------------------------
+(* Whether whoever was admitted may still come: caches/admissions.ts. *)
+
+UnderWay(i) == req[i].pc = "granted"
+
+(* What was admitted last has been stored, and may be gone; and nobody else is under way. *)
+HasCome(c) ==
+  /\ c.last # ""
+  /\ Has("last admission") => c.made # Again
+  /\ \E i \in Requests :
+       /\ IsStored(i) /\ req[i].kind # "unwait"
+       /\ req[i].after \/ ~Has("arrived later")
+       /\ IF c.made \in {NoUid, Again} THEN req[i].kind = "create" /\ req[i].n = c.last
+          ELSE c.made = IF req[i].kind = "create" THEN i ELSE req[i].uid
+
+(* A wait is longer than a request lives, and begins at the last admission or later. *)
+MayBeOver == Has("deadline kept") => ~\E i \in Requests : UnderWay(i)
+
+(* Whether the next who is admitted is the only one. Who has looked later than that knows less. *)
+IsAlone(c) == c.phase = "Quarantined" \/ c.owners = {} \/ MayBeOver \/ HasCome(c)
+Admitted(i, c, owners) == Made(owners, req[i].n, IF IsAlone(c) THEN req[i].uid ELSE Again)
+
+-----------------------------------------------------------------------------
 
 (* None: refused. *)
 Decide(i, found) ==
@@ -94,9 +118,9 @@ Decide(i, found) ==
       others == {o \in owners : o.n # req[i].n}
       had == req[i].kind = "unwait"
       hasIt == had /\ \E o \in owners \ others : ~o.receiver
-  IN IF owners = {} THEN Allocated({EntryOf(i)})
+  IN IF owners = {} THEN Admitted(i, found, {EntryOf(i)})
      ELSE IF others # {} /\ ~hasIt /\ ~req[i].receiver /\ Policy = "Deny" THEN None
-     ELSE Allocated(others \cup Renewed(owners, i))
+     ELSE Admitted(i, found, others \cup Renewed(owners, i))
 
 HasReceived(n, uid) == vmi[n] # None /\ vmi[n].uid = uid /\ vmi[n].received
 
@@ -122,7 +146,7 @@ Granted(i, c) ==
   /\ start' = StartsOutdated("")
   /\ UNCHANGED <<vm, vmi>>
 
-ClaimOf(i) == Made({EntryOf(i)}, req[i].uid)
+ClaimOf(i) == Made({EntryOf(i)}, req[i].n, req[i].uid)
 
 TryCreate(i) ==
   /\ req[i].pc = "asked"
@@ -242,7 +266,7 @@ NoteStart(n) ==
      IN IF ~Has("start noted") THEN start' = Judged(n) /\ UNCHANGED <<claim, req, step>>
         ELSE IF ~works THEN start' = [start EXCEPT ![n].pc = "asked", ![n].seen = None, ![n].absent = FALSE]
                             /\ UNCHANGED <<claim, req, step>>
-        ELSE /\ Write(Allocated(noted))
+        ELSE /\ Write([(IF claim = None THEN Unclaimed ELSE claim) EXCEPT !.phase = "Allocated", !.owners = noted])
              /\ req' = OthersOutdated(0)
              /\ start' = [m \in Names |-> IF m = n THEN Judged(n)[n] ELSE StartsOutdated(n)[m]]
   /\ UNCHANGED <<vm, vmi>>
@@ -256,22 +280,7 @@ StoreInstance(n) ==
   /\ UNCHANGED <<claim, vm, req, step>>
 
 -----------------------------------------------------------------------------
-(* The leader: core/lifecycle.ts, core/waits.ts, caches/arrivals.ts, evidence/live-evidence.ts. *)
-
-UnderWay(i) == req[i].pc = "granted"
-
-(* What the claim was made for has been stored, and may be gone. *)
-HasCome(c) ==
-  /\ Cardinality(c.owners) = 1
-  /\ Has("last admission") => c.made # Again
-  /\ \E i \in Requests :
-       /\ IsStored(i) /\ req[i].kind # "unwait"
-       /\ req[i].after \/ ~Has("arrived later")
-       /\ IF c.made \in {NoUid, Again} THEN req[i].kind = "create" /\ req[i].n \in Named(c.owners)
-          ELSE c.made = IF req[i].kind = "create" THEN i ELSE req[i].uid
-
-(* A wait is longer than a request lives, and begins at the last admission or later. *)
-MayBeOver == Has("deadline kept") => ~\E i \in Requests : UnderWay(i)
+(* The leader: core/lifecycle.ts, evidence/live-evidence.ts. *)
 
 Begin(l) ==
   /\ step[l] = None /\ claim # None
@@ -342,7 +351,7 @@ NextSteps(s) ==
   IF s.seen = None THEN {Allocated(OwnersAfter({}, s.holders, FALSE))}
   ELSE LET owners == OwnersAfter(s.seen.owners, s.holders, s.isAwaited)
        IN IF owners = s.seen.owners /\ owners # {} THEN {s.seen}
-          ELSE IF owners # {} THEN {Allocated(owners)}
+          ELSE IF owners # {} THEN {[s.seen EXCEPT !.phase = "Allocated", !.owners = owners]}
           ELSE IF s.seen.phase = "Quarantined" THEN {None} ELSE {Quarantined, None}
 
 WriteStep(l) ==

@@ -1,11 +1,13 @@
+import type { Mac } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { isOlder } from "../../kube/client/resource-version.ts";
 import { type Informer, objectKey } from "../../kube/informer/informer.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { Party } from "../core/party.ts";
+import { machineMacs } from "../objects/holders.ts";
 
-/** Of 400 bytes at most. Of a VM that is forgotten, instances are looked for. */
+/** Of 1 kB at most. Of a VM that is forgotten, instances are looked for. */
 const MAX_MACHINES = 20_000;
 
 /**
@@ -15,8 +17,8 @@ const MAX_MACHINES = 20_000;
 export class UnstartedMachines {
   /** Those that are halted until now -> the version in which the VM was created, the oldest first. */
   readonly #halted = new Map<string, string>();
-  /** Those that are gone -> the same. */
-  readonly #gone = new Map<string, string>();
+  /** Those that are gone -> the same, and the addresses that it had. */
+  readonly #gone = new Map<string, { readonly version: string; readonly macs: readonly Mac[] }>();
 
   constructor(machines: Informer<KubeObject>) {
     machines.on({
@@ -28,37 +30,39 @@ export class UnstartedMachines {
         const key = objectKey(machine);
         this.#halted.delete(key);
         this.#gone.delete(key);
-        if (created && isHalted(machine)) remember(this.#halted, key, machine.metadata.resourceVersion);
+        const { resourceVersion } = machine.metadata;
+        if (created && resourceVersion !== undefined && isHalted(machine)) remember(this.#halted, key, resourceVersion);
       },
       update: (machine) => {
         if (!isHalted(machine)) this.#halted.delete(objectKey(machine));
       },
       delete: (machine) => {
         const key = objectKey(machine);
-        remember(this.#gone, key, this.#halted.get(key));
+        const version = this.#halted.get(key);
         this.#halted.delete(key);
+        if (version !== undefined)
+          remember(this.#gone, key, { version, macs: machineMacs(machine).map(({ mac }) => mac) });
       },
     });
   }
 
   /**
-   * Whether the owner is a VM that was created after the claim was made for it, and never started. A VM that had the name before
-   * may have left an instance, and has had another claim.
+   * Whether the owner is the VM that the claim was made for, and was never started. Another VM that had its name may have left an
+   * instance; that one has had another claim, or lists another address.
    */
-  has({ kind, namespace, name }: Party, { metadata }: MACClaim): boolean {
-    const resourceVersion = this.#gone.get(`${namespace}/${name}`);
-    if (kind !== "VirtualMachine" || resourceVersion === undefined) return false;
-    return metadata.generation === 1 && isOlder(metadata, { resourceVersion });
+  has({ kind, namespace, name }: Party, { metadata }: MACClaim, mac: Mac): boolean {
+    const gone = this.#gone.get(`${namespace}/${name}`);
+    if (kind !== "VirtualMachine" || gone === undefined || !gone.macs.includes(mac)) return false;
+    return metadata.generation === 1 && isOlder(metadata, { resourceVersion: gone.version });
   }
 }
 
-function remember(machines: Map<string, string>, key: string, version: string | undefined): void {
-  if (version === undefined) return;
+function remember<T>(machines: Map<string, T>, key: string, value: T): void {
   for (const oldest of machines.keys()) {
     if (machines.size < MAX_MACHINES) break;
     machines.delete(oldest);
   }
-  machines.set(key, version);
+  machines.set(key, value);
 }
 
 const isHalted = (machine: KubeObject): boolean => textAt(machine, "spec", "runStrategy") === "Halted";

@@ -1,13 +1,20 @@
 import { describe, expect, it } from "vitest";
+import { parseMac } from "../../../src/api/mac.ts";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import type { Informer } from "../../../src/kube/informer/informer.ts";
 import { UnstartedMachines } from "../../../src/mac-pool/caches/unstarted-machines.ts";
 import { allocatedTo, owner } from "../core/lifecycle-bed.ts";
+import { machine } from "../machines.ts";
 import { Told } from "./told.ts";
 
-const vm = (runStrategy: string, resourceVersion = "11"): KubeObject =>
-  ({ metadata: { name: "web", namespace: "default", resourceVersion }, spec: { runStrategy } }) as KubeObject;
+const TEXT = "02:00:00:00:00:01";
+const MAC = parseMac(TEXT) ?? (0 as never);
+
+function vm(runStrategy: string, resourceVersion = "11", macAddress = TEXT): KubeObject {
+  const { metadata, spec } = machine("web", "default", [{ name: "a", macAddress }]);
+  return { metadata: { ...metadata, resourceVersion }, spec: { ...(spec as object), runStrategy } } as KubeObject;
+}
 
 function bed() {
   const machines = new Told();
@@ -15,7 +22,7 @@ function bed() {
   const has = (resourceVersion = "10", generation = 1, more = {}): boolean => {
     const claim = allocatedTo(owner());
     const made = { ...claim, metadata: { ...claim.metadata, resourceVersion, generation } } as MACClaim;
-    return unstarted.has(owner(more), made);
+    return unstarted.has(owner(more), made, MAC);
   };
   return { machines, has };
 }
@@ -58,6 +65,9 @@ describe("a VM that never had an instance", () => {
 
   it("says nothing of the claims of one that had its name before, nor of other kinds", () => {
     const { machines, has } = bed();
+    machines.set(vm("Halted", "11", "02:00:00:00:00:02"));
+    machines.delete("web");
+    expect(has()).toBe(false);
     machines.set(vm("Halted"));
     machines.delete("web");
     expect([has("12"), has("10", 2), has("10", 1, { kind: "VirtualMachineInstance" })]).toEqual([false, false, false]);
