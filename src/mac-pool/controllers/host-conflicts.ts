@@ -1,11 +1,13 @@
 import { addressesIn, describeHosts, type HostInterface } from "../../api/host-interfaces.ts";
 import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
-import { type ClaimOwner, distinctOwners, type MACClaim } from "../../api/mac-claim.ts";
+import type { MACClaim } from "../../api/mac-claim.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Caches } from "../caches/caches.ts";
+import { statusOf } from "../core/claim.ts";
 import { heldByHost } from "../core/host-refusals.ts";
-import { describeParty } from "../core/party.ts";
+import { describeParty, mayBe, type Sighting } from "../core/party.ts";
+import { distinctHolders } from "../objects/holders.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { onManagementChange, whileFollowing } from "./following.ts";
 
@@ -52,6 +54,9 @@ export class HostConflicts {
       }),
       onManagementChange(this.#caches, policiesChanged),
       claims.on({ add: claimChanged, update: claimChanged, delete: claimChanged }),
+      index.pending.onChange((mac, change) => {
+        if (change === "listed") this.#look(mac);
+      }),
       nodeMacs.on({
         add: reportChanged,
         update: (report, old) => {
@@ -84,23 +89,23 @@ export class HostConflicts {
 export interface HostConflict {
   readonly claim: MACClaim;
   /** At least one. */
-  readonly owners: readonly ClaimOwner[];
+  readonly owners: readonly Sighting[];
   readonly hosts: readonly HostInterface[];
 }
 
 /** Objects that have an address which a node has too, where the policies of their pools have that reported. */
 export function hostConflictAt(
   mac: Mac,
-  caches: Pick<Caches, "claims" | "index" | "labelsOf">,
+  caches: Pick<Caches, "claims" | "index" | "labelsOf" | "sightings">,
 ): HostConflict | undefined {
   const { claims, index } = caches;
   const hosts = index.hosts.at(mac);
   const claim = hosts.length === 0 ? undefined : claims.get(claimName(mac));
   if (claim === undefined) return undefined;
-  // By its UID, `kubectl describe` finds the events of an object. Who has none is not seen yet.
-  const owners = distinctOwners(claim.status?.owners ?? []).filter(
-    ({ uid, namespace }) =>
-      uid !== undefined && index.poolFor(caches.labelsOf(namespace))?.settings.hostAddressPolicy !== "Off",
+  const isReported = ({ namespace }: Sighting): boolean =>
+    index.poolFor(caches.labelsOf(namespace))?.settings.hostAddressPolicy !== "Off";
+  const owners = distinctHolders(caches.sightings(mac)).filter(
+    (holder) => statusOf(claim).owners.some((owner) => mayBe(owner, holder)) && isReported(holder),
   );
   return owners.length === 0 ? undefined : { claim, owners, hosts };
 }

@@ -24,9 +24,10 @@ export class PendingClaims {
   readonly #lateIn = new NamespaceCounts();
   readonly #listeners = new Set<(mac: Mac, change: PendingChange) => void>();
 
-  /** Tells of each claim that begins or ends to wait. */
-  onChange(listener: (mac: Mac, change: PendingChange) => void): void {
+  /** Tells of each claim that begins or ends to wait. Returns what ends that. */
+  onChange(listener: (mac: Mac, change: PendingChange) => void): () => void {
     this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   has(mac: Mac): boolean {

@@ -2,7 +2,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { formatMac, type Mac } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import type { MACClaim } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { CachedSighting, Caches } from "../caches/caches.ts";
@@ -12,6 +12,7 @@ import { quarantineOf } from "../controllers/rests.ts";
 import { statusOf } from "../core/claim.ts";
 import { LATE_AFTER_MS } from "../core/limits.ts";
 import { meetingOwners } from "../core/meeting-owners.ts";
+import type { Party } from "../core/party.ts";
 import { describeFull, MORE_ADDRESSES } from "../core/pool-fullness.ts";
 import { interfacesLeftBehind } from "../objects/running.ts";
 import type { Catalog } from "./catalog.ts";
@@ -239,7 +240,7 @@ function leftBehind(pod: KubeObject, scope: Scope): FindingView[] {
   }));
 }
 
-function namedOwner(owner: ClaimOwner | undefined): Pick<FindingView, "owner"> {
+function namedOwner(owner: Party | undefined): Pick<FindingView, "owner"> {
   if (owner?.name === undefined) return {};
   return { owner: { kind: owner.kind, namespace: owner.namespace, name: owner.name } };
 }

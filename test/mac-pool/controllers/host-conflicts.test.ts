@@ -9,7 +9,7 @@ import type { EventRecorder, Regarding } from "../../../src/kube/events/event-re
 import type { Handler } from "../../../src/kube/informer/informer.ts";
 import type { Caches } from "../../../src/mac-pool/caches/caches.ts";
 import { HOST_CONFLICT_EVENT, HostConflicts } from "../../../src/mac-pool/controllers/host-conflicts.ts";
-import { newClaim } from "../../../src/mac-pool/core/claim.ts";
+import { allocated, newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/core/segments.ts";
 import { owner } from "../core/lifecycle-bed.ts";
@@ -22,6 +22,7 @@ class Bed {
   readonly index = new PoolIndex();
   readonly told: string[] = [];
   readonly #claims = new Map<string, MACClaim>();
+  readonly #seen = new Map<Mac, readonly ClaimOwner[]>();
   #onClaim: Handler<MACClaim> = {};
   #onReport: Handler<NodeMACs> = {};
   #report: NodeMACs | undefined;
@@ -53,6 +54,7 @@ class Bed {
       namespaces: this.#policies,
       hasSynced: true,
       labelsOf: () => ({}),
+      sightings: (mac: Mac) => (this.#seen.get(mac) ?? []).map((seen) => ({ ...seen, adoptable: true })),
       whenSynced: async () => {},
     } as unknown as Caches;
     const event = ({ metadata }: Regarding, type: string, reason: string, message: string): void => {
@@ -85,8 +87,24 @@ class Bed {
     else this.#onReport.update?.(report, old);
   }
 
+  /** Those that come are seen before the claim. */
   claim(mac: Mac, ...owners: ClaimOwner[]): void {
-    const claim = newClaim(mac, { pool: undefined, origin: "explicit" }, { phase: "Bound", owners });
+    this.#seen.set(mac, owners);
+    this.#claimed(mac, owners);
+  }
+
+  await(mac: Mac, ...owners: ClaimOwner[]): void {
+    this.index.pending.set(mac, ["default"], 0, true);
+    this.#claimed(mac, owners);
+  }
+
+  come(mac: Mac, ...owners: ClaimOwner[]): void {
+    this.#seen.set(mac, owners);
+    this.index.pending.list(mac);
+  }
+
+  #claimed(mac: Mac, owners: readonly ClaimOwner[]): void {
+    const claim = newClaim(mac, { pool: undefined, origin: "explicit" }, allocated(owners));
     const old = this.#claims.get(claimName(mac));
     this.#claims.set(claimName(mac), claim);
     if (old === undefined) this.#onClaim.add?.(claim, { created: true });
@@ -116,7 +134,7 @@ describe("an object that has the address of a node", () => {
 
   it("is told when a pool or the labels of a namespace let it be told, and again after they did not", () => {
     bed.setPolicy("Off");
-    bed.claim(MAC, owner({ uid: "u1" }));
+    bed.claim(MAC, owner());
     bed.report("52:54:00:00:00:01");
     expect(bed.told).toEqual([]);
     bed.setPolicy("Warn");
@@ -130,11 +148,11 @@ describe("an object that has the address of a node", () => {
   });
 
   it("is told once, whether the node or the object comes first", () => {
-    bed.claim(MAC, owner({ uid: "u1" }));
+    bed.claim(MAC, owner());
     expect(bed.told).toEqual([]);
     bed.report("52:54:00:00:00:01", "52:54:00:00:00:02");
-    bed.claim(OTHER, owner({ name: "late", uid: "u2" }));
-    bed.claim(MAC, owner({ uid: "u1" }));
+    bed.claim(OTHER, owner({ name: "late" }));
+    bed.claim(MAC, owner());
     bed.report("52:54:00:00:00:01", "52:54:00:00:00:02");
     const text = (mac: string): string =>
       `MAC ${mac} of interface "a" is also the address of interface eno1 of node node-a. Nothing was taken away. ` +
@@ -146,21 +164,30 @@ describe("an object that has the address of a node", () => {
   });
 
   it("is told again when it was over in between, and of each further holder", () => {
-    bed.claim(MAC, owner({ uid: "u1" }));
+    bed.claim(MAC, owner());
     bed.report("52:54:00:00:00:01");
     bed.report();
     bed.report("52:54:00:00:00:01");
     expect(bed.told).toHaveLength(2);
-    bed.claim(MAC, owner({ uid: "u1" }), owner({ name: "second", uid: "u2" }));
+    bed.claim(MAC, owner(), owner({ name: "second" }));
     expect(bed.told).toHaveLength(4);
   });
 
-  it("is not told before it exists, nor where the policy is off", () => {
+  it("is told when it exists, by its name where the claim has a prefix, and not before", () => {
+    const { name: _, ...unnamed } = owner();
     bed.report("52:54:00:00:00:01");
-    bed.claim(MAC, owner());
+    bed.await(MAC, { ...unnamed, generateName: "web-" });
     expect(bed.told).toEqual([]);
+    bed.come(MAC, owner({ name: "web-x" }));
+    expect(bed.told).toEqual([expect.stringContaining(`${HOST_CONFLICT_EVENT} web-x: MAC 52:54:00:00:00:01`)]);
+  });
+
+  it("is not told of whoever lists the address and is no owner, nor where the policy is off", () => {
+    bed.report("52:54:00:00:00:01");
+    bed.await(MAC, owner());
+    bed.come(MAC, owner({ name: "other" }));
     bed.setPolicy("Off");
-    bed.claim(MAC, owner({ uid: "u1" }));
+    bed.claim(MAC, owner());
     expect(bed.told).toEqual([]);
   });
 });
