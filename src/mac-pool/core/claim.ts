@@ -71,9 +71,9 @@ export function lastAdmitted(claim: MACClaim): ClaimOwner | undefined {
   return others.reduce((last, owner) => (last === undefined || owner.since > last.since ? owner : last), first);
 }
 
-/** Whether somebody has been admitted between two versions of a claim. */
+/** Whether somebody has been admitted between two versions of a claim, or may have been. */
 export function isAdmission(claim: MACClaim, old: MACClaim | undefined): boolean {
-  if (old === undefined || old.metadata.uid !== claim.metadata.uid) return true;
+  if (old === undefined || !isNextOf(claim, old)) return true;
   return (lastAdmitted(claim)?.since ?? "") > (lastAdmitted(old)?.since ?? "");
 }
 

@@ -75,6 +75,14 @@ describe("an address", () => {
     expect(leftMs()).toBe(0);
   });
 
+  it("is kept for the whole time where a version of the claim was missed: replicas have clocks of their own", () => {
+    const { claims, leftMs, pass } = bed();
+    claims.set(claimed("10", again(5)));
+    pass(PENDING_MS);
+    claims.set(claimed("20", { name: "db", ...again(1) }, 3));
+    expect(leftMs()).toBe(120_000);
+  });
+
   it("is kept for the whole time where this process has only just begun to look", () => {
     const { claims, leftMs } = bed();
     claims.set(claimed("10"), false);

@@ -24,6 +24,7 @@ function bed() {
   return { ...informers, feed, index, phase };
 }
 
+const next = (made: MACClaim): MACClaim => ({ ...made, metadata: { ...made.metadata, generation: 2 } });
 const gone = (informer: Told): void => informer.delete("web");
 const resting = claim({ phase: "Quarantined", owners: [] });
 const renewed = allocatedTo(owner({ since: "2026-01-01T00:00:00.000Z" }));
@@ -68,7 +69,7 @@ describe("a claim", () => {
     claims.set(allocatedTo(owner()));
     machines.set(WEB);
     gone(machines);
-    claims.set(allocatedTo(owner({ interface: "b" })));
+    claims.set(next(allocatedTo(owner({ interface: "b" }))));
     expect(phase()).toBe("bound");
     claims.set(renewed);
     expect(phase()).toBe("pending");
