@@ -121,7 +121,8 @@ export class ClaimController {
     adoption.settle(key);
     const nowMs = clock.monotonicMs();
     const admission = caches.admissions.of(mac, nowMs);
-    const isAwaited = admission !== undefined && !hasCome(admission);
+    const isCome = admission !== undefined && hasCome(admission);
+    const isAwaited = admission !== undefined && !isCome;
     const laterMs = restMs || (isAwaited ? caches.admissions.leftMs(mac, nowMs) : undefined);
     if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), isAwaited)) {
       if (isAwaited && sightings.length > 0) await this.#confirm(admission, claim);
@@ -142,7 +143,8 @@ export class ClaimController {
       claim,
       holders,
       isAwaited,
-      wasNeverHeld: caches.index.pending.wasNeverListed(mac),
+      // Its object may have been gone before the claim was known.
+      wasNeverHeld: !isCome && caches.index.pending.wasNeverListed(mac),
       restOver: restMs === 0,
       nowMs: clock.now(),
       quarantineMs: quarantineOf(caches.index, claim, mac),

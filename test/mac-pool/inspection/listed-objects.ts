@@ -26,10 +26,15 @@ export class ListedObjects {
     return { page, wholeList, watchBatches } as unknown as KubeClient;
   }
 
-  /** Resolves when the informer has told its handlers. */
-  async tell(type: "ADDED" | "MODIFIED" | "DELETED", plural: string, object: KubeObject): Promise<void> {
-    this.#version += 1;
-    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
+  /** Resolves when the informer has told its handlers. `version`: where it is not the next. */
+  async tell(
+    type: "ADDED" | "MODIFIED" | "DELETED",
+    plural: string,
+    object: KubeObject,
+    version = this.#version + 1,
+  ): Promise<void> {
+    this.#version = Math.max(this.#version, version);
+    const metadata = { ...object.metadata, resourceVersion: String(version) };
     this.#watches.get(plural)?.({ type, object: { ...structuredClone(object), metadata } });
     await new Promise((resolve) => setImmediate(resolve));
   }

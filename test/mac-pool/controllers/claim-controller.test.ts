@@ -1,0 +1,83 @@
+import { Registry } from "prom-client";
+import { expect, it } from "vitest";
+import type { MACClaim } from "../../../src/api/mac-claim.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { systemClock } from "../../../src/kube/clock.ts";
+import { silentLog } from "../../../src/kube/log.ts";
+import { Caches } from "../../../src/mac-pool/caches/caches.ts";
+import { Adoption } from "../../../src/mac-pool/controllers/adoption.ts";
+import { ClaimController } from "../../../src/mac-pool/controllers/claim-controller.ts";
+import type { LifecycleStep } from "../../../src/mac-pool/core/lifecycle.ts";
+import { allocatedTo, owner } from "../core/lifecycle-bed.ts";
+import { ListedObjects } from "../inspection/listed-objects.ts";
+import { machine } from "../machines.ts";
+import { MemoryClaimStore } from "../memory-claim-store.ts";
+
+const TEXT = "02:00:00:00:00:01";
+
+/** A leader, and what the watches tell it. No object is there when it looks. */
+class Bed implements AsyncDisposable {
+  readonly steps: LifecycleStep[] = [];
+  readonly #stop = new AbortController();
+  readonly #store = new MemoryClaimStore();
+  readonly #objects = new ListedObjects({
+    namespaces: [{ metadata: { name: "default", uid: "n" } }],
+    macpools: [
+      { metadata: { name: "default", uid: "p" }, spec: { ranges: [{ start: TEXT, end: TEXT }] } } as KubeObject,
+    ],
+  });
+  readonly caches = new Caches({
+    client: this.#objects.asKubeClient(),
+    log: silentLog,
+    metrics: new Registry(),
+    excludedNamespaces: [],
+  });
+  readonly #running: Promise<unknown>;
+
+  constructor() {
+    const shared = { clock: systemClock, log: silentLog, metrics: new Registry(), caches: this.caches };
+    const controller = new ClaimController({
+      ...shared,
+      store: this.#store,
+      evidence: async () => [],
+      hasCome: this.caches.admissions.hasCome,
+      adoption: new Adoption({ ...shared, onProgress: () => {} }),
+      onStep: (step) => void this.steps.push(step),
+    });
+    this.#running = Promise.all([this.caches.run(this.#stop.signal), controller.run(this.#stop.signal)]);
+  }
+
+  static async create(): Promise<Bed> {
+    const bed = new Bed();
+    await bed.caches.whenSynced(bed.#stop.signal);
+    return bed;
+  }
+
+  /** Returns what tells of the claim. */
+  async admit(claim: MACClaim): Promise<() => Promise<void>> {
+    const { resourceVersion: _, ...metadata } = claim.metadata;
+    const created = await this.#store.create({ ...claim, metadata });
+    return () => this.#objects.tell("ADDED", "macclaims", created, Number(created.metadata.resourceVersion));
+  }
+
+  /** Of a version after the claim's. */
+  tell(type: "ADDED" | "DELETED", plural: string, object: KubeObject): Promise<void> {
+    const metadata = { ...object.metadata, uid: `u-${object.metadata.name}` };
+    return this.#objects.tell(type, plural, { ...object, metadata }, type === "ADDED" ? 1_000 : 1_001);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running.catch(() => {});
+  }
+}
+
+it("lets an address rest although its object was gone before its claim was known", async () => {
+  await using bed = await Bed.create();
+  const web = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
+  const tellOfClaim = await bed.admit(allocatedTo(owner()));
+  await bed.tell("ADDED", "virtualmachines", web);
+  await bed.tell("DELETED", "virtualmachines", web);
+  await tellOfClaim();
+  await expect.poll(() => bed.steps).toMatchObject([{ action: "update", claim: { status: { phase: "Quarantined" } } }]);
+});
