@@ -17,7 +17,7 @@ import type { Admission } from "../caches/admissions.ts";
 import type { CachedSighting, Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
 import { isSettled, type LifecycleStep, nextStep } from "../core/lifecycle.ts";
-import { describeParty, type Party, type Sighting } from "../core/party.ts";
+import { describeParty, mayBe, type Party, type Sighting } from "../core/party.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
 import { distinctHolders } from "../objects/holders.ts";
 import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
@@ -125,7 +125,7 @@ export class ClaimController {
     const isAwaited = admission !== undefined && !isCome;
     const laterMs = restMs || (isAwaited ? caches.admissions.leftMs(mac, nowMs) : undefined);
     if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), isAwaited)) {
-      if (isAwaited && sightings.length > 0) await this.#confirm(admission, claim);
+      if (isAwaited) await this.#confirm(admission, claim, sightings);
       return { requeueAfterMs: laterMs };
     }
     if (mayLeave && sightings.length === 0) {
@@ -173,11 +173,12 @@ export class ClaimController {
   }
 
   /** Whether the pod that was admitted has come, so that its address need not wait once it is gone. */
-  async #confirm(admission: Admission, claim: MACClaim): Promise<void> {
+  async #confirm(admission: Admission, claim: MACClaim, sightings: readonly Sighting[]): Promise<void> {
     const { caches, evidence } = this.#options;
     const { mac, owner, isAlone, wasListed } = admission;
     if (owner?.kind !== "Pod" || !isAlone || wasListed) return;
-    const [holder] = await evidence(mac, claim, [owner]);
+    const seen = sightings.find((sighting) => mayBe(owner, sighting));
+    const [holder] = seen === undefined ? [] : await evidence(mac, claim, [seen]);
     if (holder !== undefined) caches.admissions.confirm(admission, holder);
   }
 

@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
+import { claimName, parseMac } from "../../../src/api/mac.ts";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
@@ -8,16 +9,20 @@ import { Caches } from "../../../src/mac-pool/caches/caches.ts";
 import { Adoption } from "../../../src/mac-pool/controllers/adoption.ts";
 import { ClaimController } from "../../../src/mac-pool/controllers/claim-controller.ts";
 import type { LifecycleStep } from "../../../src/mac-pool/core/lifecycle.ts";
+import { describeParty, type Party } from "../../../src/mac-pool/core/party.ts";
+import { podMacs } from "../../../src/mac-pool/objects/holders.ts";
 import { allocatedTo, owner } from "../core/lifecycle-bed.ts";
 import { ListedObjects } from "../inspection/listed-objects.ts";
 import { machine } from "../machines.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 
 const TEXT = "02:00:00:00:00:01";
+const MAC = parseMac(TEXT) ?? (0 as never);
 
-/** A leader, and what the watches tell it. No object is there when it looks. */
+/** A leader, and what the watches tell it. No object is there when it looks, besides the pods that it knows. */
 class Bed implements AsyncDisposable {
   readonly steps: LifecycleStep[] = [];
+  readonly asked: string[] = [];
   readonly #stop = new AbortController();
   readonly #store = new MemoryClaimStore();
   readonly #objects = new ListedObjects({
@@ -39,7 +44,7 @@ class Bed implements AsyncDisposable {
     const controller = new ClaimController({
       ...shared,
       store: this.#store,
-      evidence: async () => [],
+      evidence: async (_mac, _claim, parties) => this.#read(parties),
       hasCome: this.caches.admissions.hasCome,
       adoption: new Adoption({ ...shared, onProgress: () => {} }),
       onStep: (step) => void this.steps.push(step),
@@ -66,6 +71,11 @@ class Bed implements AsyncDisposable {
     return this.#objects.tell(type, plural, { ...object, metadata }, type === "ADDED" ? 1_000 : 1_001);
   }
 
+  #read(parties: readonly Party[]) {
+    this.asked.push(...parties.map(describeParty));
+    return this.caches.pods.list().flatMap((pod) => podMacs(pod).map(({ holder }) => holder));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#running.catch(() => {});
@@ -80,4 +90,17 @@ it("lets an address rest although its object was gone before its claim was known
   await bed.tell("DELETED", "virtualmachines", web);
   await tellOfClaim();
   await expect.poll(() => bed.steps).toMatchObject([{ action: "update", claim: { status: { phase: "Quarantined" } } }]);
+});
+
+it("reads only the pod that has come, also where its claim has the prefix of its name", async () => {
+  await using bed = await Bed.create();
+  const { name: _, ...unnamed } = owner();
+  const tellOfClaim = await bed.admit(allocatedTo({ ...unnamed, kind: "Pod", generateName: "web-" }));
+  await tellOfClaim();
+  const networks = JSON.stringify([{ name: "net", mac: TEXT }]);
+  const annotations = { "k8s.v1.cni.cncf.io/networks": networks };
+  await bed.tell("ADDED", "pods", { metadata: { name: "web-x", namespace: "default", annotations } });
+  await expect.poll(() => bed.asked).toEqual(["Pod default/web-x"]);
+  const claim = bed.caches.claims.get(claimName(MAC)) as MACClaim;
+  await expect.poll(() => bed.caches.isAwaited(claim)).toBe(false);
 });
