@@ -241,8 +241,8 @@ export class Replica {
     const meeting = (claim: MACClaim) => meetingOwners(statusOf(claim).owners, this.#caches.networks.cached);
     const owners = meeting(step.claim);
     if (owners.length < 2 || (before !== undefined && owners.length <= meeting(before).length)) return;
-    const message = sharedByHolders(step.claim.spec.mac, owners);
-    for (const owner of owners) events.event(regardingOf(owner), "Warning", "MACShared", message);
+    for (const owner of owners.map((each) => this.#caches.seenAs(each, step.claim)))
+      events.event(regardingOf(owner), "Warning", "MACShared", sharedByHolders(step.claim.spec.mac, owners));
   }
 
   /** What reviews work with. */

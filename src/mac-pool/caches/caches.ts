@@ -247,6 +247,12 @@ export class Caches {
     return this.claims.byIndex(BY_UPDATED, uid);
   }
 
+  /** The object that an owner of the claim stands for, with its name and UID, where one lists the address. */
+  seenAs(owner: Party, { metadata: { name = "" } }: MACClaim): Party {
+    const mac = macOfClaimName(name);
+    return (mac === undefined ? [] : this.sightings(mac)).find((seen) => mayBe(owner, seen)) ?? owner;
+  }
+
   /** What is told of a claim. */
   phaseOf(claim: MACClaim): ShownPhase {
     if (statusOf(claim).phase === "Quarantined") return "Quarantined";
