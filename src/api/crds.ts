@@ -123,7 +123,7 @@ export const MAC_CLAIM_CRD = crd({
     text("Pool", ".spec.pool", "Pool of the address."),
     text("Network", ".status.owners[*].network", "Network of the interface.", 1),
     text("Origin", ".spec.origin", "automatic, explicit or observed.", 1),
-    text("Until", ".status.until", "End of the quarantine.", 1),
+    text("Until", ".status.until", "Quarantined: end of the quarantine. Allocated: for version 0.1 only.", 1),
     AGE,
   ],
 });

@@ -13,12 +13,12 @@ export const CLAIM_LABEL_NAMESPACE = `${MAC_POOL_GROUP}/namespace`;
 export const CLAIM_LABEL_KIND = `${MAC_POOL_GROUP}/kind`;
 export const CLAIM_LABEL_PHASE = `${MAC_POOL_GROUP}/phase`;
 
-/** Claims that version 0.1 has written and nobody has changed since are Pending or Bound, which both mean Allocated. */
+/** Version 0.1 wrote these. Both mean Allocated, and a claim keeps its one until somebody writes it again. */
 const FORMER_PHASES = ["Pending", "Bound"] as const;
 export const CLAIM_PHASES = ["Allocated", "Quarantined", ...FORMER_PHASES] as const;
 export type ClaimPhase = (typeof CLAIM_PHASES)[number];
 
-/** What is told of a claim: whether any object has listed the address since it was allocated last is not written into it. */
+/** Phases that readers are told. Whether an object has listed the address since it was allocated last, caches know and no claim. */
 export const SHOWN_PHASES = ["Pending", "Bound", "Quarantined"] as const;
 export type ShownPhase = (typeof SHOWN_PHASES)[number];
 
@@ -57,17 +57,17 @@ export const claimOwnerSchema = z
       .string()
       .max(MAX_NAME_CHARS)
       .exactOptional()
-      .describe("Name of the object. Absent until the API server has completed generateName."),
+      .describe("Name of the object. Absent where only generateName is known."),
     generateName: z
       .string()
       .max(MAX_NAME_CHARS)
       .exactOptional()
-      .describe("Name prefix, as long as the name is not known."),
+      .describe("Prefix from which the API server makes the name."),
     uid: z
       .string()
       .max(MAX_UID_CHARS)
       .exactOptional()
-      .describe("UID of the object. Only where the address was given to an object that existed already."),
+      .describe("UID of the object. Only if it existed before it became an owner."),
     interface: z.string().max(MAX_NAME_CHARS).describe("Interface that has the address."),
     network: z.string().max(MAX_NETWORK_CHARS).exactOptional().describe("Network of the interface."),
     domains: z
@@ -112,7 +112,8 @@ export const macClaimStatusSchema = z
     phase: z
       .enum(CLAIM_PHASES)
       .describe(
-        "Allocated: the owners have the address, or were admitted with it. Quarantined: released, not given out yet. Pending and Bound, of version 0.1: Allocated.",
+        "Allocated: the owners have the address, or were admitted with it. Quarantined: released, not given out yet. " +
+          "Pending, Bound: written by version 0.1; they mean Allocated.",
       ),
     owner: z
       .string()
@@ -127,11 +128,14 @@ export const macClaimStatusSchema = z
       ),
     deadline: time()
       .exactOptional()
-      .describe("Of version 0.1: until this time the claim waits for an object that was admitted but not seen."),
+      .describe(
+        "Only version 0.1 writes and reads this time: until then its claims wait for an object that was admitted.",
+      ),
     until: time()
       .exactOptional()
       .describe(
-        "Quarantined: its end. Allocated: how long the creation that it was allocated for may be under way; nothing is decided by it.",
+        "Quarantined: end of the quarantine. Allocated: until this time the request that got the address may be under " +
+          "way; only version 0.1 reads that.",
       ),
   })
   .describe("Owners of the address.");
@@ -159,8 +163,7 @@ export type MACClaim = {
 };
 
 /**
- * Each owner once. Several creations under one name that are under way, or one that follows the deletion of the object
- * with that name, are entries of their own, but one owner to a reader.
+ * Each owner once. Version 0.1 wrote an entry for each creation under a name.
  */
 export function distinctOwners(owners: readonly ClaimOwner[]): readonly ClaimOwner[] {
   if (owners.length < 2) return owners;

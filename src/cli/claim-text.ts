@@ -27,7 +27,7 @@ export function hiddenText(elsewhere: number): readonly string[] {
   return [`${elsewhere} object${elsewhere === 1 ? "" : "s"} in namespaces that you may not see`];
 }
 
-/** The name, or `web-*` until the API server has completed it. */
+/** The name, or `web-*` where only the prefix is known. */
 export function ownerName({ name, generateName }: Pick<OwnerView, "name" | "generateName">): string {
   return name ?? `${generateName ?? ""}*`;
 }

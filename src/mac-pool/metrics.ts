@@ -100,7 +100,7 @@ export class PoolMetrics {
     });
     this.#leaks = new Counter({
       name: "kubevirt_macpool_leaks_total",
-      help: "Addresses that were freed at their deadline because their object was never created.",
+      help: "Claims that were deleted because their objects never came.",
       registers,
     });
     this.#unjudged = new Counter({

@@ -11,7 +11,7 @@ import { isInScope } from "../objects/management.ts";
 import type { Informers } from "./informers.ts";
 import { LabelChanges } from "./label-changes.ts";
 
-/** Of 1 kB at most: names and a UID. An address whose arrival is forgotten waits until nothing more can come. */
+/** Of 1 kB at most: names and a UID. An address whose arrival is forgotten waits to the end. */
 const MAX_ARRIVALS = 20_000;
 
 /** Whoever was admitted to an address last. */
@@ -24,7 +24,7 @@ export interface Admission {
   readonly seenMs: number;
   /** Nobody else who was admitted before may still come. */
   readonly isAlone: boolean;
-  /** An object listed the address already: that one is not what was admitted. */
+  /** An object listed the address already. It is not the one that was admitted. */
   readonly wasListed: boolean;
 }
 
@@ -51,10 +51,9 @@ export interface AdmissionsOptions {
 }
 
 /**
- * Who was admitted to each address last, and whether that has been stored since, as the watches have told. An object that is
- * gone before anybody has looked was there all the same, and nothing more can come. Claims, VMs and VMIs are all custom
- * resources, whose versions have one order. Pods may be in an etcd of their own: one has come if a live read finds it after its
- * claim is known.
+ * Who was admitted to each address last, and whether that object has been stored since, as the watches have told. It counts
+ * also if it is gone again before anybody has looked. Claims, VMs and VMIs are custom resources, which are in one etcd: their
+ * versions have one order. Pods may be in an etcd of their own: one has come if a live read finds it after its claim is known.
  */
 export class Admissions {
   readonly #options: AdmissionsOptions;

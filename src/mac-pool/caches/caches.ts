@@ -253,7 +253,7 @@ export class Caches {
     return (mac === undefined ? [] : this.sightings(mac)).find((seen) => mayBe(owner, seen)) ?? owner;
   }
 
-  /** What is told of a claim. */
+  /** The phase that readers are told. */
   phaseOf(claim: MACClaim): ShownPhase {
     if (statusOf(claim).phase === "Quarantined") return "Quarantined";
     const mac = macOfClaimName(claim.metadata.name ?? "");

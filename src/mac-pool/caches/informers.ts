@@ -18,7 +18,7 @@ export const BY_MAC = "mac";
 export const BY_RUNNING = "running";
 /** Index of the pods: UID of the VMI that a launcher belongs to. */
 export const BY_INSTANCE = "instance";
-/** Index of the claims: UIDs of the owners that got the address by an update. */
+/** Index of the claims: UIDs of the owners that existed before they got the address. */
 export const BY_UPDATED = "updated";
 
 export interface Informers {

@@ -11,8 +11,8 @@ import { machineMacs } from "../objects/holders.ts";
 const MAX_MACHINES = 20_000;
 
 /**
- * VMs that were halted from their creation to their end, as the watch has told: virt-controller makes no instance of those. Of
- * one that is only gone by a live read, the watch may have to tell yet that it was started.
+ * VMs that were halted from their creation to their end, as the watch has told: virt-controller makes no instance of those.
+ * Where only a live read says that a VM is gone, the watch may still have to tell that it was started.
  */
 export class UnstartedMachines {
   /** Those that are halted until now -> the version in which the VM was created, the oldest first. */

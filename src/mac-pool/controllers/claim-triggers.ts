@@ -9,8 +9,8 @@ import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/h
 import { onManagementChange } from "./following.ts";
 
 /**
- * Names the claims that a change in the caches is about: claims that changed, and those of addresses in objects that did. Of
- * a creation there are none: its claim waits for an object, and the object that comes is the one that the claim names.
+ * Names the claims that a change in the caches is about: claims that changed, and those of addresses in objects that did. A
+ * creation is about none: its claim waits for an object, and then the object that the claim names comes.
  */
 export class ClaimTriggers {
   readonly #caches: Caches;

@@ -58,8 +58,8 @@ export function allocated(owners: readonly ClaimOwner[]): MacClaimStatus {
 }
 
 /**
- * Of owners of whom the last was admitted at this time. Nobody reads `until` there but version 0.1: it lets an address rest
- * whose claim has one, and would delete the claim of a creation that is under way.
+ * Of owners of whom the last was admitted at this time. Only a leader of version 0.1 reads this `until`. It does not wait for a
+ * creation that is under way: it deletes such a claim, but lets the address rest where the claim has `until`.
  */
 export function admitted(owners: readonly ClaimOwner[], atMs: number, pendingMs: number): MacClaimStatus {
   return { ...allocated(owners), until: new Date(atMs + pendingMs).toISOString() };

@@ -40,7 +40,7 @@ export type GrantDecision =
  * Decides about an address that already has a claim. A grant is always a claim to write under its resourceVersion, even if
  * the owner does not change: the write stops a release that is under way.
  *
- * An object under the name of an owner is that owner, also a creation: the one that was seen is gone when it gets stored.
+ * An object under the name of an owner is that owner, also a creation: the one that was seen is gone when the new one gets stored.
  *
  * Towards other owners the policy decides: the strictest of the own pool's and theirs, also for a namesake of an owner. It does
  * not apply to the object that lists the address already and to a VM that waits for a migration, which has the

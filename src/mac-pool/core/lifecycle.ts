@@ -8,8 +8,8 @@ import { mayBe, ownerOf, type Sighting } from "./party.ts";
  * result with the claim's resourceVersion. A decision on old facts ends in a conflict.
  *
  * An owner is known by its kind, namespace and name: as long as an object of that name lists the address, or may be stored
- * with it, nothing is written. So an object that has taken the name of another keeps the claim of that one, which is right
- * as it lists the address, and an address may rest longer than it has to, never shorter.
+ * with it, nothing is written. So an object that takes the name of another takes its claim over, which is right while it lists
+ * the address. An address may stay claimed longer than it has to, never shorter.
  */
 
 export interface LifecycleInput {

@@ -151,7 +151,7 @@ export class ClaimQueries {
   }
 }
 
-/** When a claim without an object ends. */
+/** How long a claim waits for its object, by the clock of the replica that admitted it. */
 export function deadlineOf(claim: MACClaim, { index }: Pick<Caches, "index">): string {
   const sinceMs =
     Date.parse(lastAdmitted(claim)?.since ?? "") || Date.parse(claim.metadata.creationTimestamp ?? "") || 0;

@@ -21,7 +21,7 @@ import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 import type { FindingView } from "./views.ts";
 
 const MAX_FINDINGS = 1_000;
-/** The leader needs a moment after a deadline, and a new one counts the whole time anew; more is worth a look. */
+/** The leader needs a moment after a deadline, and a new leader counts the whole time anew. More is worth a look. */
 const OVERDUE_MS = 60_000;
 /** What is looked at before admission has its turn: about a millisecond. */
 const SLICE = 500;
@@ -156,7 +156,7 @@ export class ConsistencyQuery {
     if (this.#caches.phaseOf(claim) === "Pending") {
       const deadline = deadlineOf(claim, this.#caches);
       if (dueMs(deadline) < OVERDUE_MS + this.#caches.index.pendingMs) return undefined;
-      const message = `The claim of ${at.mac} waits for its object longer than until ${deadline}.`;
+      const message = `The claim of ${at.mac} still waits for its object. Its deadline was ${deadline}.`;
       return { ...at, ...owner, ...sinceOf(deadline), code: "CLAIM_WAITS", message, advice: ASK_THE_LEADER };
     }
     if (first !== undefined && !this.#caches.isListed(mac)) {

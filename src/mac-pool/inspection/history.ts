@@ -11,7 +11,7 @@ export interface Told extends StoryEntryView {
   readonly owner: string;
 }
 
-/** What claims no longer tell: when an owner was bound, and which addresses it has given up. The last events, since this replica runs. */
+/** What claims do not tell: when an owner was seen with an address, and which ones it has given up. The last events, since this replica runs. */
 export class History {
   readonly #clock: Clock;
   readonly #max: number;

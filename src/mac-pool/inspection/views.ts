@@ -29,15 +29,15 @@ export const claimViewSchema = z
     mac,
     pool: z.string().exactOptional(),
     origin: z.enum(CLAIM_ORIGINS),
-    phase: z.enum(SHOWN_PHASES),
+    phase: z.enum(SHOWN_PHASES).describe("Pending: no object that this replica knows has listed the address yet."),
     owners: z.array(ownerViewSchema).describe("Owners that the reader may see."),
     elsewhere: count.describe("Owners in other namespaces, which the reader may not see."),
     inRange: z.boolean().describe("Whether a pool has the address in its ranges."),
     range: z.string().exactOptional().describe("The range with the address, as first-last."),
     created: time.exactOptional(),
-    deadline: time.exactOptional().describe("Until this time the claim waits for an object that was admitted."),
+    deadline: time.exactOptional().describe("Pending: until this time the claim waits for its object."),
     until: time.exactOptional().describe("End of the quarantine."),
-    revision: z.string().exactOptional().describe("resourceVersion of the MACClaim. It stays from Pending to Bound."),
+    revision: z.string().exactOptional().describe("resourceVersion of the MACClaim; the same in Pending and Bound."),
     hostAddress: hostAddress.describe("What of a node has it too; lists leave it out."),
   })
   .meta({ id: "Claim" });

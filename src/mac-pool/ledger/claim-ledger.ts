@@ -56,7 +56,7 @@ export class ClaimLedger {
 
   /**
    * Claims all wishes or none. Throws what the API server's refusal or a broken connection throws, after giving back
-   * what was claimed; what can't be given back then ends at its deadline.
+   * what was claimed; what can't be given back then ends when its wait for an object is over.
    */
   async claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimResult> {
     const namespaces = [request.party.namespace];
@@ -133,7 +133,7 @@ export class ClaimLedger {
     for (const { mac } of wishes) this.#options.onGranted(party.kind, mac === undefined ? "automatic" : "explicit");
   }
 
-  /** Undoes one grant unless somebody has written since. Failing is harmless: the deadline does the same later. */
+  /** Undoes one grant unless somebody has written since. Failing is harmless: the leader does the same when the wait is over. */
   async #giveBack({ mac, written }: Granted): Promise<void> {
     if (written === undefined) return;
     const { store, index, log } = this.#options;
@@ -143,7 +143,10 @@ export class ClaimLedger {
       else await store.update({ ...before, metadata: { ...before.metadata, ...versionOf(claim) } });
       index.unreserve(mac);
     } catch (error) {
-      log.debug({ err: error, claim: claim.metadata.name }, "could not give a claim back; its deadline frees it");
+      log.debug(
+        { err: error, claim: claim.metadata.name },
+        "could not give a claim back; the leader releases it when no object has come",
+      );
     }
   }
 }

@@ -139,7 +139,7 @@ function ownPriorityLevel(namespace: string, labels: Labels): KubeObject[] {
 }
 
 /**
- * Who writes MACClaims, and what the pool writes in VMs. Deleting a bound claim by hand could give two VMs the same address.
+ * Who writes MACClaims, and what the pool writes in VMs. Deleting an allocated claim by hand could give two VMs the same address.
  * RBAC knows no right to a single field: of a VM, the pool may take off its predecessor's finalizer, and change nothing else.
  */
 function writePolicy(namespace: string, labels: Labels): KubeObject[] {

@@ -14,7 +14,7 @@ import { linkTo } from "../route.ts";
 import { counted } from "../wording.ts";
 import { AddressPanel } from "./address-panel.tsx";
 
-/** Every phase and every origin, in the words of kubectl. */
+/** Every phase and every origin, in the words of REST. */
 const PHASES = Object.keys({ Pending: 0, Bound: 0, Quarantined: 0 } satisfies Record<ClaimView["phase"], 0>);
 const ORIGINS = Object.keys({ automatic: 0, explicit: 0, observed: 0 } satisfies Record<ClaimView["origin"], 0>);
 

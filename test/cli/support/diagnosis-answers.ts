@@ -102,7 +102,7 @@ export const consistency = consistencyViewSchema.parse({
       mac: "02:5d:1c:00:01:50",
       owner: { kind: "VirtualMachine", namespace: "default", name: "web-9" },
       since: AGO(300),
-      message: "The claim has waited for VirtualMachine default/web-9 past its deadline.",
+      message: "The claim of 02:5d:1c:00:01:50 still waits for its object. Its deadline was 2026-11-21T09:11:03Z.",
       advice: "Nothing, if the leader works: it frees the address. Look at the leader's log if this stays.",
     },
     { code: "POOL_FULL", pool: "lab", message: "No address is free.", advice: "Add a range to spec.ranges." },
