@@ -1,14 +1,14 @@
 import { MAX_MAC, type Mac, macOfClaimName } from "../../api/mac.ts";
-import type { MACClaim, ShownPhase } from "../../api/mac-claim.ts";
+import type { ClaimOwner, MACClaim, ShownPhase } from "../../api/mac-claim.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches } from "../caches/caches.ts";
 import { BY_RUNNING } from "../caches/informers.ts";
 import { statusOf } from "../core/claim.ts";
+import { mayBe, type Party } from "../core/party.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
-import { withCompletedNames } from "./completed-names.ts";
 import { poolsWith, Rates } from "./rates.ts";
 
 /** Classes by which a map counts claims; the first is bit 0 of what `classesOf` returns. */
@@ -164,6 +164,25 @@ function textOf({ spec, status }: MACClaim): string {
     text += ` ${namespace} ${name ?? generateName ?? ""}`;
   }
   return text;
+}
+
+/**
+ * The claim with the names that the API server has made of prefixes, as far as objects list the address: nothing writes them
+ * into it. The same claim where there is nothing to complete.
+ */
+export function withCompletedNames(claim: MACClaim, listers: () => readonly Party[]): MACClaim {
+  const status = statusOf(claim);
+  if (status.owners.every(({ name }) => name !== undefined)) return claim;
+  const taken = new Set(status.owners.flatMap(({ name }) => name ?? []));
+  const owners = status.owners.map((owner): ClaimOwner => {
+    if (owner.name !== undefined) return owner;
+    const found = listers().find((lister) => mayBe(owner, lister) && !taken.has(lister.name ?? ""));
+    if (found?.name === undefined) return owner;
+    taken.add(found.name);
+    const { generateName: _, ...known } = owner;
+    return { ...known, name: found.name };
+  });
+  return { ...claim, status: { ...status, owners } };
 }
 
 /** Of a claim that is not pending. */

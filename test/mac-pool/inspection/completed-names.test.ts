@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import type { ClaimOwner } from "../../../src/api/mac-claim.ts";
-import { withCompletedNames } from "../../../src/mac-pool/inspection/completed-names.ts";
+import { withCompletedNames } from "../../../src/mac-pool/inspection/catalog.ts";
 import { EVERYTHING } from "../../../src/mac-pool/inspection/scope.ts";
 import { claimOf, FIRST, InspectionBed, owner, pageOf, SINCE, vmOf } from "./inspection-bed.ts";
 
