@@ -1,7 +1,7 @@
 import type { Mac } from "../../api/mac.ts";
 import { type ClaimOwner, isNamesake, type MACClaim, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import { allocated, newClaim, statusOf, withStatus } from "./claim.ts";
-import { mayBe, ownerOf, type Sighting } from "./party.ts";
+import { mayBe, mostExactFirst, ownerOf, type Sighting } from "./party.ts";
 
 /**
  * Decides the next step of a claim from live reads. Pure. The controller reads the claim before the objects, and writes the
@@ -116,13 +116,6 @@ function withHolders(
     if (holder.adoptable && !isKnown && all.length < MAX_CLAIM_OWNERS) all.push(ownerOf(holder, since));
   }
   return all;
-}
-
-/** A prefix must not take the object that another owner was admitted for by its name; the longer one fits least others. */
-function mostExactFirst(owners: readonly ClaimOwner[]): readonly ClaimOwner[] {
-  const exactness = ({ name, generateName = "" }: ClaimOwner): number =>
-    name === undefined ? generateName.length : Number.MAX_SAFE_INTEGER;
-  return owners.length < 2 ? owners : [...owners].sort((a, b) => exactness(b) - exactness(a));
 }
 
 /** Who came in as a receiver of a migration stays one, until it waits no longer and is alone with the address. */

@@ -1,6 +1,6 @@
 import { type ClaimOwner, isNamesake, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
 import { allocated } from "./claim.ts";
-import { type Holder, mayBe, ownerOf, type Party, type Sighting } from "./party.ts";
+import { type Holder, mayBe, mostExactFirst, ownerOf, type Party, type Sighting } from "./party.ts";
 
 /**
  * The status with the objects that list the address among its owners. The claim may not name them: it was deleted by hand,
@@ -30,10 +30,7 @@ export function withListers(
 
 /** Of the prefixes that the API server may have completed to the name of the object, the one that fits least others. */
 export function longestPrefix(owners: readonly ClaimOwner[], object: Party): ClaimOwner | undefined {
-  const chars = ({ generateName = "" }: ClaimOwner): number => generateName.length;
-  return owners
-    .filter((owner) => owner.name === undefined && mayBe(owner, object))
-    .reduce<ClaimOwner | undefined>((best, owner) => (best && chars(best) >= chars(owner) ? best : owner), undefined);
+  return mostExactFirst(owners).find((owner) => owner.name === undefined && mayBe(owner, object));
 }
 
 /** An interface, as far as it tells which layer-2 domains it may be in. */

@@ -47,6 +47,13 @@ export function mayBe(owner: Party, object: Party): boolean {
   return generateName !== undefined && object.name.startsWith(generateName);
 }
 
+/** A prefix must not take the object that another owner was admitted for by its name; the longer one fits least others. */
+export function mostExactFirst(owners: readonly ClaimOwner[]): readonly ClaimOwner[] {
+  const exactness = ({ name, generateName = "" }: ClaimOwner): number =>
+    name === undefined ? generateName.length : Number.MAX_SAFE_INTEGER;
+  return owners.length < 2 ? owners : [...owners].sort((a, b) => exactness(b) - exactness(a));
+}
+
 /** Its beginning where it is longer than names are. */
 export const cut = (text: string, maxChars: number): string =>
   text.length <= maxChars ? text : text.slice(0, maxChars);
