@@ -30,6 +30,10 @@ export class PendingClaims {
     return () => this.#listeners.delete(listener);
   }
 
+  get size(): number {
+    return this.#fresh.size + this.#late.size;
+  }
+
   has(mac: Mac): boolean {
     return this.#fresh.has(mac) || this.#late.has(mac);
   }

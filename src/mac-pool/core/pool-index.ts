@@ -17,7 +17,6 @@ export class PoolIndex {
   readonly #pools = new Map<string, Pool>();
   readonly #claims = new Map<Mac, ClaimFacts>();
   #quarantined = 0;
-  #pending = 0;
   readonly #owned = new NamespaceCounts();
   readonly #shared = new Set<Mac>();
   readonly pending = new PendingClaims();
@@ -27,9 +26,7 @@ export class PoolIndex {
 
   constructor() {
     this.pending.onChange((mac, change) => {
-      const by = change === "pending" ? 1 : -1;
-      this.#pending += by;
-      for (const pool of this.#pools.values()) pool.countPending(mac, by);
+      for (const pool of this.#pools.values()) pool.countPending(mac, change === "pending" ? 1 : -1);
     });
   }
 
@@ -48,10 +45,10 @@ export class PoolIndex {
   }
 
   claimsByPhase(): [ShownPhase, number][] {
-    const bound = this.claimCount - this.#pending - this.#quarantined;
+    const { size: pending } = this.pending;
     return [
-      ["Pending", this.#pending],
-      ["Bound", bound],
+      ["Pending", pending],
+      ["Bound", this.claimCount - pending - this.#quarantined],
       ["Quarantined", this.#quarantined],
     ];
   }
