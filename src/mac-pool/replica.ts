@@ -249,14 +249,14 @@ export class Replica {
   #admission(connections: Connections): AdmissionParts {
     const { random, log } = this.#options;
     const { index, claims } = this.#caches;
+    const { listers, networks } = connections;
+    const shared = { clock: this.#clock, listers, networks, isAwaited: this.#caches.isAwaited };
     const ledger = new ClaimLedger({
+      ...shared,
       store: connections.claimsOfLedger,
       index,
-      clock: this.#clock,
       random: random ?? Math.random,
       policyIn: connections.policyIn,
-      listers: connections.listers,
-      networks: connections.networks,
       givenTo: connections.givenTo,
       log,
       onGranted: (kind, origin) => this.#metrics.allocated(kind, origin),
@@ -270,17 +270,14 @@ export class Replica {
       times.see(metadata.name ?? "", status?.owners, old?.status?.owners);
     claims.on({ add: (claim) => see(claim), update: see });
     const starts = new StartGate({
+      ...shared,
       store: connections.claimsOfStarts,
       isRunning: connections.isRunning,
       isReceiver: connections.isReceiver,
-      listers: connections.listers,
-      networks: connections.networks,
       times,
-      clock: this.#clock,
       startingMs: () => startingMs(index.pendingMs),
-      isAwaited: this.#caches.isAwaited,
     });
-    const { namespaces, hasReceived, policyIn, networks } = connections;
+    const { namespaces, hasReceived, policyIn } = connections;
     const { ownersOf } = this.#caches;
     const onUnjudged = (vm: Party): void => {
       this.#metrics.unjudged();

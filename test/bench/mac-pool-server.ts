@@ -89,6 +89,7 @@ async function pool(): Promise<number> {
     random: Math.random,
     policyIn,
     listers,
+    isAwaited: () => false,
     networks,
     givenTo: () => [],
     log: silentLog,

@@ -21,7 +21,7 @@ export interface GrantRequest {
   readonly field: MacField;
   /** How long an object that was admitted is waited for. */
   readonly pendingMs: number;
-  /** No object has listed the address since the owners of its claim were admitted. */
+  /** Whoever was admitted last may still be stored. */
   readonly isAwaited: boolean;
   /** Objects that list the address, once for each network, as far as the caches know; without the one that asks. */
   readonly listers: readonly Sighting[];
@@ -69,8 +69,10 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
   if (others.length > 0 && !hasIt && !holder.receiver && !mayShare(policy, holder)) {
     return { ok: false, refusal: conflict(mac, holder.interface, others, request) };
   }
-  const owners = status.owners.filter((known) => !isThis(known));
-  const place = status.owners.findIndex(isThis);
+  // Where somebody is awaited it may be who was admitted with that prefix, and this object another one of that name.
+  const isReplaced = (known: ClaimOwner): boolean => isThis(known) && !(known === completed && request.isAwaited);
+  const owners = status.owners.filter((known) => !isReplaced(known));
+  const place = status.owners.findIndex(isReplaced);
   owners.splice(place < 0 ? owners.length : place, 0, renewed(status.owners.filter(isThis), owner, request));
   if (owners.length > MAX_CLAIM_OWNERS) {
     return { ok: false, refusal: sharedTooOften(mac, holder.interface, request.field) };

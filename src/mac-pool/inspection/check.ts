@@ -102,7 +102,7 @@ export class CheckQuery {
       pendingMs: index.pendingMs,
       listers: listers(mac),
       had: false,
-      isAwaited: index.pending.has(mac),
+      isAwaited: this.#caches.isAwaited(claim),
       // Which network the VM will be on is not known: it may meet any other.
       ...(networks.scopeIn(namespace) === "Network" ? { domainsOf: () => undefined } : {}),
     } as const;

@@ -36,6 +36,8 @@ export interface LedgerOptions extends AllocationOptions {
   readonly log: Log;
   /** Policy of the pool that serves a namespace, as far as the caches know. */
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
+  /** Whether whoever was admitted to the claim last may still be stored. */
+  readonly isAwaited: (claim: MACClaim) => boolean;
   readonly networks: Networks;
   /** Told of every address that a request was given for good. */
   readonly onGranted: (kind: Party["kind"], origin: "automatic" | "explicit") => void;

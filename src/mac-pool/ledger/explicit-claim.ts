@@ -1,5 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
-import { isNamesake } from "../../api/mac-claim.ts";
+import { isNamesake, type MACClaim } from "../../api/mac-claim.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -30,6 +30,7 @@ interface ExplicitOptions {
   readonly clock: Clock;
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
   readonly listers: (mac: Mac) => readonly Sighting[];
+  readonly isAwaited: (claim: MACClaim) => boolean;
   readonly networks: Networks;
 }
 
@@ -38,7 +39,7 @@ interface ExplicitOptions {
  * the address is another owner even if there is no claim: the pool may have been switched on a moment ago.
  */
 export async function claimExplicit(
-  { clock, store, index, policyIn, listers: listersOf, networks }: ExplicitOptions,
+  { clock, store, index, policyIn, listers: listersOf, isAwaited, networks }: ExplicitOptions,
   request: ClaimRequest,
   wish: Wish,
   mac: Mac,
@@ -70,7 +71,7 @@ export async function claimExplicit(
         : undefined;
       const decision = decideGrant(
         found,
-        { ...asked, pendingMs: index.pendingMs, isAwaited: index.pending.has(mac), domainsOf },
+        { ...asked, pendingMs: index.pendingMs, isAwaited: isAwaited(found), domainsOf },
         clock.now(),
       );
       if (!decision.ok) return decision;

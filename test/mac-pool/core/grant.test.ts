@@ -127,6 +127,17 @@ describe("a request for an address that has a claim", () => {
     ]);
   });
 
+  it("leaves the prefix to the object that was admitted with it and may still come", () => {
+    const { name: _, ...unnamed } = owner();
+    const generated = allocatedTo({ ...unnamed, generateName: "web-" });
+    const asked = ask({ name: "web-x", uid: "u1" }, { had: true, isAwaited: true });
+    const first = decideGrant(generated, asked, NOW);
+    if (!first.ok) throw new Error(first.refusal.message);
+    for (const existing of [generated, first.claim]) {
+      expect(decide(existing, asked)).toMatchObject({ owners: [{ generateName: "web-" }, { name: "web-x" }] });
+    }
+  });
+
   it("is judged against the other objects of its prefix: each has an entry of its own, or none", () => {
     const { name: _, ...unnamed } = owner();
     const prefix = { ...unnamed, generateName: "web-", receiver: true };

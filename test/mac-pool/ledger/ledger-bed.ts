@@ -39,6 +39,7 @@ export function replica(
     random,
     policyIn: () => undefined,
     listers,
+    isAwaited: () => false,
     networks: NO_NETWORKS,
     givenTo: () => [],
     log: silentLog,

@@ -51,6 +51,7 @@ export function reviewParts(
     random,
     policyIn: () => undefined,
     listers: () => [],
+    isAwaited: () => false,
     networks: NO_NETWORKS,
     givenTo: () => [],
     log: silentLog,
