@@ -10,7 +10,7 @@ import type { Party, Sighting } from "./core/party.ts";
 import { readEvidence } from "./evidence/live-evidence.ts";
 import type { LiveReads } from "./evidence/live-reads.ts";
 import { hasReceived, isReceiver, macsOfMachine } from "./evidence/machine-of-instance.ts";
-import { isRunning } from "./evidence/running-owner.ts";
+import { isRunning, type RunningQuery } from "./evidence/running-owner.ts";
 import { apiClaimStore, type ClaimStore } from "./ledger/claim-store.ts";
 import type { Networks } from "./networks/network-domains.ts";
 import type { AttachedMac } from "./objects/holders.ts";
@@ -32,7 +32,7 @@ export interface Connections {
   /** Whether what was admitted has been stored since, and may be gone. */
   readonly hasCome: (admission: Admission) => boolean;
   /** Whether the owner of an address runs now, by a live read. */
-  readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
+  readonly isRunning: (owner: Party, query: RunningQuery) => Promise<boolean>;
   /** Addresses that a VM lists, by a live read; undefined when there is no such VM. */
   readonly macsOfMachine: (vm: Party, signal: AbortSignal) => Promise<readonly AttachedMac[] | undefined>;
   /** Whether a VM waits to receive a live migration, by a live read. */
@@ -64,7 +64,7 @@ export function connect(
     evidence: (reads, mac, claim, parties) =>
       readEvidence(reads, mac, parties, (party) => caches.unstarted.has(party, claim, mac)),
     hasCome: caches.admissions.hasCome,
-    isRunning: (owner, mac, signal) => isRunning(client, owner, mac, signal),
+    isRunning: (owner, query) => isRunning(client, owner, query),
     macsOfMachine: (vm, signal) => macsOfMachine(client, vm, signal),
     isReceiver: (vm, signal) => isReceiver(client, vm, signal),
     hasReceived: (vm, signal) => hasReceived(client, vm, signal),

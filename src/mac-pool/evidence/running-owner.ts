@@ -1,4 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
+import { isNamesake } from "../../api/mac-claim.ts";
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
@@ -11,12 +12,24 @@ import { isWaitingForSync } from "../objects/running.ts";
 /** The start of a VM waits for this, and goes on without an answer soon after. */
 const READ_TIMEOUT_MS = 1_000;
 
+export interface RunningQuery {
+  readonly mac: Mac;
+  /** The VM that wants to run. */
+  readonly asking: Party;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Asks the API server whether the owner of an address runs: a VM runs if its VMI exists and does not wait for a
  * migration, any other object if it exists. A
- * VM or a pod that is known only by its name prefix runs if a VMI or a pod has the address and a name with that prefix.
+ * VM or a pod that is known only by its name prefix runs if a VMI or a pod has the address and a name with that prefix. One
+ * that has the name of `asking` is what asks.
  */
-export async function isRunning(client: KubeClient, owner: Party, mac: Mac, signal: AbortSignal): Promise<boolean> {
+export async function isRunning(
+  client: KubeClient,
+  owner: Party,
+  { mac, asking, signal }: RunningQuery,
+): Promise<boolean> {
   if (owner.name === undefined && owner.kind === "Pod") {
     const { items } = await client.list(KINDS.pods, { namespace: owner.namespace, signal });
     return items.some((pod) => mayBe(owner, partyOf("Pod", pod)) && podMacs(pod).some((entry) => entry.mac === mac));
@@ -25,7 +38,8 @@ export async function isRunning(client: KubeClient, owner: Party, mac: Mac, sign
     const { items } = await client.list(KINDS.instances, { namespace: owner.namespace, signal });
     return items.some((instance) => {
       const listed = instanceMacs(instance).some((entry) => entry.mac === mac);
-      return listed && mayBe(owner, instanceParty(instance)) && isOnNetwork(instance);
+      const party = instanceParty(instance);
+      return listed && mayBe(owner, party) && !isNamesake(asking, party) && isOnNetwork(instance);
     });
   }
   if (owner.kind === "Pod") {

@@ -14,6 +14,7 @@ import { MAX_CLAIM_TRIES } from "../core/limits.ts";
 import { placesOf, UNCLAIMED, withListers } from "../core/listers.ts";
 import { type Holder, mayBe, ownerOf, type Party, type Sighting } from "../core/party.ts";
 import { alreadyRunning, busy, type Refusal, type Runner } from "../core/refusals.ts";
+import type { RunningQuery } from "../evidence/running-owner.ts";
 import type { ClaimStore } from "../ledger/claim-store.ts";
 import type { Networks } from "../networks/network-domains.ts";
 import type { StartTimes } from "./start-times.ts";
@@ -32,7 +33,7 @@ export interface StartRequest {
 export interface StartGateOptions {
   readonly store: ClaimStore;
   /** Live read: whether the owner runs now. */
-  readonly isRunning: (owner: Party, mac: Mac, signal: AbortSignal) => Promise<boolean>;
+  readonly isRunning: (owner: Party, query: RunningQuery) => Promise<boolean>;
   readonly clock: Clock;
   /** Live read: whether the VM waits to receive a live migration. */
   readonly isReceiver: (vm: Party, signal: AbortSignal) => Promise<boolean>;
@@ -78,7 +79,9 @@ export class StartGate {
    */
   async refusalOfPlugIn(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
     const [first] = request.interfaces;
-    if (first === undefined || !(await this.#options.isRunning(request.party, first.mac, signal))) return undefined;
+    const { party: asking } = request;
+    if (first === undefined || !(await this.#options.isRunning(asking, { mac: first.mac, asking, signal })))
+      return undefined;
     return this.refusal(request, "plug-in", signal);
   }
 
@@ -100,7 +103,7 @@ export class StartGate {
       if (isMarked && (await this.#options.isReceiver(party, signal))) return undefined;
       const meeting = await this.#meeting(domains, others, listed, signal);
       const isAwaited = claim !== undefined && this.#options.isAwaited(claim);
-      const runner = await this.#runnerAmong(meeting, { mac, isAwaited }, signal);
+      const runner = await this.#runnerAmong(meeting, { mac, asking: party, isAwaited, signal });
       if (runner !== undefined)
         return alreadyRunning(mac, party, runner, what === "plug-in" ? party.interface : undefined);
       if (dryRun) return undefined;
@@ -138,17 +141,17 @@ export class StartGate {
   }
 
   /** Asks about all owners side by side: the start waits for the slowest answer only. */
-  async #runnerAmong(owners: readonly ClaimOwner[], at: At, signal: AbortSignal): Promise<Runner | undefined> {
-    const answers = await Promise.allSettled(owners.map((owner) => this.#runnerOf(owner, at, signal)));
+  async #runnerAmong(owners: readonly ClaimOwner[], at: At): Promise<Runner | undefined> {
+    const answers = await Promise.allSettled(owners.map((owner) => this.#runnerOf(owner, at)));
     for (const answer of answers) if (answer.status === "fulfilled" && answer.value !== undefined) return answer.value;
     for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
     return undefined;
   }
 
-  async #runnerOf(owner: ClaimOwner, { mac, isAwaited }: At, signal: AbortSignal): Promise<Runner | undefined> {
-    const leftMs = this.#options.times.leftMs(claimName(mac), owner);
+  async #runnerOf(owner: ClaimOwner, { isAwaited, ...query }: At): Promise<Runner | undefined> {
+    const leftMs = this.#options.times.leftMs(claimName(query.mac), owner);
     const isStarting = leftMs > 0;
-    const isRunning = this.#options.isRunning(owner, mac, signal);
+    const isRunning = this.#options.isRunning(owner, query);
     if (await (isStarting ? isRunning.catch(() => false) : isRunning)) return { owner, state: "running" };
     // A pod or a VMI without a VM runs as soon as it is there.
     if (isAwaited && owner.kind !== "VirtualMachine") return { owner, state: "coming" };
@@ -157,8 +160,7 @@ export class StartGate {
   }
 }
 
-interface At {
-  readonly mac: Mac;
+interface At extends RunningQuery {
   readonly isAwaited: boolean;
 }
 
