@@ -2,12 +2,14 @@ import { addressesIn, describeHosts, type HostInterface } from "../../api/host-i
 import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches } from "../caches/caches.ts";
 import { statusOf } from "../core/claim.ts";
 import { heldByHost } from "../core/host-refusals.ts";
 import { describeParty, mayBe, type Sighting } from "../core/party.ts";
-import { distinctHolders } from "../objects/holders.ts";
+import { distinctHolders, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { onManagementChange, whileFollowing } from "./following.ts";
 
@@ -30,7 +32,7 @@ export class HostConflicts {
 
   /** Runs until the signal aborts. Can be run once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { claims, nodeMacs, pools, index } = this.#caches;
+    const { claims, machines, instances, nodeMacs, pods, pools, index } = this.#caches;
     const ended = new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
@@ -54,9 +56,9 @@ export class HostConflicts {
       }),
       onManagementChange(this.#caches, policiesChanged),
       claims.on({ add: claimChanged, update: claimChanged, delete: claimChanged }),
-      index.pending.onChange((mac, change) => {
-        if (change === "listed") this.#look(mac);
-      }),
+      this.#follow(machines, machineMacs),
+      this.#follow(instances, instanceMacs),
+      this.#follow(pods, (pod) => podMacs(pod)),
       nodeMacs.on({
         add: reportChanged,
         update: (report, old) => {
@@ -67,6 +69,14 @@ export class HostConflicts {
       }),
     ];
     await whileFollowing(this.#caches, signal, stops, () => ended);
+  }
+
+  /** An owner may come long after its claim, and after other owners. */
+  #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly ListedMac[]): () => void {
+    const changed = (object: KubeObject): void => {
+      for (const { mac } of macsOf(object)) if (this.#caches.index.hosts.at(mac).length > 0) this.#look(mac);
+    };
+    return informer.on({ add: changed, update: changed });
   }
 
   #look(mac: Mac): void {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { addressesIn } from "../../../src/api/host-interfaces.ts";
-import { claimName, type Mac, parseMac } from "../../../src/api/mac.ts";
+import { claimName, formatMac, type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import type { HostAddressPolicy } from "../../../src/api/mac-pool.ts";
 import type { NodeMACs } from "../../../src/api/node-macs.ts";
@@ -13,6 +13,7 @@ import { allocated, newClaim } from "../../../src/mac-pool/core/claim.ts";
 import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/core/segments.ts";
 import { owner } from "../core/lifecycle-bed.ts";
+import { machine } from "../machines.ts";
 
 const MAC = parseMac("52:54:00:00:00:01") as Mac;
 const OTHER = parseMac("52:54:00:00:00:02") as Mac;
@@ -24,6 +25,7 @@ class Bed {
   readonly #claims = new Map<string, MACClaim>();
   readonly #seen = new Map<Mac, readonly ClaimOwner[]>();
   #onClaim: Handler<MACClaim> = {};
+  #onMachine: Handler<KubeObject> = {};
   #onReport: Handler<NodeMACs> = {};
   #report: NodeMACs | undefined;
   readonly #onPolicy: (() => void)[] = [];
@@ -50,6 +52,9 @@ class Bed {
         get: (name: string) => this.#claims.get(name),
       },
       nodeMacs: { on: (handler: Handler<NodeMACs>) => this.#followed(() => (this.#onReport = handler)) },
+      machines: { on: (handler: Handler<KubeObject>) => this.#followed(() => (this.#onMachine = handler)) },
+      instances: { on: () => this.#followed(() => {}) },
+      pods: { on: () => this.#followed(() => {}) },
       pools: this.#policies,
       namespaces: this.#policies,
       hasSynced: true,
@@ -94,13 +99,13 @@ class Bed {
   }
 
   await(mac: Mac, ...owners: ClaimOwner[]): void {
-    this.index.pending.set(mac, ["default"], 0, true);
     this.#claimed(mac, owners);
   }
 
   come(mac: Mac, ...owners: ClaimOwner[]): void {
     this.#seen.set(mac, owners);
-    this.index.pending.list(mac);
+    for (const { name = "", namespace } of owners)
+      this.#onMachine.add?.(machine(name, namespace, [{ name: "a", macAddress: formatMac(mac) }]), { created: true });
   }
 
   #claimed(mac: Mac, owners: readonly ClaimOwner[]): void {
@@ -180,6 +185,16 @@ describe("an object that has the address of a node", () => {
     expect(bed.told).toEqual([]);
     bed.come(MAC, owner({ name: "web-x" }));
     expect(bed.told).toEqual([expect.stringContaining(`${HOST_CONFLICT_EVENT} web-x: MAC 52:54:00:00:00:01`)]);
+  });
+
+  it("is told of the second owner that the policy lets in, once it exists", () => {
+    const [first, second] = [owner(), owner({ name: "second" })];
+    bed.report("52:54:00:00:00:01");
+    bed.claim(MAC, first);
+    bed.await(MAC, first, second);
+    expect(bed.told).toHaveLength(1);
+    bed.come(MAC, first, second);
+    expect(bed.told.at(-1)).toContain(`${HOST_CONFLICT_EVENT} second: MAC 52:54:00:00:00:01`);
   });
 
   it("is not told of whoever lists the address and is no owner, nor where the policy is off", () => {
