@@ -135,6 +135,11 @@ export class Admissions {
     );
   };
 
+  /** Whether some object has come to list the address lately, whoever was admitted to it. */
+  hasArrival(mac: Mac): boolean {
+    return this.#arrivals.has(mac);
+  }
+
   /** A pod was read after its admission was known, and has the address. */
   confirm(admission: Admission, party: Party): void {
     this.#arrive(admission.mac, { party, isCreated: true, of: admission });

@@ -121,8 +121,7 @@ export class ClaimController {
     adoption.settle(key);
     const nowMs = clock.monotonicMs();
     const admission = caches.admissions.of(mac, nowMs);
-    const isCome = admission !== undefined && hasCome(admission);
-    const isAwaited = admission !== undefined && !isCome;
+    const isAwaited = admission !== undefined && !hasCome(admission);
     const laterMs = restMs || (isAwaited ? caches.admissions.leftMs(mac, nowMs) : undefined);
     if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), isAwaited)) {
       if (isAwaited) await this.#confirm(admission, claim, sightings);
@@ -144,7 +143,7 @@ export class ClaimController {
       holders,
       isAwaited,
       // Its object may have been gone before the claim was known.
-      wasNeverHeld: !isCome && caches.index.pending.wasNeverListed(mac),
+      wasNeverHeld: !caches.admissions.hasArrival(mac) && caches.index.pending.wasNeverListed(mac),
       restOver: restMs === 0,
       nowMs: clock.now(),
       quarantineMs: quarantineOf(caches.index, claim, mac),

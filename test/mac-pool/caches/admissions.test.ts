@@ -96,6 +96,16 @@ describe("an address", () => {
     expect(admissions.of(MAC)).toBeUndefined();
   });
 
+  it("is known to have been listed by an object that was gone before the claim was known, of whatever admission", () => {
+    const { claims, machines, admissions, hasCome } = bed();
+    expect(admissions.hasArrival(MAC)).toBe(false);
+    machines.set(vm("web", "11"));
+    machines.delete("web");
+    claims.set(claimed("10"));
+    claims.set(claimed("12", again(1), 3));
+    expect([hasCome(), admissions.hasArrival(MAC)]).toEqual([false, true]);
+  });
+
   it("is known to have been listed when somebody was admitted", () => {
     for (const isThere of [true, false]) {
       const { claims, machines, admissions } = bed();
