@@ -94,10 +94,11 @@ function ownersAfter(
     const holder = found.get(owner);
     if (holder === undefined) return isAwaited ? [owner] : [];
     if (!holder.adoptable) return [owner];
-    if (owner.name !== undefined || !isAwaited) return [refreshed(owner, holder, owners.length === 1)];
+    if (!isAwaited) return [refreshed(owner, holder, owners.length === 1)];
     // Another object of that prefix may be on its way.
-    completed.push(holder);
-    return [owner];
+    if (owner.name === undefined) completed.push(holder);
+    // So may an update that moves the interface to the network that the claim names.
+    return [owner.name !== undefined && holder.receiver ? { ...owner, receiver: true } : owner];
   });
   const added = withHolders(kept, unmatched, nowMs);
   return sameOwners(added, owners) ? owners : withHolders(added, completed, nowMs);

@@ -52,6 +52,11 @@ describe("a claim whose owner does not list the address", () => {
   it("waits as long as its object may still be stored", () => {
     expect(step(allocatedTo(owner()), [], awaited)).toEqual(NONE);
     expect(step(allocatedTo(), [], awaited)).toEqual(NONE);
+    const moves = allocatedTo(owner({ interface: "b", network: "multus other" }));
+    expect(step(moves, [sighting({ network: "multus one" })], awaited)).toEqual(NONE);
+    expect(step(moves, [sighting({ network: "multus one" })])).toMatchObject({
+      owners: [{ interface: "a", network: "multus one" }],
+    });
   });
 
   it("rests after that, under the version that was read", () => {
