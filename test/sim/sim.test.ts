@@ -19,7 +19,7 @@ const TIMEOUT_MS = 120_000;
 const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "create as lock": [0, 3],
   resourceVersion: [3, 4],
-  "live read": [4, 11],
+  "live read": [59, 12],
   "deadline kept": [0, 1],
   "deadline ends": [0, 1],
   "owner comparison": [0, 2],
@@ -27,7 +27,7 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "arrived later": [0, 4],
   "launchers of started": [0, 4],
   "start noted": [0, 3],
-  "running read": [0, 3],
+  "running read": [6, 12],
   "plug-in judged": [54, 18],
   "opt-out allowed": [3, 7],
   "strictest policy": [7, 50],
