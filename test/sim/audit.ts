@@ -72,7 +72,7 @@ export class Auditor {
   /** Whether two may have an address because they can't meet. */
   mayBeApart: (one: Party, other: Party) => boolean = () => false;
   /** Whether the pool learns from the objects alone that this one has the address: it manages it, or could hand the address out. */
-  isObserved: (party: Party, mac: string) => boolean = () => true;
+  isObserved: (holding: { readonly id: string; readonly party: Party }, mac: string) => boolean = () => true;
   readonly #etcd: ObjectStore;
   readonly #nowMs: () => number;
   readonly #provenance = new Map<string, Provenance>();
@@ -104,8 +104,8 @@ export class Auditor {
   }
 
   /** Whether the claim was deleted by hand and nobody makes it again: whom the pool does not manage had nothing else. */
-  isLost(mac: string, party: Party): boolean {
-    return this.#forgiven.has(claimKey(mac)) && !this.isObserved(party, mac);
+  isLost(mac: string, holding: { readonly id: string; readonly party: Party }): boolean {
+    return this.#forgiven.has(claimKey(mac)) && !this.isObserved(holding, mac);
   }
 
   /** What it knows, to come back with a snapshot of etcd. */
@@ -180,7 +180,7 @@ export class Auditor {
     if (askedMs === undefined || this.#holdings.get(mac)?.size === 0) return;
     for (const other of this.holdersOf(mac)) {
       if (!other.granted.has(mac) || nameOf(other.party) === nameOf(party)) continue;
-      if (this.isLost(mac, other.party)) continue;
+      if (this.isLost(mac, other)) continue;
       const wasThere = other.sinceMs < askedMs;
       const isApart = this.isApart({ party, domain }, other);
       const mayShare = isApart || excused.has(mac) || (other.excused.has(mac) && !wasThere);

@@ -21,8 +21,9 @@ export function unrest(world: World): string | undefined {
   }
   for (const mac of auditor.heldMacs()) {
     const claim = etcd.get(KINDS.claims.plural, claimKey(mac)) as unknown as MACClaim | undefined;
-    for (const { party, granted, id } of auditor.holdersOf(mac)) {
-      if ((!granted.has(mac) || auditor.isLost(mac, party)) && !mustBeKnown(world, mac, id)) continue;
+    for (const holding of auditor.holdersOf(mac)) {
+      const { party, granted, id } = holding;
+      if ((!granted.has(mac) || auditor.isLost(mac, holding)) && !mustBeKnown(world, mac, id)) continue;
       if (!(claim?.status?.owners ?? []).some((owner) => isOwner(owner, party)))
         return `${mac} is held by ${party.kind} ${party.namespace}/${party.name}, and ${describe(claim)}`;
     }
@@ -36,9 +37,15 @@ function mustBeKnown({ etcd, tenancy, plan }: World, mac: string, id: string): b
   const [kind = "", key = ""] = id.split(" ");
   const object = etcd.get(RESOURCE_OF[kind as HolderKind].plural, key);
   if (object === undefined || (kind === "Pod" && object.metadata.ownerReferences !== undefined)) return false;
+  return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !isLeftAlone({ etcd, plan }, id);
+}
+
+/** Whether the object opted out, or its VM for it, where that counts. */
+export function isLeftAlone({ etcd, plan }: Pick<World, "etcd" | "plan">, id: string): boolean {
+  const [kind = "", key = ""] = id.split(" ");
   const vm = kind === "VirtualMachineInstance" ? etcd.get(KINDS.virtualMachines.plural, key) : undefined;
-  const isOut = isOptedOut(object) || (vm !== undefined && isOptedOut(vm));
-  return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !(isOut && plan.mayOptOut);
+  const objects = [etcd.get(RESOURCE_OF[kind as HolderKind].plural, key), vm];
+  return plan.mayOptOut && objects.some((object) => object !== undefined && isOptedOut(object));
 }
 
 function wrongStatus({ tenancy, nodes }: World, claims: readonly MACClaim[]): string | undefined {

@@ -11,6 +11,7 @@ import { CALM, Network } from "./network.ts";
 import { Nodes } from "./nodes.ts";
 import { type HolderKind, macsHeld, wishesOf } from "./objects.ts";
 import type { Plan } from "./plan.ts";
+import { isLeftAlone } from "./rest.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { SimCluster } from "./sim-client.ts";
 import { type Seams, SimReplica } from "./sim-replica.ts";
@@ -60,8 +61,8 @@ export class World implements SimCluster {
     this.virt = new VirtController(this);
     this.auditor.isExclusive = plan.exclusive;
     this.auditor.mayBeApart = (...parties) => parties.every(({ namespace }) => this.tenancy.isPerNetwork(namespace));
-    this.auditor.isObserved = ({ kind, namespace }, mac) =>
-      this.tenancy.manages(kind, namespace) || this.tenancy.isInAnyPool(mac);
+    this.auditor.isObserved = ({ id, party: { kind, namespace } }, mac) =>
+      (this.tenancy.manages(kind, namespace) && !isLeftAlone(this, id)) || this.tenancy.isInAnyPool(mac);
     if (history !== undefined) this.etcd.watch(({ type, object }) => this.#record(type, object));
     this.tenancy = new Tenancy(this.etcd, plan);
     this.nodes = new Nodes(this.etcd, this.tenancy);
