@@ -37,7 +37,7 @@ const INSPECTION_VIEWS = "src/mac-pool/inspection/views.ts";
 const INSPECTION_ENVELOPES = "src/mac-pool/inspection/envelopes.ts";
 
 const plugins = ["bridge", "tuning", "link-monitor"];
-const pluginBase = ["cni-plugins/netlink", "cni-plugins/host", "src/api/node-state.ts"];
+const pluginBase = ["cni-plugins/netlink", "cni-plugins/native", "src/api/node-state.ts"];
 
 /** First match wins, so inner folders stand before the folder around them. */
 const layers: readonly Layer[] = [

@@ -1,6 +1,6 @@
 /** ADD: a veth pair between the container and the bridge. */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { ENODEV } from "../netlink/errno.ts";
 import type { Link } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
@@ -22,23 +22,23 @@ import { awaitPortUp, bringContainerUp, configurePort, createPair, keepQuiet, re
 type Steps = readonly Step<AddState>[];
 
 /** The steps a configuration needs, in order. */
-export function planAdd(host: Host, config: BridgeConfig): Steps {
+export function planAdd(syscalls: Syscalls, config: BridgeConfig): Steps {
   const { vlans, addressing } = config;
   const when = (wanted: boolean | undefined, steps: () => Steps): Steps => (wanted ? steps() : []);
   return [
     ensureBridge,
     ...when(config.promiscuous, () => [makeBridgePromiscuous]),
-    ...when(vlans !== undefined, () => [loadMore(host).requireFiltering]),
+    ...when(vlans !== undefined, () => [loadMore(syscalls).requireFiltering]),
     createPair,
-    ...when(addressing !== undefined, () => [loadMore(host).askIpam]),
-    ...when(vlans !== undefined, () => [loadMore(host).setPortVlans]),
-    ...when(config.spoofCheck, () => [loadMore(host).checkSpoofing]),
+    ...when(addressing !== undefined, () => [loadMore(syscalls).askIpam]),
+    ...when(vlans !== undefined, () => [loadMore(syscalls).setPortVlans]),
+    ...when(config.spoofCheck, () => [loadMore(syscalls).checkSpoofing]),
     configurePort,
     ...when(config.quiet, () => [keepQuiet]),
-    ...when(addressing !== undefined, () => loadMore(host).addressSteps),
-    ...when(addressing?.gateway && vlans?.accessNamed, () => [loadMore(host).makeVlanGateway]),
-    ...when(addressing?.gateway, () => loadMore(host).gatewaySteps),
-    ...when(addressing?.masquerade, () => [loadMore(host).masqueradeAddresses]),
+    ...when(addressing !== undefined, () => loadMore(syscalls).addressSteps),
+    ...when(addressing?.gateway && vlans?.accessNamed, () => [loadMore(syscalls).makeVlanGateway]),
+    ...when(addressing?.gateway, () => loadMore(syscalls).gatewaySteps),
+    ...when(addressing?.masquerade, () => [loadMore(syscalls).masqueradeAddresses]),
     ...when(addressing === undefined && !config.containerDown, () => [bringContainerUp]),
     readBack,
     ...when(!config.containerDown, () => [awaitPortUp]),
@@ -46,9 +46,9 @@ export function planAdd(host: Host, config: BridgeConfig): Steps {
 }
 
 export function add(call: Call): Result {
-  const { host, request, warn } = call;
+  const { syscalls, request, warn } = call;
   // First, so that the plugin's own namespace is refused whatever else is wrong.
-  const netns = openNetns(host, request);
+  const netns = openNetns(syscalls, request);
   const config = readBridgeConfig(request.config, request.args, warn);
   if (config.addressing === undefined) requireInterfacesInResult(request.version);
   const ipam = startIpam(call, config);
@@ -61,22 +61,22 @@ export function add(call: Call): Result {
 }
 
 /** An IPAM plugin takes a few milliseconds to load. A step gives it its input. */
-function startIpam({ host, request }: Call, { addressing }: BridgeConfig): DelegateRun | undefined {
+function startIpam({ syscalls, request }: Call, { addressing }: BridgeConfig): DelegateRun | undefined {
   if (addressing === undefined) return undefined;
-  const { DelegateRun } = loadMore(host);
-  return new DelegateRun({ host, request, type: addressing.ipam }, "ADD");
+  const { DelegateRun } = loadMore(syscalls);
+  return new DelegateRun({ syscalls, request, type: addressing.ipam }, "ADD");
 }
 
 function connect(call: Call, config: BridgeConfig, netns: Netns, ipam: DelegateRun | undefined): Result {
-  const { host, request, warn } = call;
+  const { syscalls, request, warn } = call;
   const { network, containerId, ifname } = request;
   const state: AddState = {
     call,
     config,
     attachment: { network, containerId, ifname },
-    mac: config.mac ?? randomMacAddress(host),
+    mac: config.mac ?? randomMacAddress(syscalls),
     netns: netns.fd,
-    node: new NetlinkSocket(host),
+    node: new NetlinkSocket(syscalls),
     container: netns.socket,
     bridge: undefined,
     bridgeMtu: undefined,
@@ -90,11 +90,11 @@ function connect(call: Call, config: BridgeConfig, netns: Netns, ipam: DelegateR
     vlanGateway: undefined,
     vlanGatewayCreated: false,
     gatewayChanges: [],
-    netfilter: lazyNetfilter(host),
+    netfilter: lazyNetfilter(syscalls),
     rules: {},
   };
   try {
-    applySteps(planAdd(host, config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
+    applySteps(planAdd(syscalls, config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
   } catch (error) {
     throw isDeleted(error) ? deletedMeanwhile(state, error) : error;
   }
@@ -127,13 +127,13 @@ function resultOf(state: AddState): Result {
       { name: attachment.ifname, mac: formatMacAddress(mac), mtu, sandbox: call.request.netns },
       ...(vlanGateway === undefined ? [] : [{ name: vlanGateway.name, mac: vlanGateway.mac, mtu: vlanGateway.mtu }]),
     ],
-    ...(addresses === undefined ? {} : { addresses: encoderOf(call.host, addresses) }),
+    ...(addresses === undefined ? {} : { addresses: encoderOf(call.syscalls, addresses) }),
     dns: isEmpty(config.dns) ? (addresses?.dns ?? {}) : config.dns,
   };
 }
 
-function encoderOf(host: Host, { ips, routes }: Addresses): NonNullable<Result["addresses"]> {
-  return (version) => loadMore(host).encodeAddresses(version, ips, routes);
+function encoderOf(syscalls: Syscalls, { ips, routes }: Addresses): NonNullable<Result["addresses"]> {
+  return (version) => loadMore(syscalls).encodeAddresses(version, ips, routes);
 }
 
 function warnAboutMtu({ call, config, bridgeMtu }: AddState, bridge: Link): void {

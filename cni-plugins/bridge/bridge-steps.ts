@@ -1,6 +1,6 @@
 /** Steps of an ADD that concern the bridge itself. */
 
-import { OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS } from "../native/syscalls.ts";
 import { createBridge } from "../netlink/bridge.ts";
 import { EEXIST, ENODEV, EOPNOTSUPP } from "../netlink/errno.ts";
 import { deleteLink, dumpLinks, getLink, type Link, linkOf, setLinkUp, setPromiscuous } from "../netlink/link.ts";
@@ -64,7 +64,7 @@ function newBridge(state: AddState): Link {
   const name = config.bridge;
   const mtu = config.mtu === "inherit" ? undefined : config.mtu;
   // From the start: it does not change with the ports, and other ADDs at the same time give the same one in their results.
-  const mac = randomMacAddress(state.call.host);
+  const mac = randomMacAddress(state.call.syscalls);
   const wanted = { name, mtu, mac, vlanFiltering: config.vlans !== undefined };
   const answers = node.transact(getLink(createBridge(node.batch(), wanted), name));
   const [created, looked] = answers;
@@ -81,7 +81,7 @@ function newBridge(state: AddState): Link {
 /** A node must not take routes from what its containers announce. */
 export function ignoreRouterAdvertisements({ call }: AddState, ifname: string): void {
   try {
-    call.host.writeFile(OWN_NETNS, `/proc/sys/net/ipv6/conf/${ifname}/accept_ra`, "0");
+    call.syscalls.writeFile(OWN_NETNS, `/proc/sys/net/ipv6/conf/${ifname}/accept_ra`, "0");
   } catch {
     // Without IPv6 there is nothing to switch off, and a read-only /proc gives no way to do it.
   }

@@ -1,6 +1,6 @@
 /** The CNI plugin `bridge`: its verbs. */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { type Plugin, runPlugin } from "../protocol/plugin.ts";
 import { add } from "./add.ts";
 import { del } from "./del.ts";
@@ -11,12 +11,12 @@ export const bridge: Plugin = {
   commands: {
     ADD: add,
     DEL: del,
-    CHECK: (call) => loadMore(call.host).check(call),
-    GC: (call) => loadMore(call.host).gc(call),
-    STATUS: (call) => loadMore(call.host).status(call),
+    CHECK: (call) => loadMore(call.syscalls).check(call),
+    GC: (call) => loadMore(call.syscalls).gc(call),
+    STATUS: (call) => loadMore(call.syscalls).status(call),
   },
 };
 
-export function run(host: Host): void {
-  runPlugin(host, bridge);
+export function run(syscalls: Syscalls): void {
+  runPlugin(syscalls, bridge);
 }

@@ -99,15 +99,15 @@ function routeKey(family: number, destination: Uint8Array, length: number): stri
 }
 
 function masqueradeFault(
-  { host, request }: Call,
+  { syscalls, request }: Call,
   config: AddressingConfig,
   { ips }: AddressResult,
 ): string | undefined {
   const addresses = ips.map(({ address }) => address);
-  const iptables = config.masqueradeBackend !== "nftables" && hasIptables(host);
-  if (iptables && hasIptablesMasquerade(host, request, addresses)) return undefined;
+  const iptables = config.masqueradeBackend !== "nftables" && hasIptables(syscalls);
+  if (iptables && hasIptablesMasquerade(syscalls, request, addresses)) return undefined;
   if (config.masqueradeBackend !== "iptables") {
-    if (countNftMasquerade(host, openNetfilter(host), request) >= addresses.length) return undefined;
+    if (countNftMasquerade(syscalls, openNetfilter(syscalls), request) >= addresses.length) return undefined;
   }
   return "the rules that masquerade its addresses are gone";
 }

@@ -1,6 +1,6 @@
 /** CHECK of the MTUs of the pair. The plugin `tuning` may have changed the container's end since the ADD. */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import type { Link } from "../netlink/link.ts";
 import type { ConfigObject } from "../protocol/config-object.ts";
 import { DEFAULT_DATA_DIR, readOriginals, stateFile } from "../protocol/tuning-state.ts";
@@ -9,7 +9,7 @@ import type { BridgeConfig } from "./config.ts";
 
 /** Compares with the result; if the result has no MTU, with the configuration. Undefined when they agree. */
 export function containerMtuFault(
-  host: Host,
+  syscalls: Syscalls,
   attachment: Attachment,
   { name, mtu }: Link,
   expected: ConfigObject,
@@ -18,7 +18,7 @@ export function containerMtuFault(
   const told = expected.wholeNumber("mtu");
   const wanted = told || configured(config);
   if (!wanted || mtu === wanted) return undefined;
-  const before = readOriginals(host, stateFile(DEFAULT_DATA_DIR, attachment))?.mtu;
+  const before = readOriginals(syscalls, stateFile(DEFAULT_DATA_DIR, attachment))?.mtu;
   // Tuning changed the MTU, and its result has no MTU or the original one.
   if (before !== undefined && (!told || told === before)) return undefined;
   return `interface ${name} has MTU ${mtu}, not ${wanted}`;

@@ -21,19 +21,19 @@ import type { VlanConfig } from "./vlan-config.ts";
 import { isolatesNothing } from "./vlan-steps.ts";
 
 export function check(call: Call): undefined {
-  const { host, request, warn } = call;
-  const { socket } = openNetns(host, request);
+  const { syscalls, request, warn } = call;
+  const { socket } = openNetns(syscalls, request);
   const config = readBridgeConfig(request.config, request.args, warn);
   const expected = interfaceOfPreviousResult(request.config, request.ifname, request.netns);
-  if (config.addressing !== undefined) runDelegate({ host, request, type: config.addressing.ipam }, "CHECK");
-  const node = new NetlinkSocket(host);
+  if (config.addressing !== undefined) runDelegate({ syscalls, request, type: config.addressing.ipam }, "CHECK");
+  const node = new NetlinkSocket(syscalls);
 
   const bridge = findBridge(node, config.bridge);
   if (bridge === undefined) throw failed(`bridge ${config.bridge} not found`);
   const inside = linkOf(socket.transact(getLink(socket.batch(), request.ifname))[0]);
   if (inside === undefined) throw failed(`interface ${request.ifname} not found in ${request.netns}`);
   checkContainerInterface(inside, expected, config);
-  failIf(containerMtuFault(host, request, inside, expected, config));
+  failIf(containerMtuFault(syscalls, request, inside, expected, config));
   const own = findPort(node, request);
   const port = own ?? linkOf(node.transact(getLink(node.batch(), inside.peer))[0]);
   if (port === undefined) throw failed(`the node's end of ${request.ifname} not found`);
@@ -44,7 +44,7 @@ export function check(call: Call): undefined {
     checkFiltering(bridge, vlans, warn);
     failIf(vlanFault(node, { port, bridge, vlans, own: own !== undefined }));
   }
-  if (spoofCheck) failIf(spoofCheckFault(openNetfilter(host), request, port, inside));
+  if (spoofCheck) failIf(spoofCheckFault(openNetfilter(syscalls), request, port, inside));
   if (addressing !== undefined) failIf(addressFault(call, socket, inside.index, addressing));
   if (addressing?.gateway) failIf(gatewayFault(call, node, gatewayName(config)));
 }

@@ -30,8 +30,8 @@ export const askIpam: Step<AddState> = {
   undo(state) {
     if (!state.ipam?.wasAsked) return;
     state.ipam.end();
-    const { host, request } = state.call;
-    runDelegate({ host, request, type: addressingOf(state).ipam }, "DEL");
+    const { syscalls, request } = state.call;
+    runDelegate({ syscalls, request, type: addressingOf(state).ipam }, "DEL");
   },
 };
 
@@ -43,7 +43,7 @@ const prepareContainer: Step<AddState> = {
     const ipv6 = ipv6Settings(attachment.ifname);
     const optional = (path: string, text: string) => {
       try {
-        call.host.writeFile(netns, path, text);
+        call.syscalls.writeFile(netns, path, text);
       } catch (error) {
         // Without IPv6 in the kernel, or where /proc is read-only, the address works all the same.
         if (errnoOf(error) === undefined) throw error;
@@ -71,9 +71,9 @@ function allowIpv6(state: AddState): void {
   const { netns, attachment, call } = state;
   for (const ifname of ["lo", attachment.ifname]) {
     const path = `${ipv6Settings(ifname)}/disable_ipv6`;
-    if (readIfPresent(state, path) === "1") call.host.writeFile(netns, path, "0");
+    if (readIfPresent(state, path) === "1") call.syscalls.writeFile(netns, path, "0");
   }
-  call.host.writeFile(netns, `${ipv6Settings(attachment.ifname)}/keep_addr_on_down`, "1");
+  call.syscalls.writeFile(netns, `${ipv6Settings(attachment.ifname)}/keep_addr_on_down`, "1");
 }
 
 function ipv6Settings(ifname: string): string {
@@ -82,7 +82,7 @@ function ipv6Settings(ifname: string): string {
 
 function readIfPresent({ call, netns }: AddState, path: string): string {
   try {
-    return call.host.readFile(netns, path).trim();
+    return call.syscalls.readFile(netns, path).trim();
   } catch (error) {
     if (errnoOf(error) === ENOENT) return "";
     throw error;
@@ -128,17 +128,17 @@ function atLeastZero(value: number): number {
 function awaitUsable(state: AddState, index: number): void {
   const { call, netns, container } = state;
   if (!isTentative(container, index, state.attachment.ifname)) return;
-  const deadline = call.host.monotonicMs() + ADDRESS_TIMEOUT_MS;
-  const events = new NetlinkSocket(call.host, netns, RTMGRP_IPV6_IFADDR);
+  const deadline = call.syscalls.monotonicMs() + ADDRESS_TIMEOUT_MS;
+  const events = new NetlinkSocket(call.syscalls, netns, RTMGRP_IPV6_IFADDR);
   try {
     while (isTentative(container, index, state.attachment.ifname)) {
-      const rest = deadline - call.host.monotonicMs();
+      const rest = deadline - call.syscalls.monotonicMs();
       if (rest <= 0)
         throw unusable(
           `an IPv6 address of interface ${state.attachment.ifname}`,
           `is still not usable after ${ADDRESS_TIMEOUT_MS / 1000} s`,
         );
-      call.host.poll([events.fd], Math.ceil(rest));
+      call.syscalls.poll([events.fd], Math.ceil(rest));
       events.dropEvents();
     }
   } finally {

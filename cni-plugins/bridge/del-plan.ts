@@ -3,7 +3,7 @@
  * is still there (docs/decisions/025).
  */
 
-import { type Host, OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { attachmentRecordFile } from "../protocol/attachment-record-file.ts";
 import { ConfigObject } from "../protocol/config-object.ts";
 import { parseObject } from "../protocol/json-object.ts";
@@ -27,9 +27,9 @@ export interface Ipam {
 
 /** Of today's configuration and the ADD's. Today's may be wrong in anything: the attachment goes all the same. */
 export function planDel(call: Call): DelPlan {
-  const { host, request, warn } = call;
+  const { syscalls, request, warn } = call;
   const today = planFor(request, warn);
-  const recorded = readRecorded(host, request);
+  const recorded = readRecorded(syscalls, request);
   if (recorded === undefined) return { ...today, record: "none" };
   if (recorded.network !== request.network) return { ...today, record: "another network's" };
   const record = "this attachment's";
@@ -66,9 +66,9 @@ function planFor(request: Request, warn: (text: string) => void): Omit<DelPlan, 
 }
 
 /** The network and the configuration of the last ADD for the interface; undefined when there is no whole record. */
-function readRecorded(host: Host, request: Request): { network: unknown; stdin: string } | undefined {
+function readRecorded(syscalls: Syscalls, request: Request): { network: unknown; stdin: string } | undefined {
   const file = attachmentRecordFile("bridge", request);
-  if (!host.exists(file)) return undefined;
-  const { network, config } = parseObject(() => host.readFile(OWN_NETNS, file)) ?? {};
+  if (!syscalls.exists(file)) return undefined;
+  const { network, config } = parseObject(() => syscalls.readFile(OWN_NETNS, file)) ?? {};
   return typeof config === "string" ? { network, stdin: config } : undefined;
 }

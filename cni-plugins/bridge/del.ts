@@ -3,7 +3,7 @@
  * on after a failure, and succeeds when nothing is left to remove.
  */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { disableBridgePort } from "../netlink/bridge.ts";
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
@@ -30,7 +30,7 @@ const ROUNDS = 3;
 
 /** What DEL looks for on the node. */
 interface Target {
-  readonly host: Host;
+  readonly syscalls: Syscalls;
   readonly node: NetlinkSocket;
   readonly attachment: Attachment;
   /** Names that the port may have. */
@@ -39,18 +39,18 @@ interface Target {
 }
 
 export function del(call: Call): undefined {
-  const { host, request } = call;
+  const { syscalls, request } = call;
   // First, because nothing may be touched if the namespace is the plugin's own.
-  const netns = openNetnsIfPresent(host, request);
+  const netns = openNetnsIfPresent(syscalls, request);
   const plan = planDel(call);
   const faults = new Faults();
-  const node = new NetlinkSocket(host);
-  const target = { host, node, attachment: request, names: portNames(request), alias: hostInterfaceAlias(request) };
+  const node = new NetlinkSocket(syscalls);
+  const target = { syscalls, node, attachment: request, names: portNames(request), alias: hostInterfaceAlias(request) };
   for (let round = 0, again = true; again && round < ROUNDS; round++) {
     const recorded = findRecordedRules(target);
     // The kernel frees rules while it deletes the pair, so they go first if no frame can pass meanwhile.
     const rulesFirst = recorded !== undefined && disablePort(target);
-    if (rulesFirst) faults.attempt(() => removeRecordedRules(call, openNetfilter(host), recorded));
+    if (rulesFirst) faults.attempt(() => removeRecordedRules(call, openNetfilter(syscalls), recorded));
     const released = plan.ipam.map((one) => releaseAddresses(call, one));
     faults.attempt(() => deletePair(target));
     if (netns !== undefined) faults.attempt(() => deleteContainerInterface(target, netns.socket));
@@ -63,10 +63,10 @@ export function del(call: Call): undefined {
 }
 
 /** The IPAM plugin works while the kernel deletes the pair; the result waits for its end and throws its error. */
-function releaseAddresses({ host }: Call, ipam: Ipam): () => void {
-  const { DelegateRun } = loadMore(host);
+function releaseAddresses({ syscalls }: Call, ipam: Ipam): () => void {
+  const { DelegateRun } = loadMore(syscalls);
   try {
-    const run = new DelegateRun({ host, ...ipam }, "DEL");
+    const run = new DelegateRun({ syscalls, ...ipam }, "DEL");
     run.ask();
     return () => void run.answer();
   } catch (error) {
@@ -94,7 +94,7 @@ function isOfAnother({ node, attachment }: Target, { kind, index, peer }: Link):
 
 /** The other end goes with the port, wherever it is and whatever its name is now. */
 function deletePair(target: Target): void {
-  deletePorts(target.host, target.node, () => findPairs(target));
+  deletePorts(target.syscalls, target.node, () => findPairs(target));
 }
 
 /** False when frames may still pass. */
@@ -123,25 +123,25 @@ function portNames(attachment: Attachment): string[] {
   return Array.from({ length: HOST_NAME_CANDIDATES }, (_, candidate) => hostInterfaceName(attachment, candidate));
 }
 
-function findRecordedRules({ host, attachment, names }: Target): RecordedRules | undefined {
+function findRecordedRules({ syscalls, attachment, names }: Target): RecordedRules | undefined {
   for (const portName of names) {
-    const rules = readRuleRecord(host, portName, attachment);
+    const rules = readRuleRecord(syscalls, portName, attachment);
     if (rules !== undefined) return { portName, rules, attachment };
   }
   return undefined;
 }
 
 function removeRules(call: Call, target: Target, plan: DelPlan, faults: Faults): void {
-  const { host, request } = call;
+  const { syscalls, request } = call;
   const recorded = findRecordedRules(target);
   if (recorded !== undefined) {
-    faults.attempt(() => removeRecordedRules(call, openNetfilter(host), recorded));
+    faults.attempt(() => removeRecordedRules(call, openNetfilter(syscalls), recorded));
     return;
   }
   const { spoofCheck, masquerade, record } = plan;
   const unasked = record === "none";
-  if (spoofCheck || masquerade) for (const name of target.names) removeHalfWrittenRuleRecord(host, name);
+  if (spoofCheck || masquerade) for (const name of target.names) removeHalfWrittenRuleRecord(syscalls, name);
   if (!spoofCheck && !masquerade && !unasked) return;
-  const { removeUnrecordedRules } = loadMore(host);
-  removeUnrecordedRules(call, lazyNetfilter(host), request, { spoofCheck, masquerade, unasked }, faults);
+  const { removeUnrecordedRules } = loadMore(syscalls);
+  removeUnrecordedRules(call, lazyNetfilter(syscalls), request, { spoofCheck, masquerade, unasked }, faults);
 }

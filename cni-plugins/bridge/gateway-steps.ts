@@ -1,6 +1,6 @@
 /** Steps of an ADD that make the node the containers' gateway. */
 
-import { OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS } from "../native/syscalls.ts";
 import { addAddress, deleteAddress, dumpAddresses, familyOf, readAddress } from "../netlink/address.ts";
 import { EEXIST } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
@@ -71,9 +71,9 @@ const enableForwarding: Step<AddState> = {
   name: "let the node forward",
   apply(state) {
     const { gateways } = made(state.addresses, "the addresses");
-    const { host } = state.call;
+    const { syscalls } = state.call;
     const enable = (path: string) => {
-      if (host.readFile(OWN_NETNS, path).trim() !== "1") host.writeFile(OWN_NETNS, path, "1");
+      if (syscalls.readFile(OWN_NETNS, path).trim() !== "1") syscalls.writeFile(OWN_NETNS, path, "1");
     };
     if (gateways.some(({ address }) => isIpv4(address))) enable("/proc/sys/net/ipv4/ip_forward");
     if (gateways.some(({ address }) => !isIpv4(address))) enable("/proc/sys/net/ipv6/conf/all/forwarding");

@@ -22,7 +22,7 @@ const BY_NAME = { spoofCheck: false, masquerade: false, unasked: true };
 
 /** Goes on after a failure, and throws the first one at the end. The next call removes what is left. */
 export function gc(call: Call): undefined {
-  const { host, request, warn } = call;
+  const { syscalls, request, warn } = call;
   const { network, config } = request;
   const valid = validAttachments(config, warn)?.map((one): Attachment => ({ network, ...one }));
   const isValid = (one: Pick<Attachment, "containerId" | "ifname">) =>
@@ -31,7 +31,7 @@ export function gc(call: Call): undefined {
   if (valid !== undefined) collect(call, valid, isValid, faults);
   faults.attempt(() => {
     const ipam = readIpamType(config);
-    if (ipam !== "") runDelegate({ host, request, type: ipam }, "GC");
+    if (ipam !== "") runDelegate({ syscalls, request, type: ipam }, "GC");
   });
   faults.throwFirst();
   forgetUnlisted(call, "bridge", isValid);
@@ -43,12 +43,12 @@ function collect(
   isValid: (one: Attachment) => boolean,
   faults: Faults,
 ): void {
-  const { host, request, warn } = call;
+  const { syscalls, request, warn } = call;
   const { network, config } = request;
   const validAliases = valid.map(hostInterfaceAlias);
-  const netfilter = lazyNetfilter(host);
+  const netfilter = lazyNetfilter(syscalls);
   const recorded = allRecordedRules(call).filter(({ attachment }) => !isValid(attachment));
-  const node = new NetlinkSocket(host);
+  const node = new NetlinkSocket(syscalls);
   for (const { index, alias, attachment } of attachedLinks(node, network)) {
     if (validAliases.includes(alias)) continue;
     faults.attempt(() => deleteIfPresent(node, index));
@@ -58,8 +58,8 @@ function collect(
   for (const one of recorded) faults.attempt(() => removeRecordedRules(call, netfilter(), one));
   faults.attempt(() => {
     if (!config.boolean("ipMasq")) return;
-    faults.attempt(() => collectIptablesMasquerade(host, network, valid));
-    unlessFeatureIsMissing(() => collectNftMasquerade(host, netfilter(), network, valid), warn);
+    faults.attempt(() => collectIptablesMasquerade(syscalls, network, valid));
+    unlessFeatureIsMissing(() => collectNftMasquerade(syscalls, netfilter(), network, valid), warn);
   });
 }
 
@@ -81,13 +81,13 @@ function attachedLinks(
 }
 
 /** Of the network's attachments. */
-function allRecordedRules({ host, request }: Call): RecordedRules[] {
-  return readObjects(host, RULE_RECORD_DIRECTORY).flatMap(({ file, content }) => {
+function allRecordedRules({ syscalls, request }: Call): RecordedRules[] {
+  return readObjects(syscalls, RULE_RECORD_DIRECTORY).flatMap(({ file, content }) => {
     const { network, containerId, ifname } = content;
     if (network !== request.network || typeof containerId !== "string" || typeof ifname !== "string") return [];
     const portName = file.slice(RULE_RECORD_DIRECTORY.length + 1, -".json".length);
     const attachment = { network, containerId, ifname };
-    const rules = readRuleRecord(host, portName, attachment);
+    const rules = readRuleRecord(syscalls, portName, attachment);
     return rules === undefined ? [] : [{ portName, attachment, rules }];
   });
 }

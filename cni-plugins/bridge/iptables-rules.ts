@@ -3,7 +3,7 @@
  * nftables rules. The rules of iptables-legacy can't be removed without it.
  */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import * as nft from "../netlink/nftables.ts";
 import { openNetfilter } from "./netfilter.ts";
@@ -12,9 +12,9 @@ const TABLE = "nat";
 const HOOK_CHAIN = "POSTROUTING";
 
 /** `family`: NFPROTO_IPV4 or NFPROTO_IPV6. Removes the chain and the rules of POSTROUTING that lead to it; there may be none. */
-export function removeIptablesChain(host: Host, family: number, chain: string): void {
+export function removeIptablesChain(syscalls: Syscalls, family: number, chain: string): void {
   const table: nft.NftTable = { family, name: TABLE };
-  const socket = openNetfilter(host);
+  const socket = openNetfilter(syscalls);
   try {
     const { error, messages } = socket.dump((batch) => nft.dumpRules(batch, table, HOOK_CHAIN));
     if (error !== undefined && error.errno !== ENOENT) throw error;

@@ -5,10 +5,12 @@
  * (`config.ts`), then applies ordered steps, each with an undo (`add.ts`), through the kernel interface of `netlink`.
  */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { startPlugin } from "../protocol/start.ts";
 
-declare const host: Host;
+declare const syscalls: Syscalls;
 declare const PRODUCT_VERSION: string;
 
-startPlugin(host, "bridge", PRODUCT_VERSION, () => (host.load("call") as typeof import("./call.ts")).run(host));
+startPlugin(syscalls, "bridge", PRODUCT_VERSION, () =>
+  (syscalls.load("call") as typeof import("./call.ts")).run(syscalls),
+);

@@ -1,7 +1,6 @@
 /** `ipMasq` with the node's iptables: one chain for an attachment, the reference's names and comments. */
 
-import type { Host } from "../host/host.ts";
-import type { Finished } from "../host/program-host.ts";
+import type { Finished, Syscalls } from "../native/syscalls.ts";
 import { NFPROTO_IPV4, NFPROTO_IPV6 } from "../netlink/nftables.ts";
 import { CniError, IPTABLES_FAILED } from "../protocol/cni-error.ts";
 import { formatIpAddress, formatIpPrefix, type IpPrefix, isIpv4, networkOf } from "../protocol/ip-address.ts";
@@ -23,12 +22,12 @@ interface Family {
 const IPV4: Family = { program: "iptables", multicast: "224.0.0.0/4", number: NFPROTO_IPV4 };
 const IPV6: Family = { program: "ip6tables", multicast: "ff00::/8", number: NFPROTO_IPV6 };
 
-export function hasIptables(host: Host): boolean {
-  return find(host, IPV4.program) !== undefined;
+export function hasIptables(syscalls: Syscalls): boolean {
+  return find(syscalls, IPV4.program) !== undefined;
 }
 
-function chainOf(host: Host, { network, containerId }: Attachment): string {
-  return `CNI-${host.sha512(network + containerId)}`.slice(0, CHAIN_CHARACTERS);
+function chainOf(syscalls: Syscalls, { network, containerId }: Attachment): string {
+  return `CNI-${syscalls.sha512(network + containerId)}`.slice(0, CHAIN_CHARACTERS);
 }
 
 function commentOf({ network, containerId }: Attachment): string[] {
@@ -39,71 +38,85 @@ function commentStart(network: string): string {
   return `name: "${network}" id: "`;
 }
 
-export function addIptablesMasquerade(host: Host, attachment: Attachment, addresses: readonly IpPrefix[]): void {
-  const chain = chainOf(host, attachment);
+export function addIptablesMasquerade(
+  syscalls: Syscalls,
+  attachment: Attachment,
+  addresses: readonly IpPrefix[],
+): void {
+  const chain = chainOf(syscalls, attachment);
   const comment = commentOf(attachment);
   for (const prefix of addresses) {
     const family = isIpv4(prefix.address) ? IPV4 : IPV6;
-    const made = run(host, family, ["-N", chain]);
-    if (made.code !== 0 && run(host, family, ["-n", "-L", chain]).code !== 0) throw failed(family, made);
+    const made = run(syscalls, family, ["-N", chain]);
+    if (made.code !== 0 && run(syscalls, family, ["-n", "-L", chain]).code !== 0) throw failed(family, made);
     const network = formatIpPrefix({ address: networkOf(prefix), length: prefix.length });
-    append(host, family, chain, ["-d", network, "-j", "ACCEPT", ...comment], made.code === 0);
-    append(host, family, chain, ["!", "-d", family.multicast, "-j", "MASQUERADE", ...comment], made.code === 0);
-    append(host, family, HOOK_CHAIN, ["-s", formatIpAddress(prefix.address), "-j", chain, ...comment], made.code === 0);
+    append(syscalls, family, chain, ["-d", network, "-j", "ACCEPT", ...comment], made.code === 0);
+    append(syscalls, family, chain, ["!", "-d", family.multicast, "-j", "MASQUERADE", ...comment], made.code === 0);
+    append(
+      syscalls,
+      family,
+      HOOK_CHAIN,
+      ["-s", formatIpAddress(prefix.address), "-j", chain, ...comment],
+      made.code === 0,
+    );
   }
 }
 
 /** A rule that is there already stays the only one. */
-function append(host: Host, family: Family, chain: string, rule: readonly string[], isNew: boolean): void {
-  if (!isNew && run(host, family, ["-C", chain, ...rule]).code === 0) return;
-  const done = run(host, family, ["-A", chain, ...rule]);
+function append(syscalls: Syscalls, family: Family, chain: string, rule: readonly string[], isNew: boolean): void {
+  if (!isNew && run(syscalls, family, ["-C", chain, ...rule]).code === 0) return;
+  const done = run(syscalls, family, ["-A", chain, ...rule]);
   if (done.code !== 0) throw failed(family, done);
 }
 
 /** Whatever leads to the attachment's chain, and the chain. */
-export function removeIptablesMasquerade(host: Host, attachment: Attachment): void {
-  const chain = chainOf(host, attachment);
+export function removeIptablesMasquerade(syscalls: Syscalls, attachment: Attachment): void {
+  const chain = chainOf(syscalls, attachment);
   for (const family of [IPV4, IPV6]) {
-    if (find(host, family.program) === undefined) {
-      removeIptablesChain(host, family.number, chain);
+    if (find(syscalls, family.program) === undefined) {
+      removeIptablesChain(syscalls, family.number, chain);
       continue;
     }
-    if (run(host, family, ["-F", chain]).code !== 0) continue;
-    const listed = run(host, family, ["-S", HOOK_CHAIN]).stdout.split("\n");
+    if (run(syscalls, family, ["-F", chain]).code !== 0) continue;
+    const listed = run(syscalls, family, ["-S", HOOK_CHAIN]).stdout.split("\n");
     for (const rule of listed.map(splitRule).filter((words) => words.includes(chain))) {
-      run(host, family, ["-D", ...rule.slice(1)]);
+      run(syscalls, family, ["-D", ...rule.slice(1)]);
     }
-    const done = run(host, family, ["-X", chain]);
+    const done = run(syscalls, family, ["-X", chain]);
     if (done.code !== 0) throw failed(family, done);
   }
 }
 
 /** GC: chains of the network whose container is not among the valid ones. */
-export function collectIptablesMasquerade(host: Host, network: string, valid: readonly Attachment[]): void {
-  for (const family of [IPV4, IPV6].filter(({ program }) => find(host, program) !== undefined)) {
-    const rules = run(host, family, ["-S"]).stdout.split("\n").map(splitRule);
-    const containers = rules.map((rule) => containerOf(host, network, rule));
+export function collectIptablesMasquerade(syscalls: Syscalls, network: string, valid: readonly Attachment[]): void {
+  for (const family of [IPV4, IPV6].filter(({ program }) => find(syscalls, program) !== undefined)) {
+    const rules = run(syscalls, family, ["-S"]).stdout.split("\n").map(splitRule);
+    const containers = rules.map((rule) => containerOf(syscalls, network, rule));
     for (const [at, containerId] of containers.entries()) {
       if (containerId === undefined || containers.indexOf(containerId) < at) continue;
       if (valid.some((one) => one.containerId === containerId)) continue;
-      removeIptablesMasquerade(host, { network, containerId, ifname: "" });
+      removeIptablesMasquerade(syscalls, { network, containerId, ifname: "" });
     }
   }
 }
 
 /** The container that a rule of the network masquerades: its comment names it, and the chain's name proves it. */
-function containerOf(host: Host, network: string, rule: readonly string[]): string | undefined {
+function containerOf(syscalls: Syscalls, network: string, rule: readonly string[]): string | undefined {
   const comment = rule[rule.indexOf("--comment") + 1] ?? "";
   const start = commentStart(network);
   if (!comment.startsWith(start)) return undefined;
   const containerId = comment.slice(start.length, -1);
-  return rule.includes(chainOf(host, { network, containerId, ifname: "" })) ? containerId : undefined;
+  return rule.includes(chainOf(syscalls, { network, containerId, ifname: "" })) ? containerId : undefined;
 }
 
 /** CHECK: the attachment's chain is there for each family of its addresses. */
-export function hasIptablesMasquerade(host: Host, attachment: Attachment, addresses: readonly IpPrefix[]): boolean {
-  const chain = chainOf(host, attachment);
-  const isThere = (family: Family) => run(host, family, ["-n", "-L", chain]).code === 0;
+export function hasIptablesMasquerade(
+  syscalls: Syscalls,
+  attachment: Attachment,
+  addresses: readonly IpPrefix[],
+): boolean {
+  const chain = chainOf(syscalls, attachment);
+  const isThere = (family: Family) => run(syscalls, family, ["-n", "-L", chain]).code === 0;
   return addresses.every(({ address }) => isThere(isIpv4(address) ? IPV4 : IPV6));
 }
 
@@ -131,22 +144,22 @@ export function splitRule(line: string): string[] {
   return words;
 }
 
-function run(host: Host, { program }: Family, args: readonly string[]): Finished {
-  const file = find(host, program);
+function run(syscalls: Syscalls, { program }: Family, args: readonly string[]): Finished {
+  const file = find(syscalls, program);
   if (file === undefined) {
     throw new CniError(
       IPTABLES_FAILED,
       `"ipMasq" with the iptables back end needs ${program} on this node: install it or set "ipMasqBackend" to "nftables"`,
     );
   }
-  const started = host.start(file, [...TABLE, ...args], []);
-  host.give(started, "");
-  return host.finish(started);
+  const started = syscalls.start(file, [...TABLE, ...args], []);
+  syscalls.give(started, "");
+  return syscalls.finish(started);
 }
 
-function find(host: Host, program: string): string | undefined {
-  const folders = (host.env("PATH") || USUAL_PATH).split(":");
-  return folders.map((folder) => `${folder}/${program}`).find((file) => host.isExecutable(file));
+function find(syscalls: Syscalls, program: string): string | undefined {
+  const folders = (syscalls.env("PATH") || USUAL_PATH).split(":");
+  return folders.map((folder) => `${folder}/${program}`).find((file) => syscalls.isExecutable(file));
 }
 
 function failed({ program }: Family, { code, stderr }: Finished): CniError {

@@ -1,6 +1,6 @@
 /** `ipMasq` with nftables: the reference's table, chains and comments, without the `nft` program. */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import type { MessageBatch } from "../netlink/message-batch.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
@@ -23,32 +23,32 @@ const MULTICAST_IPV6_LENGTH = 8;
 
 const HASH_CHARACTERS = 16;
 
-function networkHash(host: Host, network: string): string {
-  return host.sha512(network).slice(0, HASH_CHARACTERS);
+function networkHash(syscalls: Syscalls, network: string): string {
+  return syscalls.sha512(network).slice(0, HASH_CHARACTERS);
 }
 
 /** What every rule's comment of the network begins with. */
-function networkPrefix(host: Host, network: string): string {
-  return `${networkHash(host, network)}-`;
+function networkPrefix(syscalls: Syscalls, network: string): string {
+  return `${networkHash(syscalls, network)}-`;
 }
 
-function attachmentPrefix(host: Host, { network, ifname, containerId }: Attachment): string {
-  return networkPrefix(host, network) + host.sha512(`${ifname}:${containerId}`).slice(0, HASH_CHARACTERS);
+function attachmentPrefix(syscalls: Syscalls, { network, ifname, containerId }: Attachment): string {
+  return networkPrefix(syscalls, network) + syscalls.sha512(`${ifname}:${containerId}`).slice(0, HASH_CHARACTERS);
 }
 
-function commentOf(host: Host, attachment: Attachment): string {
+function commentOf(syscalls: Syscalls, attachment: Attachment): string {
   const { network, ifname, containerId } = attachment;
-  return `${attachmentPrefix(host, attachment)}, net: ${network}, if: ${ifname}, id: ${containerId}`;
+  return `${attachmentPrefix(syscalls, attachment)}, net: ${network}, if: ${ifname}, id: ${containerId}`;
 }
 
 /** The handles of the rules, one for each address. */
 export function addNftMasquerade(
-  host: Host,
+  syscalls: Syscalls,
   socket: NetlinkSocket,
   attachment: Attachment,
   addresses: readonly IpPrefix[],
 ): number[] {
-  const comment = commentOf(host, attachment);
+  const comment = commentOf(syscalls, attachment);
   const hookRules = [
     [...ofFamilyOf(MULTICAST_IPV4), ...toNetwork(MULTICAST_IPV4, MULTICAST_IPV4_LENGTH, true), back],
     [...ofFamilyOf(MULTICAST_IPV6), ...toNetwork(MULTICAST_IPV6, MULTICAST_IPV6_LENGTH, true), back],
@@ -102,12 +102,12 @@ export function tryNftMasquerade(socket: NetlinkSocket): void {
 
 /** `handles`: from the rule record; used only if the rules have this attachment's comment. */
 export function removeNftMasquerade(
-  host: Host,
+  syscalls: Syscalls,
   socket: NetlinkSocket,
   attachment: Attachment,
   handles: readonly number[] | undefined,
 ): void {
-  const prefix = attachmentPrefix(host, attachment);
+  const prefix = attachmentPrefix(syscalls, attachment);
   const proven = handles !== undefined && areOf(socket, handles, prefix);
   const found = proven
     ? handles
@@ -119,13 +119,13 @@ export function removeNftMasquerade(
 
 /** GC: rules of the network whose attachment is not among the valid ones. */
 export function collectNftMasquerade(
-  host: Host,
+  syscalls: Syscalls,
   socket: NetlinkSocket,
   network: string,
   valid: readonly Attachment[],
 ): void {
-  const kept = valid.map((attachment) => attachmentPrefix(host, attachment));
-  const own = rules(socket).filter(({ comment }) => comment.startsWith(networkPrefix(host, network)));
+  const kept = valid.map((attachment) => attachmentPrefix(syscalls, attachment));
+  const own = rules(socket).filter(({ comment }) => comment.startsWith(networkPrefix(syscalls, network)));
   deleteRules(
     socket,
     own.filter(({ comment }) => !kept.some((prefix) => comment.startsWith(prefix))).map(({ handle }) => handle),
@@ -133,8 +133,8 @@ export function collectNftMasquerade(
 }
 
 /** CHECK: how many rules the attachment has. */
-export function countNftMasquerade(host: Host, socket: NetlinkSocket, attachment: Attachment): number {
-  const prefix = attachmentPrefix(host, attachment);
+export function countNftMasquerade(syscalls: Syscalls, socket: NetlinkSocket, attachment: Attachment): number {
+  const prefix = attachmentPrefix(syscalls, attachment);
   return rules(socket).filter(({ comment }) => comment.startsWith(prefix)).length;
 }
 

@@ -19,37 +19,37 @@ export const masqueradeAddresses: Step<AddState> = {
     const addresses = made(state.addresses, "the addresses").ips.map(({ address }) => address);
     if (backendOf(state) === "iptables") {
       recordRules(state, { iptables: true });
-      addIptablesMasquerade(call.host, attachment, addresses);
+      addIptablesMasquerade(call.syscalls, attachment, addresses);
       return;
     }
     for (let at = 0; at < addresses.length; at += ADDRESSES_AT_ONCE) {
       const before = state.rules.masqueradeRules ?? rulesBefore(state);
       const portion = addresses.slice(at, at + ADDRESSES_AT_ONCE);
       const handles = withFeature("ipMasq", "CONFIG_NF_TABLES_INET and CONFIG_NFT_MASQ", () =>
-        addNftMasquerade(call.host, state.netfilter(), attachment, portion),
+        addNftMasquerade(call.syscalls, state.netfilter(), attachment, portion),
       );
       recordRules(state, { masqueradeRules: [...before, ...handles] });
     }
   },
   undo(state) {
     const { masqueradeRules, iptables } = state.rules;
-    const { host } = state.call;
-    if (iptables === true) removeIptablesMasquerade(host, state.attachment);
+    const { syscalls } = state.call;
+    if (iptables === true) removeIptablesMasquerade(syscalls, state.attachment);
     if (masqueradeRules !== undefined) {
-      removeNftMasquerade(host, state.netfilter(), state.attachment, masqueradeRules);
+      removeNftMasquerade(syscalls, state.netfilter(), state.attachment, masqueradeRules);
     }
-    if (state.portName !== undefined) removeRuleRecord(host, state.portName);
+    if (state.portName !== undefined) removeRuleRecord(syscalls, state.portName);
   },
 };
 
 /** Rules of an earlier ADD without a DEL. */
 function rulesBefore({ call, portName, attachment }: AddState): readonly number[] {
-  return readRuleRecord(call.host, made(portName, "the veth pair"), attachment)?.masqueradeRules ?? [];
+  return readRuleRecord(call.syscalls, made(portName, "the veth pair"), attachment)?.masqueradeRules ?? [];
 }
 
 function backendOf(state: AddState): MasqueradeBackend {
   const { masqueradeBackend } = addressingOf(state);
   if (masqueradeBackend !== undefined) return masqueradeBackend;
-  const { host } = state.call;
-  return hasIptables(host) ? "iptables" : "nftables";
+  const { syscalls } = state.call;
+  return hasIptables(syscalls) ? "iptables" : "nftables";
 }

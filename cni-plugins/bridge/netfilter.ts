@@ -1,6 +1,6 @@
 /** The netfilter socket, and errors that name the feature that the kernel lacks. */
 
-import { type Host, OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { EAFNOSUPPORT, ENOENT, EOPNOTSUPP, EPROTONOSUPPORT } from "../netlink/errno.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { NETLINK_NETFILTER } from "../netlink/rtnetlink.ts";
@@ -9,17 +9,17 @@ import { CniError, KERNEL_FEATURE_MISSING } from "../protocol/cni-error.ts";
 /** Errors of a kernel that lacks a part of nftables. */
 const MISSING = [EOPNOTSUPP, EAFNOSUPPORT, EPROTONOSUPPORT, ENOENT];
 
-export function openNetfilter(host: Host): NetlinkSocket {
-  return new NetlinkSocket(host, OWN_NETNS, 0, NETLINK_NETFILTER);
+export function openNetfilter(syscalls: Syscalls): NetlinkSocket {
+  return new NetlinkSocket(syscalls, OWN_NETNS, 0, NETLINK_NETFILTER);
 }
 
 /** The same socket each time, opened when it is wanted first. */
 export type LazyNetfilter = () => NetlinkSocket;
 
-export function lazyNetfilter(host: Host): LazyNetfilter {
+export function lazyNetfilter(syscalls: Syscalls): LazyNetfilter {
   let socket: NetlinkSocket | undefined;
   return () => {
-    socket ??= openNetfilter(host);
+    socket ??= openNetfilter(syscalls);
     return socket;
   };
 }

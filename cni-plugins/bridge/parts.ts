@@ -1,6 +1,6 @@
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 
 /** The part of the bytecode that `more.ts` is: reading bytecode is most of what a short call costs. */
-export function loadMore(host: Host): typeof import("./more.ts") {
-  return host.load("more") as typeof import("./more.ts");
+export function loadMore(syscalls: Syscalls): typeof import("./more.ts") {
+  return syscalls.load("more") as typeof import("./more.ts");
 }

@@ -3,7 +3,7 @@
  * times for all processors, and all other requests about links wait; for a whole group it does so once.
  */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { deleteLinkGroup, type Link, setLinkGroup } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
@@ -20,18 +20,18 @@ const GATHERING_MAX_MS = 10;
 
 /** Finds the ports and deletes them; another DEL may be faster. */
 export function deletePorts(
-  host: Host,
+  syscalls: Syscalls,
   node: NetlinkSocket,
   find: () => readonly Pick<Link, "index" | "name">[],
 ): void {
-  const startMs = host.monotonicMs();
+  const startMs = syscalls.monotonicMs();
   const ports = find();
   if (ports.length === 0) return;
   const marks = node.batch();
   for (const { index } of ports) setLinkGroup(marks, index, DELETED_TOGETHER);
   const marked = node.transact(marks).every(({ error }) => error === undefined);
-  const waitedMs = host.monotonicMs() - startMs;
-  if (waitedMs > ALONE_MS) host.poll([], Math.ceil(Math.min(waitedMs * GATHERING_SHARE, GATHERING_MAX_MS)));
+  const waitedMs = syscalls.monotonicMs() - startMs;
+  if (waitedMs > ALONE_MS) syscalls.poll([], Math.ceil(Math.min(waitedMs * GATHERING_SHARE, GATHERING_MAX_MS)));
   const isThere = ({ name }: Pick<Link, "name">) => node.mayHave(name);
   if (marked && ports.some(isThere)) node.transact(deleteLinkGroup(node.batch(), DELETED_TOGETHER));
   // For a kernel that refused the group.

@@ -1,6 +1,6 @@
 /** Steps of an ADD that concern the veth pair: the port on the bridge and the container's interface. */
 
-import { OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS } from "../native/syscalls.ts";
 import { createVethPair, setBridgePort } from "../netlink/bridge.ts";
 import { EEXIST, EXFULL } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
@@ -68,7 +68,7 @@ function requestPair(state: AddState, hostName: string, bridge: Link) {
   const batch = createVethPair(node.batch(), {
     hostName,
     master: bridge.index,
-    hostMac: randomPortMacAddress(call.host),
+    hostMac: randomPortMacAddress(call.syscalls),
     peerName: attachment.ifname,
     netns,
     peerMac: mac,
@@ -117,11 +117,11 @@ export const keepQuiet: Step<AddState> = {
   apply({ call, netns, attachment }) {
     const path = `/proc/sys/net/ipv6/conf/${attachment.ifname}/disable_ipv6`;
     try {
-      call.host.readFile(OWN_NETNS, "/proc/sys/net/ipv6/conf/all/disable_ipv6");
+      call.syscalls.readFile(OWN_NETNS, "/proc/sys/net/ipv6/conf/all/disable_ipv6");
     } catch {
       return;
     }
-    call.host.writeFile(netns, path, "1");
+    call.syscalls.writeFile(netns, path, "1");
   },
 };
 
@@ -162,14 +162,14 @@ export const awaitPortUp: Step<AddState> = {
   apply(state) {
     const port = made(state.port, "the veth pair");
     if (port.operState === IF_OPER_UP) return;
-    const { host } = state.call;
-    const deadline = host.monotonicMs() + PORT_UP_TIMEOUT_MS;
-    const events = new NetlinkSocket(host, -1, RTMGRP_LINK);
+    const { syscalls } = state.call;
+    const deadline = syscalls.monotonicMs() + PORT_UP_TIMEOUT_MS;
+    const events = new NetlinkSocket(syscalls, -1, RTMGRP_LINK);
     try {
       while (currentState(state, port) !== IF_OPER_UP) {
-        const rest = deadline - host.monotonicMs();
+        const rest = deadline - syscalls.monotonicMs();
         if (rest <= 0) throw portNotUp(port.name);
-        host.poll([events.fd], Math.ceil(rest));
+        syscalls.poll([events.fd], Math.ceil(rest));
         events.dropEvents();
       }
     } finally {

@@ -11,7 +11,7 @@ import { type RuleRecord, removeRuleRecord, saveRuleRecord } from "./rule-record
 export function recordRules(state: AddState, rules: RuleRecord): void {
   state.rules = { ...state.rules, ...rules };
   try {
-    saveRuleRecord(state.call.host, made(state.portName, "the veth pair"), state.attachment, state.rules);
+    saveRuleRecord(state.call.syscalls, made(state.portName, "the veth pair"), state.attachment, state.rules);
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     state.call.warn(
@@ -30,13 +30,13 @@ export interface RecordedRules {
  * Removes the record too. `netfilter` is best left open until the process ends: the kernel closes it only when it has
  * forgotten the rules.
  */
-export function removeRecordedRules({ host }: Call, netfilter: NetlinkSocket, recorded: RecordedRules): void {
+export function removeRecordedRules({ syscalls }: Call, netfilter: NetlinkSocket, recorded: RecordedRules): void {
   const { portName, attachment, rules } = recorded;
   const { spoofRule, masqueradeRules, iptables } = rules;
-  if (spoofRule !== undefined) loadMore(host).removeSpoofCheck(netfilter, attachment, spoofRule);
+  if (spoofRule !== undefined) loadMore(syscalls).removeSpoofCheck(netfilter, attachment, spoofRule);
   if (masqueradeRules !== undefined) {
-    loadMore(host).removeNftMasquerade(host, netfilter, attachment, masqueradeRules);
+    loadMore(syscalls).removeNftMasquerade(syscalls, netfilter, attachment, masqueradeRules);
   }
-  if (iptables === true) loadMore(host).removeIptablesMasquerade(host, attachment);
-  removeRuleRecord(host, portName);
+  if (iptables === true) loadMore(syscalls).removeIptablesMasquerade(syscalls, attachment);
+  removeRuleRecord(syscalls, portName);
 }

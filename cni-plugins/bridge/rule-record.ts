@@ -4,7 +4,7 @@
  */
 
 import { NODE_STATE_DIRECTORY } from "../../src/api/node-state.ts";
-import { type Host, OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { parseObject } from "../protocol/json-object.ts";
 import type { Attachment } from "./attachment.ts";
 import { sameAttachment } from "./attachment.ts";
@@ -21,15 +21,15 @@ export interface RuleRecord {
 export const RULE_RECORD_DIRECTORY = `${NODE_STATE_DIRECTORY}/bridge`;
 
 /** Named by the node's end of the pair, which is one attachment's at a time. */
-export function saveRuleRecord(host: Host, portName: string, attachment: Attachment, record: RuleRecord): void {
-  host.replaceFile(recordPath(portName), JSON.stringify({ ...attachment, ...record }));
+export function saveRuleRecord(syscalls: Syscalls, portName: string, attachment: Attachment, record: RuleRecord): void {
+  syscalls.replaceFile(recordPath(portName), JSON.stringify({ ...attachment, ...record }));
 }
 
 /** Undefined when there is none, or none of this attachment. */
-export function readRuleRecord(host: Host, portName: string, attachment: Attachment): RuleRecord | undefined {
+export function readRuleRecord(syscalls: Syscalls, portName: string, attachment: Attachment): RuleRecord | undefined {
   const path = recordPath(portName);
-  if (!host.exists(path)) return undefined;
-  const parsed = parseObject(() => host.readFile(OWN_NETNS, path));
+  if (!syscalls.exists(path)) return undefined;
+  const parsed = parseObject(() => syscalls.readFile(OWN_NETNS, path));
   if (parsed === undefined || !sameAttachment(parsed, attachment)) return undefined;
   const { spoofRule, masqueradeRules, iptables } = parsed;
   return {
@@ -42,20 +42,20 @@ export function readRuleRecord(host: Host, portName: string, attachment: Attachm
 }
 
 /** There may be none. */
-export function removeRuleRecord(host: Host, portName: string): void {
+export function removeRuleRecord(syscalls: Syscalls, portName: string): void {
   try {
-    host.removeFile(recordPath(portName));
+    syscalls.removeFile(recordPath(portName));
   } catch {
     // A record that stays is found to be another attachment's or stale.
   }
 }
 
 /** Removes a record that a killed ADD began to write. A whole record under the name is another attachment's. */
-export function removeHalfWrittenRuleRecord(host: Host, portName: string): void {
+export function removeHalfWrittenRuleRecord(syscalls: Syscalls, portName: string): void {
   try {
-    host.readFile(OWN_NETNS, recordPath(portName));
+    syscalls.readFile(OWN_NETNS, recordPath(portName));
   } catch {
-    removeRuleRecord(host, portName);
+    removeRuleRecord(syscalls, portName);
   }
 }
 

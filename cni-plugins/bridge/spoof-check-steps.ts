@@ -22,6 +22,6 @@ export const checkSpoofing: Step<AddState> = {
     const { spoofRule } = state.rules;
     if (spoofRule === undefined || state.portName === undefined) return;
     removeSpoofCheck(state.netfilter(), state.attachment, spoofRule);
-    removeRuleRecord(state.call.host, state.portName);
+    removeRuleRecord(state.call.syscalls, state.portName);
   },
 };

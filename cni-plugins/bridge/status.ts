@@ -1,6 +1,6 @@
 /** STATUS: would an ADD of this configuration find what it needs on the node? */
 
-import { type Host, OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { probeVlanFiltering } from "../netlink/bridge-vlan.ts";
 import { EOPNOTSUPP } from "../netlink/errno.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
@@ -16,9 +16,9 @@ import { trySpoofCheck } from "./spoof-check.ts";
 import { kernelLacksFiltering } from "./vlan-config.ts";
 
 export function status(call: Call): undefined {
-  const { host, request, warn } = call;
+  const { syscalls, request, warn } = call;
   const config = readBridgeConfig(request.config, request.args, warn);
-  if (config.addressing !== undefined) runDelegate({ host, request, type: config.addressing.ipam }, "STATUS");
+  if (config.addressing !== undefined) runDelegate({ syscalls, request, type: config.addressing.ipam }, "STATUS");
   try {
     requireFeatures(call, config);
   } catch (error) {
@@ -27,34 +27,36 @@ export function status(call: Call): undefined {
   }
 }
 
-function requireFeatures({ host }: Call, { bridge, vlans, spoofCheck, addressing }: BridgeConfig): void {
+function requireFeatures({ syscalls }: Call, { bridge, vlans, spoofCheck, addressing }: BridgeConfig): void {
   if (spoofCheck) {
-    withFeature("macspoofchk", "CONFIG_NF_TABLES_BRIDGE", () => trySpoofCheck(openNetfilter(host)));
+    withFeature("macspoofchk", "CONFIG_NF_TABLES_BRIDGE", () => trySpoofCheck(openNetfilter(syscalls)));
   }
   if (addressing?.masquerade) {
-    const iptables = addressing.masqueradeBackend === undefined && hasIptables(host);
+    const iptables = addressing.masqueradeBackend === undefined && hasIptables(syscalls);
     if (!iptables && addressing.masqueradeBackend !== "iptables") {
-      withFeature("ipMasq", "CONFIG_NF_TABLES_INET and CONFIG_NFT_MASQ", () => tryNftMasquerade(openNetfilter(host)));
-    } else if (!hasIptables(host)) {
+      withFeature("ipMasq", "CONFIG_NF_TABLES_INET and CONFIG_NFT_MASQ", () =>
+        tryNftMasquerade(openNetfilter(syscalls)),
+      );
+    } else if (!hasIptables(syscalls)) {
       throw new CniError(PLUGIN_NOT_AVAILABLE, '"ipMasqBackend": "iptables" needs iptables on this node: install it');
     }
   }
-  if (vlans !== undefined && lacksFiltering(host, bridge)) throw kernelLacksFiltering("");
+  if (vlans !== undefined && lacksFiltering(syscalls, bridge)) throw kernelLacksFiltering("");
 }
 
 /** False when in doubt: a failing STATUS may make the node NotReady. */
-function lacksFiltering(host: Host, bridge: string): boolean {
-  const node = new NetlinkSocket(host);
+function lacksFiltering(syscalls: Syscalls, bridge: string): boolean {
+  const node = new NetlinkSocket(syscalls);
   const found = findBridge(node, bridge);
   if (found !== undefined) return found.bridgeVlans?.filtering === undefined;
-  if (!host.exists("/sys/module/bridge") || !knowsVlanRequests(host)) return false;
+  if (!syscalls.exists("/sys/module/bridge") || !knowsVlanRequests(syscalls)) return false;
   const [answer] = node.transact(probeVlanFiltering(node.batch()));
   return answer?.error?.errno === EOPNOTSUPP;
 }
 
 /** Linux 5.6 or later. */
-function knowsVlanRequests(host: Host): boolean {
-  const release = host.readFile(OWN_NETNS, "/proc/sys/kernel/osrelease").split(".");
+function knowsVlanRequests(syscalls: Syscalls): boolean {
+  const release = syscalls.readFile(OWN_NETNS, "/proc/sys/kernel/osrelease").split(".");
   const [major = 0, minor = 0] = release.map((part) => Number.parseInt(part, 10));
   return major > 5 || (major === 5 && minor >= 6);
 }

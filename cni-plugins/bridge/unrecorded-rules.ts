@@ -21,7 +21,7 @@ export interface Search {
  * chains of a spoof check without rules, which needs a list of all rules, and the node's iptables.
  */
 export function removeUnrecordedRules(
-  { host, warn }: Call,
+  { syscalls, warn }: Call,
   netfilter: LazyNetfilter,
   attachment: Attachment,
   { spoofCheck, masquerade, unasked }: Search,
@@ -36,9 +36,9 @@ export function removeUnrecordedRules(
     });
   }
   if (masquerade) {
-    attempt(true, () => removeIptablesMasquerade(host, attachment));
+    attempt(true, () => removeIptablesMasquerade(syscalls, attachment));
   }
   if (masquerade || unasked) {
-    attempt(masquerade, () => removeNftMasquerade(host, netfilter(), attachment, undefined));
+    attempt(masquerade, () => removeNftMasquerade(syscalls, netfilter(), attachment, undefined));
   }
 }

@@ -76,11 +76,11 @@ export const makeVlanGateway: Step<AddState> = {
 function createGateway(state: AddState, bridge: Link): void {
   const { node, call } = state;
   const { hostName, name } = gatewayNames(state);
-  const netns = call.host.openNetns("/proc/self/ns/net");
-  const hostMac = randomPortMacAddress(call.host);
+  const netns = call.syscalls.openNetns("/proc/self/ns/net");
+  const hostMac = randomPortMacAddress(call.syscalls);
   const pair = { hostName, hostMac, master: bridge.index, peerName: name, netns, peerMac: undefined, mtu: bridge.mtu };
   const [created] = node.transact(createVethPair(node.batch(), pair));
-  call.host.close(netns);
+  call.syscalls.close(netns);
   if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
   state.vlanGatewayCreated = created?.error === undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run build:plugins [-- --arch amd64|arm64] [--reuse]`: makes the static executables `dist/cni/<arch>/{bridge,tuning,link-monitor}`.
  *
- * esbuild bundles the TypeScript, the build script of the Rust crate `host/` compiles it to QuickJS bytecode, and the crate
+ * esbuild bundles the TypeScript, the build script of the Rust crate `native/` compiles it to QuickJS bytecode, and the crate
  * carries that inside. Nothing is done when the inputs are those of the last build. Tests and the demo call `buildPlugins`.
  */
 
@@ -38,7 +38,7 @@ export interface BuildOptions {
 }
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const HOST = path.join(ROOT, "cni-plugins/host");
+const CRATE = path.join(ROOT, "cni-plugins/native");
 const STAMP = ".inputs.sha256";
 
 /** Builds what is out of date and gives the directory of the executables. Throws BuildError for a missing tool. */
@@ -66,7 +66,7 @@ export async function buildPlugins(options: BuildOptions = {}): Promise<string> 
 
 /** The folder of the executables without their symbols, with their marks. */
 async function stripAndStart({ arch, log, env }: { arch: Arch; log(line: string): void; env: NodeJS.ProcessEnv }) {
-  const release = path.join(HOST, "target", TARGETS[arch], "release");
+  const release = path.join(CRATE, "target", TARGETS[arch], "release");
   const stripped = path.join(release, "stripped");
   await mkdir(stripped, { recursive: true });
   for (const plugin of PLUGINS) {
@@ -123,7 +123,7 @@ async function isUpToDate(directory: string, inputs: string): Promise<boolean> {
 
 async function cargoBuild(arch: Arch, env: NodeJS.ProcessEnv): Promise<void> {
   const target = TARGETS[arch];
-  const cargoHome = path.resolve(HOST, env.CARGO_HOME || path.join(env.HOME || homedir(), ".cargo"));
+  const cargoHome = path.resolve(CRATE, env.CARGO_HOME || path.join(env.HOME || homedir(), ".cargo"));
   const flags = [
     "-Ctarget-feature=+crt-static",
     "-Crelocation-model=static",
@@ -147,7 +147,7 @@ async function cargoBuild(arch: Arch, env: NodeJS.ProcessEnv): Promise<void> {
 }
 
 async function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
-  const { code, stdout, stderr } = await runCommand(command, args, { cwd: HOST, env });
+  const { code, stdout, stderr } = await runCommand(command, args, { cwd: CRATE, env });
   return { code, output: `${stdout}${stderr}` };
 }
 

@@ -1,4 +1,4 @@
-/** TypeScript of the plugins to the JavaScript modules that the crate `host/` makes bytecode of, by esbuild. */
+/** TypeScript of the plugins to the JavaScript modules that the crate `native/` makes bytecode of, by esbuild. */
 
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ export type PluginName = (typeof PLUGINS)[number];
 const PARTS = ["main", "call", "more"];
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const BUNDLES = path.join(ROOT, "cni-plugins/host/target/bundles");
+const BUNDLES = path.join(ROOT, "cni-plugins/native/target/bundles");
 
 export interface Module {
   /** A part's name or esbuild's own, and `.js`. */

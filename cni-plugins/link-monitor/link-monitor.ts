@@ -5,7 +5,7 @@
  * plugins, the addresses of links, the end of network namespaces that links lead to, and a heartbeat, `alive`.
  */
 
-import { type Host, POLLERR, POLLHUP, POLLIN, STDIN, STDOUT } from "../host/host.ts";
+import { POLLERR, POLLHUP, POLLIN, STDIN, STDOUT, type Syscalls } from "../native/syscalls.ts";
 import { dumpAddresses, readAddress } from "../netlink/address.ts";
 import { EAGAIN, ENOBUFS, EPIPE } from "../netlink/errno.ts";
 import { dumpLinks, type Link, linkFamily, linkIndex, readLink } from "../netlink/link.ts";
@@ -28,7 +28,7 @@ const PAUSE_MS = 1000;
 const HOLD_MS = 100;
 
 export class LinkMonitor {
-  readonly #host: Host;
+  readonly #syscalls: Syscalls;
   readonly #resyncMs: number;
   /** Infinity for none. */
   readonly #heartbeatMs: number;
@@ -49,10 +49,10 @@ export class LinkMonitor {
   /** When to read the whole list again. */
   #resyncAt = 0;
 
-  constructor(host: Host, options: Arguments) {
+  constructor(syscalls: Syscalls, options: Arguments) {
     const { resyncSeconds, heartbeatSeconds = Number.POSITIVE_INFINITY, reportSocket, addresses, namespaces } = options;
-    this.#host = host;
-    this.#reports = reportSocket === undefined ? -1 : host.bindReports(reportSocket);
+    this.#syscalls = syscalls;
+    this.#reports = reportSocket === undefined ? -1 : syscalls.bindReports(reportSocket);
     this.#resyncMs = resyncSeconds * 1000;
     this.#heartbeatMs = heartbeatSeconds * 1000;
     this.#addresses = addresses;
@@ -63,11 +63,11 @@ export class LinkMonitor {
     ];
     // Subscribed before the first list, so that no change falls between.
     this.#events = new NetlinkSocket(
-      host,
+      syscalls,
       -1,
       groups.reduce((all, group) => all | group),
     );
-    this.#requests = new NetlinkSocket(host);
+    this.#requests = new NetlinkSocket(syscalls);
   }
 
   /** Returns when its parent is gone: stdin ended or stdout was closed. */
@@ -81,30 +81,30 @@ export class LinkMonitor {
   }
 
   #follow(): void {
-    let heartbeatAt = this.#host.monotonicMs() + this.#heartbeatMs;
+    let heartbeatAt = this.#syscalls.monotonicMs() + this.#heartbeatMs;
     for (;;) {
       const nextAt = Math.min(this.#resyncAt, heartbeatAt, this.#holds ? this.#printHeldAt : Number.POSITIVE_INFINITY);
-      const restMs = Math.max(0, Math.ceil(nextAt - this.#host.monotonicMs()));
+      const restMs = Math.max(0, Math.ceil(nextAt - this.#syscalls.monotonicMs()));
       const waitedFor = [this.#events.fd, STDIN, STDOUT, this.#reports];
-      const [events = 0, input = 0, output = 0, reports = 0] = this.#host.poll(waitedFor, restMs);
+      const [events = 0, input = 0, output = 0, reports = 0] = this.#syscalls.poll(waitedFor, restMs);
       if ((output & (POLLERR | POLLHUP)) !== 0 || (input !== 0 && this.#inputEnded(input))) return;
       if (events !== 0) this.#readEvents();
       if (reports !== 0) this.#readReports();
-      if (this.#host.monotonicMs() >= this.#printHeldAt) this.#printHeld();
-      if (this.#host.monotonicMs() >= this.#resyncAt) {
+      if (this.#syscalls.monotonicMs() >= this.#printHeldAt) this.#printHeld();
+      if (this.#syscalls.monotonicMs() >= this.#resyncAt) {
         this.#print({ event: "resync" });
         this.#printAll();
       }
-      if (this.#host.monotonicMs() >= heartbeatAt) {
+      if (this.#syscalls.monotonicMs() >= heartbeatAt) {
         this.#print({ event: "alive" });
-        heartbeatAt = this.#host.monotonicMs() + this.#heartbeatMs;
+        heartbeatAt = this.#syscalls.monotonicMs() + this.#heartbeatMs;
       }
     }
   }
 
   /** Only the end of stdin matters, not what comes on it. */
   #inputEnded(events: number): boolean {
-    return (events & POLLIN) === 0 || this.#host.read(STDIN, this.#stdin) === 0;
+    return (events & POLLIN) === 0 || this.#syscalls.read(STDIN, this.#stdin) === 0;
   }
 
   #readEvents(): void {
@@ -125,7 +125,7 @@ export class LinkMonitor {
   #readReports(): void {
     try {
       for (;;) {
-        const length = this.#host.read(this.#reports, this.#report);
+        const length = this.#syscalls.read(this.#reports, this.#report);
         const report = readReport(decodeUtf8(this.#report.subarray(0, length)));
         if (report !== undefined) this.#print({ event: "report", ...report });
       }
@@ -179,7 +179,7 @@ export class LinkMonitor {
       }
     }
     this.#forgetHeld();
-    this.#printHeldAt = this.#host.monotonicMs() + HOLD_MS;
+    this.#printHeldAt = this.#syscalls.monotonicMs() + HOLD_MS;
   }
 
   #forgetHeld(): void {
@@ -192,7 +192,7 @@ export class LinkMonitor {
     const links = this.#dump(dumpLinks);
     const addresses = this.#addresses ? this.#dump((batch) => dumpAddresses(batch, nl.AF_UNSPEC, 0)) : [];
     const isWhole = links !== undefined && addresses !== undefined;
-    this.#resyncAt = this.#host.monotonicMs() + (isWhole ? this.#resyncMs : PAUSE_MS);
+    this.#resyncAt = this.#syscalls.monotonicMs() + (isWhole ? this.#resyncMs : PAUSE_MS);
     if (!isWhole) return;
     this.#printed = {};
     this.#forgetHeld();
@@ -213,7 +213,7 @@ export class LinkMonitor {
 
   #printLink({ index }: Link, line: string): void {
     this.#printed[index] = line;
-    this.#host.write(STDOUT, line);
+    this.#syscalls.write(STDOUT, line);
   }
 
   #printGone({ index, name }: Link): void {
@@ -222,7 +222,7 @@ export class LinkMonitor {
   }
 
   #print(event: object): void {
-    this.#host.write(STDOUT, `${JSON.stringify(event)}\n`);
+    this.#syscalls.write(STDOUT, `${JSON.stringify(event)}\n`);
   }
 }
 

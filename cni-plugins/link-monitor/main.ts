@@ -3,17 +3,17 @@
  * events safely in their own process (docs/decisions/008). Compiled to bytecode by `build/`.
  */
 
-import { type Host, STDERR } from "../host/host.ts";
+import { STDERR, type Syscalls } from "../native/syscalls.ts";
 import { parseArguments, USAGE } from "./arguments.ts";
 import { LinkMonitor } from "./link-monitor.ts";
 
-declare const host: Host;
+declare const syscalls: Syscalls;
 
-const args = parseArguments(host.args());
+const args = parseArguments(syscalls.args());
 if (!args.ok) {
-  host.write(STDERR, `link-monitor: ${args.reason}\n${USAGE}\n`);
-  host.exit(2);
+  syscalls.write(STDERR, `link-monitor: ${args.reason}\n${USAGE}\n`);
+  syscalls.exit(2);
 } else {
-  new LinkMonitor(host, args).run();
-  host.exit(0);
+  new LinkMonitor(syscalls, args).run();
+  syscalls.exit(0);
 }

@@ -1,4 +1,4 @@
-/** A netlink socket over the host's calls: sends a batch, gives each request's answer. */
+/** A netlink socket over system calls: sends a batch, gives each request's answer. */
 
 import { describeErrno, EAGAIN, ENOBUFS } from "./errno.ts";
 import { MessageBatch } from "./message-batch.ts";
@@ -169,7 +169,7 @@ function throwBatchFailure(message: Message): void {
   if (errno !== 0) throw new NetlinkError("apply a transaction", errno, text);
 }
 
-/** The errno of a failed host call or a refused request; undefined for any other error. */
+/** The errno of a failed system call or a refused request; undefined for any other error. */
 export function errnoOf(error: unknown): number | undefined {
   if (typeof error !== "object" || error === null || !("errno" in error)) return undefined;
   return typeof error.errno === "number" ? error.errno : undefined;

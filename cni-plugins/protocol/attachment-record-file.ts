@@ -4,7 +4,7 @@
  */
 
 import { ATTACHMENT_RECORD_DIRECTORY, type AttachmentRecord } from "../../src/api/node-state.ts";
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import type { Request } from "./request.ts";
 
@@ -22,13 +22,13 @@ export function attachmentRecordFile(
 }
 
 export class AttachmentRecordFile {
-  readonly #host: Host;
+  readonly #syscalls: Syscalls;
   readonly #plugin: string;
   readonly #request: Request;
   readonly #file: string;
 
-  constructor(host: Host, plugin: string, request: Request) {
-    this.#host = host;
+  constructor(syscalls: Syscalls, plugin: string, request: Request) {
+    this.#syscalls = syscalls;
     this.#plugin = plugin;
     this.#request = request;
     this.#file = attachmentRecordFile(plugin, request);
@@ -40,7 +40,7 @@ export class AttachmentRecordFile {
   }
 
   remove(): void {
-    this.#bestEffort(() => this.#host.removeFile(this.#file));
+    this.#bestEffort(() => this.#syscalls.removeFile(this.#file));
   }
 
   /** A second ADD that fails leaves the first one's record. */
@@ -59,14 +59,14 @@ export class AttachmentRecordFile {
   }
 
   #isThere(): boolean {
-    return this.#host.exists(this.#file);
+    return this.#syscalls.exists(this.#file);
   }
 
   #write(): void {
     const { network, containerId, ifname, netns, stdin } = this.#request;
     if (stdin.length > CONFIG_CHARACTERS || containerId.length > ID_CHARACTERS) return;
     const record: AttachmentRecord = { plugin: this.#plugin, network, containerId, ifname, netns, config: stdin };
-    this.#bestEffort(() => this.#host.replaceFile(this.#file, JSON.stringify(record)));
+    this.#bestEffort(() => this.#syscalls.replaceFile(this.#file, JSON.stringify(record)));
   }
 
   #bestEffort<T>(call: () => T): T | undefined {

@@ -14,7 +14,7 @@ export const INVALID_NETNS = 8;
 export const TRY_AGAIN_LATER = 11;
 /** STATUS: the node can't serve an ADD of this configuration. */
 export const PLUGIN_NOT_AVAILABLE = 50;
-/** A defect of the plugin. The native host uses it too, for its last-resort answer. */
+/** A defect of the plugin. The native code uses it too, for its last-resort answer. */
 export const INTERNAL = 100;
 /** The kernel refused a request. */
 export const KERNEL_REFUSED = 101;

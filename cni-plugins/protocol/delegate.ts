@@ -1,7 +1,7 @@
 /** Runs an IPAM plugin as the runtime runs us: the same environment and the same bytes on stdin, another verb. */
 
-import { type Host, STDERR } from "../host/host.ts";
-import type { Finished } from "../host/program-host.ts";
+import type { Finished } from "../native/syscalls.ts";
+import { STDERR, type Syscalls } from "../native/syscalls.ts";
 import { describeErrno, ENOENT, ETXTBSY } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { CniError, DELEGATE_FAILED, INVALID_CONFIG } from "./cni-error.ts";
@@ -14,7 +14,7 @@ const BUSY_RETRIES = 50;
 const BUSY_WAIT_MS = 100;
 
 export interface Delegate {
-  readonly host: Host;
+  readonly syscalls: Syscalls;
   readonly request: Request;
   /** Name of the executable, from `ipam.type`. */
   readonly type: string;
@@ -48,29 +48,29 @@ export class DelegateRun {
 
   /** Gives it its input. Once. */
   ask(): void {
-    const { host, request } = this.#delegate;
+    const { syscalls, request } = this.#delegate;
     this.#program ??= startPatiently(this.#delegate, this.#command);
-    host.give(this.#program, request.stdin);
+    syscalls.give(this.#program, request.stdin);
     this.#wasAsked = true;
   }
 
   /** Kills it, unless it was asked. */
   abandon(): void {
-    if (this.#program !== undefined && !this.#wasAsked) this.#delegate.host.abandon(this.#program);
+    if (this.#program !== undefined && !this.#wasAsked) this.#delegate.syscalls.abandon(this.#program);
   }
 
   /** Waits until it has ended, with or without success. */
   end(): Finished {
     if (this.#program === undefined) throw new Error("a delegate has not started");
-    this.#finished ??= this.#delegate.host.finish(this.#program);
+    this.#finished ??= this.#delegate.syscalls.finish(this.#program);
     return this.#finished;
   }
 
   /** Waits until it has ended. Returns what it printed; throws its error as its own, with its code. */
   answer(): string {
-    const { host, type } = this.#delegate;
+    const { syscalls, type } = this.#delegate;
     const { code, stdout, stderr } = this.end();
-    if (stderr !== "") host.write(STDERR, stderr);
+    if (stderr !== "") syscalls.write(STDERR, stderr);
     if (code !== 0) throw delegateError(type, this.#command, code, stdout, stderr);
     return stdout;
   }
@@ -88,11 +88,11 @@ export function requireName(type: string): void {
   throw new CniError(INVALID_CONFIG, `"ipam.type": "${type}" must be the name of an executable, without "/"`);
 }
 
-function findDelegate(host: Host, path: string, type: string): string {
+function findDelegate(syscalls: Syscalls, path: string, type: string): string {
   requireName(type);
   for (const folder of path.split(":")) {
     const file = folder === "" ? type : `${folder}/${type}`;
-    if (host.isExecutable(file)) return file;
+    if (syscalls.isExecutable(file)) return file;
   }
   throw new CniError(
     DELEGATE_FAILED,
@@ -100,12 +100,12 @@ function findDelegate(host: Host, path: string, type: string): string {
   );
 }
 
-function start({ host, request, type }: Delegate, command: Command): number {
-  return host.start(findDelegate(host, request.path, type), [], [`CNI_COMMAND=${command}`]);
+function start({ syscalls, request, type }: Delegate, command: Command): number {
+  return syscalls.start(findDelegate(syscalls, request.path, type), [], [`CNI_COMMAND=${command}`]);
 }
 
 function startPatiently(delegate: Delegate, command: Command): number {
-  const { host, request, type } = delegate;
+  const { syscalls, request, type } = delegate;
   for (let attempt = 0; ; attempt++) {
     try {
       return start(delegate, command);
@@ -113,11 +113,11 @@ function startPatiently(delegate: Delegate, command: Command): number {
       const errno = errnoOf(error);
       if (errno === undefined) throw error;
       if (errno !== ETXTBSY || attempt === BUSY_RETRIES) {
-        const executable = findDelegate(host, request.path, type);
+        const executable = findDelegate(syscalls, request.path, type);
         const cause = errno === ENOENT ? "the program that interprets or loads it is missing" : describeErrno(errno);
         throw new CniError(DELEGATE_FAILED, `cannot execute ${executable}: ${cause}`);
       }
-      host.poll([], BUSY_WAIT_MS);
+      syscalls.poll([], BUSY_WAIT_MS);
     }
   }
 }

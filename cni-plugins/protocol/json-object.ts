@@ -1,6 +1,6 @@
 /** JSON that may be missing or damaged: what an earlier call wrote. */
 
-import { type Host, OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { ENOENT, ENOTDIR } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { isJsonObject, type JsonObject } from "./config-object.ts";
@@ -16,17 +16,20 @@ export function parseObject(read: () => string): JsonObject | undefined {
 }
 
 /** The files of a folder that hold a JSON object; none when the folder is not there. */
-export function readObjects(host: Host, folder: string): { readonly file: string; readonly content: JsonObject }[] {
-  return namesIn(host, folder).flatMap((name) => {
+export function readObjects(
+  syscalls: Syscalls,
+  folder: string,
+): { readonly file: string; readonly content: JsonObject }[] {
+  return namesIn(syscalls, folder).flatMap((name) => {
     const file = `${folder}/${name}`;
-    const content = name.endsWith(".json") ? parseObject(() => host.readFile(OWN_NETNS, file)) : undefined;
+    const content = name.endsWith(".json") ? parseObject(() => syscalls.readFile(OWN_NETNS, file)) : undefined;
     return content === undefined ? [] : [{ file, content }];
   });
 }
 
-function namesIn(host: Host, folder: string): string[] {
+function namesIn(syscalls: Syscalls, folder: string): string[] {
   try {
-    return host.listDirectory(folder);
+    return syscalls.listDirectory(folder);
   } catch (error) {
     if ([ENOENT, ENOTDIR].includes(errnoOf(error) ?? 0)) return [];
     throw error;

@@ -1,6 +1,6 @@
 /** MAC addresses as the plugins take and give them. */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 
 const MAC_BYTES = 6;
 /** Digits between separators. */
@@ -29,9 +29,9 @@ export function parseMacAddress(text: string): Uint8Array | undefined {
 }
 
 /** Locally administered, unicast. */
-export function randomMacAddress(host: Pick<Host, "random">): Uint8Array {
+export function randomMacAddress(syscalls: Pick<Syscalls, "random">): Uint8Array {
   const mac = new Uint8Array(MAC_BYTES);
-  host.random(mac);
+  syscalls.random(mac);
   mac[0] = ((mac[0] ?? 0) & 0xfc) | 0x02;
   return mac;
 }
@@ -40,8 +40,8 @@ export function randomMacAddress(host: Pick<Host, "random">): Uint8Array {
 const PORT_OCTET = 0xfe;
 
 /** For a port: a bridge without an address of its own takes the lowest one of its ports, and no device's is higher. */
-export function randomPortMacAddress(host: Pick<Host, "random">): Uint8Array {
-  const mac = randomMacAddress(host);
+export function randomPortMacAddress(syscalls: Pick<Syscalls, "random">): Uint8Array {
+  const mac = randomMacAddress(syscalls);
   mac[0] = PORT_OCTET;
   return mac;
 }

@@ -1,6 +1,6 @@
 /** Opens the container's network namespace. */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { describeErrno, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, ENXIO } from "../netlink/errno.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { CniError, INVALID_ENVIRONMENT, INVALID_NETNS, NETNS_UNUSABLE } from "./cni-error.ts";
@@ -12,43 +12,43 @@ export interface Netns {
 }
 
 /** Throws the protocol's errors for a path that is gone, is no namespace, or is the plugin's own. */
-export function openNetns(host: Host, { netns, netnsOverride }: Request): Netns {
+export function openNetns(syscalls: Syscalls, { netns, netnsOverride }: Request): Netns {
   let fd: number;
   try {
-    fd = host.openNetns(netns);
+    fd = syscalls.openNetns(netns);
   } catch (error) {
     throw unusable(netns, error);
   }
-  if (isOwn(host, fd) && !netnsOverride) {
-    host.close(fd);
+  if (isOwn(syscalls, fd) && !netnsOverride) {
+    syscalls.close(fd);
     throw new CniError(
       INVALID_NETNS,
       `CNI_NETNS "${netns}" is the plugin's own network namespace: nothing was changed`,
     );
   }
   try {
-    return { fd, socket: new NetlinkSocket(host, fd) };
+    return { fd, socket: new NetlinkSocket(syscalls, fd) };
   } catch (error) {
-    host.close(fd);
+    syscalls.close(fd);
     throw unusable(netns, error);
   }
 }
 
-function isOwn(host: Host, fd: number): boolean {
+function isOwn(syscalls: Syscalls, fd: number): boolean {
   try {
-    return host.isOwnNetns(fd);
+    return syscalls.isOwnNetns(fd);
   } catch (error) {
-    host.close(fd);
+    syscalls.close(fd);
     if (errnoOf(error) !== ENOENT) throw error;
     throw new CniError(INVALID_ENVIRONMENT, "/proc is not mounted where the plugin runs: mount it there", `${error}`);
   }
 }
 
 /** As `openNetns`; undefined when there is no such namespace any more. */
-export function openNetnsIfPresent(host: Host, request: Request): Netns | undefined {
+export function openNetnsIfPresent(syscalls: Syscalls, request: Request): Netns | undefined {
   if (request.netns === "") return undefined;
   try {
-    return openNetns(host, request);
+    return openNetns(syscalls, request);
   } catch (error) {
     if (error instanceof NetnsGone) return undefined;
     throw error;

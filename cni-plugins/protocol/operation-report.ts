@@ -1,7 +1,7 @@
 /** Reports each call to the node's agent by one datagram, for its metrics. The agent need not be there. */
 
 import { type OperationReport, REPORT_SOCKET } from "../../src/api/node-state.ts";
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import type { CniError } from "./cni-error.ts";
 import { isJsonObject } from "./config-object.ts";
 import type { Request } from "./request.ts";
@@ -17,15 +17,15 @@ export interface Operation {
   readonly fault: CniError | undefined;
 }
 
-export function reportOperation(host: Host, { plugin, command, request, startMs, fault }: Operation): void {
+export function reportOperation(syscalls: Syscalls, { plugin, command, request, startMs, fault }: Operation): void {
   const report: OperationReport = {
     plugin,
     command: command.slice(0, TEXT_CHARACTERS),
     network: (request?.network ?? "").slice(0, TEXT_CHARACTERS),
     code: fault?.code ?? 0,
-    ms: Math.round((host.monotonicMs() - startMs) * 1000) / 1000,
+    ms: Math.round((syscalls.monotonicMs() - startMs) * 1000) / 1000,
   };
-  host.sendReport(REPORT_SOCKET, JSON.stringify(report));
+  syscalls.sendReport(REPORT_SOCKET, JSON.stringify(report));
 }
 
 /** Undefined for a datagram that is no report. */

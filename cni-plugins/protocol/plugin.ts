@@ -1,6 +1,6 @@
 /** Runs a plugin for one call: reads the request, hands it on, answers with one JSON document and the exit code. */
 
-import { type Host, STDERR } from "../host/host.ts";
+import { STDERR, type Syscalls } from "../native/syscalls.ts";
 import { describeErrno, EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM } from "../netlink/errno.ts";
 import { errnoOf, NetlinkError } from "../netlink/netlink-socket.ts";
 import { AttachmentRecordFile } from "./attachment-record-file.ts";
@@ -13,7 +13,7 @@ import { answer } from "./start.ts";
 import { type CniVersion, CURRENT_VERSION } from "./version.ts";
 
 export interface Call {
-  readonly host: Host;
+  readonly syscalls: Syscalls;
   readonly request: Request;
   /** A sentence for the person who reads the runtime's log. */
   warn(text: string): void;
@@ -37,23 +37,23 @@ export const STDIN_LIMIT_BYTES = 1 << 20;
 /** Errors that go away by themselves. */
 const TRANSIENT = [EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM];
 
-export function runPlugin(host: Host, plugin: Plugin): void {
-  const env = (name: string) => host.env(name) ?? "";
+export function runPlugin(syscalls: Syscalls, plugin: Plugin): void {
+  const env = (name: string) => syscalls.env(name) ?? "";
   const command = env("CNI_COMMAND");
   let version: string = CURRENT_VERSION;
   let request: Request | undefined;
-  const warn = (text: string) => host.write(STDERR, `${plugin.name}: warning: ${text}\n`);
-  const startMs = host.monotonicMs();
+  const warn = (text: string) => syscalls.write(STDERR, `${plugin.name}: warning: ${text}\n`);
+  const startMs = syscalls.monotonicMs();
   const finish = (code: number, document: string, fault?: CniError) => {
-    reportOperation(host, { plugin: plugin.name, command, request, startMs, fault });
-    answer(host, code, document);
+    reportOperation(syscalls, { plugin: plugin.name, command, request, startMs, fault });
+    answer(syscalls, code, document);
   };
   try {
-    const envelope = readEnvelopeFrom(host, warn);
+    const envelope = readEnvelopeFrom(syscalls, warn);
     version = envelope.version;
     request = readRequest(command, env, envelope);
-    const record = new AttachmentRecordFile(host, plugin.name, request);
-    const call = { host, request, warn, forget: () => record.remove() };
+    const record = new AttachmentRecordFile(syscalls, plugin.name, request);
+    const call = { syscalls, request, warn, forget: () => record.remove() };
     const result = record.during(() => plugin.commands[call.request.command](call));
     finish(0, result === undefined ? "" : encodeAnswer(request.version, result));
   } catch (error) {
@@ -68,10 +68,10 @@ function encodeAnswer(version: CniVersion, result: Result | PassedOn): string {
     : encodeResult(version, result);
 }
 
-function readEnvelopeFrom(host: Host, warn: Warn): Envelope {
+function readEnvelopeFrom(syscalls: Syscalls, warn: Warn): Envelope {
   let stdin: string;
   try {
-    stdin = host.readStdin(STDIN_LIMIT_BYTES);
+    stdin = syscalls.readStdin(STDIN_LIMIT_BYTES);
   } catch (error) {
     throw stdinFault(errnoOf(error), STDIN_LIMIT_BYTES, String(error));
   }

@@ -4,7 +4,7 @@
  * the file of an attachment that is gone is recognised.
  */
 
-import { type Host, OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { ENAMETOOLONG, ENOENT, ENOTDIR } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { CniError, INVALID_ENVIRONMENT } from "./cni-error.ts";
@@ -40,11 +40,11 @@ export function requireStateFile({ containerId, ifname }: Request): void {
 }
 
 /** Undefined when there is no file; empty when it can't be understood. */
-export function readOriginals(host: Host, file: string): Originals | undefined {
+export function readOriginals(syscalls: Syscalls, file: string): Originals | undefined {
   // Most ADDs find no file, and an error costs much more than this question.
-  if (!host.exists(file)) return undefined;
+  if (!syscalls.exists(file)) return undefined;
   try {
-    return parseOriginals(host.readFile(OWN_NETNS, file));
+    return parseOriginals(syscalls.readFile(OWN_NETNS, file));
   } catch (error) {
     if (errnoOf(error) === ENOENT) return undefined;
     throw error;
@@ -52,18 +52,18 @@ export function readOriginals(host: Host, file: string): Originals | undefined {
 }
 
 /** Written whole or not at all. */
-export function saveOriginals(host: Host, file: string, originals: Originals, request: Request): void {
+export function saveOriginals(syscalls: Syscalls, file: string, originals: Originals, request: Request): void {
   const { mac, promisc, mtu, allmulti, txQLen } = originals;
   const { network, netns } = request;
-  host.replaceFile(file, `${JSON.stringify({ mac, promisc, mtu, allmulti, txQLen, network, netns }, null, " ")}\n`);
+  syscalls.replaceFile(file, `${JSON.stringify({ mac, promisc, mtu, allmulti, txQLen, network, netns }, null, " ")}\n`);
 }
 
 /** Errors of a file that is not there, and that no ADD could have written. */
 const NO_FILE = [ENOENT, ENOTDIR, ENAMETOOLONG];
 
-export function removeState(host: Host, file: string): void {
+export function removeState(syscalls: Syscalls, file: string): void {
   try {
-    host.removeFile(file);
+    syscalls.removeFile(file);
   } catch (error) {
     if (!NO_FILE.includes(errnoOf(error) ?? 0)) throw error;
   }

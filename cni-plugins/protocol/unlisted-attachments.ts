@@ -1,7 +1,7 @@
 /** GC of attachment records: an attachment of which nothing is left needs no DEL. */
 
 import { ATTACHMENT_RECORD_DIRECTORY } from "../../src/api/node-state.ts";
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { ConfigObject, isJsonObject } from "./config-object.ts";
@@ -14,15 +14,15 @@ import type { Request } from "./request.ts";
  * host-local's.
  */
 export function forgetUnlisted(
-  { host, request }: { readonly host: Host; readonly request: Request },
+  { syscalls, request }: { readonly syscalls: Syscalls; readonly request: Request },
   plugin: string,
   isListed: (one: { readonly containerId: string; readonly ifname: string }) => boolean,
 ): void {
-  for (const { file, content } of readObjects(host, ATTACHMENT_RECORD_DIRECTORY)) {
+  for (const { file, content } of readObjects(syscalls, ATTACHMENT_RECORD_DIRECTORY)) {
     const { containerId, ifname, config } = content;
     if (content.plugin !== plugin || content.network !== request.network) continue;
     if (typeof containerId !== "string" || typeof ifname !== "string" || typeof config !== "string") continue;
-    if (!isListed({ containerId, ifname }) && !hasAddresses(config)) removeIfPresent(host, file);
+    if (!isListed({ containerId, ifname }) && !hasAddresses(config)) removeIfPresent(syscalls, file);
   }
 }
 
@@ -32,9 +32,9 @@ function hasAddresses(config: string): boolean {
 }
 
 /** A concurrent DEL may have been faster. */
-function removeIfPresent(host: Host, file: string): void {
+function removeIfPresent(syscalls: Syscalls, file: string): void {
   try {
-    host.removeFile(file);
+    syscalls.removeFile(file);
   } catch (error) {
     if (errnoOf(error) !== ENOENT) throw error;
   }

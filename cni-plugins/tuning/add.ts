@@ -33,12 +33,12 @@ interface AddState {
 }
 
 export function add(call: Call): PassedOn {
-  const { host, request, warn } = call;
+  const { syscalls, request, warn } = call;
   // First, so that the plugin's own namespace is refused whatever else is wrong.
-  const { fd: netns, socket } = openNetns(host, request);
+  const { fd: netns, socket } = openNetns(syscalls, request);
   const config = readConfig(request, warn);
   const result = previousResult(request.config, request.version);
-  requireAllowed(host, config.sysctls);
+  requireAllowed(syscalls, config.sysctls);
   const link = changesInterface(config) ? requireInterface(socket, call) : undefined;
   if (link !== undefined) requireStateFile(request);
   const state: AddState = {
@@ -77,13 +77,13 @@ function changesInterface({ mac, mtu, promiscuous, allMulticast, txQueueLength }
 const saveState: Step<AddState> = {
   name: "save what the interface was",
   apply(state) {
-    const { host, request } = state.call;
-    const saved = readOriginals(host, state.file);
+    const { syscalls, request } = state.call;
+    const saved = readOriginals(syscalls, state.file);
     state.savedBefore = saved !== undefined;
-    saveOriginals(host, state.file, { ...state.originals, ...saved }, request);
+    saveOriginals(syscalls, state.file, { ...state.originals, ...saved }, request);
   },
   undo({ call, file, savedBefore }) {
-    if (!savedBefore) removeState(call.host, file);
+    if (!savedBefore) removeState(call.syscalls, file);
   },
 };
 
@@ -92,11 +92,11 @@ function setSysctl(sysctl: Sysctl): Step<AddState> {
   return {
     name: `set sysctl ${sysctl.key}`,
     apply({ call, netns }) {
-      before = readSysctl(call.host, netns, sysctl);
-      writeSysctl(call.host, netns, sysctl, sysctl.value);
+      before = readSysctl(call.syscalls, netns, sysctl);
+      writeSysctl(call.syscalls, netns, sysctl, sysctl.value);
     },
     undo({ call, netns }) {
-      if (before !== undefined) writeSysctl(call.host, netns, sysctl, before.trimEnd());
+      if (before !== undefined) writeSysctl(call.syscalls, netns, sysctl, before.trimEnd());
     },
   };
 }

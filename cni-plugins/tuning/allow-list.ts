@@ -1,6 +1,6 @@
 /** The sysctls that a node's administrator allows: a regular expression a line, as for the Go reference plugin. */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 
 export interface Refusal {
   readonly message: string;
@@ -8,21 +8,26 @@ export interface Refusal {
 }
 
 /** Of the first key that no line of the file's text matches; undefined when all are allowed. */
-export function refusalOf(host: Host, keys: readonly string[], file: string, text: string): Refusal | undefined {
+export function refusalOf(
+  syscalls: Syscalls,
+  keys: readonly string[],
+  file: string,
+  text: string,
+): Refusal | undefined {
   const lines = text.split("\n").map((line) => line.trim());
   const given = lines.filter((line) => line !== "");
   for (const key of keys) {
-    const refusal = refusalOfKey(host, key, file, given);
+    const refusal = refusalOfKey(syscalls, key, file, given);
     if (refusal !== undefined) return refusal;
   }
   return undefined;
 }
 
 /** A line that no key comes to is not looked at, as in the reference: what it is does not matter. */
-function refusalOfKey(host: Host, key: string, file: string, lines: readonly string[]): Refusal | undefined {
+function refusalOfKey(syscalls: Syscalls, key: string, file: string, lines: readonly string[]): Refusal | undefined {
   for (const line of lines) {
     try {
-      if (host.matches(line, key)) return undefined;
+      if (syscalls.matches(line, key)) return undefined;
     } catch (error) {
       return unreadable(line, file, error instanceof Error ? error.message : String(error));
     }

@@ -12,12 +12,12 @@ import { previousResult } from "./previous-result.ts";
 import { readSysctl, sameSysctlValue } from "./sysctl.ts";
 
 export function check(call: Call): undefined {
-  const { host, request, warn } = call;
-  const { fd: netns, socket } = openNetns(host, request);
+  const { syscalls, request, warn } = call;
+  const { fd: netns, socket } = openNetns(syscalls, request);
   const config = readConfig(request, warn);
   previousResult(request.config, request.version);
   for (const sysctl of config.sysctls) {
-    const found = readSysctl(host, netns, sysctl);
+    const found = readSysctl(syscalls, netns, sysctl);
     if (found === undefined) throw failed(`sysctl ${sysctl.key} can't be read`);
     if (!sameSysctlValue(found, sysctl.value)) {
       throw failed(`sysctl ${sysctl.key} is "${found.trim()}", not "${sysctl.value}"`);

@@ -10,15 +10,15 @@ import { readDataDir } from "./config.ts";
 import { findInterface, requestOriginals } from "./interface.ts";
 
 export function del(call: Call): undefined {
-  const { host, request } = call;
-  const netns = openNetnsIfPresent(host, request);
+  const { syscalls, request } = call;
+  const netns = openNetnsIfPresent(syscalls, request);
   const file = stateFile(dataDirOf(call), request);
-  const originals = readOriginals(host, file);
+  const originals = readOriginals(syscalls, file);
   if (originals !== undefined && netns !== undefined) {
     const link = findInterface(netns.socket, request.ifname);
     if (link !== undefined) restore(call, link.index, originals, netns.socket);
   }
-  removeState(host, file);
+  removeState(syscalls, file);
   call.forget();
 }
 

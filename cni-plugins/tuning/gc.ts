@@ -7,16 +7,16 @@ import { removeState, stateFile } from "../protocol/tuning-state.ts";
 import { forgetUnlisted } from "../protocol/unlisted-attachments.ts";
 import { readDataDir } from "./config.ts";
 
-export function gc({ host, request, warn }: Call): undefined {
+export function gc({ syscalls, request, warn }: Call): undefined {
   const valid = validAttachments(request.config, warn);
   if (valid === undefined) return;
   const dataDir = readDataDir(request.config);
   const kept = valid.map((one) => stateFile(dataDir, one));
-  for (const { file, content } of readObjects(host, dataDir)) {
+  for (const { file, content } of readObjects(syscalls, dataDir)) {
     // The reference plugin's files name no network, and stay.
-    if (content.network === request.network && !kept.includes(file)) removeState(host, file);
+    if (content.network === request.network && !kept.includes(file)) removeState(syscalls, file);
   }
-  forgetUnlisted({ host, request }, "tuning", (one) =>
+  forgetUnlisted({ syscalls, request }, "tuning", (one) =>
     valid.some(({ containerId, ifname }) => containerId === one.containerId && ifname === one.ifname),
   );
 }

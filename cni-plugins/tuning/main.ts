@@ -5,10 +5,12 @@
  * (`protocol/tuning-state.ts`) that DEL restores from.
  */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { startPlugin } from "../protocol/start.ts";
 
-declare const host: Host;
+declare const syscalls: Syscalls;
 declare const PRODUCT_VERSION: string;
 
-startPlugin(host, "tuning", PRODUCT_VERSION, () => (host.load("call") as typeof import("./call.ts")).run(host));
+startPlugin(syscalls, "tuning", PRODUCT_VERSION, () =>
+  (syscalls.load("call") as typeof import("./call.ts")).run(syscalls),
+);

@@ -1,6 +1,6 @@
 /** Sysctls of the container's network namespace, and the administrator's allow-list. */
 
-import { type Host, OWN_NETNS } from "../host/host.ts";
+import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../protocol/cni-error.ts";
@@ -32,17 +32,17 @@ export function sysctlOf(key: string, value: string, ifname: string): Sysctl {
 }
 
 /** Throws for the first sysctl that no line of the allow-list matches. A missing list allows all. */
-export function requireAllowed(host: Host, sysctls: readonly Sysctl[]): void {
-  const list = sysctls.length === 0 ? undefined : readAllowList(host);
+export function requireAllowed(syscalls: Syscalls, sysctls: readonly Sysctl[]): void {
+  const list = sysctls.length === 0 ? undefined : readAllowList(syscalls);
   if (list === undefined) return;
   const keys = sysctls.map(({ key }) => key);
-  const refusal = refusalOf(host, keys, ALLOW_LIST, list);
+  const refusal = refusalOf(syscalls, keys, ALLOW_LIST, list);
   if (refusal !== undefined) throw new CniError(INVALID_CONFIG, refusal.message, refusal.details);
 }
 
-function readAllowList(host: Host): string | undefined {
+function readAllowList(syscalls: Syscalls): string | undefined {
   try {
-    return host.readFile(OWN_NETNS, ALLOW_LIST);
+    return syscalls.readFile(OWN_NETNS, ALLOW_LIST);
   } catch (error) {
     if (errnoOf(error) === ENOENT) return undefined;
     throw error;
@@ -50,18 +50,18 @@ function readAllowList(host: Host): string | undefined {
 }
 
 /** Undefined for one that can't be read: some can only be written. */
-export function readSysctl(host: Host, netns: number, { path }: Sysctl): string | undefined {
+export function readSysctl(syscalls: Syscalls, netns: number, { path }: Sysctl): string | undefined {
   try {
-    return host.readFile(netns, path);
+    return syscalls.readFile(netns, path);
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return undefined;
   }
 }
 
-export function writeSysctl(host: Host, netns: number, { key, path }: Sysctl, value: string): void {
+export function writeSysctl(syscalls: Syscalls, netns: number, { key, path }: Sysctl, value: string): void {
   try {
-    host.writeFile(netns, path, value);
+    syscalls.writeFile(netns, path, value);
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;

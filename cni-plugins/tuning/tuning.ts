@@ -1,6 +1,6 @@
 /** The CNI plugin `tuning`: its verbs. */
 
-import type { Host } from "../host/host.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import { type Plugin, runPlugin } from "../protocol/plugin.ts";
 import { add } from "./add.ts";
 import { check } from "./check.ts";
@@ -23,6 +23,6 @@ export const tuning: Plugin = {
   },
 };
 
-export function run(host: Host): void {
-  runPlugin(host, tuning);
+export function run(syscalls: Syscalls): void {
+  runPlugin(syscalls, tuning);
 }

@@ -131,7 +131,7 @@ async function npmPackages(sources: readonly string[]): Promise<Package[]> {
 }
 
 async function cratePackages(): Promise<Package[]> {
-  const crates = await lockedCrates(path.join(ROOT, "cni-plugins/host/Cargo.lock"));
+  const crates = await lockedCrates(path.join(ROOT, "cni-plugins/native/Cargo.lock"));
   return crates.map(({ name, version, checksum }) => ({
     name,
     version,

@@ -5,8 +5,8 @@ import { type Plugin, runPlugin } from "../../cni-plugins/protocol/plugin.ts";
 import { tuning } from "../../cni-plugins/tuning/tuning.ts";
 import { COMMANDS, LAYER_2, makeDocument, TUNING } from "../netns/hostile-document.ts";
 import { Random } from "../support/random.ts";
-import { MemoryHost } from "./memory-host.ts";
 import { MemoryKernel } from "./memory-kernel.ts";
+import { MemorySyscalls } from "./memory-syscalls.ts";
 
 /** FUZZ_DOCUMENTS=100000 for the long run. */
 const DOCUMENTS = Number(process.env.FUZZ_DOCUMENTS ?? 500);
@@ -15,7 +15,7 @@ const NETNS = "/run/netns/pod";
 const INTERNAL = 100;
 
 /** Refuses what the executable's own stdin does. */
-class FuzzedHost extends MemoryHost {
+class FuzzedSyscalls extends MemorySyscalls {
   readonly #document: Buffer;
 
   constructor(kernel: MemoryKernel, env: Record<string, string>, document: string | Buffer) {
@@ -44,12 +44,12 @@ function freshKernel(): MemoryKernel {
   return kernel;
 }
 
-function call(kernel: MemoryKernel, plugin: Plugin, command: string, document: string | Buffer): FuzzedHost {
+function call(kernel: MemoryKernel, plugin: Plugin, command: string, document: string | Buffer): FuzzedSyscalls {
   const [CNI_CONTAINERID, CNI_IFNAME] = plugin.name === "tuning" ? ["pod", "net1"] : ["pod", "net2"];
   const env = { CNI_COMMAND: command, CNI_CONTAINERID, CNI_NETNS: NETNS, CNI_IFNAME, CNI_PATH: "/bin" };
-  const host = new FuzzedHost(kernel, env, document);
-  runPlugin(host, plugin);
-  return host;
+  const syscalls = new FuzzedSyscalls(kernel, env, document);
+  runPlugin(syscalls, plugin);
+  return syscalls;
 }
 
 it("every hostile document gets one JSON answer from the plugins in this process, and nothing is left behind", {
@@ -62,12 +62,13 @@ it("every hostile document gets one JSON answer from the plugins in this process
     const command = random.pick(COMMANDS);
     const document = makeDocument(random, plugin === bridge ? LAYER_2 : TUNING);
     const kernel = freshKernel();
-    const host = call(kernel, plugin, command, document);
-    const about = () => `document ${number}, ${plugin.name} ${command}: ${host.stdout.slice(0, 300)}`;
-    const code = host.exitCode === 0 ? 0 : host.answer().code;
+    const syscalls = call(kernel, plugin, command, document);
+    const about = () => `document ${number}, ${plugin.name} ${command}: ${syscalls.stdout.slice(0, 300)}`;
+    const code = syscalls.exitCode === 0 ? 0 : syscalls.answer().code;
     outcomes[`${code}`] = (outcomes[`${code}`] ?? 0) + 1;
-    if (host.exitCode !== 0 && host.exitCode !== 1) expect.fail(about());
-    if (code === INTERNAL || (host.exitCode === 1 && host.stdout.trimEnd().includes("\n"))) expect.fail(about());
+    if (syscalls.exitCode !== 0 && syscalls.exitCode !== 1) expect.fail(about());
+    if (code === INTERNAL || (syscalls.exitCode === 1 && syscalls.stdout.trimEnd().includes("\n")))
+      expect.fail(about());
     if (command === "ADD" && code === 0) expect(call(kernel, plugin, "DEL", document).exitCode, about()).toBe(0);
     const left = kernel.links.filter(({ kind, name }) => kind === "veth" && name !== "net1");
     if (left.length > 0) expect.fail(`${about()}: ${left.map(({ name }) => name)} stayed`);

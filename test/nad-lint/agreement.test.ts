@@ -10,8 +10,8 @@ import {
 import { runPlugin } from "../../cni-plugins/protocol/plugin.ts";
 import { tuning } from "../../cni-plugins/tuning/tuning.ts";
 import { readPlugin } from "../../src/nad-lint/plugin-checks.ts";
-import { MemoryHost } from "../cni-plugins/memory-host.ts";
 import { MemoryKernel } from "../cni-plugins/memory-kernel.ts";
+import { MemorySyscalls } from "../cni-plugins/memory-syscalls.ts";
 import { generateCase, type Kind } from "../netns/differential/case-generator.ts";
 import { BRIDGE, makeDocument, TUNING } from "../netns/hostile-document.ts";
 import { Random } from "../support/random.ts";
@@ -27,10 +27,10 @@ function refusalOfAdd(name: "bridge" | "tuning", stdin: string): string | undefi
   kernel.addLink({ name: "eth0", namespace: NETNS, kind: "veth" });
   const CNI_IFNAME = name === "tuning" ? "eth0" : "net1";
   const env = { CNI_COMMAND: "ADD", CNI_CONTAINERID: "pod", CNI_NETNS: NETNS, CNI_IFNAME, CNI_PATH: "/bin" };
-  const host = new MemoryHost(kernel, env, stdin);
-  runPlugin(host, { bridge, tuning }[name]);
-  if (host.exitCode === 0) return undefined;
-  const { code, msg } = host.answer();
+  const syscalls = new MemorySyscalls(kernel, env, stdin);
+  runPlugin(syscalls, { bridge, tuning }[name]);
+  if (syscalls.exitCode === 0) return undefined;
+  const { code, msg } = syscalls.answer();
   return REFUSALS.includes(code) ? String(msg) : undefined;
 }
 

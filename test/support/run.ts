@@ -90,7 +90,7 @@ async function cargo(): Promise<Totals> {
   try {
     const build = await run(process.execPath, [join(root, "cni-plugins", "build", "build.ts"), "--reuse"]);
     if (build.code !== 0) return { ...NO_TESTS, failed: 1 };
-    const manifest = join(root, "cni-plugins", "host", "Cargo.toml");
+    const manifest = join(root, "cni-plugins", "native", "Cargo.toml");
     const env = { ...process.env, CARGO_TARGET_DIR: join(cacheDirectory(process.env), "cargo-test") };
     const { code, output } = await run("cargo", ["test", "--quiet", "--locked", "--manifest-path", manifest], env);
     const totals = totalsOfCargo(output);

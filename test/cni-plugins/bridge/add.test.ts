@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { hostInterfaceName } from "../../../cni-plugins/bridge/attachment.ts";
 import { bridge } from "../../../cni-plugins/bridge/bridge.ts";
 import { runPlugin } from "../../../cni-plugins/protocol/plugin.ts";
-import { MemoryHost } from "../memory-host.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
+import { MemorySyscalls } from "../memory-syscalls.ts";
 
 const NETNS = "/run/netns/pod";
 const ENV = { CNI_CONTAINERID: "pod-1", CNI_NETNS: NETNS, CNI_IFNAME: "net1", CNI_PATH: "/bin" };
@@ -31,16 +31,20 @@ function freshKernel(withBridge: boolean): void {
   leases = 0;
 }
 
-function call(command: string, config: object = {}, onPoll = () => {}): MemoryHost {
-  const host = new MemoryHost(kernel, { ...ENV, CNI_COMMAND: command }, JSON.stringify({ ...NETWORK, ...config }));
-  host.files["/proc/sys/net/ipv4/ip_forward"] = "1";
-  host.programs["/bin/ipam"] = ({ assignments }) => {
+function call(command: string, config: object = {}, onPoll = () => {}): MemorySyscalls {
+  const syscalls = new MemorySyscalls(
+    kernel,
+    { ...ENV, CNI_COMMAND: command },
+    JSON.stringify({ ...NETWORK, ...config }),
+  );
+  syscalls.files["/proc/sys/net/ipv4/ip_forward"] = "1";
+  syscalls.programs["/bin/ipam"] = ({ assignments }) => {
     leases += assignments.includes("CNI_COMMAND=ADD") ? 1 : -1;
     return { stdout: IPAM_ANSWER };
   };
-  host.onPoll = onPoll;
-  runPlugin(host, bridge);
-  return host;
+  syscalls.onPoll = onPoll;
+  runPlugin(syscalls, bridge);
+  return syscalls;
 }
 
 /** Everything that a call could leave behind, without what points in circles. */
@@ -67,11 +71,11 @@ it.each(CONFIGS)("an ADD %s leaves nothing behind, whichever of its requests the
       freshKernel(withBridge);
       const before = state();
       kernel.refuseRequest = refused;
-      const host = call("ADD", config);
-      if (host.exitCode === 0) continue;
+      const syscalls = call("ADD", config);
+      if (syscalls.exitCode === 0) continue;
       failed++;
       const about = `request ${refused} of ${requests}`;
-      expect(host.answer(), about).toMatchObject({ code: 11 });
+      expect(syscalls.answer(), about).toMatchObject({ code: 11 });
       expect([state(), leases], about).toEqual([before, 0]);
     }
     expect(failed).toBeGreaterThan(requests / 2);
@@ -82,11 +86,11 @@ describe("ADD", () => {
   it("waits until the port forwards", () => {
     kernel.carrier = false;
     let waits = 0;
-    const host = call("ADD", {}, () => {
+    const syscalls = call("ADD", {}, () => {
       kernel.carrier = ++waits === 3;
       kernel.changeLink(kernel.find(PORT) ?? kernel.addLink({ name: PORT }), {});
     });
-    expect([host.exitCode, waits]).toEqual([0, 3]);
+    expect([syscalls.exitCode, waits]).toEqual([0, 3]);
   });
 
   it("gives up on a port that never forwards and takes back what it made", () => {

@@ -2,10 +2,10 @@
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { bridge } from "../../../cni-plugins/bridge/bridge.ts";
-import type { Finished } from "../../../cni-plugins/host/program-host.ts";
+import type { Finished } from "../../../cni-plugins/native/syscalls.ts";
 import { runPlugin } from "../../../cni-plugins/protocol/plugin.ts";
-import { MemoryHost } from "../memory-host.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
+import { MemorySyscalls } from "../memory-syscalls.ts";
 
 const NETNS = "/run/netns/pod";
 const ENV = { CNI_CONTAINERID: "pod-1", CNI_NETNS: NETNS, CNI_IFNAME: "net1", CNI_PATH: "/bin" };
@@ -13,7 +13,7 @@ const CONFIG = { cniVersion: "1.0.0", name: "net", type: "bridge", bridge: "br1"
 const ANSWER = JSON.stringify({ cniVersion: "1.0.0", ips: [{ address: "10.1.0.2/24" }] });
 
 let kernel: MemoryKernel;
-let host: MemoryHost;
+let syscalls: MemorySyscalls;
 /** What happened, in order: verbs of the IPAM plugin and requests to the kernel that make the pair. */
 let events: string[];
 let outcome: Partial<Finished>;
@@ -23,11 +23,11 @@ beforeEach(() => {
   kernel.namespaces.add(NETNS);
   events = [];
   outcome = { stdout: ANSWER };
-  host = newHost("ADD");
+  syscalls = newSyscalls("ADD");
 });
 
-function newHost(command: string): MemoryHost {
-  const made = new MemoryHost(kernel, { ...ENV, CNI_COMMAND: command }, JSON.stringify(CONFIG));
+function newSyscalls(command: string): MemorySyscalls {
+  const made = new MemorySyscalls(kernel, { ...ENV, CNI_COMMAND: command }, JSON.stringify(CONFIG));
   made.programs["/bin/ipam"] = ({ assignments }) => {
     const verb = assignments.join().replace("CNI_COMMAND=", "");
     events.push(`${verb}, ${kernel.find("net1", NETNS) === undefined ? "without" : "with"} the pair`);
@@ -42,8 +42,8 @@ function newHost(command: string): MemoryHost {
 }
 
 function add(): Record<string, unknown> {
-  runPlugin(host, bridge);
-  return host.answer();
+  runPlugin(syscalls, bridge);
+  return syscalls.answer();
 }
 
 it("starts before anything is made, and is asked when the pair is there", () => {
@@ -54,10 +54,10 @@ it("starts before anything is made, and is asked when the pair is there", () => 
 it("is neither asked nor told to forget when the interface exists, nor left alone", () => {
   add();
   events = [];
-  host = newHost("ADD");
+  syscalls = newSyscalls("ADD");
   expect(add()).toMatchObject({ code: 102 });
   expect(events).toEqual([expect.stringContaining("start")]);
-  expect(host.waiting).toBe(0);
+  expect(syscalls.waiting).toBe(0);
 });
 
 it("is not started when there is no such namespace", () => {

@@ -1,34 +1,34 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { deletePorts } from "../../../cni-plugins/bridge/port-deletion.ts";
 import { NetlinkSocket } from "../../../cni-plugins/netlink/netlink-socket.ts";
-import { MemoryHost } from "../memory-host.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
 import type { MemoryLink } from "../memory-link.ts";
+import { MemorySyscalls } from "../memory-syscalls.ts";
 
 let kernel: MemoryKernel;
-let host: MemoryHost;
+let syscalls: MemorySyscalls;
 let port: MemoryLink;
 
 beforeEach(() => {
   kernel = new MemoryKernel();
-  host = new MemoryHost(kernel);
+  syscalls = new MemorySyscalls(kernel);
   port = kernel.addLink({ name: "veth1", kind: "veth" });
 });
 
-const deletePort = (find = () => [port]) => deletePorts(host, new NetlinkSocket(host), find);
+const deletePort = (find = () => [port]) => deletePorts(syscalls, new NetlinkSocket(syscalls), find);
 const names = () => kernel.links.map(({ name }) => name);
 
 describe("deletion of a port", () => {
   it("deletes at once when nobody else needs the kernel", () => {
-    host.onPoll = () => expect(names()).toEqual([]);
+    syscalls.onPoll = () => expect(names()).toEqual([]);
     deletePort();
     expect(names()).toEqual([]);
   });
 
   it("waits for others when the kernel is busy, and asks for nothing more when one of them was faster", () => {
     deletePort(() => {
-      host.poll([], 5);
-      host.onPoll = () => kernel.removeLink(port);
+      syscalls.poll([], 5);
+      syscalls.onPoll = () => kernel.removeLink(port);
       return [port];
     });
     expect(names()).toEqual([]);

@@ -3,8 +3,8 @@ import { parseArguments } from "../../../cni-plugins/link-monitor/arguments.ts";
 import { LinkMonitor } from "../../../cni-plugins/link-monitor/link-monitor.ts";
 import { EAGAIN } from "../../../cni-plugins/netlink/errno.ts";
 import * as nl from "../../../cni-plugins/netlink/rtnetlink.ts";
-import { MemoryHost } from "../memory-host.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
+import { MemorySyscalls } from "../memory-syscalls.ts";
 
 const ARGUMENTS = {
   resyncSeconds: 60,
@@ -15,23 +15,23 @@ const ARGUMENTS = {
 };
 
 let kernel: MemoryKernel;
-let host: MemoryHost;
+let syscalls: MemorySyscalls;
 
 beforeEach(() => {
   kernel = new MemoryKernel();
-  host = new MemoryHost(kernel);
+  syscalls = new MemorySyscalls(kernel);
 });
 
 /** Does one thing each time the monitor waits, then ends its stdin; what it printed, line by line. */
 function run(things: readonly (() => void)[], options: object = {}): Record<string, unknown>[] {
   const rest = [...things];
-  host.onPoll = () => {
+  syscalls.onPoll = () => {
     const next = rest.shift();
-    if (next === undefined) host.stdinEnded = true;
+    if (next === undefined) syscalls.stdinEnded = true;
     else next();
   };
-  new LinkMonitor(host, { ...ARGUMENTS, ...options }).run();
-  return host.stdout
+  new LinkMonitor(syscalls, { ...ARGUMENTS, ...options }).run();
+  return syscalls.stdout
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
@@ -39,7 +39,7 @@ function run(things: readonly (() => void)[], options: object = {}): Record<stri
 
 /** From now on each answer to a request says in its messages of a type that the list changed while it was written. */
 function interrupt(type: number | undefined): void {
-  host.netlinkReceive = (fd, buffer) => {
+  syscalls.netlinkReceive = (fd, buffer) => {
     const length = kernel.netlinkReceive(fd, buffer);
     const header = new DataView(buffer.buffer, buffer.byteOffset);
     const isAnswer = header.getUint32(8, true) !== 0;
@@ -159,7 +159,7 @@ describe("the link monitor", () => {
 
   it("prints a heartbeat when asked, also when nothing happens", () => {
     expect(names(run([() => {}, () => {}], { heartbeatSeconds: 10 }))).toEqual(["synced", "alive", "alive"]);
-    host = new MemoryHost(kernel);
+    syscalls = new MemorySyscalls(kernel);
     const busy = () => kernel.addLink({ name: "br1" });
     expect(names(run([busy, () => {}], { heartbeatSeconds: 10 }))).toEqual(["synced", "link br1", "alive"]);
   });
@@ -167,22 +167,22 @@ describe("the link monitor", () => {
   it("prints what plugins report and drops what is no report", () => {
     const report = { plugin: "bridge", command: "ADD", network: "net", code: 0, ms: 1.5 };
     const datagrams = [JSON.stringify({ ...report, extra: 1 }), "{", JSON.stringify({ plugin: "bridge" })];
-    host.bindReports = () => 99;
-    host.read = (fd, buffer) => {
+    syscalls.bindReports = () => 99;
+    syscalls.read = (fd, buffer) => {
       const next = fd === 99 ? datagrams.shift() : "";
       if (next === undefined) throw Object.assign(new Error("read failed"), { errno: EAGAIN });
       return new TextEncoder().encodeInto(next, buffer).written;
     };
-    host.poll = (fds) => fds.map((fd) => (fd === 99 ? 1 : fd === 0 && datagrams.length === 0 ? 16 : 0));
-    new LinkMonitor(host, { ...ARGUMENTS, reportSocket: "/run/reports" }).run();
-    expect(host.stdout.split("\n").slice(1, -1)).toEqual([JSON.stringify({ event: "report", ...report })]);
+    syscalls.poll = (fds) => fds.map((fd) => (fd === 99 ? 1 : fd === 0 && datagrams.length === 0 ? 16 : 0));
+    new LinkMonitor(syscalls, { ...ARGUMENTS, reportSocket: "/run/reports" }).run();
+    expect(syscalls.stdout.split("\n").slice(1, -1)).toEqual([JSON.stringify({ event: "report", ...report })]);
   });
 
   it("ends quietly when nobody reads any more", () => {
-    host.write = () => {
+    syscalls.write = () => {
       throw Object.assign(new Error("write failed"), { errno: 32 });
     };
-    expect(() => new LinkMonitor(host, ARGUMENTS).run()).not.toThrow();
+    expect(() => new LinkMonitor(syscalls, ARGUMENTS).run()).not.toThrow();
   });
 });
 

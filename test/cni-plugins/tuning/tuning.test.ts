@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { runPlugin } from "../../../cni-plugins/protocol/plugin.ts";
 import { tuning } from "../../../cni-plugins/tuning/tuning.ts";
-import { MemoryHost } from "../memory-host.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
+import { MemorySyscalls } from "../memory-syscalls.ts";
 
 const NETNS = "/run/netns/pod";
 const ALLOW_LIST = "/etc/cni/tuning/allowlist.conf";
@@ -16,7 +16,7 @@ beforeEach(() => {
   kernel.addLink({ name: "net1", namespace: NETNS, kind: "veth" });
 });
 
-function call(command: string, config: object, files: Record<string, string> = {}): MemoryHost {
+function call(command: string, config: object, files: Record<string, string> = {}): MemorySyscalls {
   const env = {
     CNI_COMMAND: command,
     CNI_CONTAINERID: "pod-1",
@@ -25,10 +25,10 @@ function call(command: string, config: object, files: Record<string, string> = {
     CNI_PATH: "/bin",
   };
   const stdin = { cniVersion: "1.0.0", name: "net", type: "tuning", prevResult: PREVIOUS, ...config };
-  const host = new MemoryHost(kernel, env, JSON.stringify(stdin));
-  Object.assign(host.files, files);
-  runPlugin(host, tuning);
-  return host;
+  const syscalls = new MemorySyscalls(kernel, env, JSON.stringify(stdin));
+  Object.assign(syscalls.files, files);
+  runPlugin(syscalls, tuning);
+  return syscalls;
 }
 
 const sysctl = (name: string): string => `${NETNS}:/proc/sys/net/ipv4/conf/net1/${name}`;
@@ -56,8 +56,8 @@ describe("sysctls", () => {
     expect(call("ADD", config).exitCode).toBe(0);
     const list = "\n  ^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$ \n\n";
     expect(call("ADD", config, { [ALLOW_LIST]: list }).exitCode).toBe(0);
-    const host = call("ADD", { sysctl: { "net.core.somaxconn": "1" } }, { [ALLOW_LIST]: list });
-    expect(host.answer()).toMatchObject({
+    const syscalls = call("ADD", { sysctl: { "net.core.somaxconn": "1" } }, { [ALLOW_LIST]: list });
+    expect(syscalls.answer()).toMatchObject({
       code: 7,
       msg: expect.stringContaining('"net.core.somaxconn" is not allowed'),
     });
@@ -66,8 +66,11 @@ describe("sysctls", () => {
   });
 
   it("are refused when a line of the allow-list can't be read", () => {
-    const host = call("ADD", { sysctl: { "net.core.somaxconn": "1" } }, { [ALLOW_LIST]: "fs\n(" });
-    expect(host.answer()).toMatchObject({ code: 7, msg: expect.stringContaining('"(" is not a regular expression') });
+    const syscalls = call("ADD", { sysctl: { "net.core.somaxconn": "1" } }, { [ALLOW_LIST]: "fs\n(" });
+    expect(syscalls.answer()).toMatchObject({
+      code: 7,
+      msg: expect.stringContaining('"(" is not a regular expression'),
+    });
   });
 });
 

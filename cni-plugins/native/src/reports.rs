@@ -10,9 +10,9 @@ use std::os::unix::net::UnixDatagram;
 
 const PRIVATE_SOCKET: u32 = 0o600;
 
-pub fn install(host: &Object<'_>) -> Result<()> {
-    method(host, "sendReport", |path: String, text: String| send_report(&path, &text))?;
-    method(host, "bindReports", |ctx: Ctx<'_>, path: String| throwing(&ctx, bind_reports(&path)))
+pub fn install(syscalls: &Object<'_>) -> Result<()> {
+    method(syscalls, "sendReport", |path: String, text: String| send_report(&path, &text))?;
+    method(syscalls, "bindReports", |ctx: Ctx<'_>, path: String| throwing(&ctx, bind_reports(&path)))
 }
 
 /// Never blocks. The report is lost when nobody listens or the listener is too busy.

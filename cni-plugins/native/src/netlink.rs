@@ -1,4 +1,4 @@
-//! Netlink sockets, as methods of `host`. `NetlinkTransport` in `netlink-socket.ts` is their type.
+//! Netlink sockets, as methods of `syscalls`. `NetlinkTransport` in `netlink-socket.ts` is their type.
 
 use crate::api::{bytes_mut, method, throwing};
 use crate::netns::in_netns;
@@ -24,17 +24,17 @@ const ANSWER_BUFFER_BYTES: usize = 512 << 10;
 /// Room for a burst of multicast events. The kernel caps it at net.core.rmem_max.
 const EVENT_BUFFER_BYTES: usize = 4 << 20;
 
-pub fn install(host: &Object<'_>) -> Result<()> {
-    method(host, "netlinkOpen", |ctx: Ctx<'_>, netns: i32, groups: u32, protocol: u32| {
+pub fn install(syscalls: &Object<'_>) -> Result<()> {
+    method(syscalls, "netlinkOpen", |ctx: Ctx<'_>, netns: i32, groups: u32, protocol: u32| {
         throwing(&ctx, open(netns, groups, protocol))
     })?;
-    method(host, "netlinkSend", |ctx: Ctx<'_>, fd: i32, mut message: TypedArray<'_, u8>| {
+    method(syscalls, "netlinkSend", |ctx: Ctx<'_>, fd: i32, mut message: TypedArray<'_, u8>| {
         throwing(&ctx, send(fd, bytes_mut(&mut message)))
     })?;
-    method(host, "netlinkReceive", |ctx: Ctx<'_>, fd: i32, mut buffer: TypedArray<'_, u8>| {
+    method(syscalls, "netlinkReceive", |ctx: Ctx<'_>, fd: i32, mut buffer: TypedArray<'_, u8>| {
         throwing(&ctx, receive(fd, bytes_mut(&mut buffer)).map(|length| length as f64))
     })?;
-    method(host, "mayHaveInterface", |fd: i32, name: String| may_have_interface(fd, &name))
+    method(syscalls, "mayHaveInterface", |fd: i32, name: String| may_have_interface(fd, &name))
 }
 
 /// A netlink socket of `protocol` (NETLINK_ROUTE, NETLINK_NETFILTER) in the network namespace with the descriptor `netns`,

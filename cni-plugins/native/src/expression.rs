@@ -1,11 +1,11 @@
-//! Regular expressions from an administrator, matched in linear time, as a method of `host`.
+//! Regular expressions from an administrator, matched in linear time, as a method of `syscalls`.
 
 use crate::api::method;
 use regex_lite::{Error, Regex};
 use rquickjs::{Ctx, Exception, Object, Result};
 
-pub fn install(host: &Object<'_>) -> Result<()> {
-    method(host, "matches", |ctx: Ctx<'_>, expression: String, text: String| {
+pub fn install(syscalls: &Object<'_>) -> Result<()> {
+    method(syscalls, "matches", |ctx: Ctx<'_>, expression: String, text: String| {
         matches(&expression, &text).map_err(|fault| Exception::throw_syntax(&ctx, &fault.to_string()))
     })
 }

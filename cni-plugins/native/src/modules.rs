@@ -14,8 +14,8 @@ pub fn evaluate<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Object<'js>> {
     Module::import(ctx, name)?.finish()
 }
 
-pub fn install(host: &Object<'_>) -> Result<()> {
-    method(host, "load", load)
+pub fn install(syscalls: &Object<'_>) -> Result<()> {
+    method(syscalls, "load", load)
 }
 
 fn load<'js>(ctx: Ctx<'js>, part: String) -> Result<Object<'js>> {

@@ -1,5 +1,5 @@
 //! The native part of the CNI plugins. It runs bytecode that was made from their TypeScript, and offers system calls as
-//! methods of the global object `host`, whose type is in `host.ts`. `api` makes that object; each module adds its own
+//! methods of the global object `syscalls`, whose type is in `syscalls.ts`. `api` makes that object; each module adds its own
 //! methods. Only the executables in `src/bin` use this library.
 
 mod api;
@@ -32,7 +32,7 @@ const STACK_LIMIT_BYTES: usize = 512 << 10;
 type Intrinsics = (intrinsic::Json, intrinsic::Promise, intrinsic::TypedArrays);
 
 /// Runs one plugin. This is all of `main`: the executables are `no_main`, because most of what Rust does before its own
-/// `main` is for threads and for reports about the stack. A plugin ends by `host.exit`. Any other end is answered as an
+/// `main` is for threads and for reports about the stack. A plugin ends by `syscalls.exit`. Any other end is answered as an
 /// internal error.
 pub fn run(modules: Modules) -> ! {
     sys::prepare_process();

@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import * as more from "../../cni-plugins/bridge/more.ts";
-import { type Host, OWN_NETNS, POLLHUP, POLLIN, STDERR, STDIN, STDOUT } from "../../cni-plugins/host/host.ts";
-import type { Finished } from "../../cni-plugins/host/program-host.ts";
+import type { Finished } from "../../cni-plugins/native/syscalls.ts";
+import { OWN_NETNS, POLLHUP, POLLIN, STDERR, STDIN, STDOUT, type Syscalls } from "../../cni-plugins/native/syscalls.ts";
 import { EAGAIN, ECHILD, ENOENT } from "../../cni-plugins/netlink/errno.ts";
 import { type MemoryKernel, NODE_NAMESPACE } from "./memory-kernel.ts";
 
@@ -14,7 +14,7 @@ export type MemoryProgram = (call: {
   readonly stdin: string;
 }) => Partial<Finished>;
 
-export class MemoryHost implements Host {
+export class MemorySyscalls implements Syscalls {
   stdout = "";
   stderr = "";
   exitCode: number | undefined;
@@ -41,7 +41,7 @@ export class MemoryHost implements Host {
   args = () => [];
   env = (name: string) => this.#env[name];
   readStdin = () => this.#stdin;
-  read: Host["read"] = () => 0;
+  read: Syscalls["read"] = () => 0;
   exit = (code: number) => {
     this.exitCode ??= code;
   };

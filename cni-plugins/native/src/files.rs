@@ -85,7 +85,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     fn scratch(name: &str) -> String {
-        let directory = std::env::temp_dir().join(format!("cni-host-{name}-{}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("cni-native-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
         directory.to_string_lossy().into_owned()
     }

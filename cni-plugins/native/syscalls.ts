@@ -1,13 +1,11 @@
 /**
- * The native seam as TypeScript sees it: the global `host` of the executables, made by `src/api.rs`. Unit tests give the
+ * The native code as TypeScript sees it: the global `syscalls` of the executables, made by `src/api.rs`. Unit tests give the
  * plugins an in-memory one. Each call that can fail throws an Error with `errno` (number) and `syscall`.
  */
 
 import type { NetlinkTransport } from "../netlink/netlink-socket.ts";
-import type { ProgramHost } from "./program-host.ts";
-import type { ReportHost } from "./report-host.ts";
 
-export interface Host extends NetlinkTransport, ReportHost, ProgramHost {
+export interface Syscalls extends NetlinkTransport {
   /** The exports of a part of the plugin's bytecode, which is evaluated once. */
   load(part: string): unknown;
   /** The command line without the program's name. */
@@ -45,6 +43,30 @@ export interface Host extends NetlinkTransport, ReportHost, ProgramHost {
   isOwnNetns(fd: number): boolean;
   /** poll(2) for input; the returned event bits, one for each descriptor. -1: no timeout. */
   poll(fds: readonly number[], timeoutMs: number): number[];
+  /** Whether the path is a regular file that somebody may execute. */
+  isExecutable(path: string): boolean;
+  /**
+   * Starts a program in this environment with the assignments `NAME=value` made; its number. It waits for its input.
+   * ETXTBSY: try again.
+   */
+  start(path: string, args: readonly string[], assignments: readonly string[]): number;
+  /** All of its input; lets it work. Once for each: ECHILD. */
+  give(program: number, stdin: string): void;
+  /** Waits until a program that has its input has ended. Once for each: ECHILD. */
+  finish(program: number): Finished;
+  /** Kills a program; nothing happens when it has ended. */
+  abandon(program: number): void;
+  /** One datagram to a socket, never blocking; nothing happens when nobody takes it. */
+  sendReport(socketPath: string, text: string): void;
+  /** A descriptor to `read` reports from, EAGAIN when there is none; replaces an earlier listener. */
+  bindReports(socketPath: string): number;
+}
+
+/** A program that ended: its exit code, or 128 and its signal. */
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** In place of a namespace's descriptor: the plugin's own. */

@@ -1,4 +1,4 @@
-//! Runs IPAM plugins and the node's iptables, as methods of `host`. `program-host.ts` is their type. An IPAM plugin can load
+//! Runs IPAM plugins and the node's iptables, as methods of `syscalls`. `syscalls.ts` is their type. An IPAM plugin can load
 //! while the plugin does other work.
 
 use crate::api::{method, throwing};
@@ -16,18 +16,20 @@ use std::rc::Rc;
 /// One page: a larger buffer on the stack would map more memory.
 const OUTPUT_PIECE_BYTES: usize = 4 << 10;
 
-pub fn install(host: &Object<'_>) -> Result<()> {
-    method(host, "isExecutable", |path: String| is_executable(&path))?;
+pub fn install(syscalls: &Object<'_>) -> Result<()> {
+    method(syscalls, "isExecutable", |path: String| is_executable(&path))?;
     let programs = Rc::new(Programs::default());
     let one = programs.clone();
-    method(host, "start", move |ctx: Ctx<'_>, path: String, args: Vec<String>, env: Vec<String>| {
+    method(syscalls, "start", move |ctx: Ctx<'_>, path: String, args: Vec<String>, env: Vec<String>| {
         throwing(&ctx, one.start(&path, &args, &env))
     })?;
     let one = programs.clone();
-    method(host, "give", move |ctx: Ctx<'_>, program: usize, stdin: String| throwing(&ctx, one.give(program, &stdin)))?;
+    method(syscalls, "give", move |ctx: Ctx<'_>, program: usize, stdin: String| {
+        throwing(&ctx, one.give(program, &stdin))
+    })?;
     let one = programs.clone();
-    method(host, "finish", move |ctx: Ctx<'_>, program: usize| throwing(&ctx, one.finish(program)))?;
-    method(host, "abandon", move |program: usize| programs.abandon(program))
+    method(syscalls, "finish", move |ctx: Ctx<'_>, program: usize| throwing(&ctx, one.finish(program)))?;
+    method(syscalls, "abandon", move |program: usize| programs.abandon(program))
 }
 
 impl<'js> IntoJs<'js> for Finished {
