@@ -55,7 +55,7 @@ const layers: readonly Layer[] = [
   // The lint reads a configuration as the plugins do, with their parser.
   {
     folder: "src/nad-lint",
-    ours: ["src/api", "cni-plugins/netlink", "cni-plugins/protocol", "cni-plugins/bridge", "cni-plugins/tuning"],
+    ours: ["src/api", "cni-plugins/netlink", "cni-plugins/cni", "cni-plugins/bridge", "cni-plugins/tuning"],
     packages: ["ip-address"],
     node: false,
   },
@@ -69,10 +69,10 @@ const layers: readonly Layer[] = [
   { folder: "src/web/build", ours: ["src/api"], node: true },
   { folder: "src/web", ours: ["src/api", INSPECTION_VIEWS], node: false },
   { folder: "cni-plugins/netlink", ours: [], packages: [], node: false },
-  { folder: "cni-plugins/protocol", ours: pluginBase, packages: [], node: false },
+  { folder: "cni-plugins/cni", ours: pluginBase, packages: [], node: false },
   ...plugins.map((name) => ({
     folder: `cni-plugins/${name}`,
-    ours: [...pluginBase, "cni-plugins/protocol"],
+    ours: [...pluginBase, "cni-plugins/cni"],
     packages: [],
     node: false,
   })),

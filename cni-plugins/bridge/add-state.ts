@@ -1,10 +1,10 @@
 /** What the steps of an ADD know and have made so far. */
 
+import type { DelegateRun } from "../cni/delegate.ts";
+import type { IpPrefix } from "../cni/ip-address.ts";
+import type { Call } from "../cni/plugin.ts";
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import type { DelegateRun } from "../protocol/delegate.ts";
-import type { IpPrefix } from "../protocol/ip-address.ts";
-import type { Call } from "../protocol/plugin.ts";
 import type { Addresses } from "./addresses.ts";
 import type { Attachment } from "./attachment.ts";
 import type { AddressingConfig, BridgeConfig } from "./config.ts";

@@ -1,16 +1,16 @@
 /** ADD: a veth pair between the container and the bridge. */
 
+import { CniError, TRY_AGAIN_LATER } from "../cni/cni-error.ts";
+import type { DelegateRun } from "../cni/delegate.ts";
+import { formatMacAddress, randomMacAddress } from "../cni/mac-address.ts";
+import { type Netns, openNetns } from "../cni/netns.ts";
+import type { Call } from "../cni/plugin.ts";
+import { type Result, requireInterfacesInResult } from "../cni/result.ts";
+import { applySteps, type Step } from "../cni/steps.ts";
 import type { Syscalls } from "../native/syscalls.ts";
 import { ENODEV } from "../netlink/errno.ts";
 import type { Link } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { CniError, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
-import type { DelegateRun } from "../protocol/delegate.ts";
-import { formatMacAddress, randomMacAddress } from "../protocol/mac-address.ts";
-import { type Netns, openNetns } from "../protocol/netns.ts";
-import type { Call } from "../protocol/plugin.ts";
-import { type Result, requireInterfacesInResult } from "../protocol/result.ts";
-import { applySteps, type Step } from "../protocol/steps.ts";
 import { type AddState, made } from "./add-state.ts";
 import type { Addresses } from "./addresses.ts";
 import { ensureBridge, makeBridgePromiscuous } from "./bridge-steps.ts";

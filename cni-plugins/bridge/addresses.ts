@@ -1,9 +1,9 @@
 /** The IPAM plugin's addresses, completed with the gateways and default routes that the configuration asks for. */
 
-import type { AddressConfig, AddressResult, RouteConfig } from "../protocol/address-result.ts";
-import { CniError, DELEGATE_FAILED } from "../protocol/cni-error.ts";
-import { firstHostOf, type IpPrefix, isIpv4 } from "../protocol/ip-address.ts";
-import type { Dns } from "../protocol/result.ts";
+import type { AddressConfig, AddressResult, RouteConfig } from "../cni/address-result.ts";
+import { CniError, DELEGATE_FAILED } from "../cni/cni-error.ts";
+import { firstHostOf, type IpPrefix, isIpv4 } from "../cni/ip-address.ts";
+import type { Dns } from "../cni/result.ts";
 import type { AddressingConfig } from "./config.ts";
 
 export interface Addresses {

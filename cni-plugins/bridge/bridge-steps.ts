@@ -1,14 +1,14 @@
 /** Steps of an ADD that concern the bridge itself. */
 
+import { CniError, NOT_A_BRIDGE, TRY_AGAIN_LATER } from "../cni/cni-error.ts";
+import { randomMacAddress } from "../cni/mac-address.ts";
+import type { Step } from "../cni/steps.ts";
 import { OWN_NETNS } from "../native/syscalls.ts";
 import { createBridge } from "../netlink/bridge.ts";
 import { EEXIST, ENODEV, EOPNOTSUPP } from "../netlink/errno.ts";
 import { deleteLink, dumpLinks, getLink, type Link, linkOf, setLinkUp, setPromiscuous } from "../netlink/link.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
-import { CniError, NOT_A_BRIDGE, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
-import { randomMacAddress } from "../protocol/mac-address.ts";
-import type { Step } from "../protocol/steps.ts";
 import { type AddState, made } from "./add-state.ts";
 import { kernelLacksFiltering } from "./vlan-config.ts";
 

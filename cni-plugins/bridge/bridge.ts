@@ -1,7 +1,7 @@
 /** The CNI plugin `bridge`: its verbs. */
 
+import { type Plugin, runPlugin } from "../cni/plugin.ts";
 import type { Syscalls } from "../native/syscalls.ts";
-import { type Plugin, runPlugin } from "../protocol/plugin.ts";
 import { add } from "./add.ts";
 import { del } from "./del.ts";
 import { loadMore } from "./parts.ts";

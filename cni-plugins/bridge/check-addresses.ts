@@ -1,14 +1,14 @@
 /** CHECK of an attachment with IPAM: addresses, routes, gateway, masquerading. */
 
+import { type AddressResult, type RouteConfig, readAddressResult } from "../cni/address-result.ts";
+import { formatIpPrefix, type IpPrefix, networkOf, sameBytes, samePrefix } from "../cni/ip-address.ts";
+import { formatMacAddress, parseMacAddress } from "../cni/mac-address.ts";
+import type { Call } from "../cni/plugin.ts";
 import { dumpAddresses, familyOf, readAddress } from "../netlink/address.ts";
 import { getLink, linkOf } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { dumpRoutes, type RouteView, readRoute } from "../netlink/route.ts";
 import { AF_INET, AF_INET6, AF_UNSPEC, RT_TABLE_MAIN } from "../netlink/rtnetlink.ts";
-import { type AddressResult, type RouteConfig, readAddressResult } from "../protocol/address-result.ts";
-import { formatIpPrefix, type IpPrefix, networkOf, sameBytes, samePrefix } from "../protocol/ip-address.ts";
-import { formatMacAddress, parseMacAddress } from "../protocol/mac-address.ts";
-import type { Call } from "../protocol/plugin.ts";
 import type { AddressingConfig } from "./config.ts";
 import { conflicts } from "./gateway-steps.ts";
 import { hasIptables, hasIptablesMasquerade } from "./masquerade-iptables.ts";

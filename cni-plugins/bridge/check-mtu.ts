@@ -1,9 +1,9 @@
 /** CHECK of the MTUs of the pair. The plugin `tuning` may have changed the container's end since the ADD. */
 
+import type { ConfigObject } from "../cni/config-object.ts";
+import { DEFAULT_DATA_DIR, readOriginals, stateFile } from "../cni/tuning-state.ts";
 import type { Syscalls } from "../native/syscalls.ts";
 import type { Link } from "../netlink/link.ts";
-import type { ConfigObject } from "../protocol/config-object.ts";
-import { DEFAULT_DATA_DIR, readOriginals, stateFile } from "../protocol/tuning-state.ts";
 import type { Attachment } from "./attachment.ts";
 import type { BridgeConfig } from "./config.ts";
 

@@ -1,14 +1,14 @@
 /** CHECK: is the attachment still what ADD made? */
 
+import { CHECK_FAILED, CniError } from "../cni/cni-error.ts";
+import type { ConfigObject } from "../cni/config-object.ts";
+import { runDelegate } from "../cni/delegate.ts";
+import { formatMacAddress, parseMacAddress } from "../cni/mac-address.ts";
+import { openNetns } from "../cni/netns.ts";
+import type { Call } from "../cni/plugin.ts";
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
-import { CHECK_FAILED, CniError } from "../protocol/cni-error.ts";
-import type { ConfigObject } from "../protocol/config-object.ts";
-import { runDelegate } from "../protocol/delegate.ts";
-import { formatMacAddress, parseMacAddress } from "../protocol/mac-address.ts";
-import { openNetns } from "../protocol/netns.ts";
-import type { Call } from "../protocol/plugin.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { findBridge } from "./bridge-steps.ts";
 import { addressFault, gatewayFault } from "./check-addresses.ts";

@@ -1,7 +1,7 @@
 /** The keys of a bridge configuration, and warnings about keys without effect. */
 
-import type { ConfigObject, Warn, WarningKind } from "../protocol/config-object.ts";
-import { nearestKey } from "../protocol/nearest-key.ts";
+import type { ConfigObject, Warn, WarningKind } from "../cni/config-object.ts";
+import { nearestKey } from "../cni/nearest-key.ts";
 
 const IGNORED_NAMED = 10;
 const CHARACTERS_SHOWN = 60;

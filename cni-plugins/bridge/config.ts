@@ -1,11 +1,11 @@
 /** The bridge plugin's network configuration. */
 
-import { readCniArgs } from "../protocol/cni-args.ts";
-import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../protocol/cni-error.ts";
-import type { ConfigObject, Warn } from "../protocol/config-object.ts";
-import { interfaceNameFault, newInterfaceNameFault } from "../protocol/identifier.ts";
-import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
-import { type Dns, readDns } from "../protocol/result.ts";
+import { readCniArgs } from "../cni/cni-args.ts";
+import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../cni/cni-error.ts";
+import type { ConfigObject, Warn } from "../cni/config-object.ts";
+import { interfaceNameFault, newInterfaceNameFault } from "../cni/identifier.ts";
+import { parseMacAddress, unicastFault } from "../cni/mac-address.ts";
+import { type Dns, readDns } from "../cni/result.ts";
 import { warnAboutKeys } from "./config-keys.ts";
 import { readIpamType } from "./ipam-type.ts";
 import { readVlans, type VlanConfig } from "./vlan-config.ts";

@@ -1,16 +1,16 @@
 /** Steps of an ADD with IPAM that concern the container's addresses. */
 
+import { encodeAddresses, readAddressResult } from "../cni/address-result.ts";
+import { ADDRESS_UNUSABLE, CniError } from "../cni/cni-error.ts";
+import { parseAnswer, runDelegate } from "../cni/delegate.ts";
+import { formatIpAddress, isIpv4 } from "../cni/ip-address.ts";
+import type { Step } from "../cni/steps.ts";
 import { addAddress, dumpAddresses, readAddress } from "../netlink/address.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import { setLinkUp } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { addRoute } from "../netlink/route.ts";
 import { AF_INET6, RTMGRP_IPV6_IFADDR } from "../netlink/rtnetlink.ts";
-import { encodeAddresses, readAddressResult } from "../protocol/address-result.ts";
-import { ADDRESS_UNUSABLE, CniError } from "../protocol/cni-error.ts";
-import { parseAnswer, runDelegate } from "../protocol/delegate.ts";
-import { formatIpAddress, isIpv4 } from "../protocol/ip-address.ts";
-import type { Step } from "../protocol/steps.ts";
 import { type AddState, addressingOf, made, requireLink } from "./add-state.ts";
 import { completeAddresses, gatewayFor } from "./addresses.ts";
 

@@ -3,12 +3,12 @@
  * is still there (docs/decisions/025).
  */
 
+import { attachmentRecordFile } from "../cni/attachment-record-file.ts";
+import { ConfigObject } from "../cni/config-object.ts";
+import { parseObject } from "../cni/json-object.ts";
+import type { Call } from "../cni/plugin.ts";
+import type { Request } from "../cni/request.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
-import { attachmentRecordFile } from "../protocol/attachment-record-file.ts";
-import { ConfigObject } from "../protocol/config-object.ts";
-import { parseObject } from "../protocol/json-object.ts";
-import type { Call } from "../protocol/plugin.ts";
-import type { Request } from "../protocol/request.ts";
 import { readIpamType } from "./ipam-type.ts";
 
 export interface DelPlan {

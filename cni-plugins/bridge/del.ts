@@ -3,12 +3,12 @@
  * on after a failure, and succeeds when nothing is left to remove.
  */
 
+import { openNetnsIfPresent } from "../cni/netns.ts";
+import type { Call } from "../cni/plugin.ts";
 import type { Syscalls } from "../native/syscalls.ts";
 import { disableBridgePort } from "../netlink/bridge.ts";
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { openNetnsIfPresent } from "../protocol/netns.ts";
-import type { Call } from "../protocol/plugin.ts";
 import {
   type Attachment,
   HOST_NAME_CANDIDATES,

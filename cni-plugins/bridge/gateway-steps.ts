@@ -1,14 +1,14 @@
 /** Steps of an ADD that make the node the containers' gateway. */
 
+import { ADDRESS_CONFLICT, CniError } from "../cni/cni-error.ts";
+import { contains, formatIpPrefix, type IpPrefix, isIpv4, samePrefix } from "../cni/ip-address.ts";
+import { parseMacAddress } from "../cni/mac-address.ts";
+import type { Step } from "../cni/steps.ts";
 import { OWN_NETNS } from "../native/syscalls.ts";
 import { addAddress, deleteAddress, dumpAddresses, familyOf, readAddress } from "../netlink/address.ts";
 import { EEXIST } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import { setLinkMac } from "../netlink/link-tuning.ts";
-import { ADDRESS_CONFLICT, CniError } from "../protocol/cni-error.ts";
-import { contains, formatIpPrefix, type IpPrefix, isIpv4, samePrefix } from "../protocol/ip-address.ts";
-import { parseMacAddress } from "../protocol/mac-address.ts";
-import type { Step } from "../protocol/steps.ts";
 import { type AddState, addressingOf, made } from "./add-state.ts";
 
 const addGatewayAddresses: Step<AddState> = {

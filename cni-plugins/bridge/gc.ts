@@ -1,12 +1,12 @@
 /** GC: removes attachments of this network that the runtime does not know any more. */
 
+import { runDelegate } from "../cni/delegate.ts";
+import { readObjects } from "../cni/json-object.ts";
+import type { Call } from "../cni/plugin.ts";
+import { validAttachments } from "../cni/request.ts";
+import { forgetUnlisted } from "../cni/unlisted-attachments.ts";
 import { dumpLinks, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { runDelegate } from "../protocol/delegate.ts";
-import { readObjects } from "../protocol/json-object.ts";
-import type { Call } from "../protocol/plugin.ts";
-import { validAttachments } from "../protocol/request.ts";
-import { forgetUnlisted } from "../protocol/unlisted-attachments.ts";
 import { type Attachment, attachmentOfAlias, hostInterfaceAlias } from "./attachment.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
 import { Faults } from "./faults.ts";

@@ -1,7 +1,7 @@
 /** Which IPAM plugin a configuration names. */
 
-import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
-import type { ConfigObject } from "../protocol/config-object.ts";
+import { CniError, INVALID_CONFIG } from "../cni/cni-error.ts";
+import type { ConfigObject } from "../cni/config-object.ts";
 
 /** Names under which nodes have this plugin. As an IPAM plugin it would start itself again and again. */
 const OWN_NAMES: readonly unknown[] = ["bridge", "cnv-bridge"];

@@ -5,8 +5,8 @@
  * (`config.ts`), then applies ordered steps, each with an undo (`add.ts`), through the kernel interface of `netlink`.
  */
 
+import { startPlugin } from "../cni/start.ts";
 import type { Syscalls } from "../native/syscalls.ts";
-import { startPlugin } from "../protocol/start.ts";
 
 declare const syscalls: Syscalls;
 declare const PRODUCT_VERSION: string;

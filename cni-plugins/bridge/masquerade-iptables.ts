@@ -1,9 +1,9 @@
 /** `ipMasq` with the node's iptables: one chain for an attachment, the reference's names and comments. */
 
+import { CniError, IPTABLES_FAILED } from "../cni/cni-error.ts";
+import { formatIpAddress, formatIpPrefix, type IpPrefix, isIpv4, networkOf } from "../cni/ip-address.ts";
 import type { Finished, Syscalls } from "../native/syscalls.ts";
 import { NFPROTO_IPV4, NFPROTO_IPV6 } from "../netlink/nftables.ts";
-import { CniError, IPTABLES_FAILED } from "../protocol/cni-error.ts";
-import { formatIpAddress, formatIpPrefix, type IpPrefix, isIpv4, networkOf } from "../protocol/ip-address.ts";
 import type { Attachment } from "./attachment.ts";
 import { removeIptablesChain } from "./iptables-rules.ts";
 

@@ -1,12 +1,12 @@
 /** `ipMasq` with nftables: the reference's table, chains and comments, without the `nft` program. */
 
+import { type IpPrefix, networkOf } from "../cni/ip-address.ts";
 import type { Syscalls } from "../native/syscalls.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import type { MessageBatch } from "../netlink/message-batch.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, fromAddress, goTo, masquerade, ofFamilyOf, toNetwork } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
-import { type IpPrefix, networkOf } from "../protocol/ip-address.ts";
 import type { Attachment } from "./attachment.ts";
 
 const TABLE: nft.NftTable = { family: nft.NFPROTO_INET, name: "cni_plugins_masquerade" };

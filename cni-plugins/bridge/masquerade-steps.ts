@@ -1,6 +1,6 @@
 /** The step of an ADD that masquerades, by iptables or nftables. */
 
-import type { Step } from "../protocol/steps.ts";
+import type { Step } from "../cni/steps.ts";
 import { type AddState, addressingOf, made } from "./add-state.ts";
 import type { MasqueradeBackend } from "./config.ts";
 import { addIptablesMasquerade, hasIptables, removeIptablesMasquerade } from "./masquerade-iptables.ts";

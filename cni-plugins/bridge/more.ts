@@ -1,6 +1,6 @@
 /** What attachments of layer 2 do not need: a part of the bytecode that a call loads when it does. */
 
-export { DelegateRun } from "../protocol/delegate.ts";
+export { DelegateRun } from "../cni/delegate.ts";
 export { check } from "./check.ts";
 export { addressSteps, askIpam, encodeAddresses } from "./container-steps.ts";
 export { gatewaySteps } from "./gateway-steps.ts";

@@ -1,10 +1,10 @@
 /** The netfilter socket, and errors that name the feature that the kernel lacks. */
 
+import { CniError, KERNEL_FEATURE_MISSING } from "../cni/cni-error.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { EAFNOSUPPORT, ENOENT, EOPNOTSUPP, EPROTONOSUPPORT } from "../netlink/errno.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { NETLINK_NETFILTER } from "../netlink/rtnetlink.ts";
-import { CniError, KERNEL_FEATURE_MISSING } from "../protocol/cni-error.ts";
 
 /** Errors of a kernel that lacks a part of nftables. */
 const MISSING = [EOPNOTSUPP, EAFNOSUPPORT, EPROTONOSUPPORT, ENOENT];

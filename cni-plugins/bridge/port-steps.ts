@@ -1,5 +1,8 @@
 /** Steps of an ADD that concern the veth pair: the port on the bridge and the container's interface. */
 
+import { CniError, INTERFACE_EXISTS, KERNEL_REFUSED, PORT_NOT_UP, TRY_AGAIN_LATER } from "../cni/cni-error.ts";
+import { isPortMacAddress, parseMacAddress, randomPortMacAddress } from "../cni/mac-address.ts";
+import type { Step } from "../cni/steps.ts";
 import { OWN_NETNS } from "../native/syscalls.ts";
 import { createVethPair, setBridgePort } from "../netlink/bridge.ts";
 import { EEXIST, EXFULL } from "../netlink/errno.ts";
@@ -7,9 +10,6 @@ import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
 import { setLinkMac, setLinkMtu } from "../netlink/link-tuning.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
-import { CniError, INTERFACE_EXISTS, KERNEL_REFUSED, PORT_NOT_UP, TRY_AGAIN_LATER } from "../protocol/cni-error.ts";
-import { isPortMacAddress, parseMacAddress, randomPortMacAddress } from "../protocol/mac-address.ts";
-import type { Step } from "../protocol/steps.ts";
 import { type AddState, made, requireLink } from "./add-state.ts";
 import { HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { deleteIfPresent, ensureBridge, ignoreRouterAdvertisements } from "./bridge-steps.ts";

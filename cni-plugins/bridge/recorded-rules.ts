@@ -1,7 +1,7 @@
 /** Rules that a rule record tells of: ADD writes it when it has made them, DEL and GC remove them by it. */
 
+import type { Call } from "../cni/plugin.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
-import type { Call } from "../protocol/plugin.ts";
 import { type AddState, made } from "./add-state.ts";
 import type { Attachment } from "./attachment.ts";
 import { loadMore } from "./parts.ts";

@@ -4,8 +4,8 @@
  */
 
 import { NODE_STATE_DIRECTORY } from "../../src/api/node-state.ts";
+import { parseObject } from "../cni/json-object.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
-import { parseObject } from "../protocol/json-object.ts";
 import type { Attachment } from "./attachment.ts";
 import { sameAttachment } from "./attachment.ts";
 

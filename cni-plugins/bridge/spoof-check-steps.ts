@@ -1,6 +1,6 @@
 /** The step of an ADD that lets only the container's MAC pass. */
 
-import type { Step } from "../protocol/steps.ts";
+import type { Step } from "../cni/steps.ts";
 import { type AddState, made } from "./add-state.ts";
 import { withFeature } from "./netfilter.ts";
 import { recordRules } from "./recorded-rules.ts";

@@ -3,12 +3,12 @@
  * so either side can remove what the other made.
  */
 
+import { CniError, INVALID_ENVIRONMENT, RULES_NOT_IN_FORCE } from "../cni/cni-error.ts";
 import { EBUSY, ENOENT } from "../netlink/errno.ts";
 import type { Message } from "../netlink/message-reader.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
 import * as nft from "../netlink/nftables.ts";
-import { CniError, INVALID_ENVIRONMENT, RULES_NOT_IN_FORCE } from "../protocol/cni-error.ts";
 import type { Attachment } from "./attachment.ts";
 
 const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };

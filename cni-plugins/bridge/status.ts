@@ -1,12 +1,12 @@
 /** STATUS: would an ADD of this configuration find what it needs on the node? */
 
+import { CniError, PLUGIN_NOT_AVAILABLE } from "../cni/cni-error.ts";
+import { runDelegate } from "../cni/delegate.ts";
+import type { Call } from "../cni/plugin.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { probeVlanFiltering } from "../netlink/bridge-vlan.ts";
 import { EOPNOTSUPP } from "../netlink/errno.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { CniError, PLUGIN_NOT_AVAILABLE } from "../protocol/cni-error.ts";
-import { runDelegate } from "../protocol/delegate.ts";
-import type { Call } from "../protocol/plugin.ts";
 import { findBridge } from "./bridge-steps.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
 import { hasIptables } from "./masquerade-iptables.ts";

@@ -1,6 +1,6 @@
 /** Rules without a rule record: another implementation's, or of an attachment whose record was lost. */
 
-import type { Call } from "../protocol/plugin.ts";
+import type { Call } from "../cni/plugin.ts";
 import type { Attachment } from "./attachment.ts";
 import type { Faults } from "./faults.ts";
 import { removeIptablesMasquerade } from "./masquerade-iptables.ts";

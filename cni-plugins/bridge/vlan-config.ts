@@ -1,7 +1,7 @@
 /** `vlan` and `vlanTrunk` of a bridge configuration. */
 
-import { CniError, INVALID_CONFIG, KERNEL_FEATURE_MISSING } from "../protocol/cni-error.ts";
-import type { ConfigObject } from "../protocol/config-object.ts";
+import { CniError, INVALID_CONFIG, KERNEL_FEATURE_MISSING } from "../cni/cni-error.ts";
+import type { ConfigObject } from "../cni/config-object.ts";
 
 export interface VlanConfig {
   /** The VLAN of untagged frames; 0 where the configuration names none. */

@@ -1,12 +1,12 @@
 /** Steps of an ADD that put the port, and the gateway, into their VLANs. */
 
+import { CniError, INVALID_CONFIG } from "../cni/cni-error.ts";
+import { randomPortMacAddress } from "../cni/mac-address.ts";
+import type { Step } from "../cni/steps.ts";
 import { createVethPair, enableVlanFiltering } from "../netlink/bridge.ts";
 import { addAccessVlan, addTrunkVlans, deleteVlan, rangesOf } from "../netlink/bridge-vlan.ts";
 import { EEXIST, ENOENT, EOPNOTSUPP } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
-import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
-import { randomPortMacAddress } from "../protocol/mac-address.ts";
-import type { Step } from "../protocol/steps.ts";
 import { type AddState, made, requireLink } from "./add-state.ts";
 import { hostInterfaceName } from "./attachment.ts";
 import { deleteIfPresent, ignoreRouterAdvertisements } from "./bridge-steps.ts";

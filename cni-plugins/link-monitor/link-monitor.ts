@@ -5,6 +5,8 @@
  * plugins, the addresses of links, the end of network namespaces that links lead to, and a heartbeat, `alive`.
  */
 
+import { formatIpPrefix } from "../cni/ip-address.ts";
+import { readReport } from "../cni/operation-report.ts";
 import { POLLERR, POLLHUP, POLLIN, STDIN, STDOUT, type Syscalls } from "../native/syscalls.ts";
 import { dumpAddresses, readAddress } from "../netlink/address.ts";
 import { EAGAIN, ENOBUFS, EPIPE } from "../netlink/errno.ts";
@@ -14,8 +16,6 @@ import type { Message } from "../netlink/message-reader.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import * as nl from "../netlink/rtnetlink.ts";
 import { decodeUtf8 } from "../netlink/utf8.ts";
-import { formatIpPrefix } from "../protocol/ip-address.ts";
-import { readReport } from "../protocol/operation-report.ts";
 import type { Arguments } from "./arguments.ts";
 
 /** Our reports are shorter. */

@@ -1,11 +1,9 @@
 /** ADD: saves the interface's values, then sets those of the configuration. All or nothing. */
 
-import type { TunedLink } from "../netlink/link-tuning.ts";
-import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../protocol/cni-error.ts";
-import { openNetns } from "../protocol/netns.ts";
-import type { Call, PassedOn } from "../protocol/plugin.ts";
-import { applySteps, type Step } from "../protocol/steps.ts";
+import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../cni/cni-error.ts";
+import { openNetns } from "../cni/netns.ts";
+import type { Call, PassedOn } from "../cni/plugin.ts";
+import { applySteps, type Step } from "../cni/steps.ts";
 import {
   type Originals,
   readOriginals,
@@ -13,7 +11,9 @@ import {
   requireStateFile,
   saveOriginals,
   stateFile,
-} from "../protocol/tuning-state.ts";
+} from "../cni/tuning-state.ts";
+import type { TunedLink } from "../netlink/link-tuning.ts";
+import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { readConfig, type TuningConfig } from "./config.ts";
 import { findInterface, originalsOf, requestOriginals, requestTuning } from "./interface.ts";
 import { previousResult, tunedResult } from "./previous-result.ts";

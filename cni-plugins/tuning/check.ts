@@ -1,10 +1,10 @@
 /** CHECK: is the interface as ADD left it, as far as the configuration says? */
 
+import { CHECK_FAILED, CniError } from "../cni/cni-error.ts";
+import { formatMacAddress } from "../cni/mac-address.ts";
+import { openNetns } from "../cni/netns.ts";
+import type { Call } from "../cni/plugin.ts";
 import type { TunedLink } from "../netlink/link-tuning.ts";
-import { CHECK_FAILED, CniError } from "../protocol/cni-error.ts";
-import { formatMacAddress } from "../protocol/mac-address.ts";
-import { openNetns } from "../protocol/netns.ts";
-import type { Call } from "../protocol/plugin.ts";
 import { requireInterface } from "./add.ts";
 import { readConfig, type TuningConfig } from "./config.ts";
 import { isAllMulticast, isPromiscuous } from "./interface.ts";

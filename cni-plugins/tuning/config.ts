@@ -1,12 +1,12 @@
 /** The tuning plugin's network configuration: what to set on the container's interface, and which sysctls. */
 
-import { readCniArgs } from "../protocol/cni-args.ts";
-import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../protocol/cni-error.ts";
-import { type ConfigObject, isJsonObject, type Warn } from "../protocol/config-object.ts";
-import { parseMacAddress, unicastFault } from "../protocol/mac-address.ts";
-import { nearestKey } from "../protocol/nearest-key.ts";
-import type { Request } from "../protocol/request.ts";
-import { DEFAULT_DATA_DIR } from "../protocol/tuning-state.ts";
+import { readCniArgs } from "../cni/cni-args.ts";
+import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../cni/cni-error.ts";
+import { type ConfigObject, isJsonObject, type Warn } from "../cni/config-object.ts";
+import { parseMacAddress, unicastFault } from "../cni/mac-address.ts";
+import { nearestKey } from "../cni/nearest-key.ts";
+import type { Request } from "../cni/request.ts";
+import { DEFAULT_DATA_DIR } from "../cni/tuning-state.ts";
 import { duplicateKeyBelow } from "./duplicate-keys.ts";
 import { type Sysctl, sysctlOf } from "./sysctl.ts";
 

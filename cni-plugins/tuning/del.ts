@@ -3,9 +3,9 @@
  * container's network namespace.
  */
 
-import { openNetnsIfPresent } from "../protocol/netns.ts";
-import type { Call } from "../protocol/plugin.ts";
-import { type Originals, readOriginals, removeState, stateFile } from "../protocol/tuning-state.ts";
+import { openNetnsIfPresent } from "../cni/netns.ts";
+import type { Call } from "../cni/plugin.ts";
+import { type Originals, readOriginals, removeState, stateFile } from "../cni/tuning-state.ts";
 import { readDataDir } from "./config.ts";
 import { findInterface, requestOriginals } from "./interface.ts";
 

@@ -1,10 +1,10 @@
 /** GC: removes the state of this network's attachments that the runtime does not list. */
 
-import { readObjects } from "../protocol/json-object.ts";
-import type { Call } from "../protocol/plugin.ts";
-import { validAttachments } from "../protocol/request.ts";
-import { removeState, stateFile } from "../protocol/tuning-state.ts";
-import { forgetUnlisted } from "../protocol/unlisted-attachments.ts";
+import { readObjects } from "../cni/json-object.ts";
+import type { Call } from "../cni/plugin.ts";
+import { validAttachments } from "../cni/request.ts";
+import { removeState, stateFile } from "../cni/tuning-state.ts";
+import { forgetUnlisted } from "../cni/unlisted-attachments.ts";
 import { readDataDir } from "./config.ts";
 
 export function gc({ syscalls, request, warn }: Call): undefined {

@@ -1,5 +1,7 @@
 /** The container's interface: how it is, and each change of it. */
 
+import { parseMacAddress } from "../cni/mac-address.ts";
+import type { Originals } from "../cni/tuning-state.ts";
 import { ENODEV } from "../netlink/errno.ts";
 import { getLink, setPromiscuous } from "../netlink/link.ts";
 import {
@@ -14,8 +16,6 @@ import {
 import type { MessageBatch } from "../netlink/message-batch.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
-import { parseMacAddress } from "../protocol/mac-address.ts";
-import type { Originals } from "../protocol/tuning-state.ts";
 import type { TuningConfig } from "./config.ts";
 
 export function findInterface(socket: NetlinkSocket, name: string): TunedLink | undefined {

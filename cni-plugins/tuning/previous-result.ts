@@ -1,9 +1,9 @@
 /** The result of the plugin before this one in the chain. ADD passes it on with its changes. */
 
-import { CniError, INVALID_CONFIG } from "../protocol/cni-error.ts";
-import { type ConfigObject, isJsonObject, type JsonObject } from "../protocol/config-object.ts";
-import { formatMacAddress } from "../protocol/mac-address.ts";
-import { atLeast, type CniVersion } from "../protocol/version.ts";
+import { CniError, INVALID_CONFIG } from "../cni/cni-error.ts";
+import { type ConfigObject, isJsonObject, type JsonObject } from "../cni/config-object.ts";
+import { formatMacAddress } from "../cni/mac-address.ts";
+import { atLeast, type CniVersion } from "../cni/version.ts";
 import type { TuningConfig } from "./config.ts";
 
 /** Throws when there is none, or one in the form of another generation of the protocol. */

@@ -1,10 +1,10 @@
 /** What to do about a value that the kernel refused. Loaded only by calls that fail with one. */
 
+import { formatMacAddress } from "../cni/mac-address.ts";
 import { describeErrno, EACCES, ENODEV, ENOENT, ENOMEM, EPERM, EROFS } from "../netlink/errno.ts";
 import { getLink } from "../netlink/link.ts";
 import { readMtuRange, type TunedLink } from "../netlink/link-tuning.ts";
 import type { NetlinkError, NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { formatMacAddress } from "../protocol/mac-address.ts";
 import type { TuningConfig } from "./config.ts";
 
 /** Every node has memory for a queue of this length. */

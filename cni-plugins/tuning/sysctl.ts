@@ -1,9 +1,9 @@
 /** Sysctls of the container's network namespace, and the administrator's allow-list. */
 
+import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../cni/cni-error.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
-import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../protocol/cni-error.ts";
 import { refusalOf } from "./allow-list.ts";
 import { sysctlRefusal } from "./refusal.ts";
 

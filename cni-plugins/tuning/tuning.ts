@@ -1,7 +1,7 @@
 /** The CNI plugin `tuning`: its verbs. */
 
+import { type Plugin, runPlugin } from "../cni/plugin.ts";
 import type { Syscalls } from "../native/syscalls.ts";
-import { type Plugin, runPlugin } from "../protocol/plugin.ts";
 import { add } from "./add.ts";
 import { check } from "./check.ts";
 import { readTuningConfig, warnAboutKeys } from "./config.ts";

@@ -1,6 +1,6 @@
 import type { VlanConfig } from "../../cni-plugins/bridge/vlan-config.ts";
-import { isJsonObject } from "../../cni-plugins/protocol/config-object.ts";
-import type { Request } from "../../cni-plugins/protocol/request.ts";
+import { isJsonObject } from "../../cni-plugins/cni/config-object.ts";
+import type { Request } from "../../cni-plugins/cni/request.ts";
 import { type Finding, finding } from "./finding.ts";
 import { addressFault, gatewayFault } from "./given-addresses.ts";
 import { ipamFault } from "./ipam-checks.ts";

@@ -1,5 +1,5 @@
-import { CniError } from "../../cni-plugins/protocol/cni-error.ts";
-import { ConfigObject, isJsonObject } from "../../cni-plugins/protocol/config-object.ts";
+import { CniError } from "../../cni-plugins/cni/cni-error.ts";
+import { ConfigObject, isJsonObject } from "../../cni-plugins/cni/config-object.ts";
 import {
   addressAt,
   hostBits,

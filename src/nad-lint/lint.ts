@@ -1,5 +1,5 @@
 import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
-import { newInterfaceNameFault } from "../../cni-plugins/protocol/identifier.ts";
+import { newInterfaceNameFault } from "../../cni-plugins/cni/identifier.ts";
 import { checkBridge, LOOPBACK } from "./bridge-checks.ts";
 import { type Finding, finding, worstFirst } from "./finding.ts";
 import { readNetworkConfig } from "./network-config.ts";

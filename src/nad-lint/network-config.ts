@@ -1,5 +1,5 @@
-import { ConfigObject, isJsonObject, type JsonObject } from "../../cni-plugins/protocol/config-object.ts";
-import { SUPPORTED_VERSIONS } from "../../cni-plugins/protocol/version.ts";
+import { ConfigObject, isJsonObject, type JsonObject } from "../../cni-plugins/cni/config-object.ts";
+import { SUPPORTED_VERSIONS } from "../../cni-plugins/cni/version.ts";
 
 /** `spec.config` as multus reads it: one plugin, or a list of them. */
 

@@ -1,12 +1,12 @@
 import { type BridgeConfig, readBridgeConfig } from "../../cni-plugins/bridge/config.ts";
+import { CniError, INCOMPATIBLE_VERSION } from "../../cni-plugins/cni/cni-error.ts";
+import type { Warn, WarningKind } from "../../cni-plugins/cni/config-object.ts";
+import { requireName } from "../../cni-plugins/cni/delegate.ts";
+import { STDIN_LIMIT_BYTES } from "../../cni-plugins/cni/plugin.ts";
+import { parseNetworkConfig, type Request, readRequest, stdinFault } from "../../cni-plugins/cni/request.ts";
+import { requireInterfacesInResult } from "../../cni-plugins/cni/result.ts";
+import { CURRENT_VERSION } from "../../cni-plugins/cni/version.ts";
 import { EFBIG } from "../../cni-plugins/netlink/errno.ts";
-import { CniError, INCOMPATIBLE_VERSION } from "../../cni-plugins/protocol/cni-error.ts";
-import type { Warn, WarningKind } from "../../cni-plugins/protocol/config-object.ts";
-import { requireName } from "../../cni-plugins/protocol/delegate.ts";
-import { STDIN_LIMIT_BYTES } from "../../cni-plugins/protocol/plugin.ts";
-import { type Request, readEnvelope, readRequest, stdinFault } from "../../cni-plugins/protocol/request.ts";
-import { requireInterfacesInResult } from "../../cni-plugins/protocol/result.ts";
-import { CURRENT_VERSION } from "../../cni-plugins/protocol/version.ts";
 import { readConfig, type TuningConfig } from "../../cni-plugins/tuning/config.ts";
 import { previousResult } from "../../cni-plugins/tuning/previous-result.ts";
 import { type Finding, type FindingCode, finding } from "./finding.ts";
@@ -68,7 +68,7 @@ export function readPlugin(call: PluginCall, plugin: "bridge" | "tuning"): ReadP
   let tuning: TuningConfig | undefined;
   try {
     if (new TextEncoder().encode(call.stdin).length > STDIN_LIMIT_BYTES) throw stdinFault(EFBIG, STDIN_LIMIT_BYTES, "");
-    request = readRequest("ADD", (name) => ANY_ENVIRONMENT[name] ?? "", readEnvelope(call.stdin, warn));
+    request = readRequest("ADD", (name) => ANY_ENVIRONMENT[name] ?? "", parseNetworkConfig(call.stdin, warn));
     if (plugin === "bridge") return { findings, request, bridge: readBridge(request, warn), tuning };
     const read = readConfig(request, warn);
     findings.push(...read.sysctls.flatMap(({ key }) => checkSysctl(key, call.place)));

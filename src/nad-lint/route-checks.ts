@@ -1,6 +1,6 @@
 import type { AddressingConfig } from "../../cni-plugins/bridge/config.ts";
-import type { ConfigObject } from "../../cni-plugins/protocol/config-object.ts";
-import type { Request } from "../../cni-plugins/protocol/request.ts";
+import type { ConfigObject } from "../../cni-plugins/cni/config-object.ts";
+import type { Request } from "../../cni-plugins/cni/request.ts";
 import { addressesGiven } from "./given-addresses.ts";
 import {
   hostBits,

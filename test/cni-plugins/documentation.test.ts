@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { warnAboutKeys } from "../../cni-plugins/bridge/config-keys.ts";
-import * as errors from "../../cni-plugins/protocol/cni-error.ts";
-import { ConfigObject } from "../../cni-plugins/protocol/config-object.ts";
+import * as errors from "../../cni-plugins/cni/cni-error.ts";
+import { ConfigObject } from "../../cni-plugins/cni/config-object.ts";
 import { warnAboutKeys as warnAboutTuningKeys } from "../../cni-plugins/tuning/config.ts";
 
 const page = readFileSync(path.resolve(import.meta.dirname, "../../docs/cni-plugins.md"), "utf8");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { bridge } from "../../cni-plugins/bridge/bridge.ts";
+import { type Plugin, runPlugin } from "../../cni-plugins/cni/plugin.ts";
 import { EFBIG, EILSEQ } from "../../cni-plugins/netlink/errno.ts";
-import { type Plugin, runPlugin } from "../../cni-plugins/protocol/plugin.ts";
 import { tuning } from "../../cni-plugins/tuning/tuning.ts";
 import { COMMANDS, LAYER_2, makeDocument, TUNING } from "../netns/hostile-document.ts";
 import { Random } from "../support/random.ts";

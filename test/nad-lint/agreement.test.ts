@@ -1,13 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bridge } from "../../cni-plugins/bridge/bridge.ts";
-import {
-  DECODING_FAILURE,
-  INCOMPATIBLE_VERSION,
-  INVALID_CONFIG,
-  IO_FAILURE,
-} from "../../cni-plugins/protocol/cni-error.ts";
-import { runPlugin } from "../../cni-plugins/protocol/plugin.ts";
+import { DECODING_FAILURE, INCOMPATIBLE_VERSION, INVALID_CONFIG, IO_FAILURE } from "../../cni-plugins/cni/cni-error.ts";
+import { runPlugin } from "../../cni-plugins/cni/plugin.ts";
 import { tuning } from "../../cni-plugins/tuning/tuning.ts";
 import { readPlugin } from "../../src/nad-lint/plugin-checks.ts";
 import { MemoryKernel } from "../cni-plugins/memory-kernel.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ConfigObject, type JsonObject } from "../../cni-plugins/protocol/config-object.ts";
+import { ConfigObject, type JsonObject } from "../../cni-plugins/cni/config-object.ts";
 import { ipamFault } from "../../src/nad-lint/ipam-checks.ts";
 import { buildPeers } from "../bench/peers.ts";
 

@@ -2,7 +2,7 @@
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { JsonObject } from "../../cni-plugins/protocol/config-object.ts";
+import type { JsonObject } from "../../cni-plugins/cni/config-object.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
 import type { Finding } from "../../src/nad-lint/finding.ts";
 import { lintNetwork } from "../../src/nad-lint/lint.ts";

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { hostInterfaceName } from "../../../cni-plugins/bridge/attachment.ts";
 import { bridge } from "../../../cni-plugins/bridge/bridge.ts";
-import { runPlugin } from "../../../cni-plugins/protocol/plugin.ts";
+import { runPlugin } from "../../../cni-plugins/cni/plugin.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
 import { MemorySyscalls } from "../memory-syscalls.ts";
 

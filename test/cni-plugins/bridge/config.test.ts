@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type BridgeConfig, readBridgeConfig } from "../../../cni-plugins/bridge/config.ts";
-import { ConfigObject } from "../../../cni-plugins/protocol/config-object.ts";
-import { formatMacAddress } from "../../../cni-plugins/protocol/mac-address.ts";
+import { ConfigObject } from "../../../cni-plugins/cni/config-object.ts";
+import { formatMacAddress } from "../../../cni-plugins/cni/mac-address.ts";
 
 function read(values: Record<string, unknown>, cniArgs = ""): { config: BridgeConfig; warnings: string[] } {
   const warnings: string[] = [];

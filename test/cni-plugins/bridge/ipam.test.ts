@@ -2,8 +2,8 @@
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { bridge } from "../../../cni-plugins/bridge/bridge.ts";
+import { runPlugin } from "../../../cni-plugins/cni/plugin.ts";
 import type { Finished } from "../../../cni-plugins/native/syscalls.ts";
-import { runPlugin } from "../../../cni-plugins/protocol/plugin.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
 import { MemorySyscalls } from "../memory-syscalls.ts";
 

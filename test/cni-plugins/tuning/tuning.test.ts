@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { runPlugin } from "../../../cni-plugins/protocol/plugin.ts";
+import { runPlugin } from "../../../cni-plugins/cni/plugin.ts";
 import { tuning } from "../../../cni-plugins/tuning/tuning.ts";
 import { MemoryKernel } from "../memory-kernel.ts";
 import { MemorySyscalls } from "../memory-syscalls.ts";

@@ -1,7 +1,7 @@
+import { parseIpPrefix } from "../../../../cni-plugins/cni/ip-address.ts";
 import { addAddress, deleteAddress, dumpAddresses } from "../../../../cni-plugins/netlink/address.ts";
 import { addRoute, dumpRoutes, type Route } from "../../../../cni-plugins/netlink/route.ts";
 import { AF_INET, AF_INET6 } from "../../../../cni-plugins/netlink/rtnetlink.ts";
-import { parseIpPrefix } from "../../../../cni-plugins/protocol/ip-address.ts";
 import { describeBeside } from "./beside-captured.ts";
 
 /** Numbers that the captured requests have. */

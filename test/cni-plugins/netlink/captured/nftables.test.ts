@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { networkOf, parseIpPrefix } from "../../../../cni-plugins/cni/ip-address.ts";
+import { parseMacAddress } from "../../../../cni-plugins/cni/mac-address.ts";
 import type { MessageBatch } from "../../../../cni-plugins/netlink/message-batch.ts";
 import {
   back,
@@ -14,8 +16,6 @@ import {
   toNetwork,
 } from "../../../../cni-plugins/netlink/nft-expression.ts";
 import * as nft from "../../../../cni-plugins/netlink/nftables.ts";
-import { networkOf, parseIpPrefix } from "../../../../cni-plugins/protocol/ip-address.ts";
-import { parseMacAddress } from "../../../../cni-plugins/protocol/mac-address.ts";
 import { type Beside, describeBeside } from "./beside-captured.ts";
 
 const NAT = { family: nft.NFPROTO_BRIDGE, name: "nat" };

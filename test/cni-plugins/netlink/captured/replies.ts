@@ -1,5 +1,6 @@
 /** What the kernel answers iproute2 and nft, captured, and what our reader finds in it. */
 
+import { formatIpAddress } from "../../../../cni-plugins/cni/ip-address.ts";
 import { readAddress } from "../../../../cni-plugins/netlink/address.ts";
 import { type PortVlan, readPortVlans } from "../../../../cni-plugins/netlink/bridge-vlan.ts";
 import { linkFamily, readLink } from "../../../../cni-plugins/netlink/link.ts";
@@ -15,7 +16,6 @@ import {
   RTM_NEWLINK,
   RTM_NEWROUTE,
 } from "../../../../cni-plugins/netlink/rtnetlink.ts";
-import { formatIpAddress } from "../../../../cni-plugins/protocol/ip-address.ts";
 import { searchPath } from "../../../cluster/requirements.ts";
 import type { Machine } from "../../../netns/machine.ts";
 import { Testbed } from "../../../netns/testbed.ts";

@@ -41,15 +41,15 @@ const COMMANDS: Readonly<Record<Command, CommandRule>> = {
   STATUS: { since: "1.1.0", needs: ["CNI_PATH"] },
 };
 
-/** The part of stdin that decides how everything else is read and answered. */
-export interface Envelope {
+/** The network configuration as it came on stdin. Its version decides how everything else is read and answered. */
+export interface NetworkConfig {
   readonly version: CniVersion;
   readonly config: ConfigObject;
   readonly stdin: string;
 }
 
 /** `warn` gets a sentence for each value that is taken although its type is wrong. */
-export function readEnvelope(stdin: string, warn: Warn = () => {}): Envelope {
+export function parseNetworkConfig(stdin: string, warn: Warn = () => {}): NetworkConfig {
   let parsed: unknown;
   try {
     parsed = JSON.parse(stdin);
@@ -75,8 +75,8 @@ export function readEnvelope(stdin: string, warn: Warn = () => {}): Envelope {
 }
 
 /** `env` gives "" for a variable that is not set. */
-export function readRequest(command: string, env: (name: string) => string, envelope: Envelope): Request {
-  const { version, config, stdin } = envelope;
+export function readRequest(command: string, env: (name: string) => string, networkConfig: NetworkConfig): Request {
+  const { version, config, stdin } = networkConfig;
   if (!isCommand(command)) {
     throw new CniError(
       INVALID_ENVIRONMENT,

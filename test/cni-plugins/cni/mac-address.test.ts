@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatMacAddress, parseMacAddress, unicastFault } from "../../../cni-plugins/protocol/mac-address.ts";
+import { formatMacAddress, parseMacAddress, unicastFault } from "../../../cni-plugins/cni/mac-address.ts";
 import { formatMac, parseMac } from "../../../src/api/mac.ts";
 
 describe("a MAC address", () => {

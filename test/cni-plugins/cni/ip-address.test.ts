@@ -10,7 +10,7 @@ import {
   networkOf,
   parseIpAddress,
   parseIpPrefix,
-} from "../../../cni-plugins/protocol/ip-address.ts";
+} from "../../../cni-plugins/cni/ip-address.ts";
 
 const prefix = (text: string) => {
   const parsed = parseIpPrefix(text);

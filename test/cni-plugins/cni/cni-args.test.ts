@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readCniArgs } from "../../../cni-plugins/protocol/cni-args.ts";
+import { readCniArgs } from "../../../cni-plugins/cni/cni-args.ts";
 
 describe("CNI_ARGS", () => {
   it("gives the value of a key wherever it stands", () => {

@@ -7,7 +7,14 @@ import { AttachmentRecordFile } from "./attachment-record-file.ts";
 import { CniError, INTERNAL, KERNEL_REFUSED, TRY_AGAIN_LATER } from "./cni-error.ts";
 import type { JsonObject, Warn } from "./config-object.ts";
 import { reportOperation } from "./operation-report.ts";
-import { type Command, type Envelope, type Request, readEnvelope, readRequest, stdinFault } from "./request.ts";
+import {
+  type Command,
+  type NetworkConfig,
+  parseNetworkConfig,
+  type Request,
+  readRequest,
+  stdinFault,
+} from "./request.ts";
 import { encodeResult, type Result } from "./result.ts";
 import { answer } from "./start.ts";
 import { type CniVersion, CURRENT_VERSION } from "./version.ts";
@@ -49,9 +56,9 @@ export function runPlugin(syscalls: Syscalls, plugin: Plugin): void {
     answer(syscalls, code, document);
   };
   try {
-    const envelope = readEnvelopeFrom(syscalls, warn);
-    version = envelope.version;
-    request = readRequest(command, env, envelope);
+    const networkConfig = readStdinConfig(syscalls, warn);
+    version = networkConfig.version;
+    request = readRequest(command, env, networkConfig);
     const record = new AttachmentRecordFile(syscalls, plugin.name, request);
     const call = { syscalls, request, warn, forget: () => record.remove() };
     const result = record.during(() => plugin.commands[call.request.command](call));
@@ -68,14 +75,14 @@ function encodeAnswer(version: CniVersion, result: Result | PassedOn): string {
     : encodeResult(version, result);
 }
 
-function readEnvelopeFrom(syscalls: Syscalls, warn: Warn): Envelope {
+function readStdinConfig(syscalls: Syscalls, warn: Warn): NetworkConfig {
   let stdin: string;
   try {
     stdin = syscalls.readStdin(STDIN_LIMIT_BYTES);
   } catch (error) {
     throw stdinFault(errnoOf(error), STDIN_LIMIT_BYTES, String(error));
   }
-  return readEnvelope(stdin, warn);
+  return parseNetworkConfig(stdin, warn);
 }
 
 function encodeError(cniVersion: string, { code, message, details }: CniError): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { CniError } from "../../../cni-plugins/protocol/cni-error.ts";
-import { type Request, readEnvelope, readRequest } from "../../../cni-plugins/protocol/request.ts";
+import { CniError } from "../../../cni-plugins/cni/cni-error.ts";
+import { parseNetworkConfig, type Request, readRequest } from "../../../cni-plugins/cni/request.ts";
 
 const ENV: Record<string, string> = {
   CNI_CONTAINERID: "pod-1",
@@ -11,8 +11,8 @@ const ENV: Record<string, string> = {
 
 function read(command: string, env: Record<string, string> = {}, config: object = {}): Request {
   const all = { ...ENV, ...env };
-  const envelope = readEnvelope(JSON.stringify({ cniVersion: "1.1.0", name: "net", ...config }));
-  return readRequest(command, (name) => all[name] ?? "", envelope);
+  const networkConfig = parseNetworkConfig(JSON.stringify({ cniVersion: "1.1.0", name: "net", ...config }));
+  return readRequest(command, (name) => all[name] ?? "", networkConfig);
 }
 
 function failure(run: () => unknown): CniError {
@@ -27,20 +27,20 @@ function failure(run: () => unknown): CniError {
 
 describe("the network configuration", () => {
   it.each(["", "{", "[]", "null", "1", '"text"'])("is refused when stdin is %j", (stdin) => {
-    expect(failure(() => readEnvelope(stdin)).code).toBe(6);
+    expect(failure(() => parseNetworkConfig(stdin)).code).toBe(6);
   });
 
   it("speaks the oldest version when it names none", () => {
-    expect(readEnvelope("{}").version).toBe("0.1.0");
+    expect(parseNetworkConfig("{}").version).toBe("0.1.0");
   });
 
   it.each(["0.5.0", "1.0", "v1.0.0", "2.0.0"])("is refused with version %s", (version) => {
-    const { code, message, details } = failure(() => readEnvelope(JSON.stringify({ cniVersion: version })));
+    const { code, message, details } = failure(() => parseNetworkConfig(JSON.stringify({ cniVersion: version })));
     expect([code, message, details]).toEqual([1, expect.stringContaining(version), expect.stringContaining("1.1.0")]);
   });
 
   it("has its keys recognised in any case", () => {
-    const { version, config } = readEnvelope('{"CNIVersion":"0.4.0","NAME":"net","Bridge":"br1"}');
+    const { version, config } = parseNetworkConfig('{"CNIVersion":"0.4.0","NAME":"net","Bridge":"br1"}');
     expect([version, config.string("name"), config.string("bridge")]).toEqual(["0.4.0", "net", "br1"]);
   });
 
@@ -60,18 +60,18 @@ describe("the network configuration", () => {
     ["mtu", 1.5, /found the number 1.5/],
     ["mtu", 9001, /found the number 9001/],
   ])("has a value of the wrong type named: %s = %j", (key, value, message) => {
-    const { config } = readEnvelope(JSON.stringify({ [key]: value }));
+    const { config } = parseNetworkConfig(JSON.stringify({ [key]: value }));
     expect(failure(() => config.integer(key, 0, 9000)).message).toMatch(message);
   });
 
   it("has the path of a nested key named", () => {
-    const { config } = readEnvelope('{"runtimeConfig":{"mac":1}}');
+    const { config } = parseNetworkConfig('{"runtimeConfig":{"mac":1}}');
     const error = failure(() => config.object("runtimeConfig").string("mac"));
     expect(error.message).toContain('"runtimeConfig.mac" must be a string, found the number 1');
   });
 
   it("has null read as absent", () => {
-    const { config } = readEnvelope('{"mtu":null,"ipam":null,"vlanTrunk":null}');
+    const { config } = parseNetworkConfig('{"mtu":null,"ipam":null,"vlanTrunk":null}');
     expect([config.integer("mtu", 0, 1), config.object("ipam").keys(), config.objects("vlanTrunk")]).toEqual([
       undefined,
       [],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applySteps, type Step } from "../../../cni-plugins/protocol/steps.ts";
+import { applySteps, type Step } from "../../../cni-plugins/cni/steps.ts";
 
 function step(name: string, fails: { apply?: boolean; undo?: boolean } = {}): Step<string[]> {
   return {
