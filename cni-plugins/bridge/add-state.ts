@@ -47,16 +47,16 @@ export interface AddState {
   rules: RuleRecord;
 }
 
-export function made<T>(value: T | undefined, what: string): T {
+export function required<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`a step needs ${what} before it was made`);
   return value;
 }
 
 /** Throws ENODEV for one that was deleted. */
 export function requireLink(socket: NetlinkSocket, which: string | number): Link {
-  return made(linkOf(socket.run(getLink(socket.batch(), which))[0]), `interface ${which}`);
+  return required(linkOf(socket.run(getLink(socket.batch(), which))[0]), `interface ${which}`);
 }
 
 export function addressingOf({ config }: AddState): AddressingConfig {
-  return made(config.addressing, "the addressing configuration");
+  return required(config.addressing, "the addressing configuration");
 }

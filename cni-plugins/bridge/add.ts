@@ -11,7 +11,7 @@ import type { Syscalls } from "../native/syscalls.ts";
 import { ENODEV } from "../netlink/errno.ts";
 import type { Link } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { type AddState, made } from "./add-state.ts";
+import { type AddState, required } from "./add-state.ts";
 import type { Addresses } from "./addresses.ts";
 import { ensureBridge, makeBridgePromiscuous } from "./bridge-steps.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
@@ -117,8 +117,8 @@ function deletedMeanwhile({ attachment, config }: AddState, { message }: Error):
 
 function resultOf(state: AddState): Result {
   const { call, config, attachment, mac, addresses, vlanGateway } = state;
-  const master = made(state.bridge, "the bridge");
-  const { name, mac: portMac, mtu } = made(state.port, "the veth pair");
+  const master = required(state.bridge, "the bridge");
+  const { name, mac: portMac, mtu } = required(state.port, "the veth pair");
   warnAboutMtu(state, master);
   return {
     interfaces: [

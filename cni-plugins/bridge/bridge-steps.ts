@@ -9,7 +9,7 @@ import { EEXIST, ENODEV, EOPNOTSUPP } from "../netlink/errno.ts";
 import { deleteLink, dumpLinks, getLink, type Link, linkOf, setLinkUp, setPromiscuous } from "../netlink/link.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
-import { type AddState, made } from "./add-state.ts";
+import { type AddState, required } from "./add-state.ts";
 import { kernelLacksFiltering } from "./vlan-config.ts";
 
 /**
@@ -41,7 +41,7 @@ export const ensureBridge: Step<AddState> = {
 export const makeBridgePromiscuous: Step<AddState> = {
   name: "make the bridge promiscuous",
   apply(state) {
-    const bridge = made(state.bridge, "the bridge");
+    const bridge = required(state.bridge, "the bridge");
     if ((bridge.flags & IFF_PROMISC) !== 0) return;
     state.node.run(setPromiscuous(state.node.batch(), bridge.index, true));
     state.promiscuousSet = true;

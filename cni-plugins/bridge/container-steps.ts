@@ -11,7 +11,7 @@ import { setLinkUp } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { addRoute } from "../netlink/route.ts";
 import { AF_INET6, RTMGRP_IPV6_IFADDR } from "../netlink/rtnetlink.ts";
-import { type AddState, addressingOf, made, requireLink } from "./add-state.ts";
+import { type AddState, addressingOf, required, requireLink } from "./add-state.ts";
 import { completeAddresses, gatewayFor } from "./addresses.ts";
 
 export { encodeAddresses };
@@ -25,7 +25,7 @@ const ADDRESS_TIMEOUT_MS = 5000;
 export const askIpam: Step<AddState> = {
   name: "ask the IPAM plugin",
   apply(state) {
-    made(state.ipam, "the IPAM plugin").ask();
+    required(state.ipam, "the IPAM plugin").ask();
   },
   undo(state) {
     if (!state.ipam?.wasAsked) return;
@@ -61,7 +61,7 @@ const takeAddresses: Step<AddState> = {
   name: "take the IPAM plugin's answer",
   apply(state) {
     const config = addressingOf(state);
-    const answer = parseAnswer(config.ipam, made(state.ipam, "the IPAM plugin").answer());
+    const answer = parseAnswer(config.ipam, required(state.ipam, "the IPAM plugin").answer());
     state.addresses = completeAddresses(readAddressResult(answer, state.call.request.version), config);
   },
 };
@@ -93,8 +93,8 @@ const addAddresses: Step<AddState> = {
   name: "give the container its addresses and routes",
   apply(state) {
     const { container } = state;
-    const { ips, routes } = made(state.addresses, "the addresses");
-    const index = made(state.containerIndex, "the container's interface");
+    const { ips, routes } = required(state.addresses, "the addresses");
+    const index = required(state.containerIndex, "the container's interface");
     const withIpv6 = ips.some(({ address }) => !isIpv4(address.address));
     if (withIpv6) allowIpv6(state);
     const batch = container.batch();

@@ -9,13 +9,13 @@ import { addAddress, deleteAddress, dumpAddresses, familyOf, readAddress } from 
 import { EEXIST } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf } from "../netlink/link.ts";
 import { setLinkMac } from "../netlink/link-tuning.ts";
-import { type AddState, addressingOf, made } from "./add-state.ts";
+import { type AddState, addressingOf, required } from "./add-state.ts";
 
 const addGatewayAddresses: Step<AddState> = {
   name: "give the bridge its gateway addresses",
   apply(state) {
-    const { gateways } = made(state.addresses, "the addresses");
-    const link = state.vlanGateway ?? made(state.bridge, "the bridge");
+    const { gateways } = required(state.addresses, "the addresses");
+    const link = state.vlanGateway ?? required(state.bridge, "the bridge");
     for (const gateway of gateways) ensureAddress(state, link, gateway);
   },
   undo(state) {
@@ -70,7 +70,7 @@ function conflict(link: Link, present: readonly IpPrefix[], wanted: IpPrefix): C
 const enableForwarding: Step<AddState> = {
   name: "let the node forward",
   apply(state) {
-    const { gateways } = made(state.addresses, "the addresses");
+    const { gateways } = required(state.addresses, "the addresses");
     const { syscalls } = state.call;
     const enable = (path: string) => {
       if (syscalls.readFile(OWN_NETNS, path).trim() !== "1") syscalls.writeFile(OWN_NETNS, path, "1");

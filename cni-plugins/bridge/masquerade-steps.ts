@@ -1,7 +1,7 @@
 /** The step of an ADD that masquerades, by iptables or nftables. */
 
 import type { Step } from "../cni/steps.ts";
-import { type AddState, addressingOf, made } from "./add-state.ts";
+import { type AddState, addressingOf, required } from "./add-state.ts";
 import type { MasqueradeBackend } from "./config.ts";
 import { addIptablesMasquerade, hasIptables, removeIptablesMasquerade } from "./masquerade-iptables.ts";
 import { addNftMasquerade, removeNftMasquerade } from "./masquerade-nftables.ts";
@@ -16,7 +16,7 @@ export const masqueradeAddresses: Step<AddState> = {
   name: "masquerade the container's addresses",
   apply(state) {
     const { attachment, call } = state;
-    const addresses = made(state.addresses, "the addresses").ips.map(({ address }) => address);
+    const addresses = required(state.addresses, "the addresses").ips.map(({ address }) => address);
     if (backendOf(state) === "iptables") {
       recordRules(state, { iptables: true });
       addIptablesMasquerade(call.syscalls, attachment, addresses);
@@ -44,7 +44,7 @@ export const masqueradeAddresses: Step<AddState> = {
 
 /** Rules of an earlier ADD without a DEL. */
 function rulesBefore({ call, portName, attachment }: AddState): readonly number[] {
-  return readRuleRecord(call.syscalls, made(portName, "the veth pair"), attachment)?.masqueradeRules ?? [];
+  return readRuleRecord(call.syscalls, required(portName, "the veth pair"), attachment)?.masqueradeRules ?? [];
 }
 
 function backendOf(state: AddState): MasqueradeBackend {

@@ -10,7 +10,7 @@ import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
 import { setLinkMac, setLinkMtu } from "../netlink/link-tuning.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
-import { type AddState, made, requireLink } from "./add-state.ts";
+import { type AddState, required, requireLink } from "./add-state.ts";
 import { HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { deleteIfPresent, ensureBridge, ignoreRouterAdvertisements } from "./bridge-steps.ts";
 
@@ -31,7 +31,7 @@ export const createPair: Step<AddState> = {
   apply(state) {
     for (let candidate = 0, retries = 0; candidate < HOST_NAME_CANDIDATES; ) {
       const name = hostInterfaceName(state.attachment, candidate);
-      const bridge = made(state.bridge, "the bridge");
+      const bridge = required(state.bridge, "the bridge");
       const [created] = state.node.transact(requestPair(state, name, bridge));
       if (created?.error === undefined) {
         state.portName = name;
@@ -101,7 +101,7 @@ export const configurePort: Step<AddState> = {
   name: "configure the port",
   apply(state) {
     const { node, config, attachment } = state;
-    const name = made(state.portName, "the veth pair");
+    const name = required(state.portName, "the veth pair");
     if (config.hairpin || config.isolated) {
       const { index } = requireLink(node, name);
       node.run(setBridgePort(node.batch(), index, config));
@@ -137,11 +137,11 @@ export const readBack: Step<AddState> = {
   name: "read back bridge and port",
   apply(state) {
     const { node, portName } = state;
-    const before = made(state.bridge, "the bridge");
-    const batch = getLink(node.batch(), made(portName, "the veth pair"));
+    const before = required(state.bridge, "the bridge");
+    const batch = getLink(node.batch(), required(portName, "the veth pair"));
     const [portAnswer, bridgeAnswer] = node.run(getLink(batch, before.index));
-    state.port = made(linkOf(portAnswer), "the veth pair");
-    state.bridge = made(linkOf(bridgeAnswer), "the bridge");
+    state.port = required(linkOf(portAnswer), "the veth pair");
+    state.bridge = required(linkOf(bridgeAnswer), "the bridge");
     if (state.bridge.mac !== before.mac && isPortMacAddress(state.bridge.mac))
       state.bridge = keepMac(state, before, state.bridge);
   },
@@ -160,7 +160,7 @@ function keepMac({ node }: AddState, before: Link, now: Link): Link {
 export const awaitPortUp: Step<AddState> = {
   name: "wait until the port forwards",
   apply(state) {
-    const port = made(state.port, "the veth pair");
+    const port = required(state.port, "the veth pair");
     if (port.operState === IF_OPER_UP) return;
     const { syscalls } = state.call;
     const deadline = syscalls.monotonicMs() + PORT_UP_TIMEOUT_MS;

@@ -2,7 +2,7 @@
 
 import type { Call } from "../cni/plugin.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { type AddState, made } from "./add-state.ts";
+import { type AddState, required } from "./add-state.ts";
 import type { Attachment } from "./attachment.ts";
 import { loadMore } from "./parts.ts";
 import { type RuleRecord, removeRuleRecord, saveRuleRecord } from "./rule-record.ts";
@@ -11,7 +11,7 @@ import { type RuleRecord, removeRuleRecord, saveRuleRecord } from "./rule-record
 export function recordRules(state: AddState, rules: RuleRecord): void {
   state.rules = { ...state.rules, ...rules };
   try {
-    saveRuleRecord(state.call.syscalls, made(state.portName, "the veth pair"), state.attachment, state.rules);
+    saveRuleRecord(state.call.syscalls, required(state.portName, "the veth pair"), state.attachment, state.rules);
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     state.call.warn(

@@ -1,7 +1,7 @@
 /** The step of an ADD that lets only the container's MAC pass. */
 
 import type { Step } from "../cni/steps.ts";
-import { type AddState, made } from "./add-state.ts";
+import { type AddState, required } from "./add-state.ts";
 import { withFeature } from "./netfilter.ts";
 import { recordRules } from "./recorded-rules.ts";
 import { removeRuleRecord } from "./rule-record.ts";
@@ -12,7 +12,7 @@ export const checkSpoofing: Step<AddState> = {
   apply(state) {
     const { attachment, mac } = state;
     requireChainNames(attachment);
-    const port = made(state.portName, "the veth pair");
+    const port = required(state.portName, "the veth pair");
     const handle = withFeature("macspoofchk", "CONFIG_NF_TABLES_BRIDGE", () =>
       addSpoofCheck(state.netfilter(), attachment, port, mac),
     );

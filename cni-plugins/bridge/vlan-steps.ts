@@ -7,7 +7,7 @@ import { createVethPair, enableVlanFiltering } from "../netlink/bridge.ts";
 import { addAccessVlan, addTrunkVlans, deleteVlan, rangesOf } from "../netlink/bridge-vlan.ts";
 import { EEXIST, ENOENT, EOPNOTSUPP } from "../netlink/errno.ts";
 import { getLink, type Link, linkOf, setLinkUp } from "../netlink/link.ts";
-import { type AddState, made, requireLink } from "./add-state.ts";
+import { type AddState, required, requireLink } from "./add-state.ts";
 import { hostInterfaceName } from "./attachment.ts";
 import { deleteIfPresent, ignoreRouterAdvertisements } from "./bridge-steps.ts";
 import { gatewayName } from "./config.ts";
@@ -18,7 +18,7 @@ export const requireFiltering: Step<AddState> = {
   name: "look at the bridge's VLAN filtering",
   apply(state) {
     const { node, call } = state;
-    const bridge = made(state.bridge, "the bridge");
+    const bridge = required(state.bridge, "the bridge");
     const vlans = vlansOf(state);
     if (bridge.bridgeVlans?.filtering === undefined) throw kernelLacksFiltering("");
     if (bridge.bridgeVlans.filtering) return;
@@ -42,7 +42,7 @@ export const setPortVlans: Step<AddState> = {
   name: "set the port's VLANs",
   apply(state) {
     const { node } = state;
-    putIntoVlans(state, requireLink(node, made(state.portName, "the veth pair")), vlansOf(state));
+    putIntoVlans(state, requireLink(node, required(state.portName, "the veth pair")), vlansOf(state));
   },
 };
 
@@ -51,7 +51,7 @@ export const makeVlanGateway: Step<AddState> = {
   name: "make the gateway's interface in the VLAN",
   apply(state) {
     const { node } = state;
-    const bridge = made(state.bridge, "the bridge");
+    const bridge = required(state.bridge, "the bridge");
     const { name } = gatewayNames(state);
     const found = linkOf(node.transact(getLink(node.batch(), name))[0]);
     if (found === undefined) createGateway(state, bridge);
@@ -108,5 +108,5 @@ function putIntoVlans({ node, bridge }: AddState, port: Link, vlans: VlanConfig)
 }
 
 function vlansOf({ config }: AddState): VlanConfig {
-  return made(config.vlans, "the VLAN configuration");
+  return required(config.vlans, "the VLAN configuration");
 }
