@@ -18,7 +18,7 @@ import {
 } from "./attachment.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
 import { type DelPlan, type Ipam, planDel } from "./del-plan.ts";
-import { Faults } from "./faults.ts";
+import { ErrorCollector } from "./error-collector.ts";
 import { lazyNetfilter, openNetfilter } from "./netfilter.ts";
 import { loadMore } from "./parts.ts";
 import { deletePorts } from "./port-deletion.ts";
@@ -43,20 +43,20 @@ export function del(call: Call): undefined {
   // First, because nothing may be touched if the namespace is the plugin's own.
   const netns = openNetnsIfPresent(syscalls, request);
   const plan = planDel(call);
-  const faults = new Faults();
+  const errors = new ErrorCollector();
   const node = new NetlinkSocket(syscalls);
   const target = { syscalls, node, attachment: request, names: portNames(request), alias: hostInterfaceAlias(request) };
   for (let round = 0, again = true; again && round < ROUNDS; round++) {
     const recorded = findRecordedRules(target);
     // The kernel frees rules while it deletes the pair, so they go first if no frame can pass meanwhile.
     const rulesFirst = recorded !== undefined && disablePort(target);
-    if (rulesFirst) faults.attempt(() => removeRecordedRules(call, openNetfilter(syscalls), recorded));
+    if (rulesFirst) errors.collect(() => removeRecordedRules(call, openNetfilter(syscalls), recorded));
     const released = plan.ipam.map((one) => releaseAddresses(call, one));
-    faults.attempt(() => deletePair(target));
-    if (netns !== undefined) faults.attempt(() => deleteContainerInterface(target, netns.socket));
-    for (const end of released) faults.attempt(end);
-    if (!rulesFirst) removeRules(call, target, plan, faults);
-    faults.throwFirst();
+    errors.collect(() => deletePair(target));
+    if (netns !== undefined) errors.collect(() => deleteContainerInterface(target, netns.socket));
+    for (const end of released) errors.collect(end);
+    if (!rulesFirst) removeRules(call, target, plan, errors);
+    errors.throwFirst();
     if (plan.record !== "another network's") call.forget();
     again = findPairs(target).length > 0 || (rulesFirst && findRecordedRules(target) !== undefined);
   }
@@ -131,11 +131,11 @@ function findRecordedRules({ syscalls, attachment, names }: Target): RecordedRul
   return undefined;
 }
 
-function removeRules(call: Call, target: Target, plan: DelPlan, faults: Faults): void {
+function removeRules(call: Call, target: Target, plan: DelPlan, errors: ErrorCollector): void {
   const { syscalls, request } = call;
   const recorded = findRecordedRules(target);
   if (recorded !== undefined) {
-    faults.attempt(() => removeRecordedRules(call, openNetfilter(syscalls), recorded));
+    errors.collect(() => removeRecordedRules(call, openNetfilter(syscalls), recorded));
     return;
   }
   const { spoofCheck, masquerade, record } = plan;
@@ -143,5 +143,5 @@ function removeRules(call: Call, target: Target, plan: DelPlan, faults: Faults):
   if (spoofCheck || masquerade) for (const name of target.names) removeHalfWrittenRuleRecord(syscalls, name);
   if (!spoofCheck && !masquerade && !unasked) return;
   const { removeUnrecordedRules } = loadMore(syscalls);
-  removeUnrecordedRules(call, lazyNetfilter(syscalls), request, { spoofCheck, masquerade, unasked }, faults);
+  removeUnrecordedRules(call, lazyNetfilter(syscalls), request, { spoofCheck, masquerade, unasked }, errors);
 }

@@ -9,7 +9,7 @@ import { dumpLinks, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { type Attachment, attachmentOfAlias, hostInterfaceAlias } from "./attachment.ts";
 import { deleteIfPresent } from "./bridge-steps.ts";
-import { Faults } from "./faults.ts";
+import { ErrorCollector } from "./error-collector.ts";
 import { readIpamType } from "./ipam-type.ts";
 import { collectIptablesMasquerade } from "./masquerade-iptables.ts";
 import { collectNftMasquerade } from "./masquerade-nftables.ts";
@@ -27,21 +27,21 @@ export function gc(call: Call): undefined {
   const valid = validAttachments(config, warn)?.map((one): Attachment => ({ network, ...one }));
   const isValid = (one: Pick<Attachment, "containerId" | "ifname">) =>
     valid?.some((other) => isSame(one, other)) ?? true;
-  const faults = new Faults();
-  if (valid !== undefined) collect(call, valid, isValid, faults);
-  faults.attempt(() => {
+  const errors = new ErrorCollector();
+  if (valid !== undefined) removeStaleAttachments(call, valid, isValid, errors);
+  errors.collect(() => {
     const ipam = readIpamType(config);
     if (ipam !== "") runDelegate({ syscalls, request, type: ipam }, "GC");
   });
-  faults.throwFirst();
+  errors.throwFirst();
   forgetUnlisted(call, "bridge", isValid);
 }
 
-function collect(
+function removeStaleAttachments(
   call: Call,
   valid: readonly Attachment[],
   isValid: (one: Attachment) => boolean,
-  faults: Faults,
+  errors: ErrorCollector,
 ): void {
   const { syscalls, request, warn } = call;
   const { network, config } = request;
@@ -51,14 +51,14 @@ function collect(
   const node = new NetlinkSocket(syscalls);
   for (const { index, alias, attachment } of attachedLinks(node, network)) {
     if (validAliases.includes(alias)) continue;
-    faults.attempt(() => deleteIfPresent(node, index));
+    errors.collect(() => deleteIfPresent(node, index));
     if (recorded.some((one) => hostInterfaceAlias(one.attachment) === alias)) continue;
-    removeUnrecordedRules(call, netfilter, attachment, BY_NAME, faults);
+    removeUnrecordedRules(call, netfilter, attachment, BY_NAME, errors);
   }
-  for (const one of recorded) faults.attempt(() => removeRecordedRules(call, netfilter(), one));
-  faults.attempt(() => {
+  for (const one of recorded) errors.collect(() => removeRecordedRules(call, netfilter(), one));
+  errors.collect(() => {
     if (!config.boolean("ipMasq")) return;
-    faults.attempt(() => collectIptablesMasquerade(syscalls, network, valid));
+    errors.collect(() => collectIptablesMasquerade(syscalls, network, valid));
     unlessFeatureIsMissing(() => collectNftMasquerade(syscalls, netfilter(), network, valid), warn);
   });
 }

@@ -2,7 +2,7 @@
 
 import type { Call } from "../cni/plugin.ts";
 import type { Attachment } from "./attachment.ts";
-import type { Faults } from "./faults.ts";
+import type { ErrorCollector } from "./error-collector.ts";
 import { removeIptablesMasquerade } from "./masquerade-iptables.ts";
 import { removeNftMasquerade } from "./masquerade-nftables.ts";
 import { type LazyNetfilter, unlessFeatureIsMissing } from "./netfilter.ts";
@@ -25,10 +25,10 @@ export function removeUnrecordedRules(
   netfilter: LazyNetfilter,
   attachment: Attachment,
   { spoofCheck, masquerade, unasked }: Search,
-  faults: Faults,
+  errors: ErrorCollector,
 ): void {
   const attempt = (isAsked: boolean, action: () => void) =>
-    faults.attempt(() => unlessFeatureIsMissing(action, isAsked ? warn : undefined));
+    errors.collect(() => unlessFeatureIsMissing(action, isAsked ? warn : undefined));
   if (spoofCheck || unasked) {
     attempt(spoofCheck, () => {
       if (spoofCheck) removeSpoofCheck(netfilter(), attachment, undefined);
