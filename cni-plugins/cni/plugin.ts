@@ -28,15 +28,15 @@ export interface Call {
   forget(): void;
 }
 
-/** A result that is given on as it is, by a plugin that changes what another one made. */
-export interface PassedOn {
-  readonly passedOn: JsonObject;
+/** The result of the plugin before this one in the chain, with the changes of this one. */
+export interface ModifiedPrevResult {
+  readonly prevResult: JsonObject;
 }
 
 export interface Plugin {
   readonly name: string;
   /** Only ADD has a result to print. */
-  readonly commands: Readonly<Record<Command, (call: Call) => Result | PassedOn | undefined>>;
+  readonly commands: Readonly<Record<Command, (call: Call) => Result | ModifiedPrevResult | undefined>>;
 }
 
 export const STDIN_LIMIT_BYTES = 1 << 20;
@@ -69,9 +69,9 @@ export function runPlugin(syscalls: Syscalls, plugin: Plugin): void {
   }
 }
 
-function encodeAnswer(version: CniVersion, result: Result | PassedOn): string {
-  return "passedOn" in result
-    ? JSON.stringify({ ...result.passedOn, cniVersion: version })
+function encodeAnswer(version: CniVersion, result: Result | ModifiedPrevResult): string {
+  return "prevResult" in result
+    ? JSON.stringify({ ...result.prevResult, cniVersion: version })
     : encodeResult(version, result);
 }
 

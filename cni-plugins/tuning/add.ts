@@ -2,7 +2,7 @@
 
 import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../cni/cni-error.ts";
 import { openNetns } from "../cni/netns.ts";
-import type { Call, PassedOn } from "../cni/plugin.ts";
+import type { Call, ModifiedPrevResult } from "../cni/plugin.ts";
 import { applySteps, type Step } from "../cni/steps.ts";
 import {
   type Originals,
@@ -32,7 +32,7 @@ interface AddState {
   savedBefore: boolean;
 }
 
-export function add(call: Call): PassedOn {
+export function add(call: Call): ModifiedPrevResult {
   const { syscalls, request, warn } = call;
   // First, so that the plugin's own namespace is refused whatever else is wrong.
   const { fd: netns, socket } = openNetns(syscalls, request);
@@ -57,7 +57,7 @@ export function add(call: Call): PassedOn {
     ...(link === undefined ? [] : [tuneInterface]),
   ];
   applySteps(steps, state, (step, error) => warn(`could not take back "${step}": ${error}`));
-  return { passedOn: tunedResult(result, request.ifname, config, request.version) };
+  return { prevResult: tunedResult(result, request.ifname, config, request.version) };
 }
 
 export function requireInterface(socket: NetlinkSocket, { request }: Call): TunedLink {
