@@ -79,7 +79,7 @@ function releaseAddresses({ syscalls }: Call, ipam: Ipam): () => void {
 /** Another implementation's interface, or one that the guest's network setup gave the name since. */
 function deleteContainerInterface(target: Target, container: NetlinkSocket): void {
   const { ifname } = target.attachment;
-  const link = container.mayHave(ifname)
+  const link = container.mightExist(ifname)
     ? linkOf(container.transact(getLink(container.batch(), ifname))[0])
     : undefined;
   if (link !== undefined && !isOfAnother(target, link)) deleteIfPresent(container, link.index);
@@ -107,7 +107,7 @@ function disablePort(target: Target): boolean {
 
 /** The ports of the attachment. */
 function findPairs({ node, names, alias }: Target): Link[] {
-  const possible = names.filter((name) => node.mayHave(name));
+  const possible = names.filter((name) => node.mightExist(name));
   if (possible.length === 0) return [];
   const batch = node.batch();
   for (const name of possible) getLink(batch, name);

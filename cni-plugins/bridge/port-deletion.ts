@@ -32,7 +32,7 @@ export function deletePorts(
   const marked = node.transact(marks).every(({ error }) => error === undefined);
   const waitedMs = syscalls.monotonicMs() - startMs;
   if (waitedMs > ALONE_MS) syscalls.poll([], Math.ceil(Math.min(waitedMs * GATHERING_SHARE, GATHERING_MAX_MS)));
-  const isThere = ({ name }: Pick<Link, "name">) => node.mayHave(name);
+  const isThere = ({ name }: Pick<Link, "name">) => node.mightExist(name);
   if (marked && ports.some(isThere)) node.transact(deleteLinkGroup(node.batch(), DELETED_TOGETHER));
   // For a kernel that refused the group.
   for (const { index } of ports.filter(isThere)) deleteIfPresent(node, index);

@@ -16,7 +16,7 @@ export interface NetlinkTransport {
    * False when the socket's namespace has no interface of that name; true if the kernel does not tell. Unlike a request it
    * does not wait for the kernel's one lock for links.
    */
-  mayHaveInterface(fd: number, name: string): boolean;
+  interfaceMightExist(fd: number, name: string): boolean;
   close(fd: number): void;
 }
 
@@ -85,9 +85,9 @@ export class NetlinkSocket {
     return this.#fd;
   }
 
-  /** As the transport's `mayHaveInterface`. */
-  mayHave(ifname: string): boolean {
-    return this.#transport.mayHaveInterface(this.#fd, ifname);
+  /** As the transport's `interfaceMightExist`. */
+  mightExist(ifname: string): boolean {
+    return this.#transport.interfaceMightExist(this.#fd, ifname);
   }
 
   batch(): MessageBatch {

@@ -152,7 +152,7 @@ export class MemoryKernel implements NetlinkTransport {
     return datagram.length;
   }
 
-  mayHaveInterface(fd: number, name: string): boolean {
+  interfaceMightExist(fd: number, name: string): boolean {
     return !this.tellsOfInterfaces || this.find(name, this.#socket(fd).namespace) !== undefined;
   }
 

@@ -56,7 +56,7 @@ export class MemorySyscalls implements Syscalls {
   netlinkOpen = (netns: number, groups: number) => this.#kernel.netlinkOpen(netns, groups);
   netlinkSend = (fd: number, message: Uint8Array) => this.#kernel.netlinkSend(fd, message);
   netlinkReceive = (fd: number, buffer: Uint8Array) => this.#kernel.netlinkReceive(fd, buffer);
-  mayHaveInterface = (fd: number, name: string) => this.#kernel.mayHaveInterface(fd, name);
+  interfaceMightExist = (fd: number, name: string) => this.#kernel.interfaceMightExist(fd, name);
   close = (fd: number) => this.#kernel.close(fd);
 
   write(fd: number, text: string): void {

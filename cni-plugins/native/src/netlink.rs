@@ -34,7 +34,7 @@ pub fn install(syscalls: &Object<'_>) -> Result<()> {
     method(syscalls, "netlinkReceive", |ctx: Ctx<'_>, fd: i32, mut buffer: TypedArray<'_, u8>| {
         throwing(&ctx, receive(fd, bytes_mut(&mut buffer)).map(|length| length as f64))
     })?;
-    method(syscalls, "mayHaveInterface", |fd: i32, name: String| may_have_interface(fd, &name))
+    method(syscalls, "interfaceMightExist", |fd: i32, name: String| interface_might_exist(fd, &name))
 }
 
 /// A netlink socket of `protocol` (NETLINK_ROUTE, NETLINK_NETFILTER) in the network namespace with the descriptor `netns`,
@@ -87,7 +87,7 @@ fn receive(fd: i32, buffer: &mut [u8]) -> Outcome<usize> {
 /// False when the network namespace of the socket has no interface of that name. Unlike a netlink request, this does not
 /// wait for the kernel's lock for links (rtnl). Unlike an ioctl, it never makes the kernel load a module of that name. A
 /// netlink socket that is bound to an interface works like any other.
-fn may_have_interface(fd: i32, name: &str) -> bool {
+fn interface_might_exist(fd: i32, name: &str) -> bool {
     // The kernel adds the nul.
     let bound = set_option(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, name.as_bytes());
     !bound.is_err_and(|error| error.raw_os_error() == Some(libc::ENODEV))
@@ -127,12 +127,12 @@ mod tests {
     #[test]
     fn only_a_socket_knows_that_an_interface_is_not_there() {
         let socket = open(-1, 0, 0).unwrap();
-        assert!(may_have_interface(socket, "lo"));
-        assert!(!may_have_interface(socket, "no-such-link"));
-        assert!(may_have_interface(socket, "lo"));
+        assert!(interface_might_exist(socket, "lo"));
+        assert!(!interface_might_exist(socket, "no-such-link"));
+        assert!(interface_might_exist(socket, "lo"));
         close(socket);
         let file = open_netns("/proc/self/ns/net").unwrap();
-        assert!(may_have_interface(file, "no-such-link"));
+        assert!(interface_might_exist(file, "no-such-link"));
         close(file);
     }
 }
