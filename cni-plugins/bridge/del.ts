@@ -57,7 +57,7 @@ export function del(call: Call): undefined {
     for (const end of released) errors.collect(end);
     if (!rulesFirst) removeRules(call, target, plan, errors);
     errors.throwFirst();
-    if (plan.record !== "another network's") call.forget();
+    if (plan.record !== "another network's") call.removeRecord();
     again = findPairs(target).length > 0 || (rulesFirst && findRecordedRules(target) !== undefined);
   }
 }

@@ -1,10 +1,10 @@
 /** GC: removes attachments of this network that the runtime does not know any more. */
 
 import { runDelegate } from "../cni/delegate.ts";
+import { removeStaleRecords } from "../cni/gc-records.ts";
 import { readObjects } from "../cni/json-object.ts";
 import type { Call } from "../cni/plugin.ts";
 import { validAttachments } from "../cni/request.ts";
-import { forgetUnlisted } from "../cni/unlisted-attachments.ts";
 import { dumpLinks, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { type Attachment, attachmentOfAlias, hostInterfaceAlias } from "./attachment.ts";
@@ -34,7 +34,7 @@ export function gc(call: Call): undefined {
     if (ipam !== "") runDelegate({ syscalls, request, type: ipam }, "GC");
   });
   errors.throwFirst();
-  forgetUnlisted(call, "bridge", isValid);
+  removeStaleRecords(call, "bridge", isValid);
 }
 
 function removeStaleAttachments(

@@ -25,7 +25,7 @@ export interface Call {
   /** A sentence for the person who reads the runtime's log. */
   warn(text: string): void;
   /** For DEL, once nothing is left: removes the attachment record. */
-  forget(): void;
+  removeRecord(): void;
 }
 
 /** The result of the plugin before this one in the chain, with the changes of this one. */
@@ -60,7 +60,7 @@ export function runPlugin(syscalls: Syscalls, plugin: Plugin): void {
     version = networkConfig.version;
     request = readRequest(command, env, networkConfig);
     const record = new AttachmentRecordFile(syscalls, plugin.name, request);
-    const call = { syscalls, request, warn, forget: () => record.remove() };
+    const call = { syscalls, request, warn, removeRecord: () => record.remove() };
     const result = record.during(() => plugin.commands[call.request.command](call));
     finish(0, result === undefined ? "" : encodeAnswer(request.version, result));
   } catch (error) {

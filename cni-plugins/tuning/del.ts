@@ -19,7 +19,7 @@ export function del(call: Call): undefined {
     if (link !== undefined) restore(call, link.index, originals, netns.socket);
   }
   removeState(syscalls, file);
-  call.forget();
+  call.removeRecord();
 }
 
 type Socket = NonNullable<ReturnType<typeof openNetnsIfPresent>>["socket"];

@@ -1,10 +1,10 @@
 /** GC: removes the state of this network's attachments that the runtime does not list. */
 
+import { removeStaleRecords } from "../cni/gc-records.ts";
 import { readObjects } from "../cni/json-object.ts";
 import type { Call } from "../cni/plugin.ts";
 import { validAttachments } from "../cni/request.ts";
 import { removeState, stateFile } from "../cni/tuning-state.ts";
-import { forgetUnlisted } from "../cni/unlisted-attachments.ts";
 import { readDataDir } from "./config.ts";
 
 export function gc({ syscalls, request, warn }: Call): undefined {
@@ -16,7 +16,7 @@ export function gc({ syscalls, request, warn }: Call): undefined {
     // The reference plugin's files name no network, and stay.
     if (content.network === request.network && !kept.includes(file)) removeState(syscalls, file);
   }
-  forgetUnlisted({ syscalls, request }, "tuning", (one) =>
+  removeStaleRecords({ syscalls, request }, "tuning", (one) =>
     valid.some(({ containerId, ifname }) => containerId === one.containerId && ifname === one.ifname),
   );
 }

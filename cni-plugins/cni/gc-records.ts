@@ -13,7 +13,7 @@ import type { Request } from "./request.ts";
  * then. Records of attachments with addresses stay: the agent's DEL releases what an IPAM plugin's GC does not, such as
  * host-local's.
  */
-export function forgetUnlisted(
+export function removeStaleRecords(
   { syscalls, request }: { readonly syscalls: Syscalls; readonly request: Request },
   plugin: string,
   isListed: (one: { readonly containerId: string; readonly ifname: string }) => boolean,
