@@ -74,7 +74,7 @@ impl Programs {
         Ok(programs.len() - 1)
     }
 
-    /// ECHILD for one that has its input or is over. Never waits: it gets at its end what a pipe does not take now.
+    /// ECHILD for one that has its input or is over. Never waits: what the pipe has no room for is written by `finish`.
     fn give(&self, number: usize, text: &str) -> Outcome<()> {
         let mut programs = self.0.borrow_mut();
         let program = programs.get_mut(number).and_then(Option::as_mut);
