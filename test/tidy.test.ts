@@ -33,8 +33,8 @@ interface Layer {
 const products = ["operator", "mac-pool", "linux-bridge-webhook", "bridge-marker", "linux-bridge", "multus-sidecar"];
 
 /** What inspection answers: the one file that its product shares with the command line and the page. */
-const INSPECTION_VIEWS = "src/mac-pool/inspection/views.ts";
-const INSPECTION_ENVELOPES = "src/mac-pool/inspection/envelopes.ts";
+const INSPECTION_VIEWS = "src/mac-pool/inspection/rest/views.ts";
+const INSPECTION_ENVELOPES = "src/mac-pool/inspection/rest/envelopes.ts";
 
 const plugins = ["bridge", "tuning", "link-monitor"];
 const pluginBase = ["cni-plugins/netlink", "cni-plugins/native", "src/api/node-state.ts"];
@@ -44,7 +44,13 @@ const layers: readonly Layer[] = [
   { folder: "src/api", ours: [], packages: ["zod"], node: false },
   { folder: "src/kube", ours: [], node: true },
   { folder: "src/certs", ours: ["src/api", "src/kube"], node: true },
-  { folder: "src/mac-pool/core", ours: ["src/api"], packages: [], node: false },
+  { folder: "src/mac-pool/claims/claim-store.ts", ours: ["src/api", "src/kube", "src/mac-pool/objects"], node: false },
+  ...["claims", "pools"].map((name) => ({
+    folder: `src/mac-pool/${name}`,
+    ours: ["src/api", "src/mac-pool/claims", "src/mac-pool/pools"],
+    packages: [],
+    node: false,
+  })),
   { folder: INSPECTION_VIEWS, ours: ["src/api", INSPECTION_ENVELOPES], packages: ["zod"], node: false },
   { folder: INSPECTION_ENVELOPES, ours: [], packages: ["zod"], node: false },
   ...["installer", "agent"].map((story) => ({
@@ -63,7 +69,7 @@ const layers: readonly Layer[] = [
   ...products.map((name) => ({ folder: `src/${name}`, ours: ["src/api", "src/kube", "src/certs"], node: true })),
   {
     folder: "src/cli",
-    ours: ["src/api", "src/kube/client", "src/nad-lint", INSPECTION_VIEWS, "src/mac-pool/core/segments.ts"],
+    ours: ["src/api", "src/kube/client", "src/nad-lint", INSPECTION_VIEWS, "src/mac-pool/pools/segments.ts"],
     node: true,
   },
   { folder: "src/web/build", ours: ["src/api"], node: true },

@@ -1,4 +1,4 @@
-import type { OwnerView } from "../mac-pool/inspection/views.ts";
+import type { OwnerView } from "../mac-pool/inspection/rest/views.ts";
 import { ownerName, shortKind } from "./claim-text.ts";
 import type { ListedClaim } from "./doors/door.ts";
 import { type Column, formatTable, type TableOptions } from "./table.ts";

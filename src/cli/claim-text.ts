@@ -1,6 +1,6 @@
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../api/host-interfaces.ts";
 import { describeUnusable, formatMac, type Mac } from "../api/mac.ts";
-import type { OwnerView } from "../mac-pool/inspection/views.ts";
+import type { OwnerView } from "../mac-pool/inspection/rest/views.ts";
 import type { KnownClaim, KnownOwner, UnclaimedAddress } from "./doors/door.ts";
 import { formatFields } from "./table.ts";
 import { painted, type Terminal, wrapped } from "./terminal.ts";

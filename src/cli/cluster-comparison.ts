@@ -1,7 +1,7 @@
 import { formatMac, type Mac, parseMac } from "../api/mac.ts";
 import type { MacRange } from "../api/mac-range.ts";
-import { Segments } from "../mac-pool/core/segments.ts";
-import type { PoolView } from "../mac-pool/inspection/views.ts";
+import type { PoolView } from "../mac-pool/inspection/rest/views.ts";
+import { Segments } from "../mac-pool/pools/segments.ts";
 import type { ListedClaim } from "./doors/door.ts";
 
 /** What several clusters would both hand out. Pure. */

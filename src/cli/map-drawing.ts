@@ -1,4 +1,4 @@
-import type { CellView, MapView } from "../mac-pool/inspection/views.ts";
+import type { CellView, MapView } from "../mac-pool/inspection/rest/views.ts";
 import { withCommas } from "./pool-text.ts";
 import { type Colour, painted, type Terminal } from "./terminal.ts";
 

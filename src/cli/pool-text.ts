@@ -1,4 +1,4 @@
-import type { PoolView, RangeView } from "../mac-pool/inspection/views.ts";
+import type { PoolView, RangeView } from "../mac-pool/inspection/rest/views.ts";
 import { formatFields } from "./table.ts";
 import { bar, painted, type Terminal } from "./terminal.ts";
 import { spanInWords } from "./time-text.ts";

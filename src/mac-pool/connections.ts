@@ -3,18 +3,18 @@ import type { MACClaim } from "../api/mac-claim.ts";
 import type { ConflictPolicy } from "../api/mac-pool.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Clock } from "../kube/clock.ts";
-import type { Admission } from "./caches/admissions.ts";
-import type { Caches } from "./caches/caches.ts";
-import { givenAddresses } from "./caches/given-addresses.ts";
-import type { Party, Sighting } from "./core/party.ts";
-import { readEvidence } from "./evidence/live-evidence.ts";
-import type { LiveReads } from "./evidence/live-reads.ts";
-import { hasReceived, isReceiver, macsOfMachine } from "./evidence/machine-of-instance.ts";
-import { isRunning, type RunningQuery } from "./evidence/running-owner.ts";
-import { apiClaimStore, type ClaimStore } from "./ledger/claim-store.ts";
-import type { Networks } from "./networks/network-domains.ts";
+import { type NamespaceLabels, namespaceLabels } from "./admission/namespace-labels.ts";
+import { apiClaimStore, type ClaimStore } from "./claims/claim-store.ts";
+import type { Party, Sighting } from "./claims/party.ts";
+import type { Admission } from "./cluster/admissions.ts";
+import type { Caches } from "./cluster/caches.ts";
+import { givenAddresses } from "./cluster/given-addresses.ts";
+import { readEvidence } from "./cluster/live-evidence.ts";
+import type { LiveReads } from "./cluster/live-reads.ts";
+import { hasReceived, isReceiver, macsOfMachine } from "./cluster/machine-of-instance.ts";
+import type { Networks } from "./cluster/network-domains.ts";
+import { isRunning, type RunningQuery } from "./cluster/running-owner.ts";
 import type { AttachedMac } from "./objects/holders.ts";
-import { type NamespaceLabels, namespaceLabels } from "./webhooks/namespace-labels.ts";
 
 /** How the parts of a replica reach the cluster: each of these is a guard, without which duplicates or leaks come about. */
 export interface Connections {

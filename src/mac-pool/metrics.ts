@@ -3,8 +3,8 @@ import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
 import type { Mac } from "../api/mac.ts";
-import type { PoolIndex } from "./core/pool-index.ts";
-import type { RefusalCode } from "./core/refusals.ts";
+import type { RefusalCode } from "./claims/refusals.ts";
+import type { PoolIndex } from "./pools/pool-index.ts";
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.5, 1, 2, 5, 10];
 

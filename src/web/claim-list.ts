@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { ClaimView, ListView } from "../mac-pool/inspection/views.ts";
+import type { ClaimView, ListView } from "../mac-pool/inspection/rest/views.ts";
 import { problemFrom } from "./answer.ts";
 import { type Claims, followedBy, withFirstPage } from "./claim-pages.ts";
 import { addressOf, ask, type Parameters, type Problem } from "./client.ts";

@@ -1,4 +1,4 @@
-import type { ClaimView, ListView } from "../mac-pool/inspection/views.ts";
+import type { ClaimView, ListView } from "../mac-pool/inspection/rest/views.ts";
 
 /** The part of the claims that was read. */
 export interface Claims {

@@ -1,5 +1,5 @@
 import { MAC_POOL_TOKEN_HEADER } from "../api/names.ts";
-import type { ListView, ProblemView, WatchEventView } from "../mac-pool/inspection/views.ts";
+import type { ListView, ProblemView, WatchEventView } from "../mac-pool/inspection/rest/views.ts";
 import { EventStreamDecoder } from "./event-stream.ts";
 import { isSignedOut, namespace, token } from "./session.ts";
 

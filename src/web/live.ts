@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import type { CollisionView, DenialView } from "../mac-pool/inspection/views.ts";
+import type { CollisionView, DenialView } from "../mac-pool/inspection/rest/views.ts";
 import { LiveList } from "./live-list.ts";
 
 /** What every view shows a number of, and follows while the page is open. */

@@ -1,4 +1,4 @@
-import type { DaysToFullView } from "../mac-pool/inspection/views.ts";
+import type { DaysToFullView } from "../mac-pool/inspection/rest/views.ts";
 
 /** Numbers and times in words, as every view writes them. */
 

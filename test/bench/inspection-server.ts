@@ -6,8 +6,8 @@
 import { readFileSync } from "node:fs";
 import { formatMac } from "../../src/api/mac.ts";
 import { FIRST, InspectionBed } from "../mac-pool/inspection/inspection-bed.ts";
-import { InspectionServer } from "../mac-pool/inspection/inspection-server.ts";
-import { manyClaims, manyMacs, refuseMany } from "../mac-pool/inspection/many-claims.ts";
+import { manyClaims, manyMacs, refuseMany } from "../mac-pool/inspection/queries/many-claims.ts";
+import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
 
 const [certFile = "", keyFile = "", count = "0"] = process.argv.slice(2);
 

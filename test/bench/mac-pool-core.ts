@@ -1,8 +1,8 @@
 import type { Mac } from "../../src/api/mac.ts";
 import { parseMac } from "../../src/api/mac.ts";
-import type { ClaimFacts } from "../../src/mac-pool/core/pool.ts";
-import { PoolIndex } from "../../src/mac-pool/core/pool-index.ts";
-import { Segments } from "../../src/mac-pool/core/segments.ts";
+import type { ClaimFacts } from "../../src/mac-pool/pools/pool.ts";
+import { PoolIndex } from "../../src/mac-pool/pools/pool-index.ts";
+import { Segments } from "../../src/mac-pool/pools/segments.ts";
 
 const SIZE = 1_000_000;
 const LEFT_FREE = 100;

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { formatMac, type Mac } from "../../src/api/mac.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
-import { newClaim } from "../../src/mac-pool/core/claim.ts";
+import { newClaim } from "../../src/mac-pool/claims/claim.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { MANAGER_ACCOUNT } from "../../src/operator/components/kube-mac-pool-access.ts";
 import { machine } from "../mac-pool/machines.ts";

@@ -14,16 +14,16 @@ import type { KubeClient } from "../../src/kube/client/client.ts";
 import { systemClock } from "../../src/kube/clock.ts";
 import { PostServer } from "../../src/kube/http/post-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
-import { Caches } from "../../src/mac-pool/caches/caches.ts";
-import { PoolIndex } from "../../src/mac-pool/core/pool-index.ts";
-import { Segments } from "../../src/mac-pool/core/segments.ts";
-import { ClaimLedger } from "../../src/mac-pool/ledger/claim-ledger.ts";
-import type { ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
+import { ClaimLedger } from "../../src/mac-pool/admission/claim-ledger.ts";
+import { Names } from "../../src/mac-pool/admission/names.ts";
+import { routeWebhooks } from "../../src/mac-pool/admission/routes.ts";
+import { StartGate } from "../../src/mac-pool/admission/start-gate.ts";
+import { StartTimes } from "../../src/mac-pool/admission/start-times.ts";
+import type { ClaimStore } from "../../src/mac-pool/claims/claim-store.ts";
+import { Caches } from "../../src/mac-pool/cluster/caches.ts";
 import { PoolMetrics } from "../../src/mac-pool/metrics.ts";
-import { StartGate } from "../../src/mac-pool/starts/start-gate.ts";
-import { StartTimes } from "../../src/mac-pool/starts/start-times.ts";
-import { Names } from "../../src/mac-pool/webhooks/names.ts";
-import { routeWebhooks } from "../../src/mac-pool/webhooks/routes.ts";
+import { PoolIndex } from "../../src/mac-pool/pools/pool-index.ts";
+import { Segments } from "../../src/mac-pool/pools/segments.ts";
 
 const memoryStore = (): ClaimStore => ({
   /** An API server that grants every write at once. */

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import type { ClaimView, CollisionView, ListView } from "../../src/mac-pool/inspection/views.ts";
+import type { ClaimView, CollisionView, ListView } from "../../src/mac-pool/inspection/rest/views.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";

@@ -2,8 +2,8 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../src/api/mac.ts";
 import { claimOf, FIRST, InspectionBed, owner } from "../mac-pool/inspection/inspection-bed.ts";
-import { InspectionServer } from "../mac-pool/inspection/inspection-server.ts";
-import { manyClaims, manyMacs, refuseMany } from "../mac-pool/inspection/many-claims.ts";
+import { manyClaims, manyMacs, refuseMany } from "../mac-pool/inspection/queries/many-claims.ts";
+import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
 import {
   CHROMIUM,
   launchChromium,

@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InspectionBed } from "../mac-pool/inspection/inspection-bed.ts";
-import { InspectionServer } from "../mac-pool/inspection/inspection-server.ts";
+import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
 import { CHROMIUM, launchChromium, openPage, printPage, takePicture } from "./chromium.ts";
 import { startPortrait } from "./portrait.ts";
 

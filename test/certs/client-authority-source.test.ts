@@ -5,7 +5,7 @@ import { ClientAuthoritySource } from "../../src/certs/client-authority-source.t
 import { refusalOfClient } from "../../src/kube/http/client-authority.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { Authority } from "../cluster/control-plane/authority.ts";
-import { ListedObjects } from "../mac-pool/inspection/listed-objects.ts";
+import { ListedObjects } from "../mac-pool/inspection/queries/listed-objects.ts";
 
 const CONFIG_MAP = { name: "clients", namespace: "ns" };
 const BROKEN = { metadata: CONFIG_MAP, data: { "ca.crt": "none" } };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatMac, type Mac, parseMac } from "../../src/api/mac.ts";
 import { rangeContains, rangeSize } from "../../src/api/mac-range.ts";
 import { type ClusterState, compareRanges, sharedAddresses, suggestRange } from "../../src/cli/cluster-comparison.ts";
-import type { ClaimView, PoolView } from "../../src/mac-pool/inspection/views.ts";
+import type { ClaimView, PoolView } from "../../src/mac-pool/inspection/rest/views.ts";
 import { claims, pools } from "./support/answers.ts";
 
 const BASE = 0x020000000000;

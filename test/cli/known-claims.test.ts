@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ListedClaim } from "../../src/cli/doors/door.ts";
 import { KnownClaims } from "../../src/cli/doors/known-claims.ts";
-import type { WatchEventView } from "../../src/mac-pool/inspection/views.ts";
+import type { WatchEventView } from "../../src/mac-pool/inspection/rest/views.ts";
 import { claims } from "./support/answers.ts";
 
 function claim(number: number, revision: number): ListedClaim {

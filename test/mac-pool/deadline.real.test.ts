@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { POD_WEBHOOK } from "../../src/api/names.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
+import { PENDING_MS } from "../../src/mac-pool/claims/limits.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { machine, macsOf } from "./machines.ts";

@@ -1,7 +1,7 @@
 import { claimName, type Mac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
-import type { ClaimStore } from "../../src/mac-pool/ledger/claim-store.ts";
+import type { ClaimStore } from "../../src/mac-pool/claims/claim-store.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { ObjectStore } from "../support/object-store.ts";
 

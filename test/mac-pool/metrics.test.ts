@@ -1,8 +1,8 @@
 import PromRegistry from "prom-client/lib/registry.js";
 import { expect, it } from "vitest";
-import { PoolIndex } from "../../src/mac-pool/core/pool-index.ts";
-import { readPool } from "../../src/mac-pool/core/pool-settings.ts";
 import { PoolMetrics } from "../../src/mac-pool/metrics.ts";
+import { PoolIndex } from "../../src/mac-pool/pools/pool-index.ts";
+import { readPool } from "../../src/mac-pool/pools/pool-settings.ts";
 
 it("tell of an adoption only what the leader knows of pools that exist", async () => {
   const registry = new PromRegistry();

@@ -1,4 +1,4 @@
-import type { Networks } from "../../src/mac-pool/networks/network-domains.ts";
+import type { Networks } from "../../src/mac-pool/cluster/network-domains.ts";
 
 /** No pool tells networks apart. */
 export const NO_NETWORKS: Networks = {

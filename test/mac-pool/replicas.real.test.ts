@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
-import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
+import { PENDING_MS } from "../../src/mac-pool/claims/limits.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFlight } from "./in-flight.ts";

@@ -8,11 +8,11 @@ import { isManaged } from "../../src/mac-pool/objects/management.ts";
 import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-webhooks.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { client } from "../support/api-server-bed.ts";
+import { review, reviewParts } from "./admission/review-bed.ts";
 import { inFlight } from "./in-flight.ts";
 import { INTERFACES, MAC } from "./interface-lists.ts";
 import { guestSpec, machine, type TestInterface } from "./machines.ts";
 import { MemoryClaimStore } from "./memory-claim-store.ts";
-import { review, reviewParts } from "./webhooks/review-bed.ts";
 
 /**
  * Which requests the API server would send to the pool, beside what the pool's code thinks of the same objects. Each

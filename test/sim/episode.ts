@@ -1,4 +1,4 @@
-import { PENDING_MS } from "../../src/mac-pool/core/limits.ts";
+import { PENDING_MS } from "../../src/mac-pool/claims/limits.ts";
 import { Random } from "../support/random.ts";
 import { Violation } from "./audit.ts";
 import { CALM } from "./network.ts";

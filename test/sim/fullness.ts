@@ -1,6 +1,6 @@
 import { parseMac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
-import { RESERVATION_MS } from "../../src/mac-pool/core/limits.ts";
+import { RESERVATION_MS } from "../../src/mac-pool/claims/limits.ts";
 import { Violation } from "./audit.ts";
 import type { SimReplica } from "./sim-replica.ts";
 import type { Wanted } from "./submission.ts";

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../src/kube/client/resource.ts";
-import type { Refusal } from "../../src/mac-pool/core/refusals.ts";
+import type { Refusal } from "../../src/mac-pool/claims/refusals.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { keyOf, ObjectStore } from "../support/object-store.ts";
 import { Random } from "../support/random.ts";

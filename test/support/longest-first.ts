@@ -31,7 +31,7 @@ export const LONGEST = [
   "test/guest-kernel/kill.test.ts",
   "test/netns/kill-tuning.test.ts",
   "test/sim/sim.test.ts",
-  "test/mac-pool/webhooks/admission-fuzz.test.ts",
+  "test/mac-pool/admission/admission-fuzz.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {

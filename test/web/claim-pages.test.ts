@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ClaimView } from "../../src/mac-pool/inspection/views.ts";
+import type { ClaimView } from "../../src/mac-pool/inspection/rest/views.ts";
 import { withFirstPage } from "../../src/web/claim-pages.ts";
 
 const claim = (number: number): ClaimView => {

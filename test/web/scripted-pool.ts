@@ -1,4 +1,4 @@
-import type { ProblemView, WatchEventView } from "../../src/mac-pool/inspection/views.ts";
+import type { ProblemView, WatchEventView } from "../../src/mac-pool/inspection/rest/views.ts";
 
 /** A pool in the place of `fetch`: it refuses as often as it is told, and then opens a stream for each request. */
 export class ScriptedPool {

@@ -1,5 +1,5 @@
 import { parseMac } from "../../api/mac.ts";
-import type { CheckView } from "../../mac-pool/inspection/views.ts";
+import type { CheckView } from "../../mac-pool/inspection/rest/views.ts";
 import { describeOwner, hiddenText } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";

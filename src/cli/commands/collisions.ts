@@ -1,4 +1,4 @@
-import type { CollisionView } from "../../mac-pool/inspection/views.ts";
+import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
 import { describeOwner, hiddenText, shortKind } from "../claim-text.ts";
 import { compareRanges, type SharedAddress, sharedAddresses } from "../cluster-comparison.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";

@@ -1,4 +1,4 @@
-import type { DenialView } from "../../mac-pool/inspection/views.ts";
+import type { DenialView } from "../../mac-pool/inspection/rest/views.ts";
 import { shortKind } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";

@@ -1,5 +1,5 @@
 import { HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
-import type { StoryEntryView } from "../../mac-pool/inspection/views.ts";
+import type { StoryEntryView } from "../../mac-pool/inspection/rest/views.ts";
 import { hostText } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";

@@ -1,5 +1,5 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
-import type { OwnerView } from "../../mac-pool/inspection/views.ts";
+import type { OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import { formatClaims } from "../claim-table.ts";
 import { describeClaim, describeUnclaimed, ownerName } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";

@@ -1,4 +1,4 @@
-import type { NamespaceView } from "../../mac-pool/inspection/views.ts";
+import type { NamespaceView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
 import { type Column, formatTable } from "../table.ts";

@@ -1,4 +1,4 @@
-import type { PoolView } from "../../mac-pool/inspection/views.ts";
+import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
 import { describePool } from "../pool-text.ts";

@@ -1,5 +1,5 @@
 import { objectYaml } from "../../kube/client/object-yaml.ts";
-import type { WatchEventView } from "../../mac-pool/inspection/views.ts";
+import type { WatchEventView } from "../../mac-pool/inspection/rest/views.ts";
 import { describeOwner } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";

@@ -14,7 +14,7 @@ import type {
   OwnerView,
   PoolView,
   WatchEventView,
-} from "../../mac-pool/inspection/views.ts";
+} from "../../mac-pool/inspection/rest/views.ts";
 
 /**
  * The questions of the commands. There are two doors: the pool's REST interface (`rest-door.ts`), and MACPool and MACClaim

@@ -1,4 +1,4 @@
-import type { WatchEventView } from "../../mac-pool/inspection/views.ts";
+import type { WatchEventView } from "../../mac-pool/inspection/rest/views.ts";
 import type { ListedClaim } from "./door.ts";
 
 type Event = WatchEventView<ListedClaim>;

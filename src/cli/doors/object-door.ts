@@ -7,7 +7,6 @@ import {
 import { type Mac, parseMac } from "../../api/mac.ts";
 import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
-import type { Segments } from "../../mac-pool/core/segments.ts";
 import type {
   CollisionView,
   ListView,
@@ -15,7 +14,8 @@ import type {
   PoolView,
   StoryEntryView,
   WatchEventView,
-} from "../../mac-pool/inspection/views.ts";
+} from "../../mac-pool/inspection/rest/views.ts";
+import type { Segments } from "../../mac-pool/pools/segments.ts";
 import { CliError } from "../faults.ts";
 import {
   type Door,

@@ -1,7 +1,7 @@
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
-import { Segments } from "../../mac-pool/core/segments.ts";
-import type { CellView, MapView } from "../../mac-pool/inspection/views.ts";
+import type { CellView, MapView } from "../../mac-pool/inspection/rest/views.ts";
+import { Segments } from "../../mac-pool/pools/segments.ts";
 import { CliError } from "../faults.ts";
 import type { MapSection } from "./door.ts";
 import { phaseOf, rangesOf, segmentsOf, type Taken } from "./object-views.ts";

@@ -9,8 +9,8 @@ import {
 } from "../../api/mac-pool.ts";
 import { formatRange, type MacRange, parseRangeText } from "../../api/mac-range.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
-import { Segments } from "../../mac-pool/core/segments.ts";
-import type { OwnerView, PoolView, RangeView } from "../../mac-pool/inspection/views.ts";
+import type { OwnerView, PoolView, RangeView } from "../../mac-pool/inspection/rest/views.ts";
+import { Segments } from "../../mac-pool/pools/segments.ts";
 import type { KnownPhase, ListedClaim } from "./door.ts";
 
 /** Views from MACPool and MACClaim objects, without what only the pool itself knows. */

@@ -1,6 +1,6 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
-import { Segments } from "../../mac-pool/core/segments.ts";
-import type { PoolView } from "../../mac-pool/inspection/views.ts";
+import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
+import { Segments } from "../../mac-pool/pools/segments.ts";
 
 /** The pool that has the address in a range. */
 export function poolWith(pools: readonly PoolView[], mac: Mac): PoolView | undefined {

@@ -13,7 +13,7 @@ import type {
   OwnerStoryView,
   PoolView,
   WatchEventView,
-} from "../../mac-pool/inspection/views.ts";
+} from "../../mac-pool/inspection/rest/views.ts";
 import { CliError } from "../faults.ts";
 import type { Door, ListedClaim, MapSection, OwnerRef, UnclaimedAddress } from "./door.ts";
 import { KnownClaims } from "./known-claims.ts";

@@ -1,6 +1,6 @@
 import { MAC_POOL_MANAGER } from "../../api/names.ts";
 import { ApiError, ConnectionError } from "../../kube/client/api-error.ts";
-import type { ProblemView } from "../../mac-pool/inspection/views.ts";
+import type { ProblemView } from "../../mac-pool/inspection/rest/views.ts";
 import { CliError } from "../faults.ts";
 import { ServiceAway } from "./door.ts";
 import { plain } from "./plain-text.ts";

@@ -1,7 +1,7 @@
 import { claimName, type Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
-import type { CachedSighting, Caches } from "../caches/caches.ts";
+import type { CachedSighting, Caches } from "../cluster/caches.ts";
 
 /** An address that an object lists and that has no claim. */
 export interface Unclaimed {

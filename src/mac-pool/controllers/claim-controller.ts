@@ -13,12 +13,12 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-e
 import type { Clock } from "../../kube/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
-import type { Admission } from "../caches/admissions.ts";
-import type { CachedSighting, Caches } from "../caches/caches.ts";
-import { statusOf } from "../core/claim.ts";
-import { isSettled, type LifecycleStep, nextStep } from "../core/lifecycle.ts";
-import { describeParty, mayBe, type Party, type Sighting } from "../core/party.ts";
-import type { ClaimStore } from "../ledger/claim-store.ts";
+import { statusOf } from "../claims/claim.ts";
+import type { ClaimStore } from "../claims/claim-store.ts";
+import { isSettled, type LifecycleStep, nextStep } from "../claims/lifecycle.ts";
+import { describeParty, mayBe, type Party, type Sighting } from "../claims/party.ts";
+import type { Admission } from "../cluster/admissions.ts";
+import type { CachedSighting, Caches } from "../cluster/caches.ts";
 import { distinctHolders } from "../objects/holders.ts";
 import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
 import { ClaimTriggers } from "./claim-triggers.ts";

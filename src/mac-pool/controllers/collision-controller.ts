@@ -7,8 +7,8 @@ import { Controller, type ReconcileResult } from "../../kube/controller/controll
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import type { Caches } from "../caches/caches.ts";
-import { collisionMessage, countParties, meetingParties, partyKey, type RunningParty } from "../core/collision.ts";
+import { collisionMessage, countParties, meetingParties, partyKey, type RunningParty } from "../claims/collision.ts";
+import type { Caches } from "../cluster/caches.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { onManagementChange, whileFollowing } from "./following.ts";

@@ -7,7 +7,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 import { objectKey, splitKey } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import type { Caches } from "../caches/caches.ts";
+import type { Caches } from "../cluster/caches.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { whileFollowing } from "./following.ts";
 

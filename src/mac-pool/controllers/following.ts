@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../kube/client/resource.ts";
-import type { Caches } from "../caches/caches.ts";
+import type { Caches } from "../cluster/caches.ts";
 
 /** How the leader's controllers follow the caches. */
 

@@ -6,10 +6,10 @@ import type { Clock } from "../../kube/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Log } from "../../kube/log.ts";
-import type { Caches } from "../caches/caches.ts";
-import { countsOf } from "../caches/pool-counts.ts";
-import { poolStatus } from "../core/pool-status.ts";
+import type { Caches } from "../cluster/caches.ts";
+import { countsOf } from "../cluster/pool-counts.ts";
 import { KINDS } from "../objects/kinds.ts";
+import { poolStatus } from "../pools/pool-status.ts";
 import type { AdoptionProgress } from "./adoption.ts";
 import { whileFollowing } from "./following.ts";
 

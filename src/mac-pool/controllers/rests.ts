@@ -2,8 +2,8 @@ import type { Mac } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import { DEFAULT_QUARANTINE_SECONDS } from "../../api/mac-pool.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { statusOf } from "../core/claim.ts";
-import type { PoolIndex } from "../core/pool-index.ts";
+import { statusOf } from "../claims/claim.ts";
+import type { PoolIndex } from "../pools/pool-index.ts";
 
 /**
  * How long addresses rest in quarantine, counted from when this process first saw that they do and by the monotonic clock: the

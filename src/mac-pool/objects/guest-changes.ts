@@ -2,7 +2,7 @@ import { parseMac, withSeparators } from "../../api/mac.ts";
 import { HALTED, OPT_OUT, WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import { VM_WEBHOOK } from "../../api/names.ts";
 import { at, textAt } from "../../kube/json-path.ts";
-import type { RequestedInterface } from "../core/interface-plan.ts";
+import type { RequestedInterface } from "../admission/interface-plan.ts";
 
 /** What a request changes of a VM or VMI. api/mac-pool-scope.ts says the same in CEL. */
 

@@ -1,6 +1,6 @@
 import { SECONDARY_NETWORKS } from "../../api/mac-pool-scope.ts";
 import { at, fieldOf, listAt, textAt } from "../../kube/json-path.ts";
-import type { RequestedInterface } from "../core/interface-plan.ts";
+import type { RequestedInterface } from "../admission/interface-plan.ts";
 
 /** Where a VirtualMachine keeps the spec of its instances. */
 export const VM_TEMPLATE_SPEC = ["spec", "template", "spec"] as const;

@@ -4,7 +4,7 @@ import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import { LAUNCHER, LAUNCHER_LABEL } from "../../api/names.ts";
 import type { KubeObject, OwnerReference } from "../../kube/client/resource.ts";
 import { listAt, textAt } from "../../kube/json-path.ts";
-import type { Party, Sighting } from "../core/party.ts";
+import type { Party, Sighting } from "../claims/party.ts";
 import { guestInterfaces, INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
 import { isFinished, networkOf, podNetworks } from "./pod-networks.ts";
 

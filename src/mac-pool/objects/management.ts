@@ -7,7 +7,7 @@ import {
   VM_NAMESPACES,
 } from "../../api/mac-pool-scope.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import type { Party } from "../core/party.ts";
+import type { Party } from "../claims/party.ts";
 
 /**
  * Whether the pool manages an existing object, by the rules of the webhook configuration.

@@ -2,7 +2,7 @@ import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import { NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { at, listAt, textAt } from "../../kube/json-path.ts";
-import type { RunningParty } from "../core/collision.ts";
+import type { RunningParty } from "../claims/collision.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./holders.ts";
 import { isFinished, podNetworks } from "./pod-networks.ts";

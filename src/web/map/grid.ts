@@ -1,4 +1,4 @@
-import type { CellView } from "../../mac-pool/inspection/views.ts";
+import type { CellView } from "../../mac-pool/inspection/rest/views.ts";
 
 /** How cells lie on the canvas: in rows, in the order of the addresses. Lengths in CSS pixels. */
 export interface Grid {

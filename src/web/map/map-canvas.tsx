@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { CellView } from "../../mac-pool/inspection/views.ts";
+import type { CellView } from "../../mac-pool/inspection/rest/views.ts";
 import { theme } from "../theme.ts";
 import { count } from "../wording.ts";
 import { cellAt, describeCell, type Grid, gridOf, type Paint, paintOf, strengthOf } from "./grid.ts";

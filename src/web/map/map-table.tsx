@@ -1,4 +1,4 @@
-import type { CellView } from "../../mac-pool/inspection/views.ts";
+import type { CellView } from "../../mac-pool/inspection/rest/views.ts";
 import { count, counted } from "../wording.ts";
 import { describeCell } from "./grid.ts";
 

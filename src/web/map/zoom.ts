@@ -1,5 +1,5 @@
 import { formatMac, type Mac, macFromNumber, parseMac } from "../../api/mac.ts";
-import type { CellView, MapView } from "../../mac-pool/inspection/views.ts";
+import type { CellView, MapView } from "../../mac-pool/inspection/rest/views.ts";
 
 /** Which part of a pool the map shows. Undefined: all of it. */
 export interface Window {

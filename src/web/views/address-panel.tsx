@@ -1,5 +1,5 @@
 import { useLayoutEffect } from "preact/hooks";
-import type { ClaimView, OwnerStoryView, OwnerView } from "../../mac-pool/inspection/views.ts";
+import type { ClaimView, OwnerStoryView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import { useAnswer } from "../answer.ts";
 import { goTo } from "../navigation.ts";
 import { CopyButton } from "../parts/copy-button.tsx";

@@ -1,4 +1,4 @@
-import type { ClaimView } from "../../mac-pool/inspection/views.ts";
+import type { ClaimView } from "../../mac-pool/inspection/rest/views.ts";
 import { useClaims } from "../claim-list.ts";
 import { askAll, type Parameters } from "../client.ts";
 import { goTo, route } from "../navigation.ts";

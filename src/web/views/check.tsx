@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { parseMac } from "../../api/mac.ts";
-import type { CheckView as Check } from "../../mac-pool/inspection/views.ts";
+import type { CheckView as Check } from "../../mac-pool/inspection/rest/views.ts";
 import { useAnswer } from "../answer.ts";
 import { goTo, route } from "../navigation.ts";
 import { MacLink } from "../parts/mac-link.tsx";

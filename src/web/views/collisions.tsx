@@ -1,4 +1,4 @@
-import type { CollisionView } from "../../mac-pool/inspection/views.ts";
+import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
 import { collisionList, collisions } from "../live.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";

@@ -1,4 +1,4 @@
-import type { ConsistencyView as Consistency, FindingView } from "../../mac-pool/inspection/views.ts";
+import type { ConsistencyView as Consistency, FindingView } from "../../mac-pool/inspection/rest/views.ts";
 import { useAnswer } from "../answer.ts";
 import { Empty } from "../parts/empty.tsx";
 import { MacLink } from "../parts/mac-link.tsx";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { MapView as AddressMap, ListView, PoolView } from "../../mac-pool/inspection/views.ts";
+import type { MapView as AddressMap, ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { useAnswer } from "../answer.ts";
 import { cellsFor } from "../map/grid.ts";
 import { MapCanvas } from "../map/map-canvas.tsx";

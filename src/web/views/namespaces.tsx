@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ListView, NamespaceView } from "../../mac-pool/inspection/views.ts";
+import type { ListView, NamespaceView } from "../../mac-pool/inspection/rest/views.ts";
 import { useAnswer } from "../answer.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";

@@ -1,4 +1,4 @@
-import type { ConsistencyView, ListView, PoolView } from "../../mac-pool/inspection/views.ts";
+import type { ConsistencyView, ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { useAnswer } from "../answer.ts";
 import { collisionList, collisions, denialList, denials } from "../live.ts";
 import { Empty } from "../parts/empty.tsx";

@@ -1,4 +1,4 @@
-import type { OwnerStoryView } from "../../mac-pool/inspection/views.ts";
+import type { OwnerStoryView } from "../../mac-pool/inspection/rest/views.ts";
 import { useAnswer } from "../answer.ts";
 import { route } from "../navigation.ts";
 import { CopyButton } from "../parts/copy-button.tsx";

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { PoolView } from "../../mac-pool/inspection/views.ts";
+import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { UsageBar } from "../parts/usage-bar.tsx";
 import { linkTo } from "../route.ts";
 import { count, counted, duration, fullness } from "../wording.ts";

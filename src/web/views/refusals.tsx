@@ -1,4 +1,4 @@
-import type { DenialView } from "../../mac-pool/inspection/views.ts";
+import type { DenialView } from "../../mac-pool/inspection/rest/views.ts";
 import { denialList, denials } from "../live.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";

@@ -1,6 +1,6 @@
 /** What the pool of the golden outputs answers, checked against the schemas of inspection. */
 import { z } from "zod";
-import { claimViewSchema, denialViewSchema, poolViewSchema } from "../../../src/mac-pool/inspection/views.ts";
+import { claimViewSchema, denialViewSchema, poolViewSchema } from "../../../src/mac-pool/inspection/rest/views.ts";
 
 export const NOW = Date.parse("2026-11-21T09:16:03Z");
 

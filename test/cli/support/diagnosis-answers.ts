@@ -7,7 +7,7 @@ import {
   consistencyViewSchema,
   namespaceViewSchema,
   ownerStoryViewSchema,
-} from "../../../src/mac-pool/inspection/views.ts";
+} from "../../../src/mac-pool/inspection/rest/views.ts";
 import { AGO, FIRST, owner, REFUSAL } from "./answers.ts";
 
 export const collisions = z.array(collisionViewSchema).parse([

@@ -1,5 +1,5 @@
 /** An address map in which every kind of cell occurs. */
-import { mapViewSchema } from "../../../src/mac-pool/inspection/views.ts";
+import { mapViewSchema } from "../../../src/mac-pool/inspection/rest/views.ts";
 
 /** Half of the range free, the rest in every state. */
 export function mapOf(cells: number, size: number) {

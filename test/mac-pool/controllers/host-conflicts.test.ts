@@ -7,12 +7,12 @@ import type { NodeMACs } from "../../../src/api/node-macs.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import type { EventRecorder, Regarding } from "../../../src/kube/events/event-recorder.ts";
 import type { Handler } from "../../../src/kube/informer/informer.ts";
-import type { Caches } from "../../../src/mac-pool/caches/caches.ts";
+import { allocated, newClaim } from "../../../src/mac-pool/claims/claim.ts";
+import type { Caches } from "../../../src/mac-pool/cluster/caches.ts";
 import { HOST_CONFLICT_EVENT, HostConflicts } from "../../../src/mac-pool/controllers/host-conflicts.ts";
-import { allocated, newClaim } from "../../../src/mac-pool/core/claim.ts";
-import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
-import { Segments } from "../../../src/mac-pool/core/segments.ts";
-import { owner } from "../core/lifecycle-bed.ts";
+import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
+import { Segments } from "../../../src/mac-pool/pools/segments.ts";
+import { owner } from "../claims/lifecycle-bed.ts";
 import { machine } from "../machines.ts";
 
 const MAC = parseMac("52:54:00:00:00:01") as Mac;

@@ -6,10 +6,10 @@ import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
 import type { Handler } from "../../../src/kube/informer/handler-set.ts";
 import { silentLog } from "../../../src/kube/log.ts";
-import type { Caches } from "../../../src/mac-pool/caches/caches.ts";
+import type { Caches } from "../../../src/mac-pool/cluster/caches.ts";
 import { PoolStatusController } from "../../../src/mac-pool/controllers/pool-status.ts";
-import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
-import { readPool } from "../../../src/mac-pool/core/pool-settings.ts";
+import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
+import { readPool } from "../../../src/mac-pool/pools/pool-settings.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
 
 const FIRST = parseMac("02:00:00:00:01:00") ?? (0 as never);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { MAX_INTERFACES, maxUnseenInNamespace } from "../../../src/mac-pool/core/limits.ts";
+import { MAX_INTERFACES, maxUnseenInNamespace } from "../../../src/mac-pool/claims/limits.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
 import { residentMb } from "../../bench/mac-pool-scale.ts";
 import { eventually } from "../../support/eventually.ts";

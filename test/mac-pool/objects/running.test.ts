@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { SharedValues } from "../../../src/mac-pool/caches/shared-values.ts";
-import { slimInstance } from "../../../src/mac-pool/caches/slim.ts";
+import { SharedValues } from "../../../src/mac-pool/cluster/shared-values.ts";
 import { instanceMacs, machineMacs } from "../../../src/mac-pool/objects/holders.ts";
 import { macsOfRunningInstance, macsOfRunningPod, runningInstance } from "../../../src/mac-pool/objects/running.ts";
+import { slimInstance } from "../../../src/mac-pool/objects/slim.ts";
 
 const vmi = (status: object): KubeObject => ({
   metadata: { namespace: "default", name: "web", uid: "u1" },

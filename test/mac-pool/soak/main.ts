@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { WAIT_AS_RECEIVER } from "../../../src/api/mac-pool-scope.ts";
 import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
-import { PENDING_MS } from "../../../src/mac-pool/core/limits.ts";
+import { PENDING_MS } from "../../../src/mac-pool/claims/limits.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
 import { startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { Random } from "../../support/random.ts";

@@ -14,8 +14,8 @@ import { agentMetrics } from "../../../src/linux-bridge/agent/agent-metrics.ts";
 import { installerMetrics } from "../../../src/linux-bridge/installer/installer-metrics.ts";
 import { injectionMetrics } from "../../../src/linux-bridge-webhook/injection-metrics.ts";
 import { nadLintMetrics } from "../../../src/linux-bridge-webhook/nad-lint-metrics.ts";
-import { PoolIndex } from "../../../src/mac-pool/core/pool-index.ts";
 import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
+import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
 import { Operator } from "../../../src/operator/operator.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 

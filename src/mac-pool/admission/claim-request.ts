@@ -1,0 +1,96 @@
+import type { Mac } from "../../api/mac.ts";
+import type { MACClaim, MacClaimStatus } from "../../api/mac-claim.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { admitted, newClaim } from "../claims/claim.ts";
+import type { NamedText } from "../claims/named-text.ts";
+import { type Holder, ownerOf, type Party } from "../claims/party.ts";
+import type { MacField, Refusal } from "../claims/refusals.ts";
+import type { Pool } from "../pools/pool.ts";
+import type { PoolIndex } from "../pools/pool-index.ts";
+
+/** One interface's wish: this address, or any free one. */
+export interface Wish {
+  readonly interface: string;
+  readonly network: string | undefined;
+  readonly mac: Mac | undefined;
+  /** The object lists the address as it is stored. */
+  readonly had: boolean;
+  /** The layer-2 domain of the network, where it counts and is known. */
+  readonly domain?: string | undefined;
+}
+
+export interface ClaimRequest {
+  readonly party: Party;
+  readonly wishes: readonly Wish[];
+  /**
+   * Every address that the object lists. None of them is chosen for another of its interfaces: the claim would take both
+   * for the same owner's.
+   */
+  readonly listed: ReadonlySet<Mac>;
+  readonly pool: Pool | undefined;
+  /** A VM that waits for a live migration, or has received one: sharing is no conflict. */
+  readonly receiver: boolean;
+  readonly field: MacField;
+  /** Everything is checked and nothing is written. */
+  readonly dryRun: boolean;
+}
+
+export type ClaimResult =
+  /** `macs` in the order of the wishes. */
+  | { readonly ok: true; readonly macs: readonly Mac[]; readonly warnings: readonly NamedText[] }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+export interface Granted {
+  readonly ok: true;
+  readonly mac: Mac;
+  readonly warnings?: readonly NamedText[];
+  /** What was written, and what it replaced; absent on a dry run. */
+  readonly written?: { readonly claim: MACClaim; readonly before: MACClaim | undefined };
+}
+
+export interface Refused {
+  readonly ok: false;
+  readonly refusal: Refusal;
+}
+
+export type Outcome = Granted | Refused;
+
+/** Of an admission: now, and how long what is admitted can be under way. */
+export interface Times {
+  readonly nowMs: number;
+  readonly pendingMs: number;
+}
+
+export const timesOf = ({ clock, index }: { readonly clock: Clock; readonly index: PoolIndex }): Times => ({
+  nowMs: clock.now(),
+  pendingMs: index.pendingMs,
+});
+
+/** The claim that a wish creates. */
+export function claimOf(request: ClaimRequest, wish: Wish, mac: Mac, times: Times): MACClaim {
+  const origin = wish.mac === undefined ? "automatic" : "explicit";
+  return newClaim(mac, { pool: request.pool?.name, origin }, statusFor(request, wish, times));
+}
+
+/** Status of a claim that is the wish's alone. */
+export function statusFor(request: ClaimRequest, wish: Wish, { nowMs, pendingMs }: Times): MacClaimStatus {
+  return admitted([ownerOf(holderOf(request, wish), new Date(nowMs).toISOString())], nowMs, pendingMs);
+}
+
+export function holderOf({ party, receiver }: ClaimRequest, wish: Wish): Holder {
+  const { kind, namespace, name, generateName, uid } = party;
+  const domains = wish.domain === undefined ? undefined : [wish.domain];
+  const placed = { interface: wish.interface, network: wish.network, domains };
+  return { kind, namespace, name, generateName, uid, ...placed, receiver };
+}
+
+/** Names the interface that the update of an object asks an address for. The object has a UID. */
+export const updateKey = ({ uid }: Party, wish: Wish): string => `${uid}/${wish.interface}`;
+
+/** Whether only networks that can meet are in conflict. */
+export const isPerNetwork = ({ pool }: Pick<ClaimRequest, "pool">): boolean =>
+  pool?.settings.conflictScope === "Network";
+
+export function refuse(refusal: Refusal): Refused {
+  return { ok: false, refusal };
+}

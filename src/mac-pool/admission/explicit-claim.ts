@@ -1,0 +1,94 @@
+import type { Mac } from "../../api/mac.ts";
+import { isNamesake, type MACClaim } from "../../api/mac-claim.ts";
+import type { ConflictPolicy } from "../../api/mac-pool.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { newClaim, statusOf } from "../claims/claim.ts";
+import type { ClaimStore } from "../claims/claim-store.ts";
+import { decideGrant } from "../claims/grant.ts";
+import { MAX_CLAIM_TRIES } from "../claims/limits.ts";
+import { UNCLAIMED } from "../claims/listers.ts";
+import type { Holder, Sighting } from "../claims/party.ts";
+import { busy } from "../claims/refusals.ts";
+import type { Networks } from "../cluster/network-domains.ts";
+import type { PoolIndex } from "../pools/pool-index.ts";
+import {
+  type ClaimRequest,
+  claimOf,
+  holderOf,
+  isPerNetwork,
+  type Outcome,
+  refuse,
+  timesOf,
+  type Wish,
+} from "./claim-request.ts";
+import { judgeHosts } from "./host-verdict.ts";
+
+interface ExplicitOptions {
+  readonly store: ClaimStore;
+  readonly index: PoolIndex;
+  readonly clock: Clock;
+  readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
+  readonly listers: (mac: Mac) => readonly Sighting[];
+  readonly isAwaited: (claim: MACClaim) => boolean;
+  readonly networks: Networks;
+}
+
+/**
+ * Claims the address that a wish asks for; whether it is shared with other owners is for `decideGrant`. An object that lists
+ * the address is another owner even if there is no claim: the pool may have been switched on a moment ago.
+ */
+export async function claimExplicit(
+  { clock, store, index, policyIn, listers: listersOf, isAwaited, networks }: ExplicitOptions,
+  request: ClaimRequest,
+  wish: Wish,
+  mac: Mac,
+  signal?: AbortSignal,
+): Promise<Outcome> {
+  const holder = holderOf(request, wish);
+  const policy = request.pool?.settings.conflictPolicy ?? "Deny";
+  const allListers = listersOf(mac);
+  const listers = allListers.filter((lister) => !isSame(lister, holder));
+  const hosts = index.hosts.at(mac);
+  for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
+    try {
+      const mayExist =
+        attempt > 0 || request.dryRun || listers.length > 0 || hosts.length > 0 || index.claim(mac) !== undefined;
+      const before = mayExist ? await store.read(mac, signal) : undefined;
+      const owners = before === undefined ? [] : statusOf(before).owners;
+      const verdict = judgeHosts(request, mac, holder, hosts, { owners, listers: allListers });
+      if (!verdict.ok) return verdict;
+      const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];
+      if (before === undefined && listers.length === 0) {
+        if (request.dryRun) return { ok: true, mac, warnings: aboutHosts };
+        const claim = await store.create(claimOf(request, wish, mac, timesOf({ clock, index })), signal);
+        return { ok: true, mac, warnings: aboutHosts, written: { claim, before } };
+      }
+      const asked = { mac, holder, had: wish.had, policy, policyIn, field: request.field, listers };
+      const found = before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED);
+      const domainsOf = isPerNetwork(request)
+        ? await networks.of([...statusOf(found).owners, ...listers], signal)
+        : undefined;
+      const decision = decideGrant(
+        found,
+        { ...asked, pendingMs: index.pendingMs, isAwaited: isAwaited(found), domainsOf },
+        clock.now(),
+      );
+      if (!decision.ok) return decision;
+      const warnings = decision.warning === undefined ? aboutHosts : [decision.warning, ...aboutHosts];
+      if (request.dryRun) return { ok: true, mac, warnings };
+      const claim =
+        before === undefined ? await store.create(decision.claim, signal) : await store.update(decision.claim, signal);
+      return { ok: true, mac, warnings, written: { claim, before } };
+    } catch (error) {
+      if (!isAlreadyExists(error) && !isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+  return refuse(busy(`the claim of interface "${wish.interface}"`));
+}
+
+/** A launcher pod without its instance tells the name of its VM or VMI, and not which of both it was. */
+function isSame(lister: Sighting, holder: Holder): boolean {
+  const isNamed = lister.namespace === holder.namespace && lister.name === holder.name;
+  return isNamesake(lister, holder) || (lister.uid === undefined && isNamed);
+}

@@ -1,0 +1,104 @@
+import type { Mac } from "../../api/mac.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { RESERVATION_MS } from "../claims/limits.ts";
+import type { Party } from "../claims/party.ts";
+import { namespaceLimit, type Refusal } from "../claims/refusals.ts";
+import { NamespaceCounts } from "../pools/namespace-counts.ts";
+import type { PoolIndex } from "../pools/pool-index.ts";
+import { type ClaimRequest, updateKey, type Wish } from "./claim-request.ts";
+
+interface Known {
+  readonly index: PoolIndex;
+  readonly clock: Clock;
+  /** Addresses that the interface of a VM has, or may get by an update that is under way, as far as the caches know. */
+  readonly givenTo: (vm: Party, interfaceName: string) => readonly Mac[];
+}
+
+interface Given {
+  readonly namespace: string;
+  readonly update: string | undefined;
+  readonly endsAtMs: number;
+}
+
+/**
+ * Holds a namespace to `maxAddressesPerNamespace` of its pool. Counted are the addresses that the replica's cache shows, in
+ * or out of every range, those that this replica has given since, and those that it is about to give. The API server may
+ * review an update several times; all its reviews are given one address, and count once.
+ */
+export class NamespaceQuota {
+  readonly #known: Known;
+  /** Addresses asked for by requests under way. */
+  readonly #asked = new NamespaceCounts();
+  /** Interface of an object -> how many reviews of its updates ask for an address. */
+  readonly #updates = new Map<string, number>();
+  /** Addresses given that the cache does not show yet, oldest first. */
+  readonly #given = new Map<Mac, Given>();
+
+  constructor(known: Known) {
+    this.#known = known;
+  }
+
+  /** The refusal, or the room that the request takes up until `done` is called with what it was given. */
+  enter({ party, pool, wishes, dryRun }: ClaimRequest): Refusal | { readonly done: (macs: readonly Mac[]) => void } {
+    const most = pool?.settings.maxAddressesPerNamespace;
+    if (pool === undefined || most === undefined) return UNLIMITED;
+    const { namespace } = party;
+    const { index, clock } = this.#known;
+    const lacking = wishes.filter((wish) => !this.#has(party, wish));
+    if (lacking.length === 0) return UNLIMITED;
+    const asked = lacking.filter((wish) => !this.#updates.has(updateOf(party, wish) ?? "")).length;
+    const has = index.ownedBy(namespace) + this.#asked.in(namespace) + this.#givenIn(namespace);
+    if (asked > 0 && has + asked > most) return namespaceLimit(namespace, pool.name, { has, asked, most });
+    if (dryRun) return UNLIMITED;
+    for (const wish of lacking) this.#ask(party, wish, 1);
+    const done = (macs: readonly Mac[]): void => {
+      for (const wish of lacking) this.#ask(party, wish, -1);
+      const endsAtMs = clock.monotonicMs() + RESERVATION_MS;
+      for (const [position, wish] of wishes.entries()) {
+        const mac = macs[position];
+        if (mac === undefined || this.#isKnown(mac, namespace)) continue;
+        this.#given.set(mac, { namespace, update: updateOf(party, wish), endsAtMs });
+      }
+    };
+    return { done };
+  }
+
+  #ask(party: Party, wish: Wish, by: 1 | -1): void {
+    const update = updateOf(party, wish);
+    const before = update === undefined ? 0 : (this.#updates.get(update) ?? 0);
+    const after = before + by;
+    if (update !== undefined && after > 0) this.#updates.set(update, after);
+    else if (update !== undefined) this.#updates.delete(update);
+    if (update === undefined || before === 0 || after === 0) this.#asked.change([party.namespace], by);
+  }
+
+  #has(party: Party, wish: Wish): boolean {
+    const { mac } = wish;
+    if (mac !== undefined) return this.#isKnown(mac, party.namespace) || this.#given.has(mac);
+    const update = updateOf(party, wish);
+    if (update === undefined) return false;
+    for (const given of this.#given.values()) if (given.update === update) return true;
+    return this.#known.givenTo(party, wish.interface).some((each) => this.#isKnown(each, party.namespace));
+  }
+
+  #isKnown(mac: Mac, namespace: string): boolean {
+    return this.#known.index.claim(mac)?.namespaces.includes(namespace) ?? false;
+  }
+
+  #givenIn(namespace: string): number {
+    const nowMs = this.#known.clock.monotonicMs();
+    let count = 0;
+    for (const [mac, given] of this.#given) {
+      if (given.endsAtMs <= nowMs || this.#isKnown(mac, given.namespace)) this.#given.delete(mac);
+      else if (given.namespace === namespace) count += 1;
+    }
+    return count;
+  }
+}
+
+/** Undefined for an object that is being created: each creation is another object. */
+function updateOf(party: Party, wish: Wish): string | undefined {
+  return party.uid === undefined || wish.mac !== undefined ? undefined : updateKey(party, wish);
+}
+
+const UNLIMITED = { done: () => {} };

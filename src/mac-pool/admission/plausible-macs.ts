@@ -1,0 +1,45 @@
+import type { Mac } from "../../api/mac.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Pool } from "../pools/pool.ts";
+import type { PoolIndex } from "../pools/pool-index.ts";
+import { keptFrom } from "./kept-addresses.ts";
+
+interface Source {
+  readonly index: PoolIndex;
+  readonly random: () => number;
+  readonly clock: Clock;
+  readonly listers: (mac: Mac) => readonly unknown[];
+}
+
+interface Wanted {
+  readonly pool: Pool | undefined;
+  /** Those without an address want one. */
+  readonly wishes: readonly { readonly mac: Mac | undefined }[];
+  /** Addresses that the object lists itself. */
+  readonly listed: ReadonlySet<Mac>;
+}
+
+/**
+ * Addresses that a dry run may show, a different one for each that is wanted; the next request may get the same. None where
+ * the pool has too few.
+ */
+export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted): Mac[] {
+  const wanted = wishes.filter(({ mac }) => mac === undefined).length;
+  if (pool === undefined || wanted === 0) return [];
+  const { free, quarantined } = pool.counts;
+  if (wanted > free + quarantined) return [];
+  const first = Math.floor(source.random() * free);
+  const isKept = keptFrom(listed, source);
+  const macs = new Set<Mac>();
+  for (let next = 0; next < free && macs.size < wanted; next++) {
+    const mac = source.index.draw(pool, (((first + next) % free) + 0.5) / free, source.clock.monotonicMs());
+    if (mac === undefined) break;
+    if (!isKept(mac)) macs.add(mac);
+  }
+  while (macs.size < wanted) {
+    const resting = pool.oldestQuarantined((mac) => isKept(mac) || macs.has(mac));
+    if (resting === undefined) return [];
+    macs.add(resting);
+  }
+  return [...macs];
+}

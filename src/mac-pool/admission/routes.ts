@@ -1,0 +1,61 @@
+import { OWNER_KINDS, type OwnerKind } from "../../api/mac-claim.ts";
+import { MAC_POOL_PATHS } from "../../api/webhook-paths.ts";
+import {
+  type AdmissionAnswer,
+  type AdmissionRequest,
+  admissionHandler,
+  type Review,
+} from "../../kube/admission/admission-server.ts";
+import { BoundedLog } from "../../kube/bounded-log.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { PostRoutes } from "../../kube/http/post-server.ts";
+import { describeParty } from "../claims/party.ts";
+import type { Refusal } from "../claims/refusals.ts";
+import type { PoolMetrics } from "../metrics.ts";
+import { type AdmissionParts, type Decision, partyOfRequest } from "./decision.ts";
+import type { Names } from "./names.ts";
+import { REVIEWS } from "./reviews.ts";
+
+const PATHS = {
+  Pod: MAC_POOL_PATHS.pods,
+  VirtualMachine: MAC_POOL_PATHS.virtualMachines,
+  VirtualMachineInstance: MAC_POOL_PATHS.instances,
+} as const;
+
+export interface WebhooksOptions {
+  readonly parts: AdmissionParts;
+  readonly names: Names;
+  readonly metrics: PoolMetrics;
+  readonly clock: Clock;
+  /** Told of each refusal. */
+  readonly onDenied: (kind: OwnerKind, request: AdmissionRequest, refusal: Refusal) => void;
+}
+
+/** Serves the admission webhooks, counts what they decide and logs refusals. */
+export function routeWebhooks(routes: PostRoutes, { parts, names, metrics, clock, onDenied }: WebhooksOptions): void {
+  const log = new BoundedLog({ log: parts.log, clock, level: "info", about: "refusals" });
+  for (const kind of OWNER_KINDS) {
+    const path = PATHS[kind];
+    const webhook = path.slice(1);
+    const decided = (decision: Decision, request: AdmissionRequest): AdmissionAnswer | Promise<AdmissionAnswer> => {
+      const { refusal } = decision;
+      if (refusal !== undefined) {
+        metrics.denied(refusal.code);
+        const object = describeParty(partyOfRequest(kind, request));
+        log.add({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
+        onDenied(kind, request, refusal);
+      }
+      return names.tell(decision, request);
+    };
+    const review: Review = (request, signal) => {
+      const decision = REVIEWS[kind](request, parts, signal);
+      return decision instanceof Promise
+        ? decision.then((later) => decided(later, request))
+        : decided(decision, request);
+    };
+    routes.post(
+      path,
+      admissionHandler(review, (tookMs) => metrics.admitted(webhook, tookMs)),
+    );
+  }
+}

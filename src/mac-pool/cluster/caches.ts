@@ -1,0 +1,298 @@
+import type { Registry } from "prom-client";
+import { claimName, formatMac, type Mac, macOfClaimName } from "../../api/mac.ts";
+import type { ClaimOwner, MACClaim, OwnerKind, ShownPhase } from "../../api/mac-claim.ts";
+import type { ConflictPolicy, ConflictScope, MACPool } from "../../api/mac-pool.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { isOlder } from "../../kube/client/resource-version.ts";
+import { type Clock, systemClock } from "../../kube/clock.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
+import type { Log } from "../../kube/log.ts";
+import { statusOf } from "../claims/claim.ts";
+import type { RunningParty } from "../claims/collision.ts";
+import { mayBe, type Party, type Sighting } from "../claims/party.ts";
+import {
+  type AttachedMac,
+  attachedMacs,
+  distinctPlaces,
+  type FindInstance,
+  instanceMacs,
+  type ListedMac,
+  machineMacs,
+  machineOf,
+  podMacs,
+} from "../objects/holders.ts";
+import { isManaged } from "../objects/management.ts";
+import { runningInstance, runningPod } from "../objects/running.ts";
+import type { PoolIndex } from "../pools/pool-index.ts";
+import { Admissions } from "./admissions.ts";
+import { IndexFeed } from "./index-feed.ts";
+import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, makeInformers } from "./informers.ts";
+import { NetworkDomains } from "./network-domains.ts";
+import { UnstartedMachines } from "./unstarted-machines.ts";
+
+/** An object in the cache that lists an address. */
+export interface CachedSighting extends Sighting {
+  readonly managed: boolean;
+}
+
+/** Something that runs with an address, and its network. */
+export interface RunningAt extends RunningParty {
+  readonly network: string | undefined;
+  /** Layer-2 domains that its claim names for it. */
+  readonly domains: readonly string[];
+}
+
+export interface CachesOptions {
+  readonly client: KubeClient;
+  readonly log: Log;
+  readonly metrics: Registry;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Namespaces whose objects are never managed. */
+  readonly excludedNamespaces: readonly string[];
+}
+
+/**
+ * One replica's view of the cluster: informers, and the pool index that they feed. Every replica has it, leader or not.
+ * Kinds that the cluster does not have (yet) are empty.
+ */
+export class Caches {
+  readonly index: PoolIndex;
+  readonly claims: Informer<MACClaim>;
+  readonly pools: Informer<MACPool>;
+  readonly machines: Informer<KubeObject>;
+  readonly instances: Informer<KubeObject>;
+  readonly pods: Informer<KubeObject>;
+  readonly namespaces: Informer<KubeObject>;
+  readonly nodeMacs: Informer<NodeMACs>;
+  readonly networks: NetworkDomains;
+  readonly admissions: Admissions;
+  readonly unstarted: UnstartedMachines;
+  readonly excludedNamespaces: readonly string[];
+  readonly #feed: IndexFeed;
+
+  constructor(options: CachesOptions) {
+    this.excludedNamespaces = options.excludedNamespaces;
+    const { excludedNamespaces: _excluded, ...parts } = options;
+    const informers = makeInformers(parts);
+    this.claims = informers.claims;
+    this.pools = informers.pools;
+    this.machines = informers.machines;
+    this.instances = informers.instances;
+    this.pods = informers.pods;
+    this.namespaces = informers.namespaces;
+    this.nodeMacs = informers.nodeMacs;
+    const clock = options.clock ?? systemClock;
+    this.#feed = new IndexFeed(informers, clock, (mac) => this.isListed(mac));
+    this.index = this.#feed.index;
+    this.admissions = new Admissions(informers, {
+      clock,
+      pendingMs: () => this.index.pendingMs,
+      isManaged: (kind, object) => this.#isManaged(kind, object),
+      mayOptOut: (labels) => this.index.mayOptOut(labels),
+      isListed: (mac) => this.isListed(mac),
+    });
+    this.unstarted = new UnstartedMachines(this.machines);
+    this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
+    const look = ({ spec }: MACPool): void => {
+      if (spec?.conflictScope === "Network") this.networks.need();
+    };
+    this.pools.on({ add: look, update: look });
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#all().map((informer) => informer.run(signal)), this.networks.run(signal)]);
+  }
+
+  /** Lists every kind anew. */
+  relist(): void {
+    for (const informer of [...this.#all(), this.networks]) informer.relist();
+  }
+
+  /** Ends the waits for the API server's next answer. */
+  lookNow(): void {
+    for (const informer of [...this.#all(), this.networks]) informer.lookNow();
+  }
+
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all().map((informer) => informer.whenSynced(signal)));
+    this.#feed.findPending();
+  }
+
+  get hasSynced(): boolean {
+    return this.#all().every((informer) => informer.hasSynced);
+  }
+
+  /** What is wrong with a pool's spec; undefined when nothing is. */
+  problemOf(pool: string): string | undefined {
+    return this.#feed.problemOf(pool);
+  }
+
+  /** Everything in the cache that lists the address, in whose name. */
+  sightings(mac: Mac): CachedSighting[] {
+    const text = formatMac(mac);
+    const [machines, instances] = [this.machines.byIndex(BY_MAC, text), this.instances.byIndex(BY_MAC, text)];
+    const pods = this.pods.byIndex(BY_MAC, text);
+    if (machines.length + instances.length + pods.length === 0) return [];
+    const found = [
+      ...machines.map((object) => ({ object, listed: machineMacs(object) })),
+      ...instances.map((object) => ({ object, listed: instanceMacs(object) })),
+      ...pods.map((object) => ({ object, listed: podMacs(object, this.#findInstance) })),
+    ];
+    return found.flatMap(({ object, listed }) =>
+      listed
+        .filter((entry) => entry.mac === mac)
+        .map(({ holder }) => ({
+          ...holder,
+          managed: this.#isManaged(holder.kind, object),
+        })),
+    );
+  }
+
+  /** Whether any object in the cache lists the address, in whoever's name. */
+  isListed(mac: Mac): boolean {
+    const text = formatMac(mac);
+    return [this.machines, this.instances, this.pods].some((kind) => kind.byIndex(BY_MAC, text).length > 0);
+  }
+
+  /** Every address that an object in the cache lists for its own. */
+  *listed(): Generator<{ readonly mac: Mac; readonly holder: CachedSighting }> {
+    const kinds = [
+      { informer: this.machines, macsOf: machineMacs },
+      { informer: this.instances, macsOf: instanceMacs },
+      { informer: this.pods, macsOf: (pod: KubeObject) => podMacs(pod, this.#findInstance) },
+    ] as const;
+    for (const { informer, macsOf } of kinds) {
+      for (const object of informer.list()) {
+        for (const { mac, holder } of macsOf(object)) {
+          if (holder.adoptable) yield { mac, holder: { ...holder, managed: this.#isManaged(holder.kind, object) } };
+        }
+      }
+    }
+  }
+
+  /**
+   * What keeps an address from everybody else, whether or not there is a claim: VMs and VMIs, and pods that are managed or
+   * have an address of a pool.
+   */
+  readonly listers = (mac: Mac): readonly Sighting[] => {
+    const sightings = this.sightings(mac);
+    if (sightings.length === 0) return sightings;
+    const isInRange = this.index.pools().some((pool) => pool.has(mac));
+    return distinctPlaces(sightings.filter(({ kind, managed }) => kind !== "Pod" || managed || isInRange));
+  };
+
+  /** Managed objects that run with the address now, and where they have it from. */
+  running(mac: Mac): RunningAt[] {
+    const text = formatMac(mac);
+    const managed =
+      (kind: OwnerKind) =>
+      (object: KubeObject): boolean =>
+        this.#isManaged(kind, object);
+    return [
+      ...this.instances
+        .byIndex(BY_RUNNING, text)
+        .filter(managed("VirtualMachineInstance"))
+        .map((object) => ({ ...runningInstance(object), ...this.#placeOf(mac, instanceMacs(object)) })),
+      ...this.pods
+        .byIndex(BY_RUNNING, text)
+        .filter(managed("Pod"))
+        .map((object) => ({ ...runningPod(object), ...this.#placeOf(mac, podMacs(object)) })),
+    ];
+  }
+
+  /** Where an object has the address: by its network, and by the claim if it is an owner. */
+  #placeOf(mac: Mac, listed: readonly ListedMac[]): Pick<RunningAt, "network" | "domains"> {
+    const holder = listed.find((entry) => entry.mac === mac)?.holder;
+    const domains = this.ownersOf(mac).flatMap((owner) =>
+      holder !== undefined && mayBe(owner, holder) ? (owner.domains ?? []) : [],
+    );
+    return { network: holder?.network, domains };
+  }
+
+  /** The launchers of a VMI, finished ones too. */
+  podsOfInstance(instance: KubeObject): readonly KubeObject[] {
+    return this.pods.byIndex(BY_INSTANCE, instance.metadata.uid ?? "");
+  }
+
+  /** Policy of the pool that serves a namespace; undefined where none does. */
+  readonly policyIn = (namespace: string): ConflictPolicy | undefined =>
+    this.index.poolFor(this.labelsOf(namespace))?.settings.conflictPolicy;
+
+  /** Owners of the address by its claim, as far as the cache knows. */
+  readonly ownersOf = (mac: Mac): readonly ClaimOwner[] => this.claims.get(claimName(mac))?.status?.owners ?? NOBODY;
+
+  /** Addresses that the VM lists; undefined while the cache does not have it. */
+  readonly macsOfMachine = ({ namespace, name, uid }: Party): readonly AttachedMac[] | undefined => {
+    const machine = this.machines.get(`${namespace}/${name}`);
+    return machine?.metadata.uid === uid ? machine && attachedMacs(machine) : undefined;
+  };
+
+  #scopeIn(namespace: string): ConflictScope {
+    const labels = this.namespaces.get(namespace) && this.labelsOf(namespace);
+    return (labels && this.index.poolFor(labels)?.settings.conflictScope) ?? "Cluster";
+  }
+
+  /** Whether the object that an owner was is in the cache. */
+  readonly has = ({ kind, namespace, name, uid }: Party): boolean => {
+    const informer = { VirtualMachine: this.machines, VirtualMachineInstance: this.instances, Pod: this.pods }[kind];
+    return uid !== undefined && informer.get(`${namespace}/${name}`)?.metadata.uid === uid;
+  };
+
+  /** Claims of addresses that the object got by an update, stored or not. */
+  updatedFor(uid: string): readonly MACClaim[] {
+    return this.claims.byIndex(BY_UPDATED, uid);
+  }
+
+  /** The object that an owner of the claim stands for, with its name and UID, where one lists the address. */
+  seenAs(owner: Party, { metadata: { name = "" } }: MACClaim): Party {
+    const mac = macOfClaimName(name);
+    return (mac === undefined ? [] : this.sightings(mac)).find((seen) => mayBe(owner, seen)) ?? owner;
+  }
+
+  /** The phase that readers are told. */
+  phaseOf(claim: MACClaim): ShownPhase {
+    if (statusOf(claim).phase === "Quarantined") return "Quarantined";
+    const mac = macOfClaimName(claim.metadata.name ?? "");
+    return mac !== undefined && this.index.pending.has(mac) ? "Pending" : "Bound";
+  }
+
+  /** Whether what the claim was made for may still be stored. A claim that is newer than the cache was made a moment ago. */
+  readonly isAwaited = (claim: MACClaim): boolean => {
+    const { name = "" } = claim.metadata;
+    const [mac, cached] = [macOfClaimName(name), this.claims.get(name)];
+    if (mac === undefined || cached === undefined || isOlder(cached.metadata, claim.metadata)) return true;
+    const admission = this.admissions.of(mac);
+    return admission !== undefined && !this.admissions.hasCome(admission);
+  };
+
+  labelsOf(namespace: string): Readonly<Record<string, string>> {
+    return this.namespaces.get(namespace)?.metadata.labels ?? {};
+  }
+
+  readonly #findInstance: FindInstance = ({ namespace, name, uid }) => {
+    const instance = this.instances.get(`${namespace}/${name}`);
+    return instance?.metadata.uid === uid ? instance : undefined;
+  };
+
+  #isManaged(kind: OwnerKind, object: KubeObject): boolean {
+    const { namespace = "" } = object.metadata;
+    const owner = machineOf(object);
+    const machine = owner && this.machines.get(`${namespace}/${owner.name}`);
+    const own = machine?.metadata.uid === owner?.uid ? machine : undefined;
+    const known = this.namespaces.get(namespace);
+    const labels = known && (known.metadata.labels ?? {});
+    const mayOptOut = labels !== undefined && this.index.mayOptOut(labels);
+    return isManaged(kind, object, labels, this.excludedNamespaces, mayOptOut, own);
+  }
+
+  #all(): Informer<KubeObject>[] {
+    const { claims, pools, machines, instances, pods, namespaces, nodeMacs } = this;
+    return [claims, pools, machines, instances, pods, namespaces, nodeMacs] as unknown as Informer<KubeObject>[];
+  }
+}
+
+const NOBODY: readonly ClaimOwner[] = [];

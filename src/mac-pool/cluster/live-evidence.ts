@@ -1,0 +1,96 @@
+import type { Mac } from "../../api/mac.ts";
+import { LAUNCHER_SELECTOR } from "../../api/names.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Party, Sighting } from "../claims/party.ts";
+import { distinctHolders, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
+import { KINDS } from "../objects/kinds.ts";
+import type { LiveReads } from "./live-reads.ts";
+
+/**
+ * Asks the API server by quorum reads which of the parties have the address now. This is needed before an address is freed,
+ * since a cache may show the time before the claim was made.
+ *
+ * For a VM: the VM, else its VMI, else the launcher pods of the namespace, in this order and no further than needed.
+ * For a name prefix: one list of the namespace. A kind that the cluster does not have holds nothing.
+ * `isUnstarted`: a VM that never had an instance, and so no launcher.
+ */
+export async function readEvidence(
+  reads: LiveReads,
+  mac: Mac,
+  parties: readonly Party[],
+  isUnstarted: (party: Party) => boolean,
+): Promise<readonly Sighting[]> {
+  const reader = new EvidenceReader(reads, mac, isUnstarted);
+  for (const party of distinctNames(parties)) await reader.look(party);
+  return distinctHolders(reader.sightings);
+}
+
+const MACS_OF: Readonly<Record<Party["kind"], (object: KubeObject) => ListedMac[]>> = {
+  VirtualMachine: machineMacs,
+  VirtualMachineInstance: instanceMacs,
+  Pod: (pod) => podMacs(pod),
+};
+
+class EvidenceReader {
+  readonly sightings: Sighting[] = [];
+  readonly #reads: LiveReads;
+  readonly #mac: Mac;
+  readonly #isUnstarted: (party: Party) => boolean;
+
+  constructor(reads: LiveReads, mac: Mac, isUnstarted: (party: Party) => boolean) {
+    this.#reads = reads;
+    this.#mac = mac;
+    this.#isUnstarted = isUnstarted;
+  }
+
+  async look(party: Party): Promise<void> {
+    if (party.name === undefined) return this.#lookForPrefix(party);
+    const named = { name: party.name, namespace: party.namespace };
+    if (party.kind === "Pod") {
+      this.#note("Pod", await this.#reads.get(KINDS.pods, named));
+      return;
+    }
+    const isMachine = party.kind === "VirtualMachine";
+    if (isMachine && this.#note("VirtualMachine", await this.#reads.get(KINDS.virtualMachines, named))) return;
+    const instance = await this.#reads.get(KINDS.instances, named);
+    if (this.#note("VirtualMachineInstance", instance)) return;
+    if (instance !== undefined || !this.#isUnstarted(party))
+      await this.#lookAtLaunchers(party.namespace, instance === undefined ? [] : [instance]);
+  }
+
+  async #lookForPrefix({ kind, namespace }: Party): Promise<void> {
+    if (kind === "Pod") {
+      for (const pod of await this.#reads.list(KINDS.pods, namespace)) this.#note("Pod", pod);
+      return;
+    }
+    const machines = kind === "VirtualMachine" ? await this.#reads.list(KINDS.virtualMachines, namespace) : [];
+    for (const machine of machines) this.#note("VirtualMachine", machine);
+    const instances = await this.#reads.list(KINDS.instances, namespace);
+    for (const instance of instances) this.#note("VirtualMachineInstance", instance);
+    await this.#lookAtLaunchers(namespace, instances);
+  }
+
+  async #lookAtLaunchers(namespace: string, instances: readonly KubeObject[]): Promise<void> {
+    for (const pod of await this.#reads.list(KINDS.pods, namespace, LAUNCHER_SELECTOR)) {
+      this.#add(podMacs(pod, ({ uid }) => instances.find((instance) => instance.metadata.uid === uid)));
+    }
+  }
+
+  /** True when the object lists the address. */
+  #note(kind: Party["kind"], object: KubeObject | undefined): boolean {
+    return object !== undefined && this.#add(MACS_OF[kind](object));
+  }
+
+  #add(listed: readonly ListedMac[]): boolean {
+    const found = listed.filter(({ mac }) => mac === this.#mac);
+    this.sightings.push(...found.map(({ holder }) => holder));
+    return found.length > 0;
+  }
+}
+
+/** One read per name is enough. */
+function distinctNames(parties: readonly Party[]): readonly Party[] {
+  const byName = new Map<string, Party>();
+  for (const party of parties) byName.set(`${party.kind}/${party.namespace}/${party.name ?? ""}`, party);
+  return [...byName.values()];
+}

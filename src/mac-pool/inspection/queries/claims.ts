@@ -1,0 +1,167 @@
+import { type Mac, macOfClaimName } from "../../../api/mac.ts";
+import type { ClaimOwner, MACClaim, ShownPhase } from "../../../api/mac-claim.ts";
+import { formatRange } from "../../../api/mac-range.ts";
+import type { KubeObject } from "../../../kube/client/resource.ts";
+import { textAt } from "../../../kube/json-path.ts";
+import { lastAdmitted, statusOf } from "../../claims/claim.ts";
+import type { Caches } from "../../cluster/caches.ts";
+import { isFinished } from "../../objects/pod-networks.ts";
+import type { ClaimView, OwnerView } from "../rest/views.ts";
+import type { Catalog } from "./catalog.ts";
+import { type ClaimFilter, type ClaimTest, claimTest, textTest } from "./claim-filter.ts";
+import { type Scope, seen } from "./scope.ts";
+
+/** What is looked at before others have their turn. */
+const PIECE = 500;
+
+export interface Page {
+  readonly items: Iterable<ClaimView>;
+  /** Of the last item, when there are more. */
+  readonly last: Mac | undefined;
+  readonly total: number;
+}
+
+/** The claims, in the order of their addresses. */
+export class ClaimQueries {
+  readonly #caches: Caches;
+  readonly #catalog: Catalog;
+
+  constructor(caches: Caches, catalog: Catalog) {
+    this.#caches = caches;
+    this.#catalog = catalog;
+  }
+
+  /** `after`: the last address of the page before. */
+  list(filter: ClaimFilter, scope: Scope, { limit, after = -1 }: { limit: number; after?: Mac | -1 }): Page {
+    const namespace = scope.namespace ?? filter.namespace;
+    const order = namespace === undefined ? this.#catalog.claims : this.#catalog.claimsIn(namespace);
+    const items: MACClaim[] = [];
+    let last: Mac | undefined;
+    let hasMore = false;
+    const take = (claim: MACClaim, mac: Mac): boolean => {
+      hasMore = items.length === limit;
+      if (hasMore) return false;
+      items.push(claim);
+      last = mac;
+      return true;
+    };
+    let total = order.size;
+    const { namespace: _, ...others } = filter;
+    const { phase, ...more } = others;
+    const isOnlyPhase = Object.values(more).every((value) => value === undefined);
+    if (isOnlyPhase && phase === undefined) {
+      order.scan((after + 1) as Mac, take);
+    } else if (isOnlyPhase && phase !== undefined && namespace === undefined) {
+      total = this.#catalog.inPhase(phase);
+      order.scan((after + 1) as Mac, (claim, mac) => this.#caches.phaseOf(claim) !== phase || take(claim, mac));
+    } else {
+      const test = this.test(others, scope);
+      total = 0;
+      const visit = (claim: MACClaim, mac: Mac): boolean => {
+        if (!test(claim)) return true;
+        total += 1;
+        if (mac > after && !hasMore) take(claim, mac);
+        return true;
+      };
+      order.scan(0 as Mac, visit, textTest(others));
+    }
+    return {
+      items: items.values().map((claim) => this.view(claim, scope)),
+      last: hasMore ? last : undefined,
+      total,
+    };
+  }
+
+  /** All that match, in pieces that are read when they are asked for. */
+  *pieces({ namespace, ...others }: ClaimFilter, scope: Scope): Generator<readonly ClaimView[]> {
+    const only = scope.namespace ?? namespace;
+    const test = this.test(others, scope);
+    for (let next: Mac | undefined = 0 as Mac; next !== undefined; ) {
+      const order = only === undefined ? this.#catalog.claims : this.#catalog.claimsIn(only);
+      const found: MACClaim[] = [];
+      let looked = 0;
+      const from: Mac = next;
+      next = undefined;
+      order.scan(from, (claim, mac) => {
+        if (looked++ >= PIECE) next = mac;
+        else if (test(claim)) found.push(claim);
+        return next === undefined;
+      });
+      yield found.map((claim) => this.view(claim, scope));
+    }
+  }
+
+  /** Whether a claim matches. */
+  test(filter: ClaimFilter, scope: Scope): ClaimTest {
+    return claimTest(filter, scope, this.#caches);
+  }
+
+  get(mac: Mac): MACClaim | undefined {
+    return this.#catalog.claims.get(mac);
+  }
+
+  /** `phase`: where it is another one than now. */
+  view(claim: MACClaim, scope: Scope, phase: ShownPhase = this.#caches.phaseOf(claim)): ClaimView {
+    const status = statusOf(claim);
+    const name = claim.metadata.name ?? "";
+    const { creationTimestamp, resourceVersion } = claim.metadata;
+    const range = rangeOf(macOfClaimName(name), this.#caches);
+    const { visible, elsewhere } = seen(scope, status.owners);
+    return {
+      name,
+      mac: claim.spec.mac,
+      ...(claim.spec.pool === undefined ? {} : { pool: claim.spec.pool }),
+      origin: claim.spec.origin,
+      phase,
+      owners: visible.map((owner) => this.ownerView(owner)),
+      elsewhere,
+      inRange: range !== undefined,
+      ...(range === undefined ? {} : { range }),
+      ...(creationTimestamp === undefined ? {} : { created: creationTimestamp }),
+      ...(phase === "Pending" ? { deadline: deadlineOf(claim, this.#caches) } : {}),
+      ...(phase === "Quarantined" && status.until !== undefined ? { until: status.until } : {}),
+      ...(resourceVersion === undefined ? {} : { revision: resourceVersion }),
+    };
+  }
+
+  ownerView(owner: ClaimOwner): OwnerView {
+    const place = this.placeOf(owner);
+    return place === undefined ? owner : { ...owner, ...place };
+  }
+
+  /** Where the owner runs, if it does. */
+  placeOf(owner: Pick<ClaimOwner, "kind" | "namespace" | "name">): { node: string; pod: string } | undefined {
+    const running = owner.kind === "Pod" ? this.#pod(owner) : this.#launcher(owner);
+    const node = textAt(running, "spec", "nodeName");
+    return running === undefined || node === "" ? undefined : { node, pod: running.metadata.name ?? "" };
+  }
+
+  #pod({ namespace, name }: Pick<ClaimOwner, "namespace" | "name">): KubeObject | undefined {
+    return name === undefined ? undefined : this.#caches.pods.get(`${namespace}/${name}`);
+  }
+
+  /** The live launcher on the node where the VMI is; during a migration there are two. */
+  #launcher({ namespace, name }: Pick<ClaimOwner, "namespace" | "name">): KubeObject | undefined {
+    const instance = name === undefined ? undefined : this.#caches.instances.get(`${namespace}/${name}`);
+    if (instance === undefined) return undefined;
+    const node = textAt(instance, "status", "nodeName");
+    return this.#caches
+      .podsOfInstance(instance)
+      .find((pod) => !isFinished(pod) && (node === "" || textAt(pod, "spec", "nodeName") === node));
+  }
+}
+
+/** How long a claim waits for its object, by the clock of the replica that admitted it. */
+export function deadlineOf(claim: MACClaim, { index }: Pick<Caches, "index">): string {
+  const sinceMs =
+    Date.parse(lastAdmitted(claim)?.since ?? "") || Date.parse(claim.metadata.creationTimestamp ?? "") || 0;
+  return new Date(sinceMs + index.pendingMs).toISOString();
+}
+
+/** The range of a pool that has the address, as first-last. */
+export function rangeOf(mac: Mac | undefined, { index }: Pick<Caches, "index">): string | undefined {
+  if (mac === undefined) return undefined;
+  const pool = index.pools().find((each) => each.has(mac));
+  const range = pool?.settings.segments.spanOf(mac);
+  return range && formatRange(range);
+}

@@ -1,0 +1,261 @@
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
+import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../../../api/host-interfaces.ts";
+import { formatMac, type Mac } from "../../../api/mac.ts";
+import type { MACClaim } from "../../../api/mac-claim.ts";
+import type { KubeObject } from "../../../kube/client/resource.ts";
+import type { Clock } from "../../../kube/clock.ts";
+import { statusOf } from "../../claims/claim.ts";
+import { LATE_AFTER_MS } from "../../claims/limits.ts";
+import { meetingOwners } from "../../claims/meeting-owners.ts";
+import type { Party } from "../../claims/party.ts";
+import type { CachedSighting, Caches } from "../../cluster/caches.ts";
+import { adoptionOf } from "../../controllers/adoption.ts";
+import { hostConflictAt } from "../../controllers/host-conflicts.ts";
+import { quarantineOf } from "../../controllers/rests.ts";
+import { interfacesLeftBehind } from "../../objects/running.ts";
+import { describeFull, MORE_ADDRESSES } from "../../pools/pool-fullness.ts";
+import type { FindingView } from "../rest/views.ts";
+import type { Catalog } from "./catalog.ts";
+import { deadlineOf } from "./claims.ts";
+import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
+
+const MAX_FINDINGS = 1_000;
+/** The leader needs a moment after a deadline, and a new leader counts the whole time anew. More is worth a look. */
+const OVERDUE_MS = 60_000;
+/** What is looked at before admission has its turn: about a millisecond. */
+const SLICE = 500;
+/** Many readers, and one who asks again and again, cost as much as one. */
+const KEPT_MS = 5_000;
+const MAX_KEPT = 100;
+/** Of all that is kept, of 1 kB at most: one name in two texts. */
+const MAX_KEPT_FINDINGS = 10_000;
+
+export interface Findings {
+  readonly findings: readonly FindingView[];
+  readonly total: number;
+}
+
+interface Kept {
+  readonly findings: Promise<Findings>;
+  readonly untilMs: number;
+  readonly isOver: boolean;
+  /** How many there are. */
+  readonly size: number;
+}
+
+/** Whether claims, their owners and the pools agree, as far as the caches of this replica know. */
+export class ConsistencyQuery {
+  readonly #caches: Caches;
+  readonly #catalog: Catalog;
+  readonly #clock: Clock;
+  readonly #kept = new LRUCache<string, Kept>({
+    max: MAX_KEPT,
+    maxSize: MAX_KEPT_FINDINGS,
+    sizeCalculation: ({ size }) => 1 + size,
+  });
+
+  constructor(caches: Caches, catalog: Catalog, clock: Clock) {
+    this.#caches = caches;
+    this.#catalog = catalog;
+    this.#clock = clock;
+  }
+
+  /** `hasLeader`: false where it is known that nobody leads. */
+  findings(scope: Scope, hasLeader: boolean): Promise<Findings> {
+    const key = JSON.stringify([scope.namespace, hasLeader]);
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#kept.get(key);
+    if (known !== undefined && (known.untilMs > nowMs || !known.isOver)) return known.findings;
+    const findings = this.#find(scope, hasLeader);
+    const over = (size: number): void => {
+      this.#kept.set(key, { findings, untilMs: this.#clock.monotonicMs() + KEPT_MS, isOver: true, size });
+    };
+    this.#kept.set(key, { findings, untilMs: nowMs + KEPT_MS, isOver: false, size: 0 });
+    findings.then(
+      (found) => over(found.findings.length),
+      () => over(0),
+    );
+    return findings;
+  }
+
+  async #find(scope: Scope, hasLeader: boolean): Promise<Findings> {
+    const found: FindingView[] = [];
+    let total = 0;
+    const note = (finding: FindingView): void => {
+      total += 1;
+      if (found.length < MAX_FINDINGS) found.push(finding);
+    };
+    if (scope.namespace === undefined) {
+      if (!hasLeader) note(NO_LEADER);
+      for (const finding of this.#pools()) note(finding);
+    }
+    let looked = 0;
+    for (const mac of this.#caches.index.hosts.macs()) {
+      const finding = this.#hostConflict(mac, scope);
+      if (finding !== undefined) note(finding);
+      if (++looked % SLICE === 0) await yieldToOthers();
+    }
+    const claims = scope.namespace === undefined ? this.#catalog.claims : this.#catalog.claimsIn(scope.namespace);
+    const nowMs = this.#clock.now();
+    for (let next: Mac | undefined = 0 as Mac; next !== undefined; ) {
+      const from: Mac = next;
+      next = undefined;
+      looked = 0;
+      claims.scan(from, (claim, mac) => {
+        if (looked++ >= SLICE) next = mac;
+        else {
+          const finding = this.#ofClaim(claim, mac, scope, nowMs);
+          if (finding !== undefined) note(finding);
+        }
+        return next === undefined;
+      });
+      await yieldToOthers();
+    }
+    looked = 0;
+    for (const { mac, holder } of this.#caches.listed()) {
+      if (++looked % SLICE === 0) await yieldToOthers();
+      const finding = this.#unclaimed(mac, holder, scope);
+      if (finding !== undefined) note(finding);
+    }
+    for (const pod of this.#caches.pods.list()) {
+      if (++looked % SLICE === 0) await yieldToOthers();
+      for (const finding of leftBehind(pod, scope)) note(finding);
+    }
+    return { findings: found, total };
+  }
+
+  /** How far the leader says that it is; in one namespace no name of a pool and no number of the cluster. */
+  adoption({ namespace }: Scope): { readonly ended: boolean; readonly message: string } {
+    const told = this.#caches.pools.list().flatMap(({ metadata, status }) => {
+      const condition = status?.conditions?.find(({ type }) => type === "Adopted");
+      return condition === undefined ? [] : [{ pool: metadata.name ?? "", ...condition }];
+    });
+    const open = told.filter(({ status }) => status !== "True");
+    if (open.length > 0 && namespace !== undefined) return { ended: false, message: "Adoption has not ended yet." };
+    if (open.length > 0) {
+      return { ended: false, message: open.map(({ pool, message }) => `MACPool ${pool}: ${message ?? ""}`).join(" ") };
+    }
+    if (told.length === 0) return { ended: false, message: "No leader has looked yet." };
+    return { ended: true, message: "All objects that had addresses before the pool knew them are adopted." };
+  }
+
+  #ofClaim(claim: MACClaim, mac: Mac, scope: Scope, nowMs: number): FindingView | undefined {
+    const status = statusOf(claim);
+    const { creationTimestamp: since } = claim.metadata;
+    const at = { mac: claim.spec.mac, ...(since === undefined ? {} : { since }) };
+    const dueMs = (text: string | undefined): number => nowMs - (Date.parse(text ?? "") || nowMs);
+    if (status.phase === "Quarantined") {
+      if (dueMs(status.until) < OVERDUE_MS + quarantineOf(this.#caches.index, claim, mac)) return undefined;
+      const message = `${at.mac} should have left its quarantine at ${status.until}.`;
+      return { ...at, ...sinceOf(status.until), code: "QUARANTINE_OVERDUE", message, advice: ASK_THE_LEADER };
+    }
+    const { visible } = seen(scope, status.owners);
+    const first = visible[0];
+    const owner = namedOwner(first);
+    if (this.#caches.phaseOf(claim) === "Pending") {
+      const deadline = deadlineOf(claim, this.#caches);
+      if (dueMs(deadline) < OVERDUE_MS + this.#caches.index.pendingMs) return undefined;
+      const message = `The claim of ${at.mac} still waits for its object. Its deadline was ${deadline}.`;
+      return { ...at, ...owner, ...sinceOf(deadline), code: "CLAIM_WAITS", message, advice: ASK_THE_LEADER };
+    }
+    if (first !== undefined && !this.#caches.isListed(mac)) {
+      if (dueMs(first.since) < LATE_AFTER_MS) return undefined;
+      const message = `${at.mac} is claimed, and no object that this replica knows lists it.`;
+      return { ...at, ...owner, code: "CLAIM_WITHOUT_OWNER", message, advice: RELEASED_SOON };
+    }
+    if (status.owners.length < 2) return undefined;
+    const meeting = meetingOwners(status.owners, this.#caches.networks.cached);
+    if (meeting.length < 2) return undefined;
+    const message = `${meeting.length} objects have ${at.mac}.`;
+    return { ...at, ...owner, code: "SHARED_ADDRESS", message, advice: GIVE_ANOTHER };
+  }
+
+  #hostConflict(mac: Mac, scope: Scope): FindingView | undefined {
+    const conflict = hostConflictAt(mac, this.#caches);
+    const owner = conflict?.owners.find((one) => sees(scope, one));
+    if (conflict === undefined || owner === undefined) return undefined;
+    const { mac: text } = conflict.claim.spec;
+    const { hostAddress = "" } = hostAddressIn(scope, conflict.hosts);
+    return {
+      code: "HOST_CONFLICT",
+      mac: text,
+      ...namedOwner(owner),
+      message: describeHostConflict(text, hostAddress),
+      advice: HOST_CONFLICT_ADVICE,
+    };
+  }
+
+  #unclaimed(mac: Mac, holder: CachedSighting, scope: Scope): FindingView | undefined {
+    if (!sees(scope, holder) || holder.name === undefined) return undefined;
+    if (this.#catalog.claims.get(mac) !== undefined) return undefined;
+    if (adoptionOf(mac, [holder], this.#caches) === undefined) return undefined;
+    const { kind, namespace, name } = holder;
+    return {
+      code: "OWNER_WITHOUT_CLAIM",
+      mac: formatMac(mac),
+      owner: { kind, namespace, name },
+      message: `${kind} ${namespace}/${name} has ${formatMac(mac)}, which has no claim.`,
+      advice: "Nothing else is given this address. The leader adopts it soon; if not, look at its log.",
+    };
+  }
+
+  *#pools(): Generator<FindingView> {
+    const pools = this.#caches.index.pools();
+    if (pools.length === 0) {
+      const message = "There is no MACPool: no object gets an address.";
+      yield {
+        code: "NO_POOL",
+        message,
+        advice: "Set spec.kubeMacPool of the NetworkAddonsConfig, or create a MACPool.",
+      };
+    }
+    for (const pool of pools) {
+      const problem = this.#caches.problemOf(pool.name);
+      if (problem !== undefined) {
+        const advice = "Correct the spec of the MACPool; the last valid ranges stay in force until then.";
+        yield { code: "POOL_INVALID", pool: pool.name, message: `MACPool ${pool.name}: ${problem}.`, advice };
+      } else if (pool.counts.free === 0) {
+        const message = describeFull(pool.name, pool.counts);
+        yield { code: "POOL_FULL", pool: pool.name, message, advice: MORE_ADDRESSES };
+      }
+    }
+    const { ended, message } = this.adoption(EVERYTHING);
+    if (!ended && pools.length > 0) {
+      const advice =
+        "Wait: none of their addresses is given out meanwhile. If it does not go on, look at the leader's log.";
+      yield { code: "ADOPTION_RUNS", message, advice };
+    }
+  }
+}
+
+function leftBehind(pod: KubeObject, scope: Scope): FindingView[] {
+  const { namespace = "", name = "" } = pod.metadata;
+  if (!sees(scope, { namespace })) return [];
+  return interfacesLeftBehind(pod).map(({ interface: nic, network }) => ({
+    code: "INTERFACE_LEFT_BEHIND",
+    owner: { kind: "Pod", namespace, name },
+    message: `Interface ${nic} on network ${network} was unplugged, but it is still attached to its network.`,
+    advice: DETACH,
+  }));
+}
+
+function namedOwner(owner: Party | undefined): Pick<FindingView, "owner"> {
+  if (owner?.name === undefined) return {};
+  return { owner: { kind: owner.kind, namespace: owner.namespace, name: owner.name } };
+}
+
+/** What is overdue is so since its time, not since its claim was made. */
+const sinceOf = (time: string | undefined): Pick<FindingView, "since"> => (time === undefined ? {} : { since: time });
+
+const ASK_THE_LEADER = "Look at the log of the replica that leads: it should have ended this.";
+const RELEASED_SOON =
+  "The leader reads the object and releases the address. If that does not happen in some minutes, look at its log.";
+const DETACH =
+  "Live-migrate or restart the VM. With multusDynamicNetworks in the NetworkAddonsConfig, unplugging detaches an interface.";
+const GIVE_ANOTHER = "Give all but one of them another address before they run on the same network.";
+const NO_LEADER: FindingView = {
+  code: "NO_LEADER",
+  message: "No replica leads: claims are not released, and the status of pools stands still.",
+  advice: "Look at the pods of the MAC pool, and whether they may write their Lease.",
+};

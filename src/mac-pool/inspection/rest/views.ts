@@ -1,0 +1,300 @@
+/**
+ * What inspection answers, as JSON: the schemas that shape the answers and describe them in /openapi.json. The CLI and the
+ * page import the types. Imports zod and the contract only.
+ *
+ * Times are RFC 3339 in UTC, addresses six lower-case octets joined by colons.
+ */
+
+import { z } from "zod";
+import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
+import { CONFLICT_POLICIES, CONFLICT_SCOPES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
+
+export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
+
+const time = z.iso.datetime();
+const mac = z.string().describe("A MAC address: six lower-case octets joined by colons.");
+const count = z.int().min(0);
+const hostAddress = z.string().exactOptional().describe("What of a node has it; no names for who sees one namespace.");
+const hostAddresses = count.exactOptional().describe("Addresses without a claim, kept back because a node has them.");
+
+export const ownerViewSchema = claimOwnerSchema.extend({
+  node: z.string().exactOptional().describe("Node where it runs now; absent when it does not run."),
+  pod: z.string().exactOptional().describe("Pod that runs it: the launcher of a VM, or the pod itself."),
+});
+export type OwnerView = z.infer<typeof ownerViewSchema>;
+
+export const claimViewSchema = z
+  .object({
+    name: z.string().describe("Name of the MACClaim."),
+    mac,
+    pool: z.string().exactOptional(),
+    origin: z.enum(CLAIM_ORIGINS),
+    phase: z.enum(SHOWN_PHASES).describe("Pending: no object that this replica knows has listed the address yet."),
+    owners: z.array(ownerViewSchema).describe("Owners that the reader may see."),
+    elsewhere: count.describe("Owners in other namespaces, which the reader may not see."),
+    inRange: z.boolean().describe("Whether a pool has the address in its ranges."),
+    range: z.string().exactOptional().describe("The range with the address, as first-last."),
+    created: time.exactOptional(),
+    deadline: time.exactOptional().describe("Pending: until this time the claim waits for its object."),
+    until: time.exactOptional().describe("End of the quarantine."),
+    revision: z.string().exactOptional().describe("resourceVersion of the MACClaim; the same in Pending and Bound."),
+    hostAddress: hostAddress.describe("What of a node has it too; lists leave it out."),
+  })
+  .meta({ id: "Claim" });
+export type ClaimView = z.infer<typeof claimViewSchema>;
+
+export const rangeViewSchema = z.object({
+  first: mac,
+  last: mac,
+  capacity: count,
+  used: count.describe("Addresses with a claim: bound, pending or quarantined."),
+  free: count,
+  pending: count,
+  quarantined: count,
+  hostAddresses,
+});
+export type RangeView = z.infer<typeof rangeViewSchema>;
+
+export const rateViewSchema = z
+  .object({
+    allocationsPerDay: z.number().min(0),
+    releasesPerDay: z.number().min(0),
+    netPerDay: z.number(),
+    windowSeconds: count.describe("How long this replica has counted, a week at most."),
+  })
+  .describe("How fast claims with addresses in the pool's ranges come, by admission, and go.");
+export type RateView = z.infer<typeof rateViewSchema>;
+
+export const daysToFullViewSchema = z
+  .object({
+    days: z.number().min(0).nullable().describe("Null when the pool is not filling, or when that is not known yet."),
+    atLeast: z.number().min(0).nullable().describe("Lower end of the 95 % interval; null when it is not known."),
+    atMost: z.number().min(0).nullable().describe("Upper end of the 95 % interval; null when there is none."),
+    reason: z.string().describe("What the numbers rest on, or why there are none, in one sentence."),
+  })
+  .describe("When the pool is full if claims go on coming and going at the measured rate.");
+export type DaysToFullView = z.infer<typeof daysToFullViewSchema>;
+
+export const poolViewSchema = z
+  .object({
+    name: z.string(),
+    ranges: z.array(rangeViewSchema).describe("Ranges in force, in order, without exclusions and multicast addresses."),
+    exclusions: z.array(z.string()).describe("Addresses that are never given out, as first-last."),
+    serves: z.string().describe("Which namespaces the pool serves, in words."),
+    conflictPolicy: z.enum(CONFLICT_POLICIES),
+    conflictScope: z.enum(CONFLICT_SCOPES),
+    quarantineSeconds: z.number().min(0),
+    capacity: count,
+    used: count,
+    free: count,
+    pending: count,
+    quarantined: count,
+    outOfRange: count.describe("Claims of the pool for addresses outside its ranges."),
+    conflicts: count.describe("Addresses that more than one object has."),
+    hostAddresses,
+    hostConflicts: count.exactOptional().describe("Addresses that an object and a node have."),
+    hostAddressPolicy: z.enum(HOST_ADDRESS_POLICIES).exactOptional().describe("Of the MACPool's spec."),
+    rate: rateViewSchema,
+    daysToFull: daysToFullViewSchema,
+    problem: z.string().exactOptional().describe("What is wrong with its spec."),
+  })
+  .meta({ id: "Pool" });
+export type PoolView = z.infer<typeof poolViewSchema>;
+
+export const cellViewSchema = z.object({
+  first: mac,
+  last: mac,
+  size: count.describe("Addresses of the pool from first to last."),
+  free: count,
+  pending: count,
+  bound: count,
+  quarantined: count,
+  hostAddresses,
+  explicit: count.describe("Those with a claim that somebody wrote or that was observed, in any phase."),
+  colliding: count.describe("Those that several running objects have."),
+});
+export type CellView = z.infer<typeof cellViewSchema>;
+
+export const mapViewSchema = z
+  .object({
+    pool: z.string(),
+    from: mac,
+    to: mac,
+    cells: z
+      .array(cellViewSchema)
+      .describe("In the order of the addresses; each as large as the others, or one smaller."),
+    outOfRange: count.describe("Claims of the pool for addresses outside its ranges, which no cell has."),
+  })
+  .meta({ id: "Map" });
+export type MapView = z.infer<typeof mapViewSchema>;
+
+export const STORY_EVENTS = ["created", "allocated", "bound", "refused", "shared", "released"] as const;
+
+export const storyEntryViewSchema = z.object({
+  at: time,
+  what: z.enum(STORY_EVENTS),
+  code: z.string().exactOptional().describe("Of a refusal, as of a denial."),
+  mac: mac.exactOptional(),
+  interface: z.string().exactOptional(),
+  message: z.string(),
+});
+export type StoryEntryView = z.infer<typeof storyEntryViewSchema>;
+
+export const ownerStoryViewSchema = z
+  .object({
+    kind: z.enum(OWNER_KINDS),
+    namespace: z.string(),
+    name: z.string(),
+    exists: z.boolean().describe("Whether the object exists, as far as this replica knows."),
+    node: z.string().exactOptional(),
+    pod: z.string().exactOptional(),
+    interfaces: z.array(
+      z.object({
+        interface: z.string(),
+        mac,
+        claim: z.string().exactOptional().describe("Name of its MACClaim; absent while there is none."),
+        phase: z.enum(SHOWN_PHASES).exactOptional(),
+        origin: z.enum(CLAIM_ORIGINS).exactOptional(),
+        network: z.string().exactOptional(),
+        since: time.exactOptional(),
+        hostAddress,
+      }),
+    ),
+    story: z.array(storyEntryViewSchema).describe("Newest first."),
+    partial: z.array(z.string()).describe("Replicas that did not tell their refusals in time."),
+  })
+  .meta({ id: "OwnerStory" });
+export type OwnerStoryView = z.infer<typeof ownerStoryViewSchema>;
+
+export const collisionPartyViewSchema = z.object({
+  kind: z.enum(OWNER_KINDS),
+  namespace: z.string(),
+  name: z.string(),
+  interface: z.string().exactOptional(),
+  network: z.string().exactOptional(),
+  node: z.string().exactOptional(),
+  since: time.exactOptional(),
+});
+export type CollisionPartyView = z.infer<typeof collisionPartyViewSchema>;
+
+export const collisionViewSchema = z
+  .object({
+    mac,
+    parties: z.array(collisionPartyViewSchema).describe("Parties that the reader may see."),
+    elsewhere: count.describe("Parties in other namespaces, which the reader may not see."),
+    advice: z.string(),
+  })
+  .meta({ id: "Collision" });
+export type CollisionView = z.infer<typeof collisionViewSchema>;
+
+export const denialViewSchema = z
+  .object({
+    id: z.string(),
+    at: time.describe("When it was refused last."),
+    first: time.describe("When it was refused first."),
+    count: count.describe("How often it was refused for this reason."),
+    code: z.string().describe("Stable code of the reason, as MACPOOL_CONFLICT."),
+    namespace: z.string(),
+    kind: z.enum(OWNER_KINDS),
+    name: z.string().describe("Name of the object, or its generateName followed by *."),
+    interface: z.string().exactOptional(),
+    mac: mac.exactOptional(),
+    message: z.string().describe("What the author of the object was told."),
+    dryRun: z.boolean(),
+    replica: z.string().describe("The replica that refused it."),
+  })
+  .meta({ id: "Denial" });
+export type DenialView = z.infer<typeof denialViewSchema>;
+
+export const FINDING_CODES = [
+  "CLAIM_WITHOUT_OWNER",
+  "OWNER_WITHOUT_CLAIM",
+  "CLAIM_WAITS",
+  "QUARANTINE_OVERDUE",
+  "SHARED_ADDRESS",
+  "INTERFACE_LEFT_BEHIND",
+  "HOST_CONFLICT",
+  "ADOPTION_RUNS",
+  "NO_LEADER",
+  "POOL_INVALID",
+  "POOL_FULL",
+  "NO_POOL",
+] as const;
+
+export const findingViewSchema = z.object({
+  code: z.enum(FINDING_CODES),
+  mac: mac.exactOptional(),
+  pool: z.string().exactOptional(),
+  owner: z
+    .object({ kind: z.enum(OWNER_KINDS), namespace: z.string(), name: z.string() })
+    .exactOptional()
+    .describe("The object that it is about."),
+  since: time.exactOptional(),
+  message: z.string().describe("What is inconsistent."),
+  advice: z.string().describe("What to do about it."),
+});
+export type FindingView = z.infer<typeof findingViewSchema>;
+
+export const consistencyViewSchema = z
+  .object({
+    findings: z.array(findingViewSchema).describe("Empty when everything agrees."),
+    total: count.describe("Number of all findings; the list is cut at 1,000."),
+    adoption: z.object({
+      ended: z.boolean(),
+      message: z
+        .string()
+        .describe(
+          "How far it is, as the leader says in the conditions of the pools; in a namespace, whether it has ended.",
+        ),
+    }),
+    leader: z
+      .object({ identity: z.string(), since: time.exactOptional(), renewed: time.exactOptional() })
+      .nullable()
+      .describe("Who does the work that one replica does for all; null when nobody does, or when it can't be told."),
+    replicas: z.array(z.object({ name: z.string(), answers: z.boolean() })),
+    caches: z.array(z.object({ kind: z.string(), objects: count })).describe("What this replica knows."),
+  })
+  .meta({ id: "Consistency" });
+export type ConsistencyView = z.infer<typeof consistencyViewSchema>;
+
+export const namespaceViewSchema = z
+  .object({
+    name: z.string(),
+    vms: z.boolean().describe("Whether VMs and VMIs of the namespace are managed."),
+    pods: z.boolean().describe("Whether pods of the namespace are managed."),
+    because: z.object({ vms: z.string(), pods: z.string() }).describe("The label that decides, in words."),
+    pool: z.string().exactOptional().describe("The MACPool that serves it; absent when none does."),
+    claims: count.describe("Addresses that its objects have."),
+    limit: count.exactOptional().describe("How many its objects can have; absent when there is no limit."),
+  })
+  .meta({ id: "Namespace" });
+export type NamespaceView = z.infer<typeof namespaceViewSchema>;
+
+export const checkViewSchema = z
+  .object({
+    mac,
+    namespace: z.string(),
+    accepted: z.boolean().describe("Whether a VM of the namespace that asks for the address is admitted now."),
+    code: z.string().exactOptional().describe("Why not: the code of the refusal."),
+    message: z.string(),
+    pool: z.string().exactOptional().describe("The MACPool that serves the namespace."),
+    inRange: z.boolean(),
+    holders: z.array(ownerViewSchema).describe("Who has the address, as far as the reader may see it."),
+    elsewhere: count.describe("Holders in other namespaces, which the reader may not see."),
+    hostAddress,
+  })
+  .meta({ id: "Check" });
+export type CheckView = z.infer<typeof checkViewSchema>;
+
+export const statusViewSchema = z
+  .object({
+    version: z.string(),
+    replica: z.string(),
+    pools: count,
+    claims: count,
+    collisions: count,
+    denials: count.describe("Refusals that this replica remembers."),
+    viewers: count.describe("Watches that this replica serves."),
+  })
+  .meta({ id: "Status" });
+export type StatusView = z.infer<typeof statusViewSchema>;

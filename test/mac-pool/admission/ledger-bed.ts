@@ -1,0 +1,69 @@
+import { formatMac, type Mac } from "../../../src/api/mac.ts";
+import { type Clock, systemClock } from "../../../src/kube/clock.ts";
+import { silentLog } from "../../../src/kube/log.ts";
+import { ClaimLedger } from "../../../src/mac-pool/admission/claim-ledger.ts";
+import type { ClaimRequest, ClaimResult } from "../../../src/mac-pool/admission/claim-request.ts";
+import type { Sighting } from "../../../src/mac-pool/claims/party.ts";
+import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
+import { Segments } from "../../../src/mac-pool/pools/segments.ts";
+import type { MemoryClaimStore } from "../memory-claim-store.ts";
+import { NO_NETWORKS } from "../no-networks.ts";
+
+/** The production ledger on claims in memory. */
+
+const FIRST = 0x02_00_00_00_01_00;
+export const mac = (offset: number): Mac => (FIRST + offset) as Mac;
+
+/** One replica: its own index, which learns nothing of what others write. */
+export function replica(
+  store: MemoryClaimStore,
+  size: number,
+  listers: (mac: Mac) => readonly Sighting[] = () => [],
+  clock: Clock = systemClock,
+): { ledger: ClaimLedger; index: PoolIndex } {
+  const index = new PoolIndex();
+  index.setPool({
+    name: "default",
+    segments: new Segments([{ start: mac(0), end: mac(size - 1) }]),
+    namespaceSelector: undefined,
+    conflictPolicy: "Deny",
+    quarantineMs: 60_000,
+    pendingMs: 120_000,
+    createdAtMs: 0,
+  });
+  const random = () => 0;
+  const ledger = new ClaimLedger({
+    store,
+    index,
+    clock,
+    random,
+    policyIn: () => undefined,
+    listers,
+    isAwaited: () => false,
+    networks: NO_NETWORKS,
+    givenTo: () => [],
+    log: silentLog,
+    onGranted: () => {},
+  });
+  return { ledger, index };
+}
+
+export function request(
+  index: PoolIndex,
+  name: string,
+  wishes: readonly (Mac | undefined)[],
+  dryRun = false,
+): ClaimRequest {
+  return {
+    party: { kind: "VirtualMachine", namespace: "default", name },
+    wishes: wishes.map((wish, position) => ({ interface: `i${position}`, network: undefined, mac: wish, had: false })),
+    listed: new Set(wishes.filter((wish) => wish !== undefined)),
+    pool: index.pool("default"),
+    receiver: false,
+    field: "macAddress",
+    dryRun,
+  };
+}
+
+export const macsOf = (result: ClaimResult): string[] =>
+  result.ok ? result.macs.map(formatMac) : [result.refusal.code];

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { formatMac, type Mac } from "../../../src/api/mac.ts";
+import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
+import type { Sighting } from "../../../src/mac-pool/claims/party.ts";
+import { MemoryClaimStore } from "../memory-claim-store.ts";
+import { mac, macsOf, replica, request } from "./ledger-bed.ts";
+
+const lister = (name: string): Sighting => ({
+  kind: "VirtualMachine",
+  namespace: "default",
+  name,
+  uid: `u-${name}`,
+  interface: "i0",
+  adoptable: true,
+});
+
+describe("the ledger, where objects list an address that no claim knows", () => {
+  it("gives out no address that an object lists, claim or no claim", async () => {
+    const store = new MemoryClaimStore();
+    const isListed = (each: Mac): boolean => each !== mac(2);
+    const { ledger, index } = replica(store, 256, (each) => (isListed(each) ? [lister("old")] : []));
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual([formatMac(mac(2))]);
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual([formatMac(mac(2))]);
+    expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["MACPOOL_FULL"]);
+    const until = "2026-01-01T00:00:00Z";
+    index.setClaim(mac(0), { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 });
+    await store.create(
+      newClaim(mac(0), { pool: "default", origin: "automatic" }, { phase: "Quarantined", owners: [], until }),
+    );
+    expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["MACPOOL_FULL"]);
+  });
+
+  it("admits nobody to an address that another object lists, claim or no claim", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 256, () => [lister("old")]);
+    for (const dryRun of [true, false]) {
+      expect(await ledger.claim(request(index, "a", [mac(0)], dryRun))).toMatchObject({
+        refusal: { message: expect.stringContaining("is in use by VirtualMachine default/old (i0).") },
+      });
+    }
+    expect(store.writes).toEqual([]);
+    // The object itself, and the one that is created under its name, may have it.
+    expect(macsOf(await ledger.claim(request(index, "old", [mac(0)])))).toEqual([formatMac(mac(0))]);
+  });
+
+  it("names the objects that list a shared address in its claim, and asks the others again where it exists", async () => {
+    const store = new MemoryClaimStore();
+    const { ledger, index } = replica(store, 256, () => [lister("old")]);
+    const pool = index.pool("default");
+    pool?.changePolicy({ ...pool.settings, conflictPolicy: "Warn" });
+    expect(await ledger.claim(request(index, "a", [mac(0)]))).toMatchObject({
+      ok: true,
+      warnings: [{ message: expect.stringContaining("is also in use by VirtualMachine default/old (i0)") }],
+    });
+    await ledger.claim(request(index, "b", [mac(0)]));
+    const status = store.claims.get("mac-02-00-00-00-01-00")?.status;
+    expect(status?.owners.map(({ name, uid }) => [name, uid])).toEqual([
+      ["old", "u-old"],
+      ["a", undefined],
+      ["b", undefined],
+    ]);
+    expect(status).toMatchObject({ phase: "Allocated" });
+  });
+});

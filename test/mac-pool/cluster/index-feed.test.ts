@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { claimName, parseMac } from "../../../src/api/mac.ts";
+import type { MACClaim } from "../../../src/api/mac-claim.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { systemClock } from "../../../src/kube/clock.ts";
+import { IndexFeed } from "../../../src/mac-pool/cluster/index-feed.ts";
+import type { Informers } from "../../../src/mac-pool/cluster/informers.ts";
+import { allocatedTo, claim, owner } from "../claims/lifecycle-bed.ts";
+import { machine } from "../machines.ts";
+import { Told } from "./told.ts";
+
+const TEXT = "02:00:00:00:00:01";
+const MAC = parseMac(TEXT) ?? (0 as never);
+const WEB = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
+
+function bed() {
+  const [machines, instances, pods] = [new Told(), new Told(), new Told()];
+  const claims = new Told<MACClaim>();
+  const informers = { claims, machines, instances, pods, pools: new Told(), nodeMacs: new Told() };
+  const isListed = (): boolean => machines.list().length > 0;
+  const feed = new IndexFeed(informers as unknown as Informers, systemClock, isListed);
+  const { index } = feed;
+  const phase = (): string => (index.pending.has(MAC) ? "pending" : "bound");
+  return { ...informers, feed, index, phase };
+}
+
+const next = (made: MACClaim): MACClaim => ({ ...made, metadata: { ...made.metadata, generation: 2 } });
+const gone = (informer: Told): void => informer.delete("web");
+const resting = claim({ phase: "Quarantined", owners: [] });
+const renewed = allocatedTo(owner({ since: "2026-01-01T00:00:00.000Z" }));
+
+describe("a claim", () => {
+  it("is pending until an object lists its address, and not again when that object is gone", () => {
+    const { claims, machines, phase } = bed();
+    claims.set(allocatedTo(owner()));
+    expect(phase()).toBe("pending");
+    machines.set(WEB);
+    expect(phase()).toBe("bound");
+    gone(machines);
+    expect(phase()).toBe("bound");
+  });
+
+  it("is not pending where its object was faster than its own event, nor while it rests", () => {
+    const { claims, machines, phase } = bed();
+    machines.set(WEB);
+    claims.set(allocatedTo(owner()));
+    expect(phase()).toBe("bound");
+    const other = bed();
+    other.claims.set(allocatedTo(owner()));
+    other.claims.set(resting);
+    expect(other.phase()).toBe("bound");
+  });
+
+  it("is looked for among the objects once all of them are listed, where it was listed itself", () => {
+    for (const isThere of [true, false]) {
+      const { claims, machines, feed, phase } = bed();
+      machines.hasSynced = false;
+      claims.set(allocatedTo(owner()), false);
+      expect(phase()).toBe("bound");
+      if (isThere) machines.set(WEB, false);
+      machines.hasSynced = true;
+      feed.findPending();
+      expect(phase()).toBe(isThere ? "bound" : "pending");
+    }
+  });
+
+  it("is pending again when somebody is admitted and nobody lists the address, and not when it is written for another reason", () => {
+    const { claims, machines, phase } = bed();
+    claims.set(allocatedTo(owner()));
+    machines.set(WEB);
+    gone(machines);
+    claims.set(next(allocatedTo(owner({ interface: "b" }))));
+    expect(phase()).toBe("bound");
+    claims.set(renewed);
+    expect(phase()).toBe("pending");
+  });
+});
+
+describe("an address that nobody ever had", () => {
+  it("is known as such where its claim was watched from its creation on, and no object was seen", () => {
+    const { claims, index } = bed();
+    claims.set(allocatedTo(owner()));
+    claims.set(renewed);
+    expect(index.pending.wasNeverListed(MAC)).toBe(true);
+  });
+
+  it("is not where an object was seen, or may have come and gone before anything was listed anew", () => {
+    const seen = bed();
+    seen.claims.set(allocatedTo(owner()));
+    seen.machines.set(WEB);
+    gone(seen.machines);
+    seen.claims.set(renewed);
+    expect(seen.index.pending.wasNeverListed(MAC)).toBe(false);
+
+    const listed = bed();
+    listed.claims.set(allocatedTo(owner()), false);
+    expect(listed.index.pending.wasNeverListed(MAC)).toBe(false);
+
+    for (const kind of ["claims", "machines", "instances", "pods"] as const) {
+      const relisted = bed();
+      relisted.claims.set(allocatedTo(owner()));
+      relisted[kind].listed();
+      expect([kind, relisted.index.pending.wasNeverListed(MAC)]).toEqual([kind, false]);
+    }
+  });
+
+  it("is forgotten with its claim", () => {
+    const { claims, index } = bed();
+    claims.set(allocatedTo(owner()));
+    claims.delete(claimName(MAC));
+    expect(index.pending.has(MAC)).toBe(false);
+  });
+});
+
+it("counts pods and instances as objects too", () => {
+  const networks = JSON.stringify([{ name: "net1", mac: TEXT }]);
+  const pod: KubeObject = {
+    metadata: { name: "web", namespace: "default", annotations: { "k8s.v1.cni.cncf.io/networks": networks } },
+  };
+  const { claims, pods, phase } = bed();
+  claims.set(allocatedTo(owner({ kind: "Pod" })));
+  pods.set(pod);
+  expect(phase()).toBe("bound");
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import type { Mac } from "../../../../src/api/mac.ts";
+import type { AdmissionRequest } from "../../../../src/kube/admission/admission-server.ts";
+import { systemClock } from "../../../../src/kube/clock.ts";
+import { conflict } from "../../../../src/mac-pool/claims/refusals.ts";
+import { DenialLog } from "../../../../src/mac-pool/inspection/queries/denial-log.ts";
+import { DenialQueries } from "../../../../src/mac-pool/inspection/queries/denials.ts";
+import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
+import { denialViewSchema, ownerStoryViewSchema } from "../../../../src/mac-pool/inspection/rest/views.ts";
+import { heldBytes } from "../../../support/held-bytes.ts";
+import { FIRST, InspectionBed, owner } from "../inspection-bed.ts";
+
+const MB = 1024 * 1024;
+
+const request = (namespace: string, name: string): AdmissionRequest =>
+  ({ namespace, name, operation: "CREATE", dryRun: false, object: {}, oldObject: null }) as unknown as AdmissionRequest;
+
+const refusal = (mac = FIRST) =>
+  conflict(mac, "nic", [owner("other", "secret")], {
+    field: "macAddress",
+    pendingMs: 120_000,
+    isAwaited: false,
+    listers: [],
+  });
+
+function add(log: DenialLog, namespace: string, name: string, mac?: Mac): void {
+  log.add("VirtualMachine", request(namespace, name), refusal(mac));
+}
+
+describe("the refusals that a replica remembers", () => {
+  it("count what is refused again and again", () => {
+    const log = new DenialLog("one", systemClock);
+    for (let i = 0; i < 3; i++) add(log, "mine", "web");
+    add(log, "mine", "web", (FIRST + 1) as Mac);
+    const [newest, first] = log.list(EVERYTHING).map((view) => denialViewSchema.parse(view));
+    expect(newest).toMatchObject({ count: 1, mac: "02:5d:1c:00:00:01" });
+    expect(first).toMatchObject({ count: 3, name: "web", interface: "nic", code: "MACPOOL_CONFLICT", replica: "one" });
+  });
+
+  it("are in the story of the VM with their code", async () => {
+    await using bed = await InspectionBed.start();
+    add(bed.denials, "default", "web");
+    const told = await bed.inspector.owner({ kind: "VirtualMachine", namespace: "default", name: "web" }, EVERYTHING);
+    expect(ownerStoryViewSchema.parse(told).story).toMatchObject([{ what: "refused", code: "MACPOOL_CONFLICT" }]);
+  });
+
+  it("name an owner elsewhere to those only who may see everything", () => {
+    const log = new DenialLog("one", systemClock);
+    add(log, "mine", "web");
+    expect(log.list(EVERYTHING)[0]?.message).toContain("other/secret");
+    const [told] = log.list({ namespace: "mine" });
+    expect(told?.message).toContain("an object in another namespace");
+    expect(told?.message).not.toContain("secret");
+    expect(log.list({ namespace: "other" })).toEqual([]);
+  });
+
+  it("are bounded, and a flood in one namespace displaces nobody else's", () => {
+    const log = new DenialLog("one", systemClock, 10);
+    for (let i = 0; i < 3; i++) add(log, "quiet", `vm-${i}`);
+    for (let i = 0; i < 1_000; i++) add(log, "loud", `vm-${i}`);
+    expect(log.size).toBe(10);
+    expect(log.list({ namespace: "quiet" })).toHaveLength(3);
+    expect(log.list({ namespace: "loud" }).map(({ name }) => name)).toContain("vm-999");
+  });
+
+  it("are merged with those of other replicas, and say who did not answer", async () => {
+    const [own, other] = [new DenialLog("one", systemClock), new DenialLog("two", systemClock)];
+    add(own, "mine", "web");
+    add(other, "mine", "db");
+    const asked: string[] = [];
+    const ask = async (path: string) => {
+      asked.push(path);
+      const items = other.list(path.includes("scope=mine") ? { namespace: "mine" } : EVERYTHING);
+      return {
+        answers: [
+          { replica: "two", answer: { items } },
+          { replica: "four", answer: { items: [{ nonsense: true }] } },
+        ],
+        missing: ["three"],
+      };
+    };
+    const queries = new DenialQueries(own, { ask });
+    const merged = await queries.merged({}, { namespace: "mine" });
+    expect(merged).toMatchObject({ total: 2, partial: ["three", "four"] });
+    expect(merged.items.map(({ replica }) => replica).sort()).toEqual(["one", "two"]);
+    expect(JSON.stringify(merged)).not.toContain("secret");
+    expect((await queries.merged({ name: "db" }, EVERYTHING)).items).toHaveLength(1);
+    expect(asked).toEqual(["/api/v1/denials?local=true&scope=mine", "/api/v1/denials?local=true"]);
+  });
+
+  it("keep no part of a request alive", () => {
+    const log = new DenialLog("one", systemClock, 100);
+    const before = heldBytes();
+    for (let i = 0; i < 100; i++) {
+      const text = `${i}`.padEnd(MB, "x");
+      log.add("Pod", request(text, text), { code: "MACPOOL_INVALID_MAC", about: { interface: text }, message: text });
+      const about = { interface: text.slice(i, i + 15) };
+      log.add("Pod", request("mine", text.slice(0, 20)), { code: "MACPOOL_INVALID_MAC", about, message: "no" });
+    }
+    expect(log.size).toBe(100);
+    expect(heldBytes() - before).toBeLessThan(2 * MB);
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import {
+  daysToFull,
+  netInterval,
+  poissonInterval,
+  rateOf,
+} from "../../../../src/mac-pool/inspection/queries/fill-rate.ts";
+import { Random } from "../../../support/random.ts";
+
+const DAY = 86_400;
+
+/** By Knuth's method. */
+function poisson(mean: number, random: () => number): number {
+  let [count, product] = [0, random()];
+  for (const limit = Math.exp(-mean); product > limit; product *= random()) count += 1;
+  return count;
+}
+
+describe("the rate at which a pool fills", () => {
+  it("has the intervals of tables of the Poisson distribution", () => {
+    // Exact limits (Garwood 1936): 0: 0-3.689, 1: 0.025-5.572, 5: 1.623-11.668, 10: 4.795-18.390, 100: 81.364-121.627.
+    const exact = [
+      [0, 0, 3.689],
+      [1, 0.025, 5.572],
+      [5, 1.623, 11.668],
+      [10, 4.795, 18.39],
+      [100, 81.364, 121.627],
+    ] as const;
+    for (const [count, low, high] of exact) {
+      const interval = poissonInterval(count);
+      expect(Math.abs(interval.low - low)).toBeLessThan(0.02);
+      expect(Math.abs(interval.high - high)).toBeLessThan(0.08);
+    }
+  });
+
+  it("covers the true difference of two random processes in at least 93 % of all cases", () => {
+    const random = new Random(7).next;
+    for (const [came, went] of [
+      [4, 0.5],
+      [30, 25],
+      [12, 12],
+    ] as const) {
+      let covered = 0;
+      for (let run = 0; run < 2_000; run++) {
+        const counted = { allocations: poisson(came, random), releases: poisson(went, random), windowSeconds: DAY };
+        const { low, high } = netInterval(counted);
+        if (low <= came - went && came - went <= high) covered += 1;
+      }
+      expect(covered).toBeGreaterThan(1_860);
+    }
+  });
+
+  it("tells days, and the days between which they are", () => {
+    const view = daysToFull(1_000, { allocations: 100, releases: 0, windowSeconds: DAY });
+    expect(view).toMatchObject({ days: 10, reason: "From 100 allocations and 0 releases in 24 h." });
+    expect(view.atLeast).toBeCloseTo(8.22, 1);
+    expect(view.atMost).toBeGreaterThan(12);
+    expect(rateOf({ allocations: 50, releases: 20, windowSeconds: DAY / 2 })).toEqual({
+      allocationsPerDay: 100,
+      releasesPerDay: 40,
+      netPerDay: 60,
+      windowSeconds: DAY / 2,
+    });
+  });
+
+  it("knows no days for a pool that is not filling, and none when it has counted for seconds", () => {
+    const empties = daysToFull(10, { allocations: 2, releases: 5, windowSeconds: DAY });
+    expect(empties).toMatchObject({ days: null, atMost: null });
+    expect(empties.reason).toContain("is not filling");
+    expect(daysToFull(10, { allocations: 9, releases: 0, windowSeconds: 5 }).reason).toContain("a minute of counting");
+    expect(daysToFull(0, { allocations: 0, releases: 0, windowSeconds: 0 })).toMatchObject({ days: 0, atMost: 0 });
+  });
+});

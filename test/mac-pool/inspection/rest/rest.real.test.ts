@@ -1,0 +1,228 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { MACClaim } from "../../../../src/api/mac-claim.ts";
+import { DEFAULT_MAC_POOL } from "../../../../src/api/names.ts";
+import { RESOURCES } from "../../../../src/kube/client/resource.ts";
+import { statusOf } from "../../../../src/mac-pool/claims/claim.ts";
+import { KINDS } from "../../../../src/mac-pool/objects/kinds.ts";
+import { MANAGER_ACCOUNT } from "../../../../src/operator/components/kube-mac-pool-access.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { Random } from "../../../support/random.ts";
+import { runSchemathesis, schemathesis } from "../../../support/schemathesis.ts";
+import { issueToken } from "../../account.ts";
+import { machine } from "../../machines.ts";
+import { POOL_NAMESPACE, PoolBed } from "../../pool-bed.ts";
+import { RestWatch, restGet } from "../../rest-client.ts";
+import { viewerToken } from "../../viewer-token.ts";
+
+const EXAMPLES = 30;
+const STEPS = 60;
+const NAMESPACES = ["default", "tenant"];
+const CHECKS = [
+  "not_a_server_error",
+  "status_code_conformance",
+  "content_type_conformance",
+  "response_schema_conformance",
+  "negative_data_rejection",
+];
+
+const OF_WATCHES = ["watch", "since", "sendInitialEvents"];
+/** What a user may ask in a second. */
+const PACED = ["--rate-limit", "28/s"];
+
+const available = await schemathesis(process.env);
+
+describe("inspection by two replicas on a real API server", () => {
+  let bed: PoolBed;
+  let token: string;
+
+  beforeAll(async () => {
+    bed = await PoolBed.start();
+    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
+    await bed.createPool(DEFAULT_MAC_POOL, { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:0f:ff" }] });
+    await bed.registerWebhooks();
+    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant" } });
+    token = await viewerToken(bed, "viewer", "cluster");
+  }, 120_000);
+  afterAll(async () => {
+    await bed?.[Symbol.asyncDispose]();
+  });
+
+  const get = (replica: string, path: string) => restGet(bed, replica, path, token);
+
+  it("says after a random history what the MACClaims say, and tells a watch each change", async () => {
+    using watch = new RestWatch(bed, "one", "/api/v1/claims?watch=true", token);
+    await eventually("the watch", () => watch.events.length > 0);
+    expect(watch.events[0]?.type).toBe("RESET");
+    const random = new Random(19);
+    const alive: { readonly namespace: string; readonly name: string }[] = [];
+    for (let step = 0; step < STEPS; step++) {
+      const at = Math.floor(random.next() * alive.length);
+      if (alive.length > 3 && random.next() < 0.4) {
+        for (const ref of alive.splice(at, 1)) await bed.admin.delete(KINDS.virtualMachines, ref);
+        continue;
+      }
+      const ref = { namespace: NAMESPACES[step % 2] ?? "", name: `vm-${step}` };
+      const macAddress = random.next() < 0.3 ? `02:5d:1c:00:10:${step.toString(16).padStart(2, "0")}` : undefined;
+      const nics = [{ name: "a" }, { name: "b", ...(macAddress === undefined ? {} : { macAddress }) }];
+      await bed.admin.create(KINDS.virtualMachines, machine(ref.name, ref.namespace, nics));
+      alive.push(ref);
+    }
+    const wanted = async (): Promise<string[]> => {
+      const phaseOf = (claim: MACClaim) => statusOf(claim).phase.replace("Allocated", "Bound");
+      return (await bed.claims()).map((one) => `${one.spec.mac} ${phaseOf(one)} ${one.status?.owner}`).sort();
+    };
+    const told = async (replica: string): Promise<string[]> => {
+      const lines: string[] = [];
+      for (let path = "/api/v1/claims?limit=7"; ; ) {
+        const { body } = await get(replica, path);
+        for (const { mac, phase, owners } of body.items) {
+          const [first] = owners;
+          lines.push(`${mac} ${phase} ${first ? `${first.kind}/${first.namespace}/${first.name}` : "-"}`);
+        }
+        if (body.continue === undefined) return lines.sort();
+        path = `/api/v1/claims?limit=7&continue=${body.continue}`;
+      }
+    };
+    for (const replica of ["one", "two"]) {
+      await eventually(`replica ${replica} to say what the claims say`, async () => {
+        return JSON.stringify(await told(replica)) === JSON.stringify(await wanted());
+      });
+    }
+    for (const namespace of NAMESPACES) {
+      const own = (await bed.claims()).filter(({ status }) =>
+        status?.owners.some((each) => each.namespace === namespace),
+      );
+      expect((await get("two", `/api/v1/claims?namespace=${namespace}`)).body.total).toBe(own.length);
+    }
+    const { body: map } = await get("one", `/api/v1/pools/${DEFAULT_MAC_POOL}/map?cells=64`);
+    const { body: pool } = await get("one", `/api/v1/pools/${DEFAULT_MAC_POOL}`);
+    const used = map.cells.reduce(
+      (sum: number, { size, free }: { size: number; free: number }) => sum + size - free,
+      0,
+    );
+    expect(used).toBe(pool.used);
+    await eventually("the watch to know all claims", async () => {
+      const known = new Set<string>();
+      for (const { type, object } of watch.events) {
+        if (type === "DELETED") known.delete(object?.mac ?? "");
+        else if (object?.mac !== undefined) known.add(object.mac);
+      }
+      return (await bed.claims()).every(({ spec }) => known.has(spec.mac));
+    });
+  });
+
+  it("resumes a watch where it was, and resets it at another replica", async () => {
+    using first = new RestWatch(bed, "one", "/api/v1/claims?watch=true", token);
+    await eventually("the watch", () => first.events.length > 0);
+    const { id } = first.events[0] ?? { id: "" };
+    first[Symbol.dispose]();
+    const missed = await bed.admin.create(KINDS.virtualMachines, machine("missed", "default", [{ name: "a" }]));
+    expect(missed.metadata.name).toBe("missed");
+    await eventually(
+      "the replica knows",
+      async () => (await get("one", "/api/v1/claims?owner=missed")).body.total === 1,
+    );
+    using again = new RestWatch(bed, "one", "/api/v1/claims?watch=true&owner=missed", token, id);
+    await eventually("what was missed", () => again.events.some(({ type }) => type === "ADDED"));
+    expect(again.events.map(({ type }) => type)).not.toContain("RESET");
+    using other = new RestWatch(bed, "two", "/api/v1/claims?watch=true", token, id);
+    await eventually("the other replica", () => other.events.length > 0);
+    expect(other.events[0]?.type).toBe("RESET");
+  });
+
+  it("merges what all replicas refused, and names one that does not answer", async () => {
+    const port = (name: string): number => Number(new URL(bed.inspectionUrl(name)).port);
+    for (const [name, containerPort] of [
+      ["one", port("one")],
+      ["two", port("two")],
+      ["gone", 1],
+    ] as const) {
+      await bed.admin.create(RESOURCES.pods, {
+        metadata: { name, namespace: POOL_NAMESPACE, labels: { "control-plane": "mac-controller-manager" } },
+        spec: {
+          serviceAccountName: MANAGER_ACCOUNT,
+          containers: [{ name: "manager", image: "none", ports: [{ name: "inspection", containerPort }] }],
+        },
+      } as never);
+      const body = { status: { phase: "Running", podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] } };
+      const ref = { name, namespace: POOL_NAMESPACE };
+      await bed.admin.patch(RESOURCES.pods, ref, { type: "merge", body }, { subresource: "status" });
+    }
+    await bed.admin.create(
+      KINDS.virtualMachines,
+      machine("owner", "default", [{ name: "a", macAddress: "02:00:00:00:00:09" }]),
+    );
+    const thief = (name: string) => machine(name, "tenant", [{ name: "a", macAddress: "02:00:00:00:00:09" }]);
+    for (let i = 0; i < 8; i++) {
+      await expect(bed.admin.create(KINDS.virtualMachines, thief(`thief-${i}`))).rejects.toThrow("is in use by");
+    }
+    for (const replica of ["one", "two"]) {
+      await eventually(`all refusals at replica ${replica}`, async () => {
+        return (await get(replica, "/api/v1/denials?namespace=tenant")).body.total === 8;
+      });
+    }
+    const { body } = await get("two", "/api/v1/denials");
+    expect(body.partial).toEqual(["gone"]);
+    const { body: consistency } = await get("one", "/api/v1/consistency");
+    expect(consistency.replicas).toEqual(
+      expect.arrayContaining([
+        { name: "one", answers: true },
+        { name: "two", answers: true },
+        { name: "gone", answers: false },
+      ]),
+    );
+    expect(["one", "two"]).toContain(consistency.leader.identity);
+  });
+
+  it.skipIf(available === undefined)(
+    "keeps to its own OpenAPI document, whatever it is asked by whom",
+    { timeout: 600_000 },
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), "schemathesis-"));
+      try {
+        const { body: document } = await get("one", "/openapi.json");
+        for (const { get: operation } of Object.values(document.paths) as {
+          get: { parameters: { name: string }[] };
+        }[]) {
+          // A watch has no end.
+          operation.parameters = operation.parameters.filter(({ name }) => !OF_WATCHES.includes(name));
+        }
+        const [schema, ca] = [join(folder, "openapi.json"), join(folder, "ca.crt")];
+        await writeFile(schema, JSON.stringify(document));
+        await writeFile(ca, bed.controlPlane.authority.certificate);
+        const pool = { name: MANAGER_ACCOUNT, namespace: POOL_NAMESPACE };
+        await bed.admin.create(RESOURCES.clusterRoleBindings, {
+          metadata: { name: "the-pool-views" },
+          roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "kubemacpool-view" },
+          subjects: [{ kind: "ServiceAccount", ...pool }],
+        });
+        const readers = [
+          // Replicas ask each other as often as they like.
+          ["a reader of the cluster", await issueToken(bed.admin, pool), []],
+          ["a reader of a namespace", await viewerToken(bed, "tenant", { namespace: "tenant" }), PACED],
+        ] as const;
+        for (const [who, token, pace] of readers) {
+          const { isFine, output } = await runSchemathesis(available ?? "", folder, [
+            schema,
+            ...["--url", bed.inspectionUrl("one"), "--tls-verify", ca, "--header", `Authorization: Bearer ${token}`],
+            ...["--checks", CHECKS.join(","), "--phases", "examples,coverage,fuzzing"],
+            ...["--seed", "19", "--warnings", "off", "--request-timeout", "20"],
+            ...["--max-examples", String(EXAMPLES), ...pace],
+          ]);
+          const summary = output.slice(output.lastIndexOf("= SUMMARY ="));
+          console.log(`${who}: ${summary}`);
+          expect(isFine ? "" : output).toBe("");
+          expect(summary).toContain("Tested: 12");
+          // Nor was it the rate that answered.
+          const { status } = await restGet(bed, "one", "/api/v1/claims?namespace=tenant", token);
+          expect(status).toBe(200);
+        }
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
+});
