@@ -22,8 +22,7 @@ import { ErrorCollector } from "./error-collector.ts";
 import { lazyNetfilter, openNetfilter } from "./netfilter.ts";
 import { loadMore } from "./parts.ts";
 import { deletePorts } from "./port-deletion.ts";
-import { type RecordedRules, removeRecordedRules } from "./recorded-rules.ts";
-import { readRuleRecord, removeHalfWrittenRuleRecord } from "./rule-record.ts";
+import { type RecordedRules, readRuleRecord, removeHalfWrittenRuleRecord, removeRecordedRules } from "./rule-record.ts";
 
 /** A concurrent ADD may make the pair after DEL looked for it, and lose its rules and addresses to DEL: all goes again. */
 const ROUNDS = 3;

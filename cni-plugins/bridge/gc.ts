@@ -14,8 +14,7 @@ import { readIpamType } from "./ipam-type.ts";
 import { collectIptablesMasquerade } from "./masquerade-iptables.ts";
 import { collectNftMasquerade } from "./masquerade-nftables.ts";
 import { lazyNetfilter, unlessFeatureIsMissing } from "./netfilter.ts";
-import { type RecordedRules, removeRecordedRules } from "./recorded-rules.ts";
-import { RULE_RECORD_DIRECTORY, readRuleRecord } from "./rule-record.ts";
+import { type RecordedRules, RULE_RECORD_DIRECTORY, readRuleRecord, removeRecordedRules } from "./rule-record.ts";
 import { removeUnrecordedRules } from "./unrecorded-rules.ts";
 
 const BY_NAME = { spoofCheck: false, masquerade: false, unasked: true };

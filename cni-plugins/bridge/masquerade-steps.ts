@@ -6,8 +6,7 @@ import type { MasqueradeBackend } from "./config.ts";
 import { addIptablesMasquerade, hasIptables, removeIptablesMasquerade } from "./masquerade-iptables.ts";
 import { addNftMasquerade, removeNftMasquerade } from "./masquerade-nftables.ts";
 import { withFeature } from "./netfilter.ts";
-import { recordRules } from "./recorded-rules.ts";
-import { readRuleRecord, removeRuleRecord } from "./rule-record.ts";
+import { readRuleRecord, recordRules, removeRuleRecord } from "./rule-record.ts";
 
 /** A transaction is sent as a whole, and answered with each of its rules. */
 const ADDRESSES_AT_ONCE = 32;

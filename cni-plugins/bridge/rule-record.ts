@@ -5,9 +5,12 @@
 
 import { NODE_STATE_DIRECTORY } from "../../src/api/node-state.ts";
 import { parseObject } from "../cni/json-object.ts";
+import type { Call } from "../cni/plugin.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
-import type { Attachment } from "./attachment.ts";
-import { sameAttachment } from "./attachment.ts";
+import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { type AddState, required } from "./add-state.ts";
+import { type Attachment, sameAttachment } from "./attachment.ts";
+import { loadMore } from "./parts.ts";
 
 export interface RuleRecord {
   /** Handle of the rule that sends the port's frames to its spoof check. */
@@ -20,9 +23,21 @@ export interface RuleRecord {
 
 export const RULE_RECORD_DIRECTORY = `${NODE_STATE_DIRECTORY}/bridge`;
 
-/** Named by the node's end of the pair, which is one attachment's at a time. */
-export function saveRuleRecord(syscalls: Syscalls, portName: string, attachment: Attachment, record: RuleRecord): void {
-  syscalls.replaceFile(recordPath(portName), JSON.stringify({ ...attachment, ...record }));
+/**
+ * The file is named by the node's end of the pair, which is one attachment's at a time. DEL finds rules without the record
+ * too, by a search.
+ */
+export function recordRules(state: AddState, rules: RuleRecord): void {
+  state.rules = { ...state.rules, ...rules };
+  const path = recordPath(required(state.portName, "the veth pair"));
+  try {
+    state.call.syscalls.replaceFile(path, JSON.stringify({ ...state.attachment, ...state.rules }));
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    state.call.warn(
+      `the record of rules can't be written, so DEL will take longer: ${error instanceof Error ? error.message : error}`,
+    );
+  }
 }
 
 /** Undefined when there is none, or none of this attachment. */
@@ -57,6 +72,27 @@ export function removeHalfWrittenRuleRecord(syscalls: Syscalls, portName: string
   } catch {
     removeRuleRecord(syscalls, portName);
   }
+}
+
+export interface RecordedRules {
+  readonly portName: string;
+  readonly attachment: Attachment;
+  readonly rules: RuleRecord;
+}
+
+/**
+ * Removes the record too. `netfilter` is best left open until the process ends: the kernel closes it only when it has
+ * forgotten the rules.
+ */
+export function removeRecordedRules({ syscalls }: Call, netfilter: NetlinkSocket, recorded: RecordedRules): void {
+  const { portName, attachment, rules } = recorded;
+  const { spoofRule, masqueradeRules, iptables } = rules;
+  if (spoofRule !== undefined) loadMore(syscalls).removeSpoofCheck(netfilter, attachment, spoofRule);
+  if (masqueradeRules !== undefined) {
+    loadMore(syscalls).removeNftMasquerade(syscalls, netfilter, attachment, masqueradeRules);
+  }
+  if (iptables === true) loadMore(syscalls).removeIptablesMasquerade(syscalls, attachment);
+  removeRuleRecord(syscalls, portName);
 }
 
 function recordPath(portName: string): string {

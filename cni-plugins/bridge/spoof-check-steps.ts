@@ -3,8 +3,7 @@
 import type { Step } from "../cni/steps.ts";
 import { type AddState, required } from "./add-state.ts";
 import { withFeature } from "./netfilter.ts";
-import { recordRules } from "./recorded-rules.ts";
-import { removeRuleRecord } from "./rule-record.ts";
+import { recordRules, removeRuleRecord } from "./rule-record.ts";
 import { addSpoofCheck, removeSpoofCheck, requireChainNames } from "./spoof-check.ts";
 
 export const checkSpoofing: Step<AddState> = {
