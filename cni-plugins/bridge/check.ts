@@ -6,18 +6,19 @@ import { runDelegate } from "../cni/delegate.ts";
 import { formatMacAddress, parseMacAddress } from "../cni/mac-address.ts";
 import { openNetns } from "../cni/netns.ts";
 import type { Call } from "../cni/plugin.ts";
-import { getLink, type Link, linkOf } from "../netlink/link.ts";
+import { DEFAULT_DATA_DIR, readOriginals, stateFile } from "../cni/tuning-state.ts";
+import type { Syscalls } from "../native/syscalls.ts";
+import { dumpPortVlans, type PortVlan, readPortVlans } from "../netlink/bridge-vlan.ts";
+import { getLink, type Link, linkOf, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
 import { findBridge } from "./bridge-steps.ts";
 import { addressFault, gatewayFault } from "./check-addresses.ts";
-import { containerMtuFault, portMtuFault } from "./check-mtu.ts";
-import { spoofCheckFault } from "./check-spoof-rules.ts";
-import { vlanFault } from "./check-vlans.ts";
 import { type BridgeConfig, gatewayName, readBridgeConfig } from "./config.ts";
 import { openNetfilter } from "./netfilter.ts";
-import type { VlanConfig } from "./vlan-config.ts";
+import { spoofCheckFault } from "./spoof-check.ts";
+import { accessVlan, type VlanConfig } from "./vlan-config.ts";
 import { isolatesNothing } from "./vlan-steps.ts";
 
 export function check(call: Call): undefined {
@@ -89,6 +90,91 @@ function interfaceOfPreviousResult(config: ConfigObject, ifname: string, netns: 
   const found = interfaces.find((one) => one.string("name") === ifname && one.string("sandbox") === netns);
   if (found !== undefined) return found;
   throw failed(`prevResult has no interface ${ifname} in ${netns}`);
+}
+
+/**
+ * Compares with the result; if the result has no MTU, with the configuration. Undefined when they agree. The plugin `tuning`
+ * may have changed the MTU since the ADD.
+ */
+function containerMtuFault(
+  syscalls: Syscalls,
+  attachment: Attachment,
+  { name, mtu }: Link,
+  expected: ConfigObject,
+  config: BridgeConfig,
+): string | undefined {
+  const told = expected.wholeNumber("mtu");
+  const wanted = told || configuredMtu(config);
+  if (!wanted || mtu === wanted) return undefined;
+  const before = readOriginals(syscalls, stateFile(DEFAULT_DATA_DIR, attachment))?.mtu;
+  // Tuning changed the MTU, and its result has no MTU or the original one.
+  if (before !== undefined && (!told || told === before)) return undefined;
+  return `interface ${name} has MTU ${mtu}, not ${wanted}`;
+}
+
+/** Compares with the configuration; if that has no MTU, with the result (in version 1.1.0). */
+function portMtuFault({ name, mtu }: Link, request: ConfigObject, config: BridgeConfig): string | undefined {
+  const interfaces = request.object("prevResult").objects("interfaces");
+  const atAdd = interfaces.find((one) => one.string("name") === name && !one.string("sandbox"));
+  const wanted = configuredMtu(config) ?? atAdd?.wholeNumber("mtu");
+  return wanted && mtu !== wanted ? `${name} has MTU ${mtu}, not ${wanted}` : undefined;
+}
+
+function configuredMtu({ mtu }: BridgeConfig): number | undefined {
+  return typeof mtu === "number" ? mtu : undefined;
+}
+
+/** A predecessor of the reference left it on every port. */
+const LEFT_BY_PREDECESSOR = 1;
+
+interface CheckedVlans {
+  readonly port: Link;
+  readonly bridge: Link;
+  readonly vlans: VlanConfig;
+  /** The port is one that this plugin made. */
+  readonly own: boolean;
+}
+
+/** Why the port's VLANs are not as ADD made them; undefined when they are. */
+function vlanFault(node: NetlinkSocket, { port, bridge, vlans, own }: CheckedVlans): string | undefined {
+  const { error, messages } = node.dump(dumpPortVlans);
+  if (error !== undefined) throw error;
+  const message = messages.find((one) => readLink(one).index === port.index);
+  const present = message === undefined ? [] : readPortVlans(message);
+  const presentById = byId(present);
+  const wantedById = byId(wantedVlans(vlans, own ? (bridge.bridgeVlans?.defaultVlan ?? 0) : 0));
+  for (const wanted of wantedById.filter((one) => one !== undefined)) {
+    const found = presentById[wanted.id];
+    if (found === undefined) return `${port.name} ${wanted.pvid ? "is not in" : "does not carry"} VLAN ${wanted.id}`;
+    if (found.pvid !== wanted.pvid || found.untagged !== wanted.untagged) {
+      return `${port.name} has VLAN ${wanted.id} as ${describe(found)}, not as ${describe(wanted)}`;
+    }
+  }
+  const left = [
+    ...(vlans.preserveDefault || !own ? [bridge.bridgeVlans?.defaultVlan] : []),
+    ...(own ? [] : [LEFT_BY_PREDECESSOR]),
+  ];
+  const added = present.find(({ id }) => wantedById[id] === undefined && !left.includes(id));
+  return added === undefined ? undefined : `${port.name} carries VLAN ${added.id}, which ADD did not give it`;
+}
+
+/** As the steps of ADD leave them: what comes later wins for a VLAN that is both. */
+function wantedVlans(vlans: VlanConfig, defaultVlan: number): readonly PortVlan[] {
+  const { accessNamed, trunk } = vlans;
+  const untagged = { id: accessVlan(vlans, defaultVlan), pvid: true, untagged: true };
+  const tagged = trunk.map((id) => ({ id, pvid: false, untagged: false }));
+  return accessNamed ? [untagged, ...tagged] : [...tagged, untagged];
+}
+
+/** The last one of each number. */
+function byId(vlans: readonly PortVlan[]): readonly (PortVlan | undefined)[] {
+  const found: (PortVlan | undefined)[] = [];
+  for (const one of vlans) found[one.id] = one;
+  return found;
+}
+
+function describe({ pvid, untagged }: PortVlan): string {
+  return `${pvid ? "that of untagged frames" : "one of tagged frames"}, sent ${untagged ? "untagged" : "with its tag"}`;
 }
 
 function failIf(fault: string | undefined): void {

@@ -5,14 +5,16 @@
 
 import { CniError, INVALID_ENVIRONMENT, RULES_NOT_IN_FORCE } from "../cni/cni-error.ts";
 import { EBUSY, ENOENT } from "../netlink/errno.ts";
+import type { Link } from "../netlink/link.ts";
 import type { Message } from "../netlink/message-reader.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
+import { fromInterfaceTerm, fromMacTerm, readRuleTerms } from "../netlink/nft-rule-terms.ts";
 import * as nft from "../netlink/nftables.ts";
 import type { Attachment } from "./attachment.ts";
 
 const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };
-export const BASE_CHAIN = "PREROUTING";
+const BASE_CHAIN = "PREROUTING";
 const BASE: nft.BaseChain = { type: "filter", hook: 0, priority: -300 };
 
 interface Names {
@@ -21,7 +23,7 @@ interface Names {
   readonly comment: string;
 }
 
-export function namesOf({ containerId, ifname }: Attachment): Names {
+function namesOf({ containerId, ifname }: Attachment): Names {
   const id = `${containerId}-${ifname}`;
   const chain = `cni-br-iface-${id}`;
   return { chain, macChain: `${chain}-mac`, comment: `macspoofchk-${id}` };
@@ -63,14 +65,14 @@ interface Base {
   readonly chain: Message | undefined;
 }
 
-export function findBase(socket: NetlinkSocket): Base {
+function findBase(socket: NetlinkSocket): Base {
   const requests = nft.getChain(nft.getTable(socket.batch(), TABLE), TABLE, BASE_CHAIN);
   const [table, chain] = socket.transact(requests).map(({ messages }) => messages[0]);
   return { table, chain };
 }
 
 /** Why no frame gets through the base chain; undefined when frames do, and where nothing keeps an ADD from making it. */
-export function baseFault({ table, chain }: Base): string | undefined {
+function baseFault({ table, chain }: Base): string | undefined {
   const named = `table bridge ${TABLE.name}`;
   if (table !== undefined && nft.isDormant(table)) return `nftables ${named} is dormant: run "nft add ${named}"`;
   if (chain === undefined) return undefined;
@@ -172,6 +174,35 @@ function alone(socket: NetlinkSocket, write: (batch: ReturnType<NetlinkSocket["b
   }
 }
 
+/** CHECK: why the rules do not let only the container's MAC pass; undefined when they do. Also of rules that the reference made. */
+export function spoofCheckFault(
+  socket: NetlinkSocket,
+  attachment: Attachment,
+  port: Link,
+  inside: Link,
+): string | undefined {
+  const { chain, macChain, comment } = namesOf(attachment);
+  const marked = (message: Message) => nft.readRule(message).comment === nft.storedComment(comment);
+  const jumps = dumpChain(socket, BASE_CHAIN).filter(marked);
+  const passing = dumpChain(socket, macChain);
+  const leading = dumpChain(socket, chain);
+  if (jumps.length === 0 || leading.length === 0 || passing.length === 0) {
+    return `the rules that check the MAC of ${attachment.ifname} are gone`;
+  }
+  if (!jumps.some((rule) => says([rule], [[fromInterfaceTerm(port.name), `jump ${chain}`]]))) {
+    return `no rule of nftables chain ${BASE_CHAIN} sends the frames of ${port.name} to chain ${chain}`;
+  }
+  const idle = baseFault(findBase(socket));
+  if (idle !== undefined) return `the spoof rules are not in force: ${idle}`;
+  if (!says(leading, [[`jump ${macChain}`]])) return `nftables chain ${chain} does more than lead to ${macChain}`;
+  if (says(passing, [[fromMacTerm(inside.mac), "return"], ["drop"]])) return undefined;
+  return `the rules of nftables chain ${macChain} do not let ${inside.mac} pass and nothing else`;
+}
+
+function says(rules: readonly Message[], expected: readonly (readonly string[])[]): boolean {
+  return JSON.stringify(rules.map(readRuleTerms)) === JSON.stringify(expected);
+}
+
 /** Attachments that have rules here, as `containerId-ifname`. */
 export function spoofCheckedIds(socket: NetlinkSocket): string[] {
   const prefix = "macspoofchk-";
@@ -196,7 +227,7 @@ function rulesOf(socket: NetlinkSocket, chain: string): nft.RuleView[] {
 }
 
 /** None of a chain that is not there. */
-export function dumpChain(socket: NetlinkSocket, chain: string): readonly Message[] {
+function dumpChain(socket: NetlinkSocket, chain: string): readonly Message[] {
   const { error, messages } = socket.dump((batch) => nft.dumpRules(batch, TABLE, chain));
   if (error !== undefined && error.errno !== ENOENT) throw error;
   return messages;
