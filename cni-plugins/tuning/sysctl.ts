@@ -4,7 +4,6 @@ import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../cni/cni-error.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
-import { refusalOf } from "./allow-list.ts";
 import { sysctlRefusal } from "./refusal.ts";
 
 export interface Sysctl {
@@ -31,13 +30,36 @@ export function sysctlOf(key: string, value: string, ifname: string): Sysctl {
   return { key, path: ROOT + path.replace("IFNAME", () => ifname), value };
 }
 
-/** Throws for the first sysctl that no line of the allow-list matches. A missing list allows all. */
+/**
+ * Throws for the first sysctl that no line of the allow-list matches: a regular expression a line, as for the reference
+ * plugin. A missing list allows all.
+ */
 export function requireAllowed(syscalls: Syscalls, sysctls: readonly Sysctl[]): void {
   const list = sysctls.length === 0 ? undefined : readAllowList(syscalls);
   if (list === undefined) return;
-  const keys = sysctls.map(({ key }) => key);
-  const refusal = refusalOf(syscalls, keys, ALLOW_LIST, list);
-  if (refusal !== undefined) throw new CniError(INVALID_CONFIG, refusal.message, refusal.details);
+  const lines = list.split("\n").map((line) => line.trim());
+  const given = lines.filter((line) => line !== "");
+  for (const { key } of sysctls) requireAllowedKey(syscalls, key, given);
+}
+
+/** A line that no key comes to is not looked at, as in the reference: what it is does not matter. */
+function requireAllowedKey(syscalls: Syscalls, key: string, lines: readonly string[]): void {
+  for (const line of lines) {
+    try {
+      if (syscalls.matches(line, key)) return;
+    } catch (error) {
+      throw new CniError(
+        INVALID_CONFIG,
+        `${ALLOW_LIST}: "${line}" is not a regular expression: have the node's administrator correct it`,
+        error instanceof Error ? error.message : String(error),
+      );
+    }
+  }
+  throw new CniError(
+    INVALID_CONFIG,
+    `sysctl "${key}" is not allowed on this node: remove it, or have the node's administrator add it to ${ALLOW_LIST}`,
+    `allowed: ${lines.join(", ") || "none"}`,
+  );
 }
 
 function readAllowList(syscalls: Syscalls): string | undefined {
