@@ -3,14 +3,15 @@
 import { CniError, IPTABLES_FAILED } from "../cni/cni-error.ts";
 import { formatIpAddress, formatIpPrefix, type IpPrefix, isIpv4, networkOf } from "../cni/ip-address.ts";
 import type { Finished, Syscalls } from "../native/syscalls.ts";
-import { NFPROTO_IPV4, NFPROTO_IPV6 } from "../netlink/nftables.ts";
+import { ENOENT } from "../netlink/errno.ts";
+import * as nft from "../netlink/nftables.ts";
 import type { Attachment } from "./attachment.ts";
-import { removeIptablesChain } from "./iptables-rules.ts";
+import { openNetfilter } from "./netfilter.ts";
 
 const CHAIN_CHARACTERS = 28;
 /** Where programs are when the environment has no PATH. */
 const USUAL_PATH = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin";
-const TABLE = ["--wait", "-t", "nat"];
+const TABLE = "nat";
 const HOOK_CHAIN = "POSTROUTING";
 
 interface Family {
@@ -19,8 +20,8 @@ interface Family {
   readonly number: number;
 }
 
-const IPV4: Family = { program: "iptables", multicast: "224.0.0.0/4", number: NFPROTO_IPV4 };
-const IPV6: Family = { program: "ip6tables", multicast: "ff00::/8", number: NFPROTO_IPV6 };
+const IPV4: Family = { program: "iptables", multicast: "224.0.0.0/4", number: nft.NFPROTO_IPV4 };
+const IPV6: Family = { program: "ip6tables", multicast: "ff00::/8", number: nft.NFPROTO_IPV6 };
 
 export function hasIptables(syscalls: Syscalls): boolean {
   return find(syscalls, IPV4.program) !== undefined;
@@ -74,7 +75,7 @@ export function removeIptablesMasquerade(syscalls: Syscalls, attachment: Attachm
   const chain = chainOf(syscalls, attachment);
   for (const family of [IPV4, IPV6]) {
     if (find(syscalls, family.program) === undefined) {
-      removeIptablesChain(syscalls, family.number, chain);
+      removeNftChain(syscalls, family.number, chain);
       continue;
     }
     if (run(syscalls, family, ["-F", chain]).code !== 0) continue;
@@ -84,6 +85,29 @@ export function removeIptablesMasquerade(syscalls: Syscalls, attachment: Attachm
     }
     const done = run(syscalls, family, ["-X", chain]);
     if (done.code !== 0) throw failed(family, done);
+  }
+}
+
+/**
+ * For where this process finds no iptables, as in the node agent's image. Today's iptables writes nftables rules. The rules
+ * of iptables-legacy can't be removed without it. Removes the chain and the rules of POSTROUTING that lead to it; there may
+ * be none.
+ */
+function removeNftChain(syscalls: Syscalls, family: number, chain: string): void {
+  const table: nft.NftTable = { family, name: TABLE };
+  const socket = openNetfilter(syscalls);
+  try {
+    const { error, messages } = socket.dump((batch) => nft.dumpRules(batch, table, HOOK_CHAIN));
+    if (error !== undefined && error.errno !== ENOENT) throw error;
+    const batch = nft.beginTransaction(socket.batch());
+    for (const { handle, leadsTo } of messages.map(nft.readRule)) {
+      if (leadsTo === chain) nft.deleteRules(batch, table, HOOK_CHAIN, handle);
+    }
+    nft.deleteChain(batch, table, chain);
+    const failed = socket.transact(nft.endTransaction(batch)).find(({ error: one }) => one !== undefined)?.error;
+    if (failed !== undefined && failed.errno !== ENOENT) throw failed;
+  } finally {
+    socket.close();
   }
 }
 
@@ -152,7 +176,7 @@ function run(syscalls: Syscalls, { program }: Family, args: readonly string[]): 
       `"ipMasq" with the iptables back end needs ${program} on this node: install it or set "ipMasqBackend" to "nftables"`,
     );
   }
-  const started = syscalls.start(file, [...TABLE, ...args], []);
+  const started = syscalls.start(file, ["--wait", "-t", TABLE, ...args], []);
   syscalls.give(started, "");
   return syscalls.finish(started);
 }
