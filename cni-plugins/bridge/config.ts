@@ -4,7 +4,7 @@ import { readCniArgs } from "../cni/cni-args.ts";
 import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../cni/cni-error.ts";
 import type { ConfigObject, Warn } from "../cni/config-object.ts";
 import { interfaceNameFault, newInterfaceNameFault } from "../cni/identifier.ts";
-import { parseMacAddress, unicastFault } from "../cni/mac-address.ts";
+import { requireMac } from "../cni/mac-address.ts";
 import { type Dns, readDns } from "../cni/result.ts";
 import { warnAboutKeys } from "./config-keys.ts";
 import { readIpamType } from "./ipam-type.ts";
@@ -134,14 +134,9 @@ function readMac(config: ConfigObject, cniArgs: string): Uint8Array | undefined 
   const fromEnvironment = readCniArgs(cniArgs, "MAC");
   const fromArgs = config.object("args").object("cni").string("mac");
   const fromRuntime = config.object("runtimeConfig").string("mac");
-  if (fromRuntime) return checkMac(fromRuntime, "runtimeConfig.mac", INVALID_CONFIG);
-  if (fromArgs) return checkMac(fromArgs, "args.cni.mac", INVALID_CONFIG);
-  return fromEnvironment === undefined ? undefined : checkMac(fromEnvironment, "MAC in CNI_ARGS", INVALID_ENVIRONMENT);
-}
-
-function checkMac(text: string, where: string, code: number): Uint8Array {
-  const mac = parseMacAddress(text);
-  const fault = mac === undefined ? "is not a MAC address" : unicastFault(mac);
-  if (mac !== undefined && fault === undefined) return mac;
-  throw new CniError(code, `${where}: "${text}" ${fault}: write six octets such as 02:00:00:00:00:01`);
+  if (fromRuntime) return requireMac(fromRuntime, "runtimeConfig.mac", INVALID_CONFIG);
+  if (fromArgs) return requireMac(fromArgs, "args.cni.mac", INVALID_CONFIG);
+  return fromEnvironment === undefined
+    ? undefined
+    : requireMac(fromEnvironment, "MAC in CNI_ARGS", INVALID_ENVIRONMENT);
 }

@@ -1,6 +1,7 @@
 /** MAC addresses as the plugins take and give them. */
 
 import type { Syscalls } from "../native/syscalls.ts";
+import { CniError } from "./cni-error.ts";
 
 const MAC_BYTES = 6;
 /** Digits between separators. */
@@ -26,6 +27,14 @@ export function parseMacAddress(text: string): Uint8Array | undefined {
     }
   }
   return bytes;
+}
+
+/** Throws with the code for an address that no interface can have. `where`: what has it, as the administrator names it. */
+export function requireMac(text: string, where: string, code: number): Uint8Array {
+  const mac = parseMacAddress(text);
+  const fault = mac === undefined ? "is not a MAC address" : unicastFault(mac);
+  if (mac !== undefined && fault === undefined) return mac;
+  throw new CniError(code, `${where}: "${text}" ${fault}: write six octets such as 02:00:00:00:00:01`);
 }
 
 /** Locally administered, unicast. */

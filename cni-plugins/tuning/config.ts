@@ -3,7 +3,7 @@
 import { readCniArgs } from "../cni/cni-args.ts";
 import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../cni/cni-error.ts";
 import { type ConfigObject, isJsonObject, type Warn } from "../cni/config-object.ts";
-import { parseMacAddress, unicastFault } from "../cni/mac-address.ts";
+import { requireMac } from "../cni/mac-address.ts";
 import { nearestKey } from "../cni/nearest-key.ts";
 import type { Request } from "../cni/request.ts";
 import { DEFAULT_DATA_DIR } from "../cni/tuning-state.ts";
@@ -99,17 +99,10 @@ function readMac(config: ConfigObject, args: ConfigObject, cniArgs: string): Uin
   const fromRuntime = config.object("runtimeConfig").string("mac");
   const own = config.string("mac");
   const fromArgs = args.string("mac");
-  if (fromArgs !== undefined) return fromArgs === "" ? undefined : checkMac(fromArgs, "args.cni.mac", INVALID_CONFIG);
-  if (fromRuntime) return checkMac(fromRuntime, "runtimeConfig.mac", INVALID_CONFIG);
-  if (fromEnvironment !== undefined) return checkMac(fromEnvironment, "MAC in CNI_ARGS", INVALID_ENVIRONMENT);
-  return own ? checkMac(own, "mac", INVALID_CONFIG) : undefined;
-}
-
-function checkMac(text: string, where: string, code: number): Uint8Array {
-  const mac = parseMacAddress(text);
-  const fault = mac === undefined ? "is not a MAC address" : unicastFault(mac);
-  if (mac !== undefined && fault === undefined) return mac;
-  throw new CniError(code, `${where}: "${text}" ${fault}: write six octets such as 02:00:00:00:00:01`);
+  if (fromArgs !== undefined) return fromArgs === "" ? undefined : requireMac(fromArgs, "args.cni.mac", INVALID_CONFIG);
+  if (fromRuntime) return requireMac(fromRuntime, "runtimeConfig.mac", INVALID_CONFIG);
+  if (fromEnvironment !== undefined) return requireMac(fromEnvironment, "MAC in CNI_ARGS", INVALID_ENVIRONMENT);
+  return own ? requireMac(own, "mac", INVALID_CONFIG) : undefined;
 }
 
 /** Those of args.cni replace those of the same key. */
