@@ -12,11 +12,11 @@ import type { Log } from "../kube/log.ts";
 import { renderEverything } from "./components/registry.ts";
 import { ConfigWriter, type ConfigWriterOptions } from "./config-writer.ts";
 import { Applier, messageOf } from "./convergence/applier.ts";
+import { ApplyPass } from "./convergence/apply-pass.ts";
 import { Fights } from "./convergence/fights.ts";
 import { keyOf } from "./convergence/inventory.ts";
 import { Records } from "./convergence/records.ts";
 import { Remover } from "./convergence/remover.ts";
-import { Rollforward } from "./convergence/rollforward.ts";
 import { criSocketPath } from "./cri-socket.ts";
 import type { Facts } from "./facts.ts";
 import { formerRange } from "./former-range.ts";
@@ -89,7 +89,7 @@ export class Reconciler {
   readonly #records: Records;
   /** As the platform said last. */
   #platform: PlatformFacts | undefined;
-  readonly #rollforward: Rollforward;
+  readonly #applyPass: ApplyPass;
   readonly #writer: ConfigWriter;
   readonly #patience: Patience;
   readonly #teardown: Teardown;
@@ -106,7 +106,7 @@ export class Reconciler {
     const deadlineMs = settings.podTroubleDeadlineMs;
     const stranded = new StrandedPods({ client, events, clock, log: options.log, deadlineMs });
     const { onEnd } = options;
-    this.#rollforward = new Rollforward({ applier, remover, records, view, settings, events, stranded, clock, onEnd });
+    this.#applyPass = new ApplyPass({ applier, remover, records, view, settings, events, stranded, clock, onEnd });
     this.#writer = new ConfigWriter(options);
     this.#patience = new Patience(clock, settings.podTroubleDeadlineMs);
     this.#teardown = new Teardown({ ...options, records, remover, writer: this.#writer, patience: this.#patience });
@@ -115,7 +115,7 @@ export class Reconciler {
   async reconcile(signal: AbortSignal): Promise<Again> {
     const config = this.#options.view.config();
     if (config === undefined || config.metadata.deletionTimestamp !== undefined) {
-      await this.#rollforward.end();
+      await this.#applyPass.end();
       const isDone = await this.#teardown.run(config, this.#decoration(config), signal);
       return isDone ? {} : { requeueAfterMs: WAITING_RECHECK_MS };
     }
@@ -137,7 +137,7 @@ export class Reconciler {
 
   /** Ends what goes on behind the last pass. */
   async end(): Promise<void> {
-    await this.#rollforward.end();
+    await this.#applyPass.end();
   }
 
   async #pass(config: NetworkAddonsConfig, signal: AbortSignal): Promise<Converged> {
@@ -148,7 +148,7 @@ export class Reconciler {
       return { ...this.#refused({ ...rival.refusal, message }), again: {} };
     }
     if (rival.value === undefined) return this.#converge(config, signal);
-    await this.#rollforward.end();
+    await this.#applyPass.end();
     return standBack(rival.value);
   }
 
@@ -164,7 +164,7 @@ export class Reconciler {
     const finalizer = await attempt("FailedToApply", this.#writer.withFinalizer(config, signal), signal);
     if (!finalizer.ok) return { ...this.#refused(finalizer.refusal), again: {} };
     const state = { decoration: this.#decoration(config), told: toldOfPods(config.status) };
-    const run = this.#rollforward.run(spec, decision.facts, state, signal);
+    const run = this.#applyPass.run(spec, decision.facts, state, signal);
     const result = await attempt("FailedToApply", run, signal);
     if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };
     const { outcome, lookAgainMs, begunFights } = result.value;

@@ -33,7 +33,7 @@ type Rendered = { readonly name: ComponentName } & (
   | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
 );
 
-export interface RollforwardOptions {
+export interface ApplyPassOptions {
   readonly applier: Applier;
   readonly remover: Remover;
   readonly records: Records;
@@ -46,7 +46,7 @@ export interface RollforwardOptions {
   readonly onEnd: () => void;
 }
 
-export interface Run {
+export interface ApplyPassResult {
   readonly outcome: Reconciled;
   /** Undefined: when a watch reports a change. */
   readonly lookAgainMs: number | undefined;
@@ -59,14 +59,14 @@ const REMOVAL_RECHECK_MS = 2_000;
 /** The same for a rollout that ended while the webhooks were looked at. */
 const WAITING_RECHECK_MS = 2_000;
 
-export class Rollforward {
-  readonly #options: RollforwardOptions;
+export class ApplyPass {
+  readonly #options: ApplyPassOptions;
   readonly #runs: ApplyRuns;
   #seen: FirstSeen | undefined;
   /** Fights that were named already. */
   #told: ReadonlySet<string> = new Set();
 
-  constructor(options: RollforwardOptions) {
+  constructor(options: ApplyPassOptions) {
     this.#options = options;
     this.#runs = new ApplyRuns(options);
   }
@@ -82,7 +82,7 @@ export class Rollforward {
     facts: Facts,
     { decoration, told }: { readonly decoration: Decoration; readonly told: Told | undefined },
     signal: AbortSignal,
-  ): Promise<Run> {
+  ): Promise<ApplyPassResult> {
     const { applier, remover, records, settings, view } = this.#options;
     const isFirst = this.#seen === undefined;
     this.#seen ??= new FirstSeen(told && { ...told, sinceMs: told.sinceMs - settings.podTroubleDeadlineMs });
