@@ -10,12 +10,12 @@ import type { Log } from "../../kube/log.ts";
 import { appliedKind } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { driftedField, lacksEmptyFields, lacksFields } from "./drift.ts";
+import { DriftRepair } from "./drift-repair.ts";
 import { Establishing } from "./established.ts";
 import { EXISTENCE, type Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityKey, identityOf } from "./inventory.ts";
 import { definedKind, kindOf, nameOf, refOf } from "./naming.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
-import { Repairer } from "./repairer.ts";
 import { Takeover } from "./takeover.ts";
 import { withWebhookAdvice } from "./webhook-advice.ts";
 
@@ -47,7 +47,7 @@ export class Applier {
   readonly #view: ClusterView;
   readonly #log: Log;
   readonly #establishing: Establishing;
-  readonly #repairer: Repairer;
+  readonly #driftRepair: DriftRepair;
   readonly #fights: Fights;
   readonly #takeover: Takeover;
   /** Objects that lack fields right after an apply, because the API server drops them. Not applied again until either changes. */
@@ -58,9 +58,9 @@ export class Applier {
     this.#view = options.view;
     this.#log = options.log;
     this.#establishing = new Establishing(options);
-    this.#repairer = new Repairer(options.client);
+    this.#driftRepair = new DriftRepair(options.client);
     this.#fights = options.fights;
-    this.#takeover = new Takeover(options, this.#repairer);
+    this.#takeover = new Takeover(options, this.#driftRepair);
   }
 
   /** Applies one component. Webhook configurations are left out if anything before them failed. */
@@ -156,7 +156,7 @@ export class Applier {
     const live = this.#view.live(identityOf(wanted.object));
     if (live === undefined || live.metadata.deletionTimestamp !== undefined) return;
     if (this.#isAsGoodAsItGets(wanted, live)) return;
-    const field = await this.#repairer.changedField(wanted, live, signal);
+    const field = await this.#driftRepair.changedField(wanted, live, signal);
     if (field === undefined || !this.#fights.mayRepair(wanted.key, field)) return;
     try {
       const { resource } = appliedKind(wanted.object);
@@ -178,7 +178,7 @@ export class Applier {
     this.#log.info({ object: wanted.key }, "applying");
     if (wanted.object.kind === "Secret") {
       if (repair === undefined) await this.#createSecret(wanted.object, signal);
-      else this.#view.remember(await this.#repairer.relabel(wanted.object, signal));
+      else this.#view.remember(await this.#driftRepair.relabel(wanted.object, signal));
       this.#fights.applied(wanted.key);
       return;
     }
@@ -220,7 +220,7 @@ export class Applier {
       const current = await this.#client.get(resource, refOf(wanted.object), { signal }).catch((reason: unknown) => {
         throw isNotFound(reason) ? error : reason;
       });
-      if ((await this.#repairer.replace(wanted, current as KubeObject, signal)) === undefined) throw error;
+      if ((await this.#driftRepair.replace(wanted, current as KubeObject, signal)) === undefined) throw error;
       return await merge();
     }
   }
@@ -228,15 +228,15 @@ export class Applier {
   /** No watch tells of a webhook that turns the write into none, so the error is what brings the next try. */
   async #mustHold(wanted: PlannedObject, answer: KubeObject, { field }: Repair, signal: AbortSignal): Promise<void> {
     if (this.#isAsGoodAsItGets(wanted, answer)) return;
-    if ((await this.#repairer.changedField(wanted, answer, signal)) !== field) return;
-    this.#repairer.forget(wanted);
-    if ((await this.#repairer.changedField(wanted, answer, signal)) !== field) return;
+    if ((await this.#driftRepair.changedField(wanted, answer, signal)) !== field) return;
+    this.#driftRepair.forget(wanted);
+    if ((await this.#driftRepair.changedField(wanted, answer, signal)) !== field) return;
     throw new Error(`a webhook changed ${field} again at once: have it leave this object alone`);
   }
 
   /** As the API server stored it. Undefined if it did not. */
   async #putBack(wanted: PlannedObject, current: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> {
-    if (!needsNewObject(current)) return this.#repairer.replace(wanted, current, signal);
+    if (!needsNewObject(current)) return this.#driftRepair.replace(wanted, current, signal);
     await this.#clear(wanted.object, AGGREGATED, signal);
     return undefined;
   }

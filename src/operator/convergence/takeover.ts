@@ -12,11 +12,11 @@ import type { Log } from "../../kube/log.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { covers } from "./drift.ts";
+import type { DriftRepair } from "./drift-repair.ts";
 import { type Inventory, identityOf } from "./inventory.ts";
 import { isAppliedByUs } from "./managers.ts";
 import { nameOf, refOf } from "./naming.ts";
 import type { PlannedObject } from "./plan.ts";
-import type { Repairer } from "./repairer.ts";
 
 export interface TakeoverOptions {
   readonly client: KubeClient;
@@ -32,11 +32,11 @@ const POLL_MS = 50;
 
 export class Takeover {
   readonly #options: TakeoverOptions;
-  readonly #repairer: Repairer;
+  readonly #driftRepair: DriftRepair;
 
-  constructor(options: TakeoverOptions, repairer: Repairer) {
+  constructor(options: TakeoverOptions, driftRepair: DriftRepair) {
     this.#options = options;
-    this.#repairer = repairer;
+    this.#driftRepair = driftRepair;
   }
 
   /**
@@ -52,7 +52,7 @@ export class Takeover {
       this.#options.log.info({ object: wanted.key }, "taking over what another product or version created");
     }
     if (selectorOf(live) !== selectorOf(wanted.object)) return await this.#makeRoom(wanted.object, live, signal);
-    await this.#repairer.replace(wanted, live, signal);
+    await this.#driftRepair.replace(wanted, live, signal);
     return true;
   }
 

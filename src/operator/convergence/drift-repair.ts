@@ -9,7 +9,7 @@ import { driftedField, lacksFields } from "./drift.ts";
 import { foreignField, replacementFor } from "./foreign.ts";
 import type { PlannedObject } from "./plan.ts";
 
-export class Repairer {
+export class DriftRepair {
   readonly #client: KubeClient;
   /** By object key: the wanted object as the API server completes it. */
   readonly #complete = new Map<string, { readonly fingerprint: string; readonly object: KubeObject }>();

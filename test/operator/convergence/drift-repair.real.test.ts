@@ -1,8 +1,8 @@
 import { expect, it, vi } from "vitest";
 import type { Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { DriftRepair } from "../../../src/operator/convergence/drift-repair.ts";
 import { planned } from "../../../src/operator/convergence/plan.ts";
-import { Repairer } from "../../../src/operator/convergence/repairer.ts";
 import { adminClient } from "../../kube/support/real-api-server.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 
@@ -34,7 +34,7 @@ it("asks once about what the API server would not take", async () => {
     spec: { ...spec, template: { metadata: { labels: { app: "other" } }, spec: spec?.template.spec } },
   };
   const { signal } = new AbortController();
-  expect(await new Repairer(client).changedField(planned(invalid), live, signal)).toBe(
+  expect(await new DriftRepair(client).changedField(planned(invalid), live, signal)).toBe(
     "spec.template.metadata.labels.app",
   );
   expect(update).toHaveBeenCalledTimes(1);
@@ -49,7 +49,7 @@ it("finds what others added although the object has changed since it was looked 
   const seen = await patch({ spec: { template: { spec: { runtimeClassName: "theirs" } } } });
   await patch({ metadata: { annotations: { note: "changed since" } } });
   const { signal } = new AbortController();
-  expect(await new Repairer(client).changedField(planned(wanted()), seen, signal)).toBe(
+  expect(await new DriftRepair(client).changedField(planned(wanted()), seen, signal)).toBe(
     "spec.template.spec.runtimeClassName",
   );
 });
