@@ -11,7 +11,7 @@ import { NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../src/api/names.t
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
-import { FOREIGN_EDITS } from "../operator/support/foreign-edits.ts";
+import { DRIFT_EDITS } from "../operator/support/drift-edits.ts";
 import { CONFIGS, NAMESPACE } from "../operator/support/installed-operator.ts";
 import { isWrite, OperatorBed } from "../operator/support/operator-bed.ts";
 import { type Bench, type BenchContext, limitedRow, row } from "./bench.ts";
@@ -119,7 +119,7 @@ class Measurement {
   async repairs({ log }: BenchContext): Promise<number[]> {
     const { admin } = this.#bed;
     const times: number[] = [];
-    for (const { resource, name, edits } of FOREIGN_EDITS) {
+    for (const { resource, name, edits } of DRIFT_EDITS) {
       const ref = resource.namespaced ? { name, namespace: NAMESPACE } : { name };
       if ((await this.#bed.cluster.find(resource, ref)) === undefined) continue;
       for (const [what, ops] of Object.entries(edits)) {

@@ -5,7 +5,7 @@ import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts"
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
 import { HostileWebhook } from "./sequences/hostile-webhook.ts";
 import { CERT_MANAGER_CRDS } from "./support/cert-manager.ts";
-import { FOREIGN_EDITS } from "./support/foreign-edits.ts";
+import { DRIFT_EDITS } from "./support/drift-edits.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
 const SETTINGS = {
@@ -34,7 +34,7 @@ describe("the operator, when others edit what it applied", () => {
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  for (const { resource, name, edits } of FOREIGN_EDITS) {
+  for (const { resource, name, edits } of DRIFT_EDITS) {
     const ref = resource.namespaced ? { name, namespace: NAMESPACE } : { name };
     for (const [edit, ops] of Object.entries(edits)) {
       it(`${resource.kind} ${name}: takes back ${edit}`, async () => {

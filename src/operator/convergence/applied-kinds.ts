@@ -28,7 +28,7 @@ export interface AppliedKind {
   /** The API server may not serve the kind for a long time. */
   readonly mayBeAbsent: boolean;
   /** Another product serves the kind, and may be broken. */
-  readonly foreign: boolean;
+  readonly external: boolean;
 }
 
 export const CERT_MANAGER_GROUP = "cert-manager.io";
@@ -45,10 +45,10 @@ const OPTIONAL = new Set([SERVICE_MONITORS.kind, PROMETHEUS_RULES.kind]);
 function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
   const watchedByName = WATCHED_BY_NAME.has(resource.kind);
   const optional = OPTIONAL.has(resource.kind);
-  const foreign = optional || OTHER_PRODUCTS.has(resource.group);
-  const mayBeAbsent = foreign || resource.kind === MAC_POOLS.kind;
+  const external = optional || OTHER_PRODUCTS.has(resource.group);
+  const mayBeAbsent = external || resource.kind === MAC_POOLS.kind;
   const whole = !SHARED.has(resource.kind);
-  return { resource, stage, removal, whole, watchedByName, mayBeAbsent, foreign, optional };
+  return { resource, stage, removal, whole, watchedByName, mayBeAbsent, external, optional };
 }
 
 export const APPLIED_KINDS: readonly AppliedKind[] = [

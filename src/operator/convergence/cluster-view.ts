@@ -111,7 +111,7 @@ export class ClusterView {
     this.#apiServers = new ApiServers({ ...reporting, onChange: now });
     this.platform = new PlatformView({ ...reporting, namespace, onChange: now });
     for (const applied of APPLIED_KINDS) {
-      const { resource, watchedByName, optional, foreign } = applied;
+      const { resource, watchedByName, optional, external } = applied;
       const scope = { ...(resource.namespaced && { namespace }), ...(optional && { onServed: now }) };
       const named = everything.flatMap(({ kind, metadata }) => (kind === resource.kind ? (metadata.name ?? []) : []));
       const selectors = watchedByName
@@ -119,10 +119,10 @@ export class ClusterView {
         : [{ name: undefined, selector: { labelSelector: OURS } }];
       for (const { name, selector } of selectors) {
         const rules = watchRules(applied);
-        const onRefused = () => foreign && this.#setAside(informer);
+        const onRefused = () => external && this.#setAside(informer);
         const options = { ...reporting, resource, ...scope, ...selector, absentIsEmpty: true, rules, onRefused };
         const informer: Informer<KubeObject> = new Informer(options);
-        if (foreign) this.#unlisted.add(informer);
+        if (external) this.#unlisted.add(informer);
         this.#watch(informer, resource, name);
       }
     }

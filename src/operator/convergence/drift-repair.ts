@@ -6,7 +6,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
 import { appliedKind } from "./applied-kinds.ts";
 import { driftedField, lacksFields } from "./drift.ts";
-import { foreignField, replacementFor } from "./foreign.ts";
+import { extraField, replacementFor } from "./extra-fields.ts";
 import type { PlannedObject } from "./plan.ts";
 
 export class DriftRepair {
@@ -24,12 +24,12 @@ export class DriftRepair {
     const drifted = driftedField(live, wanted.object);
     if (!appliedKind(wanted.object).whole) return drifted;
     // With nothing more in it than what was asked for, there is nothing to ask the API server about.
-    if (drifted === undefined && foreignField(live, wanted.object) === undefined) return undefined;
+    if (drifted === undefined && extraField(live, wanted.object) === undefined) return undefined;
     const complete = await this.#completed(wanted, live, signal);
     if (complete === undefined) return drifted;
     // What the API server never stores, such as an empty variable, nobody has changed.
     const isDropped = drifted === driftedField(complete, wanted.object) && lacksFields(complete, wanted.object);
-    return isDropped ? foreignField(live, complete) : (drifted ?? foreignField(live, complete));
+    return isDropped ? extraField(live, complete) : (drifted ?? extraField(live, complete));
   }
 
   /** Asks the API server anew what the object is like, because a webhook of others may have its say since. */

@@ -8,11 +8,11 @@ const MAX_ABSENT_RETRY_MS = 30_000;
 /** The same for a kind that is applied as soon as it is served, and whose definition is not watched. */
 const MAX_OPTIONAL_RETRY_MS = 5_000;
 /** An open watch outlives the right to it and the server behind it. Only the next one is refused. */
-const FOREIGN_WATCH_SECONDS = { min: 15, max: 20 };
+const EXTERNAL_WATCH_SECONDS = { min: 15, max: 20 };
 
-export function watchRules({ mayBeAbsent, optional, foreign }: AppliedKind): Partial<ReflectorRules> {
+export function watchRules({ mayBeAbsent, optional, external }: AppliedKind): Partial<ReflectorRules> {
   return {
     ...(mayBeAbsent && { maxAbsentRetryMs: optional ? MAX_OPTIONAL_RETRY_MS : MAX_ABSENT_RETRY_MS }),
-    ...(foreign && { watchTimeoutSeconds: FOREIGN_WATCH_SECONDS }),
+    ...(external && { watchTimeoutSeconds: EXTERNAL_WATCH_SECONDS }),
   };
 }

@@ -12,9 +12,9 @@ import { type Log, silentLog } from "../../../src/kube/log.ts";
 import { Random } from "../../support/random.ts";
 import { CONFIGS } from "../support/installed-operator.ts";
 import type { OperatorBed } from "../support/operator-bed.ts";
-import { meddle } from "./foreign-hands.ts";
 import { Incarnation } from "./incarnation.ts";
 import { faultOf, type Lasting } from "./lasting-faults.ts";
+import { meddle } from "./other-writers.ts";
 import { Truth } from "./truth.ts";
 
 export interface SequenceOptions {

@@ -7,7 +7,7 @@ const COUNT = Number(process.env.OPERATOR_SEQUENCES ?? 20);
 const FIRST = Number(process.env.OPERATOR_SEED ?? 7_000);
 const SEEDS = Array.from({ length: COUNT }, (_, index) => FIRST + index);
 
-describe("an operator in a random history of switches, faults and foreign hands", () => {
+describe("an operator in a random history of switches, faults and edits by others", () => {
   let bed: OperatorBed;
 
   beforeAll(async () => {

@@ -84,7 +84,7 @@ export class OperatorBed implements AsyncDisposable {
 
 /** A kind whose CRD is a moment old is refused, and an operator that starts in that moment waits up to two seconds for it. */
 async function untilServed(admin: KubeClient): Promise<void> {
-  for (const { resource } of APPLIED_KINDS.filter((kind) => kind.foreign)) {
+  for (const { resource } of APPLIED_KINDS.filter((kind) => kind.external)) {
     await eventually(`${resource.plural} are served`, async () => (await admin.list(resource)).items.length === 0);
   }
 }

@@ -9,7 +9,7 @@ import { COMPONENTS, renderEverything } from "../../../src/operator/components/r
 import { appliedKind, isWorkload } from "../../../src/operator/convergence/applied-kinds.ts";
 import { INVENTORY_CONFIG_MAP } from "../../../src/operator/convergence/records.ts";
 import type { Random } from "../../support/random.ts";
-import { FOREIGN_EDITS, type JsonPatch, POD_EDITS } from "../support/foreign-edits.ts";
+import { DRIFT_EDITS, type JsonPatch, POD_EDITS } from "../support/drift-edits.ts";
 import { NAMESPACE } from "../support/installed-operator.ts";
 import { type OperatorBed, SETTINGS } from "../support/operator-bed.ts";
 
@@ -31,7 +31,7 @@ function edit(resource: Resource, name: string, what: string, ops: JsonPatch): D
 
 /** Of objects by name, and of the pods of every workload. */
 const EDITS: readonly Deed[] = [
-  ...FOREIGN_EDITS.flatMap(({ resource, name, edits }) =>
+  ...DRIFT_EDITS.flatMap(({ resource, name, edits }) =>
     Object.entries(edits).map(([what, ops]) => edit(resource, name, what, ops)),
   ),
   ...OBJECTS.filter(isWorkload).flatMap((workload) =>

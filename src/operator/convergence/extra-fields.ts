@@ -18,7 +18,7 @@ const NOT_COMPARED = ["apiVersion", "kind", "metadata", "status"];
  * Path of the first field in which `live` differs from `complete`: the same object as the API server would store it if nobody
  * had touched it. Undefined where there is none.
  */
-export function foreignField(live: KubeObject, complete: KubeObject): string | undefined {
+export function extraField(live: KubeObject, complete: KubeObject): string | undefined {
   return difference(body(live), body(complete), "")?.slice(1);
 }
 

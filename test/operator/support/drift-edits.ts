@@ -70,7 +70,7 @@ const IPAM = "kubevirt-ipam-controller";
 const THEIR_LABEL = replace("/metadata/labels/app.kubernetes.io~1component", "theirs");
 const STRANGER = { kind: "ServiceAccount", name: "default", namespace: "default" };
 
-export const FOREIGN_EDITS: readonly Edited[] = [
+export const DRIFT_EDITS: readonly Edited[] = [
   {
     resource: RESOURCES.deployments,
     name: "kubemacpool-mac-controller-manager",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { foreignField, replacementFor } from "../../../src/operator/convergence/foreign.ts";
+import { extraField, replacementFor } from "../../../src/operator/convergence/extra-fields.ts";
 
 const complete = {
   kind: "MutatingWebhookConfiguration",
@@ -7,26 +7,26 @@ const complete = {
   webhooks: [{ name: "a", clientConfig: { service: { name: "s" } }, timeoutSeconds: 10, objectSelector: {} }],
 };
 
-describe("a foreign field", () => {
+describe("an extra field", () => {
   it("is an added, changed or missing one, by its path", () => {
     const [hook] = complete.webhooks;
-    const at = (changed: object) => foreignField({ ...complete, webhooks: [{ ...hook, ...changed }] }, complete);
+    const at = (changed: object) => extraField({ ...complete, webhooks: [{ ...hook, ...changed }] }, complete);
     expect(at({})).toBeUndefined();
     expect(at({ timeoutSeconds: 1 })).toBe("webhooks.0.timeoutSeconds");
     expect(at({ objectSelector: { matchLabels: { a: "b" } } })).toBe("webhooks.0.objectSelector.matchLabels.a");
     expect(at({ timeoutSeconds: undefined })).toBe("webhooks.0.timeoutSeconds");
-    expect(foreignField({ ...complete, webhooks: [hook, hook] }, complete)).toMatch(/^webhooks\.1\./);
+    expect(extraField({ ...complete, webhooks: [hook, hook] }, complete)).toMatch(/^webhooks\.1\./);
   });
 
   it("is not what the API server, certificate keepers and restarts write", () => {
     const bundled = { ...complete.webhooks[0], clientConfig: { service: { name: "s" }, caBundle: "x" } };
-    expect(foreignField({ ...complete, webhooks: [bundled], status: { a: 1 } }, complete)).toBeUndefined();
+    expect(extraField({ ...complete, webhooks: [bundled], status: { a: 1 } }, complete)).toBeUndefined();
     const workload = { metadata: {}, spec: { template: { metadata: { labels: { a: "b" } }, spec: {} } } };
     const restarted = {
       metadata: { labels: { theirs: "yes" } },
       spec: { template: { metadata: { labels: { a: "b" }, annotations: { restartedAt: "now" } }, spec: {} } },
     };
-    expect(foreignField(restarted, workload)).toBeUndefined();
+    expect(extraField(restarted, workload)).toBeUndefined();
   });
 });
 
