@@ -5,7 +5,7 @@ import { requireImages } from "../component-images.ts";
 import { identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { env } from "../manifests/workload.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { foreignContainer, foreignDeployment, UNPRIVILEGED } from "./foreign-workload.ts";
+import { externalContainer, externalDeployment, UNPRIVILEGED } from "./external-component.ts";
 
 export const SECONDARY_DNS = "secondary-dns";
 const ACCOUNT = "secondary";
@@ -74,7 +74,7 @@ function server(input: RenderInput, configMap: KubeObject, variables: Readonly<R
       serviceAccountName: ACCOUNT,
       securityContext: { runAsNonRoot: true, ...user, seccompProfile: { type: "RuntimeDefault" } },
       containers: [
-        foreignContainer(input, "CORE_DNS_IMAGE", {
+        externalContainer(input, "CORE_DNS_IMAGE", {
           name: SECONDARY_DNS,
           args: ["-conf", "/etc/coredns/Corefile"],
           ports: [
@@ -92,7 +92,7 @@ function server(input: RenderInput, configMap: KubeObject, variables: Readonly<R
             { name: "zones", mountPath: ZONES, readOnly: true },
           ],
         }),
-        foreignContainer(input, "KUBE_SECONDARY_DNS_IMAGE", {
+        externalContainer(input, "KUBE_SECONDARY_DNS_IMAGE", {
           name: "status-monitor",
           env: env(variables),
           ports: [{ name: "monitor-health", containerPort: MONITOR_HEALTH_PORT, protocol: "TCP" }],
@@ -109,5 +109,5 @@ function server(input: RenderInput, configMap: KubeObject, variables: Readonly<R
       ],
     },
   };
-  return foreignDeployment(input, workload, 1);
+  return externalDeployment(input, workload, 1);
 }

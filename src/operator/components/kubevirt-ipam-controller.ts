@@ -11,7 +11,7 @@ import { identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { disruptionBudget } from "../manifests/webhook-service.ts";
 import { env } from "../manifests/workload.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { foreignContainer, foreignDeployment, UNPRIVILEGED } from "./foreign-workload.ts";
+import { externalContainer, externalDeployment, UNPRIVILEGED } from "./external-component.ts";
 import { IPAM_CLAIM_CRD } from "./ipam-claim.ts";
 
 const NAME = "kubevirt-ipam-controller-manager";
@@ -153,7 +153,7 @@ function manager(input: RenderInput, issuing: Issuing, replicas: number): KubeOb
       terminationGracePeriodSeconds: 10,
       securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
       containers: [
-        foreignContainer(input, "KUBEVIRT_IPAM_CONTROLLER_IMAGE", {
+        externalContainer(input, "KUBEVIRT_IPAM_CONTROLLER_IMAGE", {
           name: "manager",
           command: ["/manager"],
           args: [
@@ -173,7 +173,7 @@ function manager(input: RenderInput, issuing: Issuing, replicas: number): KubeOb
       volumes: [{ name: "cert", secret: { secretName: issuing.secret } }],
     },
   };
-  return foreignDeployment(input, workload, replicas);
+  return externalDeployment(input, workload, replicas);
 }
 
 /** Pods of VMs only: it names the claim in the pod's annotation before the pod exists. */

@@ -7,12 +7,12 @@ import { cniBinDir } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";
 import {
   ANY_HOST_FILES,
-  foreignContainer,
-  foreignDaemonSet,
+  externalContainer,
+  externalDaemonSet,
   hostVolume,
   PRIVILEGED,
   ROOT_POD,
-} from "./foreign-workload.ts";
+} from "./external-component.ts";
 
 const NAME = "macvtap-cni";
 const LABELS = { app: NAME };
@@ -41,7 +41,7 @@ function objects(input: RenderInput): KubeObject[] {
 
 function daemonSet(input: RenderInput, config: string): KubeObject {
   const installTo = "/host/opt/cni/bin";
-  return foreignDaemonSet(input, {
+  return externalDaemonSet(input, {
     name: NAME,
     labels: LABELS,
     selector: { name: NAME },
@@ -53,7 +53,7 @@ function daemonSet(input: RenderInput, config: string): KubeObject {
       hostPID: true,
       securityContext: ROOT_POD,
       initContainers: [
-        foreignContainer(input, "MACVTAP_CNI_IMAGE", {
+        externalContainer(input, "MACVTAP_CNI_IMAGE", {
           name: "install-cni",
           command: ["cp", "-f", "/macvtap-cni", `${installTo}/macvtap`],
           memory: "15Mi",
@@ -62,7 +62,7 @@ function daemonSet(input: RenderInput, config: string): KubeObject {
         }),
       ],
       containers: [
-        foreignContainer(input, "MACVTAP_CNI_IMAGE", {
+        externalContainer(input, "MACVTAP_CNI_IMAGE", {
           name: NAME,
           command: ["/macvtap-deviceplugin", "-v", "3", "-logtostderr"],
           envFrom: [{ configMapRef: { name: config } }],

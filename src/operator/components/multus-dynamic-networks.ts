@@ -5,13 +5,13 @@ import { identityObjects } from "../manifests/rbac.ts";
 import { fieldEnv } from "../manifests/workload.ts";
 import type { Component, RenderInput } from "./component.ts";
 import {
-  foreignContainer,
-  foreignDaemonSet,
+  externalContainer,
+  externalDaemonSet,
   HOST_FILES,
   hostVolume,
   jsonConfigMap,
   ROOT_POD,
-} from "./foreign-workload.ts";
+} from "./external-component.ts";
 import { ATTACHING_RIGHTS, MULTUS_SOCKET_DIR } from "./multus.ts";
 
 const NAME = "dynamic-networks-controller";
@@ -64,7 +64,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject, criSocket: string)
     initialDelaySeconds: 15,
     periodSeconds: 5,
   };
-  return foreignDaemonSet(input, {
+  return externalDaemonSet(input, {
     name: `${NAME}-ds`,
     labels: { ...LABELS, name: NAME },
     selector: SELECTOR,
@@ -76,7 +76,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject, criSocket: string)
       // Both sockets belong to root.
       securityContext: ROOT_POD,
       containers: [
-        foreignContainer(input, "MULTUS_DYNAMIC_NETWORKS_CONTROLLER_IMAGE", {
+        externalContainer(input, "MULTUS_DYNAMIC_NETWORKS_CONTROLLER_IMAGE", {
           name: NAME,
           command: ["/dynamic-networks-controller"],
           args: [`-config=${CONFIG_DIR}/${CONFIG_FILE}`, "-v=5"],

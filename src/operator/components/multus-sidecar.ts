@@ -9,7 +9,7 @@ import { HEALTH_HOST, LOOPBACK } from "../manifests/node-probes.ts";
 import { env, IDLE_NODE_FLAGS, probes } from "../manifests/workload.ts";
 import { CNI_CONFIG_DIR } from "./cni-directories.ts";
 import type { RenderInput } from "./component.ts";
-import { ANY_HOST_FILES, type Container } from "./foreign-workload.ts";
+import { ANY_HOST_FILES, type Container } from "./external-component.ts";
 import { CNI_PATH } from "./multus-cni-path.ts";
 
 /** libcni's, of the runtime's calls. */

@@ -13,13 +13,13 @@ import { CNI_CONFIG_DIR, cniBinDir, DEFAULT_CNI_BIN_DIR } from "./cni-directorie
 import type { Component, RenderInput } from "./component.ts";
 import {
   ANY_HOST_FILES,
-  foreignContainer,
-  foreignDaemonSet,
+  externalContainer,
+  externalDaemonSet,
   hostVolume,
   jsonConfigMap,
   PRIVILEGED,
   ROOT_POD,
-} from "./foreign-workload.ts";
+} from "./external-component.ts";
 import { CNI_PATH, cniPath } from "./multus-cni-path.ts";
 import { multusSidecar, RESULT_DIR } from "./multus-sidecar.ts";
 import { NETWORK_ATTACHMENT_DEFINITION_CRD } from "./network-attachment-definition.ts";
@@ -121,7 +121,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly str
   const binVolume = (index: number): string => (index === 0 ? "cnibin" : `cnibin-${index}`);
   // Under the node's own paths, because the plugins are called by them.
   const binMounts = path.map((directory, index) => ({ name: binVolume(index), mountPath: directory }));
-  return foreignDaemonSet(input, {
+  return externalDaemonSet(input, {
     name: NAME,
     labels: { ...LABELS, name: NAME },
     selector: SELECTOR,
@@ -135,7 +135,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly str
       terminationGracePeriodSeconds: 60,
       securityContext: ROOT_POD,
       initContainers: [
-        foreignContainer(input, "MULTUS_IMAGE", {
+        externalContainer(input, "MULTUS_IMAGE", {
           name: "install-multus-binary",
           command: [`${PROGRAMS}/install_multus`, "-d", "/host/opt/cni/bin", "-t", "thick"],
           memory: "15Mi",
@@ -150,7 +150,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly str
         }),
       ],
       containers: [
-        foreignContainer(input, "MULTUS_IMAGE", {
+        externalContainer(input, "MULTUS_IMAGE", {
           name: "kube-multus",
           command: [`${PROGRAMS}/multus-daemon`],
           env: [fieldEnv("MULTUS_NODE_NAME", "spec.nodeName"), ...env({ [CNI_PATH]: path.join(":") })],

@@ -6,7 +6,7 @@ import { identityObjects, rule } from "../manifests/rbac.ts";
 import { fieldEnv } from "../manifests/workload.ts";
 import { cniBinDir } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { ANY_HOST_FILES, foreignContainer, foreignDaemonSet, hostVolume, ROOT_POD } from "./foreign-workload.ts";
+import { ANY_HOST_FILES, externalContainer, externalDaemonSet, hostVolume, ROOT_POD } from "./external-component.ts";
 
 const MARKER = "ovs-cni-marker";
 const LABELS = { tier: "node", app: "ovs-cni" };
@@ -41,7 +41,7 @@ function objects(input: RenderInput): KubeObject[] {
 
 function daemonSet(input: RenderInput): KubeObject {
   const installTo = "/host/opt/cni/bin";
-  return foreignDaemonSet(input, {
+  return externalDaemonSet(input, {
     name: "ovs-cni-amd64",
     labels: LABELS,
     selector: SELECTOR,
@@ -51,7 +51,7 @@ function daemonSet(input: RenderInput): KubeObject {
       hostNetwork: true,
       securityContext: ROOT_POD,
       initContainers: [
-        foreignContainer(input, "OVS_CNI_IMAGE", {
+        externalContainer(input, "OVS_CNI_IMAGE", {
           name: "ovs-cni-plugin",
           command: ["cp", "-f", ...PROGRAMS, `${installTo}/`],
           memory: "15Mi",
@@ -60,7 +60,7 @@ function daemonSet(input: RenderInput): KubeObject {
         }),
       ],
       containers: [
-        foreignContainer(input, "OVS_CNI_IMAGE", {
+        externalContainer(input, "OVS_CNI_IMAGE", {
           name: MARKER,
           command: ["/marker"],
           args: [

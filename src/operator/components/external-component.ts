@@ -17,7 +17,7 @@ export type Volume = NonNullable<PodSpec["volumes"]>[number];
 type SecurityContext = NonNullable<Container["securityContext"]>;
 type Labels = Readonly<Record<string, string>>;
 
-export interface ForeignWorkload {
+export interface ExternalWorkload {
   readonly name: string;
   readonly labels: Labels;
   /** Never change it: the API server refuses another selector. */
@@ -47,7 +47,7 @@ export const ANY_HOST_FILES: SecurityContext = {
 /** Every right on the node. */
 export const PRIVILEGED: SecurityContext = { privileged: true };
 
-export function foreignDaemonSet(input: RenderInput, workload: ForeignWorkload): DaemonSet {
+export function externalDaemonSet(input: RenderInput, workload: ExternalWorkload): DaemonSet {
   return {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
@@ -60,7 +60,7 @@ export function foreignDaemonSet(input: RenderInput, workload: ForeignWorkload):
   };
 }
 
-export function foreignDeployment(input: RenderInput, workload: ForeignWorkload, replicas: number): Deployment {
+export function externalDeployment(input: RenderInput, workload: ExternalWorkload, replicas: number): Deployment {
   const pod = { ...workload.pod, ...spread(workload.selector, replicas) };
   return {
     apiVersion: "apps/v1",
@@ -76,7 +76,7 @@ export function foreignDeployment(input: RenderInput, workload: ForeignWorkload,
 }
 
 /** `memory` is a request. There is no limit: a limit would kill the program when it grows. */
-export function foreignContainer(
+export function externalContainer(
   { spec, settings }: RenderInput,
   image: ComponentImage,
   { memory, ...container }: Omit<Container, "image" | "imagePullPolicy" | "resources"> & { readonly memory: string },
@@ -108,11 +108,11 @@ export function jsonConfigMap(
   };
 }
 
-function metadata({ settings }: RenderInput, { name, labels }: ForeignWorkload) {
+function metadata({ settings }: RenderInput, { name, labels }: ExternalWorkload) {
   return { name, namespace: settings.operandNamespace, labels };
 }
 
-function template(input: RenderInput, workload: ForeignWorkload, placement: "infra" | "workloads") {
+function template(input: RenderInput, workload: ExternalWorkload, placement: "infra" | "workloads") {
   const { labels, selector, priorityClass, configuration = [], pod } = workload;
   const where = input.spec.placementConfiguration[placement];
   const annotations =

@@ -12,10 +12,10 @@ const SETTINGS: OperatorSettings = {
   ...DEFAULT_SETTINGS,
   componentImages: Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, `registry.example.com/${name}:1`])),
 };
-const FOREIGN = COMPONENTS.filter(({ standing }) => !standing)
+const EXTERNAL = COMPONENTS.filter(({ standing }) => !standing)
   .map(({ name }) => name)
   .filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
-const ALL = Object.fromEntries(FOREIGN.map((name) => [name, {}]));
+const ALL = Object.fromEntries(EXTERNAL.map((name) => [name, {}]));
 const NADS = defineResource(`${NAD_GROUP}/v1`, "NetworkAttachmentDefinition", "network-attachment-definitions", true);
 const NAD = { name: "blue", namespace: "default" };
 const isDefinition = ({ kind }: KubeObject): boolean => kind === "CustomResourceDefinition";
@@ -227,7 +227,7 @@ describe("the components of other projects on a real API server, with the rights
   it("deploys all of them together, and leaves nothing but definitions behind", async () => {
     await cluster.applyConfig(ALL);
     await cluster.rollOutUntilAvailable();
-    const objects = objectsOf(...FOREIGN);
+    const objects = objectsOf(...EXTERNAL);
     expect(names(await existing(objects))).toEqual(names(objects));
     expect(await cluster.kubectl(["delete", "nac", "cluster"])).toMatchObject({ code: 0 });
     expect(names(await existing(objects))).toEqual(names(objects.filter(isDefinition)));

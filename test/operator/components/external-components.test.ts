@@ -13,10 +13,10 @@ import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
 
 type Workload = Deployment | DaemonSet;
 
-const FOREIGN = COMPONENTS.filter(({ standing }) => !standing)
+const EXTERNAL = COMPONENTS.filter(({ standing }) => !standing)
   .map(({ name }) => name)
   .filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
-const ALL: NetworkAddonsConfigSpec = Object.fromEntries(FOREIGN.map((name) => [name, {}]));
+const ALL: NetworkAddonsConfigSpec = Object.fromEntries(EXTERNAL.map((name) => [name, {}]));
 const IMAGES: ComponentImages = Object.fromEntries(
   COMPONENT_IMAGES.map((variable) => [variable, `registry.example.com/${variable.toLowerCase()}:1`]),
 );
@@ -48,7 +48,7 @@ const text = (objects: readonly KubeObject[]): string =>
   objects.map((object) => stringify(object, { lineWidth: 120, aliasDuplicateObjects: false })).join("---\n");
 
 describe("the components of other projects", () => {
-  it.each(FOREIGN)("%s renders what its golden file says", async (name) => {
+  it.each(EXTERNAL)("%s renders what its golden file says", async (name) => {
     await expect(text(render(name))).toMatchFileSnapshot(`../../golden/${name}.yaml`);
   });
 
@@ -64,7 +64,7 @@ describe("the components of other projects", () => {
     expect(text(render("kubeSecondaryDNS", {}, constrained))).not.toContain("runAsUser");
   });
 
-  it.each(FOREIGN)("%s follows placement, pull policy and pull Secrets", (name) => {
+  it.each(EXTERNAL)("%s follows placement, pull policy and pull Secrets", (name) => {
     const placementConfiguration = {
       infra: { nodeSelector: { infra: "yes" } },
       workloads: { nodeSelector: { work: "yes" }, tolerations: [{ operator: "Exists" }] },
@@ -80,7 +80,7 @@ describe("the components of other projects", () => {
 
   it.each(COMPONENT_IMAGES)("say in one sentence that %s is missing", (variable) => {
     const { [variable]: _, ...others } = IMAGES;
-    const failed = FOREIGN.flatMap((name) => {
+    const failed = EXTERNAL.flatMap((name) => {
       try {
         render(name, {}, {}, others);
         return [];
@@ -98,7 +98,7 @@ describe("the components of other projects", () => {
   });
 
   it("are privileged only where the program enters the namespaces of the node", () => {
-    const privileged = FOREIGN.flatMap((name) =>
+    const privileged = EXTERNAL.flatMap((name) =>
       workloads(render(name)).flatMap((workload) => {
         const pod = podOf(workload);
         const all = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])];
@@ -118,7 +118,7 @@ describe("the components of other projects", () => {
   });
 
   it("grant no wildcard, and no write to what belongs to others but what they are for", () => {
-    const writes = FOREIGN.flatMap((name) => render(name))
+    const writes = EXTERNAL.flatMap((name) => render(name))
       .filter(({ kind }) => kind === "ClusterRole")
       .flatMap(({ rules }) => rules as { resources: string[]; verbs: string[] }[])
       .filter(({ verbs }) => verbs.some((verb) => !["get", "list", "watch"].includes(verb)))
