@@ -13,10 +13,10 @@ import { renderEverything } from "./components/registry.ts";
 import { ConfigWriter, type ConfigWriterOptions } from "./config-writer.ts";
 import { Applier, messageOf } from "./convergence/applier.ts";
 import { ApplyPass } from "./convergence/apply-pass.ts";
-import { Fights } from "./convergence/fights.ts";
 import { keyOf } from "./convergence/inventory.ts";
 import { Records } from "./convergence/records.ts";
 import { Remover } from "./convergence/remover.ts";
+import { RepairBackoff } from "./convergence/repair-backoff.ts";
 import { criSocketPath } from "./cri-socket.ts";
 import type { Facts } from "./facts.ts";
 import { formerRange } from "./former-range.ts";
@@ -98,9 +98,9 @@ export class Reconciler {
     const { client, clock, settings, view } = options;
     this.#options = options;
     const records = new Records(client, settings.operatorNamespace, clock);
-    const fights = new Fights(clock);
-    const remover = new Remover({ ...options, fights, known: new Set(renderEverything(settings).map(keyOf)) });
-    const applier = new Applier({ ...options, fights });
+    const backoff = new RepairBackoff(clock);
+    const remover = new Remover({ ...options, backoff, known: new Set(renderEverything(settings).map(keyOf)) });
+    const applier = new Applier({ ...options, backoff });
     this.#records = records;
     const events = new WarningEvents({ client, clock, log: options.log, maxAgeMs: settings.podTroubleDeadlineMs / 10 });
     const deadlineMs = settings.podTroubleDeadlineMs;
@@ -167,8 +167,8 @@ export class Reconciler {
     const run = this.#applyPass.run(spec, decision.facts, state, signal);
     const result = await attempt("FailedToApply", run, signal);
     if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };
-    const { outcome, lookAgainMs, begunFights } = result.value;
-    for (const message of begunFights) {
+    const { outcome, lookAgainMs, newOtherWriters } = result.value;
+    for (const message of newOtherWriters) {
       this.#options.announce(config, { type: "Warning", reason: ANOTHER_WRITER, message });
     }
     const again = { requeueAfterMs: soonest([lookAgainMs, decision.lookAgainMs]) };

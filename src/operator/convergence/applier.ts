@@ -12,10 +12,10 @@ import type { ClusterView } from "./cluster-view.ts";
 import { driftedField, lacksEmptyFields, lacksFields } from "./drift.ts";
 import { DriftRepair } from "./drift-repair.ts";
 import { Establishing } from "./established.ts";
-import { EXISTENCE, type Fights, lastManager } from "./fights.ts";
 import { type Inventory, identityKey, identityOf } from "./inventory.ts";
 import { definedKind, kindOf, nameOf, refOf } from "./naming.ts";
 import { applyOrder, needsApply, type PlannedObject } from "./plan.ts";
+import { EXISTENCE, lastManager, type RepairBackoff } from "./repair-backoff.ts";
 import { Takeover } from "./takeover.ts";
 import { withWebhookAdvice } from "./webhook-advice.ts";
 
@@ -25,7 +25,7 @@ export interface ApplyResult {
   /** One sentence each. */
   readonly failures: readonly string[];
   /** Who keeps undoing what is applied; one sentence each. */
-  readonly fights: readonly string[];
+  readonly otherWriters: readonly string[];
   /** What has to wait, most often until pods run; one sentence each. */
   readonly waiting: readonly string[];
 }
@@ -48,18 +48,18 @@ export class Applier {
   readonly #log: Log;
   readonly #establishing: Establishing;
   readonly #driftRepair: DriftRepair;
-  readonly #fights: Fights;
+  readonly #backoff: RepairBackoff;
   readonly #takeover: Takeover;
   /** Objects that lack fields right after an apply, because the API server drops them. Not applied again until either changes. */
   readonly #incomplete = new Map<string, string>();
 
-  constructor(options: { client: KubeClient; view: ClusterView; fights: Fights; clock: Clock; log: Log }) {
+  constructor(options: { client: KubeClient; view: ClusterView; backoff: RepairBackoff; clock: Clock; log: Log }) {
     this.#client = options.client;
     this.#view = options.view;
     this.#log = options.log;
     this.#establishing = new Establishing(options);
     this.#driftRepair = new DriftRepair(options.client);
-    this.#fights = options.fights;
+    this.#backoff = options.backoff;
     this.#takeover = new Takeover(options, this.#driftRepair);
   }
 
@@ -67,7 +67,7 @@ export class Applier {
   async apply(objects: readonly PlannedObject[], inventory: Inventory, signal: AbortSignal): Promise<ApplyResult> {
     const settled = new Map<string, string>();
     const failures = [...new Set(objects.flatMap(({ object }) => this.#view.unlisted(object) ?? []))];
-    const fights: string[] = [];
+    const otherWriters: string[] = [];
     const waiting: string[] = [];
     const awaited = new Set<string>();
     for (const stage of applyOrder(objects)) {
@@ -80,7 +80,9 @@ export class Applier {
       await inParallel(stage.objects.filter(able), async (wanted) => {
         try {
           const obstacle = await this.#settle(wanted, inventory, signal);
-          fights.push(...this.#fights.over(wanted.key).map((fight) => `${nameOf(wanted.object)}: ${fight}`));
+          otherWriters.push(
+            ...this.#backoff.otherWriters(wanted.key).map((writer) => `${nameOf(wanted.object)}: ${writer}`),
+          );
           if (obstacle === undefined) settled.set(wanted.key, wanted.fingerprint);
           else waiting.push(`${nameOf(wanted.object)} ${obstacle}`);
           if (obstacle !== undefined && stage.stage === "definitions") awaited.add(definedKind(wanted.object));
@@ -92,7 +94,7 @@ export class Applier {
         }
       });
     }
-    return { settled, failures, fights, waiting };
+    return { settled, failures, otherWriters, waiting };
   }
 
   /** Undefined once the object is as wanted, otherwise what it waits for. */
@@ -132,12 +134,12 @@ export class Applier {
 
   /** Others deleted it, took the label by which it is watched, or changed a definition. */
   async #applyAgain(wanted: PlannedObject, live: KubeObject | undefined, signal: AbortSignal): Promise<void> {
-    if (live === undefined && this.#fights.isMissingByUs(wanted.key)) return await this.#send(wanted, signal);
+    if (live === undefined && this.#backoff.isMissingByUs(wanted.key)) return await this.#send(wanted, signal);
     const field = (live && driftedField(live, wanted.object)) ?? EXISTENCE;
-    if (!this.#fights.mayRepair(wanted.key, field)) return;
+    if (!this.#backoff.mayRepair(wanted.key, field)) return;
     const manager = await this.#lastManager(wanted.object, live === undefined ? "metadata.labels" : field, signal);
     await this.#send(wanted, signal);
-    this.#fights.repaired(wanted.key, field, manager);
+    this.#backoff.repaired(wanted.key, field, manager);
   }
 
   /** Undefined if the object is gone, or nobody else wrote it. */
@@ -157,13 +159,13 @@ export class Applier {
     if (live === undefined || live.metadata.deletionTimestamp !== undefined) return;
     if (this.#isAsGoodAsItGets(wanted, live)) return;
     const field = await this.#driftRepair.changedField(wanted, live, signal);
-    if (field === undefined || !this.#fights.mayRepair(wanted.key, field)) return;
+    if (field === undefined || !this.#backoff.mayRepair(wanted.key, field)) return;
     try {
       const { resource } = appliedKind(wanted.object);
       const current = await this.#client.get(resource, refOf(wanted.object), { signal });
       const manager = lastManager(current, field, FIELD_MANAGER);
       this.#log.info({ object: wanted.key, field, manager }, "repairing");
-      const repaired = (): void => this.#fights.repaired(wanted.key, field, manager);
+      const repaired = (): void => this.#backoff.repaired(wanted.key, field, manager);
       await this.#send(wanted, signal, { current, field }).then(repaired, (error: unknown) => {
         // What was refused nobody has changed again.
         if (!(error instanceof ApiError)) repaired();
@@ -179,7 +181,7 @@ export class Applier {
     if (wanted.object.kind === "Secret") {
       if (repair === undefined) await this.#createSecret(wanted.object, signal);
       else this.#view.remember(await this.#driftRepair.relabel(wanted.object, signal));
-      this.#fights.applied(wanted.key);
+      this.#backoff.applied(wanted.key);
       return;
     }
     const { whole } = appliedKind(wanted.object);
@@ -188,7 +190,7 @@ export class Applier {
       const putBack = repair !== undefined && whole ? await this.#putBack(wanted, repair.current, signal) : undefined;
       const answer = await this.#merge(wanted, signal);
       this.#view.remember(answer);
-      this.#fights.applied(wanted.key);
+      this.#backoff.applied(wanted.key);
       if (lacksFields(answer, wanted.object)) this.#incomplete.set(wanted.key, versionsOf(wanted, answer));
       else this.#incomplete.delete(wanted.key);
       // Between the two writes anybody may have edited the object once more. The watch tells of that.
@@ -269,7 +271,7 @@ export class Applier {
     this.#log.info({ object: identity }, `${why}: deleting it, so that it can be created again`);
     await this.#client.delete(appliedKind(object).resource, refOf(object), { signal });
     this.#view.forget(identity);
-    this.#fights.deleted(identityKey(identity));
+    this.#backoff.deleted(identityKey(identity));
   }
 }
 

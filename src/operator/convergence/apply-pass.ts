@@ -51,7 +51,7 @@ export interface ApplyPassResult {
   /** Undefined: when a watch reports a change. */
   readonly lookAgainMs: number | undefined;
   /** Who began to undo again and again what is applied; one sentence each. */
-  readonly begunFights: readonly string[];
+  readonly newOtherWriters: readonly string[];
 }
 
 /** Watches wake the operator. This covers what no watch reports: that pods of a removed component are gone. */
@@ -63,8 +63,8 @@ export class ApplyPass {
   readonly #options: ApplyPassOptions;
   readonly #runs: ApplyRuns;
   #seen: FirstSeen | undefined;
-  /** Fights that were named already. */
-  #told: ReadonlySet<string> = new Set();
+  /** Other writers that were reported already. */
+  #reportedWriters: ReadonlySet<string> = new Set();
 
   constructor(options: ApplyPassOptions) {
     this.#options = options;
@@ -111,20 +111,20 @@ export class ApplyPass {
 
     const outcomes = await Promise.all(rendered.map((component) => this.#outcome(component, results, signal)));
     this.#seen.endRound();
-    const ofRecords = records.fights();
-    const fights = [...[...results.values()].flatMap((result) => result.fights), ...ofRecords];
-    const begunFights = fights.filter((fight) => !this.#told.has(fight));
-    this.#told = new Set(fights);
+    const ofRecords = records.otherWriters();
+    const otherWriters = [...[...results.values()].flatMap((result) => result.otherWriters), ...ofRecords];
+    const newOtherWriters = otherWriters.filter((writer) => !this.#reportedWriters.has(writer));
+    this.#reportedWriters = new Set(otherWriters);
     const outcome: Reconciled = {
       kind: "reconciled",
-      components: [...outcomes.filter(isTold), ...removing(rendered, removal), ...foughtOver(ofRecords)],
+      components: [...outcomes.filter(isTold), ...removing(rendered, removal), ...recordsOutcome(ofRecords)],
       removalFailures: removal.failures,
       workloads: wanted.map(({ object }) => object).filter(isWorkload),
     };
     const looks = outcomes.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
     const waits = removal.waiting.size > 0 ? [REMOVAL_RECHECK_MS] : [];
     const lookAgainMs = soonest([...waits, ...looks.map((workload) => workload.lookAgainMs)]);
-    return { outcome, lookAgainMs, begunFights };
+    return { outcome, lookAgainMs, newOtherWriters };
   }
 
   #render(spec: EffectiveSpec, facts: Facts, decoration: Decoration): Rendered[] {
@@ -157,9 +157,9 @@ export class ApplyPass {
     if (component.kind === "failed") {
       return { name, state: { kind: "failed", reason: component.reason, message: component.message } };
     }
-    const { failures = [], fights = [], waiting = [] } = results.get(name) ?? {};
-    if (failures.length + fights.length > 0) {
-      const message = [...failures, ...fights].join("\n");
+    const { failures = [], otherWriters = [], waiting = [] } = results.get(name) ?? {};
+    if (failures.length + otherWriters.length > 0) {
+      const message = [...failures, ...otherWriters].join("\n");
       return { name, state: { kind: "failed", reason: "FailedToApply", message } };
     }
     const around = this.#surroundings();
@@ -275,7 +275,7 @@ function removing(rendered: readonly Rendered[], removal: RemovalResult): Compon
   }));
 }
 
-function foughtOver(records: readonly string[]): ComponentOutcome[] {
+function recordsOutcome(records: readonly string[]): ComponentOutcome[] {
   if (records.length === 0) return [];
   return [{ name: "records", state: { kind: "failed", reason: "FailedToApply", message: records.join("\n") } }];
 }

@@ -16,7 +16,7 @@ export interface ApplyRunsOptions {
 /** What is applied: equal texts for equal objects. */
 type Content = string;
 
-type Trouble = Pick<ApplyResult, "failures" | "fights">;
+type Trouble = Pick<ApplyResult, "failures" | "otherWriters">;
 
 interface Run {
   readonly content: Content;
@@ -26,7 +26,7 @@ interface Run {
 }
 
 const LIMIT_MS = 5_000;
-const NO_TROUBLE: Trouble = { failures: [], fights: [] };
+const NO_TROUBLE: Trouble = { failures: [], otherWriters: [] };
 const SLOW =
   "is still being applied, because the API server answers slowly. Look for a webhook that does not answer with " +
   "kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations";
@@ -71,8 +71,8 @@ export class ApplyRuns {
     const result = this.#running.has(component) ? undefined : await this.#start(component, content, work, signal);
     if (result !== undefined) return result;
     const before = this.#troubles.get(component);
-    const { failures, fights } = before?.content === content ? before : NO_TROUBLE;
-    return { settled: new Map(), failures, fights, waiting: [`${component} ${SLOW}`] };
+    const { failures, otherWriters } = before?.content === content ? before : NO_TROUBLE;
+    return { settled: new Map(), failures, otherWriters, waiting: [`${component} ${SLOW}`] };
   }
 
   /** Undefined if it takes too long. */
@@ -88,11 +88,11 @@ export class ApplyRuns {
     let isLeft = false;
     const ended = working
       .then(
-        ({ settled, failures, fights }): Trouble => {
+        ({ settled, failures, otherWriters }): Trouble => {
           if (isLeft) for (const [key, fingerprint] of settled) this.#settled.set(key, fingerprint);
-          return { failures, fights };
+          return { failures, otherWriters };
         },
-        (error: unknown): Trouble => ({ failures: [messageOf(error)], fights: [] }),
+        (error: unknown): Trouble => ({ failures: [messageOf(error)], otherWriters: [] }),
       )
       .then((trouble) => {
         inTime.abort();

@@ -8,8 +8,8 @@ import { RESOURCES } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
-import { Fights, lastManager } from "./fights.ts";
 import { decodeInventory, encodeInventory, type Inventory } from "./inventory.ts";
+import { lastManager, RepairBackoff } from "./repair-backoff.ts";
 
 /** Other software reads it. */
 const APPLIED_KEY = "applied";
@@ -27,20 +27,20 @@ export class Records {
   readonly #stored = new Map<string, string | undefined>();
   /** Texts as last written, by ConfigMap. */
   readonly #own = new Map<string, string>();
-  readonly #fights: Fights;
+  readonly #backoff: RepairBackoff;
   /** Who changed a ConfigMap last, where that is known. */
   readonly #writers = new Map<string, string | undefined>();
 
   constructor(client: KubeClient, operatorNamespace: string, clock: Clock) {
     this.#client = client;
     this.#namespace = operatorNamespace;
-    this.#fights = new Fights(clock);
+    this.#backoff = new RepairBackoff(clock);
   }
 
   /** One sentence for each record that somebody else keeps changing. Between two repairs its text as last written counts. */
-  fights(): string[] {
+  otherWriters(): string[] {
     return [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP].flatMap((name) =>
-      this.#fights.over(name).map((fight) => `ConfigMap ${this.#namespace}/${name}: ${fight}`),
+      this.#backoff.otherWriters(name).map((writer) => `ConfigMap ${this.#namespace}/${name}: ${writer}`),
     );
   }
 
@@ -80,7 +80,7 @@ export class Records {
     this.#stored.clear();
     this.#own.clear();
     for (const name of [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]) {
-      this.#fights.forget(name);
+      this.#backoff.forget(name);
       try {
         await this.#client.delete(RESOURCES.configMaps, { name, namespace: this.#namespace }, { signal });
       } catch (error) {
@@ -92,7 +92,7 @@ export class Records {
   async #read(name: string, key: string, signal: AbortSignal): Promise<string | undefined> {
     const found = await this.#get(name, key, signal);
     const own = this.#own.get(name);
-    const isLeft = own !== undefined && found !== own && !this.#fights.mayRepair(name, fieldOf(key));
+    const isLeft = own !== undefined && found !== own && !this.#backoff.mayRepair(name, fieldOf(key));
     const text = isLeft ? own : found;
     this.#stored.set(name, text);
     return text;
@@ -131,7 +131,7 @@ export class Records {
     }
     const own = this.#own.get(name);
     const isUndone = own !== undefined && this.#stored.get(name) !== own;
-    if (isUndone) this.#fights.repaired(name, fieldOf(key), this.#writers.get(name));
+    if (isUndone) this.#backoff.repaired(name, fieldOf(key), this.#writers.get(name));
     this.#own.set(name, text);
     this.#stored.set(name, text);
   }

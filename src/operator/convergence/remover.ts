@@ -12,9 +12,9 @@ import type { Log } from "../../kube/log.ts";
 import { appliedKind, findAppliedKind } from "./applied-kinds.ts";
 import { inParallel, messageOf } from "./applier.ts";
 import type { ClusterView } from "./cluster-view.ts";
-import type { Fights } from "./fights.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
 import { removals } from "./plan.ts";
+import type { RepairBackoff } from "./repair-backoff.ts";
 
 export interface RemovalResult {
   /** Keys of objects that are gone, are never removed, or stay because only a newer version knows them. */
@@ -27,7 +27,7 @@ export interface RemovalResult {
 export interface RemoverOptions {
   readonly client: KubeClient;
   readonly view: ClusterView;
-  readonly fights: Fights;
+  readonly backoff: RepairBackoff;
   readonly clock: Clock;
   readonly log: Log;
   /** Keys of every object that this version can apply: it has the rights for these, and for no others. */
@@ -40,7 +40,7 @@ const STUCK_POD_MS = 60_000;
 export class Remover {
   readonly #client: KubeClient;
   readonly #view: ClusterView;
-  readonly #fights: Fights;
+  readonly #backoff: RepairBackoff;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #known: ReadonlySet<string>;
@@ -50,7 +50,7 @@ export class Remover {
   constructor(options: RemoverOptions) {
     this.#client = options.client;
     this.#view = options.view;
-    this.#fights = options.fights;
+    this.#backoff = options.backoff;
     this.#clock = options.clock;
     this.#log = options.log;
     this.#known = options.known;
@@ -62,7 +62,7 @@ export class Remover {
     const failures: string[] = [];
     for (const [key, entry] of inventory) {
       if (wanted.has(key)) continue;
-      this.#fights.forget(key);
+      this.#backoff.forget(key);
       if (findAppliedKind(entry)?.removal === undefined) gone.add(key);
     }
     // A component with stopping pods keeps its rights. Other components do not wait for it.
@@ -95,7 +95,7 @@ export class Remover {
       this.#log.info({ object: describe(entry) }, "removing");
       await this.#delete(entry, signal);
       this.#deleted.add(key);
-      this.#fights.deleted(key);
+      this.#backoff.deleted(key);
     }
     const waiting = entry.podSelector && (await this.#podsLeft(entry, entry.podSelector, signal));
     if (waiting === undefined) this.#deleted.delete(key);

@@ -4,7 +4,7 @@ import { ApplyRuns } from "../../../src/operator/convergence/apply-runs.ts";
 import type { Inventory } from "../../../src/operator/convergence/inventory.ts";
 import { ManualClock, settle } from "../../kube/support/manual-clock.ts";
 
-const DONE: ApplyResult = { settled: new Map([["key", "new"]]), failures: [], fights: [], waiting: [] };
+const DONE: ApplyResult = { settled: new Map([["key", "new"]]), failures: [], otherWriters: [], waiting: [] };
 const ENTRY = { apiVersion: "v1", kind: "ConfigMap", name: "one", component: "ovs", fingerprint: "old" };
 const INVENTORY: Inventory = new Map([["key", ENTRY]]);
 const LONG_MS = 5_000;
@@ -45,7 +45,7 @@ describe("an apply", () => {
     const first = apply("a", start);
     await clock.advance(LONG_MS);
     const waiting = [expect.stringMatching(/^ovs is still being applied/)];
-    expect(await first).toEqual({ settled: new Map(), failures: [], fights: [], waiting });
+    expect(await first).toEqual({ settled: new Map(), failures: [], otherWriters: [], waiting });
     await made.keep(new Map([["ovs", "a"]]));
     expect(await apply("a", start)).toMatchObject({ waiting });
     expect(starts()).toBe(1);

@@ -6,7 +6,7 @@ import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts"
 import { CONFIGS, InstalledOperator, NAMESPACE, WITHIN } from "./support/installed-operator.ts";
 import { podsLike } from "./support/pods-like.ts";
 
-interface Fight {
+interface OtherWriter {
   readonly resource: Resource;
   readonly name: string;
   /** Of the status. */
@@ -23,10 +23,10 @@ interface Fight {
 const HIDDEN = `keeps deleting it or its label ${LABEL_MANAGED_BY}; it is applied again once a minute`;
 const LABELED = { metadata: { labels: { [LABEL_MANAGED_BY]: "Helm" } } };
 
-/** More often than anybody may delete an object before it is called a fight. */
+/** More often than anybody may delete an object before it is reported. */
 const SWITCHES = 6;
 
-const FIGHTS: Readonly<Record<string, Fight>> = {
+const OTHER_WRITERS: Readonly<Record<string, OtherWriter>> = {
   "takes a label away": {
     resource: RESOURCES.configMaps,
     name: "kubemacpool-mac-range-config",
@@ -74,7 +74,7 @@ describe("the operator, when somebody undoes again and again what it applies", (
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  async function meddle({ resource, name, theirs, isTheirs }: Fight): Promise<void> {
+  async function meddle({ resource, name, theirs, isTheirs }: OtherWriter): Promise<void> {
     const ref = resource.namespaced ? { name, namespace: NAMESPACE } : { name };
     if (isTheirs(await cluster.find(resource, ref))) return;
     if (theirs === undefined) await cluster.admin.delete(resource, ref);
@@ -90,11 +90,11 @@ describe("the operator, when somebody undoes again and again what it applies", (
   }
 
   /** After two more reconciles, of which one begins after the call. */
-  async function lookTwice(): Promise<void> {
+  async function reconcileTwice(): Promise<void> {
     const before = await reconciles();
-    let look = 0;
+    let count = 0;
     const annotated = async () => {
-      const body = { metadata: { annotations: { look: `${look++}` } } };
+      const body = { metadata: { annotations: { count: `${count++}` } } };
       await cluster.admin.patch(CONFIGS, { name: "cluster" }, { type: "merge", body });
       return reconciles();
     };
@@ -107,22 +107,22 @@ describe("the operator, when somebody undoes again and again what it applies", (
     return about.map(({ series }) => series?.count ?? 1);
   }
 
-  it.each(Object.entries(FIGHTS))("slows down where another one %s, and says so", async (_, fight) => {
-    const { resource, name, row, says, writes = 1 } = fight;
+  it.each(Object.entries(OTHER_WRITERS))("slows down where another one %s, and says so", async (_, other) => {
+    const { resource, name, row, says, writes = 1 } = other;
     const written = () => cluster.client.writes.filter((write) => write === `apply ${resource.kind} ${name}`);
     cluster.client.writes.length = 0;
     const message = `${resource.kind} ${resource.namespaced ? `${NAMESPACE}/${name}` : name}: ${says}`;
-    const told = async () => {
-      await meddle(fight);
+    const reported = async () => {
+      await meddle(other);
       return (await cluster.config())?.status?.components?.find((component) => component.name === row)?.message;
     };
-    await expect.poll(told, WITHIN).toContain(message);
+    await expect.poll(reported, WITHIN).toContain(message);
     expect(written().length).toBeGreaterThanOrEqual(5);
     expect(written().length).toBeLessThanOrEqual(5 * writes);
 
-    await meddle(fight);
+    await meddle(other);
     cluster.client.writes.length = 0;
-    await lookTwice();
+    await reconcileTwice();
     expect(written()).toEqual([]);
     await expect.poll(() => eventsAbout(message), WITHIN).toEqual([1]);
     const degraded = (await cluster.config())?.status?.conditions?.find(({ type }) => type === "Degraded");
@@ -144,7 +144,7 @@ describe("the operator, when somebody undoes again and again what it applies", (
       await patch({ spec: { linuxBridge: {} } });
       await cluster.until(() => cluster.isThere(RESOURCES.daemonSets, ref));
     }
-    await lookTwice();
+    await reconcileTwice();
     const message = (await cluster.config())?.status?.components?.find(({ name }) => name === "linuxBridge")?.message;
     expect(message ?? "").not.toContain("keeps deleting it");
     await cluster.admin.delete(RESOURCES.pods, { ...ref, name: `${ref.name}-own` });

@@ -8,26 +8,26 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 
 /** A person who corrects a typo needs a few. */
-const ROUNDS = 5;
-const PACE_MS = 60_000;
-/** A field that nobody touched for so long is at peace. */
-const PEACE_MS = 5 * PACE_MS;
+const FREE_REPAIRS = 5;
+const REPAIR_EVERY_MS = 60_000;
+/** A field that nobody touched for so long has no other writer any more. */
+const FORGET_AFTER_MS = 5 * REPAIR_EVERY_MS;
 
 /** In place of a field: the whole object, which others delete or take out of what the operator watches. */
 export const EXISTENCE = "existence";
 
-interface Fight {
+interface RepeatedRepair {
   readonly object: string;
   readonly field: string;
   /** The last other writer, where it is known. */
   readonly manager: string | undefined;
-  readonly rounds: number;
+  readonly count: number;
   readonly lastMs: number;
 }
 
-export class Fights {
+export class RepairBackoff {
   readonly #clock: Clock;
-  readonly #fights = new Map<string, Fight>();
+  readonly #repairs = new Map<string, RepeatedRepair>();
   /** Keys of objects that the operator itself deleted. */
   readonly #deleted = new Set<string>();
 
@@ -35,23 +35,23 @@ export class Fights {
     this.#clock = clock;
   }
 
-  /** Whether the field may be repaired now: at most once a minute after the first rounds. */
+  /** Whether the field may be repaired now: at most once a minute after the first repairs. */
   mayRepair(object: string, field: string): boolean {
-    const fight = this.#fights.get(`${object} ${field}`);
-    return fight === undefined || fight.rounds < ROUNDS || this.#ageMs(fight) >= PACE_MS;
+    const repair = this.#repairs.get(`${object} ${field}`);
+    return repair === undefined || repair.count < FREE_REPAIRS || this.#ageMs(repair) >= REPAIR_EVERY_MS;
   }
 
   /** The field is repaired now. */
   repaired(object: string, field: string, manager: string | undefined): void {
-    for (const [key, fight] of this.#fights) if (this.#ageMs(fight) > PEACE_MS) this.#fights.delete(key);
+    for (const [key, repair] of this.#repairs) if (this.#ageMs(repair) > FORGET_AFTER_MS) this.#repairs.delete(key);
     const key = `${object} ${field}`;
-    const rounds = (this.#fights.get(key)?.rounds ?? 0) + 1;
-    this.#fights.set(key, { object, field, manager, rounds, lastMs: this.#clock.monotonicMs() });
+    const count = (this.#repairs.get(key)?.count ?? 0) + 1;
+    this.#repairs.set(key, { object, field, manager, count, lastMs: this.#clock.monotonicMs() });
   }
 
   /** What others did to an object that nobody wants any more is over. */
   forget(object: string): void {
-    for (const [key, fight] of this.#fights) if (fight.object === object) this.#fights.delete(key);
+    for (const [key, repair] of this.#repairs) if (repair.object === object) this.#repairs.delete(key);
   }
 
   /** The operator itself deleted it. */
@@ -70,9 +70,11 @@ export class Fights {
   }
 
   /** One sentence for each field of the object that somebody else keeps writing. */
-  over(object: string): string[] {
-    return [...this.#fights.values()]
-      .filter((fight) => fight.object === object && fight.rounds >= ROUNDS && this.#ageMs(fight) <= PEACE_MS)
+  otherWriters(object: string): string[] {
+    return [...this.#repairs.values()]
+      .filter(
+        (repair) => repair.object === object && repair.count >= FREE_REPAIRS && this.#ageMs(repair) <= FORGET_AFTER_MS,
+      )
       .map(({ field, manager = "another writer" }) =>
         field === EXISTENCE
           ? `${manager} keeps deleting it or its label ${LABEL_MANAGED_BY}; it is applied again once a minute`
@@ -80,8 +82,8 @@ export class Fights {
       );
   }
 
-  #ageMs(fight: Fight): number {
-    return this.#clock.monotonicMs() - fight.lastMs;
+  #ageMs(repair: RepeatedRepair): number {
+    return this.#clock.monotonicMs() - repair.lastMs;
   }
 }
 
