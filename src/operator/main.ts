@@ -2,7 +2,7 @@
  * Process `cluster-network-addons-operator`: turns the NetworkAddonsConfig into what runs in the cluster.
  *
  * `spec/` validates and fills in, `components/` and `manifests/` render, `convergence/` applies, repairs and removes,
- * `status/` reports; reconciler.ts goes through them in this order, operator.ts ties that to watches and leadership. `rivals/`
+ * `status/` reports; reconciler.ts goes through them in this order, operator.ts ties that to watches and leadership. `other-operators/`
  * knows who else does the same work.
  * `src/operator` is a product: it may import api, kube and certs; nothing imports it but deploy/ and tests.
  */

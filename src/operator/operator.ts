@@ -17,8 +17,8 @@ import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registr
 import { ClusterView } from "./convergence/cluster-view.ts";
 import type { Urgency } from "./convergence/urgency.ts";
 import { operatorMetrics } from "./metrics.ts";
+import { OtherOperators } from "./other-operators/other-operators.ts";
 import { Reconciler } from "./reconciler.ts";
-import { Rivals } from "./rivals/rivals.ts";
 import type { OperatorSettings } from "./settings.ts";
 
 export interface OperatorOptions {
@@ -50,7 +50,7 @@ const PROGRESS_INTERVAL_MS = 1_000;
 export class Operator {
   readonly #options: OperatorOptions;
   readonly #view: ClusterView;
-  readonly #rivals: Rivals;
+  readonly #otherOperators: OtherOperators;
   readonly #watching: readonly Watching[];
   /** Of the controller while it runs. */
   #retryNow = (): void => {};
@@ -61,21 +61,21 @@ export class Operator {
     const everything = renderEverything(settings);
     const prerequisites = PREREQUISITE_DEFINITIONS;
     this.#view = new ClusterView({ client, settings, everything, prerequisites, clock, log, metrics });
-    this.#rivals = new Rivals({ client, settings, identity, clock, log, metrics });
-    this.#watching = [this.#view, this.#rivals, ...(options.alsoWatching ?? [])];
+    this.#otherOperators = new OtherOperators({ client, settings, identity, clock, log, metrics });
+    this.#watching = [this.#view, this.#otherOperators, ...(options.alsoWatching ?? [])];
     operatorMetrics(metrics, this.#view, settings);
   }
 
   /** Every watch is synced. */
   get hasSynced(): boolean {
-    return this.#view.hasSynced && this.#rivals.hasSynced;
+    return this.#view.hasSynced && this.#otherOperators.hasSynced;
   }
 
   /** Runs until the signal aborts. Then the lease is released and no write is in flight. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, settings, identity, log, clock = systemClock } = this.#options;
     this.#view.start(signal);
-    this.#rivals.start(signal);
+    this.#otherOperators.start(signal);
     const elector = new LeaderElector({
       client,
       namespace: settings.operatorNamespace,
@@ -96,12 +96,12 @@ export class Operator {
 
   async #lead(signal: AbortSignal): Promise<void> {
     const { client, settings, identity, log, metrics, clock = systemClock, random = Math.random } = this.#options;
-    await Promise.all([this.#view.whenSynced(signal), this.#rivals.whenSynced(signal)]);
+    await Promise.all([this.#view.whenSynced(signal), this.#otherOperators.whenSynced(signal)]);
     const events = new EventRecorder({ client, controller: OPERATOR_NAME, instance: identity, log, clock });
     const reconciler = new Reconciler({
       client,
       view: this.#view,
-      rivals: this.#rivals,
+      otherOperators: this.#otherOperators,
       settings,
       clock,
       random,
@@ -133,8 +133,8 @@ export class Operator {
       controller.enqueueAfter(NETWORK_ADDONS_CONFIG_NAME, dueMs - clock.monotonicMs());
     };
     const stopWatching = this.#view.onChange(look);
-    // Anybody may change what bears the name of a rival, as often as they like.
-    const stopLooking = this.#rivals.onChange(() => look("soon"));
+    // Anybody may change what bears the name of another operator, as often as they like.
+    const stopLooking = this.#otherOperators.onChange(() => look("soon"));
     this.#retryNow = () => controller.retryNow(NETWORK_ADDONS_CONFIG_NAME);
     controller.enqueue(NETWORK_ADDONS_CONFIG_NAME);
     try {

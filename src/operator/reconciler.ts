@@ -21,8 +21,8 @@ import { criSocketPath } from "./cri-socket.ts";
 import type { Facts } from "./facts.ts";
 import { formerRange } from "./former-range.ts";
 import { type Decoration, ownerReferenceTo } from "./manifests/labels.ts";
+import type { OtherOperator, OtherOperators } from "./other-operators/other-operators.ts";
 import { askPlatform, type PlatformFacts } from "./platform.ts";
-import type { Rival, Rivals } from "./rivals/rivals.ts";
 import {
   type EffectiveSpec,
   effectiveSpec,
@@ -44,7 +44,7 @@ export interface ReconcilerOptions extends ConfigWriterOptions {
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly log: Log;
-  readonly rivals: Rivals;
+  readonly otherOperators: OtherOperators;
   /** Called when what went on behind a pass has ended. */
   readonly onEnd: () => void;
 }
@@ -141,15 +141,15 @@ export class Reconciler {
   }
 
   async #pass(config: NetworkAddonsConfig, signal: AbortSignal): Promise<Converged> {
-    const asking = this.#options.rivals.operator(() => this.#isInCharge(signal), signal);
-    const rival = await attempt("FailedToApply", asking, signal);
-    if (!rival.ok) {
-      const message = `whether another operator is in charge is not known: ${rival.refusal.message}`;
-      return { ...this.#refused({ ...rival.refusal, message }), again: {} };
+    const asking = this.#options.otherOperators.operator(() => this.#isInCharge(signal), signal);
+    const other = await attempt("FailedToApply", asking, signal);
+    if (!other.ok) {
+      const message = `whether another operator is in charge is not known: ${other.refusal.message}`;
+      return { ...this.#refused({ ...other.refusal, message }), again: {} };
     }
-    if (rival.value === undefined) return this.#converge(config, signal);
+    if (other.value === undefined) return this.#converge(config, signal);
     await this.#applyPass.end();
-    return standBack(rival.value);
+    return standBack(other.value);
   }
 
   async #isInCharge(signal: AbortSignal): Promise<boolean> {
@@ -183,7 +183,7 @@ export class Reconciler {
   }
 
   async #decide(config: NetworkAddonsConfig, signal: AbortSignal): Promise<Decision> {
-    const { view, random, rivals } = this.#options;
+    const { view, random, otherOperators } = this.#options;
     const record = await attempt("FailedToGetPreviousConfigSpec", this.#records.applied(signal), signal);
     if (!record.ok) return record;
     const applied = record.value;
@@ -193,7 +193,7 @@ export class Reconciler {
     const range = await attempt("FailedToApply", this.#existingPoolRange(isNew, signal), signal);
     if (!range.ok) return range;
     const found = { poolRange: range.value, criSocketPath: criSocketPath(nodes) };
-    const otherPool = await attempt("FailedToApply", rivals.pool(signal), signal);
+    const otherPool = await attempt("FailedToApply", otherOperators.pool(signal), signal);
     if (!otherPool.ok) return otherPool;
     const lookAgainMs = otherPool.value?.lookAgainMs;
     const previous: Previous = { spec: applied.spec, ...found };
@@ -232,14 +232,14 @@ export class Reconciler {
     }) as MACPool | undefined;
     const range = pool?.spec.ranges?.[0];
     if (range !== undefined) return { rangeStart: range.start, rangeEnd: range.end };
-    const { client, rivals, settings } = this.#options;
-    const namespaces = [settings.operandNamespace, ...rivals.poolNamespaces()];
+    const { client, otherOperators, settings } = this.#options;
+    const namespaces = [settings.operandNamespace, ...otherOperators.poolNamespaces()];
     return isNew ? await formerRange(client, namespaces, signal) : undefined;
   }
 }
 
 /** Nothing is written but the status, which says who is in charge. */
-function standBack({ what, lookAgainMs }: Rival): Converged {
+function standBack({ what, lookAgainMs }: OtherOperator): Converged {
   const message =
     `${what} belongs to another operator, which is alive and in charge. This one changes nothing until that is gone: ` +
     "scale it to zero or delete it. What scales it up again, such as OLM, has to go first (docs/install.md)";
@@ -281,7 +281,7 @@ async function attempt<T>(
   }
 }
 
-/** Prerequisites and rivals are watched. */
+/** Prerequisites and other operators are watched. */
 const WATCHED = new Set<ConfigurationFailure>(["MissingPrerequisite", "AnotherOperator"]);
 
 /** Whether to retry without a change in the cluster. */

@@ -59,7 +59,7 @@ function start(cluster: EmptyCluster) {
   return { operator, told, running };
 }
 
-test("after a restore of etcd everything is listed anew: what is applied, rivals, and what else the process watches", async () => {
+test("after a restore of etcd everything is listed anew: what is applied, other operators, and what else the process watches", async () => {
   const cluster = new EmptyCluster();
   const { operator, told } = start(cluster);
   await eventually("the caches are synced", () => operator.hasSynced);

@@ -52,7 +52,7 @@ export interface Component {
    */
   readonly refusalSign?: (facts: Facts) => string | undefined;
   /** One sentence where another installation does the same work: then nothing is touched. */
-  readonly rival?: (facts: Facts) => string | undefined;
+  readonly otherInstallation?: (facts: Facts) => string | undefined;
   /** Throws one sentence for the status when something that it needs is not given. */
   readonly render: (input: RenderInput) => readonly KubeObject[];
 }

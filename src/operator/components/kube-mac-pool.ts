@@ -47,7 +47,7 @@ const MANAGER_MEMORY = "160Mi";
 
 export const kubeMacPool: Component = {
   name: "kubeMacPool",
-  rival: ({ otherMacPool }) =>
+  otherInstallation: ({ otherMacPool }) =>
     otherMacPool &&
     `${otherMacPool} is alive, and the API server asks that MAC pool. Scale it to zero or delete it: this one then takes over`,
   render: (input) => [

@@ -131,8 +131,8 @@ export class ApplyPass {
     const { settings } = this.#options;
     return COMPONENTS.filter((component) => isOn(component, spec)).map((component): Rendered => {
       const { name } = component;
-      const rival = component.rival?.(facts);
-      if (rival !== undefined) return { name, kind: "failed", reason: "AnotherOperator", message: rival };
+      const other = component.otherInstallation?.(facts);
+      if (other !== undefined) return { name, kind: "failed", reason: "AnotherOperator", message: other };
       const missing = missingPrerequisites(component, facts);
       if (missing.length > 0)
         return { name, kind: "failed", reason: "MissingPrerequisite", message: missing.join("\n") };

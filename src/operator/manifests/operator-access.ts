@@ -15,8 +15,8 @@ import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
 import { API_SERVER_SLICE } from "../convergence/api-servers.ts";
 import { type AppliedKind, appliedKind } from "../convergence/applied-kinds.ts";
 import { INVENTORY_CONFIG_MAP } from "../convergence/records.ts";
+import { OTHER_POOL_LEASE } from "../other-operators/other-operators.ts";
 import { NETWORKS, OPENSHIFT_NETWORK_NAME } from "../platform.ts";
-import { OTHER_POOL_LEASE } from "../rivals/rivals.ts";
 import { ASK_WHO_MAY, FOLLOW, holdLease, type PathRule, READ, type Rule, rule } from "./rbac.ts";
 
 export interface OperatorAccess {
@@ -25,7 +25,7 @@ export interface OperatorAccess {
 }
 
 /** A predecessor may be in any namespace. Its webhook configuration is seen with ours. */
-const SEE_RIVALS: readonly Rule[] = [
+const SEE_OTHER_OPERATORS: readonly Rule[] = [
   rule("apps", ["deployments"], FOLLOW, [OPERATOR_NAME, MAC_POOL_MANAGER]),
   rule("coordination.k8s.io", ["leases"], FOLLOW, [OPERATOR_NAME, OTHER_POOL_LEASE]),
   rule("", ["configmaps"], ["get"], [MAC_POOL_RANGE_CONFIG_MAP]),
@@ -51,7 +51,7 @@ export function operatorAccess(everything: readonly KubeObject[], prerequisites:
       rule("events.k8s.io", ["events"], ["list"]),
       rule("discovery.k8s.io", ["endpointslices"], FOLLOW, [API_SERVER_SLICE]),
       ...ASK_WHO_MAY,
-      ...SEE_RIVALS,
+      ...SEE_OTHER_OPERATORS,
       ...rulesToApply(clusterWide),
       ...rulesOf<Rule | PathRule>(everything, "ClusterRole"),
     ]),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Lease } from "../../../src/kube/client/built-in-kinds.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
-import { LeaseWatch } from "../../../src/operator/rivals/lease-watch.ts";
+import { LeaseWatch } from "../../../src/operator/other-operators/lease-watch.ts";
 
 const DURATION_MS = 15_000;
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { OPERATOR_NAME } from "../../../src/api/names.ts";
 import type { Deployment } from "../../../src/kube/client/built-in-kinds.ts";
-import { release, releaseObjects } from "../../../src/operator/release.ts";
 import {
   accountOf,
   imageOf,
@@ -9,7 +8,8 @@ import {
   mayRun,
   runsThisOperator,
   slimProgram,
-} from "../../../src/operator/rivals/programs.ts";
+} from "../../../src/operator/other-operators/programs.ts";
+import { release, releaseObjects } from "../../../src/operator/release.ts";
 import { formerOperator } from "../support/predecessor.ts";
 
 const THEIRS = formerOperator("theirs") as Deployment;

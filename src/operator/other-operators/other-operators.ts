@@ -27,7 +27,7 @@ import type { OperatorSettings } from "../settings.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { accountOf, imageOf, isAlive, mayRun, runsThisOperator, slimProgram, slimProgramPod } from "./programs.ts";
 
-export interface RivalsOptions {
+export interface OtherOperatorsOptions {
   readonly client: KubeClient;
   readonly settings: OperatorSettings;
   /** Name of this process' pod. */
@@ -37,7 +37,7 @@ export interface RivalsOptions {
   readonly metrics: Registry;
 }
 
-export interface Rival {
+export interface OtherOperator {
   /** Kind and name of what is alive. */
   readonly what: string;
   /** When it may be over without an event of any watch. */
@@ -49,8 +49,8 @@ export const OTHER_POOL_LEASE = "kubemacpool-election";
 
 const QUESTIONS = { maxInFlight: 20, timeoutMs: 10_000 };
 
-export class Rivals {
-  readonly #options: RivalsOptions;
+export class OtherOperators {
+  readonly #options: OtherOperatorsOptions;
   readonly #access: SubjectAccess;
   readonly #leases: LeaseWatch;
   readonly #operators: Informer<Deployment>;
@@ -61,7 +61,7 @@ export class Rivals {
   readonly #webhooks: Informer<MutatingWebhookConfiguration>;
   readonly #listeners = new Set<() => void>();
 
-  constructor(options: RivalsOptions) {
+  constructor(options: OtherOperatorsOptions) {
     const { client, settings, clock, log, metrics } = options;
     const { operatorNamespace, operandNamespace } = settings;
     this.#options = options;
@@ -117,7 +117,7 @@ export class Rivals {
     for (const informer of this.#informers()) informer.lookNow();
   }
 
-  /** Calls the listener when a rival may have come or gone. Returns the function that ends this. */
+  /** Calls the listener when another operator may have come or gone. Returns the function that ends this. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -127,7 +127,7 @@ export class Rivals {
    * `isInCharge`: whether this operator has applied something already. Then a Lease counts only once it was seen renewed. Throws
    * while not everything is known.
    */
-  async operator(isInCharge: () => Promise<boolean>, signal: AbortSignal): Promise<Rival | undefined> {
+  async operator(isInCharge: () => Promise<boolean>, signal: AbortSignal): Promise<OtherOperator | undefined> {
     const { settings, identity } = this.#options;
     const { operatorNamespace } = settings;
     const unlisted = this.#informers().find(({ hasSynced }) => !hasSynced);
@@ -146,7 +146,7 @@ export class Rivals {
   }
 
   /** The MAC pool that the API server calls in place of ours. */
-  async pool(signal: AbortSignal): Promise<Rival | undefined> {
+  async pool(signal: AbortSignal): Promise<OtherOperator | undefined> {
     for (const namespace of this.poolNamespaces()) {
       const program = this.#pools.get(`${namespace}/${MAC_POOL_MANAGER}`);
       const lease = this.#poolLeases.get(`${namespace}/${OTHER_POOL_LEASE}`);
@@ -169,7 +169,7 @@ export class Rivals {
   }
 
   /** Operators that keep a Lease of our name elect each other across namespaces: the oldest Lease wins. */
-  async #elected(isInCharge: () => Promise<boolean>, signal: AbortSignal): Promise<Rival | undefined> {
+  async #elected(isInCharge: () => Promise<boolean>, signal: AbortSignal): Promise<OtherOperator | undefined> {
     for (const lease of this.#operatorLeases.list()) {
       if (this.#leases.leftMs(lease, true) === undefined) continue;
       const lookAgainMs = this.#leases.leftMs(lease, !(await isInCharge()));
