@@ -29,7 +29,7 @@ const line = (name: string): string => `@line ${name}@`;
 const entries = (name: string): string => `@entries ${name}@`;
 
 export function helmChart(image: string): ChartFile[] {
-  const { foundation, operator, fence } = release(value("image"), value("namespace"));
+  const { foundation, operator, admissionGuard } = release(value("image"), value("namespace"));
   const [namespace, definition] = foundation;
   const workload = operator.at(-1) as Deployment;
   const access = operator.slice(0, -1);
@@ -42,7 +42,10 @@ export function helmChart(image: string): ChartFile[] {
     { path: "templates/crd.yaml", text: HEADER + template(definition, KEEP) },
     { path: "templates/rbac.yaml", text: HEADER + access.map((object) => template(object)).join("---\n") },
     { path: "templates/deployment.yaml", text: HEADER + template(operatorWorkload(workload)) },
-    { path: "templates/operator-fence.yaml", text: HEADER + fence.map((object) => template(object)).join("---\n") },
+    {
+      path: "templates/operator-fence.yaml",
+      text: HEADER + admissionGuard.map((object) => template(object)).join("---\n"),
+    },
     { path: "templates/removal-check.yaml", text: HEADER + template(REMOVAL_HOOK, REMOVAL_HOOK.metadata.annotations) },
     { path: "templates/network-addons-config.yaml", text: HEADER + NETWORK_ADDONS_CONFIG },
     { path: "templates/NOTES.txt", text: NOTES },

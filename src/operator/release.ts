@@ -21,7 +21,7 @@ import type { ComponentImages } from "./component-images.ts";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
 import { labelValue } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
-import { operatorFence } from "./manifests/operator-fence.ts";
+import { operatorAdmissionGuard } from "./manifests/operator-admission-guard.ts";
 import { ENFORCE_LABEL, NODE_ACCESS_LEVEL } from "./manifests/pod-security.ts";
 import { identityObjects } from "./manifests/rbac.ts";
 import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.ts";
@@ -44,7 +44,7 @@ export interface Release {
   readonly foundation: readonly KubeObject[];
   /** May be deleted and applied again at any time: the components go on meanwhile. */
   readonly operator: readonly KubeObject[];
-  readonly fence: readonly KubeObject[];
+  readonly admissionGuard: readonly KubeObject[];
 }
 
 /** What a package may set besides the image and the namespace. */
@@ -85,13 +85,13 @@ export function release(
       operatorDeployment({ image, imagePullPolicy, settings, labels }),
     ],
     // With the operator's own name, so that the operator has no right to lift it.
-    fence: operatorFence({ name: OPERATOR_NAME, labels }),
+    admissionGuard: operatorAdmissionGuard({ name: OPERATOR_NAME, labels }),
   };
 }
 
 /** In the order of apply. */
-export function releaseObjects({ foundation, operator, fence }: Release): KubeObject[] {
-  return [...foundation, ...operator, ...fence];
+export function releaseObjects({ foundation, operator, admissionGuard }: Release): KubeObject[] {
+  return [...foundation, ...operator, ...admissionGuard];
 }
 
 /**

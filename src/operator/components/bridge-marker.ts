@@ -1,4 +1,4 @@
-/** Part of linuxBridge: the daemon that publishes each node's bridges as resources, and the policy that fences its rights. */
+/** Part of linuxBridge: the daemon that publishes each node's bridges as resources, and the admission guard of its rights. */
 
 import { NODE_MACS_CRD } from "../../api/crds.ts";
 import { BRIDGE_MARKER, BRIDGE_RESOURCE_PREFIX } from "../../api/names.ts";

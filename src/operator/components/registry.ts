@@ -17,7 +17,7 @@ import { monitoring } from "./monitoring.ts";
 import { multus } from "./multus.ts";
 import { multusDynamicNetworks } from "./multus-dynamic-networks.ts";
 import { networkPolicies } from "./network-policies.ts";
-import { operatorFence } from "./operator-fence.ts";
+import { operatorAdmissionGuard } from "./operator-admission-guard.ts";
 import { ovs } from "./ovs.ts";
 import { removalGuard } from "./removal-guard.ts";
 
@@ -32,7 +32,7 @@ export const COMPONENTS: readonly Component[] = [
   kubevirtIpamController,
   monitoring,
   networkPolicies,
-  operatorFence,
+  operatorAdmissionGuard,
   removalGuard,
 ];
 

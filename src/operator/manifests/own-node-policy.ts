@@ -1,4 +1,4 @@
-/** The fence round the rights of a daemon that publishes resources of its node. Pure. */
+/** The admission guard of the rights of a daemon that publishes resources of its node. Pure. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy } from "./admission-policy.ts";

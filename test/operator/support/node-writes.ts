@@ -1,4 +1,4 @@
-/** Writes to a node's status that its markers and the operator may and may not make: one table for the fence's test. */
+/** Writes to a node's status that its markers and the operator may and may not make: one table for the guard's test. */
 import { OPERATOR_NAME } from "../../../src/api/names.ts";
 
 const MARKER = "bridge-marker";

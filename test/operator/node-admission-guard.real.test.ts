@@ -13,7 +13,7 @@ const NODES = ["node-a", "node-b"];
 const NEW_NODE = "node-c";
 
 /** Real tokens, on a real API server, with the rights and policies that the operator applied. */
-describe("the fence round the right to patch nodes' status", () => {
+describe("the admission guard of the right to patch nodes' status", () => {
   let cluster: InstalledOperator;
   const clients = new Map<Writer, KubeClient>();
 

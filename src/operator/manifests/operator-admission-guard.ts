@@ -1,5 +1,5 @@
 /**
- * The fence round rights that the operator has only to hand them on to its components, because RBAC lets nobody grant more
+ * The admission guard of rights that the operator has only to hand them on to its components, because RBAC lets nobody grant more
  * than they have. Pure.
  */
 
@@ -10,7 +10,7 @@ import { denyingPolicy, type PolicyOptions } from "./admission-policy.ts";
 /** Of events about objects without a namespace, as the NetworkAddonsConfig is one. */
 const EVENTS_NAMESPACE = "default";
 
-export function operatorFence({ name, labels }: Pick<PolicyOptions, "name" | "labels">): KubeObject[] {
+export function operatorAdmissionGuard({ name, labels }: Pick<PolicyOptions, "name" | "labels">): KubeObject[] {
   const match = (apiGroup: string, resource: string, ...operations: string[]) => ({
     apiGroups: [apiGroup],
     apiVersions: ["*"],
