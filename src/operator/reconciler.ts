@@ -31,8 +31,8 @@ import {
   unsafeChanges,
 } from "./spec/effective-spec.ts";
 import { validateSpec } from "./spec/validation.ts";
+import { ErrorGracePeriod } from "./status/error-grace-period.ts";
 import type { Outcome, Reconciled } from "./status/outcome.ts";
-import { Patience } from "./status/patience.ts";
 import type { ConfigurationFailure } from "./status/reasons.ts";
 import { soonest } from "./status/rollout.ts";
 import { toldOfPods } from "./status/status.ts";
@@ -91,7 +91,7 @@ export class Reconciler {
   #platform: PlatformFacts | undefined;
   readonly #applyPass: ApplyPass;
   readonly #writer: ConfigWriter;
-  readonly #patience: Patience;
+  readonly #gracePeriod: ErrorGracePeriod;
   readonly #teardown: Teardown;
 
   constructor(options: ReconcilerOptions) {
@@ -108,8 +108,9 @@ export class Reconciler {
     const { onEnd } = options;
     this.#applyPass = new ApplyPass({ applier, remover, records, view, settings, events, stranded, clock, onEnd });
     this.#writer = new ConfigWriter(options);
-    this.#patience = new Patience(clock, settings.podTroubleDeadlineMs);
-    this.#teardown = new Teardown({ ...options, records, remover, writer: this.#writer, patience: this.#patience });
+    const gracePeriod = new ErrorGracePeriod(clock, deadlineMs);
+    this.#gracePeriod = gracePeriod;
+    this.#teardown = new Teardown({ ...options, records, remover, writer: this.#writer, gracePeriod });
   }
 
   async reconcile(signal: AbortSignal): Promise<Again> {
@@ -123,7 +124,7 @@ export class Reconciler {
       const { outcome, again, error } = await this.#pass(config, signal);
       if (outcome !== undefined) await this.#writer.report(config, outcome, signal);
       if (error !== undefined) throw error;
-      this.#patience.reset();
+      this.#gracePeriod.reset();
       const failures = failuresOf(outcome);
       if (failures.length > 0) throw new Error(failures.join("\n"));
       return again;
@@ -178,7 +179,7 @@ export class Reconciler {
   /** `running`: what became of the configuration that was applied last. */
   #refused(refusal: Refusal, running?: Reconciled): Omit<Converged, "again"> {
     const { reason, message, error } = refusal;
-    const isEarly = error !== undefined && !this.#patience.isOver(error);
+    const isEarly = error !== undefined && !this.#gracePeriod.isOver(error);
     return { outcome: isEarly ? undefined : { kind: "refused", reason, message, running }, error };
   }
 

@@ -15,7 +15,7 @@ import type { Records } from "./convergence/records.ts";
 import type { Remover } from "./convergence/remover.ts";
 import type { Decoration } from "./manifests/labels.ts";
 import type { OperatorSettings } from "./settings.ts";
-import type { Patience } from "./status/patience.ts";
+import type { ErrorGracePeriod } from "./status/error-grace-period.ts";
 
 export interface TeardownOptions {
   readonly client: KubeClient;
@@ -24,7 +24,7 @@ export interface TeardownOptions {
   readonly records: Records;
   readonly remover: Remover;
   readonly writer: ConfigWriter;
-  readonly patience: Patience;
+  readonly gracePeriod: ErrorGracePeriod;
 }
 
 interface Removal {
@@ -58,15 +58,15 @@ export class Teardown {
   /** Undefined if something changed meanwhile. */
   async #tryToRemove(...args: Parameters<Teardown["run"]>): Promise<Removal | undefined> {
     const [config, , signal] = args;
-    const { patience } = this.#options;
+    const { gracePeriod } = this.#options;
     try {
       const removal = await this.#remove(...args);
-      patience.reset();
+      gracePeriod.reset();
       return removal;
     } catch (error) {
       signal.throwIfAborted();
       if (isConflict(error) || isNotFound(error)) return undefined;
-      if (config !== undefined && patience.isOver(error)) {
+      if (config !== undefined && gracePeriod.isOver(error)) {
         await this.#report(config, { waiting: new Map(), failures: [messageOf(error)] }, signal);
       }
       throw error;

@@ -5,7 +5,7 @@ import type { TransportResponse } from "./transport.ts";
 /** Above this much unread data the socket is paused until the reader has caught up. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-export interface Patience {
+export interface ResponseTimeouts {
   /** Until there is a connection, TLS included. */
   readonly connectMs: number;
   /** From the connection to the headers. */
@@ -19,7 +19,7 @@ export class ResponseReader implements AsyncIterator<Buffer>, AsyncIterable<Buff
   readonly response: Promise<TransportResponse>;
   readonly #name: string;
   readonly #signal: AbortSignal | undefined;
-  readonly #patience: Patience;
+  readonly #timeouts: ResponseTimeouts;
   readonly #request: ClientRequest;
   readonly #resolve: (response: TransportResponse) => void;
   readonly #reject: (error: unknown) => void;
@@ -35,17 +35,17 @@ export class ResponseReader implements AsyncIterator<Buffer>, AsyncIterable<Buff
   #wake: (() => void) | undefined;
 
   /** `name` is method and URL, for messages. The request is not ended yet. */
-  constructor(name: string, request: ClientRequest, patience: Patience, signal: AbortSignal | undefined) {
+  constructor(name: string, request: ClientRequest, timeouts: ResponseTimeouts, signal: AbortSignal | undefined) {
     this.#name = name;
     this.#request = request;
-    this.#patience = patience;
+    this.#timeouts = timeouts;
     this.#signal = signal;
     const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();
     this.response = promise;
     this.#resolve = resolve;
     this.#reject = reject;
     signal?.addEventListener("abort", this.#onAbort, { once: true });
-    this.#expect("no connection", patience.connectMs);
+    this.#expect("no connection", timeouts.connectMs);
     request.once("socket", (socket) => {
       // A tunnel through a proxy is connected before it carries plain HTTP.
       if (request.reusedSocket || !("encrypted" in socket || socket.connecting)) this.#onConnect();
@@ -57,7 +57,7 @@ export class ResponseReader implements AsyncIterator<Buffer>, AsyncIterable<Buff
 
   readonly #onConnect = (): void => {
     this.#connected = true;
-    this.#expect("no answer", this.#patience.headersMs);
+    this.#expect("no answer", this.#timeouts.headersMs);
   };
 
   #onResponse(message: IncomingMessage): void {
@@ -65,7 +65,7 @@ export class ResponseReader implements AsyncIterator<Buffer>, AsyncIterable<Buff
     message.on("data", (chunk: Buffer) => this.#onData(chunk));
     message.once("end", () => this.#onEnd());
     message.on("error", (cause) => this.#onError(cause));
-    this.#expect("nothing more", this.#patience.idleMs);
+    this.#expect("nothing more", this.#timeouts.idleMs);
     this.#resolve({ status: message.statusCode ?? 0, headers: message.headers, body: this });
   }
 

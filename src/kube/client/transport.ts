@@ -69,12 +69,12 @@ export class Transport {
       path: this.#prefix + request.path,
       headers: { ...request.headers, ...headers, ...repeated, ...length },
     });
-    const patience = {
+    const timeouts = {
       connectMs: CONNECT_TIMEOUT_MS,
       headersMs: Math.min(HEADERS_TIMEOUT_MS, request.idleTimeoutMs || HEADERS_TIMEOUT_MS),
       idleMs: request.idleTimeoutMs,
     };
-    const reader = new ResponseReader(name, asked, patience, request.signal);
+    const reader = new ResponseReader(name, asked, timeouts, request.signal);
     asked.end(request.body);
     return { ...(await reader.response), authorization: headers.authorization };
   }

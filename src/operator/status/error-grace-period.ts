@@ -6,17 +6,17 @@
 import { ApiError } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
 
-const PATIENCE_MS = 10_000;
+const GRACE_PERIOD_MS = 10_000;
 const REFUSED = new Set([400, 403, 404, 405, 413, 422]);
 
-export class Patience {
+export class ErrorGracePeriod {
   readonly #clock: Clock;
   readonly #limitMs: number;
   #sinceMs: number | undefined;
 
   constructor(clock: Clock, limitMs: number) {
     this.#clock = clock;
-    this.#limitMs = Math.min(PATIENCE_MS, limitMs);
+    this.#limitMs = Math.min(GRACE_PERIOD_MS, limitMs);
   }
 
   isOver(error: unknown): boolean {
