@@ -8,10 +8,10 @@ import type { Facts } from "../facts.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
+import { explained } from "../status/event-query.ts";
 import { FirstSeen, type Told } from "../status/first-seen.ts";
 import { underLevel } from "../status/namespace-level.ts";
 import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
-import { explained } from "../status/questions.ts";
 import type { ConfigurationFailure } from "../status/reasons.ts";
 import { cannotStart, type Rollout, rollout, type Surroundings, soonest, withoutPods } from "../status/rollout.ts";
 import type { StrandedPods } from "../status/stranded-pods.ts";
@@ -184,9 +184,9 @@ export class ApplyPass {
   }
 
   async #explain(workload: Rollout, signal: AbortSignal): Promise<Rollout> {
-    if (workload.phase !== "failing" || workload.question === undefined) return workload;
-    const event = await this.#options.events.latest(workload.question, signal);
-    return event === undefined ? workload : explained(workload, workload.question, event);
+    if (workload.phase !== "failing" || workload.eventQuery === undefined) return workload;
+    const event = await this.#options.events.latest(workload.eventQuery, signal);
+    return event === undefined ? workload : explained(workload, workload.eventQuery, event);
   }
 
   #deployed(identity: ObjectIdentity): Deployed | undefined {

@@ -1,7 +1,7 @@
 /** What keeps a pod from running, with the reason that Kubernetes gives for it. Pure. */
 
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
-import { type Question, UNHEALTHY } from "./questions.ts";
+import { type EventQuery, UNHEALTHY } from "./event-query.ts";
 import {
   BEING_CREATED,
   CONTAINER_TROUBLES,
@@ -24,7 +24,7 @@ export interface Trouble {
   /** When it may be over without an event of any watch. */
   readonly untilMs?: number;
   /** Which events say more. */
-  readonly question?: Question;
+  readonly eventQuery?: EventQuery;
 }
 
 const MAX_SAID = 300;
@@ -129,7 +129,7 @@ function beingCreated(pod: Pod): Trouble | undefined {
     message: `the containers of pod ${name} are still not created on node ${pod.spec?.nodeName}`,
     advice: describeIt(pod),
     sinceMs: notReadySinceMs(pod),
-    question: { kind: "Pod", namespace, name, reasons: POD_EVENTS },
+    eventQuery: { kind: "Pod", namespace, name, reasons: POD_EVENTS },
   };
 }
 
@@ -143,7 +143,7 @@ function notReady(pod: Pod): Trouble | undefined {
     message: `pod ${name} runs and is not ready: ${ready.message ?? "the kubelet does not say why"}`,
     advice: `Read its log: kubectl logs -n ${namespace} ${name} --all-containers`,
     sinceMs: notReadySinceMs(pod),
-    question: { kind: "Pod", namespace, name, reasons: UNHEALTHY, keepReason: true },
+    eventQuery: { kind: "Pod", namespace, name, reasons: UNHEALTHY, keepReason: true },
   };
 }
 

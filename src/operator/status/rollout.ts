@@ -2,8 +2,8 @@
 
 import type { DaemonSet, Deployment, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { type EventQuery, FAILED_CREATE, refusedPods } from "./event-query.ts";
 import { hasSandbox, isBeingCreated, isReady, notReadySinceMs, type Trouble, troubleOf } from "./pod-trouble.ts";
-import { FAILED_CREATE, type Question, refusedPods } from "./questions.ts";
 import { type MissingWorkload, STANDSTILL, UNSEEN_PODS } from "./reasons.ts";
 
 export type Rollout = (
@@ -15,7 +15,7 @@ export type Rollout = (
       readonly reason: string;
       readonly message: string;
       readonly advice: string;
-      readonly question?: Question | undefined;
+      readonly eventQuery?: EventQuery | undefined;
     }
   | { readonly phase: "missing"; readonly reason: MissingWorkload; readonly message: string }
 ) & {
@@ -54,10 +54,10 @@ export function rollout(wanted: KubeObject, live: KubeObject | undefined, around
   const nowMs = around.nowMs;
   const [worst] = troubles.filter(({ sinceMs }) => nowMs - sinceMs >= around.deadlineMs);
   if (worst !== undefined) {
-    const { reason, advice, question, untilMs = Number.POSITIVE_INFINITY } = worst;
+    const { reason, advice, eventQuery, untilMs = Number.POSITIVE_INFINITY } = worst;
     // Events that say more come without notice.
     const lookAgainMs = Math.max(MIN_RECHECK_MS, Math.min(around.deadlineMs / 5, untilMs - nowMs));
-    return { phase: "failing", reason, message: `${title}: ${worst.message}`, advice, question, lookAgainMs };
+    return { phase: "failing", reason, message: `${title}: ${worst.message}`, advice, eventQuery, lookAgainMs };
   }
   const lookAgainMs = soonest(troubles.map(({ sinceMs }) => sinceMs + around.deadlineMs - nowMs));
   if (awaited !== undefined) {
@@ -133,7 +133,7 @@ function standstill(
       `${kind} ${namespace}/${name} ${JSON.stringify(counts)}`,
       isUnderWay ? title + message : title,
     ),
-    question: { kind, namespace, name, uid, reasons: FAILED_CREATE },
+    eventQuery: { kind, namespace, name, uid, reasons: FAILED_CREATE },
   };
 }
 

@@ -109,21 +109,21 @@ describe("the trouble of a pod", () => {
   });
 
   it("is that its containers are not created, or not ready: events say why", () => {
-    const question = { kind: "Pod", namespace: "ns", name: "w-1" };
+    const eventQuery = { kind: "Pod", namespace: "ns", name: "w-1" };
     expect(look(pod(false, [waits("ContainerCreating", "")], { phase: "Pending" }))).toMatchObject({
       reason: "ContainerCreating",
       message: "the containers of pod w-1 are still not created on node a",
-      question,
+      eventQuery,
     });
     // Where there are init containers, all wait for them, and the first one for the sandbox.
     const initializing = waits("PodInitializing", "");
     const withInit = { phase: "Pending", initContainerStatuses: [initializing] };
-    expect(look(pod(false, [initializing], withInit))).toMatchObject({ reason: "ContainerCreating", question });
+    expect(look(pod(false, [initializing], withInit))).toMatchObject({ reason: "ContainerCreating", eventQuery });
     const state = { running: { startedAt: ago(400) } };
     expect(look(pod(false, [{ name: "c", restartCount: 0, state }]))).toMatchObject({
       reason: "ContainersNotReady",
       message: "pod w-1 runs and is not ready: the kubelet does not say why",
-      question,
+      eventQuery,
     });
   });
 

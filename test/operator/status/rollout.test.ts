@@ -152,7 +152,7 @@ describe("a rollout", () => {
       reason: "ProgressDeadlineExceeded",
       message: 'DaemonSet "ns/w": nothing has happened for 300 s: not yet scheduled on any nodes',
       advice: "See kubectl describe daemonset -n ns w",
-      question: { kind: "DaemonSet", namespace: "ns", name: "w", reasons: new Set(["FailedCreate"]) },
+      eventQuery: { kind: "DaemonSet", namespace: "ns", name: "w", reasons: new Set(["FailedCreate"]) },
       lookAgainMs: 60_000,
     });
   });

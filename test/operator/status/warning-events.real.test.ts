@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
-import { FAILED_CREATE } from "../../../src/operator/status/questions.ts";
+import { FAILED_CREATE } from "../../../src/operator/status/event-query.ts";
 import { WarningEvents } from "../../../src/operator/status/warning-events.ts";
 import { adminClient } from "../../kube/support/real-api-server.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";

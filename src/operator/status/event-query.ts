@@ -3,7 +3,7 @@
 import { labelCommand } from "../manifests/pod-security.ts";
 import { FAILED_CREATE_REASON } from "./reasons.ts";
 
-export interface Question {
+export interface EventQuery {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -52,8 +52,8 @@ interface Failure {
 }
 
 /** The failure as the event tells it. */
-export function explained<T extends Failure>(failure: T, question: Question, event: Omit<Failure, "advice">): T {
-  const { kind, namespace, name, reasons, keepReason = false } = question;
+export function explained<T extends Failure>(failure: T, eventQuery: EventQuery, event: Omit<Failure, "advice">): T {
+  const { kind, namespace, name, reasons, keepReason = false } = eventQuery;
   if (reasons === FAILED_CREATE) {
     const { message, ...refused } = refusedPods(event.message, namespace);
     return { ...failure, ...refused, message: `${kind} "${namespace}/${name}": ${message}` };
