@@ -18,11 +18,11 @@ import { CONSTRAINTS_DEFINITION } from "../manifests/security-context-constraint
 import { NETWORKS_DEFINITION, type PlatformFacts } from "../platform.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { isReady } from "../status/pod-trouble.ts";
-import { Answers, revision } from "./answers.ts";
 import { ApiServers } from "./api-servers.ts";
 import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
 import { isEstablished } from "./established.ts";
 import type { ObjectIdentity } from "./inventory.ts";
+import { LastWrites, revision } from "./last-writes.ts";
 import { PlatformView } from "./platform-view.ts";
 import { PrerequisitesView } from "./prerequisites-view.ts";
 import { selectorLabels, slimNode, slimPod } from "./slim.ts";
@@ -58,7 +58,7 @@ export class ClusterView {
   /** Not listed, and everything else goes on without: what other products serve, and pods. */
   readonly #unlisted = new Set<WatchingInformer>();
   readonly #clock: Clock;
-  readonly #answers = new Answers();
+  readonly #lastWrites = new LastWrites();
   #writtenConfig: NetworkAddonsConfig | undefined;
   readonly #listeners = new Set<(urgency: Urgency) => void>();
 
@@ -201,16 +201,16 @@ export class ClusterView {
 
   /** The newer one of the watched object and the answer to our last write. */
   live(identity: ObjectIdentity): KubeObject | undefined {
-    return this.#answers.newer(identity, this.#watched(identity));
+    return this.#lastWrites.newer(identity, this.#watched(identity));
   }
 
   /** Takes the API server's answer to one of our writes. */
   remember(object: KubeObject): void {
-    this.#answers.remember(object);
+    this.#lastWrites.remember(object);
   }
 
   forget(identity: ObjectIdentity): void {
-    this.#answers.forget(identity);
+    this.#lastWrites.forget(identity);
   }
 
   /** One sentence if the API server does not tell of such objects, and what to do about it. */
@@ -252,13 +252,13 @@ export class ClusterView {
         else if (reportsProgress(resource)) this.#wake("soon");
       },
       delete: (object) => {
-        this.#answers.forgetDeleted(object);
+        this.#lastWrites.forgetDeleted(object);
         this.#wake("now");
       },
       // A list has what was written before, unless it is gone. No watch tells that of an object that it never had.
       listed: () => {
         const isFirst = this.#unlisted.delete(informer);
-        if (this.#answers.forgetKind(kind, name) || isFirst) this.#wake("now");
+        if (this.#lastWrites.forgetKind(kind, name) || isFirst) this.#wake("now");
       },
     });
   }

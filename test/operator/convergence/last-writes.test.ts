@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Answers } from "../../../src/operator/convergence/answers.ts";
 import { identityOf } from "../../../src/operator/convergence/inventory.ts";
+import { LastWrites } from "../../../src/operator/convergence/last-writes.ts";
 
 const object = (uid: string, resourceVersion: string) => ({
   apiVersion: "v1",
@@ -11,18 +11,18 @@ const object = (uid: string, resourceVersion: string) => ({
 describe("the answer to a write", () => {
   it("is gone with its object, whichever version the watch had of it", () => {
     for (const seen of ["3", "7"]) {
-      const answers = new Answers();
-      answers.remember(object("a", "5"));
-      answers.forgetDeleted(object("a", seen));
-      expect(answers.newer(identityOf(object("a", "5")), undefined)).toBeUndefined();
+      const lastWrites = new LastWrites();
+      lastWrites.remember(object("a", "5"));
+      lastWrites.forgetDeleted(object("a", seen));
+      expect(lastWrites.newer(identityOf(object("a", "5")), undefined)).toBeUndefined();
     }
   });
 
   it("stays where the watch tells late that the object before is gone", () => {
-    const answers = new Answers();
+    const lastWrites = new LastWrites();
     const created = object("b", "8");
-    answers.remember(created);
-    answers.forgetDeleted(object("a", "7"));
-    expect(answers.newer(identityOf(created), undefined)).toBe(created);
+    lastWrites.remember(created);
+    lastWrites.forgetDeleted(object("a", "7"));
+    expect(lastWrites.newer(identityOf(created), undefined)).toBe(created);
   });
 });

@@ -3,7 +3,7 @@
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { identityKey, keyOf, type ObjectIdentity } from "./inventory.ts";
 
-export class Answers {
+export class LastWrites {
   readonly #written = new Map<string, KubeObject>();
 
   remember(object: KubeObject): void {
