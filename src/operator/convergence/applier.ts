@@ -66,7 +66,7 @@ export class Applier {
   /** Applies one component. Webhook configurations are left out if anything before them failed. */
   async apply(objects: readonly PlannedObject[], inventory: Inventory, signal: AbortSignal): Promise<ApplyResult> {
     const settled = new Map<string, string>();
-    const failures = [...new Set(objects.flatMap(({ object }) => this.#view.unlisted(object) ?? []))];
+    const failures = [...new Set(objects.flatMap(({ object }) => this.#view.notListable(object) ?? []))];
     const otherWriters: string[] = [];
     const waiting: string[] = [];
     const awaited = new Set<string>();
@@ -76,7 +76,7 @@ export class Applier {
         if (failures.length > 0 || waiting.length > 0) break;
       }
       const able = ({ object }: PlannedObject): boolean =>
-        this.#view.unlisted(object) === undefined && !awaited.has(kindOf(object));
+        this.#view.notListable(object) === undefined && !awaited.has(kindOf(object));
       await inParallel(stage.objects.filter(able), async (wanted) => {
         try {
           const obstacle = await this.#settle(wanted, inventory, signal);

@@ -165,14 +165,14 @@ export class ApplyPass {
     const around = this.#surroundings();
     const { view } = this.#options;
     const level = view.platform.podSecurityLevel();
-    const unlisted = view.unlisted({ apiVersion: "v1", kind: "Pod" });
+    const notListable = view.notListable({ apiVersion: "v1", kind: "Pod" });
     const workloads = component.objects
       .map(({ object }) => object)
       .filter((object) => isWorkload(object) && (waiting.length === 0 || view.live(identityOf(object)) !== undefined))
       .map((workload) =>
-        unlisted === undefined
+        notListable === undefined
           ? underLevel(rollout(workload, view.live(identityOf(workload)), around), workload, level)
-          : withoutPods(workload, unlisted),
+          : withoutPods(workload, notListable),
       );
     const explained = await Promise.all(workloads.map((workload) => this.#explain(workload, signal)));
     const { refusalSign } = component;

@@ -23,10 +23,10 @@ import { APPLIED_KINDS, reportsProgress } from "./applied-kinds.ts";
 import { isEstablished } from "./established.ts";
 import type { ObjectIdentity } from "./inventory.ts";
 import { LastWrites, revision } from "./last-writes.ts";
+import { NOT_LISTABLE_WAIT_MS, notListableText, type WatchingInformer } from "./not-listable.ts";
 import { PlatformView } from "./platform-view.ts";
 import { PrerequisitesView } from "./prerequisites-view.ts";
 import { selectorLabels, slimNode, slimPod } from "./slim.ts";
-import { UNLISTED_WAIT_MS, unlistedText, type WatchingInformer } from "./unlisted.ts";
 import { onlyStatusChanged, type Urgency } from "./urgency.ts";
 import { watchRules } from "./watch-rules.ts";
 
@@ -56,7 +56,7 @@ export class ClusterView {
   readonly #applied = new Map<string, Informer<KubeObject>[]>();
   readonly #all: Informer<KubeObject>[] = [];
   /** Not listed, and everything else goes on without: what other products serve, and pods. */
-  readonly #unlisted = new Set<WatchingInformer>();
+  readonly #notListable = new Set<WatchingInformer>();
   readonly #clock: Clock;
   readonly #lastWrites = new LastWrites();
   #writtenConfig: NetworkAddonsConfig | undefined;
@@ -91,8 +91,8 @@ export class ClusterView {
       },
     });
     const soon = () => this.#wake("soon");
-    this.#unlisted.add(this.#pods);
-    const listed = () => this.#unlisted.delete(this.#pods) && soon();
+    this.#notListable.add(this.#pods);
+    const listed = () => this.#notListable.delete(this.#pods) && soon();
     this.#pods.on({ add: soon, update: soon, delete: soon, listed });
     this.#nodes.on({
       add: soon,
@@ -122,7 +122,7 @@ export class ClusterView {
         const onRefused = () => external && this.#setAside(informer);
         const options = { ...reporting, resource, ...scope, ...selector, absentIsEmpty: true, rules, onRefused };
         const informer: Informer<KubeObject> = new Informer(options);
-        if (external) this.#unlisted.add(informer);
+        if (external) this.#notListable.add(informer);
         this.#watch(informer, resource, name);
       }
     }
@@ -138,11 +138,11 @@ export class ClusterView {
     for (const informer of this.#informers()) informer.start(signal);
   }
 
-  /** Waits a short time only for what `unlisted` can tell of. */
+  /** Waits a short time only for what `notListable` can tell of. */
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#needed().map((informer) => informer.whenSynced(signal)));
     const all = Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
-    await Promise.race([all, this.#clock.sleep(UNLISTED_WAIT_MS, signal)]);
+    await Promise.race([all, this.#clock.sleep(NOT_LISTABLE_WAIT_MS, signal)]);
   }
 
   get hasSynced(): boolean {
@@ -214,10 +214,10 @@ export class ClusterView {
   }
 
   /** One sentence if the API server does not tell of such objects, and what to do about it. */
-  unlisted({ apiVersion, kind }: ObjectIdentity): string | undefined {
+  notListable({ apiVersion, kind }: ObjectIdentity): string | undefined {
     const isOfKind = (one: Resource): boolean => one.kind === kind && apiVersionOf(one) === apiVersion;
-    const informer = [...this.#unlisted].find(({ resource }) => isOfKind(resource));
-    return informer && unlistedText(informer.resource, informer.fault);
+    const informer = [...this.#notListable].find(({ resource }) => isOfKind(resource));
+    return informer && notListableText(informer.resource, informer.fault);
   }
 
   #watched(identity: ObjectIdentity): KubeObject | undefined {
@@ -257,7 +257,7 @@ export class ClusterView {
       },
       // A list has what was written before, unless it is gone. No watch tells that of an object that it never had.
       listed: () => {
-        const isFirst = this.#unlisted.delete(informer);
+        const isFirst = this.#notListable.delete(informer);
         if (this.#lastWrites.forgetKind(kind, name) || isFirst) this.#wake("now");
       },
     });
@@ -265,8 +265,8 @@ export class ClusterView {
 
   /** For as long as it is not listed. One refusal may pass. */
   #setAside(informer: Informer<KubeObject>): void {
-    if (informer.refusedMs < UNLISTED_WAIT_MS || this.#unlisted.has(informer)) return;
-    this.#unlisted.add(informer);
+    if (informer.refusedMs < NOT_LISTABLE_WAIT_MS || this.#notListable.has(informer)) return;
+    this.#notListable.add(informer);
     this.#wake("soon");
   }
 
@@ -283,7 +283,7 @@ export class ClusterView {
   }
 
   #needed(): readonly WatchingInformer[] {
-    return this.#informers().filter((informer) => !this.#unlisted.has(informer));
+    return this.#informers().filter((informer) => !this.#notListable.has(informer));
   }
 
   #informers(): readonly WatchingInformer[] {

@@ -22,7 +22,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { Informer, objectKey } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import { isAppliedByUs } from "../convergence/managers.ts";
-import { UNLISTED_WAIT_MS, unlistedText, type WatchingInformer } from "../convergence/unlisted.ts";
+import { NOT_LISTABLE_WAIT_MS, notListableText, type WatchingInformer } from "../convergence/not-listable.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { accountOf, imageOf, isAlive, mayRun, runsThisOperator, slimProgram, slimProgramPod } from "./programs.ts";
@@ -100,7 +100,7 @@ export class OtherOperators {
   /** Waits a short time only: `operator` says what is not known. */
   async whenSynced(signal: AbortSignal): Promise<void> {
     const all = Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
-    await Promise.race([all, this.#options.clock.sleep(UNLISTED_WAIT_MS, signal)]);
+    await Promise.race([all, this.#options.clock.sleep(NOT_LISTABLE_WAIT_MS, signal)]);
   }
 
   get hasSynced(): boolean {
@@ -130,8 +130,8 @@ export class OtherOperators {
   async operator(isInCharge: () => Promise<boolean>, signal: AbortSignal): Promise<OtherOperator | undefined> {
     const { settings, identity } = this.#options;
     const { operatorNamespace } = settings;
-    const unlisted = this.#informers().find(({ hasSynced }) => !hasSynced);
-    if (unlisted !== undefined) throw new Error(unlistedText(unlisted.resource, unlisted.fault));
+    const notListable = this.#informers().find(({ hasSynced }) => !hasSynced);
+    if (notListable !== undefined) throw new Error(notListableText(notListable.resource, notListable.fault));
     const ownImage = imageOf(this.#operatorPods.get(`${operatorNamespace}/${identity}`)?.spec);
     for (const program of this.#operators.list()) {
       const { namespace = "" } = program.metadata;

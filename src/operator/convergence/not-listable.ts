@@ -10,13 +10,13 @@ export type WatchingInformer = Pick<
 >;
 
 /** A kind may be broken for days. */
-export const UNLISTED_WAIT_MS = 5_000;
+export const NOT_LISTABLE_WAIT_MS = 5_000;
 
 /** In the API server's words, whoever authorizes. */
 const FORBIDDEN = " is forbidden: ";
 
 /** One sentence and what to look at. `fault`: what the API server answered. */
-export function unlistedText({ group, version, plural }: Resource, fault = "it does not answer"): string {
+export function notListableText({ group, version, plural }: Resource, fault = "it does not answer"): string {
   const text = `the API server does not list ${group === "" ? plural : `${plural}.${group}`}: ${fault.replace(/\.$/, "")}`;
   if (fault.includes(FORBIDDEN)) return `${text}. Give the operator its right back: apply its release again`;
   if (group === "") return text;
