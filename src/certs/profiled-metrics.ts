@@ -29,7 +29,7 @@ export class ProfiledMetrics {
   }
 
   /** Ends the wait for the API server's next answer. */
-  lookNow(): void {
-    this.#tls.lookNow();
+  retryNow(): void {
+    this.#tls.retryNow();
   }
 }

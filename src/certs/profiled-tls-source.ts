@@ -68,8 +68,8 @@ export class ProfiledTlsSource implements CertificateSource {
     this.#informer.relist();
   }
 
-  lookNow(): void {
-    this.#informer.lookNow();
+  retryNow(): void {
+    this.#informer.retryNow();
   }
 
   #read(written: unknown): void {

@@ -121,7 +121,7 @@ export class Replica {
       log,
       clock,
       onOlder: () => this.#caches.relist(),
-      onReachable: () => this.#caches.lookNow(),
+      onReachable: () => this.#caches.retryNow(),
       ...random,
       ...options.lease,
     });

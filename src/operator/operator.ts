@@ -38,7 +38,7 @@ export interface Watching {
   /** Lists everything anew: etcd may be older than what was seen. */
   relist(): void;
   /** Ends the waits for the API server's next answer. */
-  lookNow(): void;
+  retryNow(): void;
 }
 
 /** The first retries are quick. A lasting failure is retried ever less often. */
@@ -87,7 +87,7 @@ export class Operator {
         for (const one of this.#watching) one.relist();
       },
       onReachable: () => {
-        for (const one of this.#watching) one.lookNow();
+        for (const one of this.#watching) one.retryNow();
         this.#retryNow();
       },
     });
@@ -128,13 +128,13 @@ export class Operator {
       log,
       metrics,
     });
-    const look = (urgency: Urgency): void => {
+    const check = (urgency: Urgency): void => {
       const dueMs = urgency === "now" ? 0 : reconciledMs + PROGRESS_INTERVAL_MS;
       controller.enqueueAfter(NETWORK_ADDONS_CONFIG_NAME, dueMs - clock.monotonicMs());
     };
-    const stopWatching = this.#view.onChange(look);
+    const stopWatching = this.#view.onChange(check);
     // Anybody may change what bears the name of another operator, as often as they like.
-    const stopLooking = this.#otherOperators.onChange(() => look("soon"));
+    const stopWatchingOthers = this.#otherOperators.onChange(() => check("soon"));
     this.#retryNow = () => controller.retryNow(NETWORK_ADDONS_CONFIG_NAME);
     controller.enqueue(NETWORK_ADDONS_CONFIG_NAME);
     try {
@@ -142,7 +142,7 @@ export class Operator {
     } finally {
       this.#retryNow = () => {};
       stopWatching();
-      stopLooking();
+      stopWatchingOthers();
       await reconciler.end();
     }
   }

@@ -73,7 +73,7 @@ type Decision =
       readonly spec: EffectiveSpec;
       readonly facts: Facts;
       readonly refusal?: Refusal;
-      readonly lookAgainMs?: number | undefined;
+      readonly recheckAfterMs?: number | undefined;
     }
   | { readonly spec?: undefined; readonly refusal: Refusal };
 
@@ -168,11 +168,11 @@ export class Reconciler {
     const run = this.#applyPass.run(spec, decision.facts, state, signal);
     const result = await attempt("FailedToApply", run, signal);
     if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };
-    const { outcome, lookAgainMs, newOtherWriters } = result.value;
+    const { outcome, recheckAfterMs, newOtherWriters } = result.value;
     for (const message of newOtherWriters) {
       this.#options.announce(config, { type: "Warning", reason: ANOTHER_WRITER, message });
     }
-    const again = { requeueAfterMs: soonest([lookAgainMs, decision.lookAgainMs]) };
+    const again = { requeueAfterMs: soonest([recheckAfterMs, decision.recheckAfterMs]) };
     return refusal === undefined ? { outcome, again } : { ...this.#refused(refusal, outcome), again };
   }
 
@@ -196,7 +196,7 @@ export class Reconciler {
     const found = { poolRange: range.value, criSocketPath: criSocketPath(nodes) };
     const otherPool = await attempt("FailedToApply", otherOperators.pool(signal), signal);
     if (!otherPool.ok) return otherPool;
-    const lookAgainMs = otherPool.value?.lookAgainMs;
+    const recheckAfterMs = otherPool.value?.recheckAfterMs;
     const previous: Previous = { spec: applied.spec, ...found };
     const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
     const seen = { ...view.facts(), otherMacPool: otherPool.value?.what };
@@ -216,7 +216,7 @@ export class Reconciler {
     // Stored before anything is rendered from it: a random range must survive a crash.
     const saving = this.#records.saveApplied(spec, this.#decoration(config), signal);
     const saved = await attempt("FailedToApply", saving, signal);
-    return saved.ok ? { spec, facts, lookAgainMs } : insteadOf(saved.refusal);
+    return saved.ok ? { spec, facts, recheckAfterMs } : insteadOf(saved.refusal);
   }
 
   #decoration(config: NetworkAddonsConfig | undefined): Decoration {
@@ -240,11 +240,11 @@ export class Reconciler {
 }
 
 /** Nothing is written but the status, which says who is in charge. */
-function standBack({ what, lookAgainMs }: OtherOperator): Converged {
+function standBack({ what, recheckAfterMs }: OtherOperator): Converged {
   const message =
     `${what} belongs to another operator, which is alive and in charge. This one changes nothing until that is gone: ` +
     "scale it to zero or delete it. What scales it up again, such as OLM, has to go first (docs/install.md)";
-  return { outcome: { kind: "standing-back", message }, again: { requeueAfterMs: lookAgainMs } };
+  return { outcome: { kind: "standing-back", message }, again: { requeueAfterMs: recheckAfterMs } };
 }
 
 function wrongIn(asked: NetworkAddonsConfigSpec, previous: Previous, facts: Facts): Refusal | undefined {

@@ -52,7 +52,7 @@ function start(cluster: EmptyCluster) {
     log: silentLog,
     clock: systemClock,
     metrics: new Registry(),
-    alsoWatching: [{ relist: () => told.push("relist"), lookNow: () => told.push("look") }],
+    alsoWatching: [{ relist: () => told.push("relist"), retryNow: () => told.push("retry") }],
   });
   const running = operator.run(stop.signal);
   running.catch(() => {});

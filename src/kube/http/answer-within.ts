@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { HttpError } from "./http-error.ts";
 
-/** How often to look. An API server waits at least a second for a webhook, of which nine tenths are the limit. */
-const LOOK_MS = 50;
+/** How often to check. An API server waits at least a second for a webhook, of which nine tenths are the limit. */
+const CHECK_MS = 50;
 
 /** The answer of a handler, of fastify or of PostServer. */
 interface Answer {
@@ -16,21 +16,21 @@ interface AtWork {
   readonly giveUp: () => void;
 }
 
-/** Looks at all handlers at work with one timer: making and ending one for each is 5 us of an admission of 80. */
+/** Checks all handlers at work with one timer: making and ending one for each is 5 us of an admission of 80. */
 class Limits {
   readonly #atWork = new Set<AtWork>();
   #timer: NodeJS.Timeout | undefined;
 
   add(handler: AtWork): void {
     this.#atWork.add(handler);
-    this.#timer ??= setInterval(() => this.#look(), LOOK_MS);
+    this.#timer ??= setInterval(() => this.#check(), CHECK_MS);
   }
 
   delete(handler: AtWork): void {
     this.#atWork.delete(handler);
   }
 
-  #look(): void {
+  #check(): void {
     const nowMs = performance.now();
     for (const handler of this.#atWork) {
       if (handler.endsAtMs > nowMs) continue;

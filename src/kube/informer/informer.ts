@@ -165,7 +165,7 @@ export class Informer<T extends KubeObject> {
   }
 
   /** Ends a wait, because what it waits for may be there: the API is about to serve the resource, or answers again. */
-  lookNow(): void {
+  retryNow(): void {
     this.#state = expected(this.#state);
     this.#waiting.abort(new Error("there is a reason to look now"));
   }

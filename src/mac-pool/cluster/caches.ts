@@ -113,8 +113,8 @@ export class Caches {
   }
 
   /** Ends the waits for the API server's next answer. */
-  lookNow(): void {
-    for (const informer of [...this.#all(), this.networks]) informer.lookNow();
+  retryNow(): void {
+    for (const informer of [...this.#all(), this.networks]) informer.retryNow();
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {

@@ -92,8 +92,8 @@ export class NetworkDomains implements Networks {
     this.#nads.relist();
   }
 
-  lookNow(): void {
-    this.#nads.lookNow();
+  retryNow(): void {
+    this.#nads.retryNow();
   }
 
   on(handler: Handler<KubeObject>): () => void {

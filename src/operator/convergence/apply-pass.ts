@@ -49,7 +49,7 @@ export interface ApplyPassOptions {
 export interface ApplyPassResult {
   readonly outcome: Reconciled;
   /** Undefined: when a watch reports a change. */
-  readonly lookAgainMs: number | undefined;
+  readonly recheckAfterMs: number | undefined;
   /** Who began to undo again and again what is applied; one sentence each. */
   readonly newOtherWriters: readonly string[];
 }
@@ -87,7 +87,7 @@ export class ApplyPass {
     const isFirst = this.#seen === undefined;
     this.#seen ??= new FirstSeen(told && { ...told, sinceMs: told.sinceMs - settings.podTroubleDeadlineMs });
     const rendered = this.#render(spec, facts, decoration);
-    if (isFirst) this.#lookBack(rendered);
+    if (isFirst) this.#recordFirstSeen(rendered);
     const wanted = rendered.flatMap((component) =>
       component.kind === "objects" ? component.objects.map((object) => ({ ...object, component: component.name })) : [],
     );
@@ -121,10 +121,10 @@ export class ApplyPass {
       removalFailures: removal.failures,
       workloads: wanted.map(({ object }) => object).filter(isWorkload),
     };
-    const looks = outcomes.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
+    const workloads = outcomes.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
     const waits = removal.waiting.size > 0 ? [REMOVAL_RECHECK_MS] : [];
-    const lookAgainMs = soonest([...waits, ...looks.map((workload) => workload.lookAgainMs)]);
-    return { outcome, lookAgainMs, newOtherWriters };
+    const recheckAfterMs = soonest([...waits, ...workloads.map((workload) => workload.recheckAfterMs)]);
+    return { outcome, recheckAfterMs, newOtherWriters };
   }
 
   #render(spec: EffectiveSpec, facts: Facts, decoration: Decoration): Rendered[] {
@@ -179,7 +179,9 @@ export class ApplyPass {
     if (refusalSign !== undefined && explained.every(({ phase }) => phase === "ready")) {
       explained.push(await this.#options.stranded.rolloutOf(name, refusalSign, signal));
     }
-    const awaited = waiting.map((message): Rollout => ({ phase: "rolling", message, lookAgainMs: WAITING_RECHECK_MS }));
+    const awaited = waiting.map(
+      (message): Rollout => ({ phase: "rolling", message, recheckAfterMs: WAITING_RECHECK_MS }),
+    );
     return { name, state: { kind: "deployed", workloads: [...explained, ...awaited] } };
   }
 
@@ -197,7 +199,7 @@ export class ApplyPass {
   }
 
   /** Takes notice of what a former process left, before anything is changed. */
-  #lookBack(rendered: readonly Rendered[]): void {
+  #recordFirstSeen(rendered: readonly Rendered[]): void {
     const around = this.#surroundings();
     const objects = rendered.flatMap((component) => (component.kind === "objects" ? component.objects : []));
     for (const { object } of objects) {

@@ -155,8 +155,8 @@ export class ClusterView {
   }
 
   /** Ends the waits for the API server's next answer. */
-  lookNow(): void {
-    for (const informer of [...this.#informers(), this.platform]) informer.lookNow();
+  retryNow(): void {
+    for (const informer of [...this.#informers(), this.platform]) informer.retryNow();
   }
 
   /** Calls the listener on every change that may concern the operator. Returns the function that ends this. */
@@ -274,7 +274,7 @@ export class ClusterView {
   #expect(definition: KubeObject): void {
     for (const informer of this.#all) {
       const { plural, group } = informer.resource;
-      if (`${plural}.${group}` === definition.metadata.name) informer.lookNow();
+      if (`${plural}.${group}` === definition.metadata.name) informer.retryNow();
     }
   }
 

@@ -78,9 +78,9 @@ export class PlatformView {
     this.#network?.informer.relist();
   }
 
-  lookNow(): void {
-    this.#namespace.lookNow();
-    this.#network?.informer.lookNow();
+  retryNow(): void {
+    this.#namespace.retryNow();
+    this.#network?.informer.retryNow();
   }
 
   /** Undefined until the API server has answered whether this is OpenShift. */

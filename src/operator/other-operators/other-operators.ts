@@ -41,7 +41,7 @@ export interface OtherOperator {
   /** Kind and name of what is alive. */
   readonly what: string;
   /** When it may be over without an event of any watch. */
-  readonly lookAgainMs?: number | undefined;
+  readonly recheckAfterMs?: number | undefined;
 }
 
 /** KubeMacPool's. Ours has another name. */
@@ -113,8 +113,8 @@ export class OtherOperators {
   }
 
   /** Ends the waits for the API server's next answer. */
-  lookNow(): void {
-    for (const informer of this.#informers()) informer.lookNow();
+  retryNow(): void {
+    for (const informer of this.#informers()) informer.retryNow();
   }
 
   /** Calls the listener when another operator may have come or gone. Returns the function that ends this. */
@@ -154,7 +154,7 @@ export class OtherOperators {
       const isServed = program !== undefined && isAlive(program);
       if ((!isServed && leftMs === undefined) || (await this.#areOurWebhooks(signal))) continue;
       if (isServed) return { what: `Deployment ${objectKey(program)}` };
-      return { what: `Lease ${namespace}/${OTHER_POOL_LEASE}`, lookAgainMs: leftMs };
+      return { what: `Lease ${namespace}/${OTHER_POOL_LEASE}`, recheckAfterMs: leftMs };
     }
     return undefined;
   }
@@ -172,11 +172,11 @@ export class OtherOperators {
   async #elected(isInCharge: () => Promise<boolean>, signal: AbortSignal): Promise<OtherOperator | undefined> {
     for (const lease of this.#operatorLeases.list()) {
       if (this.#leases.leftMs(lease, true) === undefined) continue;
-      const lookAgainMs = this.#leases.leftMs(lease, !(await isInCharge()));
+      const recheckAfterMs = this.#leases.leftMs(lease, !(await isInCharge()));
       const { namespace = "" } = lease.metadata;
-      if (lookAgainMs === undefined || !(await this.#isOlderThanOurs(lease, signal))) continue;
+      if (recheckAfterMs === undefined || !(await this.#isOlderThanOurs(lease, signal))) continue;
       if (!(await this.#mayWriteStatus(namespace, OPERATOR_NAME))) continue;
-      return { what: `Lease ${objectKey(lease)} of ${lease.spec?.holderIdentity}`, lookAgainMs };
+      return { what: `Lease ${objectKey(lease)} of ${lease.spec?.holderIdentity}`, recheckAfterMs };
     }
     return undefined;
   }

@@ -17,9 +17,9 @@ export function underLevel(rollout: Rollout, workload: KubeObject, level: string
   const title = `${kind} "${namespace}/${name}"`;
   const demand = `namespace ${namespace} enforces the Pod Security level ${level}, which takes no pods that use their node`;
   const advice = labelCommand(namespace);
-  const { lookAgainMs } = rollout;
+  const { recheckAfterMs } = rollout;
   if (rollout.phase === "rolling") {
-    return { phase: "failing", reason: FAILED_CREATE_REASON, message: `${title}: ${demand}`, advice, lookAgainMs };
+    return { phase: "failing", reason: FAILED_CREATE_REASON, message: `${title}: ${demand}`, advice, recheckAfterMs };
   }
   if (rollout.phase !== "ready") return rollout;
   const warning = `${title}: ${demand}: those that run stay, and none can be replaced. ${advice}`;

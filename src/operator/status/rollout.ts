@@ -19,8 +19,8 @@ export type Rollout = (
     }
   | { readonly phase: "missing"; readonly reason: MissingWorkload; readonly message: string }
 ) & {
-  /** When to look again, because time passes without an event of a watch. Undefined: never. */
-  readonly lookAgainMs?: number | undefined;
+  /** When to check again, because time passes without an event of a watch. Undefined: never. */
+  readonly recheckAfterMs?: number | undefined;
 };
 
 export interface Surroundings {
@@ -56,17 +56,17 @@ export function rollout(wanted: KubeObject, live: KubeObject | undefined, around
   if (worst !== undefined) {
     const { reason, advice, eventQuery, untilMs = Number.POSITIVE_INFINITY } = worst;
     // Events that say more come without notice.
-    const lookAgainMs = Math.max(MIN_RECHECK_MS, Math.min(around.deadlineMs / 5, untilMs - nowMs));
-    return { phase: "failing", reason, message: `${title}: ${worst.message}`, advice, eventQuery, lookAgainMs };
+    const recheckAfterMs = Math.max(MIN_RECHECK_MS, Math.min(around.deadlineMs / 5, untilMs - nowMs));
+    return { phase: "failing", reason, message: `${title}: ${worst.message}`, advice, eventQuery, recheckAfterMs };
   }
-  const lookAgainMs = soonest(troubles.map(({ sinceMs }) => sinceMs + around.deadlineMs - nowMs));
+  const recheckAfterMs = soonest(troubles.map(({ sinceMs }) => sinceMs + around.deadlineMs - nowMs));
   if (awaited !== undefined) {
     const cause = troubles.find(({ isUsual }) => !isUsual);
     const message = `${title} ${awaited}${cause === undefined ? "" : `: ${cause.message}`}`;
-    return { phase: "rolling", message, lookAgainMs };
+    return { phase: "rolling", message, recheckAfterMs };
   }
-  if (lost.length === 0) return { phase: "ready", lookAgainMs };
-  return { phase: "ready", note: `${title} does not run on ${named(lost)}: not ready`, lookAgainMs };
+  if (lost.length === 0) return { phase: "ready", recheckAfterMs };
+  return { phase: "ready", note: `${title} does not run on ${named(lost)}: not ready`, recheckAfterMs };
 }
 
 /** While its pods can't be seen. `why`: one sentence. */

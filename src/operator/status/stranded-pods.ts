@@ -43,14 +43,14 @@ export class StrandedPods {
     const nowMs = clock.monotonicMs();
     const known = this.#found.get(component);
     if (known !== undefined && nowMs - known.atMs < intervalMs) {
-      return { ...known.rollout, lookAgainMs: known.atMs + intervalMs - nowMs };
+      return { ...known.rollout, recheckAfterMs: known.atMs + intervalMs - nowMs };
     }
     const stranded = await this.#find(sign, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       log.warn({ err: error }, `the pods that ${component} refuses could not be read`);
       return [];
     });
-    const rollout = { ...told(component, sign, stranded), lookAgainMs: intervalMs };
+    const rollout = { ...told(component, sign, stranded), recheckAfterMs: intervalMs };
     this.#found.set(component, { atMs: nowMs, rollout });
     return rollout;
   }

@@ -151,7 +151,7 @@ describe("answers that are errors", () => {
     await eventually("it says why", () => informer.fault !== undefined);
     expect(informer.hasSynced).toBe(false);
     await eventually("it asks", () => {
-      informer.lookNow();
+      informer.retryNow();
       return server.pending.length > 0;
     });
     await synced();
@@ -187,7 +187,7 @@ describe("answers that are errors", () => {
     (await server.next("GET", LIST)).answer(404, "404 page not found\n", { "content-type": "text/plain" });
     await informer.whenSynced();
     await eventually("it asks", () => {
-      informer.lookNow();
+      informer.retryNow();
       return server.pending.length > 0;
     });
     await synced([configMap("a", "5")]);

@@ -15,7 +15,7 @@ function workload(pod: object): KubeObject {
 
 const ON_HOST = workload({ hostNetwork: true });
 const MODEST = workload({});
-const ROLLING: Rollout = { phase: "rolling", message: "is not available", lookAgainMs: 7 };
+const ROLLING: Rollout = { phase: "rolling", message: "is not available", recheckAfterMs: 7 };
 const READY: Rollout = { phase: "ready" };
 const COMMAND =
   "Run kubectl label namespace kubevirt-hyperconverged --overwrite pod-security.kubernetes.io/enforce=privileged";
@@ -29,7 +29,7 @@ describe("a namespace's level of Pod Security", () => {
         reason: "FailedCreate",
         message: `DaemonSet "kubevirt-hyperconverged/w": namespace kubevirt-hyperconverged enforces the Pod Security level ${level}, which takes no pods that use their node`,
         advice: COMMAND,
-        lookAgainMs: 7,
+        recheckAfterMs: 7,
       });
     },
   );

@@ -30,7 +30,7 @@ function crashed(restartCount: number, ranSeconds: number, runsSeconds: number):
   return { name: "c", restartCount, state, lastState: { terminated: ended } };
 }
 
-const look = (one: Pod) => troubleOf(one, NOW, DEADLINE_MS);
+const trouble = (one: Pod) => troubleOf(one, NOW, DEADLINE_MS);
 const waits = (reason: string, message: string): Container => ({
   ...{ name: "c", restartCount: 0 },
   state: { waiting: { reason, message } },
@@ -43,18 +43,18 @@ describe("the trouble of a pod", () => {
       message: "container c of pod w-1 ends again and again, last with exit code 1 (Error)",
       advice: "Read its log: kubectl logs -n ns w-1 -c c --previous",
     };
-    expect(look(pod(true, [crashed(3, 8, 5)]))).toEqual({ ...expected, sinceMs: NOW, untilMs: NOW + 295_000 });
+    expect(trouble(pod(true, [crashed(3, 8, 5)]))).toEqual({ ...expected, sinceMs: NOW, untilMs: NOW + 295_000 });
     const { lastState } = crashed(3, 8, 5);
     const back = { ...crashed(3, 8, 5), ...waits("CrashLoopBackOff", "back-off 20s restarting"), lastState };
-    expect(look(pod(false, [back as Container]))).toEqual({ ...expected, sinceMs: NOW - 400_000 });
+    expect(trouble(pod(false, [back as Container]))).toEqual({ ...expected, sinceMs: NOW - 400_000 });
     const ended = { exitCode: 1, reason: "Error" };
-    expect(look(pod(false, [{ name: "c", restartCount: 0, state: { terminated: ended } }]))).toMatchObject(expected);
+    expect(trouble(pod(false, [{ name: "c", restartCount: 0, state: { terminated: ended } }]))).toMatchObject(expected);
   });
 
   it("is why it ends, as far as its container says so", () => {
     const ended = (message: string) => {
       const terminated = { exitCode: 1, reason: "Error", message };
-      return look(pod(false, [{ name: "c", restartCount: 0, state: { terminated } }]))?.message;
+      return trouble(pod(false, [{ name: "c", restartCount: 0, state: { terminated } }]))?.message;
     };
     const end = "container c of pod w-1 ends again and again, last with exit code 1 (Error)";
     expect(ended("Port 9443 is in use")).toBe(`${end}: Port 9443 is in use`);
@@ -68,22 +68,22 @@ describe("the trouble of a pod", () => {
     ["a crash after it ran for long", crashed(9, 301, 5)],
     ["crashes before it ran for long", crashed(9, 8, 301)],
   ])("is not %s, once it is ready", (_, container) => {
-    expect(look(pod(true, [container]))).toBeUndefined();
+    expect(trouble(pod(true, [container]))).toBeUndefined();
   });
 
   it("has one text for both states of a pull that fails", () => {
     const said = "failed to resolve reference";
-    const pull = look(pod(false, [waits("ErrImagePull", said)]));
+    const pull = trouble(pod(false, [waits("ErrImagePull", said)]));
     expect(pull).toMatchObject({
       reason: "ImagePullBackOff",
       message: `container c of pod w-1: ImagePullBackOff: ${said}`,
     });
     const backOff = `Back-off pulling image "i:1": ErrImagePull: ${said}`;
-    expect(look(pod(false, [waits("ImagePullBackOff", backOff)]))).toEqual(pull);
+    expect(trouble(pod(false, [waits("ImagePullBackOff", backOff)]))).toEqual(pull);
   });
 
   it("is a ConfigMap that is missing", () => {
-    expect(look(pod(false, [waits("CreateContainerConfigError", 'configmap "x" not found')]))).toMatchObject({
+    expect(trouble(pod(false, [waits("CreateContainerConfigError", 'configmap "x" not found')]))).toMatchObject({
       reason: "CreateContainerConfigError",
       message: 'container c of pod w-1: CreateContainerConfigError: configmap "x" not found',
       advice: "Create it in namespace ns",
@@ -101,7 +101,7 @@ describe("the trouble of a pod", () => {
     };
     const unscheduled = { ...pod(false, []), spec: {} } as Pod;
     const status = { phase: "Pending", conditions: [scheduled] } as unknown as NonNullable<Pod["status"]>;
-    expect(look({ ...unscheduled, status })).toMatchObject({
+    expect(trouble({ ...unscheduled, status })).toMatchObject({
       reason: "Unschedulable",
       message: `pod w-1 has no node: ${message}`,
       sinceMs: NOW - 9_000,
@@ -110,7 +110,7 @@ describe("the trouble of a pod", () => {
 
   it("is that its containers are not created, or not ready: events say why", () => {
     const eventQuery = { kind: "Pod", namespace: "ns", name: "w-1" };
-    expect(look(pod(false, [waits("ContainerCreating", "")], { phase: "Pending" }))).toMatchObject({
+    expect(trouble(pod(false, [waits("ContainerCreating", "")], { phase: "Pending" }))).toMatchObject({
       reason: "ContainerCreating",
       message: "the containers of pod w-1 are still not created on node a",
       eventQuery,
@@ -118,9 +118,9 @@ describe("the trouble of a pod", () => {
     // Where there are init containers, all wait for them, and the first one for the sandbox.
     const initializing = waits("PodInitializing", "");
     const withInit = { phase: "Pending", initContainerStatuses: [initializing] };
-    expect(look(pod(false, [initializing], withInit))).toMatchObject({ reason: "ContainerCreating", eventQuery });
+    expect(trouble(pod(false, [initializing], withInit))).toMatchObject({ reason: "ContainerCreating", eventQuery });
     const state = { running: { startedAt: ago(400) } };
-    expect(look(pod(false, [{ name: "c", restartCount: 0, state }]))).toMatchObject({
+    expect(trouble(pod(false, [{ name: "c", restartCount: 0, state }]))).toMatchObject({
       reason: "ContainersNotReady",
       message: "pod w-1 runs and is not ready: the kubelet does not say why",
       eventQuery,
@@ -129,7 +129,7 @@ describe("the trouble of a pod", () => {
 
   it("is none of a pod that is not to run any more", () => {
     const stuck = pod(false, [waits("ImagePullBackOff", "")]);
-    expect(look({ ...stuck, metadata: { ...stuck.metadata, deletionTimestamp: ago(1) } })).toBeUndefined();
-    expect(look(pod(false, [waits("ImagePullBackOff", "")], { phase: "Failed" }))).toBeUndefined();
+    expect(trouble({ ...stuck, metadata: { ...stuck.metadata, deletionTimestamp: ago(1) } })).toBeUndefined();
+    expect(trouble(pod(false, [waits("ImagePullBackOff", "")], { phase: "Failed" }))).toBeUndefined();
   });
 });

@@ -38,7 +38,7 @@ function around(nodes: Node[], pods: Pod[], firstSeenMs: number = NOW): Surround
   return { nodes, pods, nowMs: NOW, deadlineMs: DEADLINE_MS, firstSeenMs: () => firstSeenMs };
 }
 
-function look(wanted: KubeObject, present: KubeObject | undefined, nodes: Node[] = [], pods: Pod[] = []) {
+function rolloutOf(wanted: KubeObject, present: KubeObject | undefined, nodes: Node[] = [], pods: Pod[] = []) {
   return rollout(wanted, present, around(nodes, pods));
 }
 
@@ -54,20 +54,20 @@ describe("a rollout", () => {
   it("says what keeps a pod from running as soon as that is known, and nothing of what every start has", () => {
     const awaited = `DaemonSet "ns/w" is not available (awaiting 1 nodes)`;
     const counts = live(daemonSet, { desiredNumberScheduled: 1, numberUnavailable: 1, updatedNumberScheduled: 1 });
-    const told = (one: Pod) => look(daemonSet, counts, [node("a", true)], [one]);
+    const withPod = (one: Pod) => rolloutOf(daemonSet, counts, [node("a", true)], [one]);
     const why = { reason: "ImagePullBackOff", message: "no such image", since: NOW };
     const message = `${awaited}: container c of pod w-1: ImagePullBackOff: no such image`;
-    expect(told(pod("a", false, why))).toMatchObject({ phase: "rolling", message });
+    expect(withPod(pod("a", false, why))).toMatchObject({ phase: "rolling", message });
     for (const usual of [pod("a", false, { reason: "ContainerCreating", message: "", since: NOW }), pod("a", false)]) {
-      expect(told(usual)).toMatchObject({ phase: "rolling", message: awaited });
+      expect(withPod(usual)).toMatchObject({ phase: "rolling", message: awaited });
     }
   });
 
   it("is ready when every pod is available, also when no node matches", () => {
-    expect(look(daemonSet, live(daemonSet, { desiredNumberScheduled: 0 }))).toEqual({ phase: "ready" });
+    expect(rolloutOf(daemonSet, live(daemonSet, { desiredNumberScheduled: 0 }))).toEqual({ phase: "ready" });
     const counts = { desiredNumberScheduled: 2, numberAvailable: 2, updatedNumberScheduled: 2 };
-    expect(look(daemonSet, live(daemonSet, counts))).toEqual({ phase: "ready" });
-    expect(look(deployment, live(deployment, { availableReplicas: 2, updatedReplicas: 2 }))).toEqual({
+    expect(rolloutOf(daemonSet, live(daemonSet, counts))).toEqual({ phase: "ready" });
+    expect(rolloutOf(deployment, live(deployment, { availableReplicas: 2, updatedReplicas: 2 }))).toEqual({
       phase: "ready",
     });
   });
@@ -85,13 +85,17 @@ describe("a rollout", () => {
     [deployment, {}, "is not yet scheduled on any nodes"],
   ])("says how far a %o has come", (wanted, status, text) => {
     const message = `${wanted.kind} "ns/w" ${text}`;
-    expect(look(wanted, live(wanted, status))).toMatchObject({ phase: "rolling", message, lookAgainMs: DEADLINE_MS });
+    expect(rolloutOf(wanted, live(wanted, status))).toMatchObject({
+      phase: "rolling",
+      message,
+      recheckAfterMs: DEADLINE_MS,
+    });
   });
 
   it("does not wait for a node that is not ready, but names it", () => {
     const counts = { desiredNumberScheduled: 2, numberAvailable: 1, numberUnavailable: 1, updatedNumberScheduled: 2 };
     const nodes = [node("a", true), node("b", false)];
-    expect(look(daemonSet, live(daemonSet, counts), nodes, [pod("a", true), pod("b", false)])).toEqual({
+    expect(rolloutOf(daemonSet, live(daemonSet, counts), nodes, [pod("a", true), pod("b", false)])).toEqual({
       phase: "ready",
       note: 'DaemonSet "ns/w" does not run on b: not ready',
     });
@@ -103,7 +107,7 @@ describe("a rollout", () => {
     const nodes = names.map((name) => node(name, false));
     const pods = names.map((name) => pod(name, false));
     const first = Array.from({ length: 10 }, (_, i) => `node-${5_000 + i}`).join(", ");
-    expect(look(daemonSet, live(daemonSet, counts), nodes, pods)).toEqual({
+    expect(rolloutOf(daemonSet, live(daemonSet, counts), nodes, pods)).toEqual({
       phase: "ready",
       note: `DaemonSet "ns/w" does not run on ${first} and 4990 more nodes: not ready`,
     });
@@ -113,20 +117,20 @@ describe("a rollout", () => {
     const counts = { desiredNumberScheduled: 1, numberUnavailable: 1 };
     const since = NOW - DEADLINE_MS;
     const stuck = pod("a", false, { reason: "ImagePullBackOff", message: "no such image", since });
-    expect(look(daemonSet, live(daemonSet, counts), [node("a", true)], [stuck])).toMatchObject({
+    expect(rolloutOf(daemonSet, live(daemonSet, counts), [node("a", true)], [stuck])).toMatchObject({
       phase: "failing",
       reason: "ImagePullBackOff",
       message: 'DaemonSet "ns/w": container c of pod w-1: ImagePullBackOff: no such image',
       advice: "Check the name of the image and whether the nodes can pull it",
     });
     const young = pod("a", false, { reason: "ImagePullBackOff", message: "", since: since + 1000 });
-    expect(look(daemonSet, live(daemonSet, counts), [node("a", true)], [young])).toMatchObject({
+    expect(rolloutOf(daemonSet, live(daemonSet, counts), [node("a", true)], [young])).toMatchObject({
       phase: "rolling",
-      lookAgainMs: 1000,
+      recheckAfterMs: 1000,
     });
     const elsewhere = [node("a", false), node("b", true)];
     const more = { ...counts, desiredNumberScheduled: 2, numberUnavailable: 2 };
-    expect(look(daemonSet, live(daemonSet, more), elsewhere, [stuck])).toMatchObject({ phase: "rolling" });
+    expect(rolloutOf(daemonSet, live(daemonSet, more), elsewhere, [stuck])).toMatchObject({ phase: "rolling" });
   });
 
   it("fails when its pods are refused, or nothing happens for as long as the deadline", () => {
@@ -138,7 +142,7 @@ describe("a rollout", () => {
       message: 'pods "w-5d4-" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0',
       lastTransitionTime: since,
     };
-    expect(look(deployment, live(deployment, { conditions: [refused] }))).toMatchObject({
+    expect(rolloutOf(deployment, live(deployment, { conditions: [refused] }))).toMatchObject({
       phase: "failing",
       reason: "FailedCreate",
       message:
@@ -153,7 +157,7 @@ describe("a rollout", () => {
       message: 'DaemonSet "ns/w": nothing has happened for 300 s: not yet scheduled on any nodes',
       advice: "See kubectl describe daemonset -n ns w",
       eventQuery: { kind: "DaemonSet", namespace: "ns", name: "w", reasons: new Set(["FailedCreate"]) },
-      lookAgainMs: 60_000,
+      recheckAfterMs: 60_000,
     });
   });
 
@@ -174,7 +178,7 @@ describe("a rollout", () => {
   });
 
   it("misses what is not there", () => {
-    expect(look(daemonSet, undefined)).toMatchObject({ phase: "missing", reason: "NoDaemonSet" });
-    expect(look(deployment, undefined)).toMatchObject({ phase: "missing", reason: "NoDeployment" });
+    expect(rolloutOf(daemonSet, undefined)).toMatchObject({ phase: "missing", reason: "NoDaemonSet" });
+    expect(rolloutOf(deployment, undefined)).toMatchObject({ phase: "missing", reason: "NoDeployment" });
   });
 });

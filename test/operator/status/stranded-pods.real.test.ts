@@ -46,7 +46,7 @@ describe("pods that get no sandbox because multus refuses", () => {
     });
   }
   /** As an operator sees it that looks for the first time, when the pods have waited for `ageMs`. */
-  const look = (ageMs: number) => {
+  const check = (ageMs: number) => {
     const clock: Clock = { ...systemClock, now: () => Date.now() + ageMs };
     const events = new WarningEvents({ client, clock, log: silentLog, maxAgeMs: DEADLINE_MS });
     const stranded = new StrandedPods({ client, events, clock, log: silentLog, deadlineMs: DEADLINE_MS });
@@ -55,16 +55,16 @@ describe("pods that get no sandbox because multus refuses", () => {
 
   it("are none while nobody is refused, or by somebody else, or for a short time", async () => {
     await refused("calm", await pod("calm"), 'plugin type="ptp" failed (add): no address');
-    expect(await look(DEADLINE_MS)).toMatchObject({ phase: "ready" });
+    expect(await check(DEADLINE_MS)).toMatchObject({ phase: "ready" });
     await refused("early", await pod("early"), `${SIGN}: early`);
-    expect(await look(0)).toMatchObject({ phase: "ready", lookAgainMs: DEADLINE_MS / 5 });
+    expect(await check(0)).toMatchObject({ phase: "ready", recheckAfterMs: DEADLINE_MS / 5 });
   });
 
   it("say nothing when they ask for networks, or are gone", async () => {
     await client.delete(RESOURCES.pods, { name: "early", namespace: "default" }, { gracePeriodSeconds: 0 });
     const uid = await pod("asks", { "k8s.v1.cni.cncf.io/networks": "no-such-network" });
     await refused("asks", uid, `${SIGN}: cannot find a network-attachment-definition`);
-    expect(await look(DEADLINE_MS)).toMatchObject({ phase: "ready" });
+    expect(await check(DEADLINE_MS)).toMatchObject({ phase: "ready" });
   });
 
   it("are told with their node and the end of the text, in which each try has a sandbox of its own", async () => {
@@ -73,7 +73,7 @@ describe("pods that get no sandbox because multus refuses", () => {
     await refused("waits", await pod("waits"), `sandbox "${SANDBOX}": ${SIGN}: ${SANDBOX} ${long}${appended}`);
     // The API server's cache follows its answers.
     await expect
-      .poll(() => look(DEADLINE_MS))
+      .poll(() => check(DEADLINE_MS))
       .toMatchObject({
         phase: "failing",
         reason: "FailedCreatePodSandBox",
@@ -81,6 +81,6 @@ describe("pods that get no sandbox because multus refuses", () => {
           /^multus runs on node-a and .* pod default\/waits: CmdAdd \(shim\) .*in path \[\/run\/a\]$/,
         ),
       });
-    expect(JSON.stringify(await look(DEADLINE_MS))).not.toContain(SANDBOX);
+    expect(JSON.stringify(await check(DEADLINE_MS))).not.toContain(SANDBOX);
   });
 });
