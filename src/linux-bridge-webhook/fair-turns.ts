@@ -1,4 +1,4 @@
-import { InFlight } from "../kube/client/in-flight.ts";
+import { Semaphore } from "../kube/client/semaphore.ts";
 
 export interface TurnLimits {
   readonly inAll: number;
@@ -9,12 +9,12 @@ export interface TurnLimits {
 /** Limits concurrent calls in all and for each party, so that none of them makes the others wait for long. */
 export class FairTurns {
   readonly #limits: TurnLimits;
-  readonly #all: InFlight;
-  readonly #parties = new Map<string, { readonly turns: InFlight; users: number }>();
+  readonly #all: Semaphore;
+  readonly #parties = new Map<string, { readonly turns: Semaphore; users: number }>();
 
   constructor(limits: TurnLimits) {
     this.#limits = limits;
-    this.#all = new InFlight(limits.inAll);
+    this.#all = new Semaphore(limits.inAll);
   }
 
   /** Parties with a call that runs or waits. */
@@ -24,7 +24,7 @@ export class FairTurns {
 
   /** Makes the call when it is its party's turn. Rejects with the signal's reason when that comes first. */
   async run<T>(party: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-    const own = this.#parties.get(party) ?? { turns: new InFlight(this.#limits.each), users: 0 };
+    const own = this.#parties.get(party) ?? { turns: new Semaphore(this.#limits.each), users: 0 };
     this.#parties.set(party, own);
     own.users += 1;
     try {
@@ -36,11 +36,11 @@ export class FairTurns {
   }
 }
 
-async function within<T>(turns: InFlight, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-  const leave = await turns.enter(signal);
+async function within<T>(turns: Semaphore, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  const release = await turns.acquire(signal);
   try {
     return await call();
   } finally {
-    leave();
+    release();
   }
 }

@@ -6,9 +6,9 @@ import { type ClientMetrics, clientMetrics, NO_METRICS } from "./client-metrics.
 import { collected, decompressed } from "./content-encoding.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadline } from "./deadline.ts";
-import { InFlight } from "./in-flight.ts";
 import { nameOf } from "./paths.ts";
 import { type Attempts, retryDecision } from "./retry.ts";
+import { Semaphore } from "./semaphore.ts";
 import { Transport, type TransportResponse } from "./transport.ts";
 
 /** One call of the API: what is sent, and how long it may take with all its repetitions. */
@@ -53,7 +53,7 @@ export class ApiCaller {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #inFlight: InFlight;
+  readonly #semaphore: Semaphore;
   readonly #watchSilenceMs: number;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #metrics: ClientMetrics;
@@ -71,7 +71,7 @@ export class ApiCaller {
     this.#log = options.log ?? silentLog;
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
-    this.#inFlight = new InFlight(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT);
+    this.#semaphore = new Semaphore(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT);
     this.#watchSilenceMs = options.watchSilenceMs ?? DEFAULT_WATCH_SILENCE_MS;
   }
 
@@ -81,13 +81,13 @@ export class ApiCaller {
     using limit = deadline(timeoutMs, call.signal);
     try {
       const startedMs = this.#clock.monotonicMs();
-      const leave = await this.#inFlight.enter(limit.signal);
+      const release = await this.#semaphore.acquire(limit.signal);
       this.#metrics.waited(call.method, this.#clock.monotonicMs() - startedMs);
       this.#metrics.inFlight(1);
       try {
         return await this.#repeat(call, limit.signal, startedMs + timeoutMs);
       } finally {
-        leave();
+        release();
         this.#metrics.inFlight(-1);
       }
     } catch (error) {

@@ -1,7 +1,7 @@
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { InFlight } from "../../kube/client/in-flight.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { Semaphore } from "../../kube/client/semaphore.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import { KINDS } from "../objects/kinds.ts";
 
@@ -24,9 +24,9 @@ export function namespaceLabels(
   client: Pick<KubeClient, "get">,
   informer: Pick<Informer<KubeObject>, "get">,
 ): NamespaceLabels {
-  const reads = new InFlight(MAX_READS);
+  const reads = new Semaphore(MAX_READS);
   const readInTurn = async (namespace: string, signal: AbortSignal): Promise<Labels | undefined> => {
-    const leave = await reads.enter(signal);
+    const leave = await reads.acquire(signal);
     try {
       return await readLabels(client, namespace, signal);
     } finally {

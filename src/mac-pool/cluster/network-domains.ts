@@ -2,8 +2,8 @@ import type { Registry } from "prom-client";
 import type { ConflictScope } from "../../api/mac-pool.ts";
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { InFlight } from "../../kube/client/in-flight.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { Semaphore } from "../../kube/client/semaphore.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { type Handler, Informer } from "../../kube/informer/informer.ts";
 import { textAt } from "../../kube/json-path.ts";
@@ -65,7 +65,7 @@ export class NetworkDomains implements Networks {
   readonly #log: Log;
   readonly #nads: Informer<Nad>;
   readonly #needed = Promise.withResolvers<void>();
-  readonly #reads = new InFlight(MAX_READS);
+  readonly #reads = new Semaphore(MAX_READS);
 
   constructor({ scopeIn, ...options }: NetworkDomainsOptions) {
     this.scopeIn = scopeIn;
@@ -131,7 +131,7 @@ export class NetworkDomains implements Networks {
   ): Promise<string | undefined> {
     let leave = (): void => {};
     try {
-      leave = await this.#reads.enter(signal);
+      leave = await this.#reads.acquire(signal);
       const found = await this.#client.get(KINDS.networks, nad, {
         timeoutMs: READ_TIMEOUT_MS,
         ...(signal && { signal }),

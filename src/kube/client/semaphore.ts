@@ -1,5 +1,5 @@
 /** Limits concurrent calls; the others wait, first come first served. */
-export class InFlight {
+export class Semaphore {
   readonly #limit: number;
   readonly #waiting = new Set<() => void>();
   #running = 0;
@@ -13,17 +13,17 @@ export class InFlight {
   }
 
   /** Resolves when there is room. The returned function must be called once, when the call is over. */
-  async enter(signal?: AbortSignal): Promise<() => void> {
+  async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#running >= this.#limit) {
-      await this.#turn(signal);
+      await this.#wait(signal);
     } else {
       this.#running++;
     }
-    return () => this.#leave();
+    return () => this.#release();
   }
 
-  #turn(signal: AbortSignal | undefined): Promise<void> {
+  #wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         this.#waiting.delete(proceed);
@@ -39,7 +39,7 @@ export class InFlight {
   }
 
   /** The place goes to the next in line, so no call overtakes another. */
-  #leave(): void {
+  #release(): void {
     for (const proceed of this.#waiting) {
       this.#waiting.delete(proceed);
       proceed();
