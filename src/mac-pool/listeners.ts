@@ -28,7 +28,7 @@ const NAMES = { maxInFlight: 4, timeoutMs: 500 };
 
 /** Questions about those who inspect. They have a client of their own, which makes no more calls at once. */
 export const MAX_INSPECTION_CALLS = 4;
-const QUESTIONS = { maxInFlight: MAX_INSPECTION_CALLS, timeoutMs: 5_000 };
+const ACCESS_REVIEWS = { maxInFlight: MAX_INSPECTION_CALLS, timeoutMs: 5_000 };
 /** A page asks several things at once, each of which needs a right of its own: they wait for each other. */
 const MAX_QUESTIONS_OF_RIGHTS = 16;
 
@@ -81,8 +81,8 @@ export class Listeners implements Listener {
     });
     const { app, hold } = this.#inspection;
     const who = {
-      tokens: new TokenReviews({ client: inspectionClient, ...QUESTIONS }),
-      access: new SubjectAccess({ client: inspectionClient, ...QUESTIONS, maxInFlight: MAX_QUESTIONS_OF_RIGHTS }),
+      tokens: new TokenReviews({ client: inspectionClient, ...ACCESS_REVIEWS }),
+      access: new SubjectAccess({ client: inspectionClient, ...ACCESS_REVIEWS, maxInFlight: MAX_QUESTIONS_OF_RIGHTS }),
     };
     const { namespace } = self;
     this.#inspector = new Inspector({

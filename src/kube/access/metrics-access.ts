@@ -1,13 +1,13 @@
 import type { KubeClient } from "../client/client.ts";
 import { HttpError } from "../http/http-error.ts";
-import { TooManyQuestions } from "./questions.ts";
+import { TooManyReviews } from "./review-cache.ts";
 import { SubjectAccess } from "./subject-access.ts";
 import { TokenReviews } from "./token-review.ts";
 
 export const METRICS_PATH = "/metrics";
 
 /** Those who scrape are few, and ask again and again with the same token. */
-const QUESTIONS = { maxInFlight: 4, timeoutMs: 5_000 };
+const ACCESS_REVIEWS = { maxInFlight: 4, timeoutMs: 5_000 };
 
 export interface MetricsAccessOptions {
   readonly tokens: Pick<TokenReviews, "userOf">;
@@ -23,7 +23,7 @@ export class MetricsAccess {
   }
 
   static of(client: KubeClient): MetricsAccess {
-    const options = { client, ...QUESTIONS };
+    const options = { client, ...ACCESS_REVIEWS };
     return new MetricsAccess({ tokens: new TokenReviews(options), access: new SubjectAccess(options) });
   }
 
@@ -38,7 +38,7 @@ export class MetricsAccess {
       if (await access.isAllowed(user, { verb: "get", path: METRICS_PATH })) return undefined;
       return new HttpError(403, `user ${JSON.stringify(user.username)} may not get ${METRICS_PATH}`);
     } catch (error) {
-      const why = error instanceof TooManyQuestions ? "too many others are asking" : "the API server does not answer";
+      const why = error instanceof TooManyReviews ? "too many others are asking" : "the API server does not answer";
       return new HttpError(503, `it can't be checked now who may read metrics, because ${why}: try again`);
     }
   }

@@ -1,7 +1,7 @@
 import type { KubeClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resource.ts";
 import { at } from "../json-path.ts";
-import { Questions } from "./questions.ts";
+import { ReviewCache } from "./review-cache.ts";
 import type { User } from "./user.ts";
 
 export interface Permission {
@@ -32,11 +32,11 @@ export interface SubjectAccessOptions {
 /** What a user may do, as the API server says (SubjectAccessReview). */
 export class SubjectAccess {
   readonly #options: SubjectAccessOptions;
-  readonly #questions: Questions<{ readonly allowed: boolean }>;
+  readonly #reviews: ReviewCache<{ readonly allowed: boolean }>;
 
   constructor(options: SubjectAccessOptions) {
     this.#options = options;
-    this.#questions = new Questions({
+    this.#reviews = new ReviewCache({
       maxInFlight: options.maxInFlight,
       keptMs: KEPT_MS,
       isCheap: ({ allowed }) => !allowed,
@@ -44,7 +44,7 @@ export class SubjectAccess {
   }
 
   /**
-   * `mayAsk`: whether the API server may be asked what is not known here. Throws TooManyQuestions, or what the API server's
+   * `mayAsk`: whether the API server may be asked what is not known here. Throws TooManyReviews, or what the API server's
    * refusal or a broken connection throws.
    */
   async isAllowed(
@@ -62,7 +62,7 @@ export class SubjectAccess {
       );
       return { allowed: at(review, "status", "allowed") === true };
     };
-    const { allowed } = await this.#questions.answer(JSON.stringify(spec), ask, mayAsk);
+    const { allowed } = await this.#reviews.answer(JSON.stringify(spec), ask, mayAsk);
     return allowed;
   }
 }

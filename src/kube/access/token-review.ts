@@ -1,7 +1,7 @@
 import type { KubeClient } from "../client/client.ts";
 import { RESOURCES } from "../client/resource.ts";
 import { at } from "../json-path.ts";
-import { Questions } from "./questions.ts";
+import { ReviewCache } from "./review-cache.ts";
 import { type User, userOf } from "./user.ts";
 
 const KEPT_MS = 60_000;
@@ -18,11 +18,11 @@ export interface TokenReviewsOptions {
 /** Whose a bearer token is, as the API server says (TokenReview). */
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
-  readonly #questions: Questions<{ readonly user: User | undefined }>;
+  readonly #reviews: ReviewCache<{ readonly user: User | undefined }>;
 
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
-    this.#questions = new Questions({
+    this.#reviews = new ReviewCache({
       maxInFlight: options.maxInFlight,
       keptMs: KEPT_MS,
       isCheap: ({ user }) => user === undefined,
@@ -31,7 +31,7 @@ export class TokenReviews {
 
   /**
    * The user of an Authorization header; undefined when there is none or the API server does not know the token. `mayAsk`: whether
-   * the API server may be asked about a token that is not known here. Throws TooManyQuestions, or what the API server's refusal
+   * the API server may be asked about a token that is not known here. Throws TooManyReviews, or what the API server's refusal
    * or a broken connection throws.
    */
   async userOf(authorization: string | undefined, mayAsk?: () => boolean): Promise<User | undefined> {
@@ -47,7 +47,7 @@ export class TokenReviews {
       const known = at(review, "status", "authenticated") === true;
       return { user: known ? userOf(at(review, "status", "user")) : undefined };
     };
-    const { user } = await this.#questions.answer(token, ask, mayAsk);
+    const { user } = await this.#reviews.answer(token, ask, mayAsk);
     return user;
   }
 }

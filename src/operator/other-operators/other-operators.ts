@@ -47,7 +47,7 @@ export interface OtherOperator {
 /** KubeMacPool's. Ours has another name. */
 export const OTHER_POOL_LEASE = "kubemacpool-election";
 
-const QUESTIONS = { maxInFlight: 20, timeoutMs: 10_000 };
+const ACCESS_REVIEWS = { maxInFlight: 20, timeoutMs: 10_000 };
 
 export class OtherOperators {
   readonly #options: OtherOperatorsOptions;
@@ -65,7 +65,7 @@ export class OtherOperators {
     const { client, settings, clock, log, metrics } = options;
     const { operatorNamespace, operandNamespace } = settings;
     this.#options = options;
-    this.#access = new SubjectAccess({ client, ...QUESTIONS });
+    this.#access = new SubjectAccess({ client, ...ACCESS_REVIEWS });
     this.#leases = new LeaseWatch(clock);
     const reporting = { client, log, metrics };
     const deployments = { ...reporting, resource: RESOURCES.deployments, transform: slimProgram };

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { selfSigned } from "../../../src/certs/self-signed.ts";
 import { tlsLimits } from "../../../src/certs/tls-profile.ts";
 import { MetricsAccess } from "../../../src/kube/access/metrics-access.ts";
-import { TooManyQuestions } from "../../../src/kube/access/questions.ts";
+import { TooManyReviews } from "../../../src/kube/access/review-cache.ts";
 import type { User } from "../../../src/kube/access/user.ts";
 import type { ServerCertificate } from "../../../src/kube/http/certificate-source.ts";
 import type { GetServer } from "../../../src/kube/http/get-server.ts";
@@ -85,7 +85,7 @@ describe("a process's metrics", () => {
 
   it("are refused while it can't be checked who asks", async () => {
     users = async () => {
-      throw new TooManyQuestions("too many questions are under way");
+      throw new TooManyReviews("too many questions are under way");
     };
     expect(await get("prometheus")).toMatchObject({ status: 503, body: expect.stringContaining("too many others") });
     users = async () => {

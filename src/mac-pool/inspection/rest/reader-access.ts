@@ -2,7 +2,7 @@ import type { TLSSocket } from "node:tls";
 import type { FastifyRequest } from "fastify";
 import { MAC_POOL_GROUP, MAC_POOL_TOKEN_HEADER } from "../../../api/names.ts";
 import { userOfCertificate } from "../../../kube/access/certificate-user.ts";
-import { TooManyQuestions } from "../../../kube/access/questions.ts";
+import { TooManyReviews } from "../../../kube/access/review-cache.ts";
 import type { SubjectAccess } from "../../../kube/access/subject-access.ts";
 import type { TokenReviews } from "../../../kube/access/token-review.ts";
 import type { User } from "../../../kube/access/user.ts";
@@ -110,7 +110,7 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof TooManyQuestions) {
+    if (error instanceof TooManyReviews) {
       const detail = "Too many callers with unknown tokens or rights are asking at this moment: try again in a second.";
       throw new Problem("MACPOOL_BUSY", detail);
     }

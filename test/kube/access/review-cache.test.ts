@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { Questions, TooManyQuestions } from "../../../src/kube/access/questions.ts";
+import { ReviewCache, TooManyReviews } from "../../../src/kube/access/review-cache.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -9,7 +9,7 @@ afterEach(() => {
 const LIMITS = { maxInFlight: 2, keptMs: 60_000 };
 
 it("asks no more at once than it may, and goes on afterwards", async () => {
-  const questions = new Questions<{ answer: string }>(LIMITS);
+  const questions = new ReviewCache<{ answer: string }>(LIMITS);
   const { promise, resolve } = Promise.withResolvers<{ answer: string }>();
   let asked = 0;
   const ask = () => {
@@ -18,7 +18,7 @@ it("asks no more at once than it may, and goes on afterwards", async () => {
   };
   const underWay = ["a", "b", "a"].map((question) => questions.answer(question, ask));
   expect(asked).toBe(2);
-  await expect(questions.answer("c", ask)).rejects.toThrow(TooManyQuestions);
+  await expect(questions.answer("c", ask)).rejects.toThrow(TooManyReviews);
   resolve({ answer: "yes" });
   expect(await Promise.all(underWay)).toEqual(Array(3).fill({ answer: "yes" }));
   await questions.answer("c", ask);
@@ -27,7 +27,7 @@ it("asks no more at once than it may, and goes on afterwards", async () => {
 });
 
 it("keeps no failure", async () => {
-  const questions = new Questions<object>(LIMITS);
+  const questions = new ReviewCache<object>(LIMITS);
   const failing = questions.answer("a", async () => {
     throw new Error("refused");
   });
@@ -36,13 +36,13 @@ it("keeps no failure", async () => {
 });
 
 it("asks nothing that is as long as a forged review", async () => {
-  const questions = new Questions<object>(LIMITS);
+  const questions = new ReviewCache<object>(LIMITS);
   const answer = questions.answer("x".repeat(1_000_000), async () => ({}));
   await expect(answer).rejects.toThrow("the question is too long");
 });
 
 it("keeps answers of some megabytes in all, the last ones", async () => {
-  const questions = new Questions<{ groups: string[] }>(LIMITS);
+  const questions = new ReviewCache<{ groups: string[] }>(LIMITS);
   let asked = 0;
   const ask = async () => {
     asked += 1;
@@ -65,10 +65,10 @@ function goOn(ms: number): void {
   vi.advanceTimersByTime(1);
 }
 
-async function answeredLately(known: boolean): Promise<Questions<Known>> {
+async function answeredLately(known: boolean): Promise<ReviewCache<Known>> {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"] });
   vi.spyOn(performance, "now").mockImplementation(() => Date.now());
-  const questions = new Questions<Known>({ ...LIMITS, isCheap: (answer) => !answer.known });
+  const questions = new ReviewCache<Known>({ ...LIMITS, isCheap: (answer) => !answer.known });
   await questions.answer("a", async () => ({ known }));
   goOn(LIMITS.keptMs + 1);
   return questions;
@@ -80,7 +80,7 @@ it("asks again what was answered lately, however many strangers ask", async () =
   const questions = await answeredLately(true);
   expect(await questions.answer("a", async () => ({ known: false }), never)).toEqual({ known: false });
   goOn(LIMITS.keptMs + 1);
-  await expect(questions.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyQuestions);
+  await expect(questions.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyReviews);
 });
 
 it("asks again what was answered lately while as many strangers ask as may", async () => {
@@ -88,14 +88,14 @@ it("asks again what was answered lately while as many strangers ask as may", asy
   const hanging = new Promise<Known>(() => {});
   for (let stranger = 0; stranger < LIMITS.maxInFlight; stranger++)
     void questions.answer(`s${stranger}`, () => hanging);
-  await expect(questions.answer("one more", () => hanging)).rejects.toThrow(TooManyQuestions);
+  await expect(questions.answer("one more", () => hanging)).rejects.toThrow(TooManyReviews);
   expect(await questions.answer("a", async () => ({ known: true }), never)).toEqual({ known: true });
 });
 
 it("counts among strangers who was one, and who has not asked for long", async () => {
   const strangers = await answeredLately(false);
-  await expect(strangers.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyQuestions);
+  await expect(strangers.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyReviews);
   const questions = await answeredLately(true);
   goOn(10 * LIMITS.keptMs);
-  await expect(questions.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyQuestions);
+  await expect(questions.answer("a", async () => ({ known: true }), never)).rejects.toThrow(TooManyReviews);
 });

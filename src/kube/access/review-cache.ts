@@ -9,7 +9,7 @@ const MAX_KEPT_CHARS = 4 * 1024 * 1024;
 /** Of what tells one question from another. A forged one may be as long as a request. */
 const MAX_QUESTION_CHARS = 65_536;
 
-export interface QuestionsOptions<T> {
+export interface ReviewCacheOptions<T> {
   /** Questions that wait for the API server. Those that had a good answer lately are asked beyond that. */
   readonly maxInFlight: number;
   readonly keptMs: number;
@@ -17,18 +17,18 @@ export interface QuestionsOptions<T> {
   readonly isCheap?: (answer: T) => boolean;
 }
 
-export class TooManyQuestions extends Error {
-  override readonly name = "TooManyQuestions";
+export class TooManyReviews extends Error {
+  override readonly name = "TooManyReviews";
 }
 
 /** One for all: a flood of questions would spend most of its time on the stacks of new ones. */
-const TOO_MANY = new TooManyQuestions("too many questions are under way");
+const TOO_MANY = new TooManyReviews("too many questions are under way");
 
 /**
  * Questions to the API server whose answers are kept briefly. The same question is under way once. While as many are under way
  * as the limit says, no new one is asked, so that a flood of them takes nothing from other calls.
  */
-export class Questions<T extends object> {
+export class ReviewCache<T extends object> {
   readonly #maxInFlight: number;
   readonly #answers: LRUCache<string, T>;
   readonly #cheapAnswers: LRUCache<string, T>;
@@ -36,7 +36,7 @@ export class Questions<T extends object> {
   readonly #isCheap: (answer: T) => boolean;
   readonly #underWay = new Map<string, Promise<T>>();
 
-  constructor({ maxInFlight, keptMs, isCheap = () => false }: QuestionsOptions<T>) {
+  constructor({ maxInFlight, keptMs, isCheap = () => false }: ReviewCacheOptions<T>) {
     this.#maxInFlight = maxInFlight;
     this.#isCheap = isCheap;
     const sizeCalculation = (answer: T): number => JSON.stringify(answer).length;
@@ -50,7 +50,7 @@ export class Questions<T extends object> {
    * is no answer yet, and none but a cheap one was given lately; false counts as too many questions.
    */
   async answer(question: string, ask: () => Promise<T>, mayAsk: () => boolean = () => true): Promise<T> {
-    if (question.length > MAX_QUESTION_CHARS) throw new TooManyQuestions("the question is too long");
+    if (question.length > MAX_QUESTION_CHARS) throw new TooManyReviews("the question is too long");
     // Questions may contain tokens, which are not to stay in memory.
     const key = createHash("sha256").update(question).digest("base64");
     const known = this.#answers.get(key) ?? this.#cheapAnswers.get(key) ?? this.#underWay.get(key);
