@@ -1,44 +1,16 @@
 /** The keys of a bridge configuration, and warnings about keys without effect. */
 
 import type { ConfigObject, Warn, WarningKind } from "../cni/config-object.ts";
-import { nearestKey } from "../cni/nearest-key.ts";
+import { knownKey, PROTOCOL_KEYS, unknownKey } from "../cni/known-key.ts";
 
 const IGNORED_NAMED = 10;
-const CHARACTERS_SHOWN = 60;
+const ENTRY_CHARACTERS_SHOWN = 60;
 
 const KNOWN_KEYS = [
-  "cniVersion",
-  "name",
-  "type",
-  "args",
-  "runtimeConfig",
-  "capabilities",
-  "prevResult",
-  "dns",
-  "ipam",
-  "disableCheck",
-  "disableGC",
-  "cni.dev/valid-attachments",
-  "cni.dev/attachments",
-  "bridge",
-  "isGateway",
-  "isDefaultGateway",
-  "forceAddress",
-  "ipMasq",
-  "ipMasqBackend",
-  "mtu",
-  "hairpinMode",
-  "promiscMode",
-  "vlan",
-  "vlanTrunk",
-  "preserveDefaultVlan",
-  "enableVlanFiltering",
-  "requireVlanFiltering",
-  "macspoofchk",
-  "enabledad",
-  "disableContainerInterface",
-  "portIsolation",
-  "quiet",
+  ...PROTOCOL_KEYS,
+  ...["bridge", "isGateway", "isDefaultGateway", "forceAddress", "ipMasq", "ipMasqBackend", "mtu", "hairpinMode"],
+  ...["promiscMode", "vlan", "vlanTrunk", "preserveDefaultVlan", "enableVlanFiltering", "requireVlanFiltering"],
+  ...["macspoofchk", "enabledad", "disableContainerInterface", "portIsolation", "quiet"],
 ];
 
 const DNS_KEYS = ["nameservers", "domain", "search", "options"];
@@ -96,18 +68,6 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** The reference takes such an entry too. */
 function namesNoVlan(path: string, entry: object): string {
-  const shown = JSON.stringify(entry).slice(0, CHARACTERS_SHOWN);
+  const shown = JSON.stringify(entry).slice(0, ENTRY_CHARACTERS_SHOWN);
   return `"${path}" is ${shown}, which names no VLAN: write {"id": 5} or {"minID": 10, "maxID": 20}`;
-}
-
-function unknownKey(key: string, path: string, known: readonly string[]): string {
-  const nearest = nearestKey(key, known);
-  const hint = nearest === undefined ? "" : `: did you mean "${nearest}"?`;
-  return `unknown key "${path}${key.slice(0, CHARACTERS_SHOWN)}" is ignored${hint}`;
-}
-
-function knownKey(key: string, known: readonly string[]): string | undefined {
-  if (known.includes(key)) return key;
-  const folded = key.toLowerCase();
-  return known.find((candidate) => candidate.toLowerCase() === folded);
 }

@@ -3,8 +3,8 @@
 import { readCniArgs } from "../cni/cni-args.ts";
 import { CniError, INVALID_CONFIG, INVALID_ENVIRONMENT } from "../cni/cni-error.ts";
 import { type ConfigObject, isJsonObject, type Warn } from "../cni/config-object.ts";
+import { knownKey, PROTOCOL_KEYS, unknownKey } from "../cni/known-key.ts";
 import { requireMac } from "../cni/mac-address.ts";
-import { nearestKey } from "../cni/nearest-key.ts";
 import type { Request } from "../cni/request.ts";
 import { DEFAULT_DATA_DIR } from "../cni/tuning-state.ts";
 import { duplicateKeyBelow } from "./duplicate-keys.ts";
@@ -25,13 +25,8 @@ export interface TuningConfig {
 const MTU_MAX = 0x7fffffff;
 const TX_QUEUE_LENGTH_MAX = 0x7fffffff;
 const UNKNOWN_KEYS_NAMED = 10;
-const KEY_CHARACTERS_SHOWN = 60;
 
-const KNOWN_KEYS = [
-  ...["cniVersion", "name", "type", "args", "runtimeConfig", "capabilities", "prevResult", "dns", "ipam"],
-  ...["disableCheck", "disableGC", "cni.dev/valid-attachments", "cni.dev/attachments"],
-  ...["sysctl", "mac", "mtu", "promisc", "allmulti", "txQLen", "dataDir"],
-];
+const KNOWN_KEYS = [...PROTOCOL_KEYS, ...["sysctl", "mac", "mtu", "promisc", "allmulti", "txQLen", "dataDir"]];
 
 /** What ADD and CHECK read. Throws for a mistake in any key. */
 export function readConfig({ config, args, ifname, stdin }: Request, warn: Warn): TuningConfig {
@@ -71,18 +66,10 @@ function withoutSlashAtEnd(directory: string): string {
 }
 
 export function warnAboutKeys(config: ConfigObject, warn: Warn): void {
-  const unknown = config.keys().filter((key) => !isKnown(key));
-  for (const key of unknown.slice(0, UNKNOWN_KEYS_NAMED)) {
-    const nearest = nearestKey(key, KNOWN_KEYS);
-    const hint = nearest === undefined ? "" : `: did you mean "${nearest}"?`;
-    warn(`unknown key "${key.slice(0, KEY_CHARACTERS_SHOWN)}" is ignored${hint}`, "unknown key");
-  }
+  const unknown = config.keys().filter((key) => knownKey(key, KNOWN_KEYS) === undefined);
+  for (const key of unknown.slice(0, UNKNOWN_KEYS_NAMED)) warn(unknownKey(key, "", KNOWN_KEYS), "unknown key");
   const more = unknown.length - UNKNOWN_KEYS_NAMED;
   if (more > 0) warn(`${more} more unknown keys are ignored`, "unknown key");
-}
-
-function isKnown(key: string): boolean {
-  return KNOWN_KEYS.includes(key) || KNOWN_KEYS.some((known) => known.toLowerCase() === key.toLowerCase());
 }
 
 function readSize(config: ConfigObject, key: string, maximum: number): number | undefined {

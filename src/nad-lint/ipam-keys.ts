@@ -1,5 +1,5 @@
 import { ConfigObject, isJsonObject } from "../../cni-plugins/cni/config-object.ts";
-import { nearestKey } from "../../cni-plugins/cni/nearest-key.ts";
+import { nearestKey } from "../../cni-plugins/cni/known-key.ts";
 
 /** The keys that the IPAM plugins `host-local` and `static` know. They ignore others without a word. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nearestKey } from "../../../cni-plugins/cni/nearest-key.ts";
+import { nearestKey } from "../../../cni-plugins/cni/known-key.ts";
 
 describe("the nearest key", () => {
   it.each([

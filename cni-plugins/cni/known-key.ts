@@ -1,8 +1,31 @@
-/** Finds the known key that an unknown one was probably meant to be. */
+/** Keys that a plugin knows, and what it says of one that it does not. */
+
+/** Those that every plugin may be given. */
+export const PROTOCOL_KEYS = [
+  ...["cniVersion", "name", "type", "args", "runtimeConfig", "capabilities", "prevResult", "dns", "ipam"],
+  ...["disableCheck", "disableGC", "cni.dev/valid-attachments", "cni.dev/attachments"],
+];
+
+const KEY_CHARACTERS_SHOWN = 60;
+
+/** As the plugin spells it: it takes any case. */
+export function knownKey(key: string, known: readonly string[]): string | undefined {
+  if (known.includes(key)) return key;
+  const folded = key.toLowerCase();
+  return known.find((candidate) => candidate.toLowerCase() === folded);
+}
+
+/** The warning about a key that is not among the known ones. `path`: of the object that it is in, with a dot at the end. */
+export function unknownKey(key: string, path: string, known: readonly string[]): string {
+  const nearest = nearestKey(key, known);
+  const hint = nearest === undefined ? "" : `: did you mean "${nearest}"?`;
+  return `unknown key "${path}${key.slice(0, KEY_CHARACTERS_SHOWN)}" is ignored${hint}`;
+}
 
 /** More differences than this are another word. */
 const MAX_DISTANCE = 3;
 
+/** The known key that an unknown one was probably meant to be. */
 export function nearestKey(key: string, known: readonly string[]): string | undefined {
   const wanted = key.toLowerCase();
   let nearest: string | undefined;
