@@ -4,7 +4,7 @@ import { runDelegate } from "../cni/delegate.ts";
 import { removeStaleRecords } from "../cni/gc-records.ts";
 import { readObjects } from "../cni/json-object.ts";
 import type { Call } from "../cni/plugin.ts";
-import { validAttachments } from "../cni/request.ts";
+import { isAmong, validAttachments } from "../cni/request.ts";
 import { dumpLinks, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { type Attachment, attachmentOfAlias, hostInterfaceAlias } from "./attachment.ts";
@@ -24,29 +24,22 @@ export function gc(call: Call): undefined {
   const { syscalls, request, warn } = call;
   const { network, config } = request;
   const valid = validAttachments(config, warn)?.map((one): Attachment => ({ network, ...one }));
-  const isValid = (one: Pick<Attachment, "containerId" | "ifname">) =>
-    valid?.some((other) => isSame(one, other)) ?? true;
   const errors = new ErrorCollector();
-  if (valid !== undefined) removeStaleAttachments(call, valid, isValid, errors);
+  if (valid !== undefined) removeStaleAttachments(call, valid, errors);
   errors.collect(() => {
     const ipam = readIpamType(config);
     if (ipam !== "") runDelegate({ syscalls, request, type: ipam }, "GC");
   });
   errors.throwFirst();
-  removeStaleRecords(call, "bridge", isValid);
+  if (valid !== undefined) removeStaleRecords(call, "bridge", valid);
 }
 
-function removeStaleAttachments(
-  call: Call,
-  valid: readonly Attachment[],
-  isValid: (one: Attachment) => boolean,
-  errors: ErrorCollector,
-): void {
+function removeStaleAttachments(call: Call, valid: readonly Attachment[], errors: ErrorCollector): void {
   const { syscalls, request, warn } = call;
   const { network, config } = request;
   const validAliases = valid.map(hostInterfaceAlias);
   const netfilter = lazyNetfilter(syscalls);
-  const recorded = allRecordedRules(call).filter(({ attachment }) => !isValid(attachment));
+  const recorded = allRecordedRules(call).filter(({ attachment }) => !isAmong(valid, attachment));
   const node = new NetlinkSocket(syscalls);
   for (const { index, alias, attachment } of attachedLinks(node, network)) {
     if (validAliases.includes(alias)) continue;
@@ -60,10 +53,6 @@ function removeStaleAttachments(
     errors.collect(() => collectIptablesMasquerade(syscalls, network, valid));
     unlessFeatureIsMissing(() => collectNftMasquerade(syscalls, netfilter(), network, valid), warn);
   });
-}
-
-function isSame(one: Pick<Attachment, "containerId" | "ifname">, other: Attachment): boolean {
-  return one.containerId === other.containerId && one.ifname === other.ifname;
 }
 
 /** The network's interfaces on the node. */

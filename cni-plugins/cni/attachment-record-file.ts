@@ -6,7 +6,7 @@
 import { ATTACHMENT_RECORD_DIRECTORY, type AttachmentRecord } from "../../src/api/node-state.ts";
 import type { Syscalls } from "../native/syscalls.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
-import type { Request } from "./request.ts";
+import type { ContainerInterface, Request } from "./request.ts";
 
 /** More than this is no configuration that anybody wrote. */
 const CONFIG_CHARACTERS = 64 << 10;
@@ -14,10 +14,7 @@ const CONFIG_CHARACTERS = 64 << 10;
 /** The alias of the attachment's interface, by which the agent knows it, always has room for an id of this length. */
 const ID_CHARACTERS = 218;
 
-export function attachmentRecordFile(
-  plugin: string,
-  { containerId, ifname }: Pick<Request, "containerId" | "ifname">,
-): string {
+export function attachmentRecordFile(plugin: string, { containerId, ifname }: ContainerInterface): string {
   return `${ATTACHMENT_RECORD_DIRECTORY}/${containerId}~${ifname}~${plugin}.json`;
 }
 

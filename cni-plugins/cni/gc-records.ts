@@ -6,7 +6,7 @@ import { ENOENT } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { ConfigObject, isJsonObject } from "./config-object.ts";
 import { parseObject, readObjects } from "./json-object.ts";
-import type { Request } from "./request.ts";
+import { type ContainerInterface, isAmong, type Request } from "./request.ts";
 
 /**
  * Removes the records of the plugin's attachments to the network that the runtime does not list. Nothing of them is left
@@ -16,13 +16,13 @@ import type { Request } from "./request.ts";
 export function removeStaleRecords(
   { syscalls, request }: { readonly syscalls: Syscalls; readonly request: Request },
   plugin: string,
-  isListed: (one: { readonly containerId: string; readonly ifname: string }) => boolean,
+  valid: readonly ContainerInterface[],
 ): void {
   for (const { file, content } of readObjects(syscalls, ATTACHMENT_RECORD_DIRECTORY)) {
     const { containerId, ifname, config } = content;
     if (content.plugin !== plugin || content.network !== request.network) continue;
     if (typeof containerId !== "string" || typeof ifname !== "string" || typeof config !== "string") continue;
-    if (!isListed({ containerId, ifname }) && !hasAddresses(config)) removeIfPresent(syscalls, file);
+    if (!isAmong(valid, { containerId, ifname }) && !hasAddresses(config)) removeIfPresent(syscalls, file);
   }
 }
 

@@ -26,6 +26,9 @@ export interface Request {
   readonly stdin: string;
 }
 
+/** What names an attachment within its network. */
+export type ContainerInterface = Pick<Request, "containerId" | "ifname">;
+
 interface CommandRule {
   readonly since: CniVersion;
   readonly needs: readonly string[];
@@ -150,7 +153,7 @@ function isCommand(text: string): text is Command {
 export function validAttachments(
   config: ConfigObject,
   warn: (text: string) => void,
-): readonly { containerId: string; ifname: string }[] | undefined {
+): readonly ContainerInterface[] | undefined {
   const key = "cni.dev/valid-attachments";
   if (!config.has(key)) {
     warn(
@@ -162,4 +165,8 @@ export function validAttachments(
     containerId: attachment.string("containerID") ?? "",
     ifname: attachment.string("ifname") ?? "",
   }));
+}
+
+export function isAmong(valid: readonly ContainerInterface[], { containerId, ifname }: ContainerInterface): boolean {
+  return valid.some((one) => one.containerId === containerId && one.ifname === ifname);
 }

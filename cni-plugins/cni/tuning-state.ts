@@ -9,7 +9,7 @@ import { ENAMETOOLONG, ENOENT, ENOTDIR } from "../netlink/errno.ts";
 import { errnoOf } from "../netlink/netlink-socket.ts";
 import { CniError, INVALID_ENVIRONMENT } from "./cni-error.ts";
 import { parseObject } from "./json-object.ts";
-import type { Request } from "./request.ts";
+import type { ContainerInterface, Request } from "./request.ts";
 
 export const DEFAULT_DATA_DIR = "/run/cni/tuning";
 
@@ -22,7 +22,7 @@ export interface Originals {
   readonly txQLen?: number;
 }
 
-export function stateFile(dataDir: string, { containerId, ifname }: Pick<Request, "containerId" | "ifname">): string {
+export function stateFile(dataDir: string, { containerId, ifname }: ContainerInterface): string {
   return `${dataDir}/${containerId}_${ifname}.json`;
 }
 

@@ -16,7 +16,5 @@ export function gc({ syscalls, request, warn }: Call): undefined {
     // The reference plugin's files name no network, and stay.
     if (content.network === request.network && !kept.includes(file)) removeState(syscalls, file);
   }
-  removeStaleRecords({ syscalls, request }, "tuning", (one) =>
-    valid.some(({ containerId, ifname }) => containerId === one.containerId && ifname === one.ifname),
-  );
+  removeStaleRecords({ syscalls, request }, "tuning", valid);
 }
