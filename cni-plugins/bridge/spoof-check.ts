@@ -203,13 +203,6 @@ function says(rules: readonly Message[], expected: readonly (readonly string[])[
   return JSON.stringify(rules.map(readRuleTerms)) === JSON.stringify(expected);
 }
 
-/** Attachments that have rules here, as `containerId-ifname`. */
-export function spoofCheckedIds(socket: NetlinkSocket): string[] {
-  const prefix = "macspoofchk-";
-  const comments = rulesOf(socket, BASE_CHAIN).map(({ comment }) => comment);
-  return comments.filter((comment) => comment.startsWith(prefix)).map((comment) => comment.slice(prefix.length));
-}
-
 function hasComment(socket: NetlinkSocket, handle: number, comment: string): boolean {
   const [answer] = socket.transact(nft.getRule(socket.batch(), TABLE, BASE_CHAIN, handle));
   const message = answer?.messages[0];
