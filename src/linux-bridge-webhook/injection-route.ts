@@ -8,11 +8,11 @@ import {
   admissionHandler,
   type Review,
 } from "../kube/admission/admission-server.ts";
-import { BoundedLog } from "../kube/bounded-log.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { HttpError } from "../kube/http/http-error.ts";
 import type { PostRoutes } from "../kube/http/post-server.ts";
 import type { Log } from "../kube/log.ts";
+import { RateLimitedLog } from "../kube/rate-limited-log.ts";
 import { type Decision, injectionMetrics } from "./injection-metrics.ts";
 import { describePod } from "./pod-review.ts";
 
@@ -29,7 +29,7 @@ const FAILED =
 
 export function routeInjection(routes: PostRoutes, options: InjectionRouteOptions): void {
   const { review, metrics, log, clock = systemClock } = options;
-  const failures = new BoundedLog({ log, clock, level: "warn", about: "pods without an injection" });
+  const failures = new RateLimitedLog({ log, clock, level: "warn", about: "pods without an injection" });
   const count = injectionMetrics(metrics);
   const decided = (answer: AdmissionAnswer): AdmissionAnswer => {
     count(decisionOf(answer));

@@ -4,10 +4,10 @@ import type { Registry } from "prom-client";
 import type { NadLint } from "../api/nad-lint-setting.ts";
 import { LINT_NETWORKS_PATH } from "../api/webhook-paths.ts";
 import { type AdmissionAnswer, type AdmissionRequest, admissionHandler } from "../kube/admission/admission-server.ts";
-import { BoundedLog } from "../kube/bounded-log.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import type { PostRoutes } from "../kube/http/post-server.ts";
 import type { Log } from "../kube/log.ts";
+import { RateLimitedLog } from "../kube/rate-limited-log.ts";
 import { nadLintMetrics } from "./nad-lint-metrics.ts";
 import { describeNad, type NadReviewOptions, nadReview } from "./nad-review.ts";
 
@@ -25,7 +25,7 @@ export function routeNadLint(routes: PostRoutes, options: NadLintRouteOptions): 
   const { mode, metrics, log, clock = systemClock } = options;
   if (mode === "Off") return;
   const count = nadLintMetrics(metrics);
-  const failed = new BoundedLog({
+  const failed = new RateLimitedLog({
     log,
     clock,
     level: "warn",

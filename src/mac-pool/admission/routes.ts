@@ -6,9 +6,9 @@ import {
   admissionHandler,
   type Review,
 } from "../../kube/admission/admission-server.ts";
-import { BoundedLog } from "../../kube/bounded-log.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { PostRoutes } from "../../kube/http/post-server.ts";
+import { RateLimitedLog } from "../../kube/rate-limited-log.ts";
 import { describeParty } from "../claims/party.ts";
 import type { Refusal } from "../claims/refusals.ts";
 import type { PoolMetrics } from "../metrics.ts";
@@ -33,7 +33,7 @@ export interface WebhooksOptions {
 
 /** Serves the admission webhooks, counts what they decide and logs refusals. */
 export function routeWebhooks(routes: PostRoutes, { parts, names, metrics, clock, onDenied }: WebhooksOptions): void {
-  const log = new BoundedLog({ log: parts.log, clock, level: "info", about: "refusals" });
+  const log = new RateLimitedLog({ log: parts.log, clock, level: "info", about: "refusals" });
   for (const kind of OWNER_KINDS) {
     const path = PATHS[kind];
     const webhook = path.slice(1);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { BoundedLog } from "../../src/kube/bounded-log.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import { RateLimitedLog } from "../../src/kube/rate-limited-log.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 
 function flooded() {
   const lines: unknown[] = [];
   const info = (...line: unknown[]): number => lines.push(line);
   const clock = new ManualClock();
-  const log = new BoundedLog({ log: { ...silentLog, info }, clock, level: "info", about: "refusals" });
+  const log = new RateLimitedLog({ log: { ...silentLog, info }, clock, level: "info", about: "refusals" });
   for (let index = 0; index < 1000; index++) log.add({ index }, "refused");
   return { lines, clock, log };
 }

@@ -5,7 +5,7 @@ import type { Log } from "./log.ts";
 const MAX_PER_SECOND = 10;
 const SECOND_MS = 1000;
 
-export interface BoundedLogOptions {
+export interface RateLimitedLogOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly level: "info" | "warn";
@@ -14,13 +14,13 @@ export interface BoundedLogOptions {
 }
 
 /** Logs what strangers can cause any number of times. Of a flood it logs as much as somebody can read, and how much was left out. */
-export class BoundedLog {
-  readonly #options: BoundedLogOptions;
+export class RateLimitedLog {
+  readonly #options: RateLimitedLogOptions;
   #sinceMs = Number.NEGATIVE_INFINITY;
   #lines = 0;
   #leftOut = 0;
 
-  constructor(options: BoundedLogOptions) {
+  constructor(options: RateLimitedLogOptions) {
     this.#options = options;
   }
 
@@ -28,7 +28,7 @@ export class BoundedLog {
     const { log, clock, level } = this.#options;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#sinceMs >= SECOND_MS) {
-      this.#tellLeftOut();
+      this.#logLeftOut();
       this.#sinceMs = nowMs;
       this.#lines = 0;
     }
@@ -37,11 +37,11 @@ export class BoundedLog {
       log[level](fields, message);
     } else if (this.#leftOut++ === 0) {
       // The last one of a flood is followed by no other that would tell.
-      clock.after(this.#sinceMs + SECOND_MS - nowMs, () => this.#tellLeftOut());
+      clock.after(this.#sinceMs + SECOND_MS - nowMs, () => this.#logLeftOut());
     }
   }
 
-  #tellLeftOut(): void {
+  #logLeftOut(): void {
     const { log, level, about } = this.#options;
     if (this.#leftOut === 0) return;
     log[level]({ leftOut: this.#leftOut }, `more ${about}, which are counted and not logged`);
