@@ -75,7 +75,7 @@ export class NodePublisher {
       client,
       resource: RESOURCES.nodes,
       fieldSelector: `metadata.name=${nodeName}`,
-      transform: withoutBallast,
+      transform: slimNode,
       log,
       metrics,
       clock: this.#clock,
@@ -167,7 +167,7 @@ export class NodePublisher {
     this.#changedAtMs = undefined;
     this.#patchingSinceMs ??= changedAtMs ?? this.#clock.monotonicMs();
     try {
-      this.#patched = withoutBallast(await this.#patch(change, signal));
+      this.#patched = slimNode(await this.#patch(change, signal));
     } catch (error) {
       signal.throwIfAborted();
       this.#changedAtMs = changedAtMs ?? this.#changedAtMs;
@@ -245,7 +245,7 @@ export class NodePublisher {
 }
 
 /** A Node object has kilobytes (images, conditions). Only our keys matter here. */
-function withoutBallast(node: Node): Node {
+function slimNode(node: Node): Node {
   const { name, uid, resourceVersion } = node.metadata;
   return { metadata: { name, uid, resourceVersion }, status: { capacity: ownCapacity(node.status?.capacity ?? {}) } };
 }
