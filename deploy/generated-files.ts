@@ -7,12 +7,12 @@
 import { CRDS, NETWORK_ADDONS_CONFIG_CRD } from "../src/api/crds.ts";
 import { DEFAULT_IMAGE } from "../src/api/image.ts";
 import { release, releaseObjects } from "../src/operator/release.ts";
+import { crdWithoutValidation } from "./crd-without-validation.ts";
 import { helmChart } from "./helm-chart.ts";
 import { kustomizationBase, kustomizationOverlay } from "./kustomize-files.ts";
 import { grafanaDashboard } from "./monitoring/grafana-dashboard.ts";
 import { objectsYaml } from "./object-yaml.ts";
 import { olmBundle } from "./olm-bundle.ts";
-import { withoutAdmissionRules } from "./permissive-definition.ts";
 
 export interface GeneratedFile {
   /** Relative to the repository's root. */
@@ -36,7 +36,7 @@ export function generatedFiles(image: string = DEFAULT_IMAGE, { replaces }: Pack
     })),
     {
       path: "deploy/crds-without-rules/networkaddonsconfigs.yaml",
-      text: objectsYaml([withoutAdmissionRules(NETWORK_ADDONS_CONFIG_CRD, parts.foundation[1]?.metadata.labels)]),
+      text: objectsYaml([crdWithoutValidation(NETWORK_ADDONS_CONFIG_CRD, parts.foundation[1]?.metadata.labels)]),
     },
     { path: "deploy/release.yaml", text: all },
     { path: "deploy/operator.yaml", text: objectsYaml(parts.operator) },

@@ -21,7 +21,7 @@ const RULES = [
 ];
 
 /** `labels`: those of the release, which `kubectl apply --server-side` would take away. */
-export function withoutAdmissionRules(definition: CustomResourceDefinition, labels: ObjectMeta["labels"]): KubeObject {
+export function crdWithoutValidation(definition: CustomResourceDefinition, labels: ObjectMeta["labels"]): KubeObject {
   const versions = definition.spec.versions.map((version) => {
     const { properties = {}, ...root } = version.schema.openAPIV3Schema;
     const { spec = {} } = properties;
