@@ -2,10 +2,15 @@ import type { UnusableNetworks } from "../api/injection-settings.ts";
 import { NETWORKS_ANNOTATION } from "../api/names.ts";
 import type { AdmissionAnswer, AdmissionRequest, Review } from "../kube/admission/admission-server.ts";
 import { shortText } from "../kube/short-text.ts";
-import { type AskedNetwork, type AskedNetworks, askedNetworks, MULTUS_NAMESPACE } from "./asked-networks.ts";
 import { type Attachment, type InjectablePod, planInjection } from "./injection.ts";
 import { isNamespaceName, isObjectName } from "./legal-names.ts";
 import type { NetworkLookup, NetworkLookups } from "./network-catalog.ts";
+import {
+  MULTUS_NAMESPACE,
+  type RequestedNetwork,
+  type RequestedNetworks,
+  requestedNetworks,
+} from "./requested-networks.ts";
 
 export interface PodReviewOptions {
   readonly networks: NetworkLookups;
@@ -31,7 +36,7 @@ const NO_DEFINITIONS =
 /** Nobody is told whether there is such a network in a namespace that is closed to the pod. */
 const UNSEEN: NetworkLookup = { kind: "missing" };
 
-type Answers = ReadonlyMap<AskedNetwork, NetworkLookup>;
+type Answers = ReadonlyMap<RequestedNetwork, NetworkLookup>;
 
 /** Why multus would not attach a network, and what to do. */
 interface Fault {
@@ -50,23 +55,25 @@ export function podReview(options: PodReviewOptions): Review {
     if (request.operation !== "CREATE" || pod === null || MIRROR_ANNOTATION in annotations) return { allowed: true };
     // Runtimes call no CNI plugin for it.
     if (pod.spec?.hostNetwork === true) return { allowed: true };
-    const asked = askedNetworks(annotations, namespaceOf(request));
-    const answers = new Map<AskedNetwork, NetworkLookup>();
-    for (const network of asked.networks) {
+    const requested = requestedNetworks(annotations, namespaceOf(request));
+    const answers = new Map<RequestedNetwork, NetworkLookup>();
+    for (const network of requested.networks) {
       const isClosed = isKeptApart(network, namespaceOf(request), options);
       const known = isClosed ? UNSEEN : options.networks.known(network);
       if (known !== undefined) answers.set(network, known);
     }
-    if (answers.size === asked.networks.length) return answer(request, asked, answers, options);
-    return askApiServer(request, asked, answers, options, signal).then(() => answer(request, asked, answers, options));
+    if (answers.size === requested.networks.length) return answer(request, requested, answers, options);
+    return askApiServer(request, requested, answers, options, signal).then(() =>
+      answer(request, requested, answers, options),
+    );
   };
 }
 
 /** One question after the other, and none when enough is known for a refusal. */
 async function askApiServer(
   request: AdmissionRequest,
-  { networks }: AskedNetworks,
-  answers: Map<AskedNetwork, NetworkLookup>,
+  { networks }: RequestedNetworks,
+  answers: Map<RequestedNetwork, NetworkLookup>,
   options: PodReviewOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -83,19 +90,19 @@ async function askApiServer(
 
 function answer(
   request: AdmissionRequest,
-  asked: AskedNetworks,
+  requested: RequestedNetworks,
   answers: Answers,
   options: PodReviewOptions,
 ): AdmissionAnswer {
   const pod = `Pod ${describePod(request)}`;
-  const faults = asked.networks.flatMap((network) => faultOf(network, request, answers, options) ?? []);
+  const faults = requested.networks.flatMap((network) => faultOf(network, request, answers, options) ?? []);
   if (faults.length > 0 && options.unusableNetworks === "Deny") return denied(pod, faults);
-  const { patch, warnings } = planInjection(request.object as InjectablePod, attachmentsOf(asked, answers));
-  const ofPod = [...asked.warnings, ...faults.map(({ sentence }) => sentence), ...guesses(asked, answers)];
+  const { patch, warnings } = planInjection(request.object as InjectablePod, attachmentsOf(requested, answers));
+  const ofPod = [...requested.warnings, ...faults.map(({ sentence }) => sentence), ...guesses(requested, answers)];
   return { allowed: true, patch, warnings: shortened([...ofPod.map((text) => `${pod}: ${text}`), ...warnings]) };
 }
 
-function attachmentsOf({ networks }: AskedNetworks, answers: Answers): Attachment[] {
+function attachmentsOf({ networks }: RequestedNetworks, answers: Answers): Attachment[] {
   return networks.flatMap((network) => {
     const found = answers.get(network);
     const { namespace, name, count } = network;
@@ -104,7 +111,7 @@ function attachmentsOf({ networks }: AskedNetworks, answers: Answers): Attachmen
 }
 
 function faultOf(
-  network: AskedNetwork,
+  network: RequestedNetwork,
   request: AdmissionRequest,
   answers: Answers,
   options: PodReviewOptions,
@@ -122,14 +129,14 @@ function faultOf(
 }
 
 /** multus' own rule. It holds for the annotation with the networks, not for that with the default network. */
-function isKeptApart(network: AskedNetwork, own: string, { globalNamespaces }: PodReviewOptions): boolean {
+function isKeptApart(network: RequestedNetwork, own: string, { globalNamespaces }: PodReviewOptions): boolean {
   const { namespace, annotation } = network;
   if (globalNamespaces === undefined || annotation !== NETWORKS_ANNOTATION || namespace === own) return false;
   return !globalNamespaces.includes(namespace);
 }
 
 /** Sentences about what can't be known here. */
-function guesses({ networks }: AskedNetworks, answers: Answers): string[] {
+function guesses({ networks }: RequestedNetworks, answers: Answers): string[] {
   const sentences = networks.flatMap((network) => {
     const kind = answers.get(network)?.kind;
     if (kind === "unsupported") return [NO_DEFINITIONS];
@@ -151,11 +158,11 @@ function denied(pod: string, faults: readonly Fault[]): AdmissionAnswer {
   };
 }
 
-function missingSentence(network: AskedNetwork): string {
+function missingSentence(network: RequestedNetwork): string {
   return `${named(network)}, does not exist.`;
 }
 
-function named({ namespace, name, annotation }: AskedNetwork): string {
+function named({ namespace, name, annotation }: RequestedNetwork): string {
   const legal = isNamespaceName(namespace) && isObjectName(name);
   const text = legal ? `${namespace}/${name}` : JSON.stringify(`${namespace}/${name}`.slice(0, 64));
   return `NetworkAttachmentDefinition ${text}, named by annotation ${annotation}`;

@@ -7,7 +7,7 @@ import { DEFAULT_NETWORK_ANNOTATION, NETWORKS_ANNOTATION, SYSTEM_NAMESPACE } fro
 import { parseNetworkSelection, unreadable } from "../api/network-selection.ts";
 
 /** A network that the pod asks for, once or several times. */
-export interface AskedNetwork {
+export interface RequestedNetwork {
   readonly namespace: string;
   readonly name: string;
   /** Attachments to it. */
@@ -18,8 +18,8 @@ export interface AskedNetwork {
   readonly namespaceGuessed: boolean;
 }
 
-export interface AskedNetworks {
-  readonly networks: readonly AskedNetwork[];
+export interface RequestedNetworks {
+  readonly networks: readonly RequestedNetwork[];
   /** One sentence each, about what is not read. */
   readonly warnings: readonly string[];
 }
@@ -37,8 +37,8 @@ export const MAX_NETWORKS = 64;
 const OTHERS_IGNORED = "The others are not looked at, and the pod may be scheduled to a node without them";
 
 /** `namespace`: the pod's. */
-export function askedNetworks(annotations: Readonly<Record<string, string>>, namespace: string): AskedNetworks {
-  const networks = new Map<string, { -readonly [Field in keyof AskedNetwork]: AskedNetwork[Field] }>();
+export function requestedNetworks(annotations: Readonly<Record<string, string>>, namespace: string): RequestedNetworks {
+  const networks = new Map<string, { -readonly [Field in keyof RequestedNetwork]: RequestedNetwork[Field] }>();
   const warnings = new Set<string>();
   const read = (annotation: string, defaultNamespace: string, isDefaultNetwork: boolean): void => {
     const text = annotations[annotation] ?? "";
