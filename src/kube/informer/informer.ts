@@ -12,6 +12,7 @@ import { type Log, silentLog } from "../log.ts";
 import { faultOf } from "./fault.ts";
 import { type Handler, HandlerSet } from "./handler-set.ts";
 import { type InformerMetrics, informerMetrics } from "./informer-metrics.ts";
+import { ListHealth } from "./list-health.ts";
 import { ObjectSource } from "./object-source.ts";
 import {
   begin,
@@ -24,7 +25,6 @@ import {
   step,
 } from "./reflector.ts";
 import { DEFAULT_RULES, type ReflectorRules } from "./reflector-rules.ts";
-import { Standing } from "./standing.ts";
 import { type Indexer, Store } from "./store.ts";
 
 export type { Handler } from "./handler-set.ts";
@@ -67,7 +67,7 @@ export class Informer<T extends KubeObject> {
   readonly #synced = Promise.withResolvers<void>();
   #state: ReflectorState<T> = initialState();
   #running = false;
-  readonly #standing: Standing;
+  readonly #listHealth: ListHealth;
   /** Ends the watch for a list; aborted until a list is complete. */
   #again = new AbortController();
   /** Ends a wait. */
@@ -78,7 +78,7 @@ export class Informer<T extends KubeObject> {
     this.#rules = { ...DEFAULT_RULES, absentIsEmpty: options.absentIsEmpty ?? false, ...options.rules };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
-    this.#standing = new Standing({ ...options, clock: this.#clock });
+    this.#listHealth = new ListHealth({ ...options, clock: this.#clock });
     this.#log = (options.log ?? silentLog).child({ informer: options.resource.plural });
     this.#metrics = informerMetrics(options.metrics, options.resource.plural, this.#clock);
     const { client, resource, namespace, labelSelector, fieldSelector } = options;
@@ -106,17 +106,17 @@ export class Informer<T extends KubeObject> {
 
   /** Whether the API serves the resource, as it answered last. What is written after it became true will be watched. */
   get isServed(): boolean {
-    return this.#standing.isServed;
+    return this.#listHealth.isServed;
   }
 
   /** Why the last list failed. Undefined after one that did not. */
   get fault(): string | undefined {
-    return this.#standing.fault;
+    return this.#listHealth.fault;
   }
 
   /** For how long lists have been refused. 0 after one, while the kind is not served, and without an answer. */
   get refusedMs(): number {
-    return this.#standing.refusedMs;
+    return this.#listHealth.refusedMs;
   }
 
   /** How long ago the API server last answered, whatever it said; 0 unless it runs. */
@@ -226,7 +226,7 @@ export class Informer<T extends KubeObject> {
   async #list(effect: Extract<Effect, { type: "list" }>, signal: AbortSignal): Promise<Input<T>> {
     try {
       const page = await this.#source.page(effect, signal);
-      this.#standing.listed();
+      this.#listHealth.listed();
       return page;
     } catch (error) {
       signal.throwIfAborted();
@@ -288,8 +288,8 @@ export class Informer<T extends KubeObject> {
   #noted(doing: "list" | "watch", error: unknown): Fault {
     const fault = faultOf(error);
     const absent = fault.kind === "absent" && this.#rules.absentIsEmpty;
-    if (fault.kind === "absent") this.#standing.absent();
-    if (doing === "list") this.#standing.failed(error);
+    if (fault.kind === "absent") this.#listHealth.absent();
+    if (doing === "list") this.#listHealth.failed(error);
     if (absent) this.#metrics.absent();
     else this.#metrics.failed(doing, error);
     const expected = absent || fault.kind === "gone";

@@ -1,7 +1,7 @@
 import { ApiError, isNotFound } from "../client/api-error.ts";
 import type { Clock } from "../clock.ts";
 
-export interface StandingOptions {
+export interface ListHealthOptions {
   readonly clock: Clock;
   /** Called when `isServed` changes. */
   readonly onServed?: (() => void) | undefined;
@@ -9,14 +9,14 @@ export interface StandingOptions {
   readonly onRefused?: (() => void) | undefined;
 }
 
-/** How the API server answers for a kind. */
-export class Standing {
-  readonly #options: StandingOptions;
+/** Whether the API server lists a kind, and for how long it has refused to. */
+export class ListHealth {
+  readonly #options: ListHealthOptions;
   #isServed = false;
   #fault: string | undefined;
   #refusedSinceMs: number | undefined;
 
-  constructor(options: StandingOptions) {
+  constructor(options: ListHealthOptions) {
     this.#options = options;
   }
 
