@@ -81,7 +81,7 @@ export class NodePublisher {
       clock: this.#clock,
     });
     const seen = ({ metadata: { uid = "" } }: Node): void => options.onNode?.(uid);
-    this.#nodes.on({ add: seen, update: seen, listed: () => this.#listed() });
+    this.#nodes.on({ add: seen, update: seen, onRelist: () => this.#relisted() });
     this.#controller = new Controller({
       name: "bridge-marker",
       log,
@@ -198,7 +198,7 @@ export class NodePublisher {
   }
 
   /** After a restore of etcd the last patch may never have been, and its version is given again. */
-  #listed(): void {
+  #relisted(): void {
     this.#patched = undefined;
     this.#controller.enqueue(this.#options.nodeName);
     this.#options.onListed?.();

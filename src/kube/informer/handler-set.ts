@@ -11,7 +11,7 @@ export interface Handler<T> {
   /** `final`: `object` is the state when it was deleted. Otherwise the deletion was missed, and it is the last known state. */
   delete?(object: T, info: { readonly final: boolean }): void;
   /** Everything was listed anew: what a watch told before may be from a history that etcd has lost. Changes follow. */
-  listed?(): void;
+  onRelist?(): void;
 }
 
 /** The handlers of one informer. If one throws, the others and the informer go on. */
@@ -41,9 +41,9 @@ export class HandlerSet<T> {
     }
   }
 
-  listed(): void {
+  relisted(): void {
     for (const handler of this.#handlers) {
-      this.#call(() => handler.listed?.());
+      this.#call(() => handler.onRelist?.());
     }
   }
 

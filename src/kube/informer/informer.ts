@@ -277,7 +277,7 @@ export class Informer<T extends KubeObject> {
       const isList = write.type === "replace";
       if (isList && write.anew)
         this.#log.warn("the API server's state is older than it was, as after a restore of etcd");
-      if (isList) this.#handlers.listed();
+      if (isList) this.#handlers.relisted();
       const changes = isList ? this.#store.replace(write.objects, write.anew) : this.#store[write.type](write.object);
       this.#handlers.tell(changes);
     }

@@ -77,7 +77,7 @@ export class Admissions {
     ): void => {
       const own = (object: KubeObject) => macsOf(object).filter(({ holder }) => holder.kind === kind);
       objects.on({
-        listed: () => this.#arrivals.clear(),
+        onRelist: () => this.#arrivals.clear(),
         add: (object, { created }) => {
           if (created && pools.hasSynced && options.isManaged(kind, object)) this.#note(own(object), object, true);
         },
@@ -92,7 +92,7 @@ export class Admissions {
     follow("VirtualMachineInstance", instances, instanceMacs);
     claims.on({
       // What the watch told may be of a history that etcd has lost.
-      listed: () => this.#arrivals.clear(),
+      onRelist: () => this.#arrivals.clear(),
       add: (claim, { created }) => this.#see(claim, undefined, created),
       update: (claim, old) => this.#see(claim, old, false),
       delete: ({ metadata: { name = "" } }) => {

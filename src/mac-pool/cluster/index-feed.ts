@@ -32,7 +32,7 @@ export class IndexFeed {
     this.#isListed = isListed;
     const doubt = (): void => index.pending.doubt();
     claims.on({
-      listed: doubt,
+      onRelist: doubt,
       add: (claim, { created }) => this.#setClaim(claim, undefined, created),
       update: (claim, old) => this.#setClaim(claim, old, false),
       delete: (claim) => {
@@ -44,7 +44,7 @@ export class IndexFeed {
       const list = (object: KubeObject): void => {
         for (const { mac } of macsOf(object)) index.pending.list(mac);
       };
-      objects.on({ listed: doubt, add: list, update: list });
+      objects.on({ onRelist: doubt, add: list, update: list });
     };
     follow(machines, machineMacs);
     follow(instances, instanceMacs);

@@ -22,7 +22,7 @@ export class UnstartedMachines {
 
   constructor(machines: Informer<KubeObject>) {
     machines.on({
-      listed: () => {
+      onRelist: () => {
         this.#halted.clear();
         this.#gone.clear();
       },

@@ -85,15 +85,15 @@ export class ClusterView {
       add: () => this.#wake("now"),
       update: (config, old) => this.#wake(onlyStatusChanged(config, old) ? "soon" : "now"),
       delete: () => this.#wake("now"),
-      listed: () => {
+      onRelist: () => {
         if (this.#writtenConfig !== undefined) this.#wake("now");
         this.#writtenConfig = undefined;
       },
     });
     const soon = () => this.#wake("soon");
     this.#notListable.add(this.#pods);
-    const listed = () => this.#notListable.delete(this.#pods) && soon();
-    this.#pods.on({ add: soon, update: soon, delete: soon, listed });
+    const onRelist = () => this.#notListable.delete(this.#pods) && soon();
+    this.#pods.on({ add: soon, update: soon, delete: soon, onRelist });
     this.#nodes.on({
       add: soon,
       update: (node, old) => {
@@ -256,7 +256,7 @@ export class ClusterView {
         this.#wake("now");
       },
       // A list has what was written before, unless it is gone. No watch tells that of an object that it never had.
-      listed: () => {
+      onRelist: () => {
         const isFirst = this.#notListable.delete(informer);
         if (this.#lastWrites.forgetKind(kind, name) || isFirst) this.#wake("now");
       },

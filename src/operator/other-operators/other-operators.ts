@@ -220,7 +220,7 @@ export class OtherOperators {
         if (JSON.stringify(judged(object)) !== JSON.stringify(judged(old))) this.#wake();
       },
       delete: () => this.#wake(),
-      listed: () => this.#wake(),
+      onRelist: () => this.#wake(),
     });
   }
 
@@ -235,7 +235,7 @@ export class OtherOperators {
         this.#leases.forget(lease);
         this.#wake();
       },
-      listed: () => this.#wake(),
+      onRelist: () => this.#wake(),
     });
   }
 

@@ -171,7 +171,7 @@ describe("odd but valid streams", () => {
     const informer = start();
     const lines: string[] = [];
     informer.on({
-      listed: () => lines.push("listed"),
+      onRelist: () => lines.push("listed"),
       add: ({ metadata: { name } }, { created }) => lines.push(`${created ? "created" : "found"} ${name}`),
     });
     const watch = await synced();

@@ -33,6 +33,6 @@ export class Told<T extends KubeObject = KubeObject> {
   }
 
   listed(): void {
-    for (const handler of this.#handlers) handler.listed?.();
+    for (const handler of this.#handlers) handler.onRelist?.();
   }
 }
