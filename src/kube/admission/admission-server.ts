@@ -2,7 +2,7 @@
  * Admission webhooks as handlers of `http/post-server`. A product brings `review`, a function from request to answer; the
  * codec is in `admission-review.ts`.
  */
-import { answerWithin } from "../http/answer-within.ts";
+import { setHandlerDeadline } from "../http/handler-deadline.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { PostHandler } from "../http/post-server.ts";
 import { type AdmissionAnswer, type AdmissionRequest, decodeReview, encodeReview } from "./admission-review.ts";
@@ -38,7 +38,7 @@ export function admissionHandler(review: Review, onAnswered?: (tookMs: number) =
     // Most answers need no waiting, and so no timer.
     if (!(decided instanceof Promise)) return send(decided);
     const timeoutMs = timeoutOf(search);
-    answerWithin(answer, timeoutMs, () => new HttpError(504, `no decision within ${timeoutMs} ms`), stop);
+    setHandlerDeadline(answer, timeoutMs, () => new HttpError(504, `no decision within ${timeoutMs} ms`), stop);
     decided.then(send, (error) => answer.send(error));
   };
 }

@@ -37,7 +37,7 @@ export interface ServerOptions {
   readonly maxConnectionAgeMs?: number;
   /** One more is answered 503. Those that are still arriving do not count: they can be half-sent, and bounded as connections. */
   readonly maxRequests?: number;
-  /** For a request to arrive with its body; a handler bounds its own time by `answerWithin`. */
+  /** For a request to arrive with its body; a handler bounds its own time by `setHandlerDeadline`. */
   readonly requestTimeoutMs?: number;
 }
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import * as http from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { answerWithin } from "../../../src/kube/http/answer-within.ts";
+import { setHandlerDeadline } from "../../../src/kube/http/handler-deadline.ts";
 import { HttpError } from "../../../src/kube/http/http-error.ts";
 import { type PostRequest, PostServer } from "../../../src/kube/http/post-server.ts";
 import { type Log, silentLog } from "../../../src/kube/log.ts";
@@ -110,7 +110,7 @@ describe("failures", () => {
   test("a handler that takes too long is cut off with its own answer and told so", async () => {
     let reason: unknown;
     server.post("/", (_request, answer) => {
-      const signal = answerWithin(answer, 50, () => new HttpError(503, "too slow"));
+      const signal = setHandlerDeadline(answer, 50, () => new HttpError(503, "too slow"));
       signal.addEventListener("abort", () => {
         reason = signal.reason;
       });
@@ -123,7 +123,7 @@ describe("failures", () => {
   test("a client that goes away aborts the handler's signal, and its failure is nobody's", async () => {
     const events: string[] = [];
     server.post("/", (_request, answer) => {
-      const signal = answerWithin(answer, 60_000, () => new HttpError(503, "too slow"));
+      const signal = setHandlerDeadline(answer, 60_000, () => new HttpError(503, "too slow"));
       events.push(signal.aborted ? "aborted" : "begun");
       signal.addEventListener("abort", () => {
         answer.send(new Error("given up"));

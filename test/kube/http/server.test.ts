@@ -3,8 +3,8 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { answerWithin } from "../../../src/kube/http/answer-within.ts";
 import type { CertificateSource, ServerCertificate } from "../../../src/kube/http/certificate-source.ts";
+import { setHandlerDeadline } from "../../../src/kube/http/handler-deadline.ts";
 import { HttpError } from "../../../src/kube/http/http-error.ts";
 import { HttpServer } from "../../../src/kube/http/server.ts";
 import { silentLog } from "../../../src/kube/log.ts";
@@ -62,7 +62,7 @@ describe("failures", () => {
   test("a handler that takes too long is cut off with its own answer and told so", async () => {
     let reason: unknown;
     server.app.post("/", (_request, reply) => {
-      const signal = answerWithin(reply, 50, () => new HttpError(503, "too slow"));
+      const signal = setHandlerDeadline(reply, 50, () => new HttpError(503, "too slow"));
       signal.addEventListener("abort", () => {
         reason = signal.reason;
       });
@@ -77,7 +77,7 @@ describe("failures", () => {
     const signals: AbortSignal[] = [];
     server.app.post("/:limitMs", (request, reply) => {
       const { limitMs } = request.params as { limitMs: string };
-      signals.push(answerWithin(reply, Number(limitMs), () => new HttpError(503, "too slow")));
+      signals.push(setHandlerDeadline(reply, Number(limitMs), () => new HttpError(503, "too slow")));
       return new Promise(() => {});
     });
     await server.listen();
@@ -95,7 +95,7 @@ describe("failures", () => {
     const log = { ...silentLog, error: () => events.push("logged") };
     server = new HttpServer({ port: 0, host: "127.0.0.1", log });
     server.app.post("/", async (request, reply) => {
-      const signal = answerWithin(reply, 60_000, () => new HttpError(503, "too slow"));
+      const signal = setHandlerDeadline(reply, 60_000, () => new HttpError(503, "too slow"));
       await once(request.raw, "close");
       events.push(signal.aborted ? "aborted" : "begun");
       await new Promise((_resolve, reject) => signal.addEventListener("abort", reject));

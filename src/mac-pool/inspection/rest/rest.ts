@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { MAC_POOL_TOKEN_HEADER } from "../../../api/names.ts";
 import type { User } from "../../../kube/access/user.ts";
 import type { Clock } from "../../../kube/clock.ts";
-import { answerWithin } from "../../../kube/http/answer-within.ts";
+import { setHandlerDeadline } from "../../../kube/http/handler-deadline.ts";
 import { HttpError } from "../../../kube/http/http-error.ts";
 import { OneATurn } from "../../../kube/http/one-a-turn.ts";
 import type { Log } from "../../../kube/log.ts";
@@ -70,7 +70,11 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
         return reply;
       }
       places.take(reply.raw, user.username);
-      answerWithin(reply, TIMEOUT_MS, () => new HttpError(503, `no answer within ${TIMEOUT_MS / 1000} s: try again`));
+      setHandlerDeadline(
+        reply,
+        TIMEOUT_MS,
+        () => new HttpError(503, `no answer within ${TIMEOUT_MS / 1000} s: try again`),
+      );
       return tell(operation, question, request, reply, shared);
     });
   }

@@ -17,7 +17,7 @@ interface AtWork {
 }
 
 /** Checks all handlers at work with one timer: making and ending one for each is 5 us of an admission of 80. */
-class Limits {
+class Deadlines {
   readonly #atWork = new Set<AtWork>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -43,14 +43,14 @@ class Limits {
   }
 }
 
-const limits = new Limits();
+const deadlines = new Deadlines();
 
 /**
  * Bounds a handler that is at work: `stop` aborts when the client goes away, or within 50 ms after `limitMs`: then `late()`
  * is the answer, whatever the handler does. Not fastify's `request.signal` and `handlerTimeout`: in 5.12 both end with the body
  * of a POST.
  */
-export function answerWithin(
+export function setHandlerDeadline(
   answer: Answer,
   limitMs: number,
   late: () => HttpError,
@@ -62,9 +62,9 @@ export function answerWithin(
     answer.send(error);
   };
   const handler = { endsAtMs: performance.now() + limitMs, giveUp };
-  limits.add(handler);
+  deadlines.add(handler);
   answer.raw.once("close", () => {
-    limits.delete(handler);
+    deadlines.delete(handler);
     if (!answer.raw.writableFinished) stop.abort(new HttpError(499, "the client went away"));
   });
   return stop.signal;
