@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../clock.ts";
 import { HttpError } from "./http-error.ts";
-import { Turns } from "./turns.ts";
+import { RoundRobin } from "./round-robin.ts";
 
 export interface BodyOptions {
   /** Of one body. */
@@ -14,7 +14,7 @@ export interface BodyOptions {
 /** Most reviews are a tenth of it. */
 const UNPACED_BYTES = 128 * 1024;
 /** For what Node keeps of a body that nobody reads, 64 KiB: 16 MiB a second of all long bodies. */
-const TURN_MS = 4;
+const LONG_READ_EVERY_MS = 4;
 
 interface Body {
   bytes: number;
@@ -30,12 +30,12 @@ interface Body {
 export class Bodies {
   readonly #options: BodyOptions;
   readonly #held = new Map<IncomingMessage, Body>();
-  readonly #turns: Turns;
+  readonly #longReads: RoundRobin;
   #bytes = 0;
 
   constructor(options: BodyOptions) {
     this.#options = options;
-    this.#turns = new Turns(options.clock, TURN_MS);
+    this.#longReads = new RoundRobin(options.clock, LONG_READ_EVERY_MS);
   }
 
   /** Tells the text, or why there is none. */
@@ -63,7 +63,7 @@ export class Bodies {
       else if (this.#bytes > maxBytes) this.#longestIncomplete()?.(tooMuch());
       if (body.bytes <= UNPACED_BYTES) return;
       payload.pause();
-      this.#turns.wait(socket.remoteAddress ?? "", () => payload.resume());
+      this.#longReads.wait(socket.remoteAddress ?? "", () => payload.resume());
     };
     const onEnd = (): void => end(null);
     this.#held.set(payload, body);

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { Turns } from "../../../src/kube/http/turns.ts";
+import { RoundRobin } from "../../../src/kube/http/round-robin.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 function queue(): { clock: ManualClock; gone: string[]; wait: (name: string, address?: string) => void } {
   const clock = new ManualClock();
-  const turns = new Turns(clock, 10);
+  const roundRobin = new RoundRobin(clock, 10);
   const gone: string[] = [];
-  const wait = (name: string, address = "10.0.0.1"): void => turns.wait(address, () => void gone.push(name));
+  const wait = (name: string, address = "10.0.0.1"): void => roundRobin.wait(address, () => void gone.push(name));
   return { clock, gone, wait };
 }
 
-describe("Turns", () => {
+describe("a round robin", () => {
   it("lets one go at a time, in order, and then rests", async () => {
     const { clock, gone, wait } = queue();
     for (const name of "abc") wait(name);

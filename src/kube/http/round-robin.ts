@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 
-/** Lets one of those who wait go at a time, each `everyMs`. Client addresses take turns, and one address goes in order. */
-export class Turns {
+/** Lets one of those who wait go every `everyMs`. Client addresses take turns; those of one address go in order. */
+export class RoundRobin {
   readonly #clock: Clock;
   readonly #everyMs: number;
   /** The address whose turn is next comes first. */
@@ -18,17 +18,17 @@ export class Turns {
     const ofAddress = this.#waiting.get(address);
     if (ofAddress === undefined) this.#waiting.set(address, [go]);
     else ofAddress.push(go);
-    if (isFirst) this.#nextTurn();
+    if (isFirst) this.#scheduleNext();
   }
 
-  #nextTurn(): void {
+  #scheduleNext(): void {
     this.#clock.after(this.#everyMs, () => {
       const [next] = this.#waiting;
       if (next === undefined) return;
       const [address, [go, ...others]] = next;
       this.#waiting.delete(address);
       if (others.length > 0) this.#waiting.set(address, others);
-      if (this.#waiting.size > 0) this.#nextTurn();
+      if (this.#waiting.size > 0) this.#scheduleNext();
       go?.();
     });
   }
