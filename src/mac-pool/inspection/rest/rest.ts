@@ -9,7 +9,7 @@ import type { User } from "../../../kube/access/user.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { setHandlerDeadline } from "../../../kube/http/handler-deadline.ts";
 import { HttpError } from "../../../kube/http/http-error.ts";
-import { OneATurn } from "../../../kube/http/one-a-turn.ts";
+import { YieldPerRequest } from "../../../kube/http/yield-per-request.ts";
 import type { Log } from "../../../kube/log.ts";
 import type { Inspector } from "../queries/inspector.ts";
 import { Problem } from "../queries/problem.ts";
@@ -42,8 +42,8 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
   const places = new AnswerPlaces();
   const shared = new SharedAnswers(clock);
   // Admission is answered by the same thread, and whoever asks here may send many questions at one moment.
-  const turns = new OneATurn();
-  app.addHook("onRequest", () => turns.next());
+  const yielding = new YieldPerRequest();
+  app.addHook("onRequest", () => yielding.next());
   const errorHandler = (thrown: Error, request: FastifyRequest, reply: FastifyReply): void => {
     answerProblem(reply, problemOf(thrown, request, log));
   };

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { OneATurn } from "../../../src/kube/http/one-a-turn.ts";
+import { YieldPerRequest } from "../../../src/kube/http/yield-per-request.ts";
 
 it("lets one begin in each turn of the event loop, in the order in which they came", async () => {
-  const turns = new OneATurn();
+  const yielding = new YieldPerRequest();
   const begun: number[] = [];
   const most: number[] = [];
   let inThisTurn = 0;
@@ -14,7 +14,7 @@ it("lets one begin in each turn of the event loop, in the order in which they ca
     }
   };
   const requests = Array.from({ length: 20 }, async (_, number) => {
-    await turns.next();
+    await yielding.next();
     begun.push(number);
     inThisTurn += 1;
   });

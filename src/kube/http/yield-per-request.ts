@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
  * Begins one request a turn of the event loop, in the order in which they came. Many may arrive in one turn; what else the
  * process answers is read between them.
  */
-export class OneATurn {
+export class YieldPerRequest {
   #last: Promise<void> = Promise.resolve();
 
   /** Resolves when the next one may begin. */
