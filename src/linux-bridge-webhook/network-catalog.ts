@@ -9,7 +9,7 @@ import { textAt } from "../kube/json-path.ts";
 import type { Log } from "../kube/log.ts";
 import { shortText } from "../kube/short-text.ts";
 import { segmentOfConfig } from "../nad-lint/segment.ts";
-import { FairTurns, type TurnLimits } from "./fair-turns.ts";
+import { FairLimiter, type FairLimits } from "./fair-limiter.ts";
 import { isNamespaceName, isObjectName } from "./legal-names.ts";
 
 /** Names one NetworkAttachmentDefinition. */
@@ -33,8 +33,8 @@ export interface NetworkLookups {
   find(network: NetworkRef, asker: string, signal: AbortSignal): Promise<NetworkLookup>;
 }
 
-/** Few enough for one namespace whose pods name networks that do not exist not to delay those of others. */
-const LIVE_READS: TurnLimits = { inAll: 16, each: 4 };
+/** Limits each namespace so that pods which name missing networks do not delay the reads for other namespaces. */
+const LIVE_READS: FairLimits = { inAll: 16, each: 4 };
 
 /** What is kept of a NetworkAttachmentDefinition. */
 type SlimNad = KubeObject & { readonly segment?: string | undefined };
@@ -51,7 +51,7 @@ export interface NetworkCatalogOptions {
 export class NetworkCatalog implements NetworkLookups {
   readonly #client: KubeClient;
   readonly #informer: Informer<SlimNad>;
-  readonly #turns = new FairTurns(LIVE_READS);
+  readonly #liveReads = new FairLimiter(LIVE_READS);
 
   constructor({ segments = false, ...options }: NetworkCatalogOptions) {
     this.#client = options.client;
@@ -93,7 +93,7 @@ export class NetworkCatalog implements NetworkLookups {
   }
 
   async find(network: NetworkRef, asker: string, signal: AbortSignal): Promise<NetworkLookup> {
-    return this.known(network) ?? this.#turns.run(asker, signal, () => this.#read(network, signal));
+    return this.known(network) ?? this.#liveReads.run(asker, signal, () => this.#read(network, signal));
   }
 
   async #read({ namespace, name }: NetworkRef, signal: AbortSignal): Promise<NetworkLookup> {

@@ -1,18 +1,18 @@
 import { Semaphore } from "../kube/client/semaphore.ts";
 
-export interface TurnLimits {
+export interface FairLimits {
   readonly inAll: number;
   /** For each party. Less than `inAll`. */
   readonly each: number;
 }
 
 /** Limits concurrent calls in all and for each party, so that none of them makes the others wait for long. */
-export class FairTurns {
-  readonly #limits: TurnLimits;
+export class FairLimiter {
+  readonly #limits: FairLimits;
   readonly #all: Semaphore;
-  readonly #parties = new Map<string, { readonly turns: Semaphore; users: number }>();
+  readonly #parties = new Map<string, { readonly limit: Semaphore; users: number }>();
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: FairLimits) {
     this.#limits = limits;
     this.#all = new Semaphore(limits.inAll);
   }
@@ -22,13 +22,13 @@ export class FairTurns {
     return this.#parties.size;
   }
 
-  /** Makes the call when it is its party's turn. Rejects with the signal's reason when that comes first. */
+  /** Makes the call when the limits allow it. Rejects with the signal's reason when that comes first. */
   async run<T>(party: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-    const own = this.#parties.get(party) ?? { turns: new Semaphore(this.#limits.each), users: 0 };
+    const own = this.#parties.get(party) ?? { limit: new Semaphore(this.#limits.each), users: 0 };
     this.#parties.set(party, own);
     own.users += 1;
     try {
-      return await within(own.turns, signal, () => within(this.#all, signal, call));
+      return await within(own.limit, signal, () => within(this.#all, signal, call));
     } finally {
       own.users -= 1;
       if (own.users === 0) this.#parties.delete(party);
@@ -36,8 +36,8 @@ export class FairTurns {
   }
 }
 
-async function within<T>(turns: Semaphore, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-  const release = await turns.acquire(signal);
+async function within<T>(limit: Semaphore, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  const release = await limit.acquire(signal);
   try {
     return await call();
   } finally {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FairTurns } from "../../src/linux-bridge-webhook/fair-turns.ts";
+import { FairLimiter } from "../../src/linux-bridge-webhook/fair-limiter.ts";
 
 const LIMITS = { inAll: 4, each: 2 };
 
@@ -21,39 +21,39 @@ class Calls {
   }
 }
 
-describe("turns", () => {
-  it("leave room for others while one party asks for everything", async () => {
-    const turns = new FairTurns(LIMITS);
+describe("a fair limiter", () => {
+  it("leaves room for others while one party asks for everything", async () => {
+    const limiter = new FairLimiter(LIMITS);
     const calls = new Calls();
     const { signal } = new AbortController();
-    const flood = Array.from({ length: 50 }, () => turns.run("greedy", signal, calls.call("greedy")));
-    const honest = turns.run("honest", signal, calls.call("honest"));
+    const flood = Array.from({ length: 50 }, () => limiter.run("greedy", signal, calls.call("greedy")));
+    const honest = limiter.run("honest", signal, calls.call("honest"));
     await new Promise(setImmediate);
     expect(calls.started).toEqual(["greedy", "greedy", "honest"]);
     await calls.endAll();
     expect(await honest).toBe("honest");
     expect(await Promise.all(flood)).toHaveLength(50);
-    expect(turns.parties).toBe(0);
+    expect(limiter.parties).toBe(0);
   });
 
-  it("end their waiting with the signal, and forget the party", async () => {
-    const turns = new FairTurns({ inAll: 1, each: 1 });
+  it("ends the waiting with the signal, and forgets the party", async () => {
+    const limiter = new FairLimiter({ inAll: 1, each: 1 });
     const calls = new Calls();
     const stop = new AbortController();
-    const first = turns.run("a", new AbortController().signal, calls.call("a"));
-    const waiting = turns.run("b", stop.signal, calls.call("b"));
+    const first = limiter.run("a", new AbortController().signal, calls.call("a"));
+    const waiting = limiter.run("b", stop.signal, calls.call("b"));
     stop.abort(new Error("too late"));
     await expect(waiting).rejects.toThrow("too late");
     await calls.endAll();
     await first;
     expect(calls.started).toEqual(["a"]);
-    expect(turns.parties).toBe(0);
+    expect(limiter.parties).toBe(0);
   });
 
-  it("go on after a call that failed", async () => {
-    const turns = new FairTurns({ inAll: 1, each: 1 });
+  it("goes on after a call that failed", async () => {
+    const limiter = new FairLimiter({ inAll: 1, each: 1 });
     const { signal } = new AbortController();
-    await expect(turns.run("a", signal, () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
-    expect(await turns.run("a", signal, async () => "next")).toBe("next");
+    await expect(limiter.run("a", signal, () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
+    expect(await limiter.run("a", signal, async () => "next")).toBe("next");
   });
 });
