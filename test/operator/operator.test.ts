@@ -44,7 +44,7 @@ class EmptyCluster {
 }
 
 function start(cluster: EmptyCluster) {
-  const told: string[] = [];
+  const calls: string[] = [];
   const operator = new Operator({
     client: cluster.client,
     settings: DEFAULT_SETTINGS,
@@ -52,20 +52,20 @@ function start(cluster: EmptyCluster) {
     log: silentLog,
     clock: systemClock,
     metrics: new Registry(),
-    alsoWatching: [{ relist: () => told.push("relist"), retryNow: () => told.push("retry") }],
+    alsoWatching: [{ relist: () => calls.push("relist"), retryNow: () => calls.push("retry") }],
   });
   const running = operator.run(stop.signal);
   running.catch(() => {});
-  return { operator, told, running };
+  return { operator, calls, running };
 }
 
 test("after a restore of etcd everything is listed anew: what is applied, other operators, and what else the process watches", async () => {
   const cluster = new EmptyCluster();
-  const { operator, told } = start(cluster);
+  const { operator, calls } = start(cluster);
   await eventually("the caches are synced", () => operator.hasSynced);
   const before = new Map(cluster.lists);
   cluster.leaseVersion = 50;
-  await eventually("it is noticed", () => told.includes("relist"));
+  await eventually("it is noticed", () => calls.includes("relist"));
   await eventually("every kind is listed twice", () =>
     [...before].every(([kind, count]) => (cluster.lists.get(kind) ?? 0) >= 2 * count),
   );

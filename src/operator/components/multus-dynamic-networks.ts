@@ -20,7 +20,7 @@ const CONFIG_FILE = "dynamic-networks-config.json";
 const CONFIG_DIR = "/etc/dynamic-networks-controller";
 const LABELS = { tier: "node", app: NAME };
 const SELECTOR = { name: NAME };
-/** For nodes that do not tell their runtime, as existing clusters have it. */
+/** For nodes that do not report their runtime, as existing clusters have it. */
 const DEFAULT_CRI_SOCKET = "/run/crio/crio.sock";
 
 export const multusDynamicNetworks: Component = {

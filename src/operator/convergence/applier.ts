@@ -193,7 +193,7 @@ export class Applier {
       this.#backoff.applied(wanted.key);
       if (lacksFields(answer, wanted.object)) this.#incomplete.set(wanted.key, versionsOf(wanted, answer));
       else this.#incomplete.delete(wanted.key);
-      // Between the two writes anybody may have edited the object once more. The watch tells of that.
+      // Between the two writes anybody may have edited the object once more. The watch reports that.
       const taken = whole ? putBack : answer;
       if (repair !== undefined && taken !== undefined) await this.#mustHold(wanted, taken, repair, signal);
     } catch (error) {
@@ -227,7 +227,7 @@ export class Applier {
     }
   }
 
-  /** No watch tells of a webhook that turns the write into none, so the error is what brings the next try. */
+  /** No watch reports a webhook that turns the write into none, so the error is what brings the next try. */
   async #mustHold(wanted: PlannedObject, answer: KubeObject, { field }: Repair, signal: AbortSignal): Promise<void> {
     if (this.#isAsGoodAsItGets(wanted, answer)) return;
     if ((await this.#driftRepair.changedField(wanted, answer, signal)) !== field) return;

@@ -9,7 +9,7 @@ import { type Decoration, decorate } from "../manifests/labels.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EffectiveSpec } from "../spec/effective-spec.ts";
 import { explained } from "../status/event-query.ts";
-import { FirstSeen, type Told } from "../status/first-seen.ts";
+import { FirstSeen, type ReportedTrouble } from "../status/first-seen.ts";
 import { underLevel } from "../status/namespace-level.ts";
 import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
 import type { ConfigurationFailure } from "../status/reasons.ts";
@@ -76,16 +76,18 @@ export class ApplyPass {
     await this.#runs.keep(new Map());
   }
 
-  /** `told`: what the status says of pods that can't run, for the first run of a process. */
+  /** `reported`: what the status reports of pods that can't run, for the first run of a process. */
   async run(
     spec: EffectiveSpec,
     facts: Facts,
-    { decoration, told }: { readonly decoration: Decoration; readonly told: Told | undefined },
+    { decoration, reported }: { readonly decoration: Decoration; readonly reported: ReportedTrouble | undefined },
     signal: AbortSignal,
   ): Promise<ApplyPassResult> {
     const { applier, remover, records, settings, view } = this.#options;
     const isFirst = this.#seen === undefined;
-    this.#seen ??= new FirstSeen(told && { ...told, sinceMs: told.sinceMs - settings.podTroubleDeadlineMs });
+    this.#seen ??= new FirstSeen(
+      reported && { ...reported, sinceMs: reported.sinceMs - settings.podTroubleDeadlineMs },
+    );
     const rendered = this.#render(spec, facts, decoration);
     if (isFirst) this.#recordFirstSeen(rendered);
     const wanted = rendered.flatMap((component) =>
@@ -117,7 +119,7 @@ export class ApplyPass {
     this.#reportedWriters = new Set(otherWriters);
     const outcome: Reconciled = {
       kind: "reconciled",
-      components: [...outcomes.filter(isTold), ...removing(rendered, removal), ...recordsOutcome(ofRecords)],
+      components: [...outcomes.filter(isReported), ...removing(rendered, removal), ...recordsOutcome(ofRecords)],
       removalFailures: removal.failures,
       workloads: wanted.map(({ object }) => object).filter(isWorkload),
     };
@@ -228,7 +230,7 @@ function contentOf(component: Rendered): string {
 }
 
 /** A part that nobody asked for is no row of the status, unless it fails. */
-function isTold({ name, state }: ComponentOutcome): boolean {
+function isReported({ name, state }: ComponentOutcome): boolean {
   return state.kind === "failed" || !COMPONENTS.some((component) => component.name === name && component.standing);
 }
 

@@ -138,7 +138,7 @@ export class ClusterView {
     for (const informer of this.#informers()) informer.start(signal);
   }
 
-  /** Waits a short time only for what `notListable` can tell of. */
+  /** Waits a short time only for what `notListable` can report. */
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#needed().map((informer) => informer.whenSynced(signal)));
     const all = Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
@@ -213,7 +213,7 @@ export class ClusterView {
     this.#lastWrites.forget(identity);
   }
 
-  /** One sentence if the API server does not tell of such objects, and what to do about it. */
+  /** One sentence if the API server does not list such objects, and what to do about it. */
   notListable({ apiVersion, kind }: ObjectIdentity): string | undefined {
     const isOfKind = (one: Resource): boolean => one.kind === kind && apiVersionOf(one) === apiVersion;
     const informer = [...this.#notListable].find(({ resource }) => isOfKind(resource));
@@ -255,7 +255,7 @@ export class ClusterView {
         this.#lastWrites.forgetDeleted(object);
         this.#wake("now");
       },
-      // A list has what was written before, unless it is gone. No watch tells that of an object that it never had.
+      // A list has what was written before, unless it is gone. No watch reports that of an object that it never had.
       onRelist: () => {
         const isFirst = this.#notListable.delete(informer);
         if (this.#lastWrites.forgetKind(kind, name) || isFirst) this.#wake("now");

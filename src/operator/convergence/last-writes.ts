@@ -14,7 +14,7 @@ export class LastWrites {
     this.#written.delete(identityKey(identity));
   }
 
-  /** The watch tells that this object is gone. Another of its name may have been written since. */
+  /** The watch reports that this object is gone. Another of its name may have been written since. */
   forgetDeleted(object: KubeObject): void {
     const key = keyOf(object);
     const written = this.#written.get(key);

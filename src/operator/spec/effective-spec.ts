@@ -34,7 +34,7 @@ export interface Previous {
   readonly spec: NetworkAddonsConfigSpec | undefined;
   /** Range of an existing MACPool `default`, or of a predecessor's pool. Used if the stored spec has none. */
   readonly poolRange: PoolRange | undefined;
-  /** Socket of the container runtime, where the nodes tell which one they have. */
+  /** Socket of the container runtime, where the nodes report which one they have. */
   readonly criSocketPath: string | undefined;
 }
 

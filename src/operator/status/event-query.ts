@@ -1,4 +1,4 @@
-/** Which events tell why something does not proceed, and what they mean. Pure. */
+/** Which events report why something does not proceed, and what they mean. Pure. */
 
 import { labelCommand } from "../manifests/pod-security.ts";
 import { FAILED_CREATE_REASON } from "./reasons.ts";
@@ -51,7 +51,7 @@ interface Failure {
   readonly advice: string;
 }
 
-/** The failure as the event tells it. */
+/** The failure as the event reports it. */
 export function explained<T extends Failure>(failure: T, eventQuery: EventQuery, event: Omit<Failure, "advice">): T {
   const { kind, namespace, name, reasons, keepReason = false } = eventQuery;
   if (reasons === FAILED_CREATE) {

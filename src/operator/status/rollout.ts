@@ -30,7 +30,7 @@ export interface Surroundings {
   readonly nowMs: number;
   /** What keeps a pod from running for longer is a failure, not progress. */
   readonly deadlineMs: number;
-  /** When something was first seen that has been seen ever since. `sign`: how the status named it if it was told before. */
+  /** When something was first seen that has been seen ever since. `sign`: how the status named it if it was reported before. */
   readonly firstSeenMs: (what: string, sign: string | undefined) => number;
 }
 

@@ -15,7 +15,7 @@ import {
   type Verdict,
   verdicts,
 } from "./conditions.ts";
-import type { Told } from "./first-seen.ts";
+import type { ReportedTrouble } from "./first-seen.ts";
 import type { Outcome, Reconciled, StandingBack } from "./outcome.ts";
 
 export interface StatusInput {
@@ -124,8 +124,8 @@ export function announcements(
 
 const NOT_OF_PODS = new Set([INVALID_CONFIGURATION, ANOTHER_OPERATOR]);
 
-/** What the status says of pods that can't run. Undefined if it says nothing of that kind. */
-export function toldOfPods(status: NetworkAddonsConfigStatus | undefined): Told | undefined {
+/** What the status reports of pods that can't run. Undefined if it reports nothing of that kind. */
+export function reportedPodTrouble(status: NetworkAddonsConfigStatus | undefined): ReportedTrouble | undefined {
   const degraded = find(status?.conditions, "Degraded");
   const isOfPods = !NOT_OF_PODS.has(find(status?.conditions, "Progressing")?.reason ?? "");
   if (degraded?.status !== "True" || !isOfPods) return undefined;

@@ -1,6 +1,6 @@
 /**
  * Pods of anybody that get no sandbox, because a component that the runtime calls for every pod refuses: its own pods run, and
- * only the kubelet's events tell. The pods are looked through now and then; there are too many to watch them.
+ * only the kubelet's events report it. The pods are looked through now and then; there are too many to watch them.
  */
 
 import { DEFAULT_NETWORK_ANNOTATION, NETWORKS_ANNOTATION } from "../../api/names.ts";
@@ -17,7 +17,7 @@ export interface StrandedPodsOptions {
   readonly events: WarningEvents;
   readonly clock: Clock;
   readonly log: Log;
-  /** A pod that waits for longer has a reason to be told. Pods are looked through five times in it. */
+  /** A pod that waits for longer is reported. Pods are looked through five times in it. */
   readonly deadlineMs: number;
 }
 
@@ -50,7 +50,7 @@ export class StrandedPods {
       log.warn({ err: error }, `the pods that ${component} refuses could not be read`);
       return [];
     });
-    const rollout = { ...told(component, sign, stranded), recheckAfterMs: intervalMs };
+    const rollout = { ...render(component, sign, stranded), recheckAfterMs: intervalMs };
     this.#found.set(component, { atMs: nowMs, rollout });
     return rollout;
   }
@@ -86,7 +86,7 @@ interface Stranded {
   readonly text: string;
 }
 
-function told(component: string, sign: string, stranded: readonly Stranded[]): Rollout {
+function render(component: string, sign: string, stranded: readonly Stranded[]): Rollout {
   const [first] = stranded;
   if (first === undefined) return { phase: "ready" };
   const nodes = [...new Set(stranded.map(({ pod }) => pod.spec?.nodeName ?? ""))].sort();

@@ -1,4 +1,4 @@
-/** Reads the events that tell why something does not proceed, when that has to be said. Events are not watched: there are many. */
+/** Reads the events that report why something does not proceed, when that has to be said. Events are not watched: there are many. */
 
 import type { KubeEvent } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";

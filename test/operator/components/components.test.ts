@@ -181,12 +181,12 @@ describe("the components", () => {
   });
 
   it("tell the installer to replace foreign plugins only where the configuration says so", () => {
-    const told = (linuxBridge: object) =>
+    const rendered = (linuxBridge: object) =>
       workloads(render("linuxBridge", { linuxBridge }))
         .map((workload) => JSON.stringify(workload))
         .join("");
-    expect(told({})).not.toContain("REPLACE_FOREIGN_PLUGINS");
-    expect(told({ replaceForeignPlugins: true })).toContain('{"name":"REPLACE_FOREIGN_PLUGINS","value":"true"}');
+    expect(rendered({})).not.toContain("REPLACE_FOREIGN_PLUGINS");
+    expect(rendered({ replaceForeignPlugins: true })).toContain('{"name":"REPLACE_FOREIGN_PLUGINS","value":"true"}');
   });
 
   describe("after a change of the CNI directory", () => {
@@ -201,18 +201,18 @@ describe("the components", () => {
       if (installer === undefined) throw new Error("no installer");
       return installer;
     };
-    /** Directories on the node: the present one, and the former ones as volumes and as the process is told. */
+    /** Directories on the node: the present one, and the former ones as volumes and as the process has them configured. */
     const directoriesOf = (installer: Deployment | DaemonSet): object => {
       const paths = podOf(installer)?.volumes?.map(({ hostPath }) => hostPath?.path) ?? [];
       const text = podOf(installer)?.containers[0]?.env?.find(({ name }) => name === FORMER_CNI_BIN_DIRS)?.value;
-      const told = parseFormerCniBinDirs(text).map(({ directoryOnNode }) => directoryOnNode);
-      return { present: paths[0], former: paths.slice(5), told };
+      const configured = parseFormerCniBinDirs(text).map(({ directoryOnNode }) => directoryOnNode);
+      return { present: paths[0], former: paths.slice(5), configured };
     };
 
     it("give the installer the former directory until every pod has had it", () => {
       const first = installerOf("/a");
       const second = installerOf("/b", first);
-      expect(directoriesOf(second)).toEqual({ present: "/b", former: ["/a"], told: ["/a"] });
+      expect(directoriesOf(second)).toEqual({ present: "/b", former: ["/a"], configured: ["/a"] });
       expect(installerOf("/b", second, { rollout: ROLLING })).toEqual(second);
       const withLostNode = { rollout: { phase: "ready", note: "n1 is not ready" } } as const;
       expect(installerOf("/b", second, withLostNode)).toEqual(second);
@@ -231,9 +231,9 @@ describe("the components", () => {
     it("keep all former directories while changes follow each other, and none that is in use again", () => {
       const second = installerOf("/b", installerOf("/a"));
       const third = installerOf("/c", second, { rollout: ROLLING });
-      expect(directoriesOf(third)).toEqual({ present: "/c", former: ["/a", "/b"], told: ["/a", "/b"] });
+      expect(directoriesOf(third)).toEqual({ present: "/c", former: ["/a", "/b"], configured: ["/a", "/b"] });
       const back = installerOf("/a/", third, { rollout: ROLLING });
-      expect(directoriesOf(back)).toEqual({ present: "/a/", former: ["/b", "/c"], told: ["/b", "/c"] });
+      expect(directoriesOf(back)).toEqual({ present: "/a/", former: ["/b", "/c"], configured: ["/b", "/c"] });
     });
 
     it("do without former directories where a pod can't start with them", () => {

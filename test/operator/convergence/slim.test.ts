@@ -74,12 +74,12 @@ describe("what the operator keeps", () => {
     const nowMs = Date.parse(SINCE) + 3_600_000;
     const live = { ...workload, status: { desiredNumberScheduled: 1, numberUnavailable: 1 } };
     const around = { nowMs, deadlineMs: 1_000, firstSeenMs: () => nowMs };
-    const told = (one: Pod) => ({
+    const rollouts = (one: Pod) => ({
       whole: rollout(workload, live, { nodes: [node], pods: [one], ...around }),
       kept: rollout(workload, live, { nodes: [slimNode(node)], pods: [slim(one)], ...around }),
     });
     const reasons = [pod, CRASHED, UNREADY, UNSCHEDULED].map((one) => {
-      const { whole, kept } = told(one);
+      const { whole, kept } = rollouts(one);
       expect(kept).toEqual(whole);
       return "reason" in whole ? whole.reason : whole.phase;
     });

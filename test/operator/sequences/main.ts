@@ -35,9 +35,9 @@ let passed = 0;
   try {
     for (; passed < count; passed++) {
       const seed = first + passed;
-      const tell = (line: string): void => console.error(`${seed}: ${line}`);
+      const onStep = (line: string): void => console.error(`${seed}: ${line}`);
       const sequenceMs = performance.now();
-      await runSequence({ bed, seed, ...log, ...(values.verbose ? { tell } : {}) });
+      await runSequence({ bed, seed, ...log, ...(values.verbose ? { onStep } : {}) });
       console.error(`seed ${seed}: ${((performance.now() - sequenceMs) / 1000).toFixed(1)} s`);
     }
   } catch (error) {

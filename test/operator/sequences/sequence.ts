@@ -20,8 +20,8 @@ import { Truth } from "./truth.ts";
 export interface SequenceOptions {
   readonly bed: OperatorBed;
   readonly seed: number;
-  /** Is told of every step. */
-  readonly tell?: (line: string) => void;
+  /** Called with every step. */
+  readonly onStep?: (line: string) => void;
   /** The operator's. */
   readonly log?: Log;
 }
@@ -55,7 +55,7 @@ export async function runSequence(options: SequenceOptions): Promise<void> {
 class Sequence implements AsyncDisposable {
   readonly #options: SequenceOptions;
   readonly #random: Random;
-  readonly #told: string[] = [];
+  readonly #steps: string[] = [];
   readonly #startedMs = performance.now();
   readonly #spec = new Map<Name, object>();
   readonly #ended: Incarnation[] = [];
@@ -86,7 +86,7 @@ class Sequence implements AsyncDisposable {
     for (let step = 0; step < STEPS; step++) {
       if (step === begin && fault !== undefined) {
         this.#lasting = await fault(this.#options.bed, random, (work) => this.#withoutOperator(work));
-        this.#tell(this.#lasting.what);
+        this.#record(this.#lasting.what);
       }
       await this.#step();
       if (step === end || this.#lasting?.isShort === true) await this.#endFault();
@@ -110,11 +110,11 @@ class Sequence implements AsyncDisposable {
       if (!this.#spec.delete(name)) this.#spec.set(name, random.pick(PARTS[name] ?? []));
       await this.#ask();
     } else if (what === "meddle") {
-      this.#tell(`others: ${(await meddle(this.#options.bed, random)).join(", ") || "nothing"}`);
+      this.#record(`others: ${(await meddle(this.#options.bed, random)).join(", ") || "nothing"}`);
     } else if (what === "kill") {
       const writes = random.below(MAX_WRITES);
       await this.#operator.killAfter(writes, random.below(LONGEST_LIFE_MS));
-      this.#tell(`the operator is killed before its ${writes}th write`);
+      this.#record(`the operator is killed before its ${writes}th write`);
       await sleep(random.below(LONGEST_PAUSE_MS));
       await this.#restart();
     } else {
@@ -141,7 +141,7 @@ class Sequence implements AsyncDisposable {
     if (lasting === undefined) return;
     this.#lasting = undefined;
     await lasting.end();
-    this.#tell(`no more: ${lasting.what}`);
+    this.#record(`no more: ${lasting.what}`);
     if (lasting.isRemembered) await this.#restart();
   }
 
@@ -167,9 +167,9 @@ class Sequence implements AsyncDisposable {
   async #tryTo(what: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
-      this.#tell(what);
+      this.#record(what);
     } catch (error) {
-      this.#tell(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#record(`${what}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
@@ -179,14 +179,14 @@ class Sequence implements AsyncDisposable {
       if (this.#operator.failure !== undefined) throw this.#operator.failure;
     } catch (error) {
       const what = error instanceof Error ? error.message : String(error);
-      throw new Error([`seed ${this.#options.seed}`, ...this.#told, what].join("\n  "), { cause: error });
+      throw new Error([`seed ${this.#options.seed}`, ...this.#steps, what].join("\n  "), { cause: error });
     }
-    this.#tell("quiet");
+    this.#record("quiet");
   }
 
-  #tell(line: string): void {
-    const told = `${((performance.now() - this.#startedMs) / 1000).toFixed(2)} s: ${line}`;
-    this.#told.push(told);
-    this.#options.tell?.(told);
+  #record(step: string): void {
+    const line = `${((performance.now() - this.#startedMs) / 1000).toFixed(2)} s: ${step}`;
+    this.#steps.push(line);
+    this.#options.onStep?.(line);
   }
 }

@@ -12,7 +12,7 @@ it("remembers when it first saw what it has seen in each round since", () => {
   expect(seen.sinceMs("a", 4, "a")).toBe(4);
 });
 
-it("takes what a former process has told for what was there before, until it changes anything itself", () => {
+it("takes what a former process reported for what was there before, until it changes anything itself", () => {
   const seen = new FirstSeen({ sinceMs: 5, text: "pod a-1 has no node" });
   const first = [seen.sinceMs("a", 10, " a-1"), seen.sinceMs("b", 10, " b-1"), seen.sinceMs("c", 10, undefined)];
   expect(first).toEqual([5, 10, 10]);

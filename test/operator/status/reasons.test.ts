@@ -7,13 +7,13 @@ const ROOT = join(import.meta.dirname, "../../..");
 const OPERATIONS = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
 const [, section = ""] = OPERATIONS.split("## What Degraded says");
 const [, table = ""] = /\n(\| reason of Degraded .*?)\n\n/s.exec(section) ?? [];
-const told = table
+const documented = table
   .split("\n")
   .flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, word]) => word));
 
 describe("the reasons of Degraded", () => {
-  it("are told in operations.md, each of them once, and no others", () => {
-    expect(told.toSorted()).toEqual([...DEGRADED_REASONS].sort());
+  it("are documented in operations.md, each of them once, and no others", () => {
+    expect(documented.toSorted()).toEqual([...DEGRADED_REASONS].sort());
   });
 
   it("are constants, so that none is left out", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { NetworkAddonsConfigStatus } from "../../../src/api/network-addons-config.ts";
 import type { ComponentOutcome, Outcome, Reconciled } from "../../../src/operator/status/outcome.ts";
 import type { Rollout } from "../../../src/operator/status/rollout.ts";
-import { announcements, isSameStatus, nextStatus, toldOfPods } from "../../../src/operator/status/status.ts";
+import { announcements, isSameStatus, nextStatus, reportedPodTrouble } from "../../../src/operator/status/status.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
 
@@ -101,10 +101,10 @@ describe("the status", () => {
 
   it("tells a new process since when which pods can't run, and nothing else", () => {
     const failing = deployed({ phase: "failing", reason: "Unschedulable", message: "no node", advice: "Add one" });
-    expect(toldOfPods(next(reconciled([failing])))).toEqual({ sinceMs: T0, text: "no node. Add one" });
-    expect(toldOfPods(next(reconciled([ROLLING])))).toBeUndefined();
-    expect(toldOfPods(next(REFUSED))).toBeUndefined();
-    expect(toldOfPods(undefined)).toBeUndefined();
+    expect(reportedPodTrouble(next(reconciled([failing])))).toEqual({ sinceMs: T0, text: "no node. Add one" });
+    expect(reportedPodTrouble(next(reconciled([ROLLING])))).toBeUndefined();
+    expect(reportedPodTrouble(next(REFUSED))).toBeUndefined();
+    expect(reportedPodTrouble(undefined)).toBeUndefined();
   });
 
   it("tells one component's failure from the others", () => {

@@ -11,7 +11,7 @@ it("tells what happened to this object, not to a former one of its name", async 
   await using controlPlane = await borrowControlPlane();
   await using client = await adminClient(controlPlane);
   const about = { kind: "DaemonSet", namespace: "default", name: "marker" };
-  const told = async (uid: string, note: string): Promise<void> => {
+  const record = async (uid: string, note: string): Promise<void> => {
     await client.create(RESOURCES.events, {
       metadata: { generateName: "marker-", namespace: "default" },
       ...{ type: "Warning", reason: "FailedCreate", action: "Create", note },
@@ -22,7 +22,7 @@ it("tells what happened to this object, not to a former one of its name", async 
   const events = new WarningEvents({ client, clock: systemClock, log: silentLog, maxAgeMs: 60_000 });
   const { signal } = new AbortController();
   const ask = (uid: string) => events.latest({ ...about, uid, reasons: FAILED_CREATE }, signal);
-  await told("former", "exceeded quota");
+  await record("former", "exceeded quota");
   expect(await ask("present")).toBeUndefined();
   expect(await ask("former")).toEqual({ reason: "FailedCreate", message: "exceeded quota" });
 });

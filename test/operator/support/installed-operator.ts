@@ -274,7 +274,7 @@ export class InstalledOperator implements AsyncDisposable {
   #log(fields: object = {}): Log {
     const note = (level: string) => (what: object | string, message?: string) => {
       const line = { level, ...fields, what: typeof what === "string" ? what : { ...what }, message };
-      this.warnings.push(JSON.stringify(line, (_key, value) => (value instanceof Error ? told(value) : value)));
+      this.warnings.push(JSON.stringify(line, (_key, value) => (value instanceof Error ? plain(value) : value)));
     };
     const ignore = () => {};
     return {
@@ -297,4 +297,4 @@ export class InstalledOperator implements AsyncDisposable {
   }
 }
 
-const told = (error: Error): object => ({ ...error, message: error.message });
+const plain = (error: Error): object => ({ ...error, message: error.message });
