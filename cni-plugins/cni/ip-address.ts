@@ -52,10 +52,6 @@ export function networkOf({ address, length }: IpPrefix): IpAddress {
   return address.map((byte, i) => byte & maskByte(length, i));
 }
 
-export function maskOf(bytes: number, length: number): Uint8Array {
-  return new Uint8Array(bytes).map((_, i) => maskByte(length, i));
-}
-
 /** The address after the network's own, where a gateway is by convention. */
 export function firstHostOf(prefix: IpPrefix): IpAddress {
   const next = networkOf(prefix);

@@ -32,7 +32,6 @@ export const RTM_DELADDR = 21;
 export const RTM_DELNSID = 89;
 export const RTM_GETADDR = 22;
 export const RTM_NEWROUTE = 24;
-export const RTM_DELROUTE = 25;
 export const RTM_GETROUTE = 26;
 export const RTM_GETVLAN = 114;
 
