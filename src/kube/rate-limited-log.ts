@@ -36,7 +36,7 @@ export class RateLimitedLog {
       this.#lines += 1;
       log[level](fields, message);
     } else if (this.#leftOut++ === 0) {
-      // The last one of a flood is followed by no other that would tell.
+      // No line follows the last one of a flood, so a timer reports what was left out.
       clock.after(this.#sinceMs + SECOND_MS - nowMs, () => this.#logLeftOut());
     }
   }

@@ -6,7 +6,7 @@ const MAX_KEPT = 1_000;
 const LATELY = 10;
 /** Of all answers, as JSON: somebody may be in thousands of groups. */
 const MAX_KEPT_CHARS = 4 * 1024 * 1024;
-/** Of what tells one question from another. A forged one may be as long as a request. */
+/** Of what distinguishes one question from another. A forged one may be as long as a request. */
 const MAX_QUESTION_CHARS = 65_536;
 
 export interface ReviewCacheOptions<T> {

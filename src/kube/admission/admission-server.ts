@@ -19,7 +19,7 @@ const MARGIN = 0.1;
 
 /**
  * A body that is not an AdmissionReview is answered 400. A `review` that throws or takes too long is answered 500 or 504:
- * then the webhook's failurePolicy decides, as it does when nobody answers. `onAnswered` is told how long each answer took,
+ * then the webhook's failurePolicy decides, as it does when nobody answers. `onAnswered` gets how long each answer took,
  * once it is written: nobody waits while it is counted.
  */
 export function admissionHandler(review: Review, onAnswered?: (tookMs: number) => void): PostHandler {

@@ -41,7 +41,7 @@ export interface StatusDetails {
 /** No complete answer arrived. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
-  /** False: the request was not sent, so it is safe to repeat. True: the server may have carried it out; only a read tells. */
+  /** False: the request was not sent, so it is safe to repeat. True: the server may have carried it out; only a read shows which. */
   readonly written: boolean;
   /** `ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`, ... where the cause has one. */
   readonly code: string | undefined;

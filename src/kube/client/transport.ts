@@ -40,7 +40,7 @@ type SecureOptions = Pick<ConnectionOptions, "servername" | "rejectUnauthorized"
 
 /**
  * HTTP/1.1 connections to one API server. Adds credentials to requests and opens new connections when the TLS material
- * changes. Its errors tell whether the request was sent.
+ * changes. Its errors say whether the request was sent.
  */
 export class Transport {
   readonly #credentials: Credentials;
@@ -61,7 +61,7 @@ export class Transport {
     const { tls, headers, repeated } = await this.#credentials.current();
     request.signal?.throwIfAborted();
     const name = `${request.method} ${this.#server.origin}${request.path.split("?")[0]}`;
-    // Node does not tell the length of a DELETE's body by itself.
+    // Node does not send the length of a DELETE's body by itself.
     const length = request.body === undefined ? {} : { "content-length": String(Buffer.byteLength(request.body)) };
     const asked = this.#request(name, {
       agent: this.#agent(tls),

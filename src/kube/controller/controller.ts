@@ -1,5 +1,5 @@
 /**
- * Reconciles keys. A reconciler is told which object, not what happened to it: it reads the current state and changes what
+ * Reconciles keys. A reconciler gets the object's name, not what happened to it: it reads the current state and changes what
  * differs from the wanted one. Built on informers and the work queue; products bring `reconcile`.
  */
 import type { Registry } from "prom-client";

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** What tells the connection of a socket from others. Under TLS a connection has two sockets. */
+/** What distinguishes the connection of a socket from others. Under TLS a connection has two sockets. */
 export const connectionKey = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /**

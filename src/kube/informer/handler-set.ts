@@ -1,16 +1,16 @@
 import type { Change } from "./store.ts";
 
-/** Is told of changes in their order. `old` and `object` are shared: read only. */
+/** Gets changes in their order. `old` and `object` are shared: read only. */
 export interface Handler<T> {
   /**
-   * `created`: the watch told of the creation itself, and the object is as it was created. Never with a selector: a watch
-   * doesn't tell a creation from an object that begins to match.
+   * `created`: the watch reported the creation itself, and the object is as it was created. Never with a selector: a watch
+   * doesn't distinguish a creation from an object that begins to match.
    */
   add?(object: T, info: { readonly created: boolean }): void;
   update?(object: T, old: T): void;
   /** `final`: `object` is the state when it was deleted. Otherwise the deletion was missed, and it is the last known state. */
   delete?(object: T, info: { readonly final: boolean }): void;
-  /** Everything was listed anew: what a watch told before may be from a history that etcd has lost. Changes follow. */
+  /** Everything was listed anew: what a watch reported before may be from a history that etcd has lost. Changes follow. */
   onRelist?(): void;
 }
 
@@ -33,7 +33,7 @@ export class HandlerSet<T> {
     };
   }
 
-  tell(changes: readonly Change<T>[]): void {
+  distribute(changes: readonly Change<T>[]): void {
     for (const change of changes) {
       for (const handler of this.#handlers) {
         this.#call(() => deliver(handler, change));

@@ -12,7 +12,7 @@ export interface InformerMetrics {
   /** The API server does not serve the kind, which is allowed. */
   absent(): void;
   failed(doing: "list" | "watch", error: unknown): void;
-  /** It answered, also where it told nothing. */
+  /** It answered, also where it reported nothing. */
   answered(): void;
   /** How long ago it last answered; a refusal is an answer too. 0 unless the informer runs. */
   silentMs(): number;

@@ -1,5 +1,5 @@
 /**
- * A live, local copy of the objects of one kind. Its handlers are told of every change.
+ * A live, local copy of the objects of one kind. Its handlers get every change.
  *
  * `reflector.ts` decides, `store.ts` holds the objects, this file lists, watches and waits. The objects are shared, so
  * nobody may change them. Only its signal ends an informer.
@@ -38,7 +38,7 @@ export interface InformerOptions<T extends KubeObject> {
   readonly fieldSelector?: string | undefined;
   /** What to keep of each object. It gets an object without managedFields that nobody else has, and may change it. */
   readonly transform?: (object: T) => T;
-  /** Whether to store the object at all, as `transform` left it. Handlers are told of a deletion when that ends. */
+  /** Whether to store the object at all, as `transform` left it. Handlers get a deletion when that ends. */
   readonly keep?: (object: T) => boolean;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
   /** A resource that the API does not serve (404: no such CRD) counts as synced and empty until it is served. */
@@ -99,7 +99,7 @@ export class Informer<T extends KubeObject> {
     this.#synced.promise.catch(() => {});
   }
 
-  /** True once the first list is in the store and handlers have been told of it. */
+  /** True once the first list is in the store and handlers have got it. */
   get hasSynced(): boolean {
     return this.#state.synced;
   }
@@ -279,7 +279,7 @@ export class Informer<T extends KubeObject> {
         this.#log.warn("the API server's state is older than it was, as after a restore of etcd");
       if (isList) this.#handlers.relisted();
       const changes = isList ? this.#store.replace(write.objects, write.anew) : this.#store[write.type](write.object);
-      this.#handlers.tell(changes);
+      this.#handlers.distribute(changes);
     }
     if (state.synced) this.#synced.resolve();
     return effect;

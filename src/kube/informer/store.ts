@@ -7,7 +7,7 @@ export type Indexer<T> = (object: T) => readonly string[];
 /** Keys by value. Most values have one key; a Set for each would take 200 bytes, 20 MB for 100,000 objects. */
 type Index = Map<string, string | Set<string>>;
 
-/** What a write changed in the store, and what handlers are told. */
+/** What a write changed in the store, and what handlers get. */
 export type Change<T> =
   /** `created`: the object has just been created. Otherwise it may have been there for long. */
   | { readonly type: "add"; readonly object: T; readonly created: boolean }

@@ -27,13 +27,13 @@ export interface LeaderElectorOptions {
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
   /**
-   * Told when etcd may have been restored, so that all else may be older too: the Lease is older than this process has seen
+   * Called when etcd may have been restored, so that all else may be older too: the Lease is older than this process has seen
    * it, or gone, or was not read for the lease's duration, in which a stopped process sees nothing of a restore.
    */
   readonly onOlder?: () => void;
   /**
-   * Told within a second after the Lease was read again, if that had failed: the API server is back. Not every replica is told at
-   * the same moment, because each asks for much then.
+   * Called within a second after the Lease was read again, if that had failed: the API server is back. Each replica is called
+   * at another moment, because each asks for much then.
    */
   readonly onReachable?: () => void;
   readonly log?: Log;

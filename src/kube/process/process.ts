@@ -55,7 +55,7 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
   processMetrics(metrics);
   const die = (what: string) => (error: unknown) => {
     log.fatal({ err: error }, what);
-    tellKubelet(error);
+    writeTerminationMessage(error);
     process.exit(1);
   };
   process.on("uncaughtException", die("uncaught exception"));
@@ -87,8 +87,8 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
   process.exit(0);
 }
 
-/** Why the process ends, in one line. Outside of a pod there is no such file. */
-function tellKubelet(error: unknown): void {
+/** Why the process ends, in one line for the kubelet. Outside of a pod there is no such file. */
+function writeTerminationMessage(error: unknown): void {
   const text = error instanceof Error ? error.message : String(error);
   try {
     writeFileSync(TERMINATION_LOG, text.replaceAll(/\s+/g, " "), { flag: "r+" });

@@ -19,7 +19,7 @@ export interface WorkQueueOptions {
   readonly observer?: WorkQueueObserver;
 }
 
-/** Is told what happens, for metrics. */
+/** Called with what happens, for metrics. */
 export interface WorkQueueObserver {
   added?(depth: number): void;
   started?(depth: number, waitedMs: number): void;

@@ -65,16 +65,16 @@ async function listed(items: readonly object[], resourceVersion: string): Promis
   return (await server.next("GET", WATCH)).open();
 }
 
-const told = (line: string | RegExp) =>
-  eventually(`told ${line}`, () => lines.some((one) => (typeof line === "string" ? one === line : line.test(one))));
+const got = (line: string | RegExp) =>
+  eventually(`got ${line}`, () => lines.some((one) => (typeof line === "string" ? one === line : line.test(one))));
 
 test("1. drops the fields that its types do not know, of what it lists; not of what it watches", async () => {
   const odd = { ...configMap("a", "5"), spec: { new: 1 } };
   const watch = await listed([odd], "10");
-  await told("add a@5");
+  await got("add a@5");
   expect(informer.get("a", "default")).not.toHaveProperty("spec");
   watch.event("MODIFIED", { ...odd, metadata: { ...odd.metadata, resourceVersion: "11" } });
-  await told("update a@11");
+  await got("update a@11");
   expect(informer.get("a", "default")).toHaveProperty("spec", { new: 1 });
 });
 
@@ -85,14 +85,14 @@ test("2. has a Date where it listed and a string where it watched", async () => 
     return { ...object, metadata: { ...object.metadata, creationTimestamp } };
   };
   (await listed([stamped("a", "5")], "10")).event("ADDED", stamped("b", "11"));
-  await told("add b@11");
+  await got("add b@11");
   const stamps = ["a", "b"].map((name) => informer.get(name, "default")?.metadata?.creationTimestamp);
   expect(stamps).toEqual([new Date(creationTimestamp), creationTimestamp]);
 });
 
 test("3. is over after a connection was reset", async () => {
   await (await listed([configMap("a", "5")], "10")).reset();
-  await told(/^error /);
+  await got(/^error /);
   await settle();
   expect([server.pending, delays]).toEqual([[], []]);
 });
@@ -115,7 +115,7 @@ test("6. passes over errors inside the stream, and waits for its end after 410",
   const watch = await listed([configMap("a", "5")], "10");
   watch.event("ERROR", statusObject(500, "InternalError")).event("ERROR", statusObject(410, "Expired"));
   watch.event("ADDED", configMap("b", "11"));
-  await told("add b@11");
+  await got("add b@11");
   expect([lines, server.pending, watch.closed]).toEqual([["add a@5", "add b@11"], [], false]);
 });
 

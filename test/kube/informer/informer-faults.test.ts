@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { eventually } from "../../support/eventually.ts";
-import { LIST, replaceClient, server, start, story, synced, told, WATCH } from "../support/informer-bed.ts";
+import { got, LIST, replaceClient, server, start, story, synced, WATCH } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
 import { statusObject } from "../support/scripted-server.ts";
 
@@ -23,7 +23,7 @@ describe("a connection that breaks", () => {
     const again = (await server.next("GET", WATCH)).open();
     expect(["10", "11"]).toContain(again.query.get("resourceVersion"));
     again.event("ADDED", configMap("b", "12"));
-    await told("add default/b@12");
+    await got("add default/b@12");
   });
 
   test("between events, many times over: nothing is lost and no list is needed", async () => {
@@ -31,7 +31,7 @@ describe("a connection that breaks", () => {
     let watch = await synced();
     for (let version = 11; version < 31; version++) {
       watch.event("MODIFIED", configMap("a", String(version)));
-      await told(`update default/a@${version}`);
+      await got(`update default/a@${version}`);
       await watch.reset();
       watch = (await server.next("GET", WATCH)).open();
       expect(watch.query.get("resourceVersion")).toBe(String(version));
@@ -78,11 +78,11 @@ describe("a connection that breaks", () => {
     start();
     const first = await synced();
     first.event("MODIFIED", configMap("a", "11")).event("ADDED", configMap("b", "12"));
-    await told("add default/b@12");
+    await got("add default/b@12");
     await first.reset();
     await (await server.next("GET", WATCH)).reset();
     (await server.next("GET", LIST)).list([configMap("a", "11")], "11");
-    await told("update default/a@11");
+    await got("update default/a@11");
     expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("11");
     expect(story.lines.slice(-2)).toEqual(["missed-delete default/b@12", "update default/a@11"]);
   });
@@ -93,7 +93,7 @@ describe("a connection that breaks", () => {
     informer.relist();
     await eventually("the watch is closed", () => first.closed);
     (await server.next("GET", LIST)).list([configMap("c", "3")], "4");
-    await told("add default/c@3");
+    await got("add default/c@3");
     expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("4");
   });
 });

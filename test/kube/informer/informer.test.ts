@@ -7,6 +7,7 @@ import { eventually } from "../../support/eventually.ts";
 import {
   BY_PAGES,
   client,
+  got,
   LIST,
   replaceServer,
   server,
@@ -14,7 +15,6 @@ import {
   stop,
   story,
   synced,
-  told,
   WATCH,
 } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
@@ -38,7 +38,7 @@ describe("in good weather", () => {
       .event("ADDED", configMap("c", "11"))
       .event("MODIFIED", configMap("a", "12"))
       .event("DELETED", configMap("b", "13"));
-    await told("delete default/b@13");
+    await got("delete default/b@13");
     expect(story.lines).toEqual([
       "add default/a@5",
       "add default/b@6",
@@ -97,7 +97,7 @@ describe("in good weather", () => {
     watch
       .event("MODIFIED", configMap("a", "11", { data: "blue" }))
       .event("DELETED", configMap("b", "12", { data: "red" }));
-    await told("delete default/b@12");
+    await got("delete default/b@12");
     expect(informer.byIndex("value", "red")).toEqual([]);
     expect(informer.byIndex("value", "blue").map((object) => object.metadata.name)).toEqual(["a"]);
     expect(() => informer.byIndex("colour", "red")).toThrow('There is no index "colour"; known: value.');
@@ -144,7 +144,7 @@ describe("410", () => {
     expect(informer.hasSynced).toBe(true);
     expect(informer.list().map((object) => object.metadata.name)).toEqual(["a"]);
     rest.list([configMap("c", "21")], "30");
-    await told("add default/c@21");
+    await got("add default/c@21");
     expect(informer.list().map((object) => object.metadata.name)).toEqual(["b", "c"]);
   });
 });
@@ -155,14 +155,14 @@ describe("odd but valid streams", () => {
     const watch = await synced();
     watch.event("ADDED", configMap("a", "5")).event("ADDED", configMap("b", "11")).event("ADDED", configMap("b", "11"));
     watch.event("ADDED", configMap("c", "12"));
-    await told("add default/c@12");
+    await got("add default/c@12");
     expect(story.lines).toEqual(["add default/a@5", "add default/b@11", "add default/c@12"]);
   });
 
   test("a name with a new uid is a deletion and an addition", async () => {
     start();
     (await synced()).event("MODIFIED", configMap("a", "11", { uid: "other" }));
-    await told("add default/a@11");
+    await got("add default/a@11");
     expect(story.lines).toEqual(["add default/a@5", "missed-delete default/a@5", "add default/a@11"]);
     expect(story.contradictions).toEqual([]);
   });
@@ -176,14 +176,14 @@ describe("odd but valid streams", () => {
     });
     const watch = await synced();
     watch.event("ADDED", configMap("b", "11")).event("MODIFIED", configMap("c", "12"));
-    await eventually("c is told", () => lines.includes("found c"));
+    await eventually("c has come", () => lines.includes("found c"));
     expect(lines).toEqual(["listed", "found a", "created b", "found c"]);
   });
 
   test("DELETED of something unknown tells nothing", async () => {
     start();
     (await synced()).event("DELETED", configMap("z", "11")).event("ADDED", configMap("b", "12"));
-    await told("add default/b@12");
+    await got("add default/b@12");
     expect(story.lines).toEqual(["add default/a@5", "add default/b@12"]);
   });
 
@@ -191,7 +191,7 @@ describe("odd but valid streams", () => {
     const informer = start();
     const data = "x".repeat(10 * 1024 * 1024);
     (await synced()).event("ADDED", configMap("big", "11", { data }));
-    await told("add default/big@11");
+    await got("add default/big@11");
     expect(informer.get("default/big")?.data?.value?.length).toBe(data.length);
   });
 
@@ -202,7 +202,7 @@ describe("odd but valid streams", () => {
     for (let index = 0; index < line.length; index += 3) {
       watch.write(line.subarray(index, index + 3) as unknown as string);
     }
-    await told("add default/u@11");
+    await got("add default/u@11");
     expect(informer.get("default/u")?.data?.value).toBe("ä€😀");
   });
 });
@@ -222,7 +222,7 @@ describe("an absent resource", () => {
     start({ absentIsEmpty: true });
     (await synced()).end();
     (await server.next("GET", WATCH)).answer(404, "404 page not found\n", { "content-type": "text/plain" });
-    await told("missed-delete default/a@5");
+    await got("missed-delete default/a@5");
     await server.next("GET", LIST);
   });
 
@@ -254,7 +254,7 @@ describe("handlers and stopping", () => {
     informer.start(stop.signal);
     const watch = await synced();
     watch.event("MODIFIED", configMap("a", "11")).event("DELETED", configMap("a", "12"));
-    await told("delete default/a@12");
+    await got("delete default/a@12");
     expect(story.lines).toEqual(["add default/a@5", "update default/a@11", "delete default/a@12"]);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { eventually } from "../../support/eventually.ts";
-import { server, start, story, synced, told, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
+import { got, server, start, story, synced, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
 
 describe("an informer that keeps some objects", () => {
@@ -16,7 +16,7 @@ describe("an informer that keeps some objects", () => {
       .event("ADDED", configMap("c", "13", { data: "blue" }))
       .event("DELETED", configMap("c", "14", { data: "blue" }))
       .event("MODIFIED", configMap("b", "15", { data: "red" }));
-    await told("update default/b@15");
+    await got("update default/b@15");
     expect(story.lines).toEqual([
       "add default/a@5",
       "add default/b@11",
@@ -51,7 +51,7 @@ describe("an informer with a selector", () => {
       informer.on({ add: ({ metadata: { name } }, { created }) => found.push([name, created]) });
       (await server.next("GET", /limit=500/)).list([configMap("a", "5")], "10");
       (await server.next("GET", /watch=true/)).open().event("ADDED", configMap("b", "11"));
-      await eventually("b is told", () => found.length === 2);
+      await eventually("b has come", () => found.length === 2);
       expect(found).toEqual([
         ["a", false],
         ["b", false],

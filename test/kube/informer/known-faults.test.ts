@@ -47,7 +47,7 @@ const listed = async (items: readonly object[], resourceVersion: string): Promis
   (await server.next("GET", LIST)).list(items, resourceVersion);
   return (await server.next("GET", WATCH)).open();
 };
-const told = (line: string) => eventually(`told "${line}"`, () => story.lines.includes(line));
+const got = (line: string) => eventually(`got "${line}"`, () => story.lines.includes(line));
 
 test("1. fields that no type knows are kept, from the list and from the watch", async () => {
   informer.start(stop.signal);
@@ -60,7 +60,7 @@ test("1. fields that no type knows are kept, from the list and from the watch", 
   await informer.whenSynced();
   expect(informer.get("default/a")).toEqual(odd);
   watch.event("MODIFIED", { ...odd, metadata: { ...odd.metadata, resourceVersion: "11" }, more: true });
-  await told("update default/a@11");
+  await got("update default/a@11");
   expect(informer.get("default/a")).toMatchObject({ spec: { new: { nested: [1] } }, more: true, metadata: { odd: 1 } });
 });
 
@@ -72,7 +72,7 @@ test("2. a timestamp is a string, whether it came by list or by watch", async ()
     return { ...object, metadata: { ...object.metadata, creationTimestamp } };
   };
   (await listed([stamped("a", "5")], "10")).event("ADDED", stamped("b", "11"));
-  await told("add default/b@11");
+  await got("add default/b@11");
   expect(informer.list().map((object) => object.metadata.creationTimestamp)).toEqual([
     creationTimestamp,
     creationTimestamp,
@@ -83,10 +83,10 @@ test("3. it lives on after a connection was reset", async () => {
   informer.start(stop.signal);
   const first = await listed([], "10");
   first.event("ADDED", configMap("a", "11"));
-  await told("add default/a@11");
+  await got("add default/a@11");
   await first.reset();
   (await server.next("GET", WATCH)).open().event("MODIFIED", configMap("a", "12"));
-  await told("update default/a@12");
+  await got("update default/a@12");
 });
 
 test("4. there is no gap between two watches: the next one starts where the last one was", async () => {
@@ -95,7 +95,7 @@ test("4. there is no gap between two watches: the next one starts where the last
   const second = await server.next("GET", WATCH);
   expect(second.query.get("resourceVersion")).toBe("12");
   second.open().event("DELETED", configMap("a", "13"));
-  await told("delete default/a@13");
+  await got("delete default/a@13");
 });
 
 test("5. bookmarks are asked for and used, so that a quiet kind need not be listed again", async () => {
@@ -110,7 +110,7 @@ test("6. an error inside the stream is an error: 410 lists again, though the con
   informer.start(stop.signal);
   (await listed([configMap("a", "5")], "10")).event("ERROR", statusObject(410, "Expired"));
   await listed([configMap("b", "20")], "30");
-  await told("add default/b@20");
+  await got("add default/b@20");
   expect(story.lines).toContain("missed-delete default/a@5");
 });
 
@@ -130,7 +130,7 @@ test("7. what a handler throws reaches neither the other handlers nor the stream
   broken.on(story);
   broken.start(stop.signal);
   (await listed([configMap("a", "5")], "10")).event("ADDED", configMap("b", "11")).event("ADDED", configMap("c", "12"));
-  await told("add default/c@12");
+  await got("add default/c@12");
   expect(story.lines).toEqual(["add default/a@5", "add default/b@11", "add default/c@12"]);
 });
 

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { LIST, server, start, synced, told, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
+import { got, LIST, server, start, synced, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
 
 const WHOLE = { rules: { wholeList: true } };
@@ -26,7 +26,7 @@ test("nothing is told before the list is complete; one that breaks is asked for 
   expect(informer.hasSynced).toBe(false);
   expect(informer.list()).toEqual([]);
   pages.list([configMap("a", "5")], "10");
-  await told("add default/a@5");
+  await got("add default/a@5");
 });
 
 test("after trouble is over a new list comes in one piece again", async () => {
@@ -35,5 +35,5 @@ test("after trouble is over a new list comes in one piece again", async () => {
   const watch = await synced();
   watch.event("ADDED", configMap("b", "11")).event("ERROR", { kind: "Status", code: 410, reason: "Expired" });
   (await server.next("GET", WHOLE_LIST)).list([configMap("b", "11")], "12");
-  await told("missed-delete default/a@5");
+  await got("missed-delete default/a@5");
 });

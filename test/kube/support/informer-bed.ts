@@ -1,4 +1,4 @@
-/** A scripted server, a client of it and what an informer is told: anew for each test of a file that imports this. */
+/** A scripted server, a client of it and what an informer reports: anew for each test of a file that imports this. */
 import PromRegistry from "prom-client/lib/registry.js";
 import { afterEach, beforeEach } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
@@ -58,7 +58,7 @@ export async function synced(
   return watch.open();
 }
 
-export const told = (line: string) => eventually(`told "${line}"`, () => story.lines.includes(line));
+export const got = (line: string) => eventually(`got "${line}"`, () => story.lines.includes(line));
 
 /** Another server in the place of the one that the test ended itself. */
 export function replaceServer(other: ScriptedServer): void {

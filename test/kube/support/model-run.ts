@@ -174,7 +174,7 @@ export class ModelRun {
     const { state, writes, effect } = step(this.#state, input, this.#rules, this.#random);
     this.#state = state;
     for (const write of writes) {
-      this.#handlers.tell(
+      this.#handlers.distribute(
         write.type === "replace" ? this.store.replace(write.objects) : this.store[write.type](write.object),
       );
     }

@@ -2,8 +2,8 @@ import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { type Handler, objectKey } from "../../../src/kube/informer/informer.ts";
 
 /**
- * What a handler was told, as lines such as `add default/a@5`; and whether it made sense: per object add, then updates,
- * then delete, and the old object of an update is the one told before.
+ * What a handler got, as lines such as `add default/a@5`; and whether it made sense: per object add, then updates,
+ * then delete, and the old object of an update is the one it got before.
  */
 export class Story<T extends KubeObject> implements Handler<T> {
   readonly lines: string[] = [];
@@ -11,7 +11,7 @@ export class Story<T extends KubeObject> implements Handler<T> {
   readonly #known = new Map<string, T>();
 
   add(object: T): void {
-    this.#tell("add", object);
+    this.#note("add", object);
     if (this.#known.has(objectKey(object))) {
       this.contradictions.push(`add of known ${objectKey(object)}`);
     }
@@ -19,16 +19,16 @@ export class Story<T extends KubeObject> implements Handler<T> {
   }
 
   update(object: T, old: T): void {
-    this.#tell("update", object);
+    this.#note("update", object);
     const known = this.#known.get(objectKey(object));
     if (known !== old || known.metadata.uid !== object.metadata.uid) {
-      this.contradictions.push(`update of ${objectKey(object)} from a state that was not told`);
+      this.contradictions.push(`update of ${objectKey(object)} from a state that it did not get`);
     }
     this.#known.set(objectKey(object), object);
   }
 
   delete(object: T, { final }: { final: boolean }): void {
-    this.#tell(final ? "delete" : "missed-delete", object);
+    this.#note(final ? "delete" : "missed-delete", object);
     if (this.#known.get(objectKey(object))?.metadata.uid !== object.metadata.uid) {
       this.contradictions.push(`delete of unknown ${objectKey(object)}`);
     }
@@ -40,7 +40,7 @@ export class Story<T extends KubeObject> implements Handler<T> {
     return [...this.#known.values()].map(describeObject).sort();
   }
 
-  #tell(what: string, object: T): void {
+  #note(what: string, object: T): void {
     this.lines.push(`${what} ${describeObject(object)}`);
   }
 }
