@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { addressOf, ask, type Parameters, Problem } from "./client.ts";
-import { pulse } from "./pulse.ts";
+import { refreshTick } from "./refresh-tick.ts";
 import { token } from "./session.ts";
 
 /** One answer of the pool, kept up to date. After a failure the last good value stays. */
@@ -10,13 +10,13 @@ export interface Answer<T> {
   readonly problem: Signal<Problem | undefined>;
 }
 
-/** Asks when the question changes, and again with each pulse. No path, no question. */
+/** Asks when the question changes, and again with each refresh. No path, no question. */
 export function useAnswer<T>(path: string | undefined, parameters: Parameters = {}): Answer<T> {
   const value = useSignal<T | undefined>(undefined);
   const problem = useSignal<Problem | undefined>(undefined);
   const question = path === undefined ? undefined : addressOf(path, parameters);
   const asked = useSignal<string | undefined>(undefined);
-  const beat = pulse.value;
+  const tick = refreshTick.value;
   useEffect(() => {
     if (asked.value !== question) value.value = undefined;
     asked.value = question;
@@ -34,7 +34,7 @@ export function useAnswer<T>(path: string | undefined, parameters: Parameters = 
       },
     );
     return () => stop.abort();
-  }, [question, beat, token.value]);
+  }, [question, tick, token.value]);
   return { value, problem };
 }
 

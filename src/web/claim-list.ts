@@ -4,7 +4,7 @@ import type { ClaimView, ListView } from "../mac-pool/inspection/rest/views.ts";
 import { problemFrom } from "./answer.ts";
 import { type Claims, followedBy, withFirstPage } from "./claim-pages.ts";
 import { addressOf, ask, type Parameters, type Problem } from "./client.ts";
-import { pulse } from "./pulse.ts";
+import { refreshTick } from "./refresh-tick.ts";
 import { token } from "./session.ts";
 
 const FIRST_PAGE = 200;
@@ -25,7 +25,7 @@ export function useClaims(filter: Parameters): {
   const answered = useSignal("");
   const isReading = useSignal(false);
   const question = addressOf("claims", filter);
-  const beat = pulse.value;
+  const tick = refreshTick.value;
   useEffect(() => {
     const isNew = answered.value !== question;
     const limit = isNew ? FIRST_PAGE : Math.min(Math.max(claims.value?.rows.length ?? 0, FIRST_PAGE), FOLLOWED);
@@ -42,7 +42,7 @@ export function useClaims(filter: Parameters): {
       },
     );
     return () => stop.abort();
-  }, [question, beat, token.value]);
+  }, [question, tick, token.value]);
   const readOn = async (): Promise<void> => {
     const before = claims.value;
     if (isReading.value || before?.next === undefined) return;
@@ -52,10 +52,10 @@ export function useClaims(filter: Parameters): {
       const now = claims.value;
       if (answered.value === question && now?.next === before.next) claims.value = followedBy(now.rows, page);
     } catch (error) {
-      const told = problemFrom(error);
-      // The token is too old: the next pulse reads the first page, and with it a new one.
-      if (told.status === GONE) claims.value = undefined;
-      else problem.value = told;
+      const failure = problemFrom(error);
+      // The token is too old: the next refresh reads the first page, and with it a new one.
+      if (failure.status === GONE) claims.value = undefined;
+      else problem.value = failure;
     }
     isReading.value = false;
   };

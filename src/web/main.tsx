@@ -6,10 +6,10 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { startLive } from "./live.ts";
 import { startNavigation } from "./navigation.ts";
-import { startPulse } from "./pulse.ts";
+import { startRefreshTick } from "./refresh-tick.ts";
 
 startNavigation();
-startPulse();
+startRefreshTick();
 startLive();
 const page = document.getElementById("page");
 if (page !== null) render(<App />, page);

@@ -17,9 +17,9 @@ export interface Answered {
   readonly ms: number;
 }
 
-/** As src/web asks: streams while it is visible, and what its view shows with each pulse. */
+/** As src/web asks: streams while it is visible, and what its view shows with each refresh. */
 const STREAMS = ["collisions", "denials"];
-const PULSE_MS = 4_000;
+const REFRESH_MS = 4_000;
 const VIEWS: readonly (readonly string[])[] = [
   ["pools", "consistency"],
   ["claims?limit=200"],
@@ -39,7 +39,7 @@ process.on("message", async (order: ReadersOrder) => {
   stop.abort();
   stop = new AbortController();
   const startMs = performance.now();
-  // One after the other, so that their pulses fall on different times.
+  // One after the other, so that their refreshes fall on different times.
   if (order.what === "view") for (let at = 0; at < order.pages; at++) await openPage(order, at);
   if (order.what === "flood") await flood(order);
   process.send?.({ answers, ms: performance.now() - startMs } satisfies Answered);
@@ -85,7 +85,7 @@ async function openPage({ port, token }: ReadersOrder & { readonly what: "view" 
   const { signal } = stop;
   const paths = VIEWS[at % VIEWS.length] ?? [];
   const tags = new Map<string, string | undefined>();
-  const pulse = (): Promise<unknown> =>
+  const refresh = (): Promise<unknown> =>
     Promise.all(
       paths.map(async (path) => tags.set(path, await ask({ port, path, token, agent, tag: tags.get(path) }))),
     );
@@ -93,8 +93,8 @@ async function openPage({ port, token }: ReadersOrder & { readonly what: "view" 
     await ask({ port, path: `${path}?watch=true`, token, agent });
     await ask({ port, path, token, agent });
   }
-  await pulse();
-  const timer = setInterval(() => void pulse(), PULSE_MS);
+  await refresh();
+  const timer = setInterval(() => void refresh(), REFRESH_MS);
   signal.addEventListener("abort", () => {
     clearInterval(timer);
     agent.destroy();

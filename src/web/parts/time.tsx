@@ -1,4 +1,4 @@
-import { nowMs } from "../pulse.ts";
+import { nowMs } from "../refresh-tick.ts";
 import { localTime, relativeTime } from "../wording.ts";
 
 /** How long ago, with the exact time on hover and in print. */

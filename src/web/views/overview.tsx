@@ -3,7 +3,7 @@ import { useAnswer } from "../answer.ts";
 import { collisionList, collisions, denialList, denials } from "../live.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
-import { nowMs } from "../pulse.ts";
+import { nowMs } from "../refresh-tick.ts";
 import { linkTo, type View } from "../route.ts";
 import { count, counted } from "../wording.ts";
 import { CollisionTable } from "./collisions.tsx";
