@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ClaimView, ListView } from "../mac-pool/inspection/rest/views.ts";
-import { problemFrom } from "./answer.ts";
 import { type Claims, followedBy, withFirstPage } from "./claim-pages.ts";
 import { addressOf, ask, type Parameters, type Problem } from "./client.ts";
 import { refreshTick } from "./refresh-tick.ts";
 import { token } from "./session.ts";
+import { problemFrom } from "./use-query.ts";
 
 const FIRST_PAGE = 200;
 const PAGE = 1_000;
@@ -21,20 +21,20 @@ export function useClaims(filter: Parameters): {
 } {
   const claims = useSignal<Claims | undefined>(undefined);
   const problem = useSignal<Problem | undefined>(undefined);
-  /** The question whose claims these are: those of the one before stay until the next ones are there. */
+  /** The URL whose claims these are: those of the one before stay until the next ones are there. */
   const answered = useSignal("");
   const isReading = useSignal(false);
-  const question = addressOf("claims", filter);
+  const url = addressOf("claims", filter);
   const tick = refreshTick.value;
   useEffect(() => {
-    const isNew = answered.value !== question;
+    const isNew = answered.value !== url;
     const limit = isNew ? FIRST_PAGE : Math.min(Math.max(claims.value?.rows.length ?? 0, FIRST_PAGE), FOLLOWED);
     const stop = new AbortController();
     ask<ListView<ClaimView>>("claims", { ...filter, limit }, stop.signal).then(
       (page) => {
         if (stop.signal.aborted) return;
         claims.value = isNew ? followedBy([], page) : withFirstPage(claims.value, page);
-        answered.value = question;
+        answered.value = url;
         problem.value = undefined;
       },
       (error: unknown) => {
@@ -42,7 +42,7 @@ export function useClaims(filter: Parameters): {
       },
     );
     return () => stop.abort();
-  }, [question, tick, token.value]);
+  }, [url, tick, token.value]);
   const readOn = async (): Promise<void> => {
     const before = claims.value;
     if (isReading.value || before?.next === undefined) return;
@@ -50,7 +50,7 @@ export function useClaims(filter: Parameters): {
     try {
       const page: ListView<ClaimView> = await ask("claims", { ...filter, limit: PAGE, continue: before.next });
       const now = claims.value;
-      if (answered.value === question && now?.next === before.next) claims.value = followedBy(now.rows, page);
+      if (answered.value === url && now?.next === before.next) claims.value = followedBy(now.rows, page);
     } catch (error) {
       const failure = problemFrom(error);
       // The token is too old: the next refresh reads the first page, and with it a new one.

@@ -1,7 +1,7 @@
 import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
-import { problemFrom } from "./answer.ts";
 import { type Problem, watch } from "./client.ts";
 import { isSignedOut, namespace, token } from "./session.ts";
+import { problemFrom } from "./use-query.ts";
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 15_000;

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { problemFrom } from "../answer.ts";
 import { toCsv } from "../csv.ts";
+import { problemFrom } from "../use-query.ts";
 import { count } from "../wording.ts";
 
 interface Props {

@@ -1,6 +1,5 @@
 import { useLayoutEffect } from "preact/hooks";
 import type { ClaimView, OwnerStoryView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
-import { useAnswer } from "../answer.ts";
 import { goTo } from "../navigation.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { HostNotice } from "../parts/host-notice.tsx";
@@ -9,6 +8,7 @@ import { PhaseTag } from "../parts/phase-tag.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
+import { useQuery } from "../use-query.ts";
 import { count } from "../wording.ts";
 import { StoryList } from "./owner.tsx";
 
@@ -16,7 +16,7 @@ const NOT_FOUND = 404;
 
 /** Everything about one address. Escape closes it. */
 export function AddressPanel({ mac, back }: { readonly mac: string; readonly back: string }) {
-  const answer = useAnswer<ClaimView>(`claims/${encodeURIComponent(mac)}`);
+  const answer = useQuery<ClaimView>(`claims/${encodeURIComponent(mac)}`);
   // Before the next frame: whoever sees the panel can close it.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -113,7 +113,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
 function Owner({ owner }: { readonly owner: OwnerView }) {
   const { kind, namespace, name, interface: nic, network, node, pod, since } = owner;
   const path = name === undefined ? undefined : `owners/${[kind, namespace, name].map(encodeURIComponent).join("/")}`;
-  const story = useAnswer<OwnerStoryView>(path).value.value;
+  const story = useQuery<OwnerStoryView>(path).value.value;
   return (
     <section>
       <h3>

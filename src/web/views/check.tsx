@@ -1,13 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { parseMac } from "../../api/mac.ts";
 import type { CheckView as Check } from "../../mac-pool/inspection/rest/views.ts";
-import { useAnswer } from "../answer.ts";
 import { goTo, route } from "../navigation.ts";
 import { MacLink } from "../parts/mac-link.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { linkTo } from "../route.ts";
 import { namespace as readersNamespace } from "../session.ts";
+import { useQuery } from "../use-query.ts";
 import { count } from "../wording.ts";
 
 const MAC_HINT = "Write six octets, such as 02:5d:1c:00:00:a3, 02-5D-1C-00-00-A3 or 025d.1c00.00a3.";
@@ -17,7 +17,7 @@ export function CheckView() {
   const written = useSignal(mac);
   const where = useSignal(namespace || readersNamespace.value || "default");
   const refusal = useSignal("");
-  const answer = useAnswer<Check>(mac === "" ? undefined : "check", { mac, namespace });
+  const answer = useQuery<Check>(mac === "" ? undefined : "check", { mac, namespace });
   const submit = (event: Event): void => {
     event.preventDefault();
     refusal.value = parseMac(written.value.trim()) === undefined ? `This is no MAC address. ${MAC_HINT}` : "";

@@ -1,5 +1,4 @@
 import type { ConsistencyView as Consistency, FindingView } from "../../mac-pool/inspection/rest/views.ts";
-import { useAnswer } from "../answer.ts";
 import { Empty } from "../parts/empty.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
@@ -7,10 +6,11 @@ import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
+import { useQuery } from "../use-query.ts";
 import { count } from "../wording.ts";
 
 export function ConsistencyView() {
-  const answer = useAnswer<Consistency>("consistency");
+  const answer = useQuery<Consistency>("consistency");
   const state = answer.value.value;
   return (
     <>

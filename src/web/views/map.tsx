@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { MapView as AddressMap, ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
-import { useAnswer } from "../answer.ts";
 import { cellsFor } from "../map/grid.ts";
 import { MapCanvas } from "../map/map-canvas.tsx";
 import { MapTable } from "../map/map-table.tsx";
@@ -10,10 +9,11 @@ import { goTo, route } from "../navigation.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { linkTo } from "../route.ts";
+import { useQuery } from "../use-query.ts";
 import { count, counted } from "../wording.ts";
 
 export function MapView() {
-  const pools = useAnswer<ListView<PoolView>>("pools");
+  const pools = useQuery<ListView<PoolView>>("pools");
   const items = pools.value.value?.items;
   const wanted = route.value.args[0];
   const pool = wanted === undefined ? items?.[0] : items?.find(({ name }) => name === wanted);
@@ -54,7 +54,7 @@ function PoolMap({ pool }: { readonly pool: PoolView }) {
     return () => observer.disconnect();
   }, [width]);
   const path = width.value === 0 ? undefined : `pools/${encodeURIComponent(pool.name)}/map`;
-  const answer = useAnswer<AddressMap>(path, { cells: cellsFor(width.value), from, to });
+  const answer = useQuery<AddressMap>(path, { cells: cellsFor(width.value), from, to });
   // While a closer look is on its way, the one before stays, so that nothing jumps.
   const last = useRef<AddressMap | undefined>(undefined);
   last.current = answer.value.value ?? last.current;

@@ -1,18 +1,18 @@
 import { useSignal } from "@preact/signals";
 import type { ListView, NamespaceView } from "../../mac-pool/inspection/rest/views.ts";
-import { useAnswer } from "../answer.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
 import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { linkTo } from "../route.ts";
+import { useQuery } from "../use-query.ts";
 import { count } from "../wording.ts";
 
 const COLUMNS = ["namespace", "vms", "vms because", "pods", "pods because", "pool", "claims", "limit"];
 
 export function NamespacesView() {
-  const answer = useAnswer<ListView<NamespaceView>>("namespaces");
+  const answer = useQuery<ListView<NamespaceView>>("namespaces");
   const filter = useSignal("");
   const list = answer.value.value;
   const shown = list?.items.filter(({ name }) => name.includes(filter.value.trim().toLowerCase()));

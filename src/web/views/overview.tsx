@@ -1,10 +1,10 @@
 import type { ConsistencyView, ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
-import { useAnswer } from "../answer.ts";
 import { collisionList, collisions, denialList, denials } from "../live.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { nowMs } from "../refresh-tick.ts";
 import { linkTo, type View } from "../route.ts";
+import { useQuery } from "../use-query.ts";
 import { count, counted } from "../wording.ts";
 import { CollisionTable } from "./collisions.tsx";
 import { FindingTable } from "./consistency.tsx";
@@ -16,8 +16,8 @@ const DAY_MS = 86_400_000;
 
 /** How full the pools are, what collides, what was refused and why: in one look. */
 export function OverviewView() {
-  const pools = useAnswer<ListView<PoolView>>("pools");
-  const consistency = useAnswer<ConsistencyView>("consistency");
+  const pools = useQuery<ListView<PoolView>>("pools");
+  const consistency = useQuery<ConsistencyView>("consistency");
   const found = consistency.value.value;
   return (
     <>

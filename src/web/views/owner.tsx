@@ -1,5 +1,4 @@
 import type { OwnerStoryView } from "../../mac-pool/inspection/rest/views.ts";
-import { useAnswer } from "../answer.ts";
 import { route } from "../navigation.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -11,12 +10,13 @@ import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { SilentReplicas } from "../parts/silent-replicas.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
+import { useQuery } from "../use-query.ts";
 
 /** The addresses of a VM or pod, and what happened to it, over time. */
 export function OwnerView() {
   const { args } = route.value;
   const path = `owners/${args.map(encodeURIComponent).join("/")}`;
-  const answer = useAnswer<OwnerStoryView>(args.length === 3 ? path : undefined);
+  const answer = useQuery<OwnerStoryView>(args.length === 3 ? path : undefined);
   const [kind = "", namespace = "", name = ""] = args;
   const owner = answer.value.value;
   return (

@@ -5,21 +5,21 @@ import { refreshTick } from "./refresh-tick.ts";
 import { token } from "./session.ts";
 
 /** One answer of the pool, kept up to date. After a failure the last good value stays. */
-export interface Answer<T> {
+export interface QueryResult<T> {
   readonly value: Signal<T | undefined>;
   readonly problem: Signal<Problem | undefined>;
 }
 
-/** Asks when the question changes, and again with each refresh. No path, no question. */
-export function useAnswer<T>(path: string | undefined, parameters: Parameters = {}): Answer<T> {
+/** Asks when the URL changes, and again with each refresh. Without a path it does not ask. */
+export function useQuery<T>(path: string | undefined, parameters: Parameters = {}): QueryResult<T> {
   const value = useSignal<T | undefined>(undefined);
   const problem = useSignal<Problem | undefined>(undefined);
-  const question = path === undefined ? undefined : addressOf(path, parameters);
-  const asked = useSignal<string | undefined>(undefined);
+  const url = path === undefined ? undefined : addressOf(path, parameters);
+  const askedUrl = useSignal<string | undefined>(undefined);
   const tick = refreshTick.value;
   useEffect(() => {
-    if (asked.value !== question) value.value = undefined;
-    asked.value = question;
+    if (askedUrl.value !== url) value.value = undefined;
+    askedUrl.value = url;
     problem.value = path === undefined || value.value === undefined ? undefined : problem.value;
     if (path === undefined) return;
     const stop = new AbortController();
@@ -34,7 +34,7 @@ export function useAnswer<T>(path: string | undefined, parameters: Parameters = 
       },
     );
     return () => stop.abort();
-  }, [question, tick, token.value]);
+  }, [url, tick, token.value]);
   return { value, problem };
 }
 
