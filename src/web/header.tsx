@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { collisionList, collisions, denialList, denials } from "./live.ts";
+import { collisionList, collisions, denialList, denials } from "./live-lists.ts";
 import { goTo, isAt, route } from "./navigation.ts";
 import { linkTo, type View } from "./route.ts";
 import { namespace, signOut, token } from "./session.ts";

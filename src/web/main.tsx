@@ -4,12 +4,12 @@
  */
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { startLive } from "./live.ts";
+import { startLiveLists } from "./live-lists.ts";
 import { startNavigation } from "./navigation.ts";
 import { startRefreshTick } from "./refresh-tick.ts";
 
 startNavigation();
 startRefreshTick();
-startLive();
+startLiveLists();
 const page = document.getElementById("page");
 if (page !== null) render(<App />, page);

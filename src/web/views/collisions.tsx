@@ -1,5 +1,5 @@
 import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
-import { collisionList, collisions } from "../live.ts";
+import { collisionList, collisions } from "../live-lists.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
 import { MacLink } from "../parts/mac-link.tsx";

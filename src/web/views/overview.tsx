@@ -1,5 +1,5 @@
 import type { ConsistencyView, ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
-import { collisionList, collisions, denialList, denials } from "../live.ts";
+import { collisionList, collisions, denialList, denials } from "../live-lists.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { nowMs } from "../refresh-tick.ts";

@@ -1,5 +1,5 @@
 import type { DenialView } from "../../mac-pool/inspection/rest/views.ts";
-import { denialList, denials } from "../live.ts";
+import { denialList, denials } from "../live-lists.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
 import { MacLink } from "../parts/mac-link.tsx";

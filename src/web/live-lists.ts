@@ -15,7 +15,7 @@ export const denials = computed(() => sorted(denialList.items.value, (a, b) => (
 
 const isVisible = signal(document.visibilityState === "visible");
 
-export function startLive(): void {
+export function startLiveLists(): void {
   document.addEventListener("visibilitychange", () => {
     isVisible.value = document.visibilityState === "visible";
   });
