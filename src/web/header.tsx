@@ -4,8 +4,8 @@ import { collisionList, collisions, denialList, denials } from "./live-lists.ts"
 import { goTo, isAt, route } from "./navigation.ts";
 import { linkTo, type View } from "./route.ts";
 import { namespace, signOut, token } from "./session.ts";
+import { count } from "./text.ts";
 import { nextTheme, theme } from "./theme.ts";
-import { count } from "./wording.ts";
 
 const TABS: readonly (readonly [View, string])[] = [
   ["overview", "Overview"],

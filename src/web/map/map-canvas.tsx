@@ -1,8 +1,8 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { CellView } from "../../mac-pool/inspection/rest/views.ts";
+import { count } from "../text.ts";
 import { theme } from "../theme.ts";
-import { count } from "../wording.ts";
 import { cellAt, describeCell, type Grid, gridOf, type Paint, paintOf, strengthOf } from "./grid.ts";
 
 interface Props {

@@ -1,5 +1,5 @@
 import type { CellView } from "../../mac-pool/inspection/rest/views.ts";
-import { count, counted } from "../wording.ts";
+import { count, counted } from "../text.ts";
 import { describeCell } from "./grid.ts";
 
 const SHOWN = 200;

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { toCsv } from "../csv.ts";
+import { count } from "../text.ts";
 import { problemFrom } from "../use-query.ts";
-import { count } from "../wording.ts";
 
 interface Props {
   /** Of the file, without its ending. */

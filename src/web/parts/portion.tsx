@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { count } from "../wording.ts";
+import { count } from "../text.ts";
 
 /** More cards make a page slow, and nobody reads them. */
 const STEP = 100;

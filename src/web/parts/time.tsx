@@ -1,5 +1,5 @@
 import { nowMs } from "../refresh-tick.ts";
-import { localTime, relativeTime } from "../wording.ts";
+import { localTime, relativeTime } from "../text.ts";
 
 /** How long ago, with the exact time on hover and in print. */
 export function Time({ at }: { readonly at: string }) {

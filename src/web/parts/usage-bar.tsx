@@ -1,4 +1,4 @@
-import { count, percent } from "../wording.ts";
+import { count, percent } from "../text.ts";
 
 interface Counts {
   readonly capacity: number;

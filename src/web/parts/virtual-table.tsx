@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { count } from "../text.ts";
 import { visibleRows } from "../visible-rows.ts";
-import { count } from "../wording.ts";
 
 /** As in the style sheet. */
 const ROW_PX = 34;

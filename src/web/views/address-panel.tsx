@@ -8,8 +8,8 @@ import { PhaseTag } from "../parts/phase-tag.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
+import { count } from "../text.ts";
 import { useQuery } from "../use-query.ts";
-import { count } from "../wording.ts";
 import { StoryList } from "./owner.tsx";
 
 const NOT_FOUND = 404;

@@ -11,7 +11,7 @@ import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { linkTo } from "../route.ts";
-import { counted } from "../wording.ts";
+import { counted } from "../text.ts";
 import { AddressPanel } from "./address-panel.tsx";
 
 /** Every phase and every origin, in the words of REST. */

@@ -7,8 +7,8 @@ import { OwnerLink } from "../parts/owner-link.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { linkTo } from "../route.ts";
 import { namespace as readersNamespace } from "../session.ts";
+import { count } from "../text.ts";
 import { useQuery } from "../use-query.ts";
-import { count } from "../wording.ts";
 
 const MAC_HINT = "Write six octets, such as 02:5d:1c:00:00:a3, 02-5D-1C-00-00-A3 or 025d.1c00.00a3.";
 

@@ -6,8 +6,8 @@ import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
+import { count } from "../text.ts";
 import { useQuery } from "../use-query.ts";
-import { count } from "../wording.ts";
 
 export function ConsistencyView() {
   const answer = useQuery<Consistency>("consistency");

@@ -9,8 +9,8 @@ import { goTo, route } from "../navigation.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { linkTo } from "../route.ts";
+import { count, counted } from "../text.ts";
 import { useQuery } from "../use-query.ts";
-import { count, counted } from "../wording.ts";
 
 export function MapView() {
   const pools = useQuery<ListView<PoolView>>("pools");

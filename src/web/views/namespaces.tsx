@@ -6,8 +6,8 @@ import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { linkTo } from "../route.ts";
+import { count } from "../text.ts";
 import { useQuery } from "../use-query.ts";
-import { count } from "../wording.ts";
 
 const COLUMNS = ["namespace", "vms", "vms because", "pods", "pods because", "pool", "claims", "limit"];
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { UsageBar } from "../parts/usage-bar.tsx";
 import { linkTo } from "../route.ts";
-import { count, counted, duration, fullness } from "../wording.ts";
+import { count, counted, duration, fullness } from "../text.ts";
 
 /** A few minutes say nothing about a day. */
 const LEAST_WINDOW_SECONDS = 3_600;

@@ -8,7 +8,7 @@ import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { SilentReplicas } from "../parts/silent-replicas.tsx";
 import { Time } from "../parts/time.tsx";
-import { count } from "../wording.ts";
+import { count } from "../text.ts";
 
 export function RefusalsView() {
   const shown = denials.value;

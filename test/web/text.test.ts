@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { counted, duration, fullness, percent, relativeTime } from "../../src/web/wording.ts";
+import { counted, duration, fullness, percent, relativeTime } from "../../src/web/text.ts";
 
 describe("numbers in words", () => {
   it("never round something to nothing, or nearly all to all", () => {
