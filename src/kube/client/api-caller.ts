@@ -21,7 +21,7 @@ export interface Call {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: TransportResponse["headers"];
   readonly body: Buffer;
@@ -76,7 +76,7 @@ export class ApiCaller {
   }
 
   /** The answer, whatever its status. Throws `ConnectionError` when none arrived in time, or the signal's reason. */
-  async call(call: Call): Promise<Answer> {
+  async call(call: Call): Promise<ApiResponse> {
     const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     using limit = deadline(timeoutMs, call.signal);
     try {
@@ -109,7 +109,7 @@ export class ApiCaller {
       if (response.status === 200) {
         return decompressed(response.body, response.headers["content-encoding"], nameOf(call));
       }
-      const answer = await readAnswer(response, nameOf(call));
+      const answer = await readResponse(response, nameOf(call));
       if (answer.status !== 401 || attempt > 0) {
         throw refusal(call, answer);
       }
@@ -122,7 +122,7 @@ export class ApiCaller {
     this.#transport.close();
   }
 
-  async #repeat(call: Call, signal: AbortSignal, endsAtMs: number): Promise<Answer> {
+  async #repeat(call: Call, signal: AbortSignal, endsAtMs: number): Promise<ApiResponse> {
     let attempts: Attempts = { throttled: 0, connection: 0 };
     let refreshed = false;
     for (;;) {
@@ -159,7 +159,7 @@ export class ApiCaller {
   async #once(call: Call, signal: AbortSignal): Promise<Outcome> {
     try {
       const response = await this.#send(call, call.method, signal, 0);
-      return { answer: await readAnswer(response, nameOf(call)), authorization: response.authorization };
+      return { answer: await readResponse(response, nameOf(call)), authorization: response.authorization };
     } catch (error) {
       return { error };
     }
@@ -181,12 +181,12 @@ export class ApiCaller {
 }
 
 interface Outcome {
-  readonly answer?: Answer;
+  readonly answer?: ApiResponse;
   readonly error?: unknown;
   readonly authorization?: string | undefined;
 }
 
-export function refusal(call: Call, answer: Answer): ApiError {
+export function refusal(call: Call, answer: ApiResponse): ApiError {
   const retryAfter = answer.headers["retry-after"];
   return apiErrorFrom({
     status: answer.status,
@@ -196,7 +196,7 @@ export function refusal(call: Call, answer: Answer): ApiError {
   });
 }
 
-async function readAnswer(response: TransportResponse, request: string): Promise<Answer> {
+async function readResponse(response: TransportResponse, request: string): Promise<ApiResponse> {
   const { status, headers } = response;
   const body = decompressed(response.body, headers["content-encoding"], request);
   return { status, headers, body: await collected(body, MAX_ANSWER_BYTES, request) };

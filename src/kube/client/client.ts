@@ -8,7 +8,7 @@
  * signal's reason when the caller gave up. All but watches end within `timeoutMs` (30 s unless given).
  */
 import { setImmediate } from "node:timers/promises";
-import { type Answer, ApiCaller, type ApiCallerOptions, type Call, refusal } from "./api-caller.ts";
+import { ApiCaller, type ApiCallerOptions, type ApiResponse, type Call, refusal } from "./api-caller.ts";
 import type {
   CallOptions,
   DeleteOptions,
@@ -233,7 +233,7 @@ export class KubeClient {
     method: string,
     path: string,
     options: CallOptions & { body?: unknown; query?: Query; headers?: Record<string, string> } = {},
-  ): Promise<{ status: number; headers: Answer["headers"]; body: unknown }> {
+  ): Promise<{ status: number; headers: ApiResponse["headers"]; body: unknown }> {
     const { body, headers } = options;
     const answer = await this.#caller.call({
       method,
@@ -274,7 +274,7 @@ export class KubeClient {
     return parseJson<A>((await this.#answer(call)).body, nameOf(call));
   }
 
-  async #answer(call: Call): Promise<Answer> {
+  async #answer(call: Call): Promise<ApiResponse> {
     const answer = await this.#caller.call(call);
     if (answer.status >= 400) {
       throw refusal(call, answer);
