@@ -4,8 +4,8 @@ import { HttpError } from "./http-error.ts";
 /** How often to check. An API server waits at least a second for a webhook, of which nine tenths are the limit. */
 const CHECK_MS = 50;
 
-/** The answer of a handler, of fastify or of PostServer. */
-interface Answer {
+/** The reply of a handler, of fastify or of PostServer. */
+interface Reply {
   readonly raw: ServerResponse;
   send(error: HttpError): unknown;
 }
@@ -51,7 +51,7 @@ const deadlines = new Deadlines();
  * of a POST.
  */
 export function setHandlerDeadline(
-  answer: Answer,
+  reply: Reply,
   limitMs: number,
   late: () => HttpError,
   stop = new AbortController(),
@@ -59,13 +59,13 @@ export function setHandlerDeadline(
   const giveUp = (): void => {
     const error = late();
     stop.abort(error);
-    answer.send(error);
+    reply.send(error);
   };
   const handler = { endsAtMs: performance.now() + limitMs, giveUp };
   deadlines.add(handler);
-  answer.raw.once("close", () => {
+  reply.raw.once("close", () => {
     deadlines.delete(handler);
-    if (!answer.raw.writableFinished) stop.abort(new HttpError(499, "the client went away"));
+    if (!reply.raw.writableFinished) stop.abort(new HttpError(499, "the client went away"));
   });
   return stop.signal;
 }

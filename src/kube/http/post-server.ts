@@ -5,9 +5,9 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Log, silentLog } from "../log.ts";
-import { writeAnswer } from "./answer.ts";
 import { GuardedServer, type ServerOptions } from "./guarded-server.ts";
 import { HttpError } from "./http-error.ts";
+import { writeTextResponse } from "./text-response.ts";
 
 export interface PostRequest {
   readonly body: string;
@@ -15,14 +15,14 @@ export interface PostRequest {
   readonly search: string;
 }
 
-export interface PostAnswer {
+export interface PostReply {
   readonly raw: ServerResponse;
   /** JSON, or why there is none. Only the first answer counts, and none once the client is gone. */
   send(content: string | Error): void;
 }
 
 /** May throw, or send an error: an HttpError is answered as it says, any other one 500 without its details. */
-export type PostHandler = (request: PostRequest, answer: PostAnswer) => void;
+export type PostHandler = (request: PostRequest, reply: PostReply) => void;
 
 /** What takes handlers: a PostServer. */
 export interface PostRoutes {
@@ -31,7 +31,7 @@ export interface PostRoutes {
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-class Answer implements PostAnswer {
+class TextReply implements PostReply {
   readonly raw: ServerResponse;
   readonly #log: Log;
 
@@ -42,12 +42,12 @@ class Answer implements PostAnswer {
 
   send(content: string | Error): void {
     if (this.raw.headersSent || this.raw.destroyed) return;
-    if (typeof content === "string") writeAnswer(this.raw, { status: 200, type: JSON_TYPE, body: content });
+    if (typeof content === "string") writeTextResponse(this.raw, { status: 200, type: JSON_TYPE, body: content });
     else if (content instanceof HttpError) {
-      writeAnswer(this.raw, { status: content.statusCode, body: `${content.message}\n` });
+      writeTextResponse(this.raw, { status: content.statusCode, body: `${content.message}\n` });
     } else {
       this.#log.error({ err: content, path: this.raw.req.url }, "a request failed");
-      writeAnswer(this.raw, { status: 500, body: "internal error\n" });
+      writeTextResponse(this.raw, { status: 500, body: "internal error\n" });
     }
   }
 }
@@ -66,8 +66,8 @@ export class PostServer extends GuardedServer implements PostRoutes {
   }
 
   #route(request: IncomingMessage, response: ServerResponse): void {
-    const answer = new Answer(response, this.#log);
-    attempt(answer, () => {
+    const reply = new TextReply(response, this.#log);
+    attempt(reply, () => {
       const refusal = this.refusalOf(response);
       if (refusal !== undefined) throw refusal;
       const { method, url = "" } = request;
@@ -81,17 +81,17 @@ export class PostServer extends GuardedServer implements PostRoutes {
         throw new HttpError(405, `${method} is not possible here`);
       }
       this.bodies.read(request, (error, body = "") => {
-        if (error === null) attempt(answer, () => handler({ body, search }, answer));
-        else answer.send(error);
+        if (error === null) attempt(reply, () => handler({ body, search }, reply));
+        else reply.send(error);
       });
     });
   }
 }
 
-function attempt(answer: PostAnswer, action: () => void): void {
+function attempt(reply: PostReply, action: () => void): void {
   try {
     action();
   } catch (error) {
-    answer.send(error instanceof Error ? error : new Error(String(error)));
+    reply.send(error instanceof Error ? error : new Error(String(error)));
   }
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Registry } from "prom-client";
-import type { Answer } from "../http/answer.ts";
 import { GetServer } from "../http/get-server.ts";
 import type { ServerOptions } from "../http/guarded-server.ts";
-import { metricsAnswer } from "./metrics-server.ts";
+import type { TextResponse } from "../http/text-response.ts";
+import { metricsResponse } from "./metrics-server.ts";
 
 /** True: healthy. An object: healthy, with details for the answer. A string: what is missing. */
 export type HealthCheck = () => boolean | string | Readonly<Record<string, string>>;
@@ -85,13 +85,13 @@ export function healthServer(
       "/healthz": () => answerOf(health.reportAlive()),
       "/readyz": () => answerOf(health.reportReady()),
       "/metrics": ({ socket }: IncomingMessage) =>
-        metrics !== undefined && LOOPBACK.test(socket.remoteAddress ?? "") ? metricsAnswer(metrics) : ELSEWHERE,
+        metrics !== undefined && LOOPBACK.test(socket.remoteAddress ?? "") ? metricsResponse(metrics) : ELSEWHERE,
     },
   );
 }
 
-const ELSEWHERE: Answer = { status: 403, body: "metrics are served by HTTPS, to those who may get /metrics\n" };
+const ELSEWHERE: TextResponse = { status: 403, body: "metrics are served by HTTPS, to those who may get /metrics\n" };
 
-function answerOf(report: HealthReport): Answer {
+function answerOf(report: HealthReport): TextResponse {
   return { status: report.ok ? 200 : 503, type: "application/json", body: JSON.stringify(report) };
 }

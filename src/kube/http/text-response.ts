@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-export interface Answer {
+export interface TextResponse {
   readonly status: number;
   /** Plain text unless given. */
   readonly type?: string;
@@ -9,7 +9,7 @@ export interface Answer {
 }
 
 /** As one text: Node sends it and its headers in one write. The connection ends where the request has more to come. */
-export function writeAnswer(raw: ServerResponse, { status, type, body, headers }: Answer): void {
+export function writeTextResponse(raw: ServerResponse, { status, type, body, headers }: TextResponse): void {
   if (isUnread(raw.req)) raw.setHeader("connection", "close");
   const length = { "content-length": Buffer.byteLength(body) };
   raw.writeHead(status, { ...headers, "content-type": type ?? "text/plain; charset=utf-8", ...length }).end(body);
