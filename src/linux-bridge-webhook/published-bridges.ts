@@ -14,7 +14,7 @@ type NodeWithBridges = KubeObject & { readonly bridges: readonly string[] };
 type Report = KubeObject & { readonly bridges: readonly NodeBridge[] };
 
 /** Which bridges each node publishes, and how they are set, from watches. Nothing else of the nodes is kept. */
-export class NodeBridges {
+export class PublishedBridges {
   readonly #informer: Informer<NodeWithBridges>;
   readonly #reports: Informer<Report>;
 
