@@ -60,7 +60,7 @@ interface Again {
 }
 
 /** Why the configuration is not applied. */
-interface Refusal {
+interface ConfigurationRefusal {
   readonly reason: ConfigurationFailure;
   readonly message: string;
   /** Undefined if only another configuration helps. */
@@ -72,10 +72,10 @@ type Decision =
   | {
       readonly spec: EffectiveSpec;
       readonly facts: Facts;
-      readonly refusal?: Refusal;
+      readonly refusal?: ConfigurationRefusal;
       readonly recheckAfterMs?: number | undefined;
     }
-  | { readonly spec?: undefined; readonly refusal: Refusal };
+  | { readonly spec?: undefined; readonly refusal: ConfigurationRefusal };
 
 interface Converged {
   /** Undefined while it is too early to say. */
@@ -177,7 +177,7 @@ export class Reconciler {
   }
 
   /** `running`: what became of the configuration that was applied last. */
-  #refused(refusal: Refusal, running?: Reconciled): Omit<Converged, "again"> {
+  #refused(refusal: ConfigurationRefusal, running?: Reconciled): Omit<Converged, "again"> {
     const { reason, message, error } = refusal;
     const isEarly = error !== undefined && !this.#gracePeriod.isOver(error);
     return { outcome: isEarly ? undefined : { kind: "refused", reason, message, running }, error };
@@ -200,7 +200,7 @@ export class Reconciler {
     const previous: Previous = { spec: applied.spec, ...found };
     const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
     const seen = { ...view.facts(), otherMacPool: otherPool.value?.what };
-    const insteadOf = (refusal: Refusal): Decision =>
+    const insteadOf = (refusal: ConfigurationRefusal): Decision =>
       lastGood === undefined || this.#platform === undefined
         ? { refusal }
         : { spec: lastGood, facts: { ...this.#platform, ...seen }, refusal };
@@ -247,7 +247,7 @@ function standBack({ what, recheckAfterMs }: OtherOperator): Converged {
   return { outcome: { kind: "standing-back", message }, again: { requeueAfterMs: recheckAfterMs } };
 }
 
-function wrongIn(asked: NetworkAddonsConfigSpec, previous: Previous, facts: Facts): Refusal | undefined {
+function wrongIn(asked: NetworkAddonsConfigSpec, previous: Previous, facts: Facts): ConfigurationRefusal | undefined {
   const invalid = validateSpec(asked, facts);
   if (invalid.length > 0) {
     const message = `failed to validate NetworkConfig.Spec: ${configurationErrors(invalid)}`;
@@ -268,7 +268,7 @@ async function attempt<T>(
   reason: ConfigurationFailure,
   work: Promise<T>,
   signal: AbortSignal,
-): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }> {
+): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: ConfigurationRefusal }> {
   try {
     return { ok: true, value: await work };
   } catch (error) {
