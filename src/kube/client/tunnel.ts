@@ -18,7 +18,7 @@ interface Tunnels {
 }
 
 /** Where a tunnel leads. */
-interface Place {
+interface TunnelTarget {
   readonly host: string;
   readonly port: number;
 }
@@ -33,8 +33,8 @@ function tunnelled(agent: Agent, tunnels: Tunnels): Agent {
   const destroy = agent.destroy.bind(agent);
   const ended = new AbortController();
   agent.createConnection = (options, callback) => {
-    const place = { host: options.host ?? "", port: Number(options.port) };
-    openTunnel(tunnels, place, ended.signal).then(
+    const target = { host: options.host ?? "", port: Number(options.port) };
+    openTunnel(tunnels, target, ended.signal).then(
       (socket) => {
         socket.setKeepAlive(true, TCP_KEEP_ALIVE_DELAY_MS);
         if (agent instanceof https.Agent) callback?.(null, direct({ ...options, socket } as typeof options) as Socket);
@@ -51,12 +51,12 @@ function tunnelled(agent: Agent, tunnels: Tunnels): Agent {
   return agent;
 }
 
-async function openTunnel(tunnels: Tunnels, place: Place, ended: AbortSignal): Promise<Socket> {
+async function openTunnel(tunnels: Tunnels, target: TunnelTarget, ended: AbortSignal): Promise<Socket> {
   const { proxy } = tunnels;
   using limit = deadline(CONNECT_TIMEOUT_MS, ended);
   try {
     const isSocks = proxy.protocol.startsWith("socks");
-    return await (isSocks ? bySocks(proxy, place, limit.signal) : byConnect(tunnels, place, limit.signal));
+    return await (isSocks ? bySocks(proxy, target, limit.signal) : byConnect(tunnels, target, limit.signal));
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const why = limit.expired ? `no tunnel within ${CONNECT_TIMEOUT_MS} ms` : (code ?? message);
@@ -66,7 +66,7 @@ async function openTunnel(tunnels: Tunnels, place: Place, ended: AbortSignal): P
 }
 
 /** RFC 9110, 9.3.6. */
-async function byConnect({ proxy, tls }: Tunnels, { host, port }: Place, signal: AbortSignal): Promise<Socket> {
+async function byConnect({ proxy, tls }: Tunnels, { host, port }: TunnelTarget, signal: AbortSignal): Promise<Socket> {
   const authority = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const { ca, rejectUnauthorized } = tls;
   const { username, password } = credentialsIn(proxy);
@@ -101,7 +101,7 @@ async function byConnect({ proxy, tls }: Tunnels, { host, port }: Place, signal:
 }
 
 /** RFC 1928. The proxy looks up the name of the server. */
-async function bySocks(proxy: URL, { host, port }: Place, signal: AbortSignal): Promise<Socket> {
+async function bySocks(proxy: URL, { host, port }: TunnelTarget, signal: AbortSignal): Promise<Socket> {
   const { SocksClient } = await import("socks");
   const proxyPort = Number(proxy.port) || SOCKS_PORT;
   const raw = connect({ host: bareHost(proxy), port: proxyPort, signal });
