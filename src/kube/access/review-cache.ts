@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
 const MAX_KEPT = 1_000;
-/** How long it is remembered that a question had a good answer, in times that the answer itself is kept. */
+/** That a question had a good answer is remembered this many times as long as the answer. */
 const LATELY = 10;
 /** Of all answers, as JSON: somebody may be in thousands of groups. */
 const MAX_KEPT_CHARS = 4 * 1024 * 1024;

@@ -33,8 +33,8 @@ const MAX_REMEMBERED = 1_024;
 
 /**
  * How fast the connections of a client address are taken up: each costs a handshake, some milliseconds of the only thread.
- * More of them wait, unread, and any of them is next: the first may belong to a client that has given up, and the last would
- * keep the first from ever being it. Whoever keeps its connections notices nothing.
+ * More of them wait, unread, and the next is chosen at random. The oldest may belong to a client that has given up. If the
+ * newest were next, the oldest would never be. Whoever keeps its connections notices nothing.
  */
 export class ConnectionPace {
   readonly #options: PaceOptions;

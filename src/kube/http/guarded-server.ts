@@ -68,7 +68,7 @@ const PACE = { burst: 8, perSecond: 50 };
 const MIN_TLS_VERSION = "TLSv1.2";
 /** Whether a client's certificate is good enough is decided by request, with a text that says why it is not. */
 const CLIENTS = { requestCert: true, rejectUnauthorized: false };
-/** While draining, how often to look whether the last request is over. */
+/** While draining, how often to check whether the last request is over. */
 const DRAIN_POLL_MS = 10;
 /** How long a finished answer may take to reach its client when the server stops. */
 const LINGER_MS = 2_000;

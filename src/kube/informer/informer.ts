@@ -17,11 +17,11 @@ import { ObjectSource } from "./object-source.ts";
 import {
   begin,
   type Effect,
-  expected,
   type Fault,
   type Input,
   initialState,
   type ReflectorState,
+  resetBackoff,
   step,
 } from "./reflector.ts";
 import { DEFAULT_RULES, type ReflectorRules } from "./reflector-rules.ts";
@@ -166,7 +166,7 @@ export class Informer<T extends KubeObject> {
 
   /** Ends a wait, because what it waits for may be there: the API is about to serve the resource, or answers again. */
   retryNow(): void {
-    this.#state = expected(this.#state);
+    this.#state = resetBackoff(this.#state);
     this.#waiting.abort(new Error("there is a reason to look now"));
   }
 

@@ -10,7 +10,7 @@ export interface ReflectorRules {
   readonly watchTimeoutSeconds: { readonly min: number; readonly max: number };
   /** A resource that the API does not serve counts as synced and empty. */
   readonly absentIsEmpty: boolean;
-  /** How soon to look again for an absent resource: twice as long each time, up to the longest. */
+  /** How soon to list an absent resource again: twice as long each time, up to the longest. */
   readonly absentRetryMs: number;
   readonly maxAbsentRetryMs: number;
   /** A watch that ended sooner and delivered nothing counts as a failure. */

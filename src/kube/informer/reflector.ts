@@ -201,7 +201,7 @@ function watchFailed<T>(
   return { state: again, writes: [], effect };
 }
 
-/** The API does not serve the resource: the store is emptied, and we look again soon. */
+/** The API does not serve the resource: the store is emptied, and it is listed again soon. */
 function absent<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () => number): Step<T> {
   const { absentRetryMs, maxAbsentRetryMs } = rules;
   const retryMs = Math.min(absentRetryMs * 2 ** state.absences, Math.max(absentRetryMs, maxAbsentRetryMs));
@@ -213,8 +213,8 @@ function absent<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () =
   };
 }
 
-/** There is a reason to look now: what was in the way may be over, and the waits begin short again. */
-export function expected<T>(state: ReflectorState<T>): ReflectorState<T> {
+/** What was in the way may be over: the waits begin short again. */
+export function resetBackoff<T>(state: ReflectorState<T>): ReflectorState<T> {
   return { ...state, absences: 0, failures: 0 };
 }
 

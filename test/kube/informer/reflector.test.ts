@@ -3,11 +3,11 @@ import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import {
   begin,
   type Effect,
-  expected,
   type Fault,
   type Input,
   initialState,
   type ReflectorState,
+  resetBackoff,
   step,
 } from "../../../src/kube/informer/reflector.ts";
 import { DEFAULT_RULES } from "../../../src/kube/informer/reflector-rules.ts";
@@ -45,7 +45,7 @@ describe("waiting", () => {
     expect(delays(() => 1)).toEqual([1600, 3200, 6400, 12800, 25600, 30000, 30000, 30000]);
   });
 
-  test("begins short again where there was a reason to look before its end", () => {
+  test("begins short again where the wait was ended early", () => {
     let state: ReflectorState<ConfigMap> = initialState();
     const fail = (): Effect | undefined => {
       const next = step(state, failedList("broken"), DEFAULT_RULES, () => 0);
@@ -53,7 +53,7 @@ describe("waiting", () => {
       return next.effect;
     };
     for (let failure = 0; failure < 6; failure++) fail();
-    state = expected(state);
+    state = resetBackoff(state);
     expect(fail()).toEqual({ type: "wait", delayMs: 800 });
   });
 
