@@ -5,7 +5,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import { type NamespaceLabels, namespaceLabels } from "./admission/namespace-labels.ts";
 import { apiClaimStore, type ClaimStore } from "./claims/claim-store.ts";
-import type { Party, Sighting } from "./claims/party.ts";
+import type { ObjectReference, ObservedOwner } from "./claims/owner.ts";
 import type { Admission } from "./cluster/admissions.ts";
 import type { Caches } from "./cluster/caches.ts";
 import { givenAddresses } from "./cluster/given-addresses.ts";
@@ -27,27 +27,27 @@ export interface Connections {
     reads: LiveReads,
     mac: Mac,
     claim: MACClaim,
-    parties: readonly Party[],
-  ) => Promise<readonly Sighting[]>;
+    parties: readonly ObjectReference[],
+  ) => Promise<readonly ObservedOwner[]>;
   /** Whether what was admitted has been stored since, and may be gone. */
   readonly hasCome: (admission: Admission) => boolean;
   /** Whether the owner of an address runs now, by a live read. */
-  readonly isRunning: (owner: Party, query: RunningQuery) => Promise<boolean>;
+  readonly isRunning: (owner: ObjectReference, query: RunningQuery) => Promise<boolean>;
   /** Addresses that a VM lists, by a live read; undefined when there is no such VM. */
-  readonly macsOfMachine: (vm: Party, signal: AbortSignal) => Promise<readonly AttachedMac[] | undefined>;
+  readonly macsOfMachine: (vm: ObjectReference, signal: AbortSignal) => Promise<readonly AttachedMac[] | undefined>;
   /** Whether a VM waits to receive a live migration, by a live read. */
-  readonly isReceiver: (vm: Party, signal: AbortSignal) => Promise<boolean>;
+  readonly isReceiver: (vm: ObjectReference, signal: AbortSignal) => Promise<boolean>;
   /** Whether it has received one, by a live read. */
-  readonly hasReceived: (vm: Party, signal: AbortSignal) => Promise<boolean>;
+  readonly hasReceived: (vm: ObjectReference, signal: AbortSignal) => Promise<boolean>;
   readonly namespaces: NamespaceLabels;
   /** Policy of the pool that serves a namespace. */
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
   /** Objects in the caches that list the address, whatever the claims say. */
-  readonly listers: (mac: Mac) => readonly Sighting[];
+  readonly listers: (mac: Mac) => readonly ObservedOwner[];
   /** Which networks can't meet. */
   readonly networks: Networks;
   /** Addresses that the interface of a VM has, or may get by an update that is under way. */
-  readonly givenTo: (vm: Party, interfaceName: string) => readonly Mac[];
+  readonly givenTo: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
 }
 
 export function connect(

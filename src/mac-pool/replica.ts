@@ -15,7 +15,7 @@ import { statusOf } from "./claims/claim.ts";
 import type { LifecycleStep } from "./claims/lifecycle.ts";
 import { startingMs } from "./claims/limits.ts";
 import { meetingOwners } from "./claims/meeting-owners.ts";
-import type { Party } from "./claims/party.ts";
+import type { ObjectReference } from "./claims/owner.ts";
 import { sharedByHolders, UNJUDGED } from "./claims/refusals.ts";
 import { Caches } from "./cluster/caches.ts";
 import { LiveReads } from "./cluster/live-reads.ts";
@@ -279,7 +279,7 @@ export class Replica {
     });
     const { namespaces, hasReceived, policyIn } = connections;
     const { ownersOf } = this.#caches;
-    const onUnjudged = (vm: Party): void => {
+    const onUnjudged = (vm: ObjectReference): void => {
       this.#metrics.unjudged();
       this.#events.event(regardingOf(vm), "Warning", "MACStartUnjudged", UNJUDGED);
     };

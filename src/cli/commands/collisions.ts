@@ -41,8 +41,8 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
     const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
     return { stdout: "", stderr: `No address is used by several running objects ${where}.`, exitCode };
   }
-  type Party = CollisionView["parties"][number];
-  const columns: Column<Row<Party>>[] = [
+  type ObjectReference = CollisionView["parties"][number];
+  const columns: Column<Row<ObjectReference>>[] = [
     { header: "MAC", cell: ({ mac }) => mac },
     {
       header: "OWNER",
@@ -88,8 +88,8 @@ async function betweenClusters(contexts: readonly string[], input: CommandInput)
     const none = `No address is in use in more than one of the ${contexts.length} clusters.`;
     return { stdout: "", stderr: overlap === "" ? none : `${none}\n${overlap}`, exitCode };
   }
-  type Holder = SharedAddress["holders"][number];
-  const columns: Column<Row<Holder>>[] = [
+  type InterfaceOwner = SharedAddress["holders"][number];
+  const columns: Column<Row<InterfaceOwner>>[] = [
     { header: "MAC", cell: ({ mac }) => mac },
     { header: "CLUSTER", cell: ({ party }) => party.cluster },
     { header: "OWNER", cell: ({ party }) => party.owners.map(describeOwner).join(", "), cut: true },

@@ -4,7 +4,15 @@ import { statusOf, withStatus } from "../claims/claim.ts";
 import { MAX_ALLOCATION_TRIES, MAX_LISTED_DRAWS, RESERVATION_MS } from "../claims/limits.ts";
 import { busy, emptyPool, full, noPool, type Refusal } from "../claims/refusals.ts";
 import type { Pool } from "../pools/pool.ts";
-import { type ClaimRequest, claimOf, type Outcome, refuse, statusFor, timesOf, type Wish } from "./claim-request.ts";
+import {
+  type ClaimRequest,
+  claimOf,
+  type InterfaceRequest,
+  type Outcome,
+  refuse,
+  statusFor,
+  timesOf,
+} from "./claim-request.ts";
 import { keptFrom } from "./kept-addresses.ts";
 import { RepeatedUpdates, type RepeatedUpdatesOptions } from "./repeated-updates.ts";
 
@@ -27,7 +35,7 @@ export class Allocation {
   /** `plausible`: what a dry run shows, one for each wish. */
   async allocate(
     request: ClaimRequest,
-    wish: Wish,
+    wish: InterfaceRequest,
     plausible: Mac[],
     signal: AbortSignal | undefined,
   ): Promise<Outcome> {
@@ -49,7 +57,7 @@ export class Allocation {
     }
   }
 
-  async #takeFree(request: ClaimRequest, pool: Pool, wish: Wish, signal?: AbortSignal): Promise<Outcome> {
+  async #takeFree(request: ClaimRequest, pool: Pool, wish: InterfaceRequest, signal?: AbortSignal): Promise<Outcome> {
     const { store } = this.#options;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = this.#draw(request, pool);
@@ -117,7 +125,7 @@ export class Allocation {
   async #reuseQuarantined(
     request: ClaimRequest,
     pool: Pool,
-    wish: Wish,
+    wish: InterfaceRequest,
     signal?: AbortSignal,
   ): Promise<Outcome | undefined> {
     const { clock, index, store } = this.#options;

@@ -8,7 +8,7 @@ import type { Mac } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { Log } from "../../kube/log.ts";
-import type { Party } from "../claims/party.ts";
+import type { ObjectReference } from "../claims/owner.ts";
 import type { Networks } from "../cluster/network-domains.ts";
 import { NamespaceCounts } from "../pools/namespace-counts.ts";
 import { Allocation, type AllocationOptions } from "./allocation.ts";
@@ -16,10 +16,10 @@ import {
   type ClaimRequest,
   type ClaimResult,
   type Granted,
+  type InterfaceRequest,
   isPerNetwork,
   type Outcome,
   type Refused,
-  type Wish,
 } from "./claim-request.ts";
 import { claimExplicit } from "./explicit-claim.ts";
 import { NamespaceQuota } from "./namespace-quota.ts";
@@ -40,7 +40,7 @@ export interface LedgerOptions extends AllocationOptions {
   readonly isAwaited: (claim: MACClaim) => boolean;
   readonly networks: Networks;
   /** Told of every address that a request was given for good. */
-  readonly onGranted: (kind: Party["kind"], origin: "automatic" | "explicit") => void;
+  readonly onGranted: (kind: ObjectReference["kind"], origin: "automatic" | "explicit") => void;
 }
 
 export class ClaimLedger {
@@ -89,7 +89,7 @@ export class ClaimLedger {
   /** The request with the domains of its networks. */
   async #placed(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimRequest> {
     const { namespace } = request.party;
-    const place = async (wish: Wish): Promise<Wish> => {
+    const place = async (wish: InterfaceRequest): Promise<InterfaceRequest> => {
       return { ...wish, domain: await this.#options.networks.domainOf(wish.network, namespace, signal) };
     };
     return { ...request, wishes: await Promise.all(request.wishes.map(place)) };
@@ -120,7 +120,7 @@ export class ClaimLedger {
   /** Never rejects: the other wishes' claims have to be given back then. */
   #attempt(
     request: ClaimRequest,
-    wish: Wish,
+    wish: InterfaceRequest,
     plausible: Mac[],
     signal: AbortSignal | undefined,
   ): Promise<Outcome | Failed> {

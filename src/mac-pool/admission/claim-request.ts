@@ -3,13 +3,13 @@ import type { MACClaim, MacClaimStatus } from "../../api/mac-claim.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { admitted, newClaim } from "../claims/claim.ts";
 import type { NamedText } from "../claims/named-text.ts";
-import { type Holder, ownerOf, type Party } from "../claims/party.ts";
+import { type InterfaceOwner, type ObjectReference, ownerOf } from "../claims/owner.ts";
 import type { MacField, Refusal } from "../claims/refusals.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 
 /** One interface's wish: this address, or any free one. */
-export interface Wish {
+export interface InterfaceRequest {
   readonly interface: string;
   readonly network: string | undefined;
   readonly mac: Mac | undefined;
@@ -20,8 +20,8 @@ export interface Wish {
 }
 
 export interface ClaimRequest {
-  readonly party: Party;
-  readonly wishes: readonly Wish[];
+  readonly party: ObjectReference;
+  readonly wishes: readonly InterfaceRequest[];
   /**
    * Every address that the object lists. None of them is chosen for another of its interfaces: the claim would take both
    * for the same owner's.
@@ -67,17 +67,17 @@ export const timesOf = ({ clock, index }: { readonly clock: Clock; readonly inde
 });
 
 /** The claim that a wish creates. */
-export function claimOf(request: ClaimRequest, wish: Wish, mac: Mac, times: Times): MACClaim {
+export function claimOf(request: ClaimRequest, wish: InterfaceRequest, mac: Mac, times: Times): MACClaim {
   const origin = wish.mac === undefined ? "automatic" : "explicit";
   return newClaim(mac, { pool: request.pool?.name, origin }, statusFor(request, wish, times));
 }
 
 /** Status of a claim that is the wish's alone. */
-export function statusFor(request: ClaimRequest, wish: Wish, { nowMs, pendingMs }: Times): MacClaimStatus {
+export function statusFor(request: ClaimRequest, wish: InterfaceRequest, { nowMs, pendingMs }: Times): MacClaimStatus {
   return admitted([ownerOf(holderOf(request, wish), new Date(nowMs).toISOString())], nowMs, pendingMs);
 }
 
-export function holderOf({ party, receiver }: ClaimRequest, wish: Wish): Holder {
+export function holderOf({ party, receiver }: ClaimRequest, wish: InterfaceRequest): InterfaceOwner {
   const { kind, namespace, name, generateName, uid } = party;
   const domains = wish.domain === undefined ? undefined : [wish.domain];
   const placed = { interface: wish.interface, network: wish.network, domains };
@@ -85,7 +85,7 @@ export function holderOf({ party, receiver }: ClaimRequest, wish: Wish): Holder 
 }
 
 /** Names the interface that the update of an object asks an address for. The object has a UID. */
-export const updateKey = ({ uid }: Party, wish: Wish): string => `${uid}/${wish.interface}`;
+export const updateKey = ({ uid }: ObjectReference, wish: InterfaceRequest): string => `${uid}/${wish.interface}`;
 
 /** Whether only networks that can meet are in conflict. */
 export const isPerNetwork = ({ pool }: Pick<ClaimRequest, "pool">): boolean =>

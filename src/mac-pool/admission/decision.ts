@@ -7,7 +7,7 @@ import type { JsonPatchOp } from "../../kube/client/json-patch.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Describe, NamedText } from "../claims/named-text.ts";
-import type { Party } from "../claims/party.ts";
+import type { ObjectReference } from "../claims/owner.ts";
 import { noNamespace, type Refusal, unavailable } from "../claims/refusals.ts";
 import type { Networks } from "../cluster/network-domains.ts";
 import type { AttachedMac } from "../objects/holders.ts";
@@ -28,16 +28,16 @@ export interface AdmissionParts {
   readonly ownersOf: (mac: Mac) => readonly ClaimOwner[];
   /** Addresses that a VM lists; undefined when there is no such VM. */
   readonly macsOfMachine: {
-    readonly cached: (vm: Party) => readonly AttachedMac[] | undefined;
-    readonly live: (vm: Party, signal: AbortSignal) => Promise<readonly AttachedMac[] | undefined>;
+    readonly cached: (vm: ObjectReference) => readonly AttachedMac[] | undefined;
+    readonly live: (vm: ObjectReference, signal: AbortSignal) => Promise<readonly AttachedMac[] | undefined>;
   };
   readonly networks: Networks;
   /** Whether the VM has received another one by live migration. */
-  readonly hasReceived: (vm: Party, signal: AbortSignal) => Promise<boolean>;
+  readonly hasReceived: (vm: ObjectReference, signal: AbortSignal) => Promise<boolean>;
   readonly index: PoolIndex;
   readonly namespaces: NamespaceLabels;
   /** Told of each VM that was let start, or get what is plugged in, although it could not be judged. */
-  readonly onUnjudged: (vm: Party) => void;
+  readonly onUnjudged: (vm: ObjectReference) => void;
   readonly log: Log;
 }
 
@@ -77,7 +77,7 @@ export function denied(refusal: Refusal): Decision {
  * The object of a request as an owner. A creation has no UID yet, and no name where the API server completes one;
  * an update has both, from the object as it is stored.
  */
-export function partyOfRequest(kind: Party["kind"], request: AdmissionRequest): Party {
+export function partyOfRequest(kind: ObjectReference["kind"], request: AdmissionRequest): ObjectReference {
   const name = request.name || textAt(request.object, "metadata", "name") || undefined;
   const generateName = textAt(request.object, "metadata", "generateName") || undefined;
   const uid = request.operation === "UPDATE" ? textAt(request.oldObject, "metadata", "uid") || undefined : undefined;

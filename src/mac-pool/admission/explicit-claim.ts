@@ -8,7 +8,7 @@ import type { ClaimStore } from "../claims/claim-store.ts";
 import { decideGrant } from "../claims/grant.ts";
 import { MAX_CLAIM_TRIES } from "../claims/limits.ts";
 import { UNCLAIMED } from "../claims/listers.ts";
-import type { Holder, Sighting } from "../claims/party.ts";
+import type { InterfaceOwner, ObservedOwner } from "../claims/owner.ts";
 import { busy } from "../claims/refusals.ts";
 import type { Networks } from "../cluster/network-domains.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
@@ -16,11 +16,11 @@ import {
   type ClaimRequest,
   claimOf,
   holderOf,
+  type InterfaceRequest,
   isPerNetwork,
   type Outcome,
   refuse,
   timesOf,
-  type Wish,
 } from "./claim-request.ts";
 import { judgeHosts } from "./host-verdict.ts";
 
@@ -29,7 +29,7 @@ interface ExplicitOptions {
   readonly index: PoolIndex;
   readonly clock: Clock;
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
-  readonly listers: (mac: Mac) => readonly Sighting[];
+  readonly listers: (mac: Mac) => readonly ObservedOwner[];
   readonly isAwaited: (claim: MACClaim) => boolean;
   readonly networks: Networks;
 }
@@ -41,7 +41,7 @@ interface ExplicitOptions {
 export async function claimExplicit(
   { clock, store, index, policyIn, listers: listersOf, isAwaited, networks }: ExplicitOptions,
   request: ClaimRequest,
-  wish: Wish,
+  wish: InterfaceRequest,
   mac: Mac,
   signal?: AbortSignal,
 ): Promise<Outcome> {
@@ -88,7 +88,7 @@ export async function claimExplicit(
 }
 
 /** A launcher pod without its instance tells the name of its VM or VMI, and not which of both it was. */
-function isSame(lister: Sighting, holder: Holder): boolean {
+function isSame(lister: ObservedOwner, holder: InterfaceOwner): boolean {
   const isNamed = lister.namespace === holder.namespace && lister.name === holder.name;
   return isNamesake(lister, holder) || (lister.uid === undefined && isNamed);
 }

@@ -4,7 +4,7 @@ import { type ClaimOwner, isNamesake } from "../../api/mac-claim.ts";
 import { DEFAULT_HOST_ADDRESS_POLICY } from "../../api/mac-pool.ts";
 import { hostAddress, hostAddressWarning } from "../claims/host-refusals.ts";
 import type { NamedText } from "../claims/named-text.ts";
-import type { Holder, Sighting } from "../claims/party.ts";
+import type { InterfaceOwner, ObservedOwner } from "../claims/owner.ts";
 import type { Refusal } from "../claims/refusals.ts";
 import type { ClaimRequest } from "./claim-request.ts";
 
@@ -15,7 +15,7 @@ export type HostVerdict =
 /** Who is known to have the address. */
 export interface Known {
   readonly owners: readonly ClaimOwner[];
-  readonly listers: readonly Sighting[];
+  readonly listers: readonly ObservedOwner[];
 }
 
 /**
@@ -25,7 +25,7 @@ export interface Known {
 export function judgeHosts(
   { pool, field }: Pick<ClaimRequest, "pool" | "field">,
   mac: Mac,
-  holder: Holder,
+  holder: InterfaceOwner,
   hosts: readonly HostInterface[],
   known: Known,
 ): HostVerdict {
@@ -38,7 +38,7 @@ export function judgeHosts(
 
 const NOTHING_TO_SAY: HostVerdict = { ok: true };
 
-function hasAlready(holder: Holder, { owners, listers }: Known): boolean {
+function hasAlready(holder: InterfaceOwner, { owners, listers }: Known): boolean {
   return (
     owners.some((owner) => isNamesake(owner, holder) && !owner.receiver) ||
     listers.some((lister) => isNamesake(lister, holder) && lister.receiver === false)

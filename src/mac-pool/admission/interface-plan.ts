@@ -1,6 +1,6 @@
 import { type Mac, parseMac, unusableAs, withSeparators } from "../../api/mac.ts";
 import { refusalOfInterfaces } from "../claims/name-lengths.ts";
-import type { Party } from "../claims/party.ts";
+import type { ObjectReference } from "../claims/owner.ts";
 import {
   duplicate,
   invalidMac,
@@ -35,7 +35,7 @@ export type InterfaceStep =
   | { readonly action: "write"; readonly to: RequestedInterface; readonly text: string };
 
 export interface PlanInput {
-  readonly party: Party;
+  readonly party: ObjectReference;
   readonly field: MacField;
   readonly interfaces: readonly RequestedInterface[];
   /** Those of request.oldObject; empty for a creation. */
@@ -106,7 +106,7 @@ export function planInterfaces(input: PlanInput): PlanResult {
   return { ok: true, steps, listed: used };
 }
 
-function checkNames(party: Party, interfaces: readonly RequestedInterface[]): Refusal | undefined {
+function checkNames(party: ObjectReference, interfaces: readonly RequestedInterface[]): Refusal | undefined {
   const names = new Set<string>();
   for (const { name, index } of interfaces) {
     if (name === "") return missingName(party, index);
@@ -121,7 +121,7 @@ type ReadMacs =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Addresses by interface index. Interfaces that are none of the pool's business count for duplicates only. */
-function readMacs(party: Party, interfaces: readonly RequestedInterface[], field: MacField): ReadMacs {
+function readMacs(party: ObjectReference, interfaces: readonly RequestedInterface[], field: MacField): ReadMacs {
   const macs = new Map<number, Mac>();
   const holders = new Map<Mac, string>();
   for (const { index, name, mac: text, eligible } of interfaces) {

@@ -7,7 +7,7 @@ import { type User, userOf } from "../../kube/access/user.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import type { Log } from "../../kube/log.ts";
 import { SOMEBODY } from "../claims/named-text.ts";
-import { describeParty } from "../claims/party.ts";
+import { describeObject } from "../claims/owner.ts";
 import { KINDS } from "../objects/kinds.ts";
 import type { Decision } from "./decision.ts";
 
@@ -47,7 +47,7 @@ export class Names {
     const asked = isRelay(user) ? [] : foreign.slice(0, MAX_ASKED);
     const allowed = await Promise.all(asked.map((owner) => this.#mayGet(user, owner)));
     const hidden = new Set(foreign.filter((_, index) => allowed[index] !== true));
-    return tell((owner) => (hidden.has(owner) ? SOMEBODY : describeParty(owner)));
+    return tell((owner) => (hidden.has(owner) ? SOMEBODY : describeObject(owner)));
   }
 
   async #mayGet(user: User, { kind, namespace, name }: ClaimOwner): Promise<boolean> {

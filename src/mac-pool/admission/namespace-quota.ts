@@ -1,17 +1,17 @@
 import type { Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { RESERVATION_MS } from "../claims/limits.ts";
-import type { Party } from "../claims/party.ts";
+import type { ObjectReference } from "../claims/owner.ts";
 import { namespaceLimit, type Refusal } from "../claims/refusals.ts";
 import { NamespaceCounts } from "../pools/namespace-counts.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
-import { type ClaimRequest, updateKey, type Wish } from "./claim-request.ts";
+import { type ClaimRequest, type InterfaceRequest, updateKey } from "./claim-request.ts";
 
 interface Known {
   readonly index: PoolIndex;
   readonly clock: Clock;
   /** Addresses that the interface of a VM has, or may get by an update that is under way, as far as the caches know. */
-  readonly givenTo: (vm: Party, interfaceName: string) => readonly Mac[];
+  readonly givenTo: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
 }
 
 interface Given {
@@ -63,7 +63,7 @@ export class NamespaceQuota {
     return { done };
   }
 
-  #ask(party: Party, wish: Wish, by: 1 | -1): void {
+  #ask(party: ObjectReference, wish: InterfaceRequest, by: 1 | -1): void {
     const update = updateOf(party, wish);
     const before = update === undefined ? 0 : (this.#updates.get(update) ?? 0);
     const after = before + by;
@@ -72,7 +72,7 @@ export class NamespaceQuota {
     if (update === undefined || before === 0 || after === 0) this.#asked.change([party.namespace], by);
   }
 
-  #has(party: Party, wish: Wish): boolean {
+  #has(party: ObjectReference, wish: InterfaceRequest): boolean {
     const { mac } = wish;
     if (mac !== undefined) return this.#isKnown(mac, party.namespace) || this.#given.has(mac);
     const update = updateOf(party, wish);
@@ -97,7 +97,7 @@ export class NamespaceQuota {
 }
 
 /** Undefined for an object that is being created: each creation is another object. */
-function updateOf(party: Party, wish: Wish): string | undefined {
+function updateOf(party: ObjectReference, wish: InterfaceRequest): string | undefined {
   return party.uid === undefined || wish.mac !== undefined ? undefined : updateKey(party, wish);
 }
 

@@ -6,18 +6,18 @@ import { statusOf, withStatus } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";
 import { decideGrant } from "../claims/grant.ts";
 import { MAX_ALLOCATION_TRIES, RESERVATION_MS } from "../claims/limits.ts";
-import type { Party, Sighting } from "../claims/party.ts";
+import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 import {
   type ClaimRequest,
   claimOf,
   holderOf,
+  type InterfaceRequest,
   type Outcome,
   statusFor,
   timesOf,
   updateKey,
-  type Wish,
 } from "./claim-request.ts";
 import { keptFrom } from "./kept-addresses.ts";
 
@@ -28,9 +28,9 @@ export interface RepeatedUpdatesOptions {
   readonly store: ClaimStore;
   readonly index: PoolIndex;
   readonly clock: Clock;
-  readonly listers: (mac: Mac) => readonly Sighting[];
+  readonly listers: (mac: Mac) => readonly ObservedOwner[];
   /** Addresses that the interface of a VM has, or may get by an update that is under way, as far as the caches know. */
-  readonly givenTo: (vm: Party, interfaceName: string) => readonly Mac[];
+  readonly givenTo: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
 }
 
 /**
@@ -50,7 +50,12 @@ export class RepeatedUpdates {
   }
 
   /** For the update of an object with a UID. Undefined where any free address is as good. */
-  async claim(request: ClaimRequest, wish: Wish, pool: Pool, signal?: AbortSignal): Promise<Outcome | undefined> {
+  async claim(
+    request: ClaimRequest,
+    wish: InterfaceRequest,
+    pool: Pool,
+    signal?: AbortSignal,
+  ): Promise<Outcome | undefined> {
     const key = updateKey(request.party, wish);
     // Each writes the claim, so that none can give back what others go by: side by side they would only meet.
     const claimNow = (): Promise<Outcome | undefined> => this.#claimNow(request, wish, pool, signal);
@@ -63,7 +68,12 @@ export class RepeatedUpdates {
     }
   }
 
-  async #claimNow(request: ClaimRequest, wish: Wish, pool: Pool, signal?: AbortSignal): Promise<Outcome | undefined> {
+  async #claimNow(
+    request: ClaimRequest,
+    wish: InterfaceRequest,
+    pool: Pool,
+    signal?: AbortSignal,
+  ): Promise<Outcome | undefined> {
     const known = this.#known(request, wish, pool);
     const fresh = known === undefined ? this.#near(request, wish, pool) : undefined;
     const mac = known ?? fresh ?? this.#resting(request, wish, pool);
@@ -88,7 +98,7 @@ export class RepeatedUpdates {
   }
 
   /** The address is chosen for the interface. Other reviews of the update are to have the same. */
-  choose(request: ClaimRequest, wish: Wish, mac: Mac): void {
+  choose(request: ClaimRequest, wish: InterfaceRequest, mac: Mac): void {
     if (request.party.uid === undefined) return;
     const nowMs = this.#options.clock.monotonicMs();
     for (const [key, { endsAtMs }] of this.#chosen) {
@@ -100,7 +110,7 @@ export class RepeatedUpdates {
     this.#chosen.set(key, { mac, endsAtMs: nowMs + RESERVATION_MS });
   }
 
-  #known(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
+  #known(request: ClaimRequest, wish: InterfaceRequest, pool: Pool): Mac | undefined {
     const { givenTo, index, listers } = this.#options;
     const { party, listed } = request;
     const chosen = this.#chosen.get(updateKey(request.party, wish))?.mac;
@@ -114,7 +124,7 @@ export class RepeatedUpdates {
   }
 
   /** Replicas that do not know of each other yet begin to look at the same point. */
-  #near(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
+  #near(request: ClaimRequest, wish: InterfaceRequest, pool: Pool): Mac | undefined {
     const { index, clock, listers } = this.#options;
     const mac = index.near(pool, pointOf(updateKey(request.party, wish)), clock.monotonicMs());
     if (mac === undefined || request.listed.has(mac) || listers(mac).length > 0) return undefined;
@@ -124,7 +134,7 @@ export class RepeatedUpdates {
   }
 
   /** Nothing is free: the address that has rested longest, which is the same for all replicas. */
-  #resting(request: ClaimRequest, wish: Wish, pool: Pool): Mac | undefined {
+  #resting(request: ClaimRequest, wish: InterfaceRequest, pool: Pool): Mac | undefined {
     const { index, clock } = this.#options;
     if (index.draw(pool, 0, clock.monotonicMs()) !== undefined) return undefined;
     const mac = pool.takeOldestQuarantined(keptFrom(request.listed, this.#options));
@@ -133,7 +143,12 @@ export class RepeatedUpdates {
   }
 
   /** The claim as it has to be written; undefined where somebody else has it. */
-  #granted(before: MACClaim | undefined, request: ClaimRequest, wish: Wish, mac: Mac): MACClaim | undefined {
+  #granted(
+    before: MACClaim | undefined,
+    request: ClaimRequest,
+    wish: InterfaceRequest,
+    mac: Mac,
+  ): MACClaim | undefined {
     const times = timesOf(this.#options);
     if (before === undefined) return claimOf(request, wish, mac, times);
     const { phase, owners } = statusOf(before);

@@ -9,7 +9,7 @@ import {
 import type { Clock } from "../../kube/clock.ts";
 import type { PostRoutes } from "../../kube/http/post-server.ts";
 import { RateLimitedLog } from "../../kube/rate-limited-log.ts";
-import { describeParty } from "../claims/party.ts";
+import { describeObject } from "../claims/owner.ts";
 import type { Refusal } from "../claims/refusals.ts";
 import type { PoolMetrics } from "../metrics.ts";
 import { type AdmissionParts, type Decision, partyOfRequest } from "./decision.ts";
@@ -41,7 +41,7 @@ export function routeWebhooks(routes: PostRoutes, { parts, names, metrics, clock
       const { refusal } = decision;
       if (refusal !== undefined) {
         metrics.denied(refusal.code);
-        const object = describeParty(partyOfRequest(kind, request));
+        const object = describeObject(partyOfRequest(kind, request));
         log.add({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
         onDenied(kind, request, refusal);
       }

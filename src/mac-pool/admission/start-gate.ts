@@ -12,8 +12,8 @@ import { newClaim, statusOf, withStatus } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";
 import { areApart, joined } from "../claims/layer2-domain.ts";
 import { MAX_CLAIM_TRIES } from "../claims/limits.ts";
-import { placesOf, UNCLAIMED, withListers } from "../claims/listers.ts";
-import { type Holder, mayBe, ownerOf, type Party, type Sighting } from "../claims/party.ts";
+import { positionsOf, UNCLAIMED, withListers } from "../claims/listers.ts";
+import { type InterfaceOwner, mayBe, type ObjectReference, type ObservedOwner, ownerOf } from "../claims/owner.ts";
 import { alreadyRunning, busy, type Refusal, type Runner } from "../claims/refusals.ts";
 import type { Networks } from "../cluster/network-domains.ts";
 import type { RunningQuery } from "../cluster/running-owner.ts";
@@ -21,7 +21,7 @@ import type { StartTimes } from "./start-times.ts";
 
 export interface StartRequest {
   /** The VM that starts. */
-  readonly party: Party;
+  readonly party: ObjectReference;
   /** Its interfaces that have an address. */
   readonly interfaces: readonly { readonly mac: Mac; readonly name: string; readonly network: string | undefined }[];
   /** Everything is checked and nothing is written. */
@@ -33,12 +33,12 @@ export interface StartRequest {
 export interface StartGateOptions {
   readonly store: ClaimStore;
   /** Live read: whether the owner runs now. */
-  readonly isRunning: (owner: Party, query: RunningQuery) => Promise<boolean>;
+  readonly isRunning: (owner: ObjectReference, query: RunningQuery) => Promise<boolean>;
   readonly clock: Clock;
   /** Live read: whether the VM waits to receive a live migration. */
-  readonly isReceiver: (vm: Party, signal: AbortSignal) => Promise<boolean>;
+  readonly isReceiver: (vm: ObjectReference, signal: AbortSignal) => Promise<boolean>;
   /** Objects in the caches that list the address, whatever the claims say. */
-  readonly listers: (mac: Mac) => readonly Sighting[];
+  readonly listers: (mac: Mac) => readonly ObservedOwner[];
   readonly networks: Networks;
   readonly times: StartTimes;
   /** Whether what the claim was made for may still be stored, so that no read can show it yet. */
@@ -87,7 +87,7 @@ export class StartGate {
 
   async #refusalOf(
     mac: Mac,
-    party: Holder,
+    party: InterfaceOwner,
     { what, dryRun, waits }: { readonly what: "start" | "plug-in"; readonly dryRun: boolean; readonly waits: boolean },
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
@@ -121,7 +121,10 @@ export class StartGate {
   }
 
   /** Where the interface leads now; undefined where the pool does not tell networks apart, or the network is not known. */
-  async #domainsOf({ network, namespace }: Holder, signal: AbortSignal): Promise<readonly string[] | undefined> {
+  async #domainsOf(
+    { network, namespace }: InterfaceOwner,
+    signal: AbortSignal,
+  ): Promise<readonly string[] | undefined> {
     const { networks } = this.#options;
     if (networks.scopeIn(namespace) !== "Network") return undefined;
     const domain = await networks.domainOf(network, namespace, signal);
@@ -132,12 +135,12 @@ export class StartGate {
   async #meeting(
     domains: readonly string[] | undefined,
     owners: readonly ClaimOwner[],
-    listers: readonly Sighting[],
+    listers: readonly ObservedOwner[],
     signal: AbortSignal,
   ): Promise<readonly ClaimOwner[]> {
     if (domains === undefined) return owners;
     const domainsOf = await this.#options.networks.of([...owners, ...listers], signal);
-    return owners.filter((owner) => !placesOf(owner, listers).every((place) => areApart(domainsOf(place), domains)));
+    return owners.filter((owner) => !positionsOf(owner, listers).every((place) => areApart(domainsOf(place), domains)));
   }
 
   /** Asks about all owners side by side: the start waits for the slowest answer only. */
@@ -165,7 +168,7 @@ interface At extends RunningQuery {
 }
 
 /** A VM that starts has a name. If the claim knows it only by a prefix, the VM becomes a further owner. */
-function noted(status: MacClaimStatus, party: Holder, nowMs: number, startingMs: number): MacClaimStatus {
+function noted(status: MacClaimStatus, party: InterfaceOwner, nowMs: number, startingMs: number): MacClaimStatus {
   const isKnown = status.owners.some((owner) => isNamesake(owner, party)) || status.owners.length >= MAX_CLAIM_OWNERS;
   const owners = isKnown ? status.owners : [...status.owners, ownerOf(party, new Date(nowMs).toISOString())];
   const starting = new Date(nowMs + startingMs).toISOString();
@@ -176,6 +179,6 @@ function noted(status: MacClaimStatus, party: Holder, nowMs: number, startingMs:
 }
 
 /** The network may lead elsewhere since the owner got the address. */
-function domainsWith({ domains }: ClaimOwner, party: Holder): { readonly domains?: string[] } {
+function domainsWith({ domains }: ClaimOwner, party: InterfaceOwner): { readonly domains?: string[] } {
   return party.domains === undefined ? {} : { domains: [...joined(domains ?? [], party.domains)] };
 }

@@ -3,10 +3,10 @@ import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { textAt } from "../../kube/json-path.ts";
 import { refusalOfInterfaces, refusalOfParty } from "../claims/name-lengths.ts";
-import { describeParty, type Party } from "../claims/party.ts";
+import { describeObject, type ObjectReference } from "../claims/owner.ts";
 import { type Refusal, unavailable } from "../claims/refusals.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
-import { type AttachedMac, instanceParty } from "../objects/holders.ts";
+import { type AttachedMac, instanceOwner } from "../objects/holders.ts";
 import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
 import type { StartRequest } from "./start-gate.ts";
 
@@ -26,7 +26,7 @@ export async function reviewInstance(
 ): Promise<Decision> {
   const { object, oldObject, dryRun, namespace } = request;
   if (object === null || namespace === undefined) return UNCHANGED;
-  const party = { ...instanceParty(object), namespace };
+  const party = { ...instanceOwner(object), namespace };
   if (party.name === undefined) return UNCHANGED;
   try {
     const had = new Set(interfacesOf(oldObject).map(({ mac }) => mac));
@@ -44,7 +44,7 @@ export async function reviewInstance(
     return refusal === undefined ? UNCHANGED : denied(refusal);
   } catch (error) {
     parts.log.error(
-      { err: error, vm: describeParty(party) },
+      { err: error, vm: describeObject(party) },
       "could not check whether another holder of the addresses is running",
     );
     parts.onUnjudged(party);
@@ -55,7 +55,7 @@ export async function reviewInstance(
 
 interface Instance {
   /** The VM that it says has made it. */
-  readonly party: Party;
+  readonly party: ObjectReference;
   readonly gained: StartRequest["interfaces"];
   readonly request: AdmissionRequest;
 }

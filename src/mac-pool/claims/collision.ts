@@ -3,7 +3,7 @@ import type { OwnerKind } from "../../api/mac-claim.ts";
 import { areApart } from "./layer2-domain.ts";
 
 /** Something that runs and has an address. */
-export interface RunningParty {
+export interface RunningObject {
   readonly kind: OwnerKind;
   readonly namespace: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface RunningParty {
 }
 
 /** The parties that are on a network with another of them, or may be. `domains` are in the order of the parties. */
-export function meetingParties<P extends RunningParty>(
+export function meetingParties<P extends RunningObject>(
   parties: readonly P[],
   domains: readonly (readonly string[] | undefined)[],
 ): readonly P[] {
@@ -28,7 +28,7 @@ const SHORT_KINDS: Readonly<Record<OwnerKind, string>> = {
 };
 
 /** `vmi/namespace/name`, as events name a party; KubeMacPool's do. */
-export function partyKey({ kind, namespace, name }: RunningParty): string {
+export function objectKeyOf({ kind, namespace, name }: RunningObject): string {
   return `${SHORT_KINDS[kind]}/${namespace}/${name}`;
 }
 
@@ -36,10 +36,10 @@ export function partyKey({ kind, namespace, name }: RunningParty): string {
  * How many parties have the address: those that one live migration connects are one, since source and target have the
  * same address by design and only one of them is on the network at a time.
  */
-export function countParties(parties: readonly RunningParty[]): number {
+export function countParties(parties: readonly RunningObject[]): number {
   const groups: Set<string>[] = [];
   for (const party of parties) {
-    const own = new Set([partyKey(party), ...party.migrations]);
+    const own = new Set([objectKeyOf(party), ...party.migrations]);
     const connected = groups.filter((group) => [...own].some((id) => group.has(id)));
     for (const group of connected) {
       for (const id of group) own.add(id);
@@ -51,7 +51,7 @@ export function countParties(parties: readonly RunningParty[]): number {
 }
 
 /** Text of the event on each party. It begins as KubeMacPool's, which alerts and tests match. */
-export function collisionMessage(mac: Mac, parties: readonly RunningParty[]): string {
-  const named = parties.map(partyKey).sort().join(", ");
+export function collisionMessage(mac: Mac, parties: readonly RunningObject[]): string {
+  const named = parties.map(objectKeyOf).sort().join(", ");
   return `MAC ${formatMac(mac)}: Collision between ${named}. Stop all but one of them, or change their addresses.`;
 }

@@ -3,15 +3,15 @@ import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim, MAX_CLAIM_O
 import { type ConflictPolicy, DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool.ts";
 import { admitted, statusOf, withStatus } from "./claim.ts";
 import { areApart, joined, UNKNOWN_DOMAIN } from "./layer2-domain.ts";
-import { longestPrefix, type Place, placesOf, withListers } from "./listers.ts";
+import { longestPrefix, type NetworkPosition, positionsOf, withListers } from "./listers.ts";
 import type { NamedText } from "./named-text.ts";
-import { type Holder, ownerOf, type Sighting } from "./party.ts";
+import { type InterfaceOwner, type ObservedOwner, ownerOf } from "./owner.ts";
 import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
 
 /** A request for one address, as admission makes it. */
 export interface GrantRequest {
   readonly mac: Mac;
-  readonly holder: Holder;
+  readonly holder: InterfaceOwner;
   /** The object lists the address already, as the API server has it stored. */
   readonly had: boolean;
   /** Policy of the pool that serves the one that asks. */
@@ -24,12 +24,12 @@ export interface GrantRequest {
   /** Whoever was admitted last may still be stored. */
   readonly isAwaited: boolean;
   /** Objects that list the address, once for each network, as far as the caches know; without the one that asks. */
-  readonly listers: readonly Sighting[];
+  readonly listers: readonly ObservedOwner[];
   /**
    * The layer-2 domains that an owner may be in, undefined for any. Absent where the pool of the one that asks does not
    * tell networks apart.
    */
-  readonly domainsOf?: ((owner: Place) => readonly string[] | undefined) | undefined;
+  readonly domainsOf?: ((owner: NetworkPosition) => readonly string[] | undefined) | undefined;
 }
 
 export type GrantDecision =
@@ -91,7 +91,7 @@ function completedBy({ had, holder }: GrantRequest, owners: readonly ClaimOwner[
 /** Whether no network that the owner may be in can meet the one that is asked for. */
 function isApart(known: ClaimOwner, { domainsOf, holder, listers }: GrantRequest): boolean {
   if (domainsOf === undefined) return false;
-  return placesOf(known, listers).every((place) => areApart(domainsOf(place), holder.domains));
+  return positionsOf(known, listers).every((place) => areApart(domainsOf(place), holder.domains));
 }
 
 /** Whether an owner asks for the address in a domain in which it did not have it. */
@@ -148,6 +148,6 @@ function strictest(policies: readonly (ConflictPolicy | undefined)[]): ConflictP
 const STRICTEST_FIRST: readonly ConflictPolicy[] = ["Deny", "DenyRunning", "Warn"];
 
 /** Under DenyRunning a VM may exist beside the holder, as long as it does not run; whatever runs by existing may not. */
-function mayShare(policy: ConflictPolicy, holder: Holder): boolean {
+function mayShare(policy: ConflictPolicy, holder: InterfaceOwner): boolean {
   return policy === "Warn" || (policy === "DenyRunning" && holder.kind === "VirtualMachine");
 }

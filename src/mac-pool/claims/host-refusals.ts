@@ -1,16 +1,21 @@
 import { describeHosts, type HostInterface } from "../../api/host-interfaces.ts";
 import { formatMac, type Mac } from "../../api/mac.ts";
 import type { NamedText } from "./named-text.ts";
-import { describeParty, type Holder } from "./party.ts";
+import { describeObject, type InterfaceOwner } from "./owner.ts";
 import { type MacField, quote, type Refusal } from "./refusals.ts";
 
 /** What the pool says about an address that a node has on an interface of its own. */
 
-export function hostAddress(mac: Mac, holder: Holder, hosts: readonly HostInterface[], field: MacField): Refusal {
+export function hostAddress(
+  mac: Mac,
+  holder: InterfaceOwner,
+  hosts: readonly HostInterface[],
+  field: MacField,
+): Refusal {
   return {
     code: "MACPOOL_HOST_ADDRESS",
     message:
-      `MAC ${formatMac(mac)} of interface ${quote(holder.interface)} in ${describeParty(holder)} is the address of ` +
+      `MAC ${formatMac(mac)} of interface ${quote(holder.interface)} in ${describeObject(holder)} is the address of ` +
       `${describeHosts(hosts)}. The two would receive each other's traffic. ` +
       `Leave ${field} out to get a free address, or choose one that no node has.`,
   };
@@ -19,7 +24,7 @@ export function hostAddress(mac: Mac, holder: Holder, hosts: readonly HostInterf
 /** Admission warning where the policy lets an object have the address. */
 export function hostAddressWarning(
   mac: Mac,
-  holder: Holder,
+  holder: InterfaceOwner,
   hosts: readonly HostInterface[],
   field: MacField,
 ): NamedText {

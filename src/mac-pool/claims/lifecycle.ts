@@ -1,7 +1,7 @@
 import type { Mac } from "../../api/mac.ts";
 import { type ClaimOwner, isNamesake, type MACClaim, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import { allocated, newClaim, statusOf, withStatus } from "./claim.ts";
-import { mayBe, mostExactFirst, ownerOf, type Sighting } from "./party.ts";
+import { mayBe, mostExactFirst, type ObservedOwner, ownerOf } from "./owner.ts";
 
 /**
  * Decides the next step of a claim from live reads. Pure. The controller reads the claim before the objects, and writes the
@@ -16,7 +16,7 @@ export interface LifecycleInput {
   readonly mac: Mac;
   readonly claim: MACClaim | undefined;
   /** Objects that list the address now, by live reads; for a claim that is to be made, as the caches show. */
-  readonly holders: readonly Sighting[];
+  readonly holders: readonly ObservedOwner[];
   /** Whoever was admitted last may still be stored: those who are not seen stay owners. */
   readonly isAwaited: boolean;
   /** This process has seen everything since the claim was made, and no object with the address. */
@@ -62,7 +62,7 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
 }
 
 /** Whether the caches agree with the claim, so that no live read is needed. */
-export function isSettled(claim: MACClaim, holders: readonly Sighting[], isAwaited: boolean): boolean {
+export function isSettled(claim: MACClaim, holders: readonly ObservedOwner[], isAwaited: boolean): boolean {
   const status = statusOf(claim);
   if (status.phase === "Quarantined") return !holders.some(({ adoptable }) => adoptable);
   const owners = ownersAfter(status.owners, holders, isAwaited, 0);
@@ -75,12 +75,12 @@ export function isSettled(claim: MACClaim, holders: readonly Sighting[], isAwait
  */
 function ownersAfter(
   owners: readonly ClaimOwner[],
-  holders: readonly Sighting[],
+  holders: readonly ObservedOwner[],
   isAwaited: boolean,
   nowMs: number,
 ): readonly ClaimOwner[] {
   const unmatched = [...holders];
-  const found = new Map<ClaimOwner, Sighting>();
+  const found = new Map<ClaimOwner, ObservedOwner>();
   for (const owner of mostExactFirst(owners)) {
     const fitting = unmatched.filter((holder) => mayBe(owner, holder));
     const [best] = fitting.filter(({ adoptable }) => adoptable).concat(fitting);
@@ -89,7 +89,7 @@ function ownersAfter(
     // All objects of a name are one owner. A prefix fits several, which are each their own.
     for (const holder of owner.name === undefined ? [best] : fitting) unmatched.splice(unmatched.indexOf(holder), 1);
   }
-  const completed: Sighting[] = [];
+  const completed: ObservedOwner[] = [];
   const kept = owners.flatMap((owner) => {
     const holder = found.get(owner);
     if (holder === undefined) return isAwaited ? [owner] : [];
@@ -107,7 +107,7 @@ function ownersAfter(
 /** Who has no room comes in when another leaves: until then the others keep the claim. */
 function withHolders(
   owners: readonly ClaimOwner[],
-  holders: readonly Sighting[],
+  holders: readonly ObservedOwner[],
   nowMs: number,
 ): readonly ClaimOwner[] {
   const since = new Date(nowMs).toISOString();
@@ -120,7 +120,7 @@ function withHolders(
 }
 
 /** Who came in as a receiver of a migration stays one, until it waits no longer and is alone with the address. */
-function refreshed(owner: ClaimOwner, holder: Sighting, isAlone: boolean): ClaimOwner {
+function refreshed(owner: ClaimOwner, holder: ObservedOwner, isAlone: boolean): ClaimOwner {
   const isReceiver =
     holder.receiver === false && isAlone ? false : (holder.receiver ?? false) || (owner.receiver ?? false);
   const { receiver: _, ...known } = owner;

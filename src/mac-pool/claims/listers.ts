@@ -1,6 +1,13 @@
 import { type ClaimOwner, isNamesake, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
 import { allocated } from "./claim.ts";
-import { type Holder, mayBe, mostExactFirst, ownerOf, type Party, type Sighting } from "./party.ts";
+import {
+  type InterfaceOwner,
+  mayBe,
+  mostExactFirst,
+  type ObjectReference,
+  type ObservedOwner,
+  ownerOf,
+} from "./owner.ts";
 
 /**
  * The status with the objects that list the address among its owners. The claim may not name them: it was deleted by hand,
@@ -8,13 +15,13 @@ import { type Holder, mayBe, mostExactFirst, ownerOf, type Party, type Sighting 
  */
 export function withListers(
   status: MacClaimStatus,
-  listers: readonly Sighting[],
+  listers: readonly ObservedOwner[],
   nowMs: number,
   taken?: ClaimOwner,
 ): MacClaimStatus {
   const owners = status.phase === "Quarantined" ? [] : status.owners;
   const prefixes = new Set(owners.filter((owner) => owner.name === undefined && owner !== taken));
-  const unknown: Sighting[] = [];
+  const unknown: ObservedOwner[] = [];
   for (const [index, lister] of listers.entries()) {
     const isKnown = listers.findIndex((other) => isNamesake(other, lister)) < index;
     if (isKnown || owners.some((owner) => owner.name !== undefined && mayBe(owner, lister))) continue;
@@ -29,15 +36,15 @@ export function withListers(
 }
 
 /** Of the prefixes that the API server may have completed to the name of the object, the one that fits least others. */
-export function longestPrefix(owners: readonly ClaimOwner[], object: Party): ClaimOwner | undefined {
+export function longestPrefix(owners: readonly ClaimOwner[], object: ObjectReference): ClaimOwner | undefined {
   return mostExactFirst(owners).find((owner) => owner.name === undefined && mayBe(owner, object));
 }
 
 /** An interface, as far as it tells which layer-2 domains it may be in. */
-export type Place = Pick<Holder, "namespace" | "network" | "domains">;
+export type NetworkPosition = Pick<InterfaceOwner, "namespace" | "network" | "domains">;
 
 /** Where an owner may be: as the claim says, and as the objects say that list the address for it. */
-export function placesOf(owner: ClaimOwner, listers: readonly Sighting[]): readonly Place[] {
+export function positionsOf(owner: ClaimOwner, listers: readonly ObservedOwner[]): readonly NetworkPosition[] {
   return [owner, ...listers.filter((lister) => mayBe(owner, lister))];
 }
 

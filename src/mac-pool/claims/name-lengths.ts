@@ -1,6 +1,6 @@
 import { MAX_NAME_CHARS, MAX_NAMESPACE_CHARS, MAX_NETWORK_CHARS, MAX_UID_CHARS } from "../../api/mac-claim.ts";
 import { MAX_INTERFACES } from "./limits.ts";
-import { cut, describeParty, type Party } from "./party.ts";
+import { cut, describeObject, type ObjectReference } from "./owner.ts";
 import { quote, type Refusal, tooManyInterfaces } from "./refusals.ts";
 
 /**
@@ -9,9 +9,9 @@ import { quote, type Refusal, tooManyInterfaces } from "./refusals.ts";
  */
 
 /** Undefined when the object has names that Kubernetes accepts. */
-export function refusalOfParty(party: Party): Refusal | undefined {
+export function refusalOfParty(party: ObjectReference): Refusal | undefined {
   const { namespace, name = "", generateName = "", uid = "" } = party;
-  const object = describeParty({ ...party, namespace: cut(namespace, MAX_NAMESPACE_CHARS) });
+  const object = describeObject({ ...party, namespace: cut(namespace, MAX_NAMESPACE_CHARS) });
   if (namespace.length > MAX_NAMESPACE_CHARS)
     return nameTooLong(`the namespace of ${object}`, namespace.length, MAX_NAMESPACE_CHARS);
   if (name.length > MAX_NAME_CHARS) return nameTooLong(`the name of ${object}`, name.length, MAX_NAME_CHARS);
@@ -22,12 +22,12 @@ export function refusalOfParty(party: Party): Refusal | undefined {
 
 /** Undefined when a claim for each of the interfaces is possible. */
 export function refusalOfInterfaces(
-  party: Party,
+  party: ObjectReference,
   interfaces: readonly { readonly name: string; readonly network?: string | undefined }[],
 ): Refusal | undefined {
   if (interfaces.length > MAX_INTERFACES) return tooManyInterfaces(party, interfaces.length);
   for (const { name, network = "" } of interfaces) {
-    const what = `interface ${quote(name)} of ${describeParty(party)}`;
+    const what = `interface ${quote(name)} of ${describeObject(party)}`;
     if (name.length > MAX_NAME_CHARS) return nameTooLong(`the name of ${what}`, name.length, MAX_NAME_CHARS);
     if (network.length > MAX_NETWORK_CHARS)
       return nameTooLong(`the network of ${what}`, network.length, MAX_NETWORK_CHARS);

@@ -1,5 +1,5 @@
 import type { ClaimOwner } from "../../api/mac-claim.ts";
-import { describeParty } from "./party.ts";
+import { describeObject } from "./owner.ts";
 
 /** Names an owner to whoever reads the text. */
 export type Describe = (owner: ClaimOwner) => string;
@@ -17,7 +17,7 @@ export interface NamedText {
 export const SOMEBODY = "an object in another namespace";
 
 export function namedText(owners: readonly ClaimOwner[], tell: (describe: Describe) => string): NamedText {
-  return { message: tell(describeParty), naming: { owners, tell } };
+  return { message: tell(describeObject), naming: { owners, tell } };
 }
 
 /** Owners that a text names; a claim can have 64 of them. */

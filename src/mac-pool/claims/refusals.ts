@@ -4,7 +4,7 @@ import type { PoolCounts } from "../pools/pool.ts";
 import { describeFull, MORE_ADDRESSES, NO_ADDRESSES } from "../pools/pool-fullness.ts";
 import { MAX_INTERFACES, MAX_SHOWN_CHARS, PENDING_MS } from "./limits.ts";
 import { describeOwners, type NamedText, namedText } from "./named-text.ts";
-import { describeParty, mayBe, type Party } from "./party.ts";
+import { describeObject, mayBe, type ObjectReference } from "./owner.ts";
 
 /**
  * Every refusal of the MAC pool: a stable code (the label `reason` of the metrics) and a text that says what is refused,
@@ -59,7 +59,7 @@ export function conflict(
     readonly pendingMs: number;
     readonly isAwaited: boolean;
     /** Objects that list the address. */
-    readonly listers: readonly Party[];
+    readonly listers: readonly ObjectReference[];
   },
 ): Refusal {
   const isComing = isAwaited && !owners.some((owner) => listers.some((lister) => mayBe(owner, lister)));
@@ -103,7 +103,7 @@ export function sharedWarning(
 
 /** Event on each holder of an address that several hold without an admission. */
 export function sharedByHolders(mac: string, owners: readonly ClaimOwner[]): string {
-  return `MAC ${mac} is held by ${describeOwners(owners, describeParty)}. Give all but one of them another address before they run on the same network.`;
+  return `MAC ${mac} is held by ${describeOwners(owners, describeObject)}. Give all but one of them another address before they run on the same network.`;
 }
 
 /** Event on a VM that could not be judged when it started. */
@@ -120,7 +120,12 @@ export interface Runner {
 }
 
 /** Refuses a start, or a hot-plugged interface, while another holder of the address runs or is about to run. */
-export function alreadyRunning(mac: Mac, party: Party, { owner, state, until }: Runner, pluggedIn?: string): Refusal {
+export function alreadyRunning(
+  mac: Mac,
+  party: ObjectReference,
+  { owner, state, until }: Runner,
+  pluggedIn?: string,
+): Refusal {
   const what = pluggedIn === undefined ? "start" : `get interface ${quote(pluggedIn)} while it runs`;
   const end = owner.kind === "VirtualMachine" ? "Stop" : "Delete";
   const why = {
@@ -131,45 +136,45 @@ export function alreadyRunning(mac: Mac, party: Party, { owner, state, until }: 
   const text = namedText(
     [owner],
     (describe) =>
-      `${describeParty(party)} can't ${what}: ${describe(owner)} has the same MAC ${formatMac(mac)} and ` +
+      `${describeObject(party)} can't ${what}: ${describe(owner)} has the same MAC ${formatMac(mac)} and ` +
       `${why[state]}, or give one of them another address.`,
   );
   return { code: "MACPOOL_RUNNING", about: { mac, ...(pluggedIn && { interface: pluggedIn }) }, ...text };
 }
 
-export function duplicate(party: Party, mac: Mac, first: string, second: string, field: MacField): Refusal {
+export function duplicate(party: ObjectReference, mac: Mac, first: string, second: string, field: MacField): Refusal {
   return {
     code: "MACPOOL_DUPLICATE",
     about: { interface: second, mac },
     message:
-      `duplicate MAC address ${formatMac(mac)} in ${describeParty(party)}: interfaces ${quote(first)} and ` +
+      `duplicate MAC address ${formatMac(mac)} in ${describeObject(party)}: interfaces ${quote(first)} and ` +
       `${quote(second)} both have it. Leave ${field} out of one of them to get a free address.`,
   };
 }
 
-export function invalidMac(party: Party, interfaceName: string, text: string, field: MacField): Refusal {
+export function invalidMac(party: ObjectReference, interfaceName: string, text: string, field: MacField): Refusal {
   return {
     code: "MACPOOL_INVALID_MAC",
     about: { interface: interfaceName },
     message:
-      `invalid MAC address format ${quote(text)} of interface ${quote(interfaceName)} in ${describeParty(party)}. ` +
+      `invalid MAC address format ${quote(text)} of interface ${quote(interfaceName)} in ${describeObject(party)}. ` +
       `Write six octets, for example 02:00:00:00:00:01, or leave ${field} out to get a free address.`,
   };
 }
 
 /** Which of them its plugin would take depends on the configuration of the network. */
-export function severalMacs(party: Party, interfaceName: string, texts: readonly string[]): Refusal {
+export function severalMacs(party: ObjectReference, interfaceName: string, texts: readonly string[]): Refusal {
   return {
     code: "MACPOOL_INVALID_MAC",
     about: { interface: interfaceName },
     message:
-      `interface ${quote(interfaceName)} of ${describeParty(party)} asks for several MAC addresses: ` +
+      `interface ${quote(interfaceName)} of ${describeObject(party)} asks for several MAC addresses: ` +
       `${texts.map(quote).join(", ")}. Keep one of them: in "mac", or in "cni-args".`,
   };
 }
 
 export function unusableMac(
-  party: Party,
+  party: ObjectReference,
   interfaceName: string,
   mac: Mac,
   what: UnusableMac,
@@ -179,29 +184,29 @@ export function unusableMac(
     code: "MACPOOL_INVALID_MAC",
     about: { interface: interfaceName, mac },
     message:
-      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeParty(party)} is ${what} address, ` +
+      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeObject(party)} is ${what} address, ` +
       `which no interface can have. Choose a unicast address, or leave ${field} out to get a free address.`,
   };
 }
 
-export function repeatedName(party: Party, name: string): Refusal {
+export function repeatedName(party: ObjectReference, name: string): Refusal {
   return {
     code: "MACPOOL_INTERFACE_NAMES",
-    message: `every interface must have a unique name: ${describeParty(party)} has two named ${quote(name)}. Rename one.`,
+    message: `every interface must have a unique name: ${describeObject(party)} has two named ${quote(name)}. Rename one.`,
   };
 }
 
-export function missingName(party: Party, index: number): Refusal {
+export function missingName(party: ObjectReference, index: number): Refusal {
   return {
     code: "MACPOOL_INTERFACE_NAMES",
-    message: `every interface must have a unique name: interface ${index} of ${describeParty(party)} has no name. Name it.`,
+    message: `every interface must have a unique name: interface ${index} of ${describeObject(party)} has no name. Name it.`,
   };
 }
 
-export function tooManyInterfaces(party: Party, count: number): Refusal {
+export function tooManyInterfaces(party: ObjectReference, count: number): Refusal {
   return {
     code: "MACPOOL_TOO_MANY_INTERFACES",
-    message: `${describeParty(party)} has ${count} interfaces. The maximum is ${MAX_INTERFACES}: remove some.`,
+    message: `${describeObject(party)} has ${count} interfaces. The maximum is ${MAX_INTERFACES}: remove some.`,
   };
 }
 

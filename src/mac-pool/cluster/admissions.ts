@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { isOlder } from "../../kube/client/resource-version.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isAdmission, isNextOf, lastAdmitted, statusOf } from "../claims/claim.ts";
-import { mayBe, type Party } from "../claims/party.ts";
+import { mayBe, type ObjectReference } from "../claims/owner.ts";
 import { instanceMacs, type ListedMac, machineMacs } from "../objects/holders.ts";
 import { isInScope } from "../objects/management.ts";
 import type { Informers } from "./informers.ts";
@@ -30,7 +30,7 @@ export interface Admission {
 
 /** An object that has come to list an address. */
 interface Arrival {
-  readonly party: Party;
+  readonly party: ObjectReference;
   /** It was created with the address; else an update gave it. */
   readonly isCreated: boolean;
   readonly seenMs: number;
@@ -141,7 +141,7 @@ export class Admissions {
   }
 
   /** A pod was read after its admission was known, and has the address. */
-  confirm(admission: Admission, party: Party): void {
+  confirm(admission: Admission, party: ObjectReference): void {
     this.#arrive(admission.mac, { party, isCreated: true, of: admission });
   }
 

@@ -10,8 +10,8 @@ import { type Clock, systemClock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import { statusOf } from "../claims/claim.ts";
-import type { RunningParty } from "../claims/collision.ts";
-import { mayBe, type Party, type Sighting } from "../claims/party.ts";
+import type { RunningObject } from "../claims/collision.ts";
+import { mayBe, type ObjectReference, type ObservedOwner } from "../claims/owner.ts";
 import {
   type AttachedMac,
   attachedMacs,
@@ -33,12 +33,12 @@ import { NetworkDomains } from "./network-domains.ts";
 import { UnstartedMachines } from "./unstarted-machines.ts";
 
 /** An object in the cache that lists an address. */
-export interface CachedSighting extends Sighting {
+export interface CachedOwner extends ObservedOwner {
   readonly managed: boolean;
 }
 
 /** Something that runs with an address, and its network. */
-export interface RunningAt extends RunningParty {
+export interface RunningAt extends RunningObject {
   readonly network: string | undefined;
   /** Layer-2 domains that its claim names for it. */
   readonly domains: readonly string[];
@@ -132,7 +132,7 @@ export class Caches {
   }
 
   /** Everything in the cache that lists the address, in whose name. */
-  sightings(mac: Mac): CachedSighting[] {
+  sightings(mac: Mac): CachedOwner[] {
     const text = formatMac(mac);
     const [machines, instances] = [this.machines.byIndex(BY_MAC, text), this.instances.byIndex(BY_MAC, text)];
     const pods = this.pods.byIndex(BY_MAC, text);
@@ -159,7 +159,7 @@ export class Caches {
   }
 
   /** Every address that an object in the cache lists for its own. */
-  *listed(): Generator<{ readonly mac: Mac; readonly holder: CachedSighting }> {
+  *listed(): Generator<{ readonly mac: Mac; readonly holder: CachedOwner }> {
     const kinds = [
       { informer: this.machines, macsOf: machineMacs },
       { informer: this.instances, macsOf: instanceMacs },
@@ -178,7 +178,7 @@ export class Caches {
    * What keeps an address from everybody else, whether or not there is a claim: VMs and VMIs, and pods that are managed or
    * have an address of a pool.
    */
-  readonly listers = (mac: Mac): readonly Sighting[] => {
+  readonly listers = (mac: Mac): readonly ObservedOwner[] => {
     const sightings = this.sightings(mac);
     if (sightings.length === 0) return sightings;
     const isInRange = this.index.pools().some((pool) => pool.has(mac));
@@ -226,7 +226,7 @@ export class Caches {
   readonly ownersOf = (mac: Mac): readonly ClaimOwner[] => this.claims.get(claimName(mac))?.status?.owners ?? NOBODY;
 
   /** Addresses that the VM lists; undefined while the cache does not have it. */
-  readonly macsOfMachine = ({ namespace, name, uid }: Party): readonly AttachedMac[] | undefined => {
+  readonly macsOfMachine = ({ namespace, name, uid }: ObjectReference): readonly AttachedMac[] | undefined => {
     const machine = this.machines.get(`${namespace}/${name}`);
     return machine?.metadata.uid === uid ? machine && attachedMacs(machine) : undefined;
   };
@@ -237,7 +237,7 @@ export class Caches {
   }
 
   /** Whether the object that an owner was is in the cache. */
-  readonly has = ({ kind, namespace, name, uid }: Party): boolean => {
+  readonly has = ({ kind, namespace, name, uid }: ObjectReference): boolean => {
     const informer = { VirtualMachine: this.machines, VirtualMachineInstance: this.instances, Pod: this.pods }[kind];
     return uid !== undefined && informer.get(`${namespace}/${name}`)?.metadata.uid === uid;
   };
@@ -248,7 +248,7 @@ export class Caches {
   }
 
   /** The object that an owner of the claim stands for, with its name and UID, where one lists the address. */
-  seenAs(owner: Party, { metadata: { name = "" } }: MACClaim): Party {
+  seenAs(owner: ObjectReference, { metadata: { name = "" } }: MACClaim): ObjectReference {
     const mac = macOfClaimName(name);
     return (mac === undefined ? [] : this.sightings(mac)).find((seen) => mayBe(owner, seen)) ?? owner;
   }

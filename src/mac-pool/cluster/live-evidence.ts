@@ -1,7 +1,7 @@
 import type { Mac } from "../../api/mac.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import type { Party, Sighting } from "../claims/party.ts";
+import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
 import { distinctHolders, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
 import type { LiveReads } from "./live-reads.ts";
@@ -17,33 +17,33 @@ import type { LiveReads } from "./live-reads.ts";
 export async function readEvidence(
   reads: LiveReads,
   mac: Mac,
-  parties: readonly Party[],
-  isUnstarted: (party: Party) => boolean,
-): Promise<readonly Sighting[]> {
+  parties: readonly ObjectReference[],
+  isUnstarted: (party: ObjectReference) => boolean,
+): Promise<readonly ObservedOwner[]> {
   const reader = new EvidenceReader(reads, mac, isUnstarted);
   for (const party of distinctNames(parties)) await reader.look(party);
   return distinctHolders(reader.sightings);
 }
 
-const MACS_OF: Readonly<Record<Party["kind"], (object: KubeObject) => ListedMac[]>> = {
+const MACS_OF: Readonly<Record<ObjectReference["kind"], (object: KubeObject) => ListedMac[]>> = {
   VirtualMachine: machineMacs,
   VirtualMachineInstance: instanceMacs,
   Pod: (pod) => podMacs(pod),
 };
 
 class EvidenceReader {
-  readonly sightings: Sighting[] = [];
+  readonly sightings: ObservedOwner[] = [];
   readonly #reads: LiveReads;
   readonly #mac: Mac;
-  readonly #isUnstarted: (party: Party) => boolean;
+  readonly #isUnstarted: (party: ObjectReference) => boolean;
 
-  constructor(reads: LiveReads, mac: Mac, isUnstarted: (party: Party) => boolean) {
+  constructor(reads: LiveReads, mac: Mac, isUnstarted: (party: ObjectReference) => boolean) {
     this.#reads = reads;
     this.#mac = mac;
     this.#isUnstarted = isUnstarted;
   }
 
-  async look(party: Party): Promise<void> {
+  async look(party: ObjectReference): Promise<void> {
     if (party.name === undefined) return this.#lookForPrefix(party);
     const named = { name: party.name, namespace: party.namespace };
     if (party.kind === "Pod") {
@@ -58,7 +58,7 @@ class EvidenceReader {
       await this.#lookAtLaunchers(party.namespace, instance === undefined ? [] : [instance]);
   }
 
-  async #lookForPrefix({ kind, namespace }: Party): Promise<void> {
+  async #lookForPrefix({ kind, namespace }: ObjectReference): Promise<void> {
     if (kind === "Pod") {
       for (const pod of await this.#reads.list(KINDS.pods, namespace)) this.#note("Pod", pod);
       return;
@@ -77,7 +77,7 @@ class EvidenceReader {
   }
 
   /** True when the object lists the address. */
-  #note(kind: Party["kind"], object: KubeObject | undefined): boolean {
+  #note(kind: ObjectReference["kind"], object: KubeObject | undefined): boolean {
     return object !== undefined && this.#add(MACS_OF[kind](object));
   }
 
@@ -89,8 +89,8 @@ class EvidenceReader {
 }
 
 /** One read per name is enough. */
-function distinctNames(parties: readonly Party[]): readonly Party[] {
-  const byName = new Map<string, Party>();
+function distinctNames(parties: readonly ObjectReference[]): readonly ObjectReference[] {
+  const byName = new Map<string, ObjectReference>();
   for (const party of parties) byName.set(`${party.kind}/${party.namespace}/${party.name ?? ""}`, party);
   return [...byName.values()];
 }

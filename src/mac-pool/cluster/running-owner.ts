@@ -3,8 +3,8 @@ import { isNamesake } from "../../api/mac-claim.ts";
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
-import { mayBe, type Party } from "../claims/party.ts";
-import { instanceMacs, instanceParty, partyOf, podMacs } from "../objects/holders.ts";
+import { mayBe, type ObjectReference } from "../claims/owner.ts";
+import { instanceMacs, instanceOwner, podMacs, referenceOf } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import { isWaitingForSync } from "../objects/running.ts";
@@ -15,7 +15,7 @@ const READ_TIMEOUT_MS = 1_000;
 export interface RunningQuery {
   readonly mac: Mac;
   /** The VM that wants to run. */
-  readonly asking: Party;
+  readonly asking: ObjectReference;
   readonly signal: AbortSignal;
 }
 
@@ -27,18 +27,20 @@ export interface RunningQuery {
  */
 export async function isRunning(
   client: KubeClient,
-  owner: Party,
+  owner: ObjectReference,
   { mac, asking, signal }: RunningQuery,
 ): Promise<boolean> {
   if (owner.name === undefined && owner.kind === "Pod") {
     const { items } = await client.list(KINDS.pods, { namespace: owner.namespace, signal });
-    return items.some((pod) => mayBe(owner, partyOf("Pod", pod)) && podMacs(pod).some((entry) => entry.mac === mac));
+    return items.some(
+      (pod) => mayBe(owner, referenceOf("Pod", pod)) && podMacs(pod).some((entry) => entry.mac === mac),
+    );
   }
   if (owner.name === undefined) {
     const { items } = await client.list(KINDS.instances, { namespace: owner.namespace, signal });
     return items.some((instance) => {
       const listed = instanceMacs(instance).some((entry) => entry.mac === mac);
-      const party = instanceParty(instance);
+      const party = instanceOwner(instance);
       return listed && mayBe(owner, party) && !isNamesake(asking, party) && isOnNetwork(instance);
     });
   }
@@ -47,7 +49,7 @@ export async function isRunning(
     return pod !== undefined && !isFinished(pod);
   }
   const instance = await readObject(client, KINDS.instances, owner, signal);
-  return instance !== undefined && mayBe(owner, instanceParty(instance)) && isOnNetwork(instance);
+  return instance !== undefined && mayBe(owner, instanceOwner(instance)) && isOnNetwork(instance);
 }
 
 const isOnNetwork = (instance: KubeObject): boolean => !isFinished(instance) && !isWaitingForSync(instance);
@@ -56,7 +58,7 @@ const isOnNetwork = (instance: KubeObject): boolean => !isFinished(instance) && 
 export async function readObject(
   client: KubeClient,
   resource: Resource,
-  { name = "", namespace }: Party,
+  { name = "", namespace }: ObjectReference,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   try {

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { isOlder } from "../../kube/client/resource-version.ts";
 import { type Informer, objectKey } from "../../kube/informer/informer.ts";
 import { textAt } from "../../kube/json-path.ts";
-import type { Party } from "../claims/party.ts";
+import type { ObjectReference } from "../claims/owner.ts";
 import { machineMacs } from "../objects/holders.ts";
 
 /** Of 1 kB at most. Of a VM that is forgotten, instances are looked for. */
@@ -50,7 +50,7 @@ export class UnstartedMachines {
    * Whether the owner is the VM that the claim was made for, and was never started. Another VM that had its name may have left an
    * instance; that one has had another claim, or lists another address.
    */
-  has({ kind, namespace, name }: Party, { metadata }: MACClaim, mac: Mac): boolean {
+  has({ kind, namespace, name }: ObjectReference, { metadata }: MACClaim, mac: Mac): boolean {
     const gone = this.#gone.get(`${namespace}/${name}`);
     if (kind !== "VirtualMachine" || gone === undefined || !gone.macs.includes(mac)) return false;
     return metadata.generation === 1 && isOlder(metadata, { resourceVersion: gone.version });

@@ -1,7 +1,7 @@
 import { claimName, type Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
-import type { CachedSighting, Caches } from "../cluster/caches.ts";
+import type { CachedOwner, Caches } from "../cluster/caches.ts";
 
 /** An address that an object lists and that has no claim. */
 export interface Unclaimed {
@@ -135,7 +135,7 @@ class PoolAdoption {
 /** As what an address that has no claim gets one. Managed objects get it for any address, others for one that a pool could hand out. */
 export function adoptionOf(
   mac: Mac,
-  owners: readonly CachedSighting[],
+  owners: readonly CachedOwner[],
   caches: Caches,
 ): { readonly pool: string | undefined; readonly origin: "explicit" | "observed" } | undefined {
   const managed = owners.find((sighting) => sighting.managed);

@@ -16,9 +16,9 @@ import type { Log } from "../../kube/log.ts";
 import { statusOf } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";
 import { isSettled, type LifecycleStep, nextStep } from "../claims/lifecycle.ts";
-import { describeParty, mayBe, type Party, type Sighting } from "../claims/party.ts";
+import { describeObject, mayBe, type ObjectReference, type ObservedOwner } from "../claims/owner.ts";
 import type { Admission } from "../cluster/admissions.ts";
-import type { CachedSighting, Caches } from "../cluster/caches.ts";
+import type { CachedOwner, Caches } from "../cluster/caches.ts";
 import { distinctHolders } from "../objects/holders.ts";
 import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
 import { ClaimTriggers } from "./claim-triggers.ts";
@@ -39,7 +39,11 @@ export interface ClaimControllerOptions {
   readonly caches: Caches;
   readonly store: ClaimStore;
   /** Live reads: which of the parties have the address of the claim now. */
-  readonly evidence: (mac: Mac, claim: MACClaim, parties: readonly Party[]) => Promise<readonly Sighting[]>;
+  readonly evidence: (
+    mac: Mac,
+    claim: MACClaim,
+    parties: readonly ObjectReference[],
+  ) => Promise<readonly ObservedOwner[]>;
   /** Whether what was admitted has been stored since, as far as the caches know. */
   readonly hasCome: (admission: Admission) => boolean;
   readonly clock: Clock;
@@ -129,7 +133,7 @@ export class ClaimController {
     }
     if (mayLeave && sightings.length === 0) {
       const [owner] = statusOf(claim).owners;
-      const name = owner === undefined ? key : describeParty(owner);
+      const name = owner === undefined ? key : describeObject(owner);
       this.#leave(key, name);
       this.#releases.enqueue(name);
       return {};
@@ -172,7 +176,7 @@ export class ClaimController {
   }
 
   /** Whether the pod that was admitted has come, so that its address need not wait once it is gone. */
-  async #confirm(admission: Admission, claim: MACClaim, sightings: readonly Sighting[]): Promise<void> {
+  async #confirm(admission: Admission, claim: MACClaim, sightings: readonly ObservedOwner[]): Promise<void> {
     const { caches, evidence } = this.#options;
     const { mac, owner, isAlone, wasListed } = admission;
     if (owner?.kind !== "Pod" || !isAlone || wasListed) return;
@@ -185,7 +189,7 @@ export class ClaimController {
   async #adopt(
     key: string,
     mac: Mac,
-    sightings: readonly CachedSighting[],
+    sightings: readonly CachedOwner[],
     { signal, log }: ReconcileContext,
   ): Promise<ReconcileResult> {
     const { caches, clock, adoption } = this.#options;

@@ -7,7 +7,13 @@ import { Controller, type ReconcileResult } from "../../kube/controller/controll
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import { collisionMessage, countParties, meetingParties, partyKey, type RunningParty } from "../claims/collision.ts";
+import {
+  collisionMessage,
+  countParties,
+  meetingParties,
+  objectKeyOf,
+  type RunningObject,
+} from "../claims/collision.ts";
 import type { Caches } from "../cluster/caches.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
@@ -134,7 +140,7 @@ export class CollisionController {
       return {};
     }
     onCollision(text, count);
-    const named = parties.map(partyKey).sort().join(", ");
+    const named = parties.map(objectKeyOf).sort().join(", ");
     const told = createHash("sha256").update(named).digest("base64");
     if (this.#known.get(text) === told) return {};
     this.#known.set(text, told);
@@ -144,7 +150,7 @@ export class CollisionController {
     return {};
   }
 
-  #announce(party: RunningParty, message: string): void {
+  #announce(party: RunningObject, message: string): void {
     this.#options.events.event(regardingOf(party), "Warning", COLLISION_EVENT, message);
   }
 }

@@ -7,7 +7,7 @@ import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import { statusOf } from "../claims/claim.ts";
 import { heldByHost } from "../claims/host-refusals.ts";
-import { describeParty, mayBe, type Sighting } from "../claims/party.ts";
+import { describeObject, mayBe, type ObservedOwner } from "../claims/owner.ts";
 import type { Caches } from "../cluster/caches.ts";
 import { distinctHolders, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { regardingOf } from "../objects/kinds.ts";
@@ -86,7 +86,7 @@ export class HostConflicts {
       return;
     }
     const { claim, owners, hosts } = conflict;
-    const told = [describeHosts(hosts), ...owners.map(describeParty)].join("\n");
+    const told = [describeHosts(hosts), ...owners.map(describeObject)].join("\n");
     if (this.#told.get(mac) === told) return;
     this.#told.set(mac, told);
     for (const owner of owners) {
@@ -99,7 +99,7 @@ export class HostConflicts {
 export interface HostConflict {
   readonly claim: MACClaim;
   /** At least one. */
-  readonly owners: readonly Sighting[];
+  readonly owners: readonly ObservedOwner[];
   readonly hosts: readonly HostInterface[];
 }
 
@@ -112,7 +112,7 @@ export function hostConflictAt(
   const hosts = index.hosts.at(mac);
   const claim = hosts.length === 0 ? undefined : claims.get(claimName(mac));
   if (claim === undefined) return undefined;
-  const isReported = ({ namespace }: Sighting): boolean =>
+  const isReported = ({ namespace }: ObservedOwner): boolean =>
     index.poolFor(caches.labelsOf(namespace))?.settings.hostAddressPolicy !== "Off";
   const owners = distinctHolders(caches.sightings(mac)).filter(
     (holder) => statusOf(claim).owners.some((owner) => mayBe(owner, holder)) && isReported(holder),

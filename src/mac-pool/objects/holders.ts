@@ -4,7 +4,7 @@ import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import { LAUNCHER, LAUNCHER_LABEL } from "../../api/names.ts";
 import type { KubeObject, OwnerReference } from "../../kube/client/resource.ts";
 import { listAt, textAt } from "../../kube/json-path.ts";
-import type { Party, Sighting } from "../claims/party.ts";
+import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
 import { guestInterfaces, INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
 import { isFinished, networkOf, podNetworks } from "./pod-networks.ts";
 
@@ -15,7 +15,7 @@ import { isFinished, networkOf, podNetworks } from "./pod-networks.ts";
 
 export interface ListedMac {
   readonly mac: Mac;
-  readonly holder: Sighting;
+  readonly holder: ObservedOwner;
 }
 
 /** An address and the network that it is on. */
@@ -31,14 +31,14 @@ export function attachedMacs(vm: KubeObject): AttachedMac[] {
 
 export function machineMacs(vm: KubeObject): ListedMac[] {
   const receiver = textAt(vm, "spec", "runStrategy") === WAIT_AS_RECEIVER;
-  const party = { ...partyOf("VirtualMachine", vm), receiver };
+  const party = { ...referenceOf("VirtualMachine", vm), receiver };
   return guestInterfaces(vm, VM_TEMPLATE_SPEC).flatMap((nic) =>
     nic.eligible ? listed(nic.mac, party, nic.name, nic.network, COUNTS) : [],
   );
 }
 
 export function instanceMacs(vmi: KubeObject): ListedMac[] {
-  const party = instanceParty(vmi);
+  const party = instanceOwner(vmi);
   const nics = guestInterfaces(vmi, INSTANCE_SPEC);
   const fromSpec = nics.flatMap((nic) => (nic.eligible ? listed(nic.mac, party, nic.name, nic.network, COUNTS) : []));
   const known = new Set(fromSpec.map(({ mac }) => mac));
@@ -63,7 +63,7 @@ export function podMacs(pod: KubeObject, findInstance: FindInstance = () => unde
   if (isFinished(pod)) return [];
   const networks = podNetworks(pod);
   if (!("elements" in networks)) return [];
-  const parties = isLauncher(pod) ? launcherParties(pod, findInstance) : [partyOf("Pod", pod)];
+  const parties = isLauncher(pod) ? launcherOwners(pod, findInstance) : [referenceOf("Pod", pod)];
   const weight = isLauncher(pod) ? DELAYS_ONLY : COUNTS;
   return networks.elements.flatMap((element) =>
     parties.flatMap((party) =>
@@ -95,41 +95,44 @@ export function machineOf(vmi: unknown): { readonly name: string; readonly uid: 
   return owner === undefined ? undefined : { name, uid: textAt(owner, "uid") };
 }
 
-export function partyOf(kind: Party["kind"], object: KubeObject): Party {
+export function referenceOf(kind: ObjectReference["kind"], object: KubeObject): ObjectReference {
   const { namespace = "", name, uid } = object.metadata;
   return { kind, namespace, name, uid };
 }
 
 /** The VM that a VMI belongs to, else the VMI itself. */
-export function instanceParty(vmi: KubeObject): Party {
+export function instanceOwner(vmi: KubeObject): ObjectReference {
   const owner = machineOf(vmi);
-  if (owner === undefined) return partyOf("VirtualMachineInstance", vmi);
+  if (owner === undefined) return referenceOf("VirtualMachineInstance", vmi);
   return { kind: "VirtualMachine", namespace: vmi.metadata.namespace ?? "", name: owner.name, uid: owner.uid };
 }
 
 /** One sighting per name; of several, the one that says most. */
-export function distinctHolders(sightings: readonly Sighting[]): Sighting[] {
+export function distinctHolders(sightings: readonly ObservedOwner[]): ObservedOwner[] {
   return distinct(sightings, isNamesake);
 }
 
 /** The same for each network that the object has the address on. */
-export function distinctPlaces(sightings: readonly Sighting[]): Sighting[] {
+export function distinctPlaces(sightings: readonly ObservedOwner[]): ObservedOwner[] {
   return distinct(sightings, (one, other) => isNamesake(one, other) && one.network === other.network);
 }
 
-function distinct(sightings: readonly Sighting[], isSame: (one: Sighting, other: Sighting) => boolean): Sighting[] {
-  const found: Sighting[] = [];
+function distinct(
+  sightings: readonly ObservedOwner[],
+  isSame: (one: ObservedOwner, other: ObservedOwner) => boolean,
+): ObservedOwner[] {
+  const found: ObservedOwner[] = [];
   for (const sighting of [...sightings].sort((a, b) => vagueness(a) - vagueness(b))) {
     if (!found.some((known) => isSame(known, sighting))) found.push(sighting);
   }
   return found;
 }
 
-const vagueness = ({ uid, adoptable, receiver }: Sighting): number =>
+const vagueness = ({ uid, adoptable, receiver }: ObservedOwner): number =>
   (uid === undefined ? 4 : 0) + (adoptable ? 0 : 2) + (receiver === undefined ? 1 : 0);
 
 /** What a sighting says about its holder. */
-type Weight = Pick<Sighting, "adoptable">;
+type Weight = Pick<ObservedOwner, "adoptable">;
 
 const COUNTS: Weight = { adoptable: true };
 const DELAYS_ONLY: Weight = { adoptable: false };
@@ -138,12 +141,12 @@ const DELAYS_ONLY: Weight = { adoptable: false };
  * A launcher pod holds addresses for the owner of its VMI. Without the VMI it is unknown whether there was a VM: the pod
  * then stands, without a UID, for a VM and for a VMI of that name.
  */
-function launcherParties(pod: KubeObject, findInstance: FindInstance): Party[] {
+function launcherOwners(pod: KubeObject, findInstance: FindInstance): ObjectReference[] {
   const owner = instanceOf(pod);
   if (owner === undefined) return [];
   const named = { namespace: pod.metadata.namespace ?? "", name: owner.name };
   const instance = findInstance({ ...named, uid: owner.uid });
-  if (instance !== undefined) return [instanceParty(instance)];
+  if (instance !== undefined) return [instanceOwner(instance)];
   return [
     { kind: "VirtualMachine", ...named },
     { kind: "VirtualMachineInstance", ...named },
@@ -152,7 +155,7 @@ function launcherParties(pod: KubeObject, findInstance: FindInstance): Party[] {
 
 function listed(
   text: string,
-  party: Party & { readonly receiver?: boolean },
+  party: ObjectReference & { readonly receiver?: boolean },
   interfaceName: string,
   network: string | undefined,
   weight: Weight,

@@ -7,7 +7,7 @@ import {
   VM_NAMESPACES,
 } from "../../api/mac-pool-scope.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import type { Party } from "../claims/party.ts";
+import type { ObjectReference } from "../claims/owner.ts";
 
 /**
  * Whether the pool manages an existing object, by the rules of the webhook configuration.
@@ -16,7 +16,7 @@ import type { Party } from "../claims/party.ts";
  * `machine`: the VM of a VMI, whose label opts out both.
  */
 export function isManaged(
-  kind: Party["kind"],
+  kind: ObjectReference["kind"],
   object: KubeObject,
   namespaceLabels: Readonly<Record<string, string>> | undefined,
   excludedNamespaces: readonly string[],

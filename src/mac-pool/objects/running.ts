@@ -2,7 +2,7 @@ import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import { NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { at, listAt, textAt } from "../../kube/json-path.ts";
-import type { RunningParty } from "../claims/collision.ts";
+import type { RunningObject } from "../claims/collision.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./holders.ts";
 import { isFinished, podNetworks } from "./pod-networks.ts";
@@ -34,7 +34,7 @@ export function isWaitingForSync(vmi: unknown): boolean {
   return textAt(vmi, "status", "phase") === "WaitingForSync";
 }
 
-export function runningInstance(vmi: KubeObject): RunningParty {
+export function runningInstance(vmi: KubeObject): RunningObject {
   const state = at(vmi, "status", "migrationState");
   // Source and target of a migration that failed are two again.
   if (at(state, "failed") === true) return { ...identity(vmi), kind: "VirtualMachineInstance", migrations: [] };
@@ -46,7 +46,7 @@ export function runningInstance(vmi: KubeObject): RunningParty {
   return { ...identity(vmi), kind: "VirtualMachineInstance", migrations: migrations.filter((uid) => uid !== "") };
 }
 
-export function runningPod(pod: KubeObject): RunningParty {
+export function runningPod(pod: KubeObject): RunningObject {
   return { ...identity(pod), kind: "Pod", migrations: [] };
 }
 

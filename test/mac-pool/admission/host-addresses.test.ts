@@ -4,7 +4,7 @@ import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import { HOST_ADDRESS_POLICIES, type HostAddressPolicy } from "../../../src/api/mac-pool.ts";
 import type { ClaimRequest } from "../../../src/mac-pool/admission/claim-request.ts";
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
-import type { Sighting } from "../../../src/mac-pool/claims/party.ts";
+import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import type { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
 import { owner } from "../claims/lifecycle-bed.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
@@ -18,7 +18,11 @@ const WARNING =
   'MAC 02:00:00:00:01:03 of interface "i0" is also the address of interface eno1 of node node-a. ' +
   "They disturb each other on the same network. Leave macAddress out to get a free address.";
 
-function bed(policy: HostAddressPolicy | undefined, listers: (mac: Mac) => readonly Sighting[] = () => [], size = 256) {
+function bed(
+  policy: HostAddressPolicy | undefined,
+  listers: (mac: Mac) => readonly ObservedOwner[] = () => [],
+  size = 256,
+) {
   const store = new MemoryClaimStore();
   const { ledger, index } = replica(store, size, listers);
   const pool = index.pool("default");
@@ -37,7 +41,7 @@ const updateOf = (index: PoolIndex, uid: string): ClaimRequest => {
   return { ...asked, party: { ...asked.party, uid } };
 };
 
-const seen = (more: Partial<Sighting>): Sighting => ({
+const seen = (more: Partial<ObservedOwner>): ObservedOwner => ({
   kind: "VirtualMachine",
   namespace: "default",
   name: "web",

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { ClaimLedger } from "../../../src/mac-pool/admission/claim-ledger.ts";
 import type { ClaimRequest, ClaimResult } from "../../../src/mac-pool/admission/claim-request.ts";
-import type { Sighting } from "../../../src/mac-pool/claims/party.ts";
+import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/pools/segments.ts";
 import type { MemoryClaimStore } from "../memory-claim-store.ts";
@@ -18,7 +18,7 @@ export const mac = (offset: number): Mac => (FIRST + offset) as Mac;
 export function replica(
   store: MemoryClaimStore,
   size: number,
-  listers: (mac: Mac) => readonly Sighting[] = () => [],
+  listers: (mac: Mac) => readonly ObservedOwner[] = () => [],
   clock: Clock = systemClock,
 ): { ledger: ClaimLedger; index: PoolIndex } {
   const index = new PoolIndex();

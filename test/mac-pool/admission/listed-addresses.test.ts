@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
-import type { Sighting } from "../../../src/mac-pool/claims/party.ts";
+import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { mac, macsOf, replica, request } from "./ledger-bed.ts";
 
-const lister = (name: string): Sighting => ({
+const lister = (name: string): ObservedOwner => ({
   kind: "VirtualMachine",
   namespace: "default",
   name,

@@ -3,7 +3,7 @@ import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
 import type { AdmissionRequest } from "../../../src/kube/admission/admission-server.ts";
 import { REVIEWS } from "../../../src/mac-pool/admission/reviews.ts";
-import type { Party } from "../../../src/mac-pool/claims/party.ts";
+import type { ObjectReference } from "../../../src/mac-pool/claims/owner.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { review, reviewParts, reviewRequest, signal, vm } from "./review-bed.ts";
 
@@ -133,7 +133,7 @@ describe("the review of a virtual machine", () => {
   it("tells of a VM that it lets start although it could not judge it", async () => {
     const told: string[] = [];
     const parts = reviewParts(new MemoryClaimStore(() => Promise.reject(new Error("socket hang up"))), "DenyRunning");
-    const onUnjudged = ({ name = "" }: Party): void => void told.push(name);
+    const onUnjudged = ({ name = "" }: ObjectReference): void => void told.push(name);
     const listed = {
       cached: () => [{ mac: parseMac("02:00:00:00:00:02") as Mac, network: undefined }],
       live: async () => undefined,

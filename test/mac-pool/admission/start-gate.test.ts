@@ -5,14 +5,19 @@ import { systemClock } from "../../../src/kube/clock.ts";
 import { StartGate } from "../../../src/mac-pool/admission/start-gate.ts";
 import { StartTimes } from "../../../src/mac-pool/admission/start-times.ts";
 import { newClaim, withStatus } from "../../../src/mac-pool/claims/claim.ts";
-import type { Party, Sighting } from "../../../src/mac-pool/claims/party.ts";
+import type { ObjectReference, ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import type { Networks } from "../../../src/mac-pool/cluster/network-domains.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { NO_NETWORKS } from "../no-networks.ts";
 
 const { signal } = new AbortController();
 const mac = parseMac("0200000000aa") as Mac;
-const vm = (name: string): Party => ({ kind: "VirtualMachine", namespace: "default", name, uid: `uid-${name}` });
+const vm = (name: string): ObjectReference => ({
+  kind: "VirtualMachine",
+  namespace: "default",
+  name,
+  uid: `uid-${name}`,
+});
 const owner = (name: string): ClaimOwner => ({
   ...(vm(name) as ClaimOwner),
   interface: "a",
@@ -21,14 +26,14 @@ const owner = (name: string): ClaimOwner => ({
 
 const HOUR_MS = 3_600_000;
 const startingMs = (): number => 75_000;
-const isReceiver = async ({ name = "" }: Party): Promise<boolean> => name.startsWith("waiting");
-const listers = (): readonly Sighting[] => [];
+const isReceiver = async ({ name = "" }: ObjectReference): Promise<boolean> => name.startsWith("waiting");
+const listers = (): readonly ObservedOwner[] => [];
 
 async function gate(
   names: readonly string[],
   running: readonly string[] = [],
   more: readonly ClaimOwner[] = [],
-  isRunning = async ({ name = "" }: Party): Promise<boolean> => running.includes(name),
+  isRunning = async ({ name = "" }: ObjectReference): Promise<boolean> => running.includes(name),
   networks = NO_NETWORKS,
   isAwaited = false,
 ) {

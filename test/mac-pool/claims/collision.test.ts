@@ -4,10 +4,10 @@ import {
   collisionMessage,
   countParties,
   meetingParties,
-  type RunningParty,
+  type RunningObject,
 } from "../../../src/mac-pool/claims/collision.ts";
 
-const party = (name: string, ...migrations: string[]): RunningParty => ({
+const party = (name: string, ...migrations: string[]): RunningObject => ({
   kind: "VirtualMachineInstance",
   namespace: "default",
   name,

@@ -3,7 +3,7 @@ import { parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import { decideGrant, type GrantRequest } from "../../../src/mac-pool/claims/grant.ts";
 import { UNKNOWN_DOMAIN } from "../../../src/mac-pool/claims/layer2-domain.ts";
-import type { Place } from "../../../src/mac-pool/claims/listers.ts";
+import type { NetworkPosition } from "../../../src/mac-pool/claims/listers.ts";
 import { meetingOwners } from "../../../src/mac-pool/claims/meeting-owners.ts";
 import { allocatedTo as bound, NOW, owner, sighting, step } from "./lifecycle-bed.ts";
 
@@ -14,7 +14,7 @@ const at = (domain: string, more: Partial<ClaimOwner> = {}): ClaimOwner =>
   owner({ network: `multus ${domain}`, domains: [domain], ...more });
 
 /** Networks lead where they did; an owner in the namespace `whole` may be in any. */
-const domainsOf = ({ namespace, network, domains }: Place) =>
+const domainsOf = ({ namespace, network, domains }: NetworkPosition) =>
   namespace === "whole" || network === undefined ? undefined : domains;
 
 function decide(

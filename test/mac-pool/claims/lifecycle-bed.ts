@@ -2,7 +2,7 @@ import { parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner, MACClaim, MacClaimStatus } from "../../../src/api/mac-claim.ts";
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
 import { type LifecycleInput, nextStep } from "../../../src/mac-pool/claims/lifecycle.ts";
-import type { Sighting } from "../../../src/mac-pool/claims/party.ts";
+import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 
 /** Claims, sightings and steps in few words. */
 
@@ -15,7 +15,7 @@ export function owner(more: Partial<ClaimOwner> = {}): ClaimOwner {
   return { kind: "VirtualMachine", namespace: "default", name: "web", interface: "a", since: SINCE, ...more };
 }
 
-export function sighting(more: Partial<Sighting> = {}): Sighting {
+export function sighting(more: Partial<ObservedOwner> = {}): ObservedOwner {
   return {
     kind: "VirtualMachine",
     namespace: "default",
@@ -34,7 +34,11 @@ export function claim(status: MacClaimStatus): MACClaim {
 
 export const allocatedTo = (...owners: ClaimOwner[]): MACClaim => claim({ phase: "Allocated", owners });
 
-export function step(existing: MACClaim | undefined, holders: readonly Sighting[], more: Partial<LifecycleInput> = {}) {
+export function step(
+  existing: MACClaim | undefined,
+  holders: readonly ObservedOwner[],
+  more: Partial<LifecycleInput> = {},
+) {
   const next = nextStep({
     mac: MAC,
     claim: existing,

@@ -4,7 +4,7 @@ import { ApiError } from "../../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
-import type { Party } from "../../../src/mac-pool/claims/party.ts";
+import type { ObjectReference } from "../../../src/mac-pool/claims/owner.ts";
 import { readEvidence } from "../../../src/mac-pool/cluster/live-evidence.ts";
 import { LiveReads } from "../../../src/mac-pool/cluster/live-reads.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
@@ -15,7 +15,7 @@ const TEXT = "02:00:00:00:00:01";
 const mac = parseMac(TEXT) as Mac;
 const made = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
 const vm: KubeObject = { ...made, metadata: { ...made.metadata, uid: "u1" } };
-const web: Party = { kind: "VirtualMachine", namespace: "default", name: "web" };
+const web: ObjectReference = { kind: "VirtualMachine", namespace: "default", name: "web" };
 
 /** A cluster with one VM. */
 function cluster(asked: string[]): KubeClient {
@@ -33,7 +33,7 @@ function cluster(asked: string[]): KubeClient {
 }
 
 /** What is asked for until it is known who has the address. */
-async function reads(...parties: readonly Party[]): Promise<string[]> {
+async function reads(...parties: readonly ObjectReference[]): Promise<string[]> {
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
   await readEvidence(live, mac, parties, ({ name }) => name === "unstarted");
@@ -54,7 +54,7 @@ it("goes on to the instance and its launchers where the VM does not have it, unl
 it("asks once for the claims of one object that are looked at together, and again for what is looked at later", async () => {
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
-  const gone: Party = { kind: "VirtualMachine", namespace: "default", name: "gone" };
+  const gone: ObjectReference = { kind: "VirtualMachine", namespace: "default", name: "gone" };
   const look = () => readEvidence(live, mac, [gone], () => false);
   const [one, other] = await Promise.all([look(), look()]);
   expect(one).toEqual(other);

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import type { LifecycleStep } from "../../../src/mac-pool/claims/lifecycle.ts";
-import { describeParty, type Party } from "../../../src/mac-pool/claims/party.ts";
+import { describeObject, type ObjectReference } from "../../../src/mac-pool/claims/owner.ts";
 import { Caches } from "../../../src/mac-pool/cluster/caches.ts";
 import { Adoption } from "../../../src/mac-pool/controllers/adoption.ts";
 import { ClaimController } from "../../../src/mac-pool/controllers/claim-controller.ts";
@@ -71,8 +71,8 @@ class Bed implements AsyncDisposable {
     return this.#objects.tell(type, plural, { ...object, metadata }, type === "ADDED" ? 1_000 : 1_001);
   }
 
-  #read(parties: readonly Party[]) {
-    this.asked.push(...parties.map(describeParty));
+  #read(parties: readonly ObjectReference[]) {
+    this.asked.push(...parties.map(describeObject));
     return this.caches.pods.list().flatMap((pod) => podMacs(pod).map(({ holder }) => holder));
   }
 

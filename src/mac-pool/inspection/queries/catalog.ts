@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import type { Informer } from "../../../kube/informer/informer.ts";
 import { statusOf } from "../../claims/claim.ts";
-import { mayBe, type Party } from "../../claims/party.ts";
+import { mayBe, type ObjectReference } from "../../claims/owner.ts";
 import type { Caches } from "../../cluster/caches.ts";
 import { BY_RUNNING } from "../../cluster/informers.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../../objects/running.ts";
@@ -170,7 +170,7 @@ function textOf({ spec, status }: MACClaim): string {
  * The claim with the names that the API server has made of prefixes, as far as objects list the address: nothing writes them
  * into it. The same claim where there is nothing to complete.
  */
-export function withCompletedNames(claim: MACClaim, listers: () => readonly Party[]): MACClaim {
+export function withCompletedNames(claim: MACClaim, listers: () => readonly ObjectReference[]): MACClaim {
   const status = statusOf(claim);
   if (status.owners.every(({ name }) => name !== undefined)) return claim;
   const taken = new Set(status.owners.flatMap(({ name }) => name ?? []));

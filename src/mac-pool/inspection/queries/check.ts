@@ -7,7 +7,7 @@ import { newClaim, statusOf } from "../../claims/claim.ts";
 import { decideGrant, type GrantDecision } from "../../claims/grant.ts";
 import { UNCLAIMED, withListers } from "../../claims/listers.ts";
 import { describeOwners, SOMEBODY } from "../../claims/named-text.ts";
-import { describeParty, type Holder } from "../../claims/party.ts";
+import { describeObject, type InterfaceOwner } from "../../claims/owner.ts";
 import { namespaceLimit } from "../../claims/refusals.ts";
 import type { Caches } from "../../cluster/caches.ts";
 import type { CheckView } from "../rest/views.ts";
@@ -16,7 +16,7 @@ import type { NamespaceQueries } from "./namespaces.ts";
 import { hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 
 /** The name of the VM that asks; no object has it, since a name has no star. */
-const ANYBODY: Pick<Holder, "kind" | "generateName" | "interface"> = {
+const ANYBODY: Pick<InterfaceOwner, "kind" | "generateName" | "interface"> = {
   kind: "VirtualMachine",
   generateName: "*",
   interface: "*",
@@ -66,7 +66,7 @@ export class CheckQuery {
     const hosts = this.#hostsAt(mac, namespace, scope);
     if (hosts?.isRefused) return refused("MACPOOL_HOST_ADDRESS", hosts.message);
     const decision = this.#decide(mac, namespace);
-    const named = describeOwners(owners, (owner) => (sees(scope, owner) ? describeParty(owner) : SOMEBODY));
+    const named = describeOwners(owners, (owner) => (sees(scope, owner) ? describeObject(owner) : SOMEBODY));
     if (!decision.ok) return refused(decision.refusal.code, conflictText(view.mac, named, decision.refusal.code));
     const message = hosts?.message ?? acceptedText(decision, view, named);
     return { ...view, accepted: true, message };

@@ -8,8 +8,8 @@ import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
 import { LATE_AFTER_MS } from "../../claims/limits.ts";
 import { meetingOwners } from "../../claims/meeting-owners.ts";
-import type { Party } from "../../claims/party.ts";
-import type { CachedSighting, Caches } from "../../cluster/caches.ts";
+import type { ObjectReference } from "../../claims/owner.ts";
+import type { CachedOwner, Caches } from "../../cluster/caches.ts";
 import { adoptionOf } from "../../controllers/adoption.ts";
 import { hostConflictAt } from "../../controllers/host-conflicts.ts";
 import { quarantineOf } from "../../controllers/rests.ts";
@@ -186,7 +186,7 @@ export class ConsistencyQuery {
     };
   }
 
-  #unclaimed(mac: Mac, holder: CachedSighting, scope: Scope): FindingView | undefined {
+  #unclaimed(mac: Mac, holder: CachedOwner, scope: Scope): FindingView | undefined {
     if (!sees(scope, holder) || holder.name === undefined) return undefined;
     if (this.#catalog.claims.get(mac) !== undefined) return undefined;
     if (adoptionOf(mac, [holder], this.#caches) === undefined) return undefined;
@@ -240,7 +240,7 @@ function leftBehind(pod: KubeObject, scope: Scope): FindingView[] {
   }));
 }
 
-function namedOwner(owner: Party | undefined): Pick<FindingView, "owner"> {
+function namedOwner(owner: ObjectReference | undefined): Pick<FindingView, "owner"> {
   if (owner?.name === undefined) return {};
   return { owner: { kind: owner.kind, namespace: owner.namespace, name: owner.name } };
 }

@@ -5,7 +5,7 @@ import type { Clock } from "../../../kube/clock.ts";
 import { shortText } from "../../../kube/short-text.ts";
 import { partyOfRequest } from "../../admission/decision.ts";
 import { SOMEBODY } from "../../claims/named-text.ts";
-import { describeParty } from "../../claims/party.ts";
+import { describeObject } from "../../claims/owner.ts";
 import type { Refusal } from "../../claims/refusals.ts";
 import type { DenialView } from "../rest/views.ts";
 import { type Scope, sees } from "./scope.ts";
@@ -64,7 +64,7 @@ export class DenialLog {
       own.set(key, { ...known, at, count: known.count + 1 });
       return;
     }
-    const hidden = naming?.tell((owner) => (owner.namespace === namespace ? describeParty(owner) : SOMEBODY));
+    const hidden = naming?.tell((owner) => (owner.namespace === namespace ? describeObject(owner) : SOMEBODY));
     this.#made += 1;
     own.set(key, {
       view: {

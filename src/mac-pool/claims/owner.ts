@@ -4,7 +4,7 @@ import { type ClaimOwner, MAX_NAME_CHARS, MAX_NETWORK_CHARS, type OwnerKind } fr
  * An object that has or wants an address. In a claim it is known by kind + namespace + name, or by the generateName prefix,
  * which several objects can have.
  */
-export interface Party {
+export interface ObjectReference {
   readonly kind: OwnerKind;
   readonly namespace: string;
   readonly name?: string | undefined;
@@ -13,7 +13,7 @@ export interface Party {
 }
 
 /** A party and the interface that has the address. */
-export interface Holder extends Party {
+export interface InterfaceOwner extends ObjectReference {
   readonly interface: string;
   readonly network?: string | undefined;
   /** Layer-2 domains that the interface is or was in, where its pool asks for them and they are known. */
@@ -23,13 +23,13 @@ export interface Holder extends Party {
 }
 
 /** A holder as it was seen in an object. */
-export interface Sighting extends Holder {
+export interface ObservedOwner extends InterfaceOwner {
   /** Whether it is made an owner where the claim does not know it; false for what only delays a release. */
   readonly adoptable: boolean;
 }
 
 /** The same object: UIDs decide where both are known, else the name. Two prefixes are never the same object. */
-export function sameParty(a: Party, b: Party): boolean {
+export function isSameObject(a: ObjectReference, b: ObjectReference): boolean {
   if (a.kind !== b.kind || a.namespace !== b.namespace) return false;
   if (a.uid !== undefined && b.uid !== undefined) return a.uid === b.uid;
   return a.name !== undefined && a.name === b.name;
@@ -39,7 +39,7 @@ export function sameParty(a: Party, b: Party): boolean {
  * Whether an object may be the one that an owner of a claim stands for: it has its name, or its prefix where the API server
  * completes the name. UIDs don't count: a claim is not written again when another object takes the name.
  */
-export function mayBe(owner: Party, object: Party): boolean {
+export function mayBe(owner: ObjectReference, object: ObjectReference): boolean {
   if (owner.kind !== object.kind || owner.namespace !== object.namespace) return false;
   if (owner.name !== undefined) return owner.name === object.name;
   const { generateName } = owner;
@@ -59,13 +59,13 @@ export const cut = (text: string, maxChars: number): string =>
   text.length <= maxChars ? text : text.slice(0, maxChars);
 
 /** `VirtualMachine default/web`, or `VirtualMachine default/web-*` where the API server completes the name. */
-export function describeParty(party: Party): string {
+export function describeObject(party: ObjectReference): string {
   const { kind, namespace, name, generateName } = party;
   return `${kind} ${namespace}/${cut(name ?? `${generateName ?? ""}*`, MAX_NAME_CHARS)}`;
 }
 
 /** Objects that were written past the webhook may have names that a claim has no room for. */
-export function ownerOf(holder: Holder, since: string): ClaimOwner {
+export function ownerOf(holder: InterfaceOwner, since: string): ClaimOwner {
   const { kind, namespace, name, generateName, uid, network, domains, receiver } = holder;
   const owner: { -readonly [K in keyof ClaimOwner]: ClaimOwner[K] } = {
     kind,
