@@ -1,4 +1,4 @@
-import type { Mac } from "../api/mac.ts";
+import { type Mac, macOfClaimName } from "../api/mac.ts";
 import type { MACClaim } from "../api/mac-claim.ts";
 import type { ConflictPolicy } from "../api/mac-pool.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -6,15 +6,14 @@ import type { Clock } from "../kube/clock.ts";
 import { type NamespaceLabels, namespaceLabels } from "./admission/namespace-labels.ts";
 import { apiClaimStore, type ClaimStore } from "./claims/claim-store.ts";
 import type { ObjectReference, ObservedOwner } from "./claims/owner.ts";
-import type { Admission } from "./cluster/admissions.ts";
 import type { Caches } from "./cluster/caches.ts";
-import { givenAddresses } from "./cluster/given-addresses.ts";
-import { readEvidence } from "./cluster/live-evidence.ts";
+import { hasReceived, isReceiver, macsOfMachine } from "./cluster/live-machine.ts";
+import { readLiveOwners } from "./cluster/live-owners.ts";
 import type { LiveReads } from "./cluster/live-reads.ts";
-import { hasReceived, isReceiver, macsOfMachine } from "./cluster/machine-of-instance.ts";
 import type { Networks } from "./cluster/network-domains.ts";
+import type { Admission } from "./cluster/pending-admissions.ts";
 import { isRunning, type RunningQuery } from "./cluster/running-owner.ts";
-import type { AttachedMac } from "./objects/holders.ts";
+import { type AttachedMac, machineMacs } from "./objects/holders.ts";
 
 /** How the parts of a replica reach the cluster: each of these is a guard, without which duplicates or leaks come about. */
 export interface Connections {
@@ -22,12 +21,12 @@ export interface Connections {
   readonly claimsOfStarts: ClaimStore;
   readonly claimsOfController: ClaimStore;
   readonly controllerClock: Clock;
-  /** Which of the parties have the address of a claim now, by live reads. */
-  readonly evidence: (
+  /** Which of the objects have the address of a claim now, by live reads. */
+  readonly liveOwners: (
     reads: LiveReads,
     mac: Mac,
     claim: MACClaim,
-    parties: readonly ObjectReference[],
+    refs: readonly ObjectReference[],
   ) => Promise<readonly ObservedOwner[]>;
   /** Whether what was admitted has been stored since, and may be gone. */
   readonly hasCome: (admission: Admission) => boolean;
@@ -47,7 +46,7 @@ export interface Connections {
   /** Which networks can't meet. */
   readonly networks: Networks;
   /** Addresses that the interface of a VM has, or may get by an update that is under way. */
-  readonly givenTo: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
+  readonly addressesOfInterface: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
 }
 
 export function connect(
@@ -61,8 +60,8 @@ export function connect(
     claimsOfStarts: claims,
     claimsOfController: apiClaimStore(leaderClient),
     controllerClock: clock,
-    evidence: (reads, mac, claim, parties) =>
-      readEvidence(reads, mac, parties, (party) => caches.unstarted.has(party, claim, mac)),
+    liveOwners: (reads, mac, claim, refs) =>
+      readLiveOwners(reads, mac, refs, (ref) => caches.unstarted.has(ref, claim, mac)),
     hasCome: caches.admissions.hasCome,
     isRunning: (owner, query) => isRunning(client, owner, query),
     macsOfMachine: (vm, signal) => macsOfMachine(client, vm, signal),
@@ -72,6 +71,21 @@ export function connect(
     policyIn: caches.policyIn,
     listers: caches.listers,
     networks: caches.networks,
-    givenTo: (vm, interfaceName) => givenAddresses(caches, vm, interfaceName),
+    addressesOfInterface: (vm, interfaceName) => addressesOfInterface(caches, vm, interfaceName),
   };
+}
+
+/** Addresses that an interface of a VM has, or may get by an update that is under way. */
+function addressesOfInterface(caches: Caches, vm: ObjectReference, interfaceName: string): readonly Mac[] {
+  const machine = caches.has(vm) ? caches.machines.get(`${vm.namespace}/${vm.name}`) : undefined;
+  const listed = machine === undefined ? [] : machineMacs(machine);
+  const updated = caches
+    .updatedFor(vm.uid ?? "")
+    .filter(({ status }) =>
+      status?.owners.some(({ uid, ...owner }) => uid === vm.uid && owner.interface === interfaceName),
+    );
+  return [
+    ...listed.flatMap(({ mac, holder }) => (holder.interface === interfaceName ? [mac] : [])),
+    ...updated.flatMap(({ metadata: { name = "" } }) => macOfClaimName(name) ?? []),
+  ];
 }

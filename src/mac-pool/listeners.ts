@@ -10,7 +10,7 @@ import type { CertificateSource } from "../kube/http/certificate-source.ts";
 import { PostServer } from "../kube/http/post-server.ts";
 import { HttpServer } from "../kube/http/server.ts";
 import type { Log } from "../kube/log.ts";
-import { Names } from "./admission/names.ts";
+import { OwnerRedaction } from "./admission/owner-redaction.ts";
 import { routeWebhooks } from "./admission/routes.ts";
 import { DenialLog } from "./inspection/queries/denial-log.ts";
 import { Inspector } from "./inspection/queries/inspector.ts";
@@ -68,7 +68,7 @@ export class Listeners implements Listener {
   constructor(options: ListenersOptions, { admission, caches, metrics, clock, readiness }: Served) {
     const { client, inspectionClient, port, inspectionPort, registry, log } = options;
     this.#webhooks = new PostServer({ ...options, tls: options.webhookTls, port });
-    const names = new Names(new SubjectAccess({ client, ...NAMES }), log);
+    const names = new OwnerRedaction(new SubjectAccess({ client, ...NAMES }), log);
     const { self, credentials, tls, page } = options;
     const denials = new DenialLog(self.name, clock);
     const onDenied = denials.add.bind(denials);

@@ -163,8 +163,8 @@ export class PoolMetrics {
   }
 
   /** Parties of a collision; 1 or less when there is none. */
-  collided(mac: string, parties: number): void {
-    if (parties > 1) this.#collisions.set({ mac }, parties);
+  collided(mac: string, refs: number): void {
+    if (refs > 1) this.#collisions.set({ mac }, refs);
     else this.#collisions.remove({ mac });
   }
 

@@ -9,14 +9,14 @@ import { LeaderElector } from "../kube/leader/leader-election.ts";
 import type { Log } from "../kube/log.ts";
 import { ClaimLedger } from "./admission/claim-ledger.ts";
 import type { AdmissionParts } from "./admission/decision.ts";
-import { StartGate } from "./admission/start-gate.ts";
+import { RunExclusively } from "./admission/run-exclusively.ts";
 import { StartTimes } from "./admission/start-times.ts";
 import { statusOf } from "./claims/claim.ts";
+import { meetingOwners } from "./claims/layer2-domain.ts";
 import type { LifecycleStep } from "./claims/lifecycle.ts";
 import { startingMs } from "./claims/limits.ts";
-import { meetingOwners } from "./claims/meeting-owners.ts";
 import type { ObjectReference } from "./claims/owner.ts";
-import { sharedByHolders, UNJUDGED } from "./claims/refusals.ts";
+import { sharedByOwners, UNJUDGED } from "./claims/refusals.ts";
 import { Caches } from "./cluster/caches.ts";
 import { LiveReads } from "./cluster/live-reads.ts";
 import { type Connections, connect } from "./connections.ts";
@@ -209,7 +209,7 @@ export class Replica {
       adoption,
       store: this.#connections.claimsOfController,
       clock: this.#connections.controllerClock,
-      evidence: (mac, claim, parties) => this.#connections.evidence(reads, mac, claim, parties),
+      liveOwners: (mac, claim, refs) => this.#connections.liveOwners(reads, mac, claim, refs),
       hasCome: this.#connections.hasCome,
       onStep: (step, before) => {
         if (step.action === "delete" && step.isLeak) this.#metrics.leaked();
@@ -228,7 +228,7 @@ export class Replica {
     const collisions = new CollisionController({
       ...shared,
       events,
-      onCollision: (mac, parties) => this.#metrics.collided(mac, parties),
+      onCollision: (mac, refs) => this.#metrics.collided(mac, refs),
     });
     const finalizers = new FinalizerController({ ...shared, client });
     const hosts = new HostConflicts({ caches: this.#caches, events });
@@ -242,7 +242,7 @@ export class Replica {
     const owners = meeting(step.claim);
     if (owners.length < 2 || (before !== undefined && owners.length <= meeting(before).length)) return;
     for (const owner of owners.map((each) => this.#caches.seenAs(each, step.claim)))
-      events.event(regardingOf(owner), "Warning", "MACShared", sharedByHolders(step.claim.spec.mac, owners));
+      events.event(regardingOf(owner), "Warning", "MACShared", sharedByOwners(step.claim.spec.mac, owners));
   }
 
   /** What reviews work with. */
@@ -257,7 +257,7 @@ export class Replica {
       index,
       random: random ?? Math.random,
       policyIn: connections.policyIn,
-      givenTo: connections.givenTo,
+      addressesOfInterface: connections.addressesOfInterface,
       log,
       onGranted: (kind, origin) => this.#metrics.allocated(kind, origin),
     });
@@ -269,7 +269,7 @@ export class Replica {
     const see = ({ metadata, status }: MACClaim, old?: MACClaim): void =>
       times.see(metadata.name ?? "", status?.owners, old?.status?.owners);
     claims.on({ add: (claim) => see(claim), update: see });
-    const starts = new StartGate({
+    const starts = new RunExclusively({
       ...shared,
       store: connections.claimsOfStarts,
       isRunning: connections.isRunning,

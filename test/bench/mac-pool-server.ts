@@ -15,9 +15,9 @@ import { systemClock } from "../../src/kube/clock.ts";
 import { PostServer } from "../../src/kube/http/post-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { ClaimLedger } from "../../src/mac-pool/admission/claim-ledger.ts";
-import { Names } from "../../src/mac-pool/admission/names.ts";
+import { OwnerRedaction } from "../../src/mac-pool/admission/owner-redaction.ts";
 import { routeWebhooks } from "../../src/mac-pool/admission/routes.ts";
-import { StartGate } from "../../src/mac-pool/admission/start-gate.ts";
+import { RunExclusively } from "../../src/mac-pool/admission/run-exclusively.ts";
 import { StartTimes } from "../../src/mac-pool/admission/start-times.ts";
 import type { ClaimStore } from "../../src/mac-pool/claims/claim-store.ts";
 import { Caches } from "../../src/mac-pool/cluster/caches.ts";
@@ -91,7 +91,7 @@ async function pool(): Promise<number> {
     listers,
     isAwaited: () => false,
     networks,
-    givenTo: () => [],
+    addressesOfInterface: () => [],
     log: silentLog,
     onGranted: () => {},
   });
@@ -99,7 +99,7 @@ async function pool(): Promise<number> {
   const no = async (): Promise<boolean> => false;
   const startingMs = (): number => 75_000;
   const times = new StartTimes({ clock, startingMs, ownersOf: () => [] });
-  const starts = new StartGate({
+  const starts = new RunExclusively({
     store,
     isRunning: no,
     isReceiver: no,
@@ -127,7 +127,7 @@ async function pool(): Promise<number> {
   const server = new PostServer({ port: 0, host: "127.0.0.1", tls: { current: () => pair, onChange: () => () => {} } });
   routeWebhooks(server, {
     parts,
-    names: new Names({ isAllowed: no }, silentLog),
+    names: new OwnerRedaction({ isAllowed: no }, silentLog),
     metrics: new PoolMetrics(
       new Registry(),
       index,

@@ -178,7 +178,7 @@ describe("objects that run, on a real API server", () => {
     expect(await gauge(mac)).toBe(0);
   });
 
-  it("collides at run time: an event on every party naming all, and a number, until one has stopped", async () => {
+  it("collides at run time: an event on every ref naming all, and a number, until one has stopped", async () => {
     const mac = "02:5d:1c:00:02:01";
     const [a] = await twins(mac, "run-a");
     if (a === undefined) throw new Error("no VM");
@@ -190,7 +190,7 @@ describe("objects that run, on a real API server", () => {
       spec: guestSpec([{ name: "a" }]),
     } as KubeObject);
     await reports(other, mac);
-    await eventually("two parties", async () => (await gauge(mac)) === 2);
+    await eventually("two refs", async () => (await gauge(mac)) === 2);
     const all = `MAC ${mac}: Collision between vmi/shared/changed, vmi/shared/run-a. `;
     for (const name of ["run-a", "changed"]) {
       await eventually(`an event on ${name}`, async () =>

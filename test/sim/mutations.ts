@@ -4,8 +4,8 @@ import type { KubeObject } from "../../src/kube/client/resource.ts";
 import type { Clock } from "../../src/kube/clock.ts";
 import type { ClaimStore } from "../../src/mac-pool/claims/claim-store.ts";
 import { PENDING_MS } from "../../src/mac-pool/claims/limits.ts";
-import { readEvidence } from "../../src/mac-pool/cluster/live-evidence.ts";
-import { distinctHolders } from "../../src/mac-pool/objects/holders.ts";
+import { readLiveOwners } from "../../src/mac-pool/cluster/live-owners.ts";
+import { distinctOwnersSeen } from "../../src/mac-pool/objects/holders.ts";
 import { isOptedOut, isReceiver, macsHeld } from "./objects.ts";
 import type { Seams } from "./sim-replica.ts";
 
@@ -47,14 +47,14 @@ export const MUTATIONS = {
   "live read": {
     between: (connections, caches) => ({
       ...connections,
-      evidence: (_reads, mac) => Promise.resolve(distinctHolders(caches.sightings(mac))),
+      liveOwners: (_reads, mac) => Promise.resolve(distinctOwnersSeen(caches.observedOwners(mac))),
     }),
   },
   /** Nobody looks for the launchers of VMs, though they may have been started. */
   "launchers of started": {
     between: (connections) => ({
       ...connections,
-      evidence: (reads, mac, _claim, parties) => readEvidence(reads, mac, parties, () => true),
+      liveOwners: (reads, mac, _claim, parties) => readLiveOwners(reads, mac, parties, () => true),
     }),
   },
   /** Caches stay as they are when etcd may have gone back. */

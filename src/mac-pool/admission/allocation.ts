@@ -13,14 +13,14 @@ import {
   statusFor,
   timesOf,
 } from "./claim-request.ts";
-import { keptFrom } from "./kept-addresses.ts";
+import { excludedAddresses } from "./excluded-addresses.ts";
 import { RepeatedUpdates, type RepeatedUpdatesOptions } from "./repeated-updates.ts";
 
 export interface AllocationOptions extends RepeatedUpdatesOptions {
   readonly random: () => number;
 }
 
-/** Gives a wish any free address: the index proposes one, and the creation of its claim decides. */
+/** Gives an interface any free address: the index proposes one, and the creation of its claim decides. */
 export class Allocation {
   readonly #options: AllocationOptions;
   readonly #updates: RepeatedUpdates;
@@ -32,16 +32,16 @@ export class Allocation {
     this.#updates = new RepeatedUpdates(options);
   }
 
-  /** `plausible`: what a dry run shows, one for each wish. */
+  /** `plausible`: what a dry run shows, one for each interface. */
   async allocate(
     request: ClaimRequest,
-    wish: InterfaceRequest,
+    wanted: InterfaceRequest,
     plausible: Mac[],
     signal: AbortSignal | undefined,
   ): Promise<Outcome> {
     const { clock } = this.#options;
     const { pool } = request;
-    const { namespace } = request.party;
+    const { namespace } = request.ref;
     if (pool === undefined) return refuse(noPool(namespace));
     if (pool.capacity === 0) return refuse(emptyPool(namespace, pool.name));
     if (request.dryRun) {
@@ -49,26 +49,26 @@ export class Allocation {
       return mac === undefined ? refuse(this.#full(pool)) : { ok: true, mac };
     }
     try {
-      const repeated = isUpdate(request) ? await this.#updates.claim(request, wish, pool, signal) : undefined;
-      return repeated ?? (await this.#takeFree(request, pool, wish, signal));
+      const repeated = isUpdate(request) ? await this.#updates.claim(request, wanted, pool, signal) : undefined;
+      return repeated ?? (await this.#takeFree(request, pool, wanted, signal));
     } catch (error) {
       this.#doubtUntilMs = clock.monotonicMs() + RESERVATION_MS;
       throw error;
     }
   }
 
-  async #takeFree(request: ClaimRequest, pool: Pool, wish: InterfaceRequest, signal?: AbortSignal): Promise<Outcome> {
+  async #takeFree(request: ClaimRequest, pool: Pool, wanted: InterfaceRequest, signal?: AbortSignal): Promise<Outcome> {
     const { store } = this.#options;
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
       const mac = this.#draw(request, pool);
       if (mac === undefined) {
-        const reused = await this.#reuseQuarantined(request, pool, wish, signal);
+        const reused = await this.#reuseQuarantined(request, pool, wanted, signal);
         if (reused === undefined) continue;
         return reused;
       }
-      this.#updates.choose(request, wish, mac);
+      this.#updates.choose(request, wanted, mac);
       try {
-        const claim = await store.create(claimOf(request, wish, mac, timesOf(this.#options)), signal);
+        const claim = await store.create(claimOf(request, wanted, mac, timesOf(this.#options)), signal);
         return { ok: true, mac, written: { claim, before: undefined } };
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
@@ -125,23 +125,23 @@ export class Allocation {
   async #reuseQuarantined(
     request: ClaimRequest,
     pool: Pool,
-    wish: InterfaceRequest,
+    wanted: InterfaceRequest,
     signal?: AbortSignal,
   ): Promise<Outcome | undefined> {
     const { clock, index, store } = this.#options;
-    const isKept = keptFrom(request.listed, this.#options);
+    const isExcluded = excludedAddresses(request.listed, this.#options);
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
-      const mac = pool.takeOldestQuarantined(isKept);
+      const mac = pool.takeOldestQuarantined(isExcluded);
       if (mac === undefined) return attempt > 0 ? undefined : this.#nothingFree(pool);
       const times = timesOf(this.#options);
       try {
         const before = await store.read(mac, signal);
         if (before === undefined) {
-          const claim = await store.create(claimOf(request, wish, mac, times), signal);
+          const claim = await store.create(claimOf(request, wanted, mac, times), signal);
           return { ok: true, mac, written: { claim, before: undefined } };
         }
         if (statusOf(before).phase !== "Quarantined") continue;
-        const status = statusFor(request, wish, times);
+        const status = statusFor(request, wanted, times);
         const claim = await store.update(withStatus(before, status, "automatic"), signal);
         index.reserve(mac, clock.monotonicMs());
         return { ok: true, mac, written: { claim, before } };
@@ -156,4 +156,4 @@ export class Allocation {
 }
 
 /** What is created has no UID yet, and is reviewed once. */
-const isUpdate = ({ party }: ClaimRequest): boolean => party.uid !== undefined;
+const isUpdate = ({ ref }: ClaimRequest): boolean => ref.uid !== undefined;

@@ -21,10 +21,10 @@ import {
   type Outcome,
   type Refused,
 } from "./claim-request.ts";
+import { dryRunMacs } from "./dry-run-macs.ts";
 import { claimExplicit } from "./explicit-claim.ts";
 import { NamespaceQuota } from "./namespace-quota.ts";
 import { pendingLimitReached } from "./pending-limit.ts";
-import { plausibleMacs } from "./plausible-macs.ts";
 
 /** The API server did not say what became of the claim, or refused the write. */
 interface Failed {
@@ -57,15 +57,15 @@ export class ClaimLedger {
   }
 
   /**
-   * Claims all wishes or none. Throws what the API server's refusal or a broken connection throws, after giving back
+   * Claims all addresses or none. Throws what the API server's refusal or a broken connection throws, after giving back
    * what was claimed; what can't be given back then ends when its wait for an object is over.
    */
   async claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimResult> {
-    const namespaces = [request.party.namespace];
-    const count = request.dryRun ? 0 : request.wishes.length;
+    const namespaces = [request.ref.namespace];
+    const count = request.dryRun ? 0 : request.wantedInterfaces.length;
     this.#wanted.change(namespaces, count);
     try {
-      const limit = pendingLimitReached(this.#options, request, this.#wanted.in(request.party.namespace));
+      const limit = pendingLimitReached(this.#options, request, this.#wanted.in(request.ref.namespace));
       return limit === undefined ? await this.#claimWithinQuota(request, signal) : { ok: false, refusal: limit };
     } finally {
       this.#wanted.change(namespaces, -count);
@@ -88,16 +88,16 @@ export class ClaimLedger {
 
   /** The request with the domains of its networks. */
   async #placed(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimRequest> {
-    const { namespace } = request.party;
-    const place = async (wish: InterfaceRequest): Promise<InterfaceRequest> => {
-      return { ...wish, domain: await this.#options.networks.domainOf(wish.network, namespace, signal) };
+    const { namespace } = request.ref;
+    const place = async (wanted: InterfaceRequest): Promise<InterfaceRequest> => {
+      return { ...wanted, domain: await this.#options.networks.domainOf(wanted.network, namespace, signal) };
     };
-    return { ...request, wishes: await Promise.all(request.wishes.map(place)) };
+    return { ...request, wantedInterfaces: await Promise.all(request.wantedInterfaces.map(place)) };
   }
 
   async #claimAll(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimResult> {
-    const plausible = request.dryRun ? plausibleMacs(this.#options, request) : [];
-    const attempts = request.wishes.map((wish) => this.#attempt(request, wish, plausible, signal));
+    const plausible = request.dryRun ? dryRunMacs(this.#options, request) : [];
+    const attempts = request.wantedInterfaces.map((wanted) => this.#attempt(request, wanted, plausible, signal));
     const granted: Granted[] = [];
     let refused: Refused | undefined;
     let failure: Failed | undefined;
@@ -107,7 +107,7 @@ export class ClaimLedger {
       else if ("refusal" in outcome) refused ??= outcome;
       else failure ??= outcome;
     }
-    if (granted.length === request.wishes.length) {
+    if (granted.length === request.wantedInterfaces.length) {
       if (!request.dryRun) this.#countGrants(request);
       const warnings = granted.flatMap(({ warnings = [] }) => warnings);
       return { ok: true, macs: granted.map(({ mac }) => mac), warnings };
@@ -117,22 +117,23 @@ export class ClaimLedger {
     throw failure?.error;
   }
 
-  /** Never rejects: the other wishes' claims have to be given back then. */
+  /** Never rejects: the claims of other interfaces have to be given back then. */
   #attempt(
     request: ClaimRequest,
-    wish: InterfaceRequest,
+    wanted: InterfaceRequest,
     plausible: Mac[],
     signal: AbortSignal | undefined,
   ): Promise<Outcome | Failed> {
     const granted =
-      wish.mac === undefined
-        ? this.#allocation.allocate(request, wish, plausible, signal)
-        : claimExplicit(this.#options, request, wish, wish.mac, signal);
+      wanted.mac === undefined
+        ? this.#allocation.allocate(request, wanted, plausible, signal)
+        : claimExplicit(this.#options, request, wanted, wanted.mac, signal);
     return granted.catch(failed);
   }
 
-  #countGrants({ wishes, party }: ClaimRequest): void {
-    for (const { mac } of wishes) this.#options.onGranted(party.kind, mac === undefined ? "automatic" : "explicit");
+  #countGrants({ wantedInterfaces, ref }: ClaimRequest): void {
+    for (const { mac } of wantedInterfaces)
+      this.#options.onGranted(ref.kind, mac === undefined ? "automatic" : "explicit");
   }
 
   /** Undoes one grant unless somebody has written since. Failing is harmless: the leader does the same when the wait is over. */

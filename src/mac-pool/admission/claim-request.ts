@@ -8,7 +8,7 @@ import type { MacField, Refusal } from "../claims/refusals.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 
-/** One interface's wish: this address, or any free one. */
+/** What an interface asks for: this address, or any free one. */
 export interface InterfaceRequest {
   readonly interface: string;
   readonly network: string | undefined;
@@ -20,8 +20,8 @@ export interface InterfaceRequest {
 }
 
 export interface ClaimRequest {
-  readonly party: ObjectReference;
-  readonly wishes: readonly InterfaceRequest[];
+  readonly ref: ObjectReference;
+  readonly wantedInterfaces: readonly InterfaceRequest[];
   /**
    * Every address that the object lists. None of them is chosen for another of its interfaces: the claim would take both
    * for the same owner's.
@@ -36,7 +36,7 @@ export interface ClaimRequest {
 }
 
 export type ClaimResult =
-  /** `macs` in the order of the wishes. */
+  /** `macs` in the order of the interfaces. */
   | { readonly ok: true; readonly macs: readonly Mac[]; readonly warnings: readonly NamedText[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
@@ -66,26 +66,30 @@ export const timesOf = ({ clock, index }: { readonly clock: Clock; readonly inde
   pendingMs: index.pendingMs,
 });
 
-/** The claim that a wish creates. */
-export function claimOf(request: ClaimRequest, wish: InterfaceRequest, mac: Mac, times: Times): MACClaim {
-  const origin = wish.mac === undefined ? "automatic" : "explicit";
-  return newClaim(mac, { pool: request.pool?.name, origin }, statusFor(request, wish, times));
+/** The claim that a request creates. */
+export function claimOf(request: ClaimRequest, wanted: InterfaceRequest, mac: Mac, times: Times): MACClaim {
+  const origin = wanted.mac === undefined ? "automatic" : "explicit";
+  return newClaim(mac, { pool: request.pool?.name, origin }, statusFor(request, wanted, times));
 }
 
-/** Status of a claim that is the wish's alone. */
-export function statusFor(request: ClaimRequest, wish: InterfaceRequest, { nowMs, pendingMs }: Times): MacClaimStatus {
-  return admitted([ownerOf(holderOf(request, wish), new Date(nowMs).toISOString())], nowMs, pendingMs);
+/** Status of a claim that is the interface's alone. */
+export function statusFor(
+  request: ClaimRequest,
+  wanted: InterfaceRequest,
+  { nowMs, pendingMs }: Times,
+): MacClaimStatus {
+  return admitted([ownerOf(ownerFor(request, wanted), new Date(nowMs).toISOString())], nowMs, pendingMs);
 }
 
-export function holderOf({ party, receiver }: ClaimRequest, wish: InterfaceRequest): InterfaceOwner {
-  const { kind, namespace, name, generateName, uid } = party;
-  const domains = wish.domain === undefined ? undefined : [wish.domain];
-  const placed = { interface: wish.interface, network: wish.network, domains };
+export function ownerFor({ ref, receiver }: ClaimRequest, wanted: InterfaceRequest): InterfaceOwner {
+  const { kind, namespace, name, generateName, uid } = ref;
+  const domains = wanted.domain === undefined ? undefined : [wanted.domain];
+  const placed = { interface: wanted.interface, network: wanted.network, domains };
   return { kind, namespace, name, generateName, uid, ...placed, receiver };
 }
 
-/** Names the interface that the update of an object asks an address for. The object has a UID. */
-export const updateKey = ({ uid }: ObjectReference, wish: InterfaceRequest): string => `${uid}/${wish.interface}`;
+/** OwnerRedaction the interface that the update of an object asks an address for. The object has a UID. */
+export const updateKey = ({ uid }: ObjectReference, wanted: InterfaceRequest): string => `${uid}/${wanted.interface}`;
 
 /** Whether only networks that can meet are in conflict. */
 export const isPerNetwork = ({ pool }: Pick<ClaimRequest, "pool">): boolean =>

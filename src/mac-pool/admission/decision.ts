@@ -16,12 +16,12 @@ import type { ClaimLedger } from "./claim-ledger.ts";
 import type { ClaimRequest, ClaimResult } from "./claim-request.ts";
 import type { InterfaceStep } from "./interface-plan.ts";
 import type { NamespaceLabels } from "./namespace-labels.ts";
-import type { StartGate } from "./start-gate.ts";
+import type { RunExclusively } from "./run-exclusively.ts";
 
 /** What every review needs. */
 export interface AdmissionParts {
   readonly ledger: ClaimLedger;
-  readonly starts: StartGate;
+  readonly starts: RunExclusively;
   /** Policy of the pool that serves a namespace, as far as the caches know. */
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
   /** Owners of an address, as far as the cache knows. */
@@ -77,7 +77,7 @@ export function denied(refusal: Refusal): Decision {
  * The object of a request as an owner. A creation has no UID yet, and no name where the API server completes one;
  * an update has both, from the object as it is stored.
  */
-export function partyOfRequest(kind: ObjectReference["kind"], request: AdmissionRequest): ObjectReference {
+export function objectOfRequest(kind: ObjectReference["kind"], request: AdmissionRequest): ObjectReference {
   const name = request.name || textAt(request.object, "metadata", "name") || undefined;
   const generateName = textAt(request.object, "metadata", "generateName") || undefined;
   const uid = request.operation === "UPDATE" ? textAt(request.oldObject, "metadata", "uid") || undefined : undefined;
@@ -98,17 +98,17 @@ export type CarriedOut =
 /** Claims what the plan of an object wants, and tells which addresses to write into the object. */
 export async function carryOut(
   { steps, listed }: { readonly steps: readonly InterfaceStep[]; readonly listed: ReadonlySet<Mac> },
-  request: Omit<ClaimRequest, "pool" | "wishes" | "listed">,
+  request: Omit<ClaimRequest, "pool" | "wantedInterfaces" | "listed">,
   parts: AdmissionParts,
   signal: AbortSignal,
 ): Promise<CarriedOut> {
-  const wishes = steps.flatMap((step) => {
+  const wantedInterfaces = steps.flatMap((step) => {
     if (step.action === "write") return [];
     const { name, network } = step.to;
     const { mac, had } = step.action === "claim" ? step : { mac: undefined, had: false };
     return [{ interface: name, network, mac, had }];
   });
-  const claimed = await askLedger({ ...request, wishes, listed }, parts, signal);
+  const claimed = await askLedger({ ...request, wantedInterfaces, listed }, parts, signal);
   if (!claimed.ok) return claimed;
   const granted = claimed.macs.values();
   const macs = new Map<number, string>();
@@ -163,8 +163,8 @@ export async function askLedger(
   parts: AdmissionParts,
   signal: AbortSignal,
 ): Promise<ClaimResult> {
-  if (request.wishes.length === 0) return NOTHING_TO_CLAIM;
-  const { namespace } = request.party;
+  if (request.wantedInterfaces.length === 0) return NOTHING_TO_CLAIM;
+  const { namespace } = request.ref;
   try {
     const labels = await parts.namespaces.labelsOf(namespace, signal);
     if (labels === undefined) return { ok: false, refusal: noNamespace(namespace) };

@@ -7,7 +7,7 @@ import { newClaim, statusOf } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";
 import { decideGrant } from "../claims/grant.ts";
 import { MAX_CLAIM_TRIES } from "../claims/limits.ts";
-import { UNCLAIMED } from "../claims/listers.ts";
+import { UNCLAIMED } from "../claims/listing-objects.ts";
 import type { InterfaceOwner, ObservedOwner } from "../claims/owner.ts";
 import { busy } from "../claims/refusals.ts";
 import type { Networks } from "../cluster/network-domains.ts";
@@ -15,10 +15,10 @@ import type { PoolIndex } from "../pools/pool-index.ts";
 import {
   type ClaimRequest,
   claimOf,
-  holderOf,
   type InterfaceRequest,
   isPerNetwork,
   type Outcome,
+  ownerFor,
   refuse,
   timesOf,
 } from "./claim-request.ts";
@@ -35,17 +35,17 @@ interface ExplicitOptions {
 }
 
 /**
- * Claims the address that a wish asks for; whether it is shared with other owners is for `decideGrant`. An object that lists
+ * Claims the address that an interface asks for; whether it is shared with other owners is for `decideGrant`. An object that lists
  * the address is another owner even if there is no claim: the pool may have been switched on a moment ago.
  */
 export async function claimExplicit(
   { clock, store, index, policyIn, listers: listersOf, isAwaited, networks }: ExplicitOptions,
   request: ClaimRequest,
-  wish: InterfaceRequest,
+  wanted: InterfaceRequest,
   mac: Mac,
   signal?: AbortSignal,
 ): Promise<Outcome> {
-  const holder = holderOf(request, wish);
+  const holder = ownerFor(request, wanted);
   const policy = request.pool?.settings.conflictPolicy ?? "Deny";
   const allListers = listersOf(mac);
   const listers = allListers.filter((lister) => !isSame(lister, holder));
@@ -61,10 +61,10 @@ export async function claimExplicit(
       const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];
       if (before === undefined && listers.length === 0) {
         if (request.dryRun) return { ok: true, mac, warnings: aboutHosts };
-        const claim = await store.create(claimOf(request, wish, mac, timesOf({ clock, index })), signal);
+        const claim = await store.create(claimOf(request, wanted, mac, timesOf({ clock, index })), signal);
         return { ok: true, mac, warnings: aboutHosts, written: { claim, before } };
       }
-      const asked = { mac, holder, had: wish.had, policy, policyIn, field: request.field, listers };
+      const asked = { mac, holder, had: wanted.had, policy, policyIn, field: request.field, listers };
       const found = before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED);
       const domainsOf = isPerNetwork(request)
         ? await networks.of([...statusOf(found).owners, ...listers], signal)
@@ -84,7 +84,7 @@ export async function claimExplicit(
       if (!isAlreadyExists(error) && !isConflict(error) && !isNotFound(error)) throw error;
     }
   }
-  return refuse(busy(`the claim of interface "${wish.interface}"`));
+  return refuse(busy(`the claim of interface "${wanted.interface}"`));
 }
 
 /** A launcher pod without its instance tells the name of its VM or VMI, and not which of both it was. */

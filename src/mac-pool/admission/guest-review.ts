@@ -12,11 +12,11 @@ import {
   type Decision,
   denied,
   mayOptOut,
-  partyOfRequest,
+  objectOfRequest,
   UNCHANGED,
 } from "./decision.ts";
 import { type InterfaceStep, planInterfaces, type RequestedInterface } from "./interface-plan.ts";
-import type { StartRequest } from "./start-gate.ts";
+import type { StartRequest } from "./run-exclusively.ts";
 import { refusalOfPlugIn, reviewInstance } from "./start-review.ts";
 
 /**
@@ -79,24 +79,24 @@ function decide(
   const before = guestInterfaces(oldObject, specPath);
   if (!requestMatters({ object, oldObject, interfaces, before })) return UNCHANGED;
 
-  const party = partyOfRequest(kind, request);
+  const ref = objectOfRequest(kind, request);
   const judgedAnew = stopsWaiting({ object, oldObject });
   const plan = planInterfaces({
-    party,
+    ref,
     field: "macAddress",
     interfaces,
     before,
     claimedBefore: !isOptedOut(oldObject),
     judgedAnew,
-    perNetwork: parts.networks.scopeIn(party.namespace) === "Network",
+    perNetwork: parts.networks.scopeIn(ref.namespace) === "Network",
   });
   if (!plan.ok) return denied(plan.refusal);
   const steps = isOptedOut(object) ? plan.steps.filter(({ action }) => action === "claim") : plan.steps;
   if (steps.length === 0) return UNCHANGED;
   const claim = async (): Promise<Decision> => {
     // After the migration the VM that was received still has the addresses, and must not start beside this one.
-    const receiver = isReceiver(object) || (judgedAnew && (await parts.hasReceived(party, signal).catch(() => false)));
-    const asked = { party, receiver, field: "macAddress", dryRun: request.dryRun } as const;
+    const receiver = isReceiver(object) || (judgedAnew && (await parts.hasReceived(ref, signal).catch(() => false)));
+    const asked = { ref, receiver, field: "macAddress", dryRun: request.dryRun } as const;
     const result = await carryOut({ ...plan, steps }, asked, parts, signal);
     if (!result.ok) return denied(result.refusal);
     const patch = [...result.macs].map(([index, value]): JsonPatchOp => {
@@ -106,7 +106,7 @@ function decide(
   };
   const mayPlugIn = kind === "VirtualMachine" && request.operation === "UPDATE" && !isReceiver(object);
   const plugged = mayPlugIn ? pluggedIn(plan.steps, before) : [];
-  return plugged.length === 0 ? claim() : judgePlugIn(claim, { party, interfaces: plugged }, request, parts, signal);
+  return plugged.length === 0 ? claim() : judgePlugIn(claim, { ref, interfaces: plugged }, request, parts, signal);
 }
 
 /** Asked twice: before anything is claimed, which a refusal would leave behind, and once others see that it is. */

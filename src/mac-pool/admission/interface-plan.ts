@@ -35,7 +35,7 @@ export type InterfaceStep =
   | { readonly action: "write"; readonly to: RequestedInterface; readonly text: string };
 
 export interface PlanInput {
-  readonly party: ObjectReference;
+  readonly ref: ObjectReference;
   readonly field: MacField;
   readonly interfaces: readonly RequestedInterface[];
   /** Those of request.oldObject; empty for a creation. */
@@ -59,10 +59,10 @@ export type PlanResult =
  * old object, so there is no moment at which the object does not list it.
  */
 export function planInterfaces(input: PlanInput): PlanResult {
-  const { party, interfaces, field } = input;
-  const refusal = refusalOfInterfaces(party, interfaces) ?? checkNames(party, interfaces);
+  const { ref, interfaces, field } = input;
+  const refusal = refusalOfInterfaces(ref, interfaces) ?? checkNames(ref, interfaces);
   if (refusal !== undefined) return refuse(refusal);
-  const asked = readMacs(party, interfaces, field);
+  const asked = readMacs(ref, interfaces, field);
   if (!asked.ok) return asked;
 
   /** Interface -> its address as it is stored. */
@@ -106,11 +106,11 @@ export function planInterfaces(input: PlanInput): PlanResult {
   return { ok: true, steps, listed: used };
 }
 
-function checkNames(party: ObjectReference, interfaces: readonly RequestedInterface[]): Refusal | undefined {
+function checkNames(ref: ObjectReference, interfaces: readonly RequestedInterface[]): Refusal | undefined {
   const names = new Set<string>();
   for (const { name, index } of interfaces) {
-    if (name === "") return missingName(party, index);
-    if (names.has(name)) return repeatedName(party, name);
+    if (name === "") return missingName(ref, index);
+    if (names.has(name)) return repeatedName(ref, name);
     names.add(name);
   }
   return undefined;
@@ -121,20 +121,20 @@ type ReadMacs =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Addresses by interface index. Interfaces that are none of the pool's business count for duplicates only. */
-function readMacs(party: ObjectReference, interfaces: readonly RequestedInterface[], field: MacField): ReadMacs {
+function readMacs(ref: ObjectReference, interfaces: readonly RequestedInterface[], field: MacField): ReadMacs {
   const macs = new Map<number, Mac>();
   const holders = new Map<Mac, string>();
   for (const { index, name, mac: text, eligible } of interfaces) {
     if (text === "") continue;
     const mac = parseMac(text);
     if (mac === undefined) {
-      if (eligible) return refuse(invalidMac(party, name, text, field));
+      if (eligible) return refuse(invalidMac(ref, name, text, field));
       continue;
     }
     const unusable = unusableAs(mac);
-    if (eligible && unusable !== undefined) return refuse(unusableMac(party, name, mac, unusable, field));
+    if (eligible && unusable !== undefined) return refuse(unusableMac(ref, name, mac, unusable, field));
     const first = holders.get(mac);
-    if (first !== undefined) return refuse(duplicate(party, mac, first, name, field));
+    if (first !== undefined) return refuse(duplicate(ref, mac, first, name, field));
     holders.set(mac, name);
     macs.set(index, mac);
   }

@@ -11,7 +11,7 @@ interface Known {
   readonly index: PoolIndex;
   readonly clock: Clock;
   /** Addresses that the interface of a VM has, or may get by an update that is under way, as far as the caches know. */
-  readonly givenTo: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
+  readonly addressesOfInterface: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
 }
 
 interface Given {
@@ -39,46 +39,51 @@ export class NamespaceQuota {
   }
 
   /** The refusal, or the room that the request takes up until `done` is called with what it was given. */
-  enter({ party, pool, wishes, dryRun }: ClaimRequest): Refusal | { readonly done: (macs: readonly Mac[]) => void } {
+  enter({
+    ref,
+    pool,
+    wantedInterfaces,
+    dryRun,
+  }: ClaimRequest): Refusal | { readonly done: (macs: readonly Mac[]) => void } {
     const most = pool?.settings.maxAddressesPerNamespace;
     if (pool === undefined || most === undefined) return UNLIMITED;
-    const { namespace } = party;
+    const { namespace } = ref;
     const { index, clock } = this.#known;
-    const lacking = wishes.filter((wish) => !this.#has(party, wish));
+    const lacking = wantedInterfaces.filter((wanted) => !this.#has(ref, wanted));
     if (lacking.length === 0) return UNLIMITED;
-    const asked = lacking.filter((wish) => !this.#updates.has(updateOf(party, wish) ?? "")).length;
+    const asked = lacking.filter((wanted) => !this.#updates.has(updateOf(ref, wanted) ?? "")).length;
     const has = index.ownedBy(namespace) + this.#asked.in(namespace) + this.#givenIn(namespace);
     if (asked > 0 && has + asked > most) return namespaceLimit(namespace, pool.name, { has, asked, most });
     if (dryRun) return UNLIMITED;
-    for (const wish of lacking) this.#ask(party, wish, 1);
+    for (const wanted of lacking) this.#ask(ref, wanted, 1);
     const done = (macs: readonly Mac[]): void => {
-      for (const wish of lacking) this.#ask(party, wish, -1);
+      for (const wanted of lacking) this.#ask(ref, wanted, -1);
       const endsAtMs = clock.monotonicMs() + RESERVATION_MS;
-      for (const [position, wish] of wishes.entries()) {
+      for (const [position, wanted] of wantedInterfaces.entries()) {
         const mac = macs[position];
         if (mac === undefined || this.#isKnown(mac, namespace)) continue;
-        this.#given.set(mac, { namespace, update: updateOf(party, wish), endsAtMs });
+        this.#given.set(mac, { namespace, update: updateOf(ref, wanted), endsAtMs });
       }
     };
     return { done };
   }
 
-  #ask(party: ObjectReference, wish: InterfaceRequest, by: 1 | -1): void {
-    const update = updateOf(party, wish);
+  #ask(ref: ObjectReference, wanted: InterfaceRequest, by: 1 | -1): void {
+    const update = updateOf(ref, wanted);
     const before = update === undefined ? 0 : (this.#updates.get(update) ?? 0);
     const after = before + by;
     if (update !== undefined && after > 0) this.#updates.set(update, after);
     else if (update !== undefined) this.#updates.delete(update);
-    if (update === undefined || before === 0 || after === 0) this.#asked.change([party.namespace], by);
+    if (update === undefined || before === 0 || after === 0) this.#asked.change([ref.namespace], by);
   }
 
-  #has(party: ObjectReference, wish: InterfaceRequest): boolean {
-    const { mac } = wish;
-    if (mac !== undefined) return this.#isKnown(mac, party.namespace) || this.#given.has(mac);
-    const update = updateOf(party, wish);
+  #has(ref: ObjectReference, wanted: InterfaceRequest): boolean {
+    const { mac } = wanted;
+    if (mac !== undefined) return this.#isKnown(mac, ref.namespace) || this.#given.has(mac);
+    const update = updateOf(ref, wanted);
     if (update === undefined) return false;
     for (const given of this.#given.values()) if (given.update === update) return true;
-    return this.#known.givenTo(party, wish.interface).some((each) => this.#isKnown(each, party.namespace));
+    return this.#known.addressesOfInterface(ref, wanted.interface).some((each) => this.#isKnown(each, ref.namespace));
   }
 
   #isKnown(mac: Mac, namespace: string): boolean {
@@ -97,8 +102,8 @@ export class NamespaceQuota {
 }
 
 /** Undefined for an object that is being created: each creation is another object. */
-function updateOf(party: ObjectReference, wish: InterfaceRequest): string | undefined {
-  return party.uid === undefined || wish.mac !== undefined ? undefined : updateKey(party, wish);
+function updateOf(ref: ObjectReference, wanted: InterfaceRequest): string | undefined {
+  return ref.uid === undefined || wanted.mac !== undefined ? undefined : updateKey(ref, wanted);
 }
 
 const UNLIMITED = { done: () => {} };

@@ -15,7 +15,7 @@ interface Known {
 }
 
 interface Asked {
-  readonly party: { readonly namespace: string };
+  readonly ref: { readonly namespace: string };
   readonly pool: Pool | undefined;
 }
 
@@ -26,7 +26,7 @@ interface Asked {
  */
 export function pendingLimitReached(
   { index, clock }: Known,
-  { party: { namespace }, pool }: Asked,
+  { ref: { namespace }, pool }: Asked,
   wanted: number,
 ): Refusal | undefined {
   const { pending, pendingMs } = index;

@@ -13,7 +13,7 @@ import {
   type Decision,
   denied,
   mayOptOut,
-  partyOfRequest,
+  objectOfRequest,
   UNCHANGED,
 } from "./decision.ts";
 import { planInterfaces, type RequestedInterface } from "./interface-plan.ts";
@@ -41,13 +41,13 @@ export async function reviewPod(
     return admitted([], [{ message: unreadable(NETWORKS_ANNOTATION, networks.reason) }]);
   }
 
-  const party = partyOfRequest("Pod", request);
+  const ref = objectOfRequest("Pod", request);
   const several = networks.elements.find(({ otherMacs }) => otherMacs.length > 0);
   if (several !== undefined) {
-    return denied(severalMacs(party, several.interface, [several.mac, ...several.otherMacs]));
+    return denied(severalMacs(ref, several.interface, [several.mac, ...several.otherMacs]));
   }
   const plan = planInterfaces({
-    party,
+    ref,
     field: "mac",
     interfaces: networks.elements.map(requested),
     before: [],
@@ -56,7 +56,7 @@ export async function reviewPod(
     perNetwork: false,
   });
   if (!plan.ok) return denied(plan.refusal);
-  const asked = { party, receiver: false, field: "mac", dryRun: request.dryRun } as const;
+  const asked = { ref, receiver: false, field: "mac", dryRun: request.dryRun } as const;
   const steps = optsOut ? plan.steps.filter(({ action }) => action === "claim") : plan.steps;
   const result = await carryOut({ ...plan, steps }, asked, parts, signal);
   if (!result.ok) return denied(result.refusal);

@@ -12,14 +12,14 @@ import type { PoolIndex } from "../pools/pool-index.ts";
 import {
   type ClaimRequest,
   claimOf,
-  holderOf,
   type InterfaceRequest,
   type Outcome,
+  ownerFor,
   statusFor,
   timesOf,
   updateKey,
 } from "./claim-request.ts";
-import { keptFrom } from "./kept-addresses.ts";
+import { excludedAddresses } from "./excluded-addresses.ts";
 
 /** Of half a kilobyte at most. A review of an update whose address is forgotten gets another one. */
 const MAX_CHOSEN = 20_000;
@@ -30,7 +30,7 @@ export interface RepeatedUpdatesOptions {
   readonly clock: Clock;
   readonly listers: (mac: Mac) => readonly ObservedOwner[];
   /** Addresses that the interface of a VM has, or may get by an update that is under way, as far as the caches know. */
-  readonly givenTo: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
+  readonly addressesOfInterface: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
 }
 
 /**
@@ -52,13 +52,13 @@ export class RepeatedUpdates {
   /** For the update of an object with a UID. Undefined where any free address is as good. */
   async claim(
     request: ClaimRequest,
-    wish: InterfaceRequest,
+    wanted: InterfaceRequest,
     pool: Pool,
     signal?: AbortSignal,
   ): Promise<Outcome | undefined> {
-    const key = updateKey(request.party, wish);
+    const key = updateKey(request.ref, wanted);
     // Each writes the claim, so that none can give back what others go by: side by side they would only meet.
-    const claimNow = (): Promise<Outcome | undefined> => this.#claimNow(request, wish, pool, signal);
+    const claimNow = (): Promise<Outcome | undefined> => this.#claimNow(request, wanted, pool, signal);
     const claimed = this.#last.get(key)?.then(claimNow, claimNow) ?? claimNow();
     this.#last.set(key, claimed);
     try {
@@ -70,19 +70,19 @@ export class RepeatedUpdates {
 
   async #claimNow(
     request: ClaimRequest,
-    wish: InterfaceRequest,
+    wanted: InterfaceRequest,
     pool: Pool,
     signal?: AbortSignal,
   ): Promise<Outcome | undefined> {
-    const known = this.#known(request, wish, pool);
-    const fresh = known === undefined ? this.#near(request, wish, pool) : undefined;
-    const mac = known ?? fresh ?? this.#resting(request, wish, pool);
+    const known = this.#known(request, wanted, pool);
+    const fresh = known === undefined ? this.#near(request, wanted, pool) : undefined;
+    const mac = known ?? fresh ?? this.#resting(request, wanted, pool);
     if (mac === undefined) return undefined;
     const { store, index } = this.#options;
     try {
       for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
         const before = attempt > 0 || fresh === undefined ? await store.read(mac, signal) : undefined;
-        const claim = this.#granted(before, request, wish, mac);
+        const claim = this.#granted(before, request, wanted, mac);
         if (claim === undefined) break;
         const written = await unlessOvertaken(
           before === undefined ? store.create(claim, signal) : store.update(claim, signal),
@@ -93,52 +93,49 @@ export class RepeatedUpdates {
       index.offerQuarantined(mac);
       throw error;
     }
-    this.#chosen.delete(updateKey(request.party, wish));
+    this.#chosen.delete(updateKey(request.ref, wanted));
     return undefined;
   }
 
   /** The address is chosen for the interface. Other reviews of the update are to have the same. */
-  choose(request: ClaimRequest, wish: InterfaceRequest, mac: Mac): void {
-    if (request.party.uid === undefined) return;
+  choose(request: ClaimRequest, wanted: InterfaceRequest, mac: Mac): void {
+    if (request.ref.uid === undefined) return;
     const nowMs = this.#options.clock.monotonicMs();
     for (const [key, { endsAtMs }] of this.#chosen) {
       if (endsAtMs > nowMs && this.#chosen.size < MAX_CHOSEN) break;
       this.#chosen.delete(key);
     }
-    const key = updateKey(request.party, wish);
+    const key = updateKey(request.ref, wanted);
     this.#chosen.delete(key);
     this.#chosen.set(key, { mac, endsAtMs: nowMs + RESERVATION_MS });
   }
 
-  #known(request: ClaimRequest, wish: InterfaceRequest, pool: Pool): Mac | undefined {
-    const { givenTo, index, listers } = this.#options;
-    const { party, listed } = request;
-    const chosen = this.#chosen.get(updateKey(request.party, wish))?.mac;
-    return [...(chosen === undefined ? [] : [chosen]), ...givenTo(party, wish.interface)].find(
+  #known(request: ClaimRequest, wanted: InterfaceRequest, pool: Pool): Mac | undefined {
+    const { addressesOfInterface, index, listers } = this.#options;
+    const { ref, listed } = request;
+    const chosen = this.#chosen.get(updateKey(request.ref, wanted))?.mac;
+    return [...(chosen === undefined ? [] : [chosen]), ...addressesOfInterface(ref, wanted.interface)].find(
       (mac) =>
-        pool.has(mac) &&
-        !listed.has(mac) &&
-        !index.hosts.has(mac) &&
-        listers(mac).every(({ uid }) => uid === party.uid),
+        pool.has(mac) && !listed.has(mac) && !index.hosts.has(mac) && listers(mac).every(({ uid }) => uid === ref.uid),
     );
   }
 
   /** Replicas that do not know of each other yet begin to look at the same point. */
-  #near(request: ClaimRequest, wish: InterfaceRequest, pool: Pool): Mac | undefined {
+  #near(request: ClaimRequest, wanted: InterfaceRequest, pool: Pool): Mac | undefined {
     const { index, clock, listers } = this.#options;
-    const mac = index.near(pool, pointOf(updateKey(request.party, wish)), clock.monotonicMs());
+    const mac = index.near(pool, pointOf(updateKey(request.ref, wanted)), clock.monotonicMs());
     if (mac === undefined || request.listed.has(mac) || listers(mac).length > 0) return undefined;
     index.reserve(mac, clock.monotonicMs());
-    this.choose(request, wish, mac);
+    this.choose(request, wanted, mac);
     return mac;
   }
 
   /** Nothing is free: the address that has rested longest, which is the same for all replicas. */
-  #resting(request: ClaimRequest, wish: InterfaceRequest, pool: Pool): Mac | undefined {
+  #resting(request: ClaimRequest, wanted: InterfaceRequest, pool: Pool): Mac | undefined {
     const { index, clock } = this.#options;
     if (index.draw(pool, 0, clock.monotonicMs()) !== undefined) return undefined;
-    const mac = pool.takeOldestQuarantined(keptFrom(request.listed, this.#options));
-    if (mac !== undefined) this.choose(request, wish, mac);
+    const mac = pool.takeOldestQuarantined(excludedAddresses(request.listed, this.#options));
+    if (mac !== undefined) this.choose(request, wanted, mac);
     return mac;
   }
 
@@ -146,19 +143,19 @@ export class RepeatedUpdates {
   #granted(
     before: MACClaim | undefined,
     request: ClaimRequest,
-    wish: InterfaceRequest,
+    wanted: InterfaceRequest,
     mac: Mac,
   ): MACClaim | undefined {
     const times = timesOf(this.#options);
-    if (before === undefined) return claimOf(request, wish, mac, times);
+    if (before === undefined) return claimOf(request, wanted, mac, times);
     const { phase, owners } = statusOf(before);
-    if (phase === "Quarantined") return withStatus(before, statusFor(request, wish, times), "automatic");
+    if (phase === "Quarantined") return withStatus(before, statusFor(request, wanted, times), "automatic");
     const isOwn = ({ uid, ...owner }: ClaimOwner): boolean =>
-      uid === request.party.uid && owner.interface === wish.interface;
+      uid === request.ref.uid && owner.interface === wanted.interface;
     if (owners.length === 0 || !owners.every(isOwn)) return undefined;
     const asked = {
       mac,
-      holder: holderOf(request, wish),
+      holder: ownerFor(request, wanted),
       had: false,
       policy: "Deny",
       policyIn: () => undefined,

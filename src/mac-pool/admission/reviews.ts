@@ -1,7 +1,7 @@
 import type { OwnerKind } from "../../api/mac-claim.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
-import { refusalOfParty } from "../claims/name-lengths.ts";
-import { type AdmissionParts, type Decision, denied, partyOfRequest } from "./decision.ts";
+import { refusalOfObject } from "../claims/name-lengths.ts";
+import { type AdmissionParts, type Decision, denied, objectOfRequest } from "./decision.ts";
 import { reviewGuest } from "./guest-review.ts";
 import { reviewPod } from "./pod-review.ts";
 
@@ -22,7 +22,7 @@ export const REVIEWS: Readonly<Record<OwnerKind, Review>> = {
 /** The review of objects whose names are as long as names may be; others are refused. */
 function named(kind: OwnerKind, review: Review): Review {
   return (request, parts, signal) => {
-    const refusal = refusalOfParty(partyOfRequest(kind, request));
+    const refusal = refusalOfObject(objectOfRequest(kind, request));
     return refusal === undefined ? review(request, parts, signal) : denied(refusal);
   };
 }

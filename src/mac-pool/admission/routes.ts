@@ -12,8 +12,8 @@ import { RateLimitedLog } from "../../kube/rate-limited-log.ts";
 import { describeObject } from "../claims/owner.ts";
 import type { Refusal } from "../claims/refusals.ts";
 import type { PoolMetrics } from "../metrics.ts";
-import { type AdmissionParts, type Decision, partyOfRequest } from "./decision.ts";
-import type { Names } from "./names.ts";
+import { type AdmissionParts, type Decision, objectOfRequest } from "./decision.ts";
+import type { OwnerRedaction } from "./owner-redaction.ts";
 import { REVIEWS } from "./reviews.ts";
 
 const PATHS = {
@@ -24,7 +24,7 @@ const PATHS = {
 
 export interface WebhooksOptions {
   readonly parts: AdmissionParts;
-  readonly names: Names;
+  readonly names: OwnerRedaction;
   readonly metrics: PoolMetrics;
   readonly clock: Clock;
   /** Told of each refusal. */
@@ -41,7 +41,7 @@ export function routeWebhooks(routes: PostRoutes, { parts, names, metrics, clock
       const { refusal } = decision;
       if (refusal !== undefined) {
         metrics.denied(refusal.code);
-        const object = describeObject(partyOfRequest(kind, request));
+        const object = describeObject(objectOfRequest(kind, request));
         log.add({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
         onDenied(kind, request, refusal);
       }

@@ -2,13 +2,13 @@ import { type Mac, parseMac } from "../../api/mac.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { textAt } from "../../kube/json-path.ts";
-import { refusalOfInterfaces, refusalOfParty } from "../claims/name-lengths.ts";
+import { refusalOfInterfaces, refusalOfObject } from "../claims/name-lengths.ts";
 import { describeObject, type ObjectReference } from "../claims/owner.ts";
 import { type Refusal, unavailable } from "../claims/refusals.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
 import { type AttachedMac, instanceOwner } from "../objects/holders.ts";
-import { type AdmissionParts, askLedger, type Decision, denied, partyOfRequest, UNCHANGED } from "./decision.ts";
-import type { StartRequest } from "./start-gate.ts";
+import { type AdmissionParts, askLedger, type Decision, denied, objectOfRequest, UNCHANGED } from "./decision.ts";
+import type { StartRequest } from "./run-exclusively.ts";
 
 /** KubeVirt sets it on the VMI of a VM that waits to receive a live migration. It says nothing by itself: anybody may write it. */
 const MIGRATION_TARGET_ANNOTATION = "kubevirt.io/create-migration-target";
@@ -26,28 +26,28 @@ export async function reviewInstance(
 ): Promise<Decision> {
   const { object, oldObject, dryRun, namespace } = request;
   if (object === null || namespace === undefined) return UNCHANGED;
-  const party = { ...instanceOwner(object), namespace };
-  if (party.name === undefined) return UNCHANGED;
+  const ref = { ...instanceOwner(object), namespace };
+  if (ref.name === undefined) return UNCHANGED;
   try {
     const had = new Set(interfacesOf(oldObject).map(({ mac }) => mac));
     const gained = interfacesOf(object).filter(({ mac }) => !had.has(mac));
-    const unnamable = refusalOfParty(party) ?? refusalOfInterfaces(party, gained);
+    const unnamable = refusalOfObject(ref) ?? refusalOfInterfaces(ref, gained);
     if (unnamable !== undefined) return denied(unnamable);
-    const conflict = await refusalOfUnlisted({ party, gained, request }, parts, signal);
+    const conflict = await refusalOfUnlisted({ ref, gained, request }, parts, signal);
     if (conflict !== undefined) return denied(conflict);
     const policy = await policyOf(namespace, parts, signal);
     const interfaces = gained.filter(({ mac }) => isExclusive(policy, mac, parts));
     if (interfaces.length === 0) return UNCHANGED;
     const what = request.operation === "CREATE" ? "start" : "plug-in";
     const waits = textAt(object, "metadata", "annotations", MIGRATION_TARGET_ANNOTATION) === "true";
-    const refusal = await parts.starts.refusal({ party, interfaces, dryRun, waits }, what, signal);
+    const refusal = await parts.starts.refusal({ ref, interfaces, dryRun, waits }, what, signal);
     return refusal === undefined ? UNCHANGED : denied(refusal);
   } catch (error) {
     parts.log.error(
-      { err: error, vm: describeObject(party) },
+      { err: error, vm: describeObject(ref) },
       "could not check whether another holder of the addresses is running",
     );
-    parts.onUnjudged(party);
+    parts.onUnjudged(ref);
     const warning = "the MAC pool could not check whether another holder of these MAC addresses is running.";
     return { answer: { allowed: true, warnings: [warning] }, refusal: undefined };
   }
@@ -55,7 +55,7 @@ export async function reviewInstance(
 
 interface Instance {
   /** The VM that it says has made it. */
-  readonly party: ObjectReference;
+  readonly ref: ObjectReference;
   readonly gained: StartRequest["interfaces"];
   readonly request: AdmissionRequest;
 }
@@ -65,23 +65,23 @@ interface Instance {
  * have given them up a moment ago, or for the instance itself where its author made the VM up.
  */
 async function refusalOfUnlisted(
-  { party, gained, request }: Instance,
+  { ref, gained, request }: Instance,
   parts: AdmissionParts,
   signal: AbortSignal,
 ): Promise<Refusal | undefined> {
   const { cached, live } = parts.macsOfMachine;
-  const perNetwork = parts.networks.scopeIn(party.namespace) === "Network";
+  const perNetwork = parts.networks.scopeIn(ref.namespace) === "Network";
   const lists = (known: readonly AttachedMac[], { mac, network }: AttachedMac): boolean =>
     known.some((each) => each.mac === mac && (!perNetwork || each.network === network));
-  const known = cached(party);
+  const known = cached(ref);
   if (known !== undefined && gained.every((nic) => lists(known, nic))) return undefined;
-  const listed = await live(party, signal);
+  const listed = await live(ref, signal);
   const unlisted = gained.filter((nic) => !lists(listed ?? [], nic));
   if (unlisted.length === 0) return undefined;
   const claimed = await askLedger(
     {
-      party: listed === undefined ? partyOfRequest("VirtualMachineInstance", request) : party,
-      wishes: unlisted.map(({ mac, name, network }) => ({ interface: name, network, mac, had: false })),
+      ref: listed === undefined ? objectOfRequest("VirtualMachineInstance", request) : ref,
+      wantedInterfaces: unlisted.map(({ mac, name, network }) => ({ interface: name, network, mac, had: false })),
       listed: new Set(gained.map(({ mac }) => mac)),
       receiver: false,
       field: "macAddress",
@@ -99,7 +99,7 @@ export async function refusalOfPlugIn(
   parts: AdmissionParts,
   signal: AbortSignal,
 ): Promise<Refusal | undefined> {
-  const { namespace } = request.party;
+  const { namespace } = request.ref;
   try {
     const policy = await policyOf(namespace, parts, signal);
     const interfaces = request.interfaces.filter(({ mac }) => isExclusive(policy, mac, parts));

@@ -12,13 +12,13 @@ export interface RunningObject {
   readonly migrations: readonly string[];
 }
 
-/** The parties that are on a network with another of them, or may be. `domains` are in the order of the parties. */
-export function meetingParties<P extends RunningObject>(
-  parties: readonly P[],
+/** The objects that are on a network with another of them, or may be. `domains` are in the order of the objects. */
+export function meetingObjects<P extends RunningObject>(
+  refs: readonly P[],
   domains: readonly (readonly string[] | undefined)[],
 ): readonly P[] {
   const meet = (one: number, other: number): boolean => one !== other && !areApart(domains[one], domains[other]);
-  return parties.filter((_, one) => parties.some((_, other) => meet(one, other)));
+  return refs.filter((_, one) => refs.some((_, other) => meet(one, other)));
 }
 
 const SHORT_KINDS: Readonly<Record<OwnerKind, string>> = {
@@ -27,19 +27,19 @@ const SHORT_KINDS: Readonly<Record<OwnerKind, string>> = {
   Pod: "pod",
 };
 
-/** `vmi/namespace/name`, as events name a party; KubeMacPool's do. */
+/** `vmi/namespace/name`, as events name an object; KubeMacPool's do. */
 export function objectKeyOf({ kind, namespace, name }: RunningObject): string {
   return `${SHORT_KINDS[kind]}/${namespace}/${name}`;
 }
 
 /**
- * How many parties have the address: those that one live migration connects are one, since source and target have the
+ * How many objects have the address: those that one live migration connects are one, since source and target have the
  * same address by design and only one of them is on the network at a time.
  */
-export function countParties(parties: readonly RunningObject[]): number {
+export function countObjects(refs: readonly RunningObject[]): number {
   const groups: Set<string>[] = [];
-  for (const party of parties) {
-    const own = new Set([objectKeyOf(party), ...party.migrations]);
+  for (const ref of refs) {
+    const own = new Set([objectKeyOf(ref), ...ref.migrations]);
     const connected = groups.filter((group) => [...own].some((id) => group.has(id)));
     for (const group of connected) {
       for (const id of group) own.add(id);
@@ -50,8 +50,8 @@ export function countParties(parties: readonly RunningObject[]): number {
   return groups.length;
 }
 
-/** Text of the event on each party. It begins as KubeMacPool's, which alerts and tests match. */
-export function collisionMessage(mac: Mac, parties: readonly RunningObject[]): string {
-  const named = parties.map(objectKeyOf).sort().join(", ");
+/** Text of the event on each object. It begins as KubeMacPool's, which alerts and tests match. */
+export function collisionMessage(mac: Mac, refs: readonly RunningObject[]): string {
+  const named = refs.map(objectKeyOf).sort().join(", ");
   return `MAC ${formatMac(mac)}: Collision between ${named}. Stop all but one of them, or change their addresses.`;
 }

@@ -3,7 +3,7 @@ import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim, MAX_CLAIM_O
 import { type ConflictPolicy, DEFAULT_CONFLICT_POLICY } from "../../api/mac-pool.ts";
 import { admitted, statusOf, withStatus } from "./claim.ts";
 import { areApart, joined, UNKNOWN_DOMAIN } from "./layer2-domain.ts";
-import { longestPrefix, type NetworkPosition, positionsOf, withListers } from "./listers.ts";
+import { longestPrefix, type NetworkPosition, positionsOf, withObjectsListing } from "./listing-objects.ts";
 import type { NamedText } from "./named-text.ts";
 import { type InterfaceOwner, type ObservedOwner, ownerOf } from "./owner.ts";
 import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } from "./refusals.ts";
@@ -54,7 +54,7 @@ export type GrantDecision =
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
   const { holder, mac } = request;
   const completed = completedBy(request, statusOf(claim).owners);
-  const status = withListers(statusOf(claim), request.listers, nowMs, completed);
+  const status = withObjectsListing(statusOf(claim), request.listers, nowMs, completed);
   const sinceMs = sinceFor(status.owners, nowMs);
   const owner = ownerOf(holder, new Date(sinceMs).toISOString());
   const granted = (owners: readonly ClaimOwner[]) => admitted(owners, sinceMs, request.pendingMs);

@@ -1,4 +1,4 @@
-import { MAX_CLAIM_DOMAINS, MAX_NAME_CHARS } from "../../api/mac-claim.ts";
+import { type ClaimOwner, distinctOwners, isNamesake, MAX_CLAIM_DOMAINS, MAX_NAME_CHARS } from "../../api/mac-claim.ts";
 
 /**
  * Layer-2 domains: which networks can't meet, so that two interfaces may have the same address under `conflictScope: Network`.
@@ -100,4 +100,17 @@ function canMeet(one: string, other: string): boolean {
 export function joined(some: readonly string[] | undefined, others: readonly string[] | undefined): readonly string[] {
   const all = new Set([...(some ?? [UNKNOWN_DOMAIN]), ...(others ?? [UNKNOWN_DOMAIN])]);
   return all.size > MAX_CLAIM_DOMAINS || all.has(UNKNOWN_DOMAIN) ? [UNKNOWN_DOMAIN] : [...all];
+}
+
+/**
+ * Those of the owners of an address that are on a network with another of them, or may be. `domainsOf`: the layer-2 domains that
+ * an owner may be in, undefined for any.
+ */
+export function meetingOwners(
+  owners: readonly ClaimOwner[],
+  domainsOf: (owner: ClaimOwner) => readonly string[] | undefined,
+): readonly ClaimOwner[] {
+  const meets = (one: ClaimOwner): boolean =>
+    owners.some((other) => !isNamesake(one, other) && !areApart(domainsOf(one), domainsOf(other)));
+  return distinctOwners(owners.filter(meets));
 }

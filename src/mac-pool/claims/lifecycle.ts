@@ -64,7 +64,7 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
 /** Whether the caches agree with the claim, so that no live read is needed. */
 export function isSettled(claim: MACClaim, holders: readonly ObservedOwner[], isAwaited: boolean): boolean {
   const status = statusOf(claim);
-  if (status.phase === "Quarantined") return !holders.some(({ adoptable }) => adoptable);
+  if (status.phase === "Quarantined") return !holders.some(({ countsAsOwner }) => countsAsOwner);
   const owners = ownersAfter(status.owners, holders, isAwaited, 0);
   return (owners.length > 0 || isAwaited) && owners === status.owners;
 }
@@ -83,7 +83,7 @@ function ownersAfter(
   const found = new Map<ClaimOwner, ObservedOwner>();
   for (const owner of mostExactFirst(owners)) {
     const fitting = unmatched.filter((holder) => mayBe(owner, holder));
-    const [best] = fitting.filter(({ adoptable }) => adoptable).concat(fitting);
+    const [best] = fitting.filter(({ countsAsOwner }) => countsAsOwner).concat(fitting);
     if (best === undefined) continue;
     found.set(owner, best);
     // All objects of a name are one owner. A prefix fits several, which are each their own.
@@ -93,19 +93,19 @@ function ownersAfter(
   const kept = owners.flatMap((owner) => {
     const holder = found.get(owner);
     if (holder === undefined) return isAwaited ? [owner] : [];
-    if (!holder.adoptable) return [owner];
+    if (!holder.countsAsOwner) return [owner];
     if (!isAwaited) return [refreshed(owner, holder, owners.length === 1)];
     // Another object of that prefix may be on its way.
     if (owner.name === undefined) completed.push(holder);
     // So may an update that moves the interface to the network that the claim names.
     return [owner.name !== undefined && holder.receiver ? { ...owner, receiver: true } : owner];
   });
-  const added = withHolders(kept, unmatched, nowMs);
-  return sameOwners(added, owners) ? owners : withHolders(added, completed, nowMs);
+  const added = withObserved(kept, unmatched, nowMs);
+  return sameOwners(added, owners) ? owners : withObserved(added, completed, nowMs);
 }
 
 /** Who has no room comes in when another leaves: until then the others keep the claim. */
-function withHolders(
+function withObserved(
   owners: readonly ClaimOwner[],
   holders: readonly ObservedOwner[],
   nowMs: number,
@@ -114,7 +114,7 @@ function withHolders(
   const all = [...owners];
   for (const holder of holders) {
     const isKnown = all.some((owner) => isNamesake(owner, holder));
-    if (holder.adoptable && !isKnown && all.length < MAX_CLAIM_OWNERS) all.push(ownerOf(holder, since));
+    if (holder.countsAsOwner && !isKnown && all.length < MAX_CLAIM_OWNERS) all.push(ownerOf(holder, since));
   }
   return all;
 }

@@ -9,9 +9,9 @@ import { quote, type Refusal, tooManyInterfaces } from "./refusals.ts";
  */
 
 /** Undefined when the object has names that Kubernetes accepts. */
-export function refusalOfParty(party: ObjectReference): Refusal | undefined {
-  const { namespace, name = "", generateName = "", uid = "" } = party;
-  const object = describeObject({ ...party, namespace: cut(namespace, MAX_NAMESPACE_CHARS) });
+export function refusalOfObject(ref: ObjectReference): Refusal | undefined {
+  const { namespace, name = "", generateName = "", uid = "" } = ref;
+  const object = describeObject({ ...ref, namespace: cut(namespace, MAX_NAMESPACE_CHARS) });
   if (namespace.length > MAX_NAMESPACE_CHARS)
     return nameTooLong(`the namespace of ${object}`, namespace.length, MAX_NAMESPACE_CHARS);
   if (name.length > MAX_NAME_CHARS) return nameTooLong(`the name of ${object}`, name.length, MAX_NAME_CHARS);
@@ -22,12 +22,12 @@ export function refusalOfParty(party: ObjectReference): Refusal | undefined {
 
 /** Undefined when a claim for each of the interfaces is possible. */
 export function refusalOfInterfaces(
-  party: ObjectReference,
+  ref: ObjectReference,
   interfaces: readonly { readonly name: string; readonly network?: string | undefined }[],
 ): Refusal | undefined {
-  if (interfaces.length > MAX_INTERFACES) return tooManyInterfaces(party, interfaces.length);
+  if (interfaces.length > MAX_INTERFACES) return tooManyInterfaces(ref, interfaces.length);
   for (const { name, network = "" } of interfaces) {
-    const what = `interface ${quote(name)} of ${describeObject(party)}`;
+    const what = `interface ${quote(name)} of ${describeObject(ref)}`;
     if (name.length > MAX_NAME_CHARS) return nameTooLong(`the name of ${what}`, name.length, MAX_NAME_CHARS);
     if (network.length > MAX_NETWORK_CHARS)
       return nameTooLong(`the network of ${what}`, network.length, MAX_NETWORK_CHARS);

@@ -12,7 +12,7 @@ export interface ObjectReference {
   readonly uid?: string | undefined;
 }
 
-/** A party and the interface that has the address. */
+/** An object and its interface that has the address. */
 export interface InterfaceOwner extends ObjectReference {
   readonly interface: string;
   readonly network?: string | undefined;
@@ -25,7 +25,7 @@ export interface InterfaceOwner extends ObjectReference {
 /** A holder as it was seen in an object. */
 export interface ObservedOwner extends InterfaceOwner {
   /** Whether it is made an owner where the claim does not know it; false for what only delays a release. */
-  readonly adoptable: boolean;
+  readonly countsAsOwner: boolean;
 }
 
 /** The same object: UIDs decide where both are known, else the name. Two prefixes are never the same object. */
@@ -59,8 +59,8 @@ export const cut = (text: string, maxChars: number): string =>
   text.length <= maxChars ? text : text.slice(0, maxChars);
 
 /** `VirtualMachine default/web`, or `VirtualMachine default/web-*` where the API server completes the name. */
-export function describeObject(party: ObjectReference): string {
-  const { kind, namespace, name, generateName } = party;
+export function describeObject(ref: ObjectReference): string {
+  const { kind, namespace, name, generateName } = ref;
   return `${kind} ${namespace}/${cut(name ?? `${generateName ?? ""}*`, MAX_NAME_CHARS)}`;
 }
 

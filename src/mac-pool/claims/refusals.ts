@@ -102,7 +102,7 @@ export function sharedWarning(
 }
 
 /** Event on each holder of an address that several hold without an admission. */
-export function sharedByHolders(mac: string, owners: readonly ClaimOwner[]): string {
+export function sharedByOwners(mac: string, owners: readonly ClaimOwner[]): string {
   return `MAC ${mac} is held by ${describeOwners(owners, describeObject)}. Give all but one of them another address before they run on the same network.`;
 }
 
@@ -122,7 +122,7 @@ export interface Runner {
 /** Refuses a start, or a hot-plugged interface, while another holder of the address runs or is about to run. */
 export function alreadyRunning(
   mac: Mac,
-  party: ObjectReference,
+  ref: ObjectReference,
   { owner, state, until }: Runner,
   pluggedIn?: string,
 ): Refusal {
@@ -136,45 +136,45 @@ export function alreadyRunning(
   const text = namedText(
     [owner],
     (describe) =>
-      `${describeObject(party)} can't ${what}: ${describe(owner)} has the same MAC ${formatMac(mac)} and ` +
+      `${describeObject(ref)} can't ${what}: ${describe(owner)} has the same MAC ${formatMac(mac)} and ` +
       `${why[state]}, or give one of them another address.`,
   );
   return { code: "MACPOOL_RUNNING", about: { mac, ...(pluggedIn && { interface: pluggedIn }) }, ...text };
 }
 
-export function duplicate(party: ObjectReference, mac: Mac, first: string, second: string, field: MacField): Refusal {
+export function duplicate(ref: ObjectReference, mac: Mac, first: string, second: string, field: MacField): Refusal {
   return {
     code: "MACPOOL_DUPLICATE",
     about: { interface: second, mac },
     message:
-      `duplicate MAC address ${formatMac(mac)} in ${describeObject(party)}: interfaces ${quote(first)} and ` +
+      `duplicate MAC address ${formatMac(mac)} in ${describeObject(ref)}: interfaces ${quote(first)} and ` +
       `${quote(second)} both have it. Leave ${field} out of one of them to get a free address.`,
   };
 }
 
-export function invalidMac(party: ObjectReference, interfaceName: string, text: string, field: MacField): Refusal {
+export function invalidMac(ref: ObjectReference, interfaceName: string, text: string, field: MacField): Refusal {
   return {
     code: "MACPOOL_INVALID_MAC",
     about: { interface: interfaceName },
     message:
-      `invalid MAC address format ${quote(text)} of interface ${quote(interfaceName)} in ${describeObject(party)}. ` +
+      `invalid MAC address format ${quote(text)} of interface ${quote(interfaceName)} in ${describeObject(ref)}. ` +
       `Write six octets, for example 02:00:00:00:00:01, or leave ${field} out to get a free address.`,
   };
 }
 
 /** Which of them its plugin would take depends on the configuration of the network. */
-export function severalMacs(party: ObjectReference, interfaceName: string, texts: readonly string[]): Refusal {
+export function severalMacs(ref: ObjectReference, interfaceName: string, texts: readonly string[]): Refusal {
   return {
     code: "MACPOOL_INVALID_MAC",
     about: { interface: interfaceName },
     message:
-      `interface ${quote(interfaceName)} of ${describeObject(party)} asks for several MAC addresses: ` +
+      `interface ${quote(interfaceName)} of ${describeObject(ref)} asks for several MAC addresses: ` +
       `${texts.map(quote).join(", ")}. Keep one of them: in "mac", or in "cni-args".`,
   };
 }
 
 export function unusableMac(
-  party: ObjectReference,
+  ref: ObjectReference,
   interfaceName: string,
   mac: Mac,
   what: UnusableMac,
@@ -184,29 +184,29 @@ export function unusableMac(
     code: "MACPOOL_INVALID_MAC",
     about: { interface: interfaceName, mac },
     message:
-      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeObject(party)} is ${what} address, ` +
+      `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeObject(ref)} is ${what} address, ` +
       `which no interface can have. Choose a unicast address, or leave ${field} out to get a free address.`,
   };
 }
 
-export function repeatedName(party: ObjectReference, name: string): Refusal {
+export function repeatedName(ref: ObjectReference, name: string): Refusal {
   return {
     code: "MACPOOL_INTERFACE_NAMES",
-    message: `every interface must have a unique name: ${describeObject(party)} has two named ${quote(name)}. Rename one.`,
+    message: `every interface must have a unique name: ${describeObject(ref)} has two named ${quote(name)}. Rename one.`,
   };
 }
 
-export function missingName(party: ObjectReference, index: number): Refusal {
+export function missingName(ref: ObjectReference, index: number): Refusal {
   return {
     code: "MACPOOL_INTERFACE_NAMES",
-    message: `every interface must have a unique name: interface ${index} of ${describeObject(party)} has no name. Name it.`,
+    message: `every interface must have a unique name: interface ${index} of ${describeObject(ref)} has no name. Name it.`,
   };
 }
 
-export function tooManyInterfaces(party: ObjectReference, count: number): Refusal {
+export function tooManyInterfaces(ref: ObjectReference, count: number): Refusal {
   return {
     code: "MACPOOL_TOO_MANY_INTERFACES",
-    message: `${describeObject(party)} has ${count} interfaces. The maximum is ${MAX_INTERFACES}: remove some.`,
+    message: `${describeObject(ref)} has ${count} interfaces. The maximum is ${MAX_INTERFACES}: remove some.`,
   };
 }
 

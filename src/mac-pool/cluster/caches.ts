@@ -26,10 +26,10 @@ import {
 import { isManaged } from "../objects/management.ts";
 import { runningInstance, runningPod } from "../objects/running.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
-import { Admissions } from "./admissions.ts";
 import { IndexFeed } from "./index-feed.ts";
 import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, makeInformers } from "./informers.ts";
 import { NetworkDomains } from "./network-domains.ts";
+import { PendingAdmissions } from "./pending-admissions.ts";
 import { UnstartedMachines } from "./unstarted-machines.ts";
 
 /** An object in the cache that lists an address. */
@@ -68,7 +68,7 @@ export class Caches {
   readonly namespaces: Informer<KubeObject>;
   readonly nodeMacs: Informer<NodeMACs>;
   readonly networks: NetworkDomains;
-  readonly admissions: Admissions;
+  readonly admissions: PendingAdmissions;
   readonly unstarted: UnstartedMachines;
   readonly excludedNamespaces: readonly string[];
   readonly #feed: IndexFeed;
@@ -87,7 +87,7 @@ export class Caches {
     const clock = options.clock ?? systemClock;
     this.#feed = new IndexFeed(informers, clock, (mac) => this.isListed(mac));
     this.index = this.#feed.index;
-    this.admissions = new Admissions(informers, {
+    this.admissions = new PendingAdmissions(informers, {
       clock,
       pendingMs: () => this.index.pendingMs,
       isManaged: (kind, object) => this.#isManaged(kind, object),
@@ -132,7 +132,7 @@ export class Caches {
   }
 
   /** Everything in the cache that lists the address, in whose name. */
-  sightings(mac: Mac): CachedOwner[] {
+  observedOwners(mac: Mac): CachedOwner[] {
     const text = formatMac(mac);
     const [machines, instances] = [this.machines.byIndex(BY_MAC, text), this.instances.byIndex(BY_MAC, text)];
     const pods = this.pods.byIndex(BY_MAC, text);
@@ -168,7 +168,7 @@ export class Caches {
     for (const { informer, macsOf } of kinds) {
       for (const object of informer.list()) {
         for (const { mac, holder } of macsOf(object)) {
-          if (holder.adoptable) yield { mac, holder: { ...holder, managed: this.#isManaged(holder.kind, object) } };
+          if (holder.countsAsOwner) yield { mac, holder: { ...holder, managed: this.#isManaged(holder.kind, object) } };
         }
       }
     }
@@ -179,10 +179,10 @@ export class Caches {
    * have an address of a pool.
    */
   readonly listers = (mac: Mac): readonly ObservedOwner[] => {
-    const sightings = this.sightings(mac);
-    if (sightings.length === 0) return sightings;
+    const observedOwners = this.observedOwners(mac);
+    if (observedOwners.length === 0) return observedOwners;
     const isInRange = this.index.pools().some((pool) => pool.has(mac));
-    return distinctPlaces(sightings.filter(({ kind, managed }) => kind !== "Pod" || managed || isInRange));
+    return distinctPlaces(observedOwners.filter(({ kind, managed }) => kind !== "Pod" || managed || isInRange));
   };
 
   /** Managed objects that run with the address now, and where they have it from. */
@@ -250,7 +250,7 @@ export class Caches {
   /** The object that an owner of the claim stands for, with its name and UID, where one lists the address. */
   seenAs(owner: ObjectReference, { metadata: { name = "" } }: MACClaim): ObjectReference {
     const mac = macOfClaimName(name);
-    return (mac === undefined ? [] : this.sightings(mac)).find((seen) => mayBe(owner, seen)) ?? owner;
+    return (mac === undefined ? [] : this.observedOwners(mac)).find((seen) => mayBe(owner, seen)) ?? owner;
   }
 
   /** The phase that readers are told. */

@@ -1,4 +1,4 @@
-import { meetingOwners } from "../claims/meeting-owners.ts";
+import { meetingOwners } from "../claims/layer2-domain.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { StatusCounts } from "../pools/pool-status.ts";
 import type { Caches } from "./caches.ts";

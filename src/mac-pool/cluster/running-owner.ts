@@ -40,8 +40,8 @@ export async function isRunning(
     const { items } = await client.list(KINDS.instances, { namespace: owner.namespace, signal });
     return items.some((instance) => {
       const listed = instanceMacs(instance).some((entry) => entry.mac === mac);
-      const party = instanceOwner(instance);
-      return listed && mayBe(owner, party) && !isNamesake(asking, party) && isOnNetwork(instance);
+      const ref = instanceOwner(instance);
+      return listed && mayBe(owner, ref) && !isNamesake(asking, ref) && isOnNetwork(instance);
     });
   }
   if (owner.kind === "Pod") {

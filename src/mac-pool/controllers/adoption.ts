@@ -138,7 +138,7 @@ export function adoptionOf(
   owners: readonly CachedOwner[],
   caches: Caches,
 ): { readonly pool: string | undefined; readonly origin: "explicit" | "observed" } | undefined {
-  const managed = owners.find((sighting) => sighting.managed);
+  const managed = owners.find((observed) => observed.managed);
   const inRange = caches.index.pools().find((pool) => pool.has(mac));
   if (managed !== undefined) {
     return { pool: (inRange ?? caches.index.poolFor(caches.labelsOf(managed.namespace)))?.name, origin: "explicit" };

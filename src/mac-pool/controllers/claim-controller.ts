@@ -17,9 +17,9 @@ import { statusOf } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";
 import { isSettled, type LifecycleStep, nextStep } from "../claims/lifecycle.ts";
 import { describeObject, mayBe, type ObjectReference, type ObservedOwner } from "../claims/owner.ts";
-import type { Admission } from "../cluster/admissions.ts";
 import type { CachedOwner, Caches } from "../cluster/caches.ts";
-import { distinctHolders } from "../objects/holders.ts";
+import type { Admission } from "../cluster/pending-admissions.ts";
+import { distinctOwnersSeen } from "../objects/holders.ts";
 import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
 import { ClaimTriggers } from "./claim-triggers.ts";
 import { whileFollowing } from "./following.ts";
@@ -38,11 +38,11 @@ const HELD_ELSEWHERE_MS = 30_000;
 export interface ClaimControllerOptions {
   readonly caches: Caches;
   readonly store: ClaimStore;
-  /** Live reads: which of the parties have the address of the claim now. */
-  readonly evidence: (
+  /** Live reads: which of the objects have the address of the claim now. */
+  readonly liveOwners: (
     mac: Mac,
     claim: MACClaim,
-    parties: readonly ObjectReference[],
+    refs: readonly ObjectReference[],
   ) => Promise<readonly ObservedOwner[]>;
   /** Whether what was admitted has been stored since, as far as the caches know. */
   readonly hasCome: (admission: Admission) => boolean;
@@ -119,19 +119,19 @@ export class ClaimController {
     const mac = macOfClaimName(key);
     if (mac === undefined) return {};
     const claim = caches.claims.get(key);
-    const sightings = caches.sightings(mac);
+    const observedOwners = caches.observedOwners(mac);
     const restMs = this.#rests.leftMs(key, claim, mac);
-    if (claim === undefined) return this.#adopt(key, mac, sightings, { signal, log });
+    if (claim === undefined) return this.#adopt(key, mac, observedOwners, { signal, log });
     adoption.settle(key);
     const nowMs = clock.monotonicMs();
     const admission = caches.admissions.of(mac, nowMs);
     const isAwaited = admission !== undefined && !hasCome(admission);
     const laterMs = restMs || (isAwaited ? caches.admissions.leftMs(mac, nowMs) : undefined);
-    if (restMs !== 0 && isSettled(claim, distinctHolders(sightings), isAwaited)) {
-      if (isAwaited) await this.#confirm(admission, claim, sightings);
+    if (restMs !== 0 && isSettled(claim, distinctOwnersSeen(observedOwners), isAwaited)) {
+      if (isAwaited) await this.#confirm(admission, claim, observedOwners);
       return { requeueAfterMs: laterMs };
     }
-    if (mayLeave && sightings.length === 0) {
+    if (mayLeave && observedOwners.length === 0) {
       const [owner] = statusOf(claim).owners;
       const name = owner === undefined ? key : describeObject(owner);
       this.#leave(key, name);
@@ -139,8 +139,8 @@ export class ClaimController {
       return {};
     }
 
-    const parties = [...statusOf(claim).owners, ...sightings];
-    const holders = parties.length === 0 ? [] : await this.#options.evidence(mac, claim, parties);
+    const refs = [...statusOf(claim).owners, ...observedOwners];
+    const holders = refs.length === 0 ? [] : await this.#options.liveOwners(mac, claim, refs);
     const step = nextStep({
       mac,
       claim,
@@ -176,12 +176,12 @@ export class ClaimController {
   }
 
   /** Whether the pod that was admitted has come, so that its address need not wait once it is gone. */
-  async #confirm(admission: Admission, claim: MACClaim, sightings: readonly ObservedOwner[]): Promise<void> {
-    const { caches, evidence } = this.#options;
+  async #confirm(admission: Admission, claim: MACClaim, observedOwners: readonly ObservedOwner[]): Promise<void> {
+    const { caches, liveOwners } = this.#options;
     const { mac, owner, isAlone, wasListed } = admission;
     if (owner?.kind !== "Pod" || !isAlone || wasListed) return;
-    const seen = sightings.find((sighting) => mayBe(owner, sighting));
-    const [holder] = seen === undefined ? [] : await evidence(mac, claim, [seen]);
+    const seen = observedOwners.find((observed) => mayBe(owner, observed));
+    const [holder] = seen === undefined ? [] : await liveOwners(mac, claim, [seen]);
     if (holder !== undefined) caches.admissions.confirm(admission, holder);
   }
 
@@ -189,16 +189,16 @@ export class ClaimController {
   async #adopt(
     key: string,
     mac: Mac,
-    sightings: readonly CachedOwner[],
+    observedOwners: readonly CachedOwner[],
     { signal, log }: ReconcileContext,
   ): Promise<ReconcileResult> {
     const { caches, clock, adoption } = this.#options;
     const adoptAs = adoptionOf(
       mac,
-      sightings.filter(({ adoptable }) => adoptable),
+      observedOwners.filter(({ countsAsOwner }) => countsAsOwner),
       caches,
     );
-    const holders = distinctHolders(sightings);
+    const holders = distinctOwnersSeen(observedOwners);
     const nothing = { isAwaited: false, wasNeverHeld: false, restOver: false, quarantineMs: 0 };
     const step = nextStep({ mac, claim: undefined, holders, nowMs: clock.now(), adoptAs, ...nothing });
     // Not when its event is here: that waits behind thousands of claims that are not made yet.

@@ -95,7 +95,7 @@ export class ClaimTriggers {
   /** Whether the address has a claim that names whoever lists it, and nobody else. */
   #isSettled(mac: Mac): boolean {
     const claim = this.#caches.claims.get(claimName(mac));
-    return claim !== undefined && isSettled(claim, this.#caches.sightings(mac), false);
+    return claim !== undefined && isSettled(claim, this.#caches.observedOwners(mac), false);
   }
 
   /** Claims tell which of their owners wait for a migration; a VM that opts out no longer is managed. */

@@ -9,8 +9,8 @@ import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import {
   collisionMessage,
-  countParties,
-  meetingParties,
+  countObjects,
+  meetingObjects,
   objectKeyOf,
   type RunningObject,
 } from "../claims/collision.ts";
@@ -32,8 +32,8 @@ export interface CollisionControllerOptions {
   readonly random?: () => number;
   readonly log: Log;
   readonly metrics: Registry;
-  /** Told of each address that collides, with the number of parties; 0 once it does not any more. */
-  readonly onCollision: (mac: string, parties: number) => void;
+  /** Told of each address that collides, with the number of objects; 0 once it does not any more. */
+  readonly onCollision: (mac: string, refs: number) => void;
 }
 
 /**
@@ -43,7 +43,7 @@ export interface CollisionControllerOptions {
 export class CollisionController {
   readonly #options: CollisionControllerOptions;
   readonly #controller: Controller;
-  /** Address -> a digest of its parties when they were last told: any number of them may have any number of addresses. */
+  /** Address -> a digest of its objects when they were last reported: any number of them may have any number of addresses. */
   readonly #known = new Map<string, string>();
   #isScheduled = false;
 
@@ -114,7 +114,7 @@ export class CollisionController {
     });
   }
 
-  /** A namespace that becomes managed, or is not any more, changes who is a party. */
+  /** A namespace that becomes managed, or is not any more, changes which objects count. */
   #enqueueInside(inside: (object: KubeObject) => boolean): void {
     const { instances, pods } = this.#options.caches;
     const macs = [
@@ -130,8 +130,8 @@ export class CollisionController {
     if (mac === undefined) return {};
     const running = caches.running(mac);
     const domainsOf = running.length > 1 ? await caches.networks.of(running, signal) : () => undefined;
-    const parties = meetingParties(running, running.map(domainsOf));
-    const count = countParties(parties);
+    const refs = meetingObjects(running, running.map(domainsOf));
+    const count = countObjects(refs);
     if (count <= 1) {
       if (this.#known.delete(text)) {
         onCollision(text, 0);
@@ -140,17 +140,17 @@ export class CollisionController {
       return {};
     }
     onCollision(text, count);
-    const named = parties.map(objectKeyOf).sort().join(", ");
+    const named = refs.map(objectKeyOf).sort().join(", ");
     const told = createHash("sha256").update(named).digest("base64");
     if (this.#known.get(text) === told) return {};
     this.#known.set(text, told);
     log.warn({ mac: text, parties: named }, "MAC collision");
-    const message = collisionMessage(mac, parties);
-    for (const party of parties) this.#announce(party, message);
+    const message = collisionMessage(mac, refs);
+    for (const ref of refs) this.#announce(ref, message);
     return {};
   }
 
-  #announce(party: RunningObject, message: string): void {
-    this.#options.events.event(regardingOf(party), "Warning", COLLISION_EVENT, message);
+  #announce(ref: RunningObject, message: string): void {
+    this.#options.events.event(regardingOf(ref), "Warning", COLLISION_EVENT, message);
   }
 }

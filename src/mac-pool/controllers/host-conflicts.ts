@@ -9,7 +9,7 @@ import { statusOf } from "../claims/claim.ts";
 import { heldByHost } from "../claims/host-refusals.ts";
 import { describeObject, mayBe, type ObservedOwner } from "../claims/owner.ts";
 import type { Caches } from "../cluster/caches.ts";
-import { distinctHolders, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
+import { distinctOwnersSeen, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { onManagementChange, whileFollowing } from "./following.ts";
 
@@ -106,7 +106,7 @@ export interface HostConflict {
 /** Objects that have an address which a node has too, where the policies of their pools have that reported. */
 export function hostConflictAt(
   mac: Mac,
-  caches: Pick<Caches, "claims" | "index" | "labelsOf" | "sightings">,
+  caches: Pick<Caches, "claims" | "index" | "labelsOf" | "observedOwners">,
 ): HostConflict | undefined {
   const { claims, index } = caches;
   const hosts = index.hosts.at(mac);
@@ -114,7 +114,7 @@ export function hostConflictAt(
   if (claim === undefined) return undefined;
   const isReported = ({ namespace }: ObservedOwner): boolean =>
     index.poolFor(caches.labelsOf(namespace))?.settings.hostAddressPolicy !== "Off";
-  const owners = distinctHolders(caches.sightings(mac)).filter(
+  const owners = distinctOwnersSeen(caches.observedOwners(mac)).filter(
     (holder) => statusOf(claim).owners.some((owner) => mayBe(owner, holder)) && isReported(holder),
   );
   return owners.length === 0 ? undefined : { claim, owners, hosts };

@@ -31,22 +31,22 @@ export function attachedMacs(vm: KubeObject): AttachedMac[] {
 
 export function machineMacs(vm: KubeObject): ListedMac[] {
   const receiver = textAt(vm, "spec", "runStrategy") === WAIT_AS_RECEIVER;
-  const party = { ...referenceOf("VirtualMachine", vm), receiver };
+  const ref = { ...referenceOf("VirtualMachine", vm), receiver };
   return guestInterfaces(vm, VM_TEMPLATE_SPEC).flatMap((nic) =>
-    nic.eligible ? listed(nic.mac, party, nic.name, nic.network, COUNTS) : [],
+    nic.eligible ? listed(nic.mac, ref, nic.name, nic.network, COUNTS) : [],
   );
 }
 
 export function instanceMacs(vmi: KubeObject): ListedMac[] {
-  const party = instanceOwner(vmi);
+  const ref = instanceOwner(vmi);
   const nics = guestInterfaces(vmi, INSTANCE_SPEC);
-  const fromSpec = nics.flatMap((nic) => (nic.eligible ? listed(nic.mac, party, nic.name, nic.network, COUNTS) : []));
+  const fromSpec = nics.flatMap((nic) => (nic.eligible ? listed(nic.mac, ref, nic.name, nic.network, COUNTS) : []));
   const known = new Set(fromSpec.map(({ mac }) => mac));
   const fromStatus = listAt(vmi, "status", "interfaces").flatMap((entry) => {
     const name = textAt(entry, "name");
     const nic = nics.find((candidate) => candidate.name === name);
     if (name === "" || (nic !== undefined && !nic.eligible)) return [];
-    return listed(textAt(entry, "mac"), party, name, nic?.network, nic === undefined ? DELAYS_ONLY : COUNTS);
+    return listed(textAt(entry, "mac"), ref, name, nic?.network, nic === undefined ? DELAYS_ONLY : COUNTS);
   });
   return [...fromSpec, ...fromStatus.filter(({ mac }) => !known.has(mac))];
 }
@@ -63,12 +63,12 @@ export function podMacs(pod: KubeObject, findInstance: FindInstance = () => unde
   if (isFinished(pod)) return [];
   const networks = podNetworks(pod);
   if (!("elements" in networks)) return [];
-  const parties = isLauncher(pod) ? launcherOwners(pod, findInstance) : [referenceOf("Pod", pod)];
+  const refs = isLauncher(pod) ? launcherOwners(pod, findInstance) : [referenceOf("Pod", pod)];
   const weight = isLauncher(pod) ? DELAYS_ONLY : COUNTS;
   return networks.elements.flatMap((element) =>
-    parties.flatMap((party) =>
+    refs.flatMap((ref) =>
       [element.mac, ...element.otherMacs].flatMap((mac) =>
-        listed(mac, party, element.interface, networkOf(element), weight),
+        listed(mac, ref, element.interface, networkOf(element), weight),
       ),
     ),
   );
@@ -107,35 +107,35 @@ export function instanceOwner(vmi: KubeObject): ObjectReference {
   return { kind: "VirtualMachine", namespace: vmi.metadata.namespace ?? "", name: owner.name, uid: owner.uid };
 }
 
-/** One sighting per name; of several, the one that says most. */
-export function distinctHolders(sightings: readonly ObservedOwner[]): ObservedOwner[] {
-  return distinct(sightings, isNamesake);
+/** One owner per name; of several, the one that says most. */
+export function distinctOwnersSeen(observedOwners: readonly ObservedOwner[]): ObservedOwner[] {
+  return distinct(observedOwners, isNamesake);
 }
 
 /** The same for each network that the object has the address on. */
-export function distinctPlaces(sightings: readonly ObservedOwner[]): ObservedOwner[] {
-  return distinct(sightings, (one, other) => isNamesake(one, other) && one.network === other.network);
+export function distinctPlaces(observedOwners: readonly ObservedOwner[]): ObservedOwner[] {
+  return distinct(observedOwners, (one, other) => isNamesake(one, other) && one.network === other.network);
 }
 
 function distinct(
-  sightings: readonly ObservedOwner[],
+  observedOwners: readonly ObservedOwner[],
   isSame: (one: ObservedOwner, other: ObservedOwner) => boolean,
 ): ObservedOwner[] {
   const found: ObservedOwner[] = [];
-  for (const sighting of [...sightings].sort((a, b) => vagueness(a) - vagueness(b))) {
-    if (!found.some((known) => isSame(known, sighting))) found.push(sighting);
+  for (const observed of [...observedOwners].sort((a, b) => vagueness(a) - vagueness(b))) {
+    if (!found.some((known) => isSame(known, observed))) found.push(observed);
   }
   return found;
 }
 
-const vagueness = ({ uid, adoptable, receiver }: ObservedOwner): number =>
-  (uid === undefined ? 4 : 0) + (adoptable ? 0 : 2) + (receiver === undefined ? 1 : 0);
+const vagueness = ({ uid, countsAsOwner, receiver }: ObservedOwner): number =>
+  (uid === undefined ? 4 : 0) + (countsAsOwner ? 0 : 2) + (receiver === undefined ? 1 : 0);
 
-/** What a sighting says about its holder. */
-type Weight = Pick<ObservedOwner, "adoptable">;
+/** What an object says about its owner. */
+type Weight = Pick<ObservedOwner, "countsAsOwner">;
 
-const COUNTS: Weight = { adoptable: true };
-const DELAYS_ONLY: Weight = { adoptable: false };
+const COUNTS: Weight = { countsAsOwner: true };
+const DELAYS_ONLY: Weight = { countsAsOwner: false };
 
 /**
  * A launcher pod holds addresses for the owner of its VMI. Without the VMI it is unknown whether there was a VM: the pod
@@ -155,12 +155,12 @@ function launcherOwners(pod: KubeObject, findInstance: FindInstance): ObjectRefe
 
 function listed(
   text: string,
-  party: ObjectReference & { readonly receiver?: boolean },
+  ref: ObjectReference & { readonly receiver?: boolean },
   interfaceName: string,
   network: string | undefined,
   weight: Weight,
 ): ListedMac[] {
   const mac = text === "" ? undefined : parseMac(text);
   if (mac === undefined) return [];
-  return [{ mac, holder: { ...party, interface: interfaceName, network, ...weight } }];
+  return [{ mac, holder: { ...ref, interface: interfaceName, network, ...weight } }];
 }

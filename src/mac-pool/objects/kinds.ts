@@ -35,12 +35,12 @@ const API_VERSIONS: Readonly<Record<OwnerKind, string>> = {
 };
 
 /** A holder of an address as the object of an event. */
-export function regardingOf(party: {
+export function regardingOf(ref: {
   readonly kind: OwnerKind;
   readonly namespace: string;
   readonly name?: string | undefined;
   readonly uid?: string | undefined;
 }): Regarding {
-  const { kind, namespace, name, uid } = party;
+  const { kind, namespace, name, uid } = ref;
   return { apiVersion: API_VERSIONS[kind], kind, metadata: { namespace, name, uid } };
 }

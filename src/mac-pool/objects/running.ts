@@ -21,7 +21,7 @@ export function macsOfRunningInstance(vmi: KubeObject): string[] {
   );
 }
 
-/** Addresses that a pod asks for and those that multus has given it. A launcher has its VMI's, and is no party. */
+/** Addresses that a pod asks for and those that multus has given it. A launcher has its VMI's, and does not count. */
 export function macsOfRunningPod(pod: KubeObject): string[] {
   if (isLauncher(pod) || isFinished(pod)) return [];
   const networks = podNetworks(pod);

@@ -112,7 +112,7 @@ export class PoolIndex {
     for (const mac of this.#reserved.keys()) pool.mark(mac, true);
     for (const mac of this.#hosts.macs()) {
       pool.mark(mac, true);
-      pool.keepBack(mac, !this.#claims.has(mac));
+      pool.exclude(mac, !this.#claims.has(mac));
     }
     this.#pools.set(settings.name, pool);
   }
@@ -208,7 +208,7 @@ export class PoolIndex {
     const isClaimed = this.#claims.has(mac);
     for (const pool of this.#pools.values()) {
       pool.mark(mac, isHost || isClaimed || this.#reserved.has(mac));
-      pool.keepBack(mac, isHost && !isClaimed);
+      pool.exclude(mac, isHost && !isClaimed);
     }
   }
 }

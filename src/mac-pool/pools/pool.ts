@@ -7,8 +7,8 @@ import type {
   ObjectOptOut,
 } from "../../api/mac-pool.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
+import { ExpiryQueue } from "./expiry-queue.ts";
 import { FreeSpace } from "./free-space.ts";
-import { OldestFirst } from "./oldest-first.ts";
 import type { Segments } from "./segments.ts";
 
 /** A MACPool after validation. */
@@ -61,7 +61,7 @@ export class Pool {
   #settings: PoolSettings;
   readonly #space: FreeSpace;
   /** Quarantined addresses, without those that a request is taking over. */
-  readonly #resting = new OldestFirst<Mac>();
+  readonly #resting = new ExpiryQueue<Mac>();
   #used = 0;
   #pending = 0;
   #quarantined = 0;
@@ -132,17 +132,17 @@ export class Pool {
   }
 
   /** The quarantined address that has rested longest, but for those. */
-  oldestQuarantined(isKept: (mac: Mac) => boolean): Mac | undefined {
-    const mac = this.takeOldestQuarantined(isKept);
+  oldestQuarantined(isExcluded: (mac: Mac) => boolean): Mac | undefined {
+    const mac = this.takeOldestQuarantined(isExcluded);
     if (mac !== undefined) this.#resting.set(mac, 0);
     return mac;
   }
 
   /** The same, not offered to others any more unless its claim turns up quarantined again. */
-  takeOldestQuarantined(isKept: (mac: Mac) => boolean = () => false): Mac | undefined {
+  takeOldestQuarantined(isExcluded: (mac: Mac) => boolean = () => false): Mac | undefined {
     const skipped: Mac[] = [];
     let mac = this.#resting.oldest();
-    for (; mac !== undefined && isKept(mac); mac = this.#resting.oldest()) {
+    for (; mac !== undefined && isExcluded(mac); mac = this.#resting.oldest()) {
       skipped.push(mac);
       this.#resting.delete(mac);
     }
@@ -170,8 +170,8 @@ export class Pool {
   }
 
   /** Whether a node has the address and no claim does; addresses outside are ignored. */
-  keepBack(mac: Mac, isKeptBack: boolean): void {
-    if (!isKeptBack) this.#keptBack.delete(mac);
+  exclude(mac: Mac, isExcluded: boolean): void {
+    if (!isExcluded) this.#keptBack.delete(mac);
     else if (this.has(mac)) this.#keptBack.add(mac);
   }
 

@@ -8,7 +8,7 @@ import { MAC_POOL_PATHS } from "../../../src/api/webhook-paths.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import type { PostHandler } from "../../../src/kube/http/post-server.ts";
 import { silentLog } from "../../../src/kube/log.ts";
-import { Names } from "../../../src/mac-pool/admission/names.ts";
+import { OwnerRedaction } from "../../../src/mac-pool/admission/owner-redaction.ts";
 import { routeWebhooks } from "../../../src/mac-pool/admission/routes.ts";
 import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
@@ -92,7 +92,7 @@ function served(): (path: string, body: string) => Promise<unknown> {
     () => undefined,
     () => false,
   );
-  const names = new Names({ isAllowed: async () => false }, silentLog);
+  const names = new OwnerRedaction({ isAllowed: async () => false }, silentLog);
   routeWebhooks(routes, { parts, names, metrics, clock: systemClock, onDenied: () => {} });
   return (path, body) =>
     new Promise((resolve, reject) => {

@@ -14,8 +14,8 @@ const HOUR_MS = 3_600_000;
 
 describe("the ledger", () => {
   it("gives no address to two objects, however the requests of replicas that know nothing of each other interleave", async () => {
-    const wish = fc.option(fc.integer({ min: 0, max: 7 }), { nil: undefined });
-    const asking = fc.array(fc.uniqueArray(wish, { maxLength: 3, selector: (value) => value ?? Symbol() }), {
+    const wanted = fc.option(fc.integer({ min: 0, max: 7 }), { nil: undefined });
+    const asking = fc.array(fc.uniqueArray(wanted, { maxLength: 3, selector: (value) => value ?? Symbol() }), {
       minLength: 2,
       maxLength: 5,
     });
@@ -23,13 +23,13 @@ describe("the ledger", () => {
       fc.asyncProperty(asking, fc.scheduler(), async (objects, scheduler) => {
         const store = new MemoryClaimStore(() => scheduler.schedule(Promise.resolve()));
         const replicas = [replica(store, 8), replica(store, 8)];
-        const running = objects.map((wishes, position) => {
+        const running = objects.map((wantedInterfaces, position) => {
           const { ledger, index } = replicas[position % 2] ?? replica(store, 8);
           return ledger.claim(
             request(
               index,
               `vm-${position}`,
-              wishes.map((at) => (at === undefined ? undefined : mac(at))),
+              wantedInterfaces.map((at) => (at === undefined ? undefined : mac(at))),
             ),
           );
         });
@@ -77,8 +77,8 @@ describe("the ledger", () => {
 
   it("shows different addresses on a dry run, and none that the object lists itself", async () => {
     const { ledger, index } = replica(new MemoryClaimStore(), 4);
-    const wishes = [undefined, mac(1), undefined, undefined];
-    expect(macsOf(await ledger.claim(request(index, "a", wishes, true))).sort()).toEqual(
+    const wantedInterfaces = [undefined, mac(1), undefined, undefined];
+    expect(macsOf(await ledger.claim(request(index, "a", wantedInterfaces, true))).sort()).toEqual(
       [mac(0), mac(1), mac(2), mac(3)].map(formatMac),
     );
   });
@@ -177,8 +177,8 @@ describe("the ledger", () => {
     expect(macsOf(first).sort()).toEqual(["02:00:00:00:01:00", "02:00:00:00:01:02"]);
     const other = new MemoryClaimStore();
     const { ledger: refusing, index: refused } = replica(other, 2);
-    const wishes = { ...request(refused, "b", [undefined]), listed: new Set([mac(0)]) };
-    expect(macsOf(await refusing.claim(wishes))).toEqual(["02:00:00:00:01:01"]);
+    const wantedInterfaces = { ...request(refused, "b", [undefined]), listed: new Set([mac(0)]) };
+    expect(macsOf(await refusing.claim(wantedInterfaces))).toEqual(["02:00:00:00:01:01"]);
     expect(macsOf(await refusing.claim(request(refused, "c", [undefined])))).toEqual(["02:00:00:00:01:00"]);
   });
 

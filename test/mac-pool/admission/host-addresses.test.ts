@@ -38,7 +38,7 @@ function report(index: PoolIndex, ...macs: Mac[]): void {
 /** The update of a VM that exists. */
 const updateOf = (index: PoolIndex, uid: string): ClaimRequest => {
   const asked = request(index, "web", [HOST]);
-  return { ...asked, party: { ...asked.party, uid } };
+  return { ...asked, ref: { ...asked.ref, uid } };
 };
 
 const seen = (more: Partial<ObservedOwner>): ObservedOwner => ({
@@ -47,7 +47,7 @@ const seen = (more: Partial<ObservedOwner>): ObservedOwner => ({
   name: "web",
   uid: "u1",
   interface: "i0",
-  adoptable: true,
+  countsAsOwner: true,
   ...more,
 });
 
@@ -141,7 +141,7 @@ describe("an object that asks for any address", () => {
     expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual([formatMac(mac(1))]);
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual([formatMac(mac(1))]);
     const asked = request(index, "b", [undefined]);
-    const update = { ...asked, party: { ...asked.party, uid: "u-b" } };
+    const update = { ...asked, ref: { ...asked.ref, uid: "u-b" } };
     expect(macsOf(await ledger.claim(update))).toEqual([formatMac(mac(2))]);
     report(index, mac(0), mac(2), HOST);
     expect(macsOf(await ledger.claim(update))).toEqual(["MACPOOL_FULL"]);

@@ -20,7 +20,7 @@ function plan(
   perNetwork = false,
 ): string[] {
   const result = planInterfaces({
-    party: { kind: "VirtualMachine", namespace: "default", name: "web" },
+    ref: { kind: "VirtualMachine", namespace: "default", name: "web" },
     field: "macAddress",
     interfaces: interfaces(now),
     before: interfaces(before),

@@ -41,7 +41,7 @@ export function replica(
     listers,
     isAwaited: () => false,
     networks: NO_NETWORKS,
-    givenTo: () => [],
+    addressesOfInterface: () => [],
     log: silentLog,
     onGranted: () => {},
   });
@@ -51,13 +51,18 @@ export function replica(
 export function request(
   index: PoolIndex,
   name: string,
-  wishes: readonly (Mac | undefined)[],
+  wantedInterfaces: readonly (Mac | undefined)[],
   dryRun = false,
 ): ClaimRequest {
   return {
-    party: { kind: "VirtualMachine", namespace: "default", name },
-    wishes: wishes.map((wish, position) => ({ interface: `i${position}`, network: undefined, mac: wish, had: false })),
-    listed: new Set(wishes.filter((wish) => wish !== undefined)),
+    ref: { kind: "VirtualMachine", namespace: "default", name },
+    wantedInterfaces: wantedInterfaces.map((wanted, position) => ({
+      interface: `i${position}`,
+      network: undefined,
+      mac: wanted,
+      had: false,
+    })),
+    listed: new Set(wantedInterfaces.filter((wanted) => wanted !== undefined)),
     pool: index.pool("default"),
     receiver: false,
     field: "macAddress",

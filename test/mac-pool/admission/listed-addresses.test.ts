@@ -11,7 +11,7 @@ const lister = (name: string): ObservedOwner => ({
   name,
   uid: `u-${name}`,
   interface: "i0",
-  adoptable: true,
+  countsAsOwner: true,
 });
 
 describe("the ledger, where objects list an address that no claim knows", () => {

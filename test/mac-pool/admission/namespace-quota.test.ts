@@ -11,7 +11,8 @@ function limited(most: number) {
   const { ledger, index } = replica(store, 64);
   const pool = index.pool("default");
   if (pool !== undefined) index.setPool({ ...pool.settings, maxAddressesPerNamespace: most });
-  const ask = (name: string, wishes: readonly (Mac | undefined)[]) => ledger.claim(request(index, name, wishes));
+  const ask = (name: string, wantedInterfaces: readonly (Mac | undefined)[]) =>
+    ledger.claim(request(index, name, wantedInterfaces));
   const show = (offset: number): void =>
     index.setClaim(mac(offset), {
       isQuarantined: false,
@@ -65,21 +66,21 @@ describe("the limit of a namespace's addresses", () => {
   it("counts an update once, however often and side by side it is reviewed", async () => {
     const { ledger, index, store } = limited(1);
     const asked = request(index, "a", [undefined]);
-    const update: ClaimRequest = { ...asked, party: { ...asked.party, uid: "u1" } };
+    const update: ClaimRequest = { ...asked, ref: { ...asked.ref, uid: "u1" } };
     const reviews = await Promise.all([1, 2, 3].map(() => ledger.claim(update)));
     expect(new Set(reviews.map((result) => macsOf(result).join()))).toEqual(
       new Set([[...store.claims.values()].map(({ spec }) => spec.mac).join()]),
     );
     expect((await ledger.claim(update)).ok).toBe(true);
     expect(store.claims.size).toBe(1);
-    const other: ClaimRequest = { ...update, party: { ...asked.party, uid: "u2" } };
+    const other: ClaimRequest = { ...update, ref: { ...asked.ref, uid: "u2" } };
     expect(macsOf(await ledger.claim(other))).toEqual(["MACPOOL_NAMESPACE_LIMIT"]);
   });
 
   it("gives back the room of a request that failed or was a dry run", async () => {
     const { ask, ledger, index } = limited(1);
     expect((await ledger.claim(request(index, "dry", [undefined], true))).ok).toBe(true);
-    await ledger.claim({ ...request(index, "other", [mac(5)]), party: { kind: "Pod", namespace: "other", name: "p" } });
+    await ledger.claim({ ...request(index, "other", [mac(5)]), ref: { kind: "Pod", namespace: "other", name: "p" } });
     expect(macsOf(await ask("a", [mac(5)]))).toEqual(["MACPOOL_CONFLICT"]);
     expect((await ask("a", [undefined])).ok).toBe(true);
   });
@@ -88,7 +89,7 @@ describe("the limit of a namespace's addresses", () => {
     const { ledger, index, ask } = limited(1);
     expect((await ask("a", [undefined])).ok).toBe(true);
     const elsewhere = request(index, "b", [undefined]);
-    expect((await ledger.claim({ ...elsewhere, party: { ...elsewhere.party, namespace: "other" } })).ok).toBe(true);
+    expect((await ledger.claim({ ...elsewhere, ref: { ...elsewhere.ref, namespace: "other" } })).ok).toBe(true);
     const { ledger: free, index: unlimited } = replica(new MemoryClaimStore(), 64);
     const many = Array.from({ length: 60 }, () => undefined);
     expect((await free.claim(request(unlimited, "a", many))).ok).toBe(true);

@@ -69,12 +69,12 @@ describe("the limit of addresses whose objects were never created", () => {
 
   it("bounds what the reviews of a namespace claim before any object is seen, also when all come at once", async () => {
     const { ledger, index } = bed(4096);
-    const wishes = Array<undefined>(MAX_INTERFACES).fill(undefined);
-    const forged = (i: number) => ledger.claim(request(index, `forged-${i}`, wishes));
+    const wantedInterfaces = Array<undefined>(MAX_INTERFACES).fill(undefined);
+    const forged = (i: number) => ledger.claim(request(index, `forged-${i}`, wantedInterfaces));
     const results = await Promise.all(Array.from({ length: 40 }, (_, i) => forged(i)));
     expect(results.filter(({ ok }) => ok)).toHaveLength(maxUnseenInNamespace(4096) / MAX_INTERFACES);
-    const { party, ...other } = request(index, "honest", [undefined]);
-    expect((await ledger.claim({ ...other, party: { ...party, namespace: "other" } })).ok).toBe(true);
+    const { ref, ...other } = request(index, "honest", [undefined]);
+    expect((await ledger.claim({ ...other, ref: { ...ref, namespace: "other" } })).ok).toBe(true);
   });
 
   it("refuses the namespaces that have a part in it while a pool has too many of them, and no others", async () => {
@@ -82,8 +82,8 @@ describe("the limit of addresses whose objects were never created", () => {
     pend(index, clock, MAX_LATE_PER_POOL, (offset) => `n${offset % 64}`);
     await clock.advance(LATE_AFTER_MS);
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
-    const { party, ...asked } = request(index, "b", [undefined]);
-    const inFlooded = { ...asked, party: { ...party, namespace: "n1" } };
+    const { ref, ...asked } = request(index, "b", [undefined]);
+    const inFlooded = { ...asked, ref: { ...ref, namespace: "n1" } };
     expect(await ledger.claim(inFlooded)).toMatchObject({
       refusal: {
         code: "MACPOOL_PENDING_LIMIT",

@@ -4,7 +4,7 @@ import { mac, macsOf, replica, request } from "./ledger-bed.ts";
 
 const update = (index: Parameters<typeof request>[0], uid: string, interfaces = 1) => {
   const asked = request(index, "web", Array(interfaces).fill(undefined));
-  return { ...asked, party: { ...asked.party, uid } };
+  return { ...asked, ref: { ...asked.ref, uid } };
 };
 
 describe("an update that is reviewed again", () => {

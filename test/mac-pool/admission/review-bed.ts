@@ -7,7 +7,7 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { ClaimLedger } from "../../../src/mac-pool/admission/claim-ledger.ts";
 import type { AdmissionParts, Decision } from "../../../src/mac-pool/admission/decision.ts";
 import { reviewGuest } from "../../../src/mac-pool/admission/guest-review.ts";
-import { StartGate } from "../../../src/mac-pool/admission/start-gate.ts";
+import { RunExclusively } from "../../../src/mac-pool/admission/run-exclusively.ts";
 import { StartTimes } from "../../../src/mac-pool/admission/start-times.ts";
 import type { AttachedMac } from "../../../src/mac-pool/objects/holders.ts";
 import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
@@ -53,12 +53,12 @@ export function reviewParts(
     listers: () => [],
     isAwaited: () => false,
     networks: NO_NETWORKS,
-    givenTo: () => [],
+    addressesOfInterface: () => [],
     log: silentLog,
     onGranted: () => {},
   });
   const namespaces = { labelsOf: async (name: string) => LABELS[name] };
-  const starts = new StartGate({
+  const starts = new RunExclusively({
     store,
     isRunning: async ({ name = "" }) => running.includes(name),
     isReceiver: async () => false,

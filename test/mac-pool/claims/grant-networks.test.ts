@@ -2,10 +2,9 @@ import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import { decideGrant, type GrantRequest } from "../../../src/mac-pool/claims/grant.ts";
-import { UNKNOWN_DOMAIN } from "../../../src/mac-pool/claims/layer2-domain.ts";
-import type { NetworkPosition } from "../../../src/mac-pool/claims/listers.ts";
-import { meetingOwners } from "../../../src/mac-pool/claims/meeting-owners.ts";
-import { allocatedTo as bound, NOW, owner, sighting, step } from "./lifecycle-bed.ts";
+import { meetingOwners, UNKNOWN_DOMAIN } from "../../../src/mac-pool/claims/layer2-domain.ts";
+import type { NetworkPosition } from "../../../src/mac-pool/claims/listing-objects.ts";
+import { allocatedTo as bound, NOW, observed, owner, step } from "./lifecycle-bed.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
 const [TEN, TWENTY, OTHER] = ["bridge br1 vlan 10", "bridge br1 vlan 20", "bridge br2"];
@@ -53,7 +52,7 @@ describe("a request for an address that others have, where networks are told apa
 
   it("is refused where an owner has it on another network too, whatever the claim says", () => {
     const vm = { kind: "VirtualMachine", namespace: "default", name: "web", uid: "u1" } as const;
-    const seen = { ...vm, interface: "n5", adoptable: true };
+    const seen = { ...vm, interface: "n5", countsAsOwner: true };
     const on = (domain: string) => ({ ...seen, network: `multus ${domain}`, domains: [domain] });
     expect(decide(bound(at(TEN)), TWENTY, {}, [on(TEN)])).toMatchObject({ warning: undefined });
     expect(decide(bound(at(TEN)), TWENTY, {}, [on(TEN), on(TWENTY)])).toEqual(REFUSED);
@@ -103,7 +102,7 @@ describe("a request for an address that others have, where networks are told apa
 
 describe("an owner", () => {
   it("keeps its domains when its interface changes", () => {
-    const holder = sighting({ network: `multus ${TEN}`, interface: "b" });
+    const holder = observed({ network: `multus ${TEN}`, interface: "b" });
     expect(step(bound(at(TEN)), [holder])).toMatchObject({ owners: [{ interface: "b", domains: [TEN] }] });
   });
 

@@ -146,7 +146,7 @@ describe("a request for an address that has a claim", () => {
       namespace: "default",
       name: "web-b",
       interface: "a",
-      adoptable: true,
+      countsAsOwner: true,
     } as const;
     const starts = ask({ name: "web-a", uid: "u1" }, { had: true, listers: [lister] });
     for (const existing of [allocatedTo(prefix, prefix), allocatedTo(prefix)]) {

@@ -4,7 +4,7 @@ import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
 import { type LifecycleInput, nextStep } from "../../../src/mac-pool/claims/lifecycle.ts";
 import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 
-/** Claims, sightings and steps in few words. */
+/** Claims, observed owners and steps in few words. */
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
 export const NOW = Date.parse("2026-01-01T00:00:00Z");
@@ -15,14 +15,14 @@ export function owner(more: Partial<ClaimOwner> = {}): ClaimOwner {
   return { kind: "VirtualMachine", namespace: "default", name: "web", interface: "a", since: SINCE, ...more };
 }
 
-export function sighting(more: Partial<ObservedOwner> = {}): ObservedOwner {
+export function observed(more: Partial<ObservedOwner> = {}): ObservedOwner {
   return {
     kind: "VirtualMachine",
     namespace: "default",
     name: "web",
     uid: "u1",
     interface: "a",
-    adoptable: true,
+    countsAsOwner: true,
     ...more,
   };
 }

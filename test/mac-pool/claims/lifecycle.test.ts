@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type MACClaim, MAX_CLAIM_OWNERS } from "../../../src/api/mac-claim.ts";
 import { isSettled } from "../../../src/mac-pool/claims/lifecycle.ts";
-import { allocatedTo, claim, NOW, owner, QUARANTINE_MS, SINCE, sighting, step } from "./lifecycle-bed.ts";
+import { allocatedTo, claim, NOW, observed, owner, QUARANTINE_MS, SINCE, step } from "./lifecycle-bed.ts";
 
 const NONE = { action: "none" };
 const awaited = { isAwaited: true } as const;
@@ -10,19 +10,19 @@ const generated = (generateName: string) => ({ ...unnamed, generateName });
 
 describe("a claim whose owner lists the address", () => {
   it("is not written, also where the object has another UID, or its prefix has been completed", () => {
-    expect(step(allocatedTo(owner()), [sighting()])).toEqual(NONE);
-    expect(step(allocatedTo(owner({ uid: "u0" })), [sighting()])).toEqual(NONE);
-    expect(step(allocatedTo(generated("web-")), [sighting({ name: "web-x7" })])).toEqual(NONE);
+    expect(step(allocatedTo(owner()), [observed()])).toEqual(NONE);
+    expect(step(allocatedTo(owner({ uid: "u0" })), [observed()])).toEqual(NONE);
+    expect(step(allocatedTo(generated("web-")), [observed({ name: "web-x7" })])).toEqual(NONE);
   });
 
   it("is not written where version 0.1 has written it, whatever its phase was then", () => {
     for (const former of [{ phase: "Pending", deadline: SINCE } as const, { phase: "Bound" } as const]) {
-      expect(step(claim({ ...former, owners: [owner({ uid: "u1" })] }), [sighting()])).toEqual(NONE);
+      expect(step(claim({ ...former, owners: [owner({ uid: "u1" })] }), [observed()])).toEqual(NONE);
     }
   });
 
   it("follows the interface that has the address", () => {
-    expect(step(allocatedTo(owner()), [sighting({ interface: "b" })])).toMatchObject({
+    expect(step(allocatedTo(owner()), [observed({ interface: "b" })])).toMatchObject({
       phase: "Allocated",
       owners: [{ interface: "b", since: SINCE }],
       version: "7",
@@ -30,20 +30,20 @@ describe("a claim whose owner lists the address", () => {
   });
 
   it("is kept by a launcher pod whose VMI is gone, for whoever had that name", () => {
-    const launcher = sighting({ uid: undefined, interface: "pod1", adoptable: false });
+    const launcher = observed({ uid: undefined, interface: "pod1", countsAsOwner: false });
     expect(step(allocatedTo(owner()), [launcher])).toEqual(NONE);
-    const stranger = sighting({ name: "db", uid: undefined, adoptable: false });
+    const stranger = observed({ name: "db", uid: undefined, countsAsOwner: false });
     expect(step(allocatedTo(owner()), [stranger])).toMatchObject({ phase: "Quarantined" });
   });
 
   it("drops who came in as the receiver of a migration only once it waits no longer and is alone", () => {
     const receiver = owner({ receiver: true });
-    expect(step(allocatedTo(receiver), [sighting({ receiver: true })])).toEqual(NONE);
-    expect(step(allocatedTo(receiver), [sighting({ receiver: undefined })])).toEqual(NONE);
-    const alone = step(allocatedTo(receiver), [sighting({ receiver: false })]);
+    expect(step(allocatedTo(receiver), [observed({ receiver: true })])).toEqual(NONE);
+    expect(step(allocatedTo(receiver), [observed({ receiver: undefined })])).toEqual(NONE);
+    const alone = step(allocatedTo(receiver), [observed({ receiver: false })]);
     expect(alone).toMatchObject({ action: "update" });
     expect(alone).not.toHaveProperty("owners.0.receiver");
-    const both = [sighting({ receiver: false }), sighting({ name: "db", receiver: false })];
+    const both = [observed({ receiver: false }), observed({ name: "db", receiver: false })];
     expect(step(allocatedTo(receiver, owner({ name: "db" })), both)).toEqual(NONE);
   });
 });
@@ -53,8 +53,8 @@ describe("a claim whose owner does not list the address", () => {
     expect(step(allocatedTo(owner()), [], awaited)).toEqual(NONE);
     expect(step(allocatedTo(), [], awaited)).toEqual(NONE);
     const moves = allocatedTo(owner({ interface: "b", network: "multus other" }));
-    expect(step(moves, [sighting({ network: "multus one" })], awaited)).toEqual(NONE);
-    expect(step(moves, [sighting({ network: "multus one" })])).toMatchObject({
+    expect(step(moves, [observed({ network: "multus one" })], awaited)).toEqual(NONE);
+    expect(step(moves, [observed({ network: "multus one" })])).toMatchObject({
       owners: [{ interface: "a", network: "multus one" }],
     });
   });
@@ -75,8 +75,8 @@ describe("a claim whose owner does not list the address", () => {
   });
 
   it("moves to the object that lists it under another name", () => {
-    expect(step(allocatedTo(owner()), [sighting({ name: "db" })])).toMatchObject({ owners: [{ name: "db" }] });
-    expect(step(allocatedTo(owner()), [sighting({ name: "db" })], awaited)).toMatchObject({
+    expect(step(allocatedTo(owner()), [observed({ name: "db" })])).toMatchObject({ owners: [{ name: "db" }] });
+    expect(step(allocatedTo(owner()), [observed({ name: "db" })], awaited)).toMatchObject({
       owners: [{ name: "web" }, { name: "db" }],
     });
   });
@@ -86,18 +86,18 @@ describe("a claim of several owners", () => {
   const two = allocatedTo(owner(), owner({ name: "db" }));
 
   it("loses the one that is gone, and no other, once nobody may come any more", () => {
-    expect(step(two, [sighting({ name: "db" })], awaited)).toEqual(NONE);
-    expect(step(two, [sighting({ name: "db" })])).toMatchObject({ phase: "Allocated", owners: [{ name: "db" }] });
+    expect(step(two, [observed({ name: "db" })], awaited)).toEqual(NONE);
+    expect(step(two, [observed({ name: "db" })])).toMatchObject({ phase: "Allocated", owners: [{ name: "db" }] });
   });
 
   it("gets every object that lists the address as an owner, admitted or not", () => {
-    expect(step(allocatedTo(owner()), [sighting(), sighting({ name: "rogue" })])).toMatchObject({
+    expect(step(allocatedTo(owner()), [observed(), observed({ name: "rogue" })])).toMatchObject({
       owners: [{ name: "web" }, { name: "rogue" }],
     });
   });
 
   it("lists no more owners than it can, and one more when there is room again", () => {
-    const holders = Array.from({ length: MAX_CLAIM_OWNERS + 1 }, (_, index) => sighting({ name: `vm-${index}` }));
+    const holders = Array.from({ length: MAX_CLAIM_OWNERS + 1 }, (_, index) => observed({ name: `vm-${index}` }));
     const all = allocatedTo(...holders.slice(0, -1).map(({ name = "" }) => owner({ name })));
     expect(step(all, holders)).toEqual(NONE);
     expect(step(all, holders.slice(1))).toMatchObject({ owners: { length: MAX_CLAIM_OWNERS } });
@@ -107,20 +107,20 @@ describe("a claim of several owners", () => {
 
   it("takes two entries of one name, which version 0.1 could write, for one owner", () => {
     const twins = claim({ phase: "Bound", owners: [owner({ uid: "u1" }), owner()], deadline: SINCE });
-    expect(step(twins, [sighting()], awaited)).toEqual(NONE);
-    expect(step(twins, [sighting()])).toHaveProperty("owners.length", 1);
+    expect(step(twins, [observed()], awaited)).toEqual(NONE);
+    expect(step(twins, [observed()])).toHaveProperty("owners.length", 1);
   });
 
   it("gives an object to the owner of its very name, else to the longest prefix", () => {
     const claimed = allocatedTo(generated("w"), generated("web-"), owner({ name: "web-x" }));
-    expect(step(claimed, [sighting({ name: "web-x" })])).toMatchObject({ owners: [{ name: "web-x" }] });
-    const longest = step(claimed, [sighting({ name: "web-x" }), sighting({ name: "web-y" })]);
+    expect(step(claimed, [observed({ name: "web-x" })])).toMatchObject({ owners: [{ name: "web-x" }] });
+    const longest = step(claimed, [observed({ name: "web-x" }), observed({ name: "web-y" })]);
     expect(longest).toMatchObject({ owners: [{ name: "web-y", generateName: "web-" }, { name: "web-x" }] });
   });
 
   it("keeps a prefix beside the object that may have been meant while another may come", () => {
     const claimed = allocatedTo(generated("web-"));
-    const holders = [sighting({ name: "web-x" }), sighting({ name: "db" })];
+    const holders = [observed({ name: "web-x" }), observed({ name: "db" })];
     expect(step(claimed, holders, awaited)).toMatchObject({
       owners: [{ generateName: "web-" }, { name: "db" }, { name: "web-x" }],
     });
@@ -134,12 +134,12 @@ describe("an address that rests", () => {
   it("is freed when its rest is over and nothing has it", () => {
     expect(step(resting, [])).toEqual(NONE);
     expect(step(resting, [], { restOver: true })).toMatchObject({ action: "delete", isLeak: false });
-    const launcher = sighting({ uid: undefined, adoptable: false });
+    const launcher = observed({ uid: undefined, countsAsOwner: false });
     expect(step(resting, [launcher], { restOver: true })).toEqual(NONE);
   });
 
   it("is allocated again when somebody turns out to have it", () => {
-    expect(step(resting, [sighting()], { restOver: true })).toMatchObject({
+    expect(step(resting, [observed()], { restOver: true })).toMatchObject({
       phase: "Allocated",
       owners: [{ name: "web" }],
     });
@@ -149,9 +149,9 @@ describe("an address that rests", () => {
 describe("an address without a claim", () => {
   it("gets one where an object has it that counts", () => {
     const adoptAs = { pool: "default", origin: "observed" } as const;
-    expect(step(undefined, [sighting()], { adoptAs })).toMatchObject({ action: "create", phase: "Allocated" });
+    expect(step(undefined, [observed()], { adoptAs })).toMatchObject({ action: "create", phase: "Allocated" });
     expect(step(undefined, [], { adoptAs })).toEqual(NONE);
-    expect(step(undefined, [sighting()])).toEqual(NONE);
+    expect(step(undefined, [observed()])).toEqual(NONE);
   });
 });
 
@@ -160,12 +160,12 @@ describe("live reads", () => {
     isSettled(existing, holders, isAwaited);
 
   it("are not needed where the caches agree with the claim, nor while its object may come", () => {
-    expect(settled(allocatedTo(owner()), [sighting()])).toBe(true);
+    expect(settled(allocatedTo(owner()), [observed()])).toBe(true);
     expect(settled(allocatedTo(owner()), [])).toBe(false);
     expect(settled(allocatedTo(owner()), [], true)).toBe(true);
-    expect(settled(allocatedTo(owner()), [sighting({ name: "db" })], true)).toBe(false);
+    expect(settled(allocatedTo(owner()), [observed({ name: "db" })], true)).toBe(false);
     expect(settled(allocatedTo(), [])).toBe(false);
     const resting = claim({ phase: "Quarantined", owners: [] });
-    expect([settled(resting, []), settled(resting, [sighting()])]).toEqual([true, false]);
+    expect([settled(resting, []), settled(resting, [observed()])]).toEqual([true, false]);
   });
 });

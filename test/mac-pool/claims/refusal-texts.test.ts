@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
-import { conflict, full, sharedByHolders } from "../../../src/mac-pool/claims/refusals.ts";
+import { conflict, full, sharedByOwners } from "../../../src/mac-pool/claims/refusals.ts";
 import { readPool } from "../../../src/mac-pool/pools/pool-settings.ts";
 import { mac, replica, request } from "../admission/ledger-bed.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { owner, sighting } from "./lifecycle-bed.ts";
+import { observed, owner } from "./lifecycle-bed.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
 const ASKED = { field: "macAddress", pendingMs: 120_000, isAwaited: true } as const;
@@ -56,7 +56,7 @@ describe("a refusal", () => {
     const coming = conflict(MAC, "a", [owner()], { ...ASKED, listers: [] }).message;
     expect(coming).toContain("which was admitted and has not been seen yet");
     expect(coming).toContain("it is free then if that object was not created");
-    const exists = conflict(MAC, "a", [owner()], { ...ASKED, listers: [sighting()] }).message;
+    const exists = conflict(MAC, "a", [owner()], { ...ASKED, listers: [observed()] }).message;
     expect(exists).not.toContain("admitted");
     expect(exists).toContain("first remove it from the other VM");
   });
@@ -67,7 +67,7 @@ describe("a refusal", () => {
     expect(conflict(MAC, "a", owners, { ...ASKED, isAwaited: false, listers: [] }).message).toContain(
       `${named}. Leave`,
     );
-    expect(sharedByHolders("02:00:00:00:00:01", owners).length).toBeLessThan(400);
+    expect(sharedByOwners("02:00:00:00:00:01", owners).length).toBeLessThan(400);
   });
 
   it("calls the ends of a range as the MACPool does, and quotes what is wrong", () => {

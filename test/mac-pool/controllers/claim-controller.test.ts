@@ -44,7 +44,7 @@ class Bed implements AsyncDisposable {
     const controller = new ClaimController({
       ...shared,
       store: this.#store,
-      evidence: async (_mac, _claim, parties) => this.#read(parties),
+      liveOwners: async (_mac, _claim, refs) => this.#read(refs),
       hasCome: this.caches.admissions.hasCome,
       adoption: new Adoption({ ...shared, onProgress: () => {} }),
       onStep: (step) => void this.steps.push(step),
@@ -71,8 +71,8 @@ class Bed implements AsyncDisposable {
     return this.#objects.tell(type, plural, { ...object, metadata }, type === "ADDED" ? 1_000 : 1_001);
   }
 
-  #read(parties: readonly ObjectReference[]) {
-    this.asked.push(...parties.map(describeObject));
+  #read(refs: readonly ObjectReference[]) {
+    this.asked.push(...refs.map(describeObject));
     return this.caches.pods.list().flatMap((pod) => podMacs(pod).map(({ holder }) => holder));
   }
 

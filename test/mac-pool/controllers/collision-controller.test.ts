@@ -27,7 +27,7 @@ it("keeps little of collisions, however many objects with long names have the sa
     clock: systemClock,
     log: silentLog,
     metrics: new Registry(),
-    onCollision: (mac, parties) => parties === INSTANCES && collided.add(mac),
+    onCollision: (mac, refs) => refs === INSTANCES && collided.add(mac),
   }).run(stop.signal);
   await eventually("every collision is found", () => collided.size === ADDRESSES);
   expect((heldBytes() - before) / 1024 / 1024).toBeLessThan(1);

@@ -59,7 +59,7 @@ class Bed {
       namespaces: this.#policies,
       hasSynced: true,
       labelsOf: () => ({}),
-      sightings: (mac: Mac) => (this.#seen.get(mac) ?? []).map((seen) => ({ ...seen, adoptable: true })),
+      observedOwners: (mac: Mac) => (this.#seen.get(mac) ?? []).map((seen) => ({ ...seen, countsAsOwner: true })),
       whenSynced: async () => {},
     } as unknown as Caches;
     const event = ({ metadata }: Regarding, type: string, reason: string, message: string): void => {

@@ -30,7 +30,7 @@ const OF_VMI = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", n
 const short = (listed: readonly ListedMac[]): string[] =>
   listed.map(({ mac, holder }) => {
     const who = `${holder.kind}/${holder.name}/${holder.uid ?? "?"}`;
-    return `${formatMac(mac)} ${who} ${holder.interface}${holder.adoptable ? "" : " (delays only)"}`;
+    return `${formatMac(mac)} ${who} ${holder.interface}${holder.countsAsOwner ? "" : " (delays only)"}`;
   });
 
 describe("the addresses that an object has", () => {

@@ -75,7 +75,7 @@ describe("addresses that are on the network", () => {
     expect(macsOfRunningPod({ ...more, metadata: labelled })).toHaveLength(2);
   });
 
-  it("belong to a party that knows its live migrations, also as the caches keep it", () => {
+  it("belong to a ref that knows its live migrations, also as the caches keep it", () => {
     const migrationState = {
       migrationUid: "m1",
       sourceState: { migrationUID: "m2", pod: "p" },

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { MACPool } from "../../../src/api/mac-pool.ts";
+import { ExpiryQueue } from "../../../src/mac-pool/pools/expiry-queue.ts";
 import { selectorMatches } from "../../../src/mac-pool/pools/label-selector.ts";
-import { OldestFirst } from "../../../src/mac-pool/pools/oldest-first.ts";
 import { Pool } from "../../../src/mac-pool/pools/pool.ts";
 import { readPool } from "../../../src/mac-pool/pools/pool-settings.ts";
 import { poolStatus } from "../../../src/mac-pool/pools/pool-status.ts";
@@ -142,7 +142,7 @@ describe("the order of resting addresses", () => {
     const change = fc.record({ key: fc.nat(12), at: fc.option(fc.nat(50), { nil: undefined }) });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 80 }), (changes) => {
-        const order = new OldestFirst<number>();
+        const order = new ExpiryQueue<number>();
         const naive = new Map<number, number>();
         for (const { key, at } of changes) {
           if (at === undefined) {

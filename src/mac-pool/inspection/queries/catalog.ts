@@ -103,7 +103,7 @@ export class Catalog {
   #change(type: ClaimChange["type"], written: MACClaim): void {
     const mac = macOfClaimName(written.metadata.name ?? "");
     if (mac === undefined) return;
-    const claim = withCompletedNames(written, () => this.#caches.sightings(mac));
+    const claim = withCompletedNames(written, () => this.#caches.observedOwners(mac));
     const old = this.#told(mac);
     this.#revision += 1;
     if (type === "DELETED") this.claims.delete(mac);

@@ -5,7 +5,7 @@ import type { Clock } from "../../../kube/clock.ts";
 import { judgeHosts } from "../../admission/host-verdict.ts";
 import { newClaim, statusOf } from "../../claims/claim.ts";
 import { decideGrant, type GrantDecision } from "../../claims/grant.ts";
-import { UNCLAIMED, withListers } from "../../claims/listers.ts";
+import { UNCLAIMED, withObjectsListing } from "../../claims/listing-objects.ts";
 import { describeOwners, SOMEBODY } from "../../claims/named-text.ts";
 import { describeObject, type InterfaceOwner } from "../../claims/owner.ts";
 import { namespaceLimit } from "../../claims/refusals.ts";
@@ -112,7 +112,7 @@ export class CheckQuery {
   #ownersOf(mac: Mac): readonly ClaimOwner[] {
     const claim = this.#claims.get(mac);
     const known = claim === undefined ? UNCLAIMED : statusOf(claim);
-    const status = withListers(known, this.#caches.listers(mac), this.#clock.now());
+    const status = withObjectsListing(known, this.#caches.listers(mac), this.#clock.now());
     return status.phase === "Quarantined" ? [] : distinctOwners(status.owners);
   }
 }

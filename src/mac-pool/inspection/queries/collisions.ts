@@ -1,7 +1,7 @@
 import { formatMac, type Mac, parseMac } from "../../../api/mac.ts";
 import type { ClaimOwner } from "../../../api/mac-claim.ts";
 import { textAt } from "../../../kube/json-path.ts";
-import { countParties, meetingParties } from "../../claims/collision.ts";
+import { countObjects, meetingObjects } from "../../claims/collision.ts";
 import type { Caches, RunningAt } from "../../cluster/caches.ts";
 import type { ListView } from "../rest/envelopes.ts";
 import type { CollisionPartyView, CollisionView } from "../rest/views.ts";
@@ -51,8 +51,8 @@ export class CollisionQueries {
   #parties(mac: Mac): readonly RunningAt[] {
     const running = this.#caches.running(mac);
     if (running.length < 2) return [];
-    const parties = meetingParties(running, running.map(this.#caches.networks.cached));
-    return countParties(parties) > 1 ? parties : [];
+    const parties = meetingObjects(running, running.map(this.#caches.networks.cached));
+    return countObjects(parties) > 1 ? parties : [];
   }
 
   #view(mac: Mac, { kind, namespace, name, network }: RunningAt): CollisionPartyView {

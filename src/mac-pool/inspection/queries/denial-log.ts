@@ -3,7 +3,7 @@ import { MAX_NAME_CHARS, MAX_NAMESPACE_CHARS, type OwnerKind } from "../../../ap
 import type { AdmissionRequest } from "../../../kube/admission/admission-server.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { shortText } from "../../../kube/short-text.ts";
-import { partyOfRequest } from "../../admission/decision.ts";
+import { objectOfRequest } from "../../admission/decision.ts";
 import { SOMEBODY } from "../../claims/named-text.ts";
 import { describeObject } from "../../claims/owner.ts";
 import type { Refusal } from "../../claims/refusals.ts";
@@ -48,7 +48,7 @@ export class DenialLog {
   }
 
   add(kind: OwnerKind, request: AdmissionRequest, refusal: Refusal): void {
-    const party = partyOfRequest(kind, request);
+    const party = objectOfRequest(kind, request);
     const namespace = shortText(party.namespace, MAX_NAMESPACE_CHARS);
     const shown = shortText(party.name ?? `${party.generateName ?? ""}*`, MAX_NAME_CHARS);
     const { code, about, naming, message } = refusal;

@@ -2,7 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
-import { keptFrom } from "./kept-addresses.ts";
+import { excludedAddresses } from "./excluded-addresses.ts";
 
 interface Source {
   readonly index: PoolIndex;
@@ -14,7 +14,7 @@ interface Source {
 interface Wanted {
   readonly pool: Pool | undefined;
   /** Those without an address want one. */
-  readonly wishes: readonly { readonly mac: Mac | undefined }[];
+  readonly wantedInterfaces: readonly { readonly mac: Mac | undefined }[];
   /** Addresses that the object lists itself. */
   readonly listed: ReadonlySet<Mac>;
 }
@@ -23,21 +23,21 @@ interface Wanted {
  * Addresses that a dry run may show, a different one for each that is wanted; the next request may get the same. None where
  * the pool has too few.
  */
-export function plausibleMacs(source: Source, { pool, wishes, listed }: Wanted): Mac[] {
-  const wanted = wishes.filter(({ mac }) => mac === undefined).length;
+export function dryRunMacs(source: Source, { pool, wantedInterfaces, listed }: Wanted): Mac[] {
+  const wanted = wantedInterfaces.filter(({ mac }) => mac === undefined).length;
   if (pool === undefined || wanted === 0) return [];
   const { free, quarantined } = pool.counts;
   if (wanted > free + quarantined) return [];
   const first = Math.floor(source.random() * free);
-  const isKept = keptFrom(listed, source);
+  const isExcluded = excludedAddresses(listed, source);
   const macs = new Set<Mac>();
   for (let next = 0; next < free && macs.size < wanted; next++) {
     const mac = source.index.draw(pool, (((first + next) % free) + 0.5) / free, source.clock.monotonicMs());
     if (mac === undefined) break;
-    if (!isKept(mac)) macs.add(mac);
+    if (!isExcluded(mac)) macs.add(mac);
   }
   while (macs.size < wanted) {
-    const resting = pool.oldestQuarantined((mac) => isKept(mac) || macs.has(mac));
+    const resting = pool.oldestQuarantined((mac) => isExcluded(mac) || macs.has(mac));
     if (resting === undefined) return [];
     macs.add(resting);
   }

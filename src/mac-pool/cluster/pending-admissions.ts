@@ -4,12 +4,12 @@ import { type LabelRequirement, POD_NAMESPACES, VM_NAMESPACES } from "../../api/
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { isOlder } from "../../kube/client/resource-version.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { type Informer, objectKey } from "../../kube/informer/informer.ts";
 import { isAdmission, isNextOf, lastAdmitted, statusOf } from "../claims/claim.ts";
 import { mayBe, type ObjectReference } from "../claims/owner.ts";
 import { instanceMacs, type ListedMac, machineMacs } from "../objects/holders.ts";
 import { isInScope } from "../objects/management.ts";
 import type { Informers } from "./informers.ts";
-import { LabelChanges } from "./label-changes.ts";
 
 /** Of 1 kB at most: names and a UID. An address whose arrival is forgotten waits to the end. */
 const MAX_ARRIVALS = 20_000;
@@ -30,7 +30,7 @@ export interface Admission {
 
 /** An object that has come to list an address. */
 interface Arrival {
-  readonly party: ObjectReference;
+  readonly ref: ObjectReference;
   /** It was created with the address; else an update gave it. */
   readonly isCreated: boolean;
   readonly seenMs: number;
@@ -39,7 +39,7 @@ interface Arrival {
   readonly of?: Admission;
 }
 
-export interface AdmissionsOptions {
+export interface PendingAdmissionsOptions {
   readonly clock: Clock;
   /** How long a request can be under way. */
   readonly pendingMs: () => number;
@@ -55,14 +55,14 @@ export interface AdmissionsOptions {
  * also if it is gone again before anybody has looked. Claims, VMs and VMIs are custom resources, which are in one etcd: their
  * versions have one order. Pods may be in an etcd of their own: one has come if a live read finds it after its claim is known.
  */
-export class Admissions {
-  readonly #options: AdmissionsOptions;
+export class PendingAdmissions {
+  readonly #options: PendingAdmissionsOptions;
   readonly #labels: { readonly guests: LabelChanges; readonly pods: LabelChanges };
   /** The last one of each address, the oldest first. */
   readonly #admissions = new Map<Mac, Admission>();
   readonly #arrivals = new Map<Mac, Arrival>();
 
-  constructor({ namespaces, machines, instances, claims, pools }: Informers, options: AdmissionsOptions) {
+  constructor({ namespaces, machines, instances, claims, pools }: Informers, options: PendingAdmissionsOptions) {
     this.#options = options;
     // A pool may say what an opt-out means: nobody knows which labels decide that before all of them are listed.
     const about = (requirement: LabelRequirement): LabelChanges =>
@@ -122,16 +122,16 @@ export class Admissions {
   readonly hasCome = ({ mac, owner, isAlone, ...admission }: Admission): boolean => {
     const arrival = this.#arrivals.get(mac);
     if (arrival === undefined || owner === undefined || !isAlone) return false;
-    const { party, isCreated, seenMs, of } = arrival;
-    const isIt = owner.uid === undefined ? isCreated && mayBe(owner, party) : owner.uid === party.uid;
-    const isPod = party.kind === "Pod";
+    const { ref, isCreated, seenMs, of } = arrival;
+    const isIt = owner.uid === undefined ? isCreated && mayBe(owner, ref) : owner.uid === ref.uid;
+    const isPod = ref.kind === "Pod";
     const isLater = of === undefined ? isOlder(admission, arrival) : of.resourceVersion === admission.resourceVersion;
     const pendingMs = this.#options.pendingMs();
     return (
       isIt &&
       isLater &&
       seenMs > this.#options.clock.monotonicMs() - pendingMs &&
-      this.#labels[isPod ? "pods" : "guests"].areOlderThan(pendingMs, party.namespace)
+      this.#labels[isPod ? "pods" : "guests"].areOlderThan(pendingMs, ref.namespace)
     );
   };
 
@@ -141,8 +141,8 @@ export class Admissions {
   }
 
   /** A pod was read after its admission was known, and has the address. */
-  confirm(admission: Admission, party: ObjectReference): void {
-    this.#arrive(admission.mac, { party, isCreated: true, of: admission });
+  confirm(admission: Admission, ref: ObjectReference): void {
+    this.#arrive(admission.mac, { ref, isCreated: true, of: admission });
   }
 
   #see(claim: MACClaim, old: MACClaim | undefined, isCreated: boolean): void {
@@ -173,7 +173,7 @@ export class Admissions {
     const { resourceVersion, uid } = metadata;
     for (const { mac, holder } of listed) {
       const { kind, namespace, name } = holder;
-      this.#arrive(mac, { party: { kind, namespace, name, uid }, isCreated, resourceVersion });
+      this.#arrive(mac, { ref: { kind, namespace, name, uid }, isCreated, resourceVersion });
     }
   }
 
@@ -185,5 +185,27 @@ export class Admissions {
     }
     this.#arrivals.delete(mac);
     this.#arrivals.set(mac, { ...arrival, seenMs });
+  }
+}
+
+/** Remembers when what the labels of objects of one kind say changed, as far as this process has seen it. */
+class LabelChanges {
+  readonly #changedMs = new Map<string, number>();
+  readonly #clock: Clock;
+
+  /** `saying`: what the labels of an object say, as far as it matters. */
+  constructor(informer: Informer<KubeObject>, clock: Clock, saying: (object: KubeObject) => unknown) {
+    this.#clock = clock;
+    informer.on({
+      update: (object, old) => {
+        if (saying(object) !== saying(old)) this.#changedMs.set(objectKey(object), clock.monotonicMs());
+      },
+      delete: (object) => this.#changedMs.delete(objectKey(object)),
+    });
+  }
+
+  /** Whether they have said the same for so long; true where no change was seen. */
+  areOlderThan(ms: number, key: string): boolean {
+    return this.#clock.monotonicMs() - (this.#changedMs.get(key) ?? Number.NEGATIVE_INFINITY) >= ms;
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ClaimOwner } from "../../../src/api/mac-claim.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
-import { StartGate } from "../../../src/mac-pool/admission/start-gate.ts";
+import { RunExclusively } from "../../../src/mac-pool/admission/run-exclusively.ts";
 import { StartTimes } from "../../../src/mac-pool/admission/start-times.ts";
 import { newClaim, withStatus } from "../../../src/mac-pool/claims/claim.ts";
 import type { ObjectReference, ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
@@ -54,11 +54,11 @@ async function gate(
   };
   const failing = (): Promise<boolean> => Promise.reject(new Error("socket hang up"));
   /** A replica whose wall clock is ahead by so many hours. */
-  const gateOf = (hours: number, asks: typeof isRunning): StartGate => {
+  const gateOf = (hours: number, asks: typeof isRunning): RunExclusively => {
     const clock = { ...systemClock, monotonicMs: () => nowMs, now: () => nowMs + hours * HOUR_MS };
     const times = new StartTimes({ clock, startingMs, ownersOf: (claim) => cached.get(claim) ?? [] });
     allTimes.push(times);
-    return new StartGate({
+    return new RunExclusively({
       store,
       isRunning: asks,
       isReceiver,
@@ -75,7 +75,7 @@ async function gate(
   const start = async (name: string, dryRun = false, replica = 0, network?: string) => {
     const refusal = await gates[replica]?.refusal(
       {
-        party: vm(name),
+        ref: vm(name),
         interfaces: [{ mac, name: "a", network }],
         dryRun,
         waits: name.startsWith("waiting"),

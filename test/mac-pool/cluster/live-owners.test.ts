@@ -5,7 +5,7 @@ import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import type { ObjectReference } from "../../../src/mac-pool/claims/owner.ts";
-import { readEvidence } from "../../../src/mac-pool/cluster/live-evidence.ts";
+import { readLiveOwners } from "../../../src/mac-pool/cluster/live-owners.ts";
 import { LiveReads } from "../../../src/mac-pool/cluster/live-reads.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
@@ -33,10 +33,10 @@ function cluster(asked: string[]): KubeClient {
 }
 
 /** What is asked for until it is known who has the address. */
-async function reads(...parties: readonly ObjectReference[]): Promise<string[]> {
+async function reads(...refs: readonly ObjectReference[]): Promise<string[]> {
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
-  await readEvidence(live, mac, parties, ({ name }) => name === "unstarted");
+  await readLiveOwners(live, mac, refs, ({ name }) => name === "unstarted");
   return asked;
 }
 
@@ -55,7 +55,7 @@ it("asks once for the claims of one object that are looked at together, and agai
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
   const gone: ObjectReference = { kind: "VirtualMachine", namespace: "default", name: "gone" };
-  const look = () => readEvidence(live, mac, [gone], () => false);
+  const look = () => readLiveOwners(live, mac, [gone], () => false);
   const [one, other] = await Promise.all([look(), look()]);
   expect(one).toEqual(other);
   expect(asked).toEqual(["virtualmachines", "virtualmachineinstances", "all pods"]);

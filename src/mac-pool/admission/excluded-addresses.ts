@@ -7,6 +7,6 @@ interface Sources {
 }
 
 /** Addresses that a request is not given although no claim holds them: its object lists them, another does, or a node has them. */
-export function keptFrom(listed: ReadonlySet<Mac>, { index, listers }: Sources): (mac: Mac) => boolean {
+export function excludedAddresses(listed: ReadonlySet<Mac>, { index, listers }: Sources): (mac: Mac) => boolean {
   return (mac) => listed.has(mac) || index.hosts.has(mac) || listers(mac).length > 0;
 }

@@ -12,7 +12,7 @@ import { newClaim, statusOf, withStatus } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";
 import { areApart, joined } from "../claims/layer2-domain.ts";
 import { MAX_CLAIM_TRIES } from "../claims/limits.ts";
-import { positionsOf, UNCLAIMED, withListers } from "../claims/listers.ts";
+import { positionsOf, UNCLAIMED, withObjectsListing } from "../claims/listing-objects.ts";
 import { type InterfaceOwner, mayBe, type ObjectReference, type ObservedOwner, ownerOf } from "../claims/owner.ts";
 import { alreadyRunning, busy, type Refusal, type Runner } from "../claims/refusals.ts";
 import type { Networks } from "../cluster/network-domains.ts";
@@ -21,7 +21,7 @@ import type { StartTimes } from "./start-times.ts";
 
 export interface StartRequest {
   /** The VM that starts. */
-  readonly party: ObjectReference;
+  readonly ref: ObjectReference;
   /** Its interfaces that have an address. */
   readonly interfaces: readonly { readonly mac: Mac; readonly name: string; readonly network: string | undefined }[];
   /** Everything is checked and nothing is written. */
@@ -30,7 +30,7 @@ export interface StartRequest {
   readonly waits: boolean;
 }
 
-export interface StartGateOptions {
+export interface RunExclusivelyOptions {
   readonly store: ClaimStore;
   /** Live read: whether the owner runs now. */
   readonly isRunning: (owner: ObjectReference, query: RunningQuery) => Promise<boolean>;
@@ -52,10 +52,10 @@ export interface StartGateOptions {
  * resourceVersion. So the second of two simultaneous starts sees the first, whichever replicas they ask, even if the
  * address had only one owner at the first.
  */
-export class StartGate {
-  readonly #options: StartGateOptions;
+export class RunExclusively {
+  readonly #options: RunExclusivelyOptions;
 
-  constructor(options: StartGateOptions) {
+  constructor(options: RunExclusivelyOptions) {
     this.#options = options;
   }
 
@@ -64,10 +64,10 @@ export class StartGate {
    * broken connection throws.
    */
   async refusal(request: StartRequest, what: "start" | "plug-in", signal: AbortSignal): Promise<Refusal | undefined> {
-    const { party, interfaces, dryRun, waits } = request;
+    const { ref, interfaces, dryRun, waits } = request;
     const refusals = await Promise.all(
       interfaces.map(({ mac, name, network }) =>
-        this.#refusalOf(mac, { ...party, interface: name, network }, { what, dryRun, waits }, signal),
+        this.#refusalOf(mac, { ...ref, interface: name, network }, { what, dryRun, waits }, signal),
       ),
     );
     return refusals.find((refusal) => refusal !== undefined);
@@ -79,7 +79,7 @@ export class StartGate {
    */
   async refusalOfPlugIn(request: StartRequest, signal: AbortSignal): Promise<Refusal | undefined> {
     const [first] = request.interfaces;
-    const { party: asking } = request;
+    const { ref: asking } = request;
     if (first === undefined || !(await this.#options.isRunning(asking, { mac: first.mac, asking, signal })))
       return undefined;
     return this.refusal(request, "plug-in", signal);
@@ -87,28 +87,27 @@ export class StartGate {
 
   async #refusalOf(
     mac: Mac,
-    party: InterfaceOwner,
+    ref: InterfaceOwner,
     { what, dryRun, waits }: { readonly what: "start" | "plug-in"; readonly dryRun: boolean; readonly waits: boolean },
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
     const { store, clock, startingMs, listers } = this.#options;
-    const domains = await this.#domainsOf(party, signal);
+    const domains = await this.#domainsOf(ref, signal);
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
       const claim = await store.read(mac, signal);
       const listed = listers(mac);
-      const status = withListers(claim === undefined ? UNCLAIMED : statusOf(claim), listed, clock.now());
-      const others = status.owners.filter((owner) => !isNamesake(owner, party));
+      const status = withObjectsListing(claim === undefined ? UNCLAIMED : statusOf(claim), listed, clock.now());
+      const others = status.owners.filter((owner) => !isNamesake(owner, ref));
       if (claim !== undefined && status.owners.length === 0) return undefined;
-      const isMarked = waits && status.owners.some((owner) => owner.receiver && mayBe(owner, party));
-      if (isMarked && (await this.#options.isReceiver(party, signal))) return undefined;
+      const isMarked = waits && status.owners.some((owner) => owner.receiver && mayBe(owner, ref));
+      if (isMarked && (await this.#options.isReceiver(ref, signal))) return undefined;
       const meeting = await this.#meeting(domains, others, listed, signal);
       const isAwaited = claim !== undefined && this.#options.isAwaited(claim);
-      const runner = await this.#runnerAmong(meeting, { mac, asking: party, isAwaited, signal });
-      if (runner !== undefined)
-        return alreadyRunning(mac, party, runner, what === "plug-in" ? party.interface : undefined);
+      const runner = await this.#runnerAmong(meeting, { mac, asking: ref, isAwaited, signal });
+      if (runner !== undefined) return alreadyRunning(mac, ref, runner, what === "plug-in" ? ref.interface : undefined);
       if (dryRun) return undefined;
       try {
-        const next = noted(status, { ...party, domains }, clock.now(), startingMs());
+        const next = noted(status, { ...ref, domains }, clock.now(), startingMs());
         if (claim === undefined)
           await store.create(newClaim(mac, { pool: undefined, origin: "explicit" }, next), signal);
         else await store.update(withStatus(claim, next), signal);
@@ -168,17 +167,17 @@ interface At extends RunningQuery {
 }
 
 /** A VM that starts has a name. If the claim knows it only by a prefix, the VM becomes a further owner. */
-function noted(status: MacClaimStatus, party: InterfaceOwner, nowMs: number, startingMs: number): MacClaimStatus {
-  const isKnown = status.owners.some((owner) => isNamesake(owner, party)) || status.owners.length >= MAX_CLAIM_OWNERS;
-  const owners = isKnown ? status.owners : [...status.owners, ownerOf(party, new Date(nowMs).toISOString())];
+function noted(status: MacClaimStatus, ref: InterfaceOwner, nowMs: number, startingMs: number): MacClaimStatus {
+  const isKnown = status.owners.some((owner) => isNamesake(owner, ref)) || status.owners.length >= MAX_CLAIM_OWNERS;
+  const owners = isKnown ? status.owners : [...status.owners, ownerOf(ref, new Date(nowMs).toISOString())];
   const starting = new Date(nowMs + startingMs).toISOString();
   const marked = owners.map((owner) => {
-    return isNamesake(owner, party) ? { ...owner, ...domainsWith(owner, party), starting } : owner;
+    return isNamesake(owner, ref) ? { ...owner, ...domainsWith(owner, ref), starting } : owner;
   });
   return { ...status, owners: marked };
 }
 
 /** The network may lead elsewhere since the owner got the address. */
-function domainsWith({ domains }: ClaimOwner, party: InterfaceOwner): { readonly domains?: string[] } {
-  return party.domains === undefined ? {} : { domains: [...joined(domains ?? [], party.domains)] };
+function domainsWith({ domains }: ClaimOwner, ref: InterfaceOwner): { readonly domains?: string[] } {
+  return ref.domains === undefined ? {} : { domains: [...joined(domains ?? [], ref.domains)] };
 }

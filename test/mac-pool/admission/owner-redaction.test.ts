@@ -4,7 +4,7 @@ import type { ClaimOwner } from "../../../src/api/mac-claim.ts";
 import type { Permission } from "../../../src/kube/access/subject-access.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { denied } from "../../../src/mac-pool/admission/decision.ts";
-import { Names } from "../../../src/mac-pool/admission/names.ts";
+import { OwnerRedaction } from "../../../src/mac-pool/admission/owner-redaction.ts";
 import { conflict } from "../../../src/mac-pool/claims/refusals.ts";
 import { reviewRequest, vm } from "./review-bed.ts";
 
@@ -31,7 +31,7 @@ async function told(
     },
   };
   const request = reviewRequest("VirtualMachine", vm([]), { userInfo: { username } });
-  const answer = await new Names(access, silentLog).tell(asks(owners), request);
+  const answer = await new OwnerRedaction(access, silentLog).tell(asks(owners), request);
   return { text: answer.allowed ? "" : answer.message, asked };
 }
 

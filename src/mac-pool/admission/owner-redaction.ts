@@ -23,7 +23,7 @@ const MAX_ASKED = 5;
 const CONTROLLERS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
 
 /** Tells an answer to the user of its request, with the names of objects in other namespaces only where he may get them. */
-export class Names {
+export class OwnerRedaction {
   readonly #access: Pick<SubjectAccess, "isAllowed">;
   readonly #log: Log;
 

@@ -13,7 +13,7 @@ import {
  * The status with the objects that list the address among its owners. The claim may not name them: it was deleted by hand,
  * or they were written without the pool, or exist since before it. A prefix stands for one of them; `taken` stands for none.
  */
-export function withListers(
+export function withObjectsListing(
   status: MacClaimStatus,
   listers: readonly ObservedOwner[],
   nowMs: number,

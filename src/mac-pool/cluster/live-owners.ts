@@ -2,27 +2,27 @@ import type { Mac } from "../../api/mac.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
-import { distinctHolders, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
+import { distinctOwnersSeen, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
 import type { LiveReads } from "./live-reads.ts";
 
 /**
- * Asks the API server by quorum reads which of the parties have the address now. This is needed before an address is freed,
+ * Asks the API server by quorum reads which of the objects have the address now. This is needed before an address is freed,
  * since a cache may show the time before the claim was made.
  *
  * For a VM: the VM, else its VMI, else the launcher pods of the namespace, in this order and no further than needed.
  * For a name prefix: one list of the namespace. A kind that the cluster does not have holds nothing.
  * `isUnstarted`: a VM that never had an instance, and so no launcher.
  */
-export async function readEvidence(
+export async function readLiveOwners(
   reads: LiveReads,
   mac: Mac,
-  parties: readonly ObjectReference[],
-  isUnstarted: (party: ObjectReference) => boolean,
+  refs: readonly ObjectReference[],
+  isUnstarted: (ref: ObjectReference) => boolean,
 ): Promise<readonly ObservedOwner[]> {
   const reader = new EvidenceReader(reads, mac, isUnstarted);
-  for (const party of distinctNames(parties)) await reader.look(party);
-  return distinctHolders(reader.sightings);
+  for (const ref of distinctNames(refs)) await reader.look(ref);
+  return distinctOwnersSeen(reader.observedOwners);
 }
 
 const MACS_OF: Readonly<Record<ObjectReference["kind"], (object: KubeObject) => ListedMac[]>> = {
@@ -32,30 +32,30 @@ const MACS_OF: Readonly<Record<ObjectReference["kind"], (object: KubeObject) => 
 };
 
 class EvidenceReader {
-  readonly sightings: ObservedOwner[] = [];
+  readonly observedOwners: ObservedOwner[] = [];
   readonly #reads: LiveReads;
   readonly #mac: Mac;
-  readonly #isUnstarted: (party: ObjectReference) => boolean;
+  readonly #isUnstarted: (ref: ObjectReference) => boolean;
 
-  constructor(reads: LiveReads, mac: Mac, isUnstarted: (party: ObjectReference) => boolean) {
+  constructor(reads: LiveReads, mac: Mac, isUnstarted: (ref: ObjectReference) => boolean) {
     this.#reads = reads;
     this.#mac = mac;
     this.#isUnstarted = isUnstarted;
   }
 
-  async look(party: ObjectReference): Promise<void> {
-    if (party.name === undefined) return this.#lookForPrefix(party);
-    const named = { name: party.name, namespace: party.namespace };
-    if (party.kind === "Pod") {
+  async look(ref: ObjectReference): Promise<void> {
+    if (ref.name === undefined) return this.#lookForPrefix(ref);
+    const named = { name: ref.name, namespace: ref.namespace };
+    if (ref.kind === "Pod") {
       this.#note("Pod", await this.#reads.get(KINDS.pods, named));
       return;
     }
-    const isMachine = party.kind === "VirtualMachine";
+    const isMachine = ref.kind === "VirtualMachine";
     if (isMachine && this.#note("VirtualMachine", await this.#reads.get(KINDS.virtualMachines, named))) return;
     const instance = await this.#reads.get(KINDS.instances, named);
     if (this.#note("VirtualMachineInstance", instance)) return;
-    if (instance !== undefined || !this.#isUnstarted(party))
-      await this.#lookAtLaunchers(party.namespace, instance === undefined ? [] : [instance]);
+    if (instance !== undefined || !this.#isUnstarted(ref))
+      await this.#lookAtLaunchers(ref.namespace, instance === undefined ? [] : [instance]);
   }
 
   async #lookForPrefix({ kind, namespace }: ObjectReference): Promise<void> {
@@ -83,14 +83,14 @@ class EvidenceReader {
 
   #add(listed: readonly ListedMac[]): boolean {
     const found = listed.filter(({ mac }) => mac === this.#mac);
-    this.sightings.push(...found.map(({ holder }) => holder));
+    this.observedOwners.push(...found.map(({ holder }) => holder));
     return found.length > 0;
   }
 }
 
 /** One read per name is enough. */
-function distinctNames(parties: readonly ObjectReference[]): readonly ObjectReference[] {
+function distinctNames(refs: readonly ObjectReference[]): readonly ObjectReference[] {
   const byName = new Map<string, ObjectReference>();
-  for (const party of parties) byName.set(`${party.kind}/${party.namespace}/${party.name ?? ""}`, party);
+  for (const ref of refs) byName.set(`${ref.kind}/${ref.namespace}/${ref.name ?? ""}`, ref);
   return [...byName.values()];
 }

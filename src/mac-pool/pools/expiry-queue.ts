@@ -3,7 +3,7 @@
  * A binary heap with the position of each key, so that any key can be taken out. A search through 100,000 resting
  * addresses would take 3 ms, as long as the write of a claim; the heap takes 15 us.
  */
-export class OldestFirst<K> {
+export class ExpiryQueue<K> {
   readonly #heap: { readonly key: K; readonly at: number }[] = [];
   readonly #positions = new Map<K, number>();
 

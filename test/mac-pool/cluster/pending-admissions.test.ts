@@ -4,8 +4,8 @@ import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import { POD_WEBHOOK, VM_WEBHOOK } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
-import { Admissions } from "../../../src/mac-pool/cluster/admissions.ts";
 import type { Informers } from "../../../src/mac-pool/cluster/informers.ts";
+import { PendingAdmissions } from "../../../src/mac-pool/cluster/pending-admissions.ts";
 import { allocatedTo, claim, owner } from "../claims/lifecycle-bed.ts";
 import { machine } from "../machines.ts";
 import { Told } from "./told.ts";
@@ -38,7 +38,7 @@ function bed() {
   const told = () => new Told();
   const informers = { namespaces: told(), machines: told(), instances: told(), pools: told() };
   const claims = new Told<MACClaim>();
-  const admissions = new Admissions({ ...informers, claims } as unknown as Informers, {
+  const admissions = new PendingAdmissions({ ...informers, claims } as unknown as Informers, {
     clock: { ...systemClock, monotonicMs: () => nowMs },
     pendingMs: () => PENDING_MS,
     isManaged: (_, { metadata }) => metadata.name !== "unmanaged",
@@ -211,14 +211,14 @@ describe("what was admitted has come", () => {
 
   it("for a pod where a read has found it after its admission was known", () => {
     const { claims, admissions, hasCome } = bed();
-    const party = { kind: "Pod", namespace: "default", name: "web", uid: "u-web" } as const;
+    const ref = { kind: "Pod", namespace: "default", name: "web", uid: "u-web" } as const;
     claims.set(claimed("10", { kind: "Pod" }));
     const admission = admissions.of(MAC);
     if (admission === undefined) throw new Error("nobody was admitted");
-    admissions.confirm(admission, party);
+    admissions.confirm(admission, ref);
     expect(hasCome()).toBe(true);
     claims.set(claimed("11", { kind: "Pod", ...again(1) }, 2));
-    admissions.confirm(admission, party);
+    admissions.confirm(admission, ref);
     expect(hasCome()).toBe(false);
   });
 
