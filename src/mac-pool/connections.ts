@@ -42,7 +42,7 @@ export interface Connections {
   /** Policy of the pool that serves a namespace. */
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
   /** Objects in the caches that list the address, whatever the claims say. */
-  readonly listers: (mac: Mac) => readonly ObservedOwner[];
+  readonly objectsListing: (mac: Mac) => readonly ObservedOwner[];
   /** Which networks can't meet. */
   readonly networks: Networks;
   /** Addresses that the interface of a VM has, or may get by an update that is under way. */
@@ -69,7 +69,7 @@ export function connect(
     hasReceived: (vm, signal) => hasReceived(client, vm, signal),
     namespaces: namespaceLabels(client, caches.namespaces),
     policyIn: caches.policyIn,
-    listers: caches.listers,
+    objectsListing: caches.objectsListing,
     networks: caches.networks,
     addressesOfInterface: (vm, interfaceName) => addressesOfInterface(caches, vm, interfaceName),
   };

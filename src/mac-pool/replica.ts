@@ -249,8 +249,8 @@ export class Replica {
   #admission(connections: Connections): AdmissionParts {
     const { random, log } = this.#options;
     const { index, claims } = this.#caches;
-    const { listers, networks } = connections;
-    const shared = { clock: this.#clock, listers, networks, isAwaited: this.#caches.isAwaited };
+    const { objectsListing, networks } = connections;
+    const shared = { clock: this.#clock, objectsListing, networks, isAwaited: this.#caches.isAwaited };
     const ledger = new ClaimLedger({
       ...shared,
       store: connections.claimsOfLedger,

@@ -76,7 +76,7 @@ async function pool(): Promise<number> {
   const clock = systemClock;
   // Never started: a look-up in empty caches takes as long as one that finds nothing.
   const client = {} as KubeClient;
-  const { listers, policyIn, ownersOf, networks } = new Caches({
+  const { objectsListing, policyIn, ownersOf, networks } = new Caches({
     client,
     log: silentLog,
     metrics: new Registry(),
@@ -88,7 +88,7 @@ async function pool(): Promise<number> {
     clock,
     random: Math.random,
     policyIn,
-    listers,
+    objectsListing,
     isAwaited: () => false,
     networks,
     addressesOfInterface: () => [],
@@ -103,7 +103,7 @@ async function pool(): Promise<number> {
     store,
     isRunning: no,
     isReceiver: no,
-    listers,
+    objectsListing,
     networks,
     times,
     clock,

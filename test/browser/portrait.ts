@@ -107,7 +107,7 @@ function refuse(log: DenialLog, clock: EarlierClock, holder: Machine, lab: Machi
     field: "macAddress",
     pendingMs: 120_000,
     isAwaited: false,
-    listers: [],
+    objectsListing: [],
   });
   deny(190, holder.namespace, `${holder.name}-restore`, taken);
   for (const minutes of [52, 51, 49]) deny(minutes, holder.namespace, `${holder.name}-copy`, taken);

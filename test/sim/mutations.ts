@@ -151,7 +151,7 @@ export const MUTATIONS = {
   },
   /** Nobody looks whether an object lists an address that has no claim. */
   "listed in caches": {
-    between: (connections) => ({ ...connections, listers: () => [] }),
+    between: (connections) => ({ ...connections, objectsListing: () => [] }),
   },
   /** Any two networks count as apart. */
   "network comparison": {

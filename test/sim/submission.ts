@@ -168,10 +168,10 @@ export class Submission {
       if (excused.has(mac) && !chosen.has(mac)) continue;
       const asking = { kind, namespace, name };
       const isApart = (place: Place): boolean => auditor.isApart(this.#placeOf(object, mac), place) && !chosen.has(mac);
-      const lister = listings.listedBefore(replica, mac, calledMs, asking, isApart);
-      const isPod = lister?.startsWith("Pod ") ?? false;
-      if (lister === undefined || (isPod && !chosen.has(mac))) continue;
-      throw new Violation("listed", `${kind} ${namespace}/${name} was given ${mac}, which ${lister} lists`);
+      const observed = listings.listedBefore(replica, mac, calledMs, asking, isApart);
+      const isPod = observed?.startsWith("Pod ") ?? false;
+      if (observed === undefined || (isPod && !chosen.has(mac))) continue;
+      throw new Violation("listed", `${kind} ${namespace}/${name} was given ${mac}, which ${observed} lists`);
     }
   }
 

@@ -82,7 +82,7 @@ export class Allocation {
    * leader is about to adopt, stays reserved: no request looks at it again soon.
    */
   #draw({ listed }: ClaimRequest, pool: Pool): Mac | undefined {
-    const { clock, index, listers, random } = this.#options;
+    const { clock, index, objectsListing, random } = this.#options;
     const nowMs = clock.monotonicMs();
     const ofThisObject: Mac[] = [];
     let free: Mac | undefined;
@@ -92,7 +92,7 @@ export class Allocation {
       index.reserve(mac, nowMs);
       // Only kept back from this draw: whether the object gets it is decided by its own claim.
       if (listed.has(mac)) ofThisObject.push(mac);
-      else if (listers(mac).length === 0) free = mac;
+      else if (objectsListing(mac).length === 0) free = mac;
       else if (draws >= MAX_LISTED_DRAWS) {
         this.#doubtUntilMs = nowMs + RESERVATION_MS;
         break;

@@ -8,7 +8,7 @@ interface Source {
   readonly index: PoolIndex;
   readonly random: () => number;
   readonly clock: Clock;
-  readonly listers: (mac: Mac) => readonly unknown[];
+  readonly objectsListing: (mac: Mac) => readonly unknown[];
 }
 
 interface Wanted {

@@ -29,7 +29,7 @@ interface ExplicitOptions {
   readonly index: PoolIndex;
   readonly clock: Clock;
   readonly policyIn: (namespace: string) => ConflictPolicy | undefined;
-  readonly listers: (mac: Mac) => readonly ObservedOwner[];
+  readonly objectsListing: (mac: Mac) => readonly ObservedOwner[];
   readonly isAwaited: (claim: MACClaim) => boolean;
   readonly networks: Networks;
 }
@@ -39,7 +39,7 @@ interface ExplicitOptions {
  * the address is another owner even if there is no claim: the pool may have been switched on a moment ago.
  */
 export async function claimExplicit(
-  { clock, store, index, policyIn, listers: listersOf, isAwaited, networks }: ExplicitOptions,
+  { clock, store, index, policyIn, objectsListing: objectsListingOf, isAwaited, networks }: ExplicitOptions,
   request: ClaimRequest,
   wanted: InterfaceRequest,
   mac: Mac,
@@ -47,27 +47,31 @@ export async function claimExplicit(
 ): Promise<Outcome> {
   const holder = ownerFor(request, wanted);
   const policy = request.pool?.settings.conflictPolicy ?? "Deny";
-  const allListers = listersOf(mac);
-  const listers = allListers.filter((lister) => !isSame(lister, holder));
+  const allListing = objectsListingOf(mac);
+  const objectsListing = allListing.filter((observed) => !isSame(observed, holder));
   const hosts = index.hosts.at(mac);
   for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
     try {
       const mayExist =
-        attempt > 0 || request.dryRun || listers.length > 0 || hosts.length > 0 || index.claim(mac) !== undefined;
+        attempt > 0 ||
+        request.dryRun ||
+        objectsListing.length > 0 ||
+        hosts.length > 0 ||
+        index.claim(mac) !== undefined;
       const before = mayExist ? await store.read(mac, signal) : undefined;
       const owners = before === undefined ? [] : statusOf(before).owners;
-      const verdict = judgeHosts(request, mac, holder, hosts, { owners, listers: allListers });
+      const verdict = judgeHosts(request, mac, holder, hosts, { owners, objectsListing: allListing });
       if (!verdict.ok) return verdict;
       const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];
-      if (before === undefined && listers.length === 0) {
+      if (before === undefined && objectsListing.length === 0) {
         if (request.dryRun) return { ok: true, mac, warnings: aboutHosts };
         const claim = await store.create(claimOf(request, wanted, mac, timesOf({ clock, index })), signal);
         return { ok: true, mac, warnings: aboutHosts, written: { claim, before } };
       }
-      const asked = { mac, holder, had: wanted.had, policy, policyIn, field: request.field, listers };
+      const asked = { mac, holder, had: wanted.had, policy, policyIn, field: request.field, objectsListing };
       const found = before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED);
       const domainsOf = isPerNetwork(request)
-        ? await networks.of([...statusOf(found).owners, ...listers], signal)
+        ? await networks.of([...statusOf(found).owners, ...objectsListing], signal)
         : undefined;
       const decision = decideGrant(
         found,
@@ -88,7 +92,7 @@ export async function claimExplicit(
 }
 
 /** A launcher pod without its instance tells the name of its VM or VMI, and not which of both it was. */
-function isSame(lister: ObservedOwner, holder: InterfaceOwner): boolean {
-  const isNamed = lister.namespace === holder.namespace && lister.name === holder.name;
-  return isNamesake(lister, holder) || (lister.uid === undefined && isNamed);
+function isSame(observed: ObservedOwner, holder: InterfaceOwner): boolean {
+  const isNamed = observed.namespace === holder.namespace && observed.name === holder.name;
+  return isNamesake(observed, holder) || (observed.uid === undefined && isNamed);
 }

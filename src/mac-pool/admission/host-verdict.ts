@@ -15,7 +15,7 @@ export type HostVerdict =
 /** Who is known to have the address. */
 export interface Known {
   readonly owners: readonly ClaimOwner[];
-  readonly listers: readonly ObservedOwner[];
+  readonly objectsListing: readonly ObservedOwner[];
 }
 
 /**
@@ -38,9 +38,9 @@ export function judgeHosts(
 
 const NOTHING_TO_SAY: HostVerdict = { ok: true };
 
-function hasAlready(holder: InterfaceOwner, { owners, listers }: Known): boolean {
+function hasAlready(holder: InterfaceOwner, { owners, objectsListing }: Known): boolean {
   return (
     owners.some((owner) => isNamesake(owner, holder) && !owner.receiver) ||
-    listers.some((lister) => isNamesake(lister, holder) && lister.receiver === false)
+    objectsListing.some((observed) => isNamesake(observed, holder) && observed.receiver === false)
   );
 }

@@ -28,7 +28,7 @@ export interface RepeatedUpdatesOptions {
   readonly store: ClaimStore;
   readonly index: PoolIndex;
   readonly clock: Clock;
-  readonly listers: (mac: Mac) => readonly ObservedOwner[];
+  readonly objectsListing: (mac: Mac) => readonly ObservedOwner[];
   /** Addresses that the interface of a VM has, or may get by an update that is under way, as far as the caches know. */
   readonly addressesOfInterface: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
 }
@@ -111,20 +111,23 @@ export class RepeatedUpdates {
   }
 
   #known(request: ClaimRequest, wanted: InterfaceRequest, pool: Pool): Mac | undefined {
-    const { addressesOfInterface, index, listers } = this.#options;
+    const { addressesOfInterface, index, objectsListing } = this.#options;
     const { ref, listed } = request;
     const chosen = this.#chosen.get(updateKey(request.ref, wanted))?.mac;
     return [...(chosen === undefined ? [] : [chosen]), ...addressesOfInterface(ref, wanted.interface)].find(
       (mac) =>
-        pool.has(mac) && !listed.has(mac) && !index.hosts.has(mac) && listers(mac).every(({ uid }) => uid === ref.uid),
+        pool.has(mac) &&
+        !listed.has(mac) &&
+        !index.hosts.has(mac) &&
+        objectsListing(mac).every(({ uid }) => uid === ref.uid),
     );
   }
 
   /** Replicas that do not know of each other yet begin to look at the same point. */
   #near(request: ClaimRequest, wanted: InterfaceRequest, pool: Pool): Mac | undefined {
-    const { index, clock, listers } = this.#options;
+    const { index, clock, objectsListing } = this.#options;
     const mac = index.near(pool, pointOf(updateKey(request.ref, wanted)), clock.monotonicMs());
-    if (mac === undefined || request.listed.has(mac) || listers(mac).length > 0) return undefined;
+    if (mac === undefined || request.listed.has(mac) || objectsListing(mac).length > 0) return undefined;
     index.reserve(mac, clock.monotonicMs());
     this.choose(request, wanted, mac);
     return mac;
@@ -161,7 +164,7 @@ export class RepeatedUpdates {
       policyIn: () => undefined,
     } as const;
     const { field } = request;
-    const known = { field, pendingMs: times.pendingMs, isAwaited: true, listers: [] };
+    const known = { field, pendingMs: times.pendingMs, isAwaited: true, objectsListing: [] };
     const decision = decideGrant(before, { ...asked, ...known }, times.nowMs);
     return decision.ok ? decision.claim : undefined;
   }

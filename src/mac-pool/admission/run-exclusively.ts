@@ -38,7 +38,7 @@ export interface RunExclusivelyOptions {
   /** Live read: whether the VM waits to receive a live migration. */
   readonly isReceiver: (vm: ObjectReference, signal: AbortSignal) => Promise<boolean>;
   /** Objects in the caches that list the address, whatever the claims say. */
-  readonly listers: (mac: Mac) => readonly ObservedOwner[];
+  readonly objectsListing: (mac: Mac) => readonly ObservedOwner[];
   readonly networks: Networks;
   readonly times: StartTimes;
   /** Whether what the claim was made for may still be stored, so that no read can show it yet. */
@@ -91,11 +91,11 @@ export class RunExclusively {
     { what, dryRun, waits }: { readonly what: "start" | "plug-in"; readonly dryRun: boolean; readonly waits: boolean },
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
-    const { store, clock, startingMs, listers } = this.#options;
+    const { store, clock, startingMs, objectsListing } = this.#options;
     const domains = await this.#domainsOf(ref, signal);
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
       const claim = await store.read(mac, signal);
-      const listed = listers(mac);
+      const listed = objectsListing(mac);
       const status = withObjectsListing(claim === undefined ? UNCLAIMED : statusOf(claim), listed, clock.now());
       const others = status.owners.filter((owner) => !isNamesake(owner, ref));
       if (claim !== undefined && status.owners.length === 0) return undefined;
@@ -134,12 +134,14 @@ export class RunExclusively {
   async #meeting(
     domains: readonly string[] | undefined,
     owners: readonly ClaimOwner[],
-    listers: readonly ObservedOwner[],
+    objectsListing: readonly ObservedOwner[],
     signal: AbortSignal,
   ): Promise<readonly ClaimOwner[]> {
     if (domains === undefined) return owners;
-    const domainsOf = await this.#options.networks.of([...owners, ...listers], signal);
-    return owners.filter((owner) => !positionsOf(owner, listers).every((place) => areApart(domainsOf(place), domains)));
+    const domainsOf = await this.#options.networks.of([...owners, ...objectsListing], signal);
+    return owners.filter(
+      (owner) => !positionsOf(owner, objectsListing).every((place) => areApart(domainsOf(place), domains)),
+    );
   }
 
   /** Asks about all owners side by side: the start waits for the slowest answer only. */

@@ -24,7 +24,7 @@ export interface GrantRequest {
   /** Whoever was admitted last may still be stored. */
   readonly isAwaited: boolean;
   /** Objects that list the address, once for each network, as far as the caches know; without the one that asks. */
-  readonly listers: readonly ObservedOwner[];
+  readonly objectsListing: readonly ObservedOwner[];
   /**
    * The layer-2 domains that an owner may be in, undefined for any. Absent where the pool of the one that asks does not
    * tell networks apart.
@@ -54,7 +54,7 @@ export type GrantDecision =
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
   const { holder, mac } = request;
   const completed = completedBy(request, statusOf(claim).owners);
-  const status = withObjectsListing(statusOf(claim), request.listers, nowMs, completed);
+  const status = withObjectsListing(statusOf(claim), request.objectsListing, nowMs, completed);
   const sinceMs = sinceFor(status.owners, nowMs);
   const owner = ownerOf(holder, new Date(sinceMs).toISOString());
   const granted = (owners: readonly ClaimOwner[]) => admitted(owners, sinceMs, request.pendingMs);
@@ -89,9 +89,9 @@ function completedBy({ had, holder }: GrantRequest, owners: readonly ClaimOwner[
 }
 
 /** Whether no network that the owner may be in can meet the one that is asked for. */
-function isApart(known: ClaimOwner, { domainsOf, holder, listers }: GrantRequest): boolean {
+function isApart(known: ClaimOwner, { domainsOf, holder, objectsListing }: GrantRequest): boolean {
   if (domainsOf === undefined) return false;
-  return positionsOf(known, listers).every((place) => areApart(domainsOf(place), holder.domains));
+  return positionsOf(known, objectsListing).every((place) => areApart(domainsOf(place), holder.domains));
 }
 
 /** Whether an owner asks for the address in a domain in which it did not have it. */

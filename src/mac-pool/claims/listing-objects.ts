@@ -15,23 +15,23 @@ import {
  */
 export function withObjectsListing(
   status: MacClaimStatus,
-  listers: readonly ObservedOwner[],
+  objectsListing: readonly ObservedOwner[],
   nowMs: number,
   taken?: ClaimOwner,
 ): MacClaimStatus {
   const owners = status.phase === "Quarantined" ? [] : status.owners;
   const prefixes = new Set(owners.filter((owner) => owner.name === undefined && owner !== taken));
   const unknown: ObservedOwner[] = [];
-  for (const [index, lister] of listers.entries()) {
-    const isKnown = listers.findIndex((other) => isNamesake(other, lister)) < index;
-    if (isKnown || owners.some((owner) => owner.name !== undefined && mayBe(owner, lister))) continue;
-    const prefix = longestPrefix([...prefixes], lister);
-    if (prefix === undefined) unknown.push(lister);
+  for (const [index, observed] of objectsListing.entries()) {
+    const isKnown = objectsListing.findIndex((other) => isNamesake(other, observed)) < index;
+    if (isKnown || owners.some((owner) => owner.name !== undefined && mayBe(owner, observed))) continue;
+    const prefix = longestPrefix([...prefixes], observed);
+    if (prefix === undefined) unknown.push(observed);
     else prefixes.delete(prefix);
   }
   if (unknown.length === 0) return status;
   const since = new Date(nowMs).toISOString();
-  const all = [...owners, ...unknown.map((lister) => ownerOf(lister, since))];
+  const all = [...owners, ...unknown.map((observed) => ownerOf(observed, since))];
   return allocated(all.slice(0, MAX_CLAIM_OWNERS));
 }
 
@@ -44,9 +44,9 @@ export function longestPrefix(owners: readonly ClaimOwner[], object: ObjectRefer
 export type NetworkPosition = Pick<InterfaceOwner, "namespace" | "network" | "domains">;
 
 /** Where an owner may be: as the claim says, and as the objects say that list the address for it. */
-export function positionsOf(owner: ClaimOwner, listers: readonly ObservedOwner[]): readonly NetworkPosition[] {
-  return [owner, ...listers.filter((lister) => mayBe(owner, lister))];
+export function positionsOf(owner: ClaimOwner, objectsListing: readonly ObservedOwner[]): readonly NetworkPosition[] {
+  return [owner, ...objectsListing.filter((observed) => mayBe(owner, observed))];
 }
 
-/** The status of an address without a claim, before its listers are added. */
+/** The status of an address without a claim, before the objects that list it are added. */
 export const UNCLAIMED: MacClaimStatus = allocated([]);

@@ -53,16 +53,16 @@ export function conflict(
     field,
     pendingMs,
     isAwaited,
-    listers,
+    objectsListing,
   }: {
     readonly field: MacField;
     readonly pendingMs: number;
     readonly isAwaited: boolean;
     /** Objects that list the address. */
-    readonly listers: readonly ObjectReference[];
+    readonly objectsListing: readonly ObjectReference[];
   },
 ): Refusal {
-  const isComing = isAwaited && !owners.some((owner) => listers.some((lister) => mayBe(owner, lister)));
+  const isComing = isAwaited && !owners.some((owner) => objectsListing.some((observed) => mayBe(owner, observed)));
   const other = owners[0]?.kind === "Pod" ? "delete the other pod first" : "first remove it from the other VM";
   const more = isComing ? `try again in ${waitOf(pendingMs)}: it is free then if that object was not created` : other;
   const text = namedText(

@@ -178,7 +178,7 @@ export class Caches {
    * What keeps an address from everybody else, whether or not there is a claim: VMs and VMIs, and pods that are managed or
    * have an address of a pool.
    */
-  readonly listers = (mac: Mac): readonly ObservedOwner[] => {
+  readonly objectsListing = (mac: Mac): readonly ObservedOwner[] => {
     const observedOwners = this.observedOwners(mac);
     if (observedOwners.length === 0) return observedOwners;
     const isInRange = this.index.pools().some((pool) => pool.has(mac));

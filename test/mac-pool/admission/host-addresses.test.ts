@@ -20,11 +20,11 @@ const WARNING =
 
 function bed(
   policy: HostAddressPolicy | undefined,
-  listers: (mac: Mac) => readonly ObservedOwner[] = () => [],
+  objectsListing: (mac: Mac) => readonly ObservedOwner[] = () => [],
   size = 256,
 ) {
   const store = new MemoryClaimStore();
-  const { ledger, index } = replica(store, size, listers);
+  const { ledger, index } = replica(store, size, objectsListing);
   const pool = index.pool("default");
   if (policy !== undefined) pool?.changePolicy({ ...pool.settings, hostAddressPolicy: policy });
   report(index, HOST);

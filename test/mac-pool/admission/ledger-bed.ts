@@ -18,7 +18,7 @@ export const mac = (offset: number): Mac => (FIRST + offset) as Mac;
 export function replica(
   store: MemoryClaimStore,
   size: number,
-  listers: (mac: Mac) => readonly ObservedOwner[] = () => [],
+  objectsListing: (mac: Mac) => readonly ObservedOwner[] = () => [],
   clock: Clock = systemClock,
 ): { ledger: ClaimLedger; index: PoolIndex } {
   const index = new PoolIndex();
@@ -38,7 +38,7 @@ export function replica(
     clock,
     random,
     policyIn: () => undefined,
-    listers,
+    objectsListing,
     isAwaited: () => false,
     networks: NO_NETWORKS,
     addressesOfInterface: () => [],

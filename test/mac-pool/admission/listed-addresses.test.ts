@@ -5,7 +5,7 @@ import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { mac, macsOf, replica, request } from "./ledger-bed.ts";
 
-const lister = (name: string): ObservedOwner => ({
+const observed = (name: string): ObservedOwner => ({
   kind: "VirtualMachine",
   namespace: "default",
   name,
@@ -18,7 +18,7 @@ describe("the ledger, where objects list an address that no claim knows", () => 
   it("gives out no address that an object lists, claim or no claim", async () => {
     const store = new MemoryClaimStore();
     const isListed = (each: Mac): boolean => each !== mac(2);
-    const { ledger, index } = replica(store, 256, (each) => (isListed(each) ? [lister("old")] : []));
+    const { ledger, index } = replica(store, 256, (each) => (isListed(each) ? [observed("old")] : []));
     expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual([formatMac(mac(2))]);
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual([formatMac(mac(2))]);
     expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["MACPOOL_FULL"]);
@@ -32,7 +32,7 @@ describe("the ledger, where objects list an address that no claim knows", () => 
 
   it("admits nobody to an address that another object lists, claim or no claim", async () => {
     const store = new MemoryClaimStore();
-    const { ledger, index } = replica(store, 256, () => [lister("old")]);
+    const { ledger, index } = replica(store, 256, () => [observed("old")]);
     for (const dryRun of [true, false]) {
       expect(await ledger.claim(request(index, "a", [mac(0)], dryRun))).toMatchObject({
         refusal: { message: expect.stringContaining("is in use by VirtualMachine default/old (i0).") },
@@ -45,7 +45,7 @@ describe("the ledger, where objects list an address that no claim knows", () => 
 
   it("names the objects that list a shared address in its claim, and asks the others again where it exists", async () => {
     const store = new MemoryClaimStore();
-    const { ledger, index } = replica(store, 256, () => [lister("old")]);
+    const { ledger, index } = replica(store, 256, () => [observed("old")]);
     const pool = index.pool("default");
     pool?.changePolicy({ ...pool.settings, conflictPolicy: "Warn" });
     expect(await ledger.claim(request(index, "a", [mac(0)]))).toMatchObject({

@@ -15,7 +15,7 @@ const owner = (namespace: string, name: string): ClaimOwner => {
 };
 
 const asks = (owners: readonly ClaimOwner[]) =>
-  denied(conflict(MAC, "a", owners, { field: "macAddress", pendingMs: 120_000, isAwaited: false, listers: [] }));
+  denied(conflict(MAC, "a", owners, { field: "macAddress", pendingMs: 120_000, isAwaited: false, objectsListing: [] }));
 
 /** What the user is told, and what the API server was asked about him. */
 async function told(

@@ -27,7 +27,7 @@ const owner = (name: string): ClaimOwner => ({
 const HOUR_MS = 3_600_000;
 const startingMs = (): number => 75_000;
 const isReceiver = async ({ name = "" }: ObjectReference): Promise<boolean> => name.startsWith("waiting");
-const listers = (): readonly ObservedOwner[] => [];
+const objectsListing = (): readonly ObservedOwner[] => [];
 
 async function gate(
   names: readonly string[],
@@ -62,7 +62,7 @@ async function gate(
       store,
       isRunning: asks,
       isReceiver,
-      listers,
+      objectsListing,
       networks,
       times,
       clock,

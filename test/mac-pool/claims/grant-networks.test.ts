@@ -20,7 +20,7 @@ function decide(
   existing: MACClaim,
   domain: string | undefined,
   more: Partial<GrantRequest["holder"]> = {},
-  listers: GrantRequest["listers"] = [],
+  objectsListing: GrantRequest["objectsListing"] = [],
 ) {
   const placed = { network: `multus ${domain}`, domains: domain === undefined ? undefined : [domain] };
   const holder = {
@@ -31,7 +31,7 @@ function decide(
     ...placed,
     ...more,
   } as const;
-  const known = { had: holder.uid !== undefined, isAwaited: false, pendingMs: 1, listers };
+  const known = { had: holder.uid !== undefined, isAwaited: false, pendingMs: 1, objectsListing };
   const base = { mac: MAC, holder, policyIn: () => undefined, field: "macAddress", ...known } as const;
   const decision = decideGrant(existing, { ...base, policy: "Deny", domainsOf }, NOW);
   return decision.ok ? { ...decision.claim.status, warning: decision.warning } : { code: decision.refusal.code };

@@ -16,7 +16,7 @@ function ask(more: Partial<GrantRequest["holder"]>, options: Partial<GrantReques
     policyIn: () => undefined,
     field: "macAddress",
     pendingMs: 120_000,
-    listers: [],
+    objectsListing: [],
     had: false,
     isAwaited: false,
     ...options,
@@ -141,18 +141,20 @@ describe("a request for an address that has a claim", () => {
   it("is judged against the other objects of its prefix: each has an entry of its own, or none", () => {
     const { name: _, ...unnamed } = owner();
     const prefix = { ...unnamed, generateName: "web-", receiver: true };
-    const lister = {
+    const observed = {
       kind: "VirtualMachine",
       namespace: "default",
       name: "web-b",
       interface: "a",
       countsAsOwner: true,
     } as const;
-    const starts = ask({ name: "web-a", uid: "u1" }, { had: true, listers: [lister] });
+    const starts = ask({ name: "web-a", uid: "u1" }, { had: true, objectsListing: [observed] });
     for (const existing of [allocatedTo(prefix, prefix), allocatedTo(prefix)]) {
       expect(decide(existing, starts)).toMatchObject({ code: "MACPOOL_CONFLICT" });
     }
-    expect(decide(allocatedTo(prefix), { ...starts, listers: [] })).toMatchObject({ owners: [{ name: "web-a" }] });
+    expect(decide(allocatedTo(prefix), { ...starts, objectsListing: [] })).toMatchObject({
+      owners: [{ name: "web-a" }],
+    });
   });
 
   it("is never from the same object where both have a name prefix only", () => {

@@ -53,10 +53,10 @@ describe("a refusal", () => {
   });
 
   it("does not say of an object that exists that it may never come", () => {
-    const coming = conflict(MAC, "a", [owner()], { ...ASKED, listers: [] }).message;
+    const coming = conflict(MAC, "a", [owner()], { ...ASKED, objectsListing: [] }).message;
     expect(coming).toContain("which was admitted and has not been seen yet");
     expect(coming).toContain("it is free then if that object was not created");
-    const exists = conflict(MAC, "a", [owner()], { ...ASKED, listers: [observed()] }).message;
+    const exists = conflict(MAC, "a", [owner()], { ...ASKED, objectsListing: [observed()] }).message;
     expect(exists).not.toContain("admitted");
     expect(exists).toContain("first remove it from the other VM");
   });
@@ -64,7 +64,7 @@ describe("a refusal", () => {
   it("names five owners and tells how many there are besides", () => {
     const owners = Array.from({ length: 64 }, (_, index) => owner({ name: `vm-${index}`, uid: `u${index}` }));
     const named = "VirtualMachine default/vm-3 (a), VirtualMachine default/vm-4 (a) and 59 more";
-    expect(conflict(MAC, "a", owners, { ...ASKED, isAwaited: false, listers: [] }).message).toContain(
+    expect(conflict(MAC, "a", owners, { ...ASKED, isAwaited: false, objectsListing: [] }).message).toContain(
       `${named}. Leave`,
     );
     expect(sharedByOwners("02:00:00:00:00:01", owners).length).toBeLessThan(400);

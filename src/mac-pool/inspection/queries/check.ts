@@ -82,7 +82,7 @@ export class CheckQuery {
     const pool = index.poolFor(this.#caches.labelsOf(namespace));
     const hosts = index.hosts.at(mac);
     const holder = { ...ANYBODY, namespace };
-    const verdict = judgeHosts({ pool, field: "macAddress" }, mac, holder, hosts, { owners: [], listers: [] });
+    const verdict = judgeHosts({ pool, field: "macAddress" }, mac, holder, hosts, { owners: [], objectsListing: [] });
     const named = `${formatMac(mac)} is the address of ${hostAddressIn(scope, hosts).hostAddress}`;
     if (!verdict.ok) return { isRefused: true, message: `${named}: choose one that no node has.` };
     if (verdict.warning === undefined) return undefined;
@@ -90,7 +90,7 @@ export class CheckQuery {
   }
 
   #decide(mac: Mac, namespace: string): GrantDecision {
-    const { index, policyIn, listers, networks } = this.#caches;
+    const { index, policyIn, objectsListing, networks } = this.#caches;
     const pool = index.poolFor(this.#caches.labelsOf(namespace));
     const claim = this.#claims.get(mac) ?? newClaim(mac, { pool: pool?.name, origin: "explicit" }, UNCLAIMED);
     const request = {
@@ -100,7 +100,7 @@ export class CheckQuery {
       policyIn,
       field: "macAddress",
       pendingMs: index.pendingMs,
-      listers: listers(mac),
+      objectsListing: objectsListing(mac),
       had: false,
       isAwaited: this.#caches.isAwaited(claim),
       // Which network the VM will be on is not known: it may meet any other.
@@ -112,7 +112,7 @@ export class CheckQuery {
   #ownersOf(mac: Mac): readonly ClaimOwner[] {
     const claim = this.#claims.get(mac);
     const known = claim === undefined ? UNCLAIMED : statusOf(claim);
-    const status = withObjectsListing(known, this.#caches.listers(mac), this.#clock.now());
+    const status = withObjectsListing(known, this.#caches.objectsListing(mac), this.#clock.now());
     return status.phase === "Quarantined" ? [] : distinctOwners(status.owners);
   }
 }

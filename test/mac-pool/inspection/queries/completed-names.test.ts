@@ -8,12 +8,17 @@ import { claimOf, FIRST, InspectionBed, owner, pageOf, SINCE, vmOf } from "../in
 const prefixed = (generateName: string): ClaimOwner => ({
   ...{ kind: "VirtualMachine", namespace: "mine", generateName, interface: "a", since: SINCE },
 });
-const lister = (name: string) => ({ kind: "VirtualMachine", namespace: "mine", name }) as const;
+const observed = (name: string) => ({ kind: "VirtualMachine", namespace: "mine", name }) as const;
 
 it("gives each prefix the name of another object", () => {
   const claim = claimOf(FIRST, [owner("mine", "web-a"), prefixed("web-"), prefixed("web-"), prefixed("db-")]);
-  const listers = [lister("web-a"), lister("web-b"), lister("web-c"), { ...lister("db-x"), namespace: "other" }];
-  const { owners = [] } = withCompletedNames(claim, () => listers).status ?? {};
+  const objectsListing = [
+    observed("web-a"),
+    observed("web-b"),
+    observed("web-c"),
+    { ...observed("db-x"), namespace: "other" },
+  ];
+  const { owners = [] } = withCompletedNames(claim, () => objectsListing).status ?? {};
   expect(owners.map(({ name, generateName }) => [name, generateName])).toEqual([
     ["web-a", undefined],
     ["web-b", undefined],

@@ -20,7 +20,7 @@ const refusal = (mac = FIRST) =>
     field: "macAddress",
     pendingMs: 120_000,
     isAwaited: false,
-    listers: [],
+    objectsListing: [],
   });
 
 function add(log: DenialLog, namespace: string, name: string, mac?: Mac): void {

@@ -51,7 +51,7 @@ export function refuseMany(log: DenialLog, macs: readonly Mac[]): void {
       field: "macAddress",
       pendingMs: 120_000,
       isAwaited: false,
-      listers: [],
+      objectsListing: [],
     });
     const [namespace, name] = [`tenant-${at % NAMESPACES}`, `copy-${at}`];
     const request = { namespace, name, operation: "CREATE", dryRun: false, object: {}, oldObject: null };
