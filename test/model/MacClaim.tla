@@ -67,21 +67,21 @@ StartsOutdated(name) == [n \in Names |->
 
 IsOld(object) == object # None /\ object.uid = OldUid
 IsStored(i) == req[i].pc = "stored"
-Sightings ==
+ObservedOwners ==
   {[n |-> req[i].n, receiver |-> req[i].kind # "unwait" /\ req[i].receiver] : i \in {j \in Requests : IsStored(j)}}
   \cup {[n |-> m, receiver |-> FALSE] : m \in {k \in Names : IsOld(vm[k]) \/ vmi[k] # None}}
 Certain == {n \in Names : (IsOld(vm[n]) /\ vm[n].lists) \/ IsOld(vmi[n])}
 OneOfEach(sighted) == \A s, t \in sighted : s.n = t.n => s = t
 
 (* Objects that list the address, as a replica knows them; without the one that asks. *)
-Listers(n) == IF ~Has("listers") THEN {{}} ELSE
-  {known \in SUBSET {s \in Sightings : s.n # n} : OneOfEach(known) /\ Certain \ {n} \subseteq {s.n : s \in known}}
+ObjectsListing(n) == IF ~Has("objectsListing") THEN {{}} ELSE
+  {known \in SUBSET {s \in ObservedOwners : s.n # n} : OneOfEach(known) /\ Certain \ {n} \subseteq {s.n : s \in known}}
 
 -----------------------------------------------------------------------------
 (* The ledger: core/grant.ts, ledger/explicit-claim.ts. *)
 
-WithListers(c, listers) ==
-  LET unknown == {l \in listers : l.n \notin Named(c.owners)}
+WithObjectsListing(c, objectsListing) ==
+  LET unknown == {l \in objectsListing : l.n \notin Named(c.owners)}
   IN IF unknown = {} THEN c ELSE [c EXCEPT !.phase = "Allocated", !.owners = @ \cup {Entry(l.n, l.receiver) : l \in unknown}]
 
 EntryOf(i) == Entry(req[i].n, req[i].receiver /\ Has("receiver remembered"))
@@ -113,7 +113,7 @@ Admitted(i, c, owners) == Made(owners, req[i].n, IF IsAlone(c) THEN req[i].uid E
 
 (* None: refused. *)
 Decide(i, found) ==
-  LET status == WithListers(found, req[i].listers)
+  LET status == WithObjectsListing(found, req[i].objectsListing)
       owners == IF Has("owner comparison") THEN status.owners ELSE {}
       others == {o \in owners : o.n # req[i].n}
       had == req[i].kind = "unwait"
@@ -128,9 +128,9 @@ HasReceived(n, uid) == vmi[n] # None /\ vmi[n].uid = uid /\ vmi[n].received
 Ask(i, kind, n, uid, receiver) ==
   /\ req[i].pc = "free"
   /\ \A j \in Requests : j < i => req[j].pc # "free"
-  /\ \E listers \in Listers(n) :
-       req' = [req EXCEPT ![i] = [pc |-> IF listers = {} THEN "asked" ELSE "conflict", kind |-> kind, n |-> n, uid |-> uid,
-                                  receiver |-> receiver, listers |-> listers, seen |-> None, fresh |-> FALSE,
+  /\ \E objectsListing \in ObjectsListing(n) :
+       req' = [req EXCEPT ![i] = [pc |-> IF objectsListing = {} THEN "asked" ELSE "conflict", kind |-> kind, n |-> n, uid |-> uid,
+                                  receiver |-> receiver, objectsListing |-> objectsListing, seen |-> None, fresh |-> FALSE,
                                   after |-> FALSE]]
   /\ UNCHANGED <<claim, vm, vmi, start, step>>
 
@@ -141,7 +141,7 @@ AskNotToWait(i, n) ==
 
 Granted(i, c) ==
   /\ Write(c)
-  /\ req' = [OthersOutdated(i) EXCEPT ![i].pc = "granted", ![i].listers = {}, ![i].fresh = May("returns"),
+  /\ req' = [OthersOutdated(i) EXCEPT ![i].pc = "granted", ![i].objectsListing = {}, ![i].fresh = May("returns"),
                                        ![i].seen = IF May("returns") THEN @ ELSE None]
   /\ start' = StartsOutdated("")
   /\ UNCHANGED <<vm, vmi>>
@@ -158,12 +158,12 @@ Read(i) ==
   /\ req' = [req EXCEPT ![i].pc = "read", ![i].seen = claim]
   /\ UNCHANGED <<claim, vm, vmi, start, step>>
 
-Ended(i, pc) == [req[i] EXCEPT !.pc = pc, !.listers = {}, !.seen = None, !.fresh = FALSE]
+Ended(i, pc) == [req[i] EXCEPT !.pc = pc, !.objectsListing = {}, !.seen = None, !.fresh = FALSE]
 
 WriteGrant(i) ==
   /\ req[i].pc = "read"
   /\ LET seen == req[i].seen
-         decision == IF seen = None /\ req[i].listers = {} THEN ClaimOf(i)
+         decision == IF seen = None /\ req[i].objectsListing = {} THEN ClaimOf(i)
                      ELSE Decide(i, IF seen = None THEN Unclaimed ELSE seen)
          works == (seen = None) = (claim = None)
      IN IF decision = None THEN req' = [req EXCEPT ![i] = Ended(i, "dropped")] /\ UNCHANGED <<claim, vm, vmi, start, step>>
@@ -234,8 +234,8 @@ IsExclusive ==
 
 ReadForStart(n) ==
   /\ start[n] # None /\ start[n].pc = "asked"
-  /\ \E listers \in Listers(n) :
-       LET found == WithListers(IF claim = None THEN Unclaimed ELSE claim, listers)
+  /\ \E objectsListing \in ObjectsListing(n) :
+       LET found == WithObjectsListing(IF claim = None THEN Unclaimed ELSE claim, objectsListing)
            isNobodys == found.owners = {} /\ (claim # None \/ ~Has("unclaimed noted"))
        IN start' = IF ~Has("start gate") \/ ~IsExclusive \/ isNobodys THEN [start EXCEPT ![n].pc = "judged"]
                    ELSE [start EXCEPT ![n].pc = "read", ![n].seen = found, ![n].absent = claim = None]
@@ -280,11 +280,11 @@ StoreInstance(n) ==
   /\ UNCHANGED <<claim, vm, req, step>>
 
 -----------------------------------------------------------------------------
-(* The leader: core/lifecycle.ts, evidence/live-evidence.ts. *)
+(* The leader: claims/lifecycle.ts, cluster/live-owners.ts. *)
 
 Begin(l) ==
   /\ step[l] = None /\ claim # None
-  /\ \E sighted \in SUBSET ({s.n : s \in Sightings} \ Named(claim.owners)),
+  /\ \E sighted \in SUBSET ({s.n : s \in ObservedOwners} \ Named(claim.owners)),
        isAwaited \in {TRUE} \cup (IF MayBeOver \/ HasCome(claim) THEN {FALSE} ELSE {}) :
        step' = [step EXCEPT ![l] = [seen |-> claim, isAwaited |-> isAwaited, todo |-> Named(claim.owners) \cup sighted,
                                     at |-> "", holders |-> {}]]
@@ -293,7 +293,7 @@ Begin(l) ==
 (* A claim is made from the caches. Who is named in it and gone is found out when its deletion is seen. *)
 Adopt(l) ==
   /\ step[l] = None /\ claim = None
-  /\ \E sighted \in SUBSET Sightings \ {{}} :
+  /\ \E sighted \in SUBSET ObservedOwners \ {{}} :
        /\ OneOfEach(sighted)
        /\ LET holders == {[n |-> s.n, receiver |-> IF s.receiver THEN "yes" ELSE "no"] : s \in sighted}
           IN step' = [step EXCEPT ![l] = [seen |-> None, isAwaited |-> FALSE, todo |-> {}, at |-> "", holders |-> holders]]
@@ -369,7 +369,7 @@ WriteStep(l) ==
 
 -----------------------------------------------------------------------------
 
-Free == [pc |-> "free", kind |-> "", n |-> "", uid |-> NoUid, receiver |-> FALSE, listers |-> {}, seen |-> None, fresh |-> FALSE,
+Free == [pc |-> "free", kind |-> "", n |-> "", uid |-> NoUid, receiver |-> FALSE, objectsListing |-> {}, seen |-> None, fresh |-> FALSE,
          after |-> FALSE]
 
 (* There may be a VM that is older than the pool, and it may run. *)
