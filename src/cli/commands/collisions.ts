@@ -41,8 +41,8 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
     const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
     return { stdout: "", stderr: `No address is used by several running objects ${where}.`, exitCode };
   }
-  type ObjectReference = CollisionView["parties"][number];
-  const columns: Column<Row<ObjectReference>>[] = [
+  type Party = CollisionView["parties"][number];
+  const columns: Column<Row<Party>>[] = [
     { header: "MAC", cell: ({ mac }) => mac },
     {
       header: "OWNER",
