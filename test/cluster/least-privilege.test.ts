@@ -58,7 +58,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
     "written when an event repeats after half a minute: test/kube/events",
   [`${MAC_POOL_CERT_MANAGER}: delete secrets`]: "a Secret that is immutable: test/certs",
   [`${LINUX_BRIDGE_CERT_MANAGER}: delete secrets`]: "a Secret that is immutable: test/certs",
-  [`${MANAGER_ACCOUNT}: get namespaces`]: "asked for one that the watch has not delivered yet: test/mac-pool/webhooks",
+  [`${MANAGER_ACCOUNT}: get namespaces`]: "asked for one that the watch has not delivered yet: test/mac-pool/admission",
 };
 
 /** Reads metrics as an account without rights: each server asks who it is and what it may. */
