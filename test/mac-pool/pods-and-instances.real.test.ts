@@ -5,6 +5,7 @@ import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/name
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { readRequestCounts } from "../bench/request-counts.ts";
 import { eventually } from "../support/eventually.ts";
 import { guestSpec, machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
@@ -46,8 +47,7 @@ describe("pods and instances without a VM on a real API server", () => {
   /** How often pods were read by their names. A pod has come for a replica that has read it after its admission. */
   const podReads = async (): Promise<number> => {
     const { body } = await bed.admin.raw("GET", "/metrics");
-    const counts = String(body).matchAll(/^apiserver_request_total\{.*resource="pods".*verb="GET".*\} (\d+)$/gm);
-    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    return readRequestCounts(String(body)).get("GET pods") ?? 0;
   };
 
   it("give each attachment of a pod an address, in the list form, and keep fields that are not ours", async () => {
