@@ -7,13 +7,13 @@ import type { Pool } from "../pools/pool.ts";
 import {
   type ClaimRequest,
   claimOf,
+  excludedAddresses,
   type InterfaceRequest,
   type Outcome,
   refuse,
   statusFor,
   timesOf,
 } from "./claim-request.ts";
-import { excludedAddresses } from "./excluded-addresses.ts";
 import { RepeatedUpdates, type RepeatedUpdatesOptions } from "./repeated-updates.ts";
 
 export interface AllocationOptions extends RepeatedUpdatesOptions {

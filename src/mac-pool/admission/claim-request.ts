@@ -88,8 +88,18 @@ export function ownerFor({ ref, receiver }: ClaimRequest, wanted: InterfaceReque
   return { kind, namespace, name, generateName, uid, ...placed, receiver };
 }
 
-/** OwnerRedaction the interface that the update of an object asks an address for. The object has a UID. */
+/** Names the interface that the update of an object asks an address for. The object has a UID. */
 export const updateKey = ({ uid }: ObjectReference, wanted: InterfaceRequest): string => `${uid}/${wanted.interface}`;
+
+interface Sources {
+  readonly index: Pick<PoolIndex, "hosts">;
+  readonly objectsListing: (mac: Mac) => readonly unknown[];
+}
+
+/** Addresses that a request is not given although no claim holds them: its object lists them, another does, or a node has them. */
+export function excludedAddresses(listed: ReadonlySet<Mac>, { index, objectsListing }: Sources): (mac: Mac) => boolean {
+  return (mac) => listed.has(mac) || index.hosts.has(mac) || objectsListing(mac).length > 0;
+}
 
 /** Whether only networks that can meet are in conflict. */
 export const isPerNetwork = ({ pool }: Pick<ClaimRequest, "pool">): boolean =>

@@ -2,7 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
-import { excludedAddresses } from "./excluded-addresses.ts";
+import { excludedAddresses } from "./claim-request.ts";
 
 interface Source {
   readonly index: PoolIndex;

@@ -12,6 +12,7 @@ import type { PoolIndex } from "../pools/pool-index.ts";
 import {
   type ClaimRequest,
   claimOf,
+  excludedAddresses,
   type InterfaceRequest,
   type Outcome,
   ownerFor,
@@ -19,7 +20,6 @@ import {
   timesOf,
   updateKey,
 } from "./claim-request.ts";
-import { excludedAddresses } from "./excluded-addresses.ts";
 
 /** Of half a kilobyte at most. A review of an update whose address is forgotten gets another one. */
 const MAX_CHOSEN = 20_000;

@@ -9,8 +9,7 @@ import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/h
 import { KINDS } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { concernsPool, slimInstance, slimMachine, slimNamespace, slimPod } from "../objects/slim.ts";
-import { compactClaim } from "./compact-claim.ts";
-import { SharedValues } from "./shared-values.ts";
+import { compactClaim, SharedValues } from "./shared-values.ts";
 
 /** Index of the informers of VMs, VMIs and pods: the addresses that an object lists, in canonical form. */
 export const BY_MAC = "mac";
