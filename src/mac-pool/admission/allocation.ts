@@ -32,11 +32,11 @@ export class Allocation {
     this.#updates = new RepeatedUpdates(options);
   }
 
-  /** `plausible`: what a dry run shows, one for each interface. */
+  /** `shown`: what a dry run shows, one for each interface. */
   async allocate(
     request: ClaimRequest,
     wanted: InterfaceRequest,
-    plausible: Mac[],
+    shown: Mac[],
     signal: AbortSignal | undefined,
   ): Promise<Outcome> {
     const { clock } = this.#options;
@@ -45,7 +45,7 @@ export class Allocation {
     if (pool === undefined) return refuse(noPool(namespace));
     if (pool.capacity === 0) return refuse(emptyPool(namespace, pool.name));
     if (request.dryRun) {
-      const mac = plausible.shift();
+      const mac = shown.shift();
       return mac === undefined ? refuse(this.#full(pool)) : { ok: true, mac };
     }
     try {

@@ -96,8 +96,8 @@ export class ClaimLedger {
   }
 
   async #claimAll(request: ClaimRequest, signal: AbortSignal | undefined): Promise<ClaimResult> {
-    const plausible = request.dryRun ? dryRunMacs(this.#options, request) : [];
-    const attempts = request.wantedInterfaces.map((wanted) => this.#attempt(request, wanted, plausible, signal));
+    const shown = request.dryRun ? dryRunMacs(this.#options, request) : [];
+    const attempts = request.wantedInterfaces.map((wanted) => this.#attempt(request, wanted, shown, signal));
     const granted: Granted[] = [];
     let refused: Refused | undefined;
     let failure: Failed | undefined;
@@ -121,12 +121,12 @@ export class ClaimLedger {
   #attempt(
     request: ClaimRequest,
     wanted: InterfaceRequest,
-    plausible: Mac[],
+    shown: Mac[],
     signal: AbortSignal | undefined,
   ): Promise<Outcome | Failed> {
     const granted =
       wanted.mac === undefined
-        ? this.#allocation.allocate(request, wanted, plausible, signal)
+        ? this.#allocation.allocate(request, wanted, shown, signal)
         : claimExplicit(this.#options, request, wanted, wanted.mac, signal);
     return granted.catch(failed);
   }

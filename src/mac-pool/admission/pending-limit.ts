@@ -1,11 +1,11 @@
 import type { Clock } from "../../kube/clock.ts";
 import {
-  MAX_LATE_PER_POOL,
-  MIN_LATE_PER_NAMESPACE,
-  maxLateInNamespace,
-  maxUnseenInNamespace,
+  MAX_OVERDUE_PER_POOL,
+  MIN_OVERDUE_PER_NAMESPACE,
+  maxOverdueInNamespace,
+  maxPendingInNamespace,
 } from "../claims/limits.ts";
-import { pendingLimit, type Refusal, unseenLimit } from "../claims/refusals.ts";
+import { overdueLimit, pendingLimit, type Refusal } from "../claims/refusals.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 
@@ -20,7 +20,7 @@ interface Asked {
 }
 
 /**
- * The refusal where a namespace or a pool has as many late claims as it may have, or a namespace as many whose objects are
+ * The refusal where a namespace or a pool has as many overdue claims as it may have, or a namespace as many whose objects are
  * still on their way; else undefined. A pool that is at its limit refuses the namespaces that have a part in it. `wanted`: the
  * addresses that the requests of the namespace want that are under way, the one that asks included.
  */
@@ -32,14 +32,15 @@ export function pendingLimitReached(
   const { pending, pendingMs } = index;
   const nowMs = clock.monotonicMs();
   const capacity = pool?.capacity ?? Number.POSITIVE_INFINITY;
-  const late = pending.lateIn(namespace, nowMs);
-  const most = maxLateInNamespace(capacity);
-  if (late >= most) return pendingLimit(`namespace ${namespace}`, most, pendingMs);
-  const mostUnseen = maxUnseenInNamespace(capacity);
-  if (pending.freshIn(namespace, nowMs) + late + wanted > mostUnseen) return unseenLimit(namespace, mostUnseen);
-  if (pool === undefined || pending.lateCount < MAX_LATE_PER_POOL || late < MIN_LATE_PER_NAMESPACE) return undefined;
-  const lateInPool = [...pending.late].filter((mac) => pool.has(mac)).length;
-  return lateInPool < MAX_LATE_PER_POOL
+  const overdue = pending.overdueIn(namespace, nowMs);
+  const most = maxOverdueInNamespace(capacity);
+  if (overdue >= most) return overdueLimit(`namespace ${namespace}`, most, pendingMs);
+  const mostPending = maxPendingInNamespace(capacity);
+  if (pending.freshIn(namespace, nowMs) + overdue + wanted > mostPending) return pendingLimit(namespace, mostPending);
+  if (pool === undefined || pending.overdueCount < MAX_OVERDUE_PER_POOL || overdue < MIN_OVERDUE_PER_NAMESPACE)
+    return undefined;
+  const overdueInPool = [...pending.overdue].filter((mac) => pool.has(mac)).length;
+  return overdueInPool < MAX_OVERDUE_PER_POOL
     ? undefined
-    : pendingLimit(`MACPool ${pool.name}`, MAX_LATE_PER_POOL, pendingMs);
+    : overdueLimit(`MACPool ${pool.name}`, MAX_OVERDUE_PER_POOL, pendingMs);
 }

@@ -18,24 +18,24 @@ export const startingMs = (pendingMs: number): number => pendingMs - OTHER_WEBHO
  * After this time an object that was admitted should exist, with the webhooks after ours and the way into the caches. Its
  * claim counts for the limits below from then on, so that they meet no burst, however large, of objects that get stored.
  */
-export const LATE_AFTER_MS = 10_000;
+export const OVERDUE_AFTER_MS = 10_000;
 
 /** Webhook callers are not authenticated: a flood of requests whose objects are never stored must be refused. */
-const MAX_LATE_PER_NAMESPACE = 2_000;
-export const MAX_LATE_PER_POOL = 20_000;
+const MAX_OVERDUE_PER_NAMESPACE = 2_000;
+export const MAX_OVERDUE_PER_POOL = 20_000;
 /** In a small pool a few objects that are refused after admission are no flood. */
-export const MIN_LATE_PER_NAMESPACE = 8;
+export const MIN_OVERDUE_PER_NAMESPACE = 8;
 
-/** Late claims that a namespace may have: a quarter of the pool that serves it, within bounds. */
-export const maxLateInNamespace = (capacity: number): number =>
-  Math.min(MAX_LATE_PER_NAMESPACE, Math.max(MIN_LATE_PER_NAMESPACE, Math.floor(capacity / 4)));
+/** Overdue claims that a namespace may have: a quarter of the pool that serves it, within bounds. */
+export const maxOverdueInNamespace = (capacity: number): number =>
+  Math.min(MAX_OVERDUE_PER_NAMESPACE, Math.max(MIN_OVERDUE_PER_NAMESPACE, Math.floor(capacity / 4)));
 
 /**
  * Claims of a namespace whose objects are on their way, and addresses of its reviews under way: half the pool that serves
  * it, within bounds. Far more than the API server and its caches ever have on their way, and what forged reviews can take
- * before their claims are late.
+ * before their claims are overdue.
  */
-export const maxUnseenInNamespace = (capacity: number): number =>
+export const maxPendingInNamespace = (capacity: number): number =>
   Math.min(8_000, Math.max(2 * MAX_INTERFACES, Math.floor(capacity / 2)));
 
 /** Two replicas rarely pick the same free address. So many times in a row mean a stale cache. */

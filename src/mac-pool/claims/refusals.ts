@@ -251,7 +251,7 @@ export function namespaceLimit(
   };
 }
 
-export function pendingLimit(where: string, limit: number, pendingMs: number): Refusal {
+export function overdueLimit(where: string, limit: number, pendingMs: number): Refusal {
   return {
     code: "MACPOOL_PENDING_LIMIT",
     message:
@@ -261,7 +261,7 @@ export function pendingLimit(where: string, limit: number, pendingMs: number): R
   };
 }
 
-export function unseenLimit(namespace: string, limit: number): Refusal {
+export function pendingLimit(namespace: string, limit: number): Refusal {
   return {
     code: "MACPOOL_PENDING_LIMIT",
     message:

@@ -31,7 +31,7 @@ const RELEASES = 2;
 /** How often every claim is looked at again, in case an event was missed. */
 const SWEEP_MS = 600_000;
 /** How often claims are looked for whose objects have not come in time. */
-const LATE_MS = 5_000;
+const OVERDUE_CHECK_MS = 5_000;
 /** How soon a release that waits for a live object is looked at again, in case its event never comes. */
 const HELD_ELSEWHERE_MS = 30_000;
 
@@ -97,7 +97,9 @@ export class ClaimController {
     await whileFollowing(caches, signal, stops, () => {
       adoption.look(unclaimedIn(caches));
       const looks = [this.#every(SWEEP_MS, () => this.#triggers.all(), signal)];
-      looks.push(this.#every(LATE_MS, () => this.#triggers.overdue(this.#options.clock.monotonicMs()), signal));
+      looks.push(
+        this.#every(OVERDUE_CHECK_MS, () => this.#triggers.overdue(this.#options.clock.monotonicMs()), signal),
+      );
       return Promise.all([this.#controller.run(signal), this.#releases.run(signal), ...looks]);
     });
   }

@@ -1,5 +1,5 @@
 import type { Mac } from "../../api/mac.ts";
-import { LATE_AFTER_MS } from "../claims/limits.ts";
+import { OVERDUE_AFTER_MS } from "../claims/limits.ts";
 import { NamespaceCounts } from "./namespace-counts.ts";
 
 interface Pending {
@@ -13,15 +13,15 @@ interface Pending {
 export type PendingChange = "pending" | "listed" | "gone";
 
 /**
- * Claims that wait for an object: no object has listed the address since it was last allocated. One is late when its object is
+ * Claims that wait for an object: no object has listed the address since it was last allocated. One is overdue when its object is
  * missing for longer than a healthy creation takes.
  */
 export class PendingClaims {
   /** Both in the order in which this process saw them first. */
   readonly #fresh = new Map<Mac, Pending>();
-  readonly #late = new Map<Mac, Pending>();
+  readonly #overdue = new Map<Mac, Pending>();
   readonly #freshIn = new NamespaceCounts();
-  readonly #lateIn = new NamespaceCounts();
+  readonly #overdueIn = new NamespaceCounts();
   readonly #listeners = new Set<(mac: Mac, change: PendingChange) => void>();
 
   /** Tells of each claim that begins or ends to wait. Returns what ends that. */
@@ -31,21 +31,21 @@ export class PendingClaims {
   }
 
   get size(): number {
-    return this.#fresh.size + this.#late.size;
+    return this.#fresh.size + this.#overdue.size;
   }
 
   has(mac: Mac): boolean {
-    return this.#fresh.has(mac) || this.#late.has(mac);
+    return this.#fresh.has(mac) || this.#overdue.has(mac);
   }
 
   /** Known already, it keeps its age. */
   set(mac: Mac, namespaces: readonly string[], nowMs: number, isWatched: boolean): void {
-    const known = this.#fresh.get(mac) ?? this.#late.get(mac);
+    const known = this.#fresh.get(mac) ?? this.#overdue.get(mac);
     const pending = { sinceMs: nowMs, isWatched, ...known, namespaces };
-    const isLate = this.#late.has(mac);
-    this.#countIn(isLate, known, -1);
-    this.#countIn(isLate, pending, 1);
-    (isLate ? this.#late : this.#fresh).set(mac, pending);
+    const isOverdue = this.#overdue.has(mac);
+    this.#countIn(isOverdue, known, -1);
+    this.#countIn(isOverdue, pending, 1);
+    (isOverdue ? this.#overdue : this.#fresh).set(mac, pending);
     if (known === undefined) this.#tell(mac, "pending");
   }
 
@@ -61,12 +61,12 @@ export class PendingClaims {
 
   /** This process may have missed something. */
   doubt(): void {
-    for (const claims of [this.#fresh, this.#late]) for (const pending of claims.values()) pending.isWatched = false;
+    for (const claims of [this.#fresh, this.#overdue]) for (const pending of claims.values()) pending.isWatched = false;
   }
 
   /** Whether no object has ever listed the address of the claim, as this process has seen. */
   wasNeverListed(mac: Mac): boolean {
-    return (this.#fresh.get(mac) ?? this.#late.get(mac))?.isWatched ?? false;
+    return (this.#fresh.get(mac) ?? this.#overdue.get(mac))?.isWatched ?? false;
   }
 
   /** Claims of a namespace whose objects are still on their way. */
@@ -75,23 +75,23 @@ export class PendingClaims {
     return this.#freshIn.in(namespace);
   }
 
-  lateIn(namespace: string, nowMs: number): number {
+  overdueIn(namespace: string, nowMs: number): number {
     this.#age(nowMs);
-    return this.#lateIn.in(namespace);
+    return this.#overdueIn.in(namespace);
   }
 
-  /** Late claims of all namespaces. */
-  get late(): Iterable<Mac> {
-    return this.#late.keys();
+  /** Overdue claims of all namespaces. */
+  get overdue(): Iterable<Mac> {
+    return this.#overdue.keys();
   }
 
-  get lateCount(): number {
-    return this.#late.size;
+  get overdueCount(): number {
+    return this.#overdue.size;
   }
 
   /** Those that have waited for so long. */
   *olderThan(ms: number, nowMs: number): Generator<Mac> {
-    for (const claims of [this.#late, this.#fresh]) {
+    for (const claims of [this.#overdue, this.#fresh]) {
       for (const [mac, { sinceMs }] of claims) {
         if (nowMs - sinceMs < ms) break;
         yield mac;
@@ -101,7 +101,7 @@ export class PendingClaims {
 
   /** When the oldest of those that are meant was seen first. */
   oldestMs(isMeant: (mac: Mac) => boolean): number | undefined {
-    for (const pending of [this.#late, this.#fresh]) {
+    for (const pending of [this.#overdue, this.#fresh]) {
       for (const [mac, { sinceMs }] of pending) if (isMeant(mac)) return sinceMs;
     }
     return undefined;
@@ -109,22 +109,22 @@ export class PendingClaims {
 
   #age(nowMs: number): void {
     for (const [mac, pending] of this.#fresh) {
-      if (nowMs - pending.sinceMs < LATE_AFTER_MS) return;
+      if (nowMs - pending.sinceMs < OVERDUE_AFTER_MS) return;
       this.#fresh.delete(mac);
       this.#countIn(false, pending, -1);
-      this.#late.set(mac, pending);
+      this.#overdue.set(mac, pending);
       this.#countIn(true, pending, 1);
     }
   }
 
-  #countIn(isLate: boolean, pending: Pending | undefined, by: 1 | -1): void {
-    if (pending !== undefined) (isLate ? this.#lateIn : this.#freshIn).change(pending.namespaces, by);
+  #countIn(isOverdue: boolean, pending: Pending | undefined, by: 1 | -1): void {
+    if (pending !== undefined) (isOverdue ? this.#overdueIn : this.#freshIn).change(pending.namespaces, by);
   }
 
   #end(mac: Mac, change: PendingChange): void {
     this.#countIn(false, this.#fresh.get(mac), -1);
-    this.#countIn(true, this.#late.get(mac), -1);
-    if (this.#fresh.delete(mac) || this.#late.delete(mac)) this.#tell(mac, change);
+    this.#countIn(true, this.#overdue.get(mac), -1);
+    if (this.#fresh.delete(mac) || this.#overdue.delete(mac)) this.#tell(mac, change);
   }
 
   #tell(mac: Mac, change: PendingChange): void {

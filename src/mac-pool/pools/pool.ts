@@ -65,7 +65,7 @@ export class Pool {
   #used = 0;
   #pending = 0;
   #quarantined = 0;
-  readonly #keptBack = new Set<Mac>();
+  readonly #excluded = new Set<Mac>();
   #outOfRange = 0;
   #conflicts = 0;
 
@@ -96,18 +96,18 @@ export class Pool {
     return {
       capacity,
       used: this.#used,
-      free: capacity - this.#used - this.#keptBack.size,
+      free: capacity - this.#used - this.#excluded.size,
       pending: this.#pending,
       quarantined: this.#quarantined,
-      hostAddresses: this.#keptBack.size,
+      hostAddresses: this.#excluded.size,
       outOfRange: this.#outOfRange,
       conflicts: this.#conflicts,
     };
   }
 
   /** Addresses of nodes, without a claim. */
-  get keptBack(): ReadonlySet<Mac> {
-    return this.#keptBack;
+  get excluded(): ReadonlySet<Mac> {
+    return this.#excluded;
   }
 
   has(mac: Mac): boolean {
@@ -171,8 +171,8 @@ export class Pool {
 
   /** Whether a node has the address and no claim does; addresses outside are ignored. */
   exclude(mac: Mac, isExcluded: boolean): void {
-    if (!isExcluded) this.#keptBack.delete(mac);
-    else if (this.has(mac)) this.#keptBack.add(mac);
+    if (!isExcluded) this.#excluded.delete(mac);
+    else if (this.has(mac)) this.#excluded.add(mac);
   }
 
   count(mac: Mac, claim: ClaimFacts): void {

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import {
-  LATE_AFTER_MS,
   MAX_INTERFACES,
-  MAX_LATE_PER_POOL,
-  maxLateInNamespace,
-  maxUnseenInNamespace,
+  MAX_OVERDUE_PER_POOL,
+  maxOverdueInNamespace,
+  maxPendingInNamespace,
+  OVERDUE_AFTER_MS,
 } from "../../../src/mac-pool/claims/limits.ts";
 import type { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { mac, macsOf, replica, request } from "./ledger-bed.ts";
 
-const LIMIT = maxLateInNamespace(2 ** 20);
+const LIMIT = maxOverdueInNamespace(2 ** 20);
 
 function bed(size: number) {
   const clock = new ManualClock();
@@ -31,7 +31,7 @@ describe("the limit of addresses whose objects were never created", () => {
   it("refuses a namespace that has too many of them", async () => {
     const { clock, ledger, index } = bed(2 ** 20);
     pend(index, clock, LIMIT, () => "default");
-    await clock.advance(LATE_AFTER_MS);
+    await clock.advance(OVERDUE_AFTER_MS);
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_PENDING_LIMIT"]);
     index.deleteClaim(mac(0));
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
@@ -40,7 +40,7 @@ describe("the limit of addresses whose objects were never created", () => {
   it("meets no burst whose objects may still be on their way", async () => {
     const { clock, ledger, index } = bed(2 ** 20);
     pend(index, clock, 3 * LIMIT, () => "default");
-    await clock.advance(LATE_AFTER_MS - 1);
+    await clock.advance(OVERDUE_AFTER_MS - 1);
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
   });
 
@@ -48,14 +48,14 @@ describe("the limit of addresses whose objects were never created", () => {
     const { clock, ledger, index } = bed(2 ** 20);
     pend(index, clock, 2 * LIMIT, () => "default");
     for (let offset = 0; offset < 2 * LIMIT; offset++) index.pending.list(mac(offset));
-    await clock.advance(LATE_AFTER_MS);
+    await clock.advance(OVERDUE_AFTER_MS);
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
   });
 
   it("keeps the age of a claim that another request for the same object renews", async () => {
     const { clock, ledger, index } = bed(2 ** 20);
     pend(index, clock, LIMIT, () => "default");
-    await clock.advance(LATE_AFTER_MS - 1);
+    await clock.advance(OVERDUE_AFTER_MS - 1);
     pend(index, clock, LIMIT, () => "default");
     await clock.advance(1);
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_PENDING_LIMIT"]);
@@ -64,7 +64,7 @@ describe("the limit of addresses whose objects were never created", () => {
   });
 
   it("lets a namespace have a quarter of a pool, and no less than a few", () => {
-    expect([4, 32, 64, 4096, 2 ** 20].map(maxLateInNamespace)).toEqual([8, 8, 16, 1024, 2000]);
+    expect([4, 32, 64, 4096, 2 ** 20].map(maxOverdueInNamespace)).toEqual([8, 8, 16, 1024, 2000]);
   });
 
   it("bounds what the reviews of a namespace claim before any object is seen, also when all come at once", async () => {
@@ -72,15 +72,15 @@ describe("the limit of addresses whose objects were never created", () => {
     const wantedInterfaces = Array<undefined>(MAX_INTERFACES).fill(undefined);
     const forged = (i: number) => ledger.claim(request(index, `forged-${i}`, wantedInterfaces));
     const results = await Promise.all(Array.from({ length: 40 }, (_, i) => forged(i)));
-    expect(results.filter(({ ok }) => ok)).toHaveLength(maxUnseenInNamespace(4096) / MAX_INTERFACES);
+    expect(results.filter(({ ok }) => ok)).toHaveLength(maxPendingInNamespace(4096) / MAX_INTERFACES);
     const { ref, ...other } = request(index, "honest", [undefined]);
     expect((await ledger.claim({ ...other, ref: { ...ref, namespace: "other" } })).ok).toBe(true);
   });
 
   it("refuses the namespaces that have a part in it while a pool has too many of them, and no others", async () => {
     const { clock, ledger, index } = bed(2 ** 20);
-    pend(index, clock, MAX_LATE_PER_POOL, (offset) => `n${offset % 64}`);
-    await clock.advance(LATE_AFTER_MS);
+    pend(index, clock, MAX_OVERDUE_PER_POOL, (offset) => `n${offset % 64}`);
+    await clock.advance(OVERDUE_AFTER_MS);
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
     const { ref, ...asked } = request(index, "b", [undefined]);
     const inFlooded = { ...asked, ref: { ...ref, namespace: "n1" } };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { MAX_INTERFACES, maxUnseenInNamespace } from "../../../src/mac-pool/claims/limits.ts";
+import { MAX_INTERFACES, maxPendingInNamespace } from "../../../src/mac-pool/claims/limits.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
 import { residentMb } from "../../bench/mac-pool-scale.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -71,7 +71,7 @@ describe("a replica that is attacked", () => {
 
   it("loses half of a pool to forged reviews in a namespace, and admits a neighbour in the same pool", async () => {
     using attacker = new Attacker();
-    const most = maxUnseenInNamespace(SMALL);
+    const most = maxPendingInNamespace(SMALL);
     const forge = (count: number) =>
       attacker.requests(target().webhooks, count, 1, (i) =>
         forgedReview("victim", `forged-${count}-${i}`, MAX_INTERFACES),

@@ -7,7 +7,7 @@ import type { KubeObject } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
 import { meetingOwners } from "../../claims/layer2-domain.ts";
-import { LATE_AFTER_MS } from "../../claims/limits.ts";
+import { OVERDUE_AFTER_MS } from "../../claims/limits.ts";
 import type { ObjectReference } from "../../claims/owner.ts";
 import type { CachedOwner, Caches } from "../../cluster/caches.ts";
 import { adoptionOf } from "../../controllers/adoption.ts";
@@ -160,7 +160,7 @@ export class ConsistencyQuery {
       return { ...at, ...owner, ...sinceOf(deadline), code: "CLAIM_WAITS", message, advice: ASK_THE_LEADER };
     }
     if (first !== undefined && !this.#caches.isListed(mac)) {
-      if (dueMs(first.since) < LATE_AFTER_MS) return undefined;
+      if (dueMs(first.since) < OVERDUE_AFTER_MS) return undefined;
       const message = `${at.mac} is claimed, and no object that this replica knows lists it.`;
       return { ...at, ...owner, code: "CLAIM_WITHOUT_OWNER", message, advice: RELEASED_SOON };
     }

@@ -99,7 +99,7 @@ function within({ ranges }: Segments, from = 0 as Mac, to = Number.POSITIVE_INFI
  */
 export function cellsOf(
   claims: Pick<AddressOrder<unknown>, "count">,
-  { settings: { segments }, keptBack }: Pool,
+  { settings: { segments }, excluded }: Pool,
   { start, end }: MacRange,
   most: number,
 ): Cells {
@@ -113,7 +113,7 @@ export function cellsOf(
     hostAddresses: new Uint32Array(length),
   };
   const cellOf = (mac: Mac): number => Math.floor(((segments.numberOf(mac) ?? -1) - begin) / size);
-  for (const mac of keptBack) {
+  for (const mac of excluded) {
     const cell = mac < start || mac > end ? -1 : cellOf(mac);
     if (cell >= 0) cells.hostAddresses[cell] = (cells.hostAddresses[cell] ?? 0) + 1;
   }
