@@ -32,8 +32,9 @@ interface Layer {
 
 const products = ["operator", "mac-pool", "linux-bridge-webhook", "bridge-marker", "linux-bridge", "multus-sidecar"];
 
-/** What inspection answers: the one file that its product shares with the command line and the page. */
+/** What inspection answers, and how a watch is read: what its product shares with the command line and the page. */
 const INSPECTION_VIEWS = "src/mac-pool/inspection/rest/views.ts";
+const INSPECTION_EVENTS = "src/mac-pool/inspection/rest/event-stream.ts";
 const INSPECTION_ENVELOPES = "src/mac-pool/inspection/rest/envelopes.ts";
 
 const plugins = ["bridge", "tuning", "link-monitor"];
@@ -52,6 +53,7 @@ const layers: readonly Layer[] = [
     node: false,
   })),
   { folder: INSPECTION_VIEWS, ours: ["src/api", INSPECTION_ENVELOPES], packages: ["zod"], node: false },
+  { folder: INSPECTION_EVENTS, ours: [], packages: [], node: false },
   { folder: INSPECTION_ENVELOPES, ours: [], packages: ["zod"], node: false },
   ...["installer", "agent"].map((story) => ({
     folder: `src/linux-bridge/${story}`,
@@ -69,11 +71,18 @@ const layers: readonly Layer[] = [
   ...products.map((name) => ({ folder: `src/${name}`, ours: ["src/api", "src/kube", "src/certs"], node: true })),
   {
     folder: "src/cli",
-    ours: ["src/api", "src/kube/client", "src/nad-lint", INSPECTION_VIEWS, "src/mac-pool/pools/segments.ts"],
+    ours: [
+      "src/api",
+      "src/kube/client",
+      "src/nad-lint",
+      INSPECTION_VIEWS,
+      INSPECTION_EVENTS,
+      "src/mac-pool/pools/segments.ts",
+    ],
     node: true,
   },
   { folder: "src/web/build", ours: ["src/api"], node: true },
-  { folder: "src/web", ours: ["src/api", INSPECTION_VIEWS], node: false },
+  { folder: "src/web", ours: ["src/api", INSPECTION_VIEWS, INSPECTION_EVENTS], node: false },
   { folder: "cni-plugins/netlink", ours: [], packages: [], node: false },
   { folder: "cni-plugins/cni", ours: pluginBase, packages: [], node: false },
   ...plugins.map((name) => ({

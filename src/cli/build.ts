@@ -1,8 +1,8 @@
-import { chmod, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { chmod, copyFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { build } from "esbuild";
-import { buildSingle } from "./single-executable.ts";
 
 /**
  * Bundles the plugin into dist/kubectl-macpool.js: one file that runs with any Node from 22.19 on, wherever it is put.
@@ -29,6 +29,33 @@ export async function buildCli(): Promise<string> {
   await writeFile(join(dist, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
   await chmod(outfile, 0o755);
   return outfile;
+}
+
+/** The plugin as one executable with this Node in it, for machines that have none (Node's single executable applications). */
+
+/** Where Node looks for the program, and what says that there is one; both are Node's. */
+const RESOURCE = "NODE_SEA_BLOB";
+const FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
+const POSTJECT = join(import.meta.dirname, "../../node_modules/postject/dist/cli.js");
+
+/** Makes it of the bundle, for the system and the CPU of this machine, beside the bundle. */
+async function buildSingle(bundle: string): Promise<{ readonly path: string; readonly bytes: number }> {
+  if (process.platform !== "linux")
+    throw new Error("--single builds on Linux: other systems would have to sign the result");
+  const node = (...args: string[]) => promisify(execFile)(process.execPath, args);
+  const path = bundle.replace(/\.js$/, "");
+  const [config, blob, unfinished] = [`${path}.sea.json`, `${path}.blob`, `${path}.unfinished`];
+  try {
+    await writeFile(config, JSON.stringify({ main: bundle, output: blob, disableExperimentalSEAWarning: true }));
+    await node("--experimental-sea-config", config);
+    await copyFile(process.execPath, unfinished);
+    await chmod(unfinished, 0o755);
+    await node(POSTJECT, unfinished, RESOURCE, blob, "--sentinel-fuse", FUSE);
+    await rename(unfinished, path);
+  } finally {
+    await Promise.all([config, blob, unfinished].map((file) => rm(file, { force: true })));
+  }
+  return { path, bytes: (await stat(path)).size };
 }
 
 /** `--single`: also as one executable that needs no Node. */

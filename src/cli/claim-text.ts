@@ -1,12 +1,13 @@
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../api/host-interfaces.ts";
 import { describeUnusable, formatMac, type Mac } from "../api/mac.ts";
 import type { OwnerView } from "../mac-pool/inspection/rest/views.ts";
-import type { KnownClaim, KnownOwner, UnclaimedAddress } from "./doors/door.ts";
-import { formatFields } from "./table.ts";
+import type { KnownClaim, KnownOwner, ListedClaim, UnclaimedAddress } from "./backends/pool-backend.ts";
+import type { CommandInput } from "./command.ts";
+import { localTime, shortAge, spanInWords } from "./quantities.ts";
+import { type Column, formatFields, formatTable, tableOptions } from "./table.ts";
 import { painted, type Terminal, wrapped } from "./terminal.ts";
-import { localTime, spanInWords } from "./time-text.ts";
 
-/** One claim in words. */
+/** Claims in words, and as a table. */
 
 /** `VirtualMachine default/web`. */
 export function describeOwner(owner: Pick<OwnerView, "kind" | "namespace" | "name" | "generateName">): string {
@@ -100,4 +101,48 @@ function origin({ origin, pool, range }: KnownClaim): string {
   if (pool === undefined) return `${origin}, in no pool`;
   const from = { automatic: "automatic, from", explicit: "explicit, in", observed: "observed, in" }[origin];
   return `${from} pool ${pool} (${range ?? "outside its ranges"})`;
+}
+
+interface Row {
+  readonly claim: ListedClaim;
+  readonly owner: OwnerView | undefined;
+}
+
+/** Claims with one line for each owner; without the column of namespaces where one is given. */
+export function formatClaims(
+  claims: readonly ListedClaim[],
+  namespace: string | undefined,
+  { line, nowMs, terminal }: Pick<CommandInput, "line" | "nowMs" | "terminal">,
+): string {
+  const rows = claims.flatMap((claim): Row[] => {
+    const owners = claim.owners.filter((owner) => namespace === undefined || owner.namespace === namespace);
+    return owners.length === 0 ? [{ claim, owner: undefined }] : owners.map((owner) => ({ claim, owner }));
+  });
+  const namespaces: Column<Row>[] = [{ header: "NAMESPACE", cell: ({ owner }) => owner?.namespace ?? "", cut: true }];
+  const more: Column<Row>[] = [
+    { header: "NETWORK", cell: ({ owner }) => owner?.network ?? "" },
+    { header: "ORIGIN", cell: ({ claim }) => claim.origin },
+    { header: "NODE", cell: ({ owner }) => owner?.node ?? "" },
+    { header: "UNTIL", cell: ({ claim }) => claim.until ?? claim.deadline ?? "" },
+  ];
+  const columns: Column<Row>[] = [
+    { header: "MAC", cell: ({ claim }) => claim.mac },
+    ...(namespace === undefined ? namespaces : []),
+    {
+      header: "OWNER",
+      cell: ({ owner }) => (owner === undefined ? "" : `${owner.kind}/${ownerName(owner)}`),
+      short: ({ owner }) => (owner === undefined ? "" : `${shortKind(owner.kind)}/${ownerName(owner)}`),
+      cut: true,
+    },
+    { header: "INTERFACE", cell: ({ owner }) => owner?.interface ?? "", drop: 2 },
+    { header: "PHASE", cell: ({ claim }) => claim.phase, drop: 1 },
+    { header: "POOL", cell: ({ claim }) => claim.pool ?? "", drop: 4 },
+    {
+      header: "AGE",
+      cell: ({ claim, owner }) => shortAge(Date.parse(owner?.since ?? claim.created ?? ""), nowMs),
+      drop: 3,
+    },
+    ...(line.options.output === "wide" ? more : []),
+  ];
+  return formatTable(columns, rows, tableOptions(line.options, terminal));
 }

@@ -2,7 +2,7 @@ import { formatMac, type Mac, parseMac } from "../api/mac.ts";
 import type { MacRange } from "../api/mac-range.ts";
 import type { PoolView } from "../mac-pool/inspection/rest/views.ts";
 import { Segments } from "../mac-pool/pools/segments.ts";
-import type { ListedClaim } from "./doors/door.ts";
+import type { ListedClaim } from "./backends/pool-backend.ts";
 
 /** What several clusters would both hand out. Pure. */
 

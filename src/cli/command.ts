@@ -1,5 +1,5 @@
+import type { PoolBackend } from "./backends/pool-backend.ts";
 import type { CommandLine, CommandUsage, Offer } from "./command-line.ts";
-import type { Door } from "./doors/door.ts";
 import type { OpenCluster } from "./open-cluster.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -20,12 +20,10 @@ export interface CommandInput {
   readonly terminal: Terminal;
   /** The cluster of the kubeconfig's context, or of another one. */
   open(context?: string): Promise<OpenCluster>;
-  /** Asks the cluster of the context, through the first door that answers. */
-  ask<T>(question: (door: Door) => Promise<T>): Promise<T>;
+  /** Asks the cluster of the context, through the first backend that answers. */
+  ask<T>(question: (backend: PoolBackend) => Promise<T>): Promise<T>;
   /** Text of a command that goes on; the others return theirs. */
   print(text: string): void;
-  /** A line on stderr at once. */
-  warn(sentence: string): void;
   /** Aborts when the user ends the command. */
   readonly signal: AbortSignal;
 }

@@ -2,16 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PRODUCT_VERSION } from "../api/names.ts";
 import { ApiCaller } from "../kube/client/api-caller.ts";
 import { KubeClient } from "../kube/client/client.ts";
-import type { Credentials } from "../kube/client/credentials.ts";
+import { type Credentials, type TlsMaterial, userCredentials } from "../kube/client/credentials.ts";
 import { withQuery } from "../kube/client/paths.ts";
+import { ObjectBackend } from "./backends/object-backend.ts";
+import { NeedsService, type PoolBackend, ServiceUnavailable } from "./backends/pool-backend.ts";
+import { PoolObjects } from "./backends/pool-objects.ts";
+import { bearerOf, findPoolNamespace, proxyPath, withPoolToken } from "./backends/pool-service.ts";
+import { RestBackend, type RestTransport } from "./backends/rest-backend.ts";
 import type { Options } from "./command-line.ts";
-import { type Door, OnlyService, ServiceAway } from "./doors/door.ts";
-import { ObjectDoor } from "./doors/object-door.ts";
-import { PoolObjects } from "./doors/pool-objects.ts";
-import { bearerOf, findPoolNamespace, proxyPath, withPoolToken } from "./doors/pool-service.ts";
-import { RestDoor, type RestTransport } from "./doors/rest-door.ts";
 import { CliError, describeFault } from "./faults.ts";
-import { credentialsOf } from "./user-credentials.ts";
 
 /** How long the pool's service may take before the objects are asked; the API server itself has the whole timeout. */
 const SERVICE_TIMEOUT_MS = 10_000;
@@ -44,10 +43,10 @@ export class OpenCluster implements AsyncDisposable {
   readonly #service: KubeClient;
   readonly #caller: ApiCaller;
   readonly #options: OpenOptions;
-  readonly #objects: ObjectDoor;
-  #rest: RestDoor | undefined;
+  readonly #objects: ObjectBackend;
+  #rest: RestBackend | undefined;
   /** Why the service can't be asked. */
-  #away: ServiceAway | undefined;
+  #unavailable: ServiceUnavailable | undefined;
   #isNoted = false;
 
   private constructor(credentials: Credentials, options: OpenOptions) {
@@ -60,7 +59,7 @@ export class OpenCluster implements AsyncDisposable {
     this.#options = options;
     const { requestTimeoutMs } = options.options;
     const objects = new PoolObjects(this.client, requestTimeoutMs, () => this.#note());
-    this.#objects = new ObjectDoor(objects, () => this.#away ?? new ServiceAway("nobody asked it"));
+    this.#objects = new ObjectBackend(objects, () => this.#unavailable ?? new ServiceUnavailable("nobody asked it"));
   }
 
   /** Throws a `CliError` for what is wrong with the kubeconfig, or with the options in its place. */
@@ -85,15 +84,15 @@ export class OpenCluster implements AsyncDisposable {
     return this.credentials.server;
   }
 
-  /** Through the pool's service, or with the objects where that is away. Throws a `CliError` for what goes wrong. */
-  async ask<T>(question: (door: Door) => Promise<T>): Promise<T> {
+  /** Asks the pool's service, or the objects where the service is unavailable. Throws a `CliError` for what goes wrong. */
+  async ask<T>(question: (backend: PoolBackend) => Promise<T>): Promise<T> {
     try {
-      if (this.#away !== undefined) return await question(this.#objects);
+      if (this.#unavailable !== undefined) return await question(this.#objects);
       try {
-        return await question(await this.#restDoor());
+        return await question(await this.#restBackend());
       } catch (error) {
-        if (!(error instanceof ServiceAway)) throw error;
-        this.#away = error;
+        if (!(error instanceof ServiceUnavailable)) throw error;
+        this.#unavailable = error;
       }
       return await question(this.#objects);
     } catch (error) {
@@ -101,16 +100,16 @@ export class OpenCluster implements AsyncDisposable {
     }
   }
 
-  /** Once, before the first object is read: a watch goes on for long. */
+  /** Reports once, before the first object is read. */
   #note(): void {
-    if (!this.#isNoted) this.#options.onObjectsOnly(this.#away?.message ?? "");
+    if (!this.#isNoted) this.#options.onObjectsOnly(this.#unavailable?.message ?? "");
     this.#isNoted = true;
   }
 
   /** A sentence for the user in place of what a call threw. */
   describe(error: unknown): unknown {
-    if (error instanceof OnlyService) {
-      return new CliError(`only the MAC pool's service knows ${error.message}, and ${this.#away?.message}`, {
+    if (error instanceof NeedsService) {
+      return new CliError(`only the MAC pool's service knows ${error.message}, and ${this.#unavailable?.message}`, {
         cause: error,
       });
     }
@@ -118,7 +117,7 @@ export class OpenCluster implements AsyncDisposable {
     return message === undefined ? error : new CliError(message, { cause: error });
   }
 
-  /** Where the pool's service is. Throws `ServiceAway` where it can't be told, or where there is no token. */
+  /** Where the pool's service is. Throws `ServiceUnavailable` where that is not known, or where there is no token. */
   async service(): Promise<ServicePlace> {
     await bearerOf(this.credentials);
     const { poolNamespace, requestTimeoutMs } = this.#options.options;
@@ -131,8 +130,8 @@ export class OpenCluster implements AsyncDisposable {
     await Promise.all([this.client[Symbol.asyncDispose](), this.#service[Symbol.asyncDispose]()]);
   }
 
-  async #restDoor(): Promise<RestDoor> {
-    this.#rest ??= new RestDoor(this.#restTransport(await this.service()));
+  async #restBackend(): Promise<RestBackend> {
+    this.#rest ??= new RestBackend(this.#restTransport(await this.service()));
     return this.#rest;
   }
 
@@ -149,4 +148,42 @@ export class OpenCluster implements AsyncDisposable {
       sleep: (durationMs, signal) => sleep(durationMs, undefined, { signal }),
     };
   }
+}
+
+/** The user's credentials, as the options that kubectl has as well make them. */
+export async function credentialsOf(
+  env: Readonly<Record<string, string | undefined>>,
+  options: Options,
+  context: string | undefined,
+): Promise<Credentials> {
+  const { kubeconfig, cluster, user, server, insecureSkipTlsVerify, token, as, asGroups } = options;
+  const overrides = { context, cluster, user, server, insecureSkipTlsVerify };
+  const own = await userCredentials(env, { kubeconfig, ...overrides });
+  const identified = token === undefined ? own : withToken(own, token);
+  return as === undefined ? identified : withImpersonation(identified, as, asGroups);
+}
+
+/** As kubectl's `--token`: in place of every other credential of the user. */
+function withToken(own: Credentials, token: string): Credentials {
+  let from: TlsMaterial = {};
+  let without: TlsMaterial = {};
+  const current = async () => {
+    const { tls, headers } = await own.current();
+    if (tls !== from) {
+      const { cert: _cert, key: _key, passphrase: _passphrase, ...rest } = tls;
+      [from, without] = [tls, rest];
+    }
+    return { tls: without, headers: { ...headers, authorization: `Bearer ${token}` } };
+  };
+  return { ...own, current };
+}
+
+/** As kubectl's `--as` and `--as-group`. */
+function withImpersonation(own: Credentials, user: string, groups: readonly string[]): Credentials {
+  const repeated = groups.length === 0 ? {} : { "impersonate-group": [...groups] };
+  const current = async () => {
+    const { tls, headers } = await own.current();
+    return { tls, headers: { ...headers, "impersonate-user": user }, repeated };
+  };
+  return { ...own, current };
 }

@@ -1,5 +1,5 @@
 /**
- * The kubectl plugin `kubectl-macpool`. Its commands ask through doors (`doors/`): the pool's REST interface behind the API
+ * The kubectl plugin `kubectl-macpool`. Its commands ask backends (`backends/`): the pool's REST interface behind the API
  * server's proxy, or MACPool and MACClaim objects, always with the user's own credentials. Imports the contract (src/api), the
  * types of inspection's answers and the client (src/kube/client); build.ts bundles it.
  */
@@ -8,8 +8,7 @@ import { PRODUCT_VERSION } from "../api/names.ts";
 import type { CommandInput, CommandSpec } from "./command.ts";
 import { type CommandLine, parseCommandLine, UsageError } from "./command-line.ts";
 import { COMMANDS } from "./command-table.ts";
-import { namesFor } from "./completion-names.ts";
-import { completions } from "./completion-words.ts";
+import { completions, namesFor } from "./completion.ts";
 import { CliError } from "./faults.ts";
 import { helpOf, overview } from "./help.ts";
 import { OpenCluster } from "./open-cluster.ts";
@@ -89,7 +88,6 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
     open,
     ask: async (question) => (await open()).ask(question),
     print: input.print,
-    warn: (sentence) => input.warn(`${sentence}\n`),
     signal: input.signal,
   };
   try {

@@ -45,7 +45,7 @@ export async function statesOf(contexts: readonly string[], { open }: CommandInp
     clusters.map((cluster, index) => {
       const context = contexts[index] ?? "";
       return named(context, async () => {
-        const [pools, claims] = await cluster.ask((door) => Promise.all([door.pools(), door.claims()]));
+        const [pools, claims] = await cluster.ask((backend) => Promise.all([backend.pools(), backend.claims()]));
         return { cluster: context, pools, claims };
       });
     }),

@@ -1,3 +1,6 @@
+import type { Options } from "./command-line.ts";
+import type { Terminal } from "./terminal.ts";
+
 /** Columns as kubectl prints them: left-aligned, three spaces apart, as wide as their longest cell. */
 
 const GAP = "   ";
@@ -20,6 +23,11 @@ export interface TableOptions {
   readonly noHeaders: boolean;
   /** The width to fit into; undefined for any. */
   readonly columns?: number | undefined;
+}
+
+/** A table of -o wide is not fitted to the terminal. */
+export function tableOptions({ noHeaders, output }: Options, { columns }: Terminal): TableOptions {
+  return output === "wide" ? { noHeaders } : { noHeaders, columns };
 }
 
 export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[], options: TableOptions): string {

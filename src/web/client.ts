@@ -1,6 +1,6 @@
 import { MAC_POOL_TOKEN_HEADER } from "../api/names.ts";
+import { EventStreamDecoder } from "../mac-pool/inspection/rest/event-stream.ts";
 import type { ListView, ProblemView, WatchEventView } from "../mac-pool/inspection/rest/views.ts";
-import { EventStreamDecoder } from "./event-stream.ts";
 import { isSignedOut, namespace, token } from "./session.ts";
 
 /**
@@ -73,13 +73,10 @@ export async function* watch<T>(path: string, signal: AbortSignal): AsyncGenerat
     signal,
   );
   const decoder = new EventStreamDecoder();
-  const text = new TextDecoder();
   const reader = response.body?.getReader();
   if (reader === undefined) return;
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    for (const { data } of decoder.push(text.decode(read.value, { stream: true }))) {
-      yield JSON.parse(data) as WatchEventView<T>;
-    }
+    for (const { data } of decoder.push(read.value)) yield JSON.parse(data) as WatchEventView<T>;
   }
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { ListedClaim } from "../../src/cli/doors/door.ts";
-import { KnownClaims } from "../../src/cli/doors/known-claims.ts";
+import { KnownClaims } from "../../src/cli/backends/known-claims.ts";
+import type { ListedClaim } from "../../src/cli/backends/pool-backend.ts";
 import type { WatchEventView } from "../../src/mac-pool/inspection/rest/views.ts";
 import { claims } from "./support/answers.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SCRIPTS } from "../../src/cli/completion-scripts.ts";
+import { SCRIPTS } from "../../src/cli/commands/completion.ts";
 import { lacks } from "../tools/debian/programs.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

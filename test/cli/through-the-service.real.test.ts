@@ -234,7 +234,7 @@ describe("kubectl macpool through the API server's proxy", () => {
     expect(code).toBe(0);
   });
 
-  it("agrees with kubectl get macclaim after any history, through both doors", async () => {
+  it("agrees with kubectl get macclaim after any history, with both backends", async () => {
     const random = new Random(2026);
     const names: string[] = [];
     for (let step = 0; step < 24; step++) {

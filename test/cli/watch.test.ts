@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { RestDoor } from "../../src/cli/doors/rest-door.ts";
+import { RestBackend } from "../../src/cli/backends/rest-backend.ts";
 import { ApiError } from "../../src/kube/client/api-error.ts";
 import { claims, FIRST } from "./support/answers.ts";
 import { CliBed } from "./support/cli-bed.ts";
@@ -184,7 +184,7 @@ describe("a watch that is refused because the service is busy", () => {
   it("waits as long as it is asked to, a second where nothing is said, and not for ever", async () => {
     const waits: number[] = [];
     const refusals = [2_000, undefined, 60_000];
-    const door = new RestDoor({
+    const backend = new RestBackend({
       get: async () => ({ status: 200, body: { items: [], total: 0 } }),
       stream: async () => {
         throw new ApiError({ status: 429, reason: "", message: "slow down", retryAfterMs: refusals[waits.length] });
@@ -193,7 +193,7 @@ describe("a watch that is refused because the service is busy", () => {
         waits.push(durationMs);
       },
     });
-    const end = door.watch(undefined, new AbortController().signal).next();
+    const end = backend.watch(undefined, new AbortController().signal).next();
     await expect(end).rejects.toThrow("the API server refuses more requests for now (slow down)");
     expect(waits.map((ms) => Math.floor(ms / 1_000))).toEqual([2, 1]);
   });

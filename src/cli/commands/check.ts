@@ -18,7 +18,7 @@ export const check: CommandSpec = {
     if (mac === undefined) throw new UsageError(`${JSON.stringify(text)} is not a MAC address: write six octets`);
     const namespace = await chosen();
     if (namespace === undefined) throw new UsageError("check needs a namespace: write -n NAMESPACE in place of -A");
-    const view = await ask((door) => door.check(mac, namespace));
+    const view = await ask((backend) => backend.check(mac, namespace));
     return {
       stdout: formatViews(line, view, [claimNameOf(view)]) ?? describe(view, terminal),
       exitCode: view.accepted ? 0 : 1,

@@ -3,10 +3,10 @@ import { describeOwner, hiddenText, shortKind } from "../claim-text.ts";
 import { compareRanges, type SharedAddress, sharedAddresses } from "../cluster-comparison.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { noArguments, UsageError } from "../command-line.ts";
+import { shortAge } from "../quantities.ts";
 import { CONTEXTS_OPTION, contextsOf, statesOf } from "../several-clusters.ts";
-import { type Column, formatTable } from "../table.ts";
+import { type Column, formatTable, tableOptions } from "../table.ts";
 import { wrapped } from "../terminal.ts";
-import { shortAge } from "../time-text.ts";
 import { claimNameOf, formatViews } from "../views-text.ts";
 
 export const collisions: CommandSpec = {
@@ -33,7 +33,7 @@ interface Row<T> {
 
 async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: CommandInput): Promise<CommandResult> {
   const namespace = await chosen();
-  const list = await ask((door) => door.collisions(namespace));
+  const list = await ask((backend) => backend.collisions(namespace));
   const exitCode = list.items.length > 0 ? 1 : 0;
   const formatted = formatViews(line, list, list.items.map(claimNameOf));
   if (formatted !== undefined) return { stdout: formatted, exitCode };
@@ -60,12 +60,7 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
     },
   ];
   const rows = list.items.flatMap(({ mac, parties }) => parties.map((party) => ({ mac, party })));
-  const { noHeaders, output } = line.options;
-  const table = formatTable(
-    columns,
-    rows,
-    output === "wide" ? { noHeaders } : { noHeaders, columns: terminal.columns },
-  );
+  const table = formatTable(columns, rows, tableOptions(line.options, terminal));
   const hidden = list.items
     .filter(({ elsewhere }) => elsewhere > 0)
     .map(({ mac, elsewhere }) => `${mac} is also used by ${hiddenText(elsewhere)}.\n`);
@@ -97,11 +92,6 @@ async function betweenClusters(contexts: readonly string[], input: CommandInput)
     { header: "PHASE", cell: ({ party }) => party.phase, drop: 2 },
   ];
   const rows = items.flatMap(({ mac, holders }) => holders.map((party) => ({ mac, party })));
-  const { noHeaders, output } = line.options;
-  const table = formatTable(
-    columns,
-    rows,
-    output === "wide" ? { noHeaders } : { noHeaders, columns: terminal.columns },
-  );
+  const table = formatTable(columns, rows, tableOptions(line.options, terminal));
   return { stdout: table, stderr: overlap, exitCode };
 }

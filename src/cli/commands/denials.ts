@@ -2,9 +2,9 @@ import type { DenialView } from "../../mac-pool/inspection/rest/views.ts";
 import { shortKind } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
-import { type Column, formatTable } from "../table.ts";
+import { shortAge } from "../quantities.ts";
+import { type Column, formatTable, tableOptions } from "../table.ts";
 import { wrapped } from "../terminal.ts";
-import { shortAge } from "../time-text.ts";
 import { formatViews, ownerNameOf } from "../views-text.ts";
 
 export const denials: CommandSpec = {
@@ -14,7 +14,7 @@ export const denials: CommandSpec = {
   run: async ({ line, namespace: chosen, ask, nowMs, terminal }) => {
     noArguments(line, "use kubectl macpool explain");
     const namespace = await chosen();
-    const list = await ask((door) => door.denials(namespace));
+    const list = await ask((backend) => backend.denials(namespace));
     const formatted = formatViews(line, list, list.items.filter(({ name }) => !name.endsWith("*")).map(ownerNameOf));
     if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
     const silent = list.partial?.length ? `Replicas that did not answer: ${list.partial.join(", ")}.` : "";
@@ -22,7 +22,6 @@ export const denials: CommandSpec = {
       const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
       return { stdout: "", stderr: [`No refusal is remembered ${where}.`, silent].join(" ").trim(), exitCode: 0 };
     }
-    const { noHeaders, output } = line.options;
     const columns: Column<DenialView>[] = [
       { header: "LAST", cell: ({ at }) => shortAge(Date.parse(at), nowMs) },
       { header: "COUNT", cell: ({ count }) => String(count), drop: 3 },
@@ -36,16 +35,17 @@ export const denials: CommandSpec = {
       { header: "MAC", cell: ({ mac = "" }) => mac, drop: 1 },
       { header: "REASON", cell: ({ code }) => code.replace(/^MACPOOL_/, "") },
     ];
-    if (output === "wide") {
+    const options = tableOptions(line.options, terminal);
+    if (line.options.output === "wide") {
       const message: Column<DenialView> = { header: "MESSAGE", cell: (denial) => denial.message };
-      return { stdout: formatTable([...columns, message], list.items, { noHeaders }), stderr: silent, exitCode: 0 };
+      return { stdout: formatTable([...columns, message], list.items, options), stderr: silent, exitCode: 0 };
     }
-    const lines = formatTable(columns, list.items, { noHeaders, columns: terminal.columns }).split(/(?<=\n)/);
-    const heads = noHeaders ? [] : lines.splice(0, 1);
-    const told = list.items.map(({ message, dryRun }, index) => {
+    const lines = formatTable(columns, list.items, options).split(/(?<=\n)/);
+    const heads = options.noHeaders ? [] : lines.splice(0, 1);
+    const texts = list.items.map(({ message, dryRun }, index) => {
       const text = dryRun ? `(dry run) ${message}` : message;
       return (lines[index] ?? "") + wrapped(terminal, text, 2);
     });
-    return { stdout: [...heads, ...told].join(""), stderr: silent, exitCode: 0 };
+    return { stdout: [...heads, ...texts].join(""), stderr: silent, exitCode: 0 };
   },
 };

@@ -1,9 +1,9 @@
+import type { Finding, KnownConsistency } from "../backends/pool-backend.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
-import type { Finding, KnownConsistency } from "../doors/door.ts";
+import { spanInWords } from "../quantities.ts";
 import { formatFields } from "../table.ts";
 import { painted, type Terminal, wrapped } from "../terminal.ts";
-import { spanInWords } from "../time-text.ts";
 import { formatViews } from "../views-text.ts";
 
 export const doctor: CommandSpec = {
@@ -12,7 +12,7 @@ export const doctor: CommandSpec = {
   details: ["Looks at the whole cluster, or at one namespace with -n. Ends with 1 where something is inconsistent."],
   run: async ({ line, onlyNamespace, ask, terminal, nowMs }) => {
     noArguments(line);
-    const view = await ask((door) => door.consistency(onlyNamespace));
+    const view = await ask((backend) => backend.consistency(onlyNamespace));
     const stdout = formatViews(line, view) ?? describe(view, onlyNamespace, terminal, nowMs);
     return { stdout, exitCode: view.total === 0 ? 0 : 1 };
   },

@@ -1,13 +1,13 @@
 import { HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
+import { OWNER_KINDS, type OwnerKind } from "../../api/mac-claim.ts";
 import type { StoryEntryView } from "../../mac-pool/inspection/rest/views.ts";
+import type { KnownInterface, KnownStory, OwnerRef, PoolBackend } from "../backends/pool-backend.ts";
 import { hostText } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
-import type { Door, KnownInterface, KnownStory, OwnerRef } from "../doors/door.ts";
-import { parseOwner } from "../owner-ref.ts";
+import { localTime, spanInWords } from "../quantities.ts";
 import { type Column, formatTable } from "../table.ts";
 import { painted, type Terminal, wrapped } from "../terminal.ts";
-import { localTime, spanInWords } from "../time-text.ts";
 import { formatViews, ownerNameOf } from "../views-text.ts";
 
 /** From here on, what happened stands beside its time. */
@@ -36,14 +36,13 @@ export const explain: CommandSpec = {
     if (namespace === undefined && !wanted.includes("/")) {
       throw new UsageError("explain needs a namespace: write NAMESPACE/NAME, or -n in place of -A");
     }
-    const owner = parseOwner(wanted, namespace ?? "");
-    const refs = owner.kinds.map((kind) => ({ ...owner, kind }));
-    const { story, knowsRefusals } = await input.ask(async (door) => ({
-      story: await firstOf(refs, door),
-      knowsRefusals: door.knowsRefusals,
+    const refs = parseOwner(wanted, namespace ?? "");
+    const { story, knowsRefusals } = await input.ask(async (backend) => ({
+      story: await firstOf(refs, backend),
+      knowsRefusals: backend.knowsRefusals,
     }));
     if (story === undefined) {
-      const what = `no VM, VMI or pod ${owner.namespace}/${owner.name} has an address`;
+      const what = `no VM, VMI or pod ${refs[0]?.namespace}/${refs[0]?.name} has an address`;
       const stderr = knowsRefusals
         ? `${what} or a refusal: correct its name or namespace`
         : `${what}; whether one was refused is not known without the service`;
@@ -55,9 +54,9 @@ export const explain: CommandSpec = {
   },
 };
 
-async function firstOf(owners: readonly OwnerRef[], door: Door): Promise<KnownStory | undefined> {
-  for (const { kind, namespace, name } of owners) {
-    const story = await door.owner({ kind, namespace, name });
+async function firstOf(owners: readonly OwnerRef[], backend: PoolBackend): Promise<KnownStory | undefined> {
+  for (const owner of owners) {
+    const story = await backend.owner(owner);
     if (story !== undefined) return story;
   }
   return undefined;
@@ -139,4 +138,26 @@ function history(entries: readonly StoryEntryView[], terminal: Terminal): string
       return `${head}${" ".repeat(Math.max(1, 11 - what.length))}${wrapped(terminal, message, 34).trimStart()}`;
     })
     .join("");
+}
+
+/** Kinds by kubectl's names for them. */
+const KINDS: Readonly<Record<string, OwnerKind>> = {
+  ...Object.fromEntries(OWNER_KINDS.map((kind) => [kind.toLowerCase(), kind])),
+  vm: "VirtualMachine",
+  vmi: "VirtualMachineInstance",
+  po: "Pod",
+};
+
+/** The object that `NAME`, `NAMESPACE/NAME` or `KIND/NAMESPACE/NAME` means, of each kind that it may have, VMs first. */
+function parseOwner(text: string, namespace: string): readonly OwnerRef[] {
+  const parts = text.split("/");
+  const name = parts.at(-1) ?? "";
+  if (parts.length > 3 || parts.includes("")) {
+    throw new UsageError(`${JSON.stringify(text)} names no object: write NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME`);
+  }
+  const named = parts.at(-2) ?? namespace;
+  if (parts.length < 3) return OWNER_KINDS.map((kind) => ({ kind, namespace: named, name }));
+  const kind = KINDS[parts[0]?.toLowerCase() ?? ""];
+  if (kind !== undefined) return [{ kind, namespace: named, name }];
+  throw new UsageError(`unknown kind ${JSON.stringify(parts[0])}: use vm, vmi or pod`);
 }

@@ -1,10 +1,9 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
 import type { OwnerView } from "../../mac-pool/inspection/rest/views.ts";
-import { formatClaims } from "../claim-table.ts";
-import { describeClaim, describeUnclaimed, ownerName } from "../claim-text.ts";
+import type { KnownClaim, ListedClaim } from "../backends/pool-backend.ts";
+import { describeClaim, describeUnclaimed, formatClaims, ownerName } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
-import type { KnownClaim, ListedClaim } from "../doors/door.ts";
 import { wrapped } from "../terminal.ts";
 import { claimNameOf, formatViews } from "../views-text.ts";
 
@@ -29,12 +28,12 @@ export const find: CommandSpec = {
 
 async function findByMac(mac: Mac, input: CommandInput): Promise<CommandResult> {
   const { line, onlyNamespace, ask, terminal } = input;
-  const claim = await ask((door) => door.claim(mac, onlyNamespace));
+  const claim = await ask((backend) => backend.claim(mac, onlyNamespace));
   if (claim !== undefined) return show([claim], input);
   const formatted = formatViews(line, { items: [], total: 0 }, []);
   if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
   const namespace = (await input.namespace()) ?? (await input.open()).defaultNamespace;
-  const address = await ask((door) => door.unclaimed(mac, namespace));
+  const address = await ask((backend) => backend.unclaimed(mac, namespace));
   return { stdout: wrapped(terminal, describeUnclaimed(mac, address), 0), exitCode: 0 };
 }
 
@@ -42,7 +41,7 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
   // Who may read one namespace only names it; everybody else looks everywhere.
   const namespace = input.onlyNamespace;
   const search = wanted.split("/").at(-1)?.replace(/\*$/, "");
-  const claims = await input.ask((door) => door.claims(input.onlyNamespace, search));
+  const claims = await input.ask((backend) => backend.claims(input.onlyNamespace, search));
   const named = claims.filter(({ owners }) => owners.some((owner) => isNamed(wanted, owner, namespace)));
   if (named.length > 0) return show(await detailed(named, input), input);
   const inNamespace = claims.filter(({ owners }) => owners.some((owner) => owner.namespace === wanted));
@@ -60,8 +59,8 @@ function detailed(
   claims: readonly ListedClaim[],
   { onlyNamespace, ask }: CommandInput,
 ): Promise<readonly KnownClaim[]> {
-  return ask((door) =>
-    Promise.all(claims.map(async (claim) => (await door.claim(parseMac(claim.mac) as Mac, onlyNamespace)) ?? claim)),
+  return ask((backend) =>
+    Promise.all(claims.map(async (claim) => (await backend.claim(parseMac(claim.mac) as Mac, onlyNamespace)) ?? claim)),
   );
 }
 
@@ -79,13 +78,7 @@ function show(claims: readonly KnownClaim[], { line, nowMs, terminal }: CommandI
   return { stdout: formatted ?? claims.map((claim) => describeClaim(claim, terminal, nowMs)).join("\n"), exitCode: 0 };
 }
 
-function table(
-  claims: readonly ListedClaim[],
-  { line, nowMs, terminal }: CommandInput,
-  namespace: string | undefined,
-): CommandResult {
-  const { output, noHeaders } = line.options;
-  const options = { wide: output === "wide", noHeaders, columns: terminal.columns, nowMs };
-  const formatted = formatViews(line, { items: claims, total: claims.length }, claims.map(claimNameOf));
-  return { stdout: formatted ?? formatClaims(claims, namespace, options), exitCode: 0 };
+function table(claims: readonly ListedClaim[], input: CommandInput, namespace: string | undefined): CommandResult {
+  const formatted = formatViews(input.line, { items: claims, total: claims.length }, claims.map(claimNameOf));
+  return { stdout: formatted ?? formatClaims(claims, namespace, input), exitCode: 0 };
 }

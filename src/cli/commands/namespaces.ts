@@ -1,7 +1,7 @@
 import type { NamespaceView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
-import { type Column, formatTable } from "../table.ts";
+import { type Column, formatTable, tableOptions } from "../table.ts";
 import { formatViews } from "../views-text.ts";
 
 export const namespaces: CommandSpec = {
@@ -10,7 +10,7 @@ export const namespaces: CommandSpec = {
   details: ["-o wide adds the label that decides. -n shows one namespace."],
   run: async ({ line, onlyNamespace, ask, terminal }) => {
     noArguments(line);
-    const items = await ask((door) => door.namespaces(onlyNamespace));
+    const items = await ask((backend) => backend.namespaces(onlyNamespace));
     const formatted = formatViews(
       line,
       { items, total: items.length },
@@ -30,9 +30,7 @@ export const namespaces: CommandSpec = {
       { header: "VMS BECAUSE", cell: ({ because }) => because.vms },
       { header: "PODS BECAUSE", cell: ({ because }) => because.pods },
     ];
-    const { noHeaders, output } = line.options;
-    const wide = output === "wide";
-    const options = wide ? { noHeaders } : { noHeaders, columns: terminal.columns };
-    return { stdout: formatTable(wide ? [...columns, ...because] : columns, items, options), exitCode: 0 };
+    const shown = line.options.output === "wide" ? [...columns, ...because] : columns;
+    return { stdout: formatTable(shown, items, tableOptions(line.options, terminal)), exitCode: 0 };
   },
 };

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { formatMac } from "../../api/mac.ts";
 import { type MacRange, rangeSize } from "../../api/mac-range.ts";
+import type { PoolBackend } from "../backends/pool-backend.ts";
 import {
   type ClusterRange,
   type ClusterState,
@@ -12,9 +13,9 @@ import {
 import type { CommandSpec } from "../command.ts";
 import { noArguments, numberOption, switchOption, UsageError } from "../command-line.ts";
 import { CliError } from "../faults.ts";
-import { withCommas } from "../pool-text.ts";
+import { withCommas } from "../quantities.ts";
 import { CONTEXTS_OPTION, contextsOf, statesOf } from "../several-clusters.ts";
-import { type Column, formatTable, type TableOptions } from "../table.ts";
+import { type Column, formatTable, type TableOptions, tableOptions } from "../table.ts";
 import { painted, type Terminal } from "../terminal.ts";
 import { formatViews } from "../views-text.ts";
 
@@ -54,10 +55,8 @@ export const ranges: CommandSpec = {
       items.map(({ cluster, pool }) => `${cluster}/${pool}`),
     );
     if (formatted !== undefined) return { stdout: formatted, exitCode };
-    const { noHeaders, output } = line.options;
-    const options = output === "wide" ? { noHeaders } : { noHeaders, columns: terminal.columns };
     const parts = [
-      rangeTable(items, contexts !== undefined, options),
+      rangeTable(items, contexts !== undefined, tableOptions(line.options, terminal)),
       ...(contexts === undefined ? [] : [verdict(overlaps, states.length, terminal)]),
       ...(range === undefined ? [] : [proposal(range, states)]),
     ];
@@ -65,11 +64,8 @@ export const ranges: CommandSpec = {
   },
 };
 
-async function stateOfOne(door: {
-  pools(): Promise<ClusterState["pools"]>;
-  claims(): Promise<ClusterState["claims"]>;
-}) {
-  const [pools, claims] = await Promise.all([door.pools(), door.claims()]);
+async function stateOfOne(backend: PoolBackend): Promise<ClusterState> {
+  const [pools, claims] = await Promise.all([backend.pools(), backend.claims()]);
   return { cluster: "this cluster", pools, claims };
 }
 

@@ -1,8 +1,9 @@
-import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
+import type { PoolView, RangeView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
-import { describePool } from "../pool-text.ts";
-import { painted, wrapped } from "../terminal.ts";
+import { spanInWords, withCommas } from "../quantities.ts";
+import { formatFields } from "../table.ts";
+import { bar, painted, type Terminal, wrapped } from "../terminal.ts";
 import { formatViews, poolNameOf } from "../views-text.ts";
 
 export const status: CommandSpec = {
@@ -13,7 +14,7 @@ export const status: CommandSpec = {
   ],
   run: async ({ line, ask, terminal }) => {
     noArguments(line);
-    const pools = await ask((door) => door.pools());
+    const pools = await ask((backend) => backend.pools());
     const problems = pools.flatMap(problemsOf);
     const exitCode = problems.length > 0 || pools.length === 0 ? 1 : 0;
     const formatted = formatViews(line, { items: pools, total: pools.length }, pools.map(poolNameOf));
@@ -45,4 +46,96 @@ function problemsOf(pool: PoolView): string[] {
     ...(conflicts > 0 ? [`MACPool ${name}: ${shared} more than one owner: see kubectl macpool collisions -A`] : []),
     ...(isConflict ? [`MACPool ${name}: ${ofNodes}: see kubectl macpool doctor`] : []),
   ];
+}
+
+const BAR = 20;
+/** What a line of the field `ranges` has besides its bar. */
+const BAR_MARGIN = 66;
+/** A forecast beyond this says nothing. */
+const FAR_DAYS = 3_650;
+const HOUR_DAYS = 1 / 24;
+const MIN_WINDOW_SECONDS = 60;
+/** From this share on a pool is nearly full, as in the alert KubemacpoolNearlyFull. */
+const NEARLY_FULL = 0.9;
+
+function describePool(pool: PoolView, terminal: Terminal, wide: boolean): string {
+  const { name, used, capacity, pending, quarantined, free, hostAddresses = 0, outOfRange, rate } = pool;
+  const bound = used - pending - quarantined;
+  const fields: [string, string][] = [
+    ["ranges", pool.ranges.map((range) => rangeLine(range, terminal)).join("\n") || "none in force"],
+    ["capacity", withCommas(capacity)],
+    [
+      "used",
+      `${withCommas(used)}${percent(used, capacity)}: ${withCommas(bound)} bound, ${withCommas(pending)} pending, ${withCommas(quarantined)} quarantined`,
+    ],
+    [
+      "free",
+      `${withCommas(free)}${hostAddresses === 0 ? "" : `, without ${withCommas(hostAddresses)} that nodes have`}`,
+    ],
+    ["full in", fullIn(pool)],
+    ["out of range", String(outOfRange)],
+    ["conflicts", conflictsText(pool, terminal)],
+    [
+      "policy",
+      `${pool.conflictPolicy}${pool.conflictScope === "Network" ? " on each network" : ""}, quarantine ${pool.quarantineSeconds} s`,
+    ],
+    ["serves", pool.serves],
+  ];
+  const more: [string, string][] = [
+    ["exclusions", pool.exclusions.join("\n") || "none"],
+    ["a day", rateText(rate)],
+    ["forecast", pool.daysToFull.reason],
+  ];
+  return `MACPool ${painted(terminal, "bold", name)}\n${formatFields(wide ? [...fields, ...more] : fields)}`;
+}
+
+function conflictsText({ conflicts, hostConflicts = 0 }: PoolView, terminal: Terminal): string {
+  const number = (value: number): string => (value > 0 ? painted(terminal, "red", withCommas(value)) : "0");
+  return hostConflicts === 0 ? number(conflicts) : `${number(conflicts)}, and ${number(hostConflicts)} with nodes`;
+}
+
+function rangeLine({ first, last, used, capacity }: RangeView, terminal: Terminal): string {
+  const share = capacity === 0 ? 0 : used / capacity;
+  const colour = share >= 1 ? "red" : share >= NEARLY_FULL ? "yellow" : "green";
+  const width = Math.min(BAR, (terminal.columns ?? Number.POSITIVE_INFINITY) - BAR_MARGIN);
+  const drawn = width < 5 ? "" : `  ${painted(terminal, colour, bar(terminal, share, width))}`;
+  return `${first}-${last}${drawn}${percent(used, capacity)}`;
+}
+
+function percent(used: number, capacity: number): string {
+  if (capacity === 0) return "";
+  const share = (100 * used) / capacity;
+  return used > 0 && share < 0.1 ? " (<0.1 %)" : ` (${share.toFixed(1)} %)`;
+}
+
+function fullIn({ capacity, free, daysToFull: { days, atLeast, atMost, reason } }: PoolView): string {
+  if (capacity > 0 && free === 0) return "it is full";
+  if (days === null) return `no forecast. ${reason}`;
+  if (days > FAR_DAYS || days < HOUR_DAYS) return inDays(days);
+  const least = atLeast === null || atLeast < HOUR_DAYS ? "" : `at least ${inDays(atLeast)}`;
+  const most = atMost === null || atMost > FAR_DAYS ? "" : `at most ${inDays(atMost)}`;
+  const interval = [least, most].filter((text) => text !== "").join(", ");
+  return `about ${inDays(days)}${interval === "" ? "" : ` (${interval})`}`;
+}
+
+function inDays(days: number): string {
+  if (days > FAR_DAYS) return `more than ${FAR_DAYS / 365} years`;
+  if (days < HOUR_DAYS) return "less than an hour";
+  if (days < 1) return counted(Math.round(days / HOUR_DAYS), "hour");
+  return counted(days < 10 ? Math.round(days * 10) / 10 : Math.round(days), "day");
+}
+
+function counted(count: number, unit: string): string {
+  return `${withCommas(count)} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: PoolView["rate"]): string {
+  const how = `counted for ${spanInWords(windowSeconds * 1000)}`;
+  // What a day is like is not seen in seconds.
+  if (windowSeconds < MIN_WINDOW_SECONDS) return `not known: ${how} only`;
+  return `${round(allocationsPerDay)} allocated, ${round(releasesPerDay)} released (${how})`;
+}
+
+function round(number: number): string {
+  return withCommas(Math.round(number * 10) / 10);
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { Transport } from "../../kube/client/transport.ts";
+import { ServiceUnavailable } from "../backends/pool-backend.ts";
+import { unavailableOr } from "../backends/rest-refusal.ts";
 import type { CommandInput, CommandSpec } from "../command.ts";
 import { noArguments, numberOption, switchOption } from "../command-line.ts";
-import { ServiceAway } from "../doors/door.ts";
-import { awayOr } from "../doors/rest-refusal.ts";
 import { CliError } from "../faults.ts";
 import type { OpenCluster, ServicePlace } from "../open-cluster.ts";
 import { openPage } from "../ui/browser.ts";
@@ -54,13 +54,13 @@ async function servicePlace({ line }: CommandInput, cluster: OpenCluster): Promi
     const { status, body } = await place.client
       .raw("GET", `${place.path}/readyz`, { timeoutMs: line.options.requestTimeoutMs })
       .catch((error) => {
-        throw awayOr(error);
+        throw unavailableOr(error);
       });
     if (status === 200) return place;
     const { message = body } = (body ?? {}) as { readonly message?: unknown };
-    throw new ServiceAway(`it answers ${status} (${String(message).trim()})`);
+    throw new ServiceUnavailable(`it answers ${status} (${String(message).trim()})`);
   } catch (error) {
-    if (error instanceof ServiceAway) {
+    if (error instanceof ServiceUnavailable) {
       throw new CliError(`the page is served by the MAC pool's service, and ${error.message}`, { cause: error });
     }
     throw cluster.describe(error);

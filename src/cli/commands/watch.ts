@@ -1,11 +1,11 @@
 import { objectYaml } from "../../kube/client/object-yaml.ts";
 import type { WatchEventView } from "../../mac-pool/inspection/rest/views.ts";
+import type { ListedClaim } from "../backends/pool-backend.ts";
 import { describeOwner } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
-import type { ListedClaim } from "../doors/door.ts";
+import { localTime } from "../quantities.ts";
 import { type Colour, painted, type Terminal } from "../terminal.ts";
-import { localTime } from "../time-text.ts";
 import { claimNameOf } from "../views-text.ts";
 
 type Event = WatchEventView<ListedClaim>;
@@ -18,8 +18,8 @@ export const watch: CommandSpec = {
     noArguments(line);
     const namespace = await chosen();
     const { output } = line.options;
-    await ask(async (door) => {
-      for await (const event of door.watch(namespace, signal)) {
+    await ask(async (backend) => {
+      for await (const event of backend.watch(namespace, signal)) {
         if (event.object === undefined) continue;
         if (output === "json") print(`${JSON.stringify(event)}\n`);
         else if (output === "yaml") print(`---\n${objectYaml(event)}`);

@@ -2,7 +2,6 @@ import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
-import { upstreamPath } from "./request-path.ts";
 
 /**
  * Serves the pool's page on 127.0.0.1 with the user's credentials. Other users of the machine and other pages in the browser
@@ -142,4 +141,32 @@ function chosen(headers: Readonly<Record<string, string | string[] | undefined>>
     return value === undefined ? [] : [[name, String(value)]];
   });
   return Object.fromEntries(pairs) as Record<string, string>;
+}
+
+/**
+ * The path below the Service's proxy that a request of the browser stands for, or undefined. Whatever leads out of the
+ * proxy would be a request to the API server with the user's credentials.
+ */
+export function upstreamPath(url: string, secret: string): string | undefined {
+  const [path = "", query] = url.split(/\?(.*)/s, 2);
+  const prefix = `/${secret}/`;
+  if (!path.startsWith(prefix)) return undefined;
+  const segments = path.slice(prefix.length).split("/").map(decoded);
+  if (segments.some((segment, index) => !isPlain(segment, index === segments.length - 1))) return undefined;
+  const safe = segments.map((segment) => encodeURIComponent(segment ?? "")).join("/");
+  return `/${safe}${query === undefined || query === "" ? "" : `?${query}`}`;
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An empty segment is allowed at the end only, for a folder. */
+function isPlain(segment: string | undefined, isLast: boolean): segment is string {
+  if (segment === undefined || segment === "." || segment === "..") return false;
+  return segment === "" ? isLast : /^[^/\\%?#\p{Cc}]+$/u.test(segment);
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { upstreamPath } from "../../../src/cli/ui/request-path.ts";
+import { upstreamPath } from "../../../src/cli/ui/local-proxy.ts";
 
 const SECRET = "s3cret";
 

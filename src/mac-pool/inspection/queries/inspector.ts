@@ -1,5 +1,5 @@
 /**
- * The questions that inspection answers, whichever door they come through. Everything is read from the caches of one replica;
+ * The questions that inspection answers. Everything is read from the caches of one replica;
  * only refusals, who leads and who is there are asked elsewhere. What is wrong with a question is thrown as a Problem.
  */
 

@@ -1,6 +1,7 @@
 import { claimName, formatMac, type Mac } from "../../api/mac.ts";
 import { ApiError, ConnectionError } from "../../kube/client/api-error.ts";
 import { MAX_RETRY_AFTER_MS, MAX_THROTTLED_RETRIES } from "../../kube/client/retry.ts";
+import { EventStreamDecoder, type ServerSentEvent } from "../../mac-pool/inspection/rest/event-stream.ts";
 import type {
   CheckView,
   ClaimView,
@@ -15,18 +16,23 @@ import type {
   WatchEventView,
 } from "../../mac-pool/inspection/rest/views.ts";
 import { CliError } from "../faults.ts";
-import type { Door, ListedClaim, MapSection, OwnerRef, UnclaimedAddress } from "./door.ts";
 import { KnownClaims } from "./known-claims.ts";
 import { plain } from "./plain-text.ts";
-import { poolWith } from "./pool-ranges.ts";
-import { awayOr, isProblem, refusalOf } from "./rest-refusal.ts";
-import { eventsOf } from "./server-sent-events.ts";
+import {
+  type ListedClaim,
+  type MapSection,
+  type OwnerRef,
+  type PoolBackend,
+  poolWith,
+  type UnclaimedAddress,
+} from "./pool-backend.ts";
+import { isProblem, refusalOf, unavailableOr } from "./rest-refusal.ts";
 
 /** Items of a page; the server allows 5,000. */
 const PAGE = 2_000;
 /** Code of what does not exist; a path that the pool does not know has another. */
 const NOT_FOUND = "MACPOOL_NOT_FOUND";
-/** A pause before a broken watch goes on where it was. */
+/** Pause before a watch that was cut is resumed. */
 const WATCH_RETRY_MS = 1_000;
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -45,7 +51,7 @@ export interface RestTransport {
 }
 
 /** The pool's REST interface, with the user's own rights. */
-export class RestDoor implements Door {
+export class RestBackend implements PoolBackend {
   readonly knowsRefusals = true;
   readonly #transport: RestTransport;
 
@@ -106,10 +112,10 @@ export class RestDoor implements Door {
   }
 
   async *watch(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<WatchEventView<ListedClaim>> {
-    // A watch may be silent for long: this says in time that nobody answers.
+    // A watch may be silent for long. This question fails in time where nobody answers.
     await this.#get<ListView<ClaimView>>("claims", { namespace, limit: 1 });
     const known = new KnownClaims();
-    // Of the list that a watch begins with, unless it resumes another one.
+    // Claims of the list that a new watch begins with. A watch that resumes another one has no list.
     let listed: ListedClaim[] | undefined;
     let lastEventId: string | undefined;
     for (let waitMs = 0, refusals = 0; !signal.aborted; ) {
@@ -130,21 +136,21 @@ export class RestDoor implements Door {
             listed = undefined;
           } else if (listed === undefined) yield* known.apply(event);
           else if (event.object !== undefined) listed.push(event.object);
-          lastEventId = id ?? lastEventId;
+          lastEventId = id || lastEventId;
         }
       } catch (error) {
         if (signal.aborted) return;
-        // A connection that ends goes on where it was; one that never was does not.
+        // Only a watch that has sent something is resumed.
         if (error instanceof ConnectionError && lastEventId !== undefined) continue;
         const busyMs = refusals < MAX_THROTTLED_RETRIES ? waitOf(error) : undefined;
-        if (busyMs === undefined) throw awayOr(error);
+        if (busyMs === undefined) throw unavailableOr(error);
         waitMs = busyMs;
         refusals += 1;
       }
     }
   }
 
-  /** None for who may not read them. */
+  /** Empty where the user may not read them. */
   async #readablePools(): Promise<readonly PoolView[]> {
     try {
       return await this.pools();
@@ -175,7 +181,7 @@ export class RestDoor implements Door {
     throw refusalOf(answer);
   }
 
-  /** undefined for what does not exist. */
+  /** Undefined for what does not exist. */
   async #find<T>(path: string, query: Query = {}): Promise<T | undefined> {
     const answer = await this.#answer(path, query);
     if (answer.status === 404 && isProblem(answer.body) && answer.body.code === NOT_FOUND) return undefined;
@@ -187,12 +193,17 @@ export class RestDoor implements Door {
     try {
       return await this.#transport.get(`/api/v1/${path}`, query);
     } catch (error) {
-      throw awayOr(error);
+      throw unavailableOr(error);
     }
   }
 }
 
-/** How long whoever is too busy for a watch asks to wait; undefined for other refusals, and where that is too long. */
+async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+  const decoder = new EventStreamDecoder();
+  for await (const chunk of body) yield* decoder.push(chunk);
+}
+
+/** The wait that a busy server asks for. Undefined for other errors, and for a wait that is too long. */
 function waitOf(error: unknown): number | undefined {
   if (!(error instanceof ApiError) || (error.status !== 429 && error.status !== 503)) return undefined;
   const { retryAfterMs = WATCH_RETRY_MS } = error;

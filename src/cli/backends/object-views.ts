@@ -9,11 +9,12 @@ import {
 } from "../../api/mac-pool.ts";
 import { formatRange, type MacRange, parseRangeText } from "../../api/mac-range.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
-import type { OwnerView, PoolView, RangeView } from "../../mac-pool/inspection/rest/views.ts";
+import type { CellView, MapView, OwnerView, PoolView, RangeView } from "../../mac-pool/inspection/rest/views.ts";
 import { Segments } from "../../mac-pool/pools/segments.ts";
-import type { KnownPhase, ListedClaim } from "./door.ts";
+import { CliError } from "../faults.ts";
+import type { KnownPhase, ListedClaim, MapSection } from "./pool-backend.ts";
 
-/** Views from MACPool and MACClaim objects, without what only the pool itself knows. */
+/** Views from MACPool and MACClaim objects, without what only the pool's service knows. */
 
 const REASON = "Only the MAC pool's service measures the rate of allocations.";
 
@@ -32,7 +33,7 @@ export interface Taken {
   readonly keptBack: ReadonlySet<Mac> | undefined;
 }
 
-/** `taken`: in the cluster, to count each range; undefined where the pool's own counters are enough. */
+/** `taken`: for the counts of each range; undefined where the counters in the pool's status are enough. */
 export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
   const { spec, status = {}, metadata } = pool;
   const { capacity = 0, used = 0, free = 0, pending = 0, quarantined = 0, outOfRange = 0, conflicts = 0 } = status;
@@ -66,7 +67,7 @@ export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
   };
 }
 
-/** What is wrong with its spec, as the pool's manager words it. */
+/** What is wrong with its spec, in the words of the manager. */
 function problemOf({ status }: MACPool): string | undefined {
   if (status?.observedGeneration === undefined) return "it has no status: is the MAC pool running?";
   const bad = status.conditions?.find(({ type, status: value }) => type === "Valid" && value === "False");
@@ -95,7 +96,7 @@ function countsOf(range: MacRange, { claims, keptBack }: Taken): Omit<RangeView,
     capacity,
     used,
     free: capacity - used - hostAddresses,
-    // In which range the pending ones of the pool are, its objects do not tell.
+    // The objects say how many addresses of a pool are pending, not in which range.
     pending: 0,
     quarantined: inside.filter((claim) => phaseOf(claim) === "Quarantined").length,
     ...(keptBack === undefined ? {} : { hostAddresses }),
@@ -135,4 +136,55 @@ export function ownersOf(claim: MACClaim): readonly ClaimOwner[] {
 function isIn(segments: Segments, text: string): boolean {
   const mac = parseMac(text);
   return mac !== undefined && segments.has(mac);
+}
+
+/**
+ * The addresses of a pool from `from` to `to`, in cells of one size; the last may be smaller. Pending addresses count as bound,
+ * because the objects do not say which are pending.
+ */
+export function mapView(pool: MACPool, { claims, keptBack }: Taken, { cells, from, to }: MapSection): MapView {
+  const name = pool.metadata.name ?? "";
+  const part = rangesOf(pool).flatMap(({ start, end }) => {
+    const range = { start: Math.max(start, from ?? start) as Mac, end: Math.min(end, to ?? end) as Mac };
+    return range.start > range.end ? [] : [range];
+  });
+  const segments = new Segments(part);
+  if (segments.size === 0)
+    throw new CliError(`MACPool ${name} has no address there. Its ranges: ${segmentsOf(pool).toString() || "none"}`);
+  const size = Math.ceil(segments.size / cells);
+  const counts = Array.from({ length: Math.ceil(segments.size / size) }, () => ({
+    pending: 0,
+    bound: 0,
+    quarantined: 0,
+    explicit: 0,
+    hostAddresses: 0,
+  }));
+  const cellOf = (mac: Mac | undefined) =>
+    mac === undefined ? undefined : counts[Math.floor((segments.numberOf(mac) ?? -1) / size)];
+  for (const claim of claims) {
+    const { spec } = claim;
+    const cell = cellOf(parseMac(spec.mac));
+    if (cell === undefined) continue;
+    if (phaseOf(claim) === "Quarantined") cell.quarantined += 1;
+    else cell.bound += 1;
+    if (spec.origin !== "automatic") cell.explicit += 1;
+  }
+  for (const mac of keptBack ?? []) {
+    const cell = cellOf(mac);
+    if (cell !== undefined) cell.hostAddresses += 1;
+  }
+  return {
+    pool: name,
+    from: formatMac(segments.macAt(0)),
+    to: formatMac(segments.macAt(segments.size - 1)),
+    cells: counts.map(({ hostAddresses, ...cell }, index): CellView => {
+      const first = index * size;
+      const own = Math.min(size, segments.size - first);
+      const free = own - cell.pending - cell.bound - cell.quarantined - hostAddresses;
+      const ends = { first: formatMac(segments.macAt(first)), last: formatMac(segments.macAt(first + own - 1)) };
+      const kept = keptBack === undefined ? {} : { hostAddresses };
+      return { ...ends, size: own, free, ...cell, ...kept, colliding: 0 };
+    }),
+    outOfRange: pool.status?.outOfRange ?? 0,
+  };
 }

@@ -8,7 +8,7 @@ import { isForbidden, isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Credentials } from "../../kube/client/credentials.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
-import { ServiceAway } from "./door.ts";
+import { ServiceUnavailable } from "./pool-backend.ts";
 
 /**
  * Where the API server's proxy leads to the pool's REST interface. The user's token goes there, so the namespace is never a
@@ -27,7 +27,7 @@ export function proxyPath(namespace: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${service}/proxy`;
 }
 
-/** The namespace to which the pool's webhooks lead: who writes it could stop every VM as well. Throws `ServiceAway`. */
+/** The namespace in the pool's webhook configuration. Whoever may write that can stop every VM anyway. Throws `ServiceUnavailable`. */
 export async function findPoolNamespace(client: KubeClient, timeoutMs: number): Promise<string> {
   const name = MAC_POOL_WEBHOOK_CONFIGURATION;
   const advice = "give --pool-namespace";
@@ -35,13 +35,17 @@ export async function findPoolNamespace(client: KubeClient, timeoutMs: number): 
     const { webhooks = [] } = await client.get(CONFIGURATIONS, { name }, { timeoutMs });
     const namespace = webhooks.find(({ clientConfig }) => clientConfig.service)?.clientConfig.service?.namespace;
     if (namespace !== undefined) return namespace;
-    throw new ServiceAway(`MutatingWebhookConfiguration ${name} leads to no Service: ${advice}`);
+    throw new ServiceUnavailable(`MutatingWebhookConfiguration ${name} leads to no Service: ${advice}`);
   } catch (error) {
     if (isForbidden(error)) {
-      throw new ServiceAway(`you may not read MutatingWebhookConfiguration ${name}, which says where it is: ${advice}`);
+      throw new ServiceUnavailable(
+        `you may not read MutatingWebhookConfiguration ${name}, which says where it is: ${advice}`,
+      );
     }
     if (isNotFound(error)) {
-      throw new ServiceAway(`there is no MutatingWebhookConfiguration ${name}, which says where it is: ${advice}`);
+      throw new ServiceUnavailable(
+        `there is no MutatingWebhookConfiguration ${name}, which says where it is: ${advice}`,
+      );
     }
     throw error;
   }
@@ -58,20 +62,20 @@ export function withPoolToken(own: Credentials): Credentials {
 }
 
 /**
- * `Bearer ...`, as the pool can check it. Throws `ServiceAway` where the credentials have none, or are used in the name of
+ * `Bearer ...`, as the pool can check it. Throws `ServiceUnavailable` where the credentials have none, or are used in the name of
  * another user: the pool would answer with the rights of the token's owner.
  */
 export async function bearerOf(credentials: Credentials): Promise<string> {
   const { headers } = await credentials.current();
   if (headers["impersonate-user"] !== undefined) {
-    throw new ServiceAway(
+    throw new ServiceUnavailable(
       "it knows the owner of a token, not the user of --as",
       "Ask without --as, or with a --token of that user.",
     );
   }
   const { authorization = "" } = headers;
   if (/^bearer \S/i.test(authorization)) return authorization;
-  throw new ServiceAway(
+  throw new ServiceUnavailable(
     "the kubeconfig has a client certificate and no token, and the API server's proxy passes on tokens only: give --token",
   );
 }

@@ -17,8 +17,10 @@ import type {
 } from "../../mac-pool/inspection/rest/views.ts";
 import type { Segments } from "../../mac-pool/pools/segments.ts";
 import { CliError } from "../faults.ts";
+import { KnownClaims } from "./known-claims.ts";
+import { claimView, mapView, ownersOf, phaseOf, poolView, segmentsOf } from "./object-views.ts";
+import { plain } from "./plain-text.ts";
 import {
-  type Door,
   type Finding,
   type KnownClaim,
   type KnownConsistency,
@@ -26,17 +28,14 @@ import {
   type KnownStory,
   type ListedClaim,
   type MapSection,
-  OnlyService,
+  NeedsService,
   type OwnerRef,
-  type ServiceAway,
+  type PoolBackend,
+  poolWith,
+  type ServiceUnavailable,
   type UnclaimedAddress,
-} from "./door.ts";
-import { KnownClaims } from "./known-claims.ts";
-import { mapView } from "./object-map.ts";
-import { claimView, ownersOf, phaseOf, poolView, segmentsOf } from "./object-views.ts";
-import { plain } from "./plain-text.ts";
+} from "./pool-backend.ts";
 import type { Place, PoolObjects } from "./pool-objects.ts";
-import { poolWith } from "./pool-ranges.ts";
 
 const UNKNOWN = "Claims without owners, owners without claims and what waits are not known.";
 const UNKNOWN_HOSTS = "Neither is which objects have the address of a node: you may not read NodeMACs.";
@@ -47,16 +46,16 @@ const NO_POOL: Finding = {
 };
 const SHARED_ADVICE = "Stop all but one of them, or change their addresses.";
 
-/** MACPool and MACClaim objects, with the user's own rights: what is known while the pool's service is down. */
-export class ObjectDoor implements Door {
+/** Reads MACPool and MACClaim objects with the user's own rights, for when the pool's service is down. */
+export class ObjectBackend implements PoolBackend {
   readonly knowsRefusals = false;
   readonly #objects: PoolObjects;
-  readonly #away: () => ServiceAway;
+  readonly #unavailable: () => ServiceUnavailable;
 
-  /** `away`: why the service is not asked. */
-  constructor(objects: PoolObjects, away: () => ServiceAway) {
+  /** `unavailable`: why the service is not asked. */
+  constructor(objects: PoolObjects, unavailable: () => ServiceUnavailable) {
     this.#objects = objects;
-    this.#away = away;
+    this.#unavailable = unavailable;
   }
 
   async pools(): Promise<readonly PoolView[]> {
@@ -127,7 +126,7 @@ export class ObjectDoor implements Door {
     });
   }
 
-  /** Addresses with several owners; where they run is read as far as the user may. */
+  /** Addresses with several owners. The node of an owner is left out where the user may not read it. */
   async collisions(namespace?: string): Promise<ListView<CollisionView>> {
     const items: CollisionView[] = [];
     for (const claim of await this.#objects.claims()) {
@@ -149,25 +148,25 @@ export class ObjectDoor implements Door {
   }
 
   async denials(): Promise<never> {
-    throw new OnlyService("the denials");
+    throw new NeedsService("the denials");
   }
 
   async namespaces(): Promise<never> {
-    throw new OnlyService("the rules of each namespace");
+    throw new NeedsService("the rules of each namespace");
   }
 
   async check(): Promise<never> {
-    throw new OnlyService("what would be accepted");
+    throw new NeedsService("what would be accepted");
   }
 
-  /** What the service alone could tell is missing, so that it is a finding that the service is not asked. */
+  /** Begins with a finding that the service is unavailable: much of what the service would report is missing here. */
   async consistency(namespace?: string): Promise<KnownConsistency> {
     const [pools, { items: shared }, hosts] = await Promise.all([
       namespace === undefined ? this.pools() : undefined,
       this.collisions(namespace),
       this.#objects.hosts(),
     ]);
-    const { message: reason, advice } = this.#away();
+    const { message: reason, advice } = this.#unavailable();
     const unknown = hosts === undefined ? `${UNKNOWN} ${UNKNOWN_HOSTS}` : UNKNOWN;
     const findings: Finding[] = [
       { code: "SERVICE_AWAY", message: `The MAC pool's service can't be asked: ${reason}. ${unknown}`, advice },
@@ -197,14 +196,14 @@ export class ObjectDoor implements Door {
     for await (const change of this.#objects.changes(signal)) {
       if ("list" in change) yield* known.replace(change.list.filter(isWanted).map((claim) => viewOf(claim, pools)));
       else {
-        // A claim that its last owner of the namespace has left is gone for those who look at the namespace.
+        // A claim without an owner in the namespace is deleted for those who watch the namespace.
         const type = isWanted(change.claim) ? change.type : "DELETED";
         yield* known.apply({ type, object: viewOf(change.claim, pools) });
       }
     }
   }
 
-  /** As the service tells them; policies that have nothing reported count where the user may read the pools. */
+  /** The conflicts that the service would report. A pool's policy Off is ignored where the user may not read the pool. */
   async #hostConflicts(hosts: Hosts, namespace: string | undefined): Promise<readonly Finding[]> {
     const [claims, pools] = await Promise.all([this.#objects.claims(), this.#objects.readablePools()]);
     const silent = new Set(

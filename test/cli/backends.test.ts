@@ -6,7 +6,7 @@ import { CliBed } from "./support/cli-bed.ts";
 import { type Ended, macpool } from "./support/macpool.ts";
 import { kubeconfigOf, problem, type Script, ScriptedCluster, status } from "./support/scripted-cluster.ts";
 
-/** Which door answers, and what is said when one is closed. */
+/** Which backend answers, and what is said when REST is unavailable. */
 
 const NOTE = "note: the MAC pool's service can't be asked: ";
 const SOURCE = ". This answer is from MACPool and MACClaim objects, without denials and rates.\n";

@@ -2,10 +2,10 @@ import { MAC_POOL_MANAGER } from "../../api/names.ts";
 import { ApiError, ConnectionError } from "../../kube/client/api-error.ts";
 import type { ProblemView } from "../../mac-pool/inspection/rest/views.ts";
 import { CliError } from "../faults.ts";
-import { ServiceAway } from "./door.ts";
 import { plain } from "./plain-text.ts";
+import { ServiceUnavailable } from "./pool-backend.ts";
 
-/** What the pool's REST interface, or the API server in its place, says instead of an answer. */
+/** Errors from the pool's REST interface, or from the API server in front of it. */
 
 /** Parameters of REST as the command line names them. */
 const SAID: Readonly<Record<string, string>> = {
@@ -29,18 +29,18 @@ const SILENT =
 const LATER = "Ask again in a while.";
 const ABSENT = "Set kubeMacPool in NetworkAddonsConfig cluster. If it is set, correct --pool-namespace.";
 
-/** What REST itself refuses is for the user; what the API server says in its place means that REST is away. */
+/** A problem of REST is reported to the user. Any other answer comes from the API server, so REST is unavailable. */
 export function refusalOf({ status, body }: { readonly status: number; readonly body: unknown }): Error {
-  if (!isProblem(body)) return awayBy(status, body);
+  if (!isProblem(body)) return unavailableBecause(status, body);
   const problem = plain(body);
-  if (status === 401) return new ServiceAway(`it does not accept the token (${problem.detail})`, STRANGER);
+  if (status === 401) return new ServiceUnavailable(`it does not accept the token (${problem.detail})`, STRANGER);
   return new CliError(sentenceOf(problem));
 }
 
-/** What REST itself refuses, as `refusalOf` does; `ServiceAway` for what means that it can't be asked; anything else as it is. */
-export function awayOr(error: unknown): unknown {
+/** `refusalOf` for answers, `ServiceUnavailable` for a connection error, and any other error as it is. */
+export function unavailableOr(error: unknown): unknown {
   if (error instanceof ConnectionError) {
-    return new ServiceAway(`it does not answer (${error.code ?? error.message})`, SILENT);
+    return new ServiceUnavailable(`it does not answer (${error.code ?? error.message})`, SILENT);
   }
   if (!(error instanceof ApiError)) return error;
   const { status, reason, message } = error;
@@ -53,7 +53,7 @@ export function isProblem(body: unknown): body is ProblemView {
   return typeof code === "string" && code.startsWith("MACPOOL_") && typeof detail === "string";
 }
 
-/** In the words of the command line: who types options knows no parameters. */
+/** In the words of the command line, which has options in place of parameters. */
 function sentenceOf({ code, detail, parameter = "", didYouMean }: ProblemView): string {
   if (code === "MACPOOL_EXPIRED") return LONG_LIST;
   if (code === "MACPOOL_FORBIDDEN") return detail.replace(HINT_OF_REST, HINT);
@@ -61,11 +61,13 @@ function sentenceOf({ code, detail, parameter = "", didYouMean }: ProblemView): 
   return didYouMean === undefined || said.includes("Did you mean") ? said : `${said}; did you mean ${didYouMean}?`;
 }
 
-function awayBy(status: number, body: unknown): ServiceAway {
+function unavailableBecause(status: number, body: unknown): ServiceUnavailable {
   const { message } = (body ?? {}) as { readonly message?: unknown };
   const text = typeof message === "string" ? plain(message).replace(/^error trying to reach service: /, "") : "";
-  if (status === 403) return new ServiceAway(`you may not use the proxy of its Service (${text || "403"})`, NO_PROXY);
-  if (status === 404) return new ServiceAway("its Service does not exist there", ABSENT);
-  if (status === 429) return new ServiceAway(`the API server refuses more requests for now (${text || status})`, LATER);
-  return new ServiceAway(`it does not answer (${text || status})`, SILENT);
+  if (status === 403)
+    return new ServiceUnavailable(`you may not use the proxy of its Service (${text || "403"})`, NO_PROXY);
+  if (status === 404) return new ServiceUnavailable("its Service does not exist there", ABSENT);
+  if (status === 429)
+    return new ServiceUnavailable(`the API server refuses more requests for now (${text || status})`, LATER);
+  return new ServiceUnavailable(`it does not answer (${text || status})`, SILENT);
 }

@@ -9,7 +9,7 @@ import { ConnectionError, isForbidden, isGone, isNotFound } from "../../kube/cli
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
-import type { OwnerRef } from "./door.ts";
+import type { OwnerRef } from "./pool-backend.ts";
 
 const CLAIMS: Resource<MACClaim> = MAC_CLAIMS;
 const POOLS: Resource<MACPool> = MAC_POOLS;
@@ -32,33 +32,33 @@ export type ClaimChange =
   | { readonly list: readonly MACClaim[] }
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly claim: MACClaim };
 
-/** The objects that tell who has which address. */
+/** The objects that say who has which address. */
 export class PoolObjects {
   readonly #client: KubeClient;
-  readonly #timeoutMs: number;
+  readonly #options: { readonly managedFields: false; readonly timeoutMs: number };
   readonly #onRead: () => void;
   #hosts: Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> | undefined;
 
   /** `timeoutMs`: of each answer. `onRead` is called before each read of claims and pools. */
   constructor(client: KubeClient, timeoutMs: number, onRead: () => void) {
     this.#client = client;
-    this.#timeoutMs = timeoutMs;
+    this.#options = { managedFields: false, timeoutMs };
     this.#onRead = onRead;
   }
 
   /** Sorted by address. */
   async claims(): Promise<MACClaim[]> {
     this.#onRead();
-    const { items } = await this.#client.list(CLAIMS, { managedFields: false, timeoutMs: this.#timeoutMs });
+    const { items } = await this.#client.list(CLAIMS, this.#options);
     return items.sort((a, b) => (a.spec.mac < b.spec.mac ? -1 : 1));
   }
 
   async claim(mac: Mac): Promise<MACClaim | undefined> {
     this.#onRead();
     try {
-      return await this.#client.get(CLAIMS, { name: claimName(mac) }, { timeoutMs: this.#timeoutMs });
+      return await this.#client.get(CLAIMS, { name: claimName(mac) }, this.#options);
     } catch (error) {
-      // Without details the kind itself is not served, so nothing is known about any address.
+      // A 404 without details means that the API server does not serve the kind.
       if (isNotFound(error) && error.details !== undefined) return undefined;
       throw error;
     }
@@ -66,11 +66,11 @@ export class PoolObjects {
 
   async pools(): Promise<MACPool[]> {
     this.#onRead();
-    const { items } = await this.#client.list(POOLS, { managedFields: false, timeoutMs: this.#timeoutMs });
+    const { items } = await this.#client.list(POOLS, this.#options);
     return items.sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
   }
 
-  /** None for who may not read them. */
+  /** Empty where the user may not read them. */
   async readablePools(): Promise<MACPool[]> {
     return (await readable(this.pools())) ?? [];
   }
@@ -82,8 +82,7 @@ export class PoolObjects {
   }
 
   async #readHosts(): Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> {
-    const options = { managedFields: false, timeoutMs: this.#timeoutMs };
-    const reports = await readable(this.#client.list(NODE_REPORTS, options));
+    const reports = await readable(this.#client.list(NODE_REPORTS, this.#options));
     if (!reports) return undefined;
     const found = new Map<Mac, HostInterface[]>();
     for (const report of reports.items) {
@@ -107,11 +106,11 @@ export class PoolObjects {
 
   /** Whether the object exists; null when the user may not see it. */
   async exists({ kind, namespace, name }: OwnerRef): Promise<boolean | null> {
-    const object = await readable(this.#client.get(OWNERS[kind], { name, namespace }, { timeoutMs: this.#timeoutMs }));
+    const object = await readable(this.#client.get(OWNERS[kind], { name, namespace }, this.#options));
     return object === null ? null : object !== undefined;
   }
 
-  /** The claims, and then what changes in them: `list` again whenever the history that the server has does not reach. */
+  /** The claims, and then their changes. Another `list` follows when the watch ends. */
   async *changes(signal: AbortSignal): AsyncGenerator<ClaimChange> {
     this.#onRead();
     while (!signal.aborted) {
@@ -121,7 +120,7 @@ export class PoolObjects {
     }
   }
 
-  /** Until the server ends it or the place in its history is gone. */
+  /** Ends when the server ends it, the connection breaks, or the server has no history from `resourceVersion` on. */
   async *#watch(resourceVersion: string, signal: AbortSignal): AsyncGenerator<ClaimChange> {
     const options = { resourceVersion, managedFields: false, allowBookmarks: true, signal };
     try {
@@ -138,13 +137,11 @@ export class PoolObjects {
     const { kind, namespace, name } = owner;
     if (name === undefined) return undefined;
     if (kind === "Pod")
-      return placeOf(
-        await readable(this.#client.get(RESOURCES.pods, { name, namespace }, { timeoutMs: this.#timeoutMs })),
-      );
-    const instance = await readable(this.#client.get(INSTANCES, { name, namespace }, { timeoutMs: this.#timeoutMs }));
+      return placeOf(await readable(this.#client.get(RESOURCES.pods, { name, namespace }, this.#options)));
+    const instance = await readable(this.#client.get(INSTANCES, { name, namespace }, this.#options));
     if (!instance) return instance;
     const pods = await readable(
-      this.#client.list(RESOURCES.pods, { namespace, labelSelector: LAUNCHER_SELECTOR, timeoutMs: this.#timeoutMs }),
+      this.#client.list(RESOURCES.pods, { namespace, labelSelector: LAUNCHER_SELECTOR, ...this.#options }),
     );
     const node = instance.status?.nodeName;
     if (!pods) return null;

@@ -1,13 +1,13 @@
 import type { WatchEventView } from "../../mac-pool/inspection/rest/views.ts";
-import type { ListedClaim } from "./door.ts";
+import type { ListedClaim } from "./pool-backend.ts";
 
 type Event = WatchEventView<ListedClaim>;
 
-/** What a watch has told, so that a list that takes its place is told as the changes in between. */
+/** The claims that a watch has reported. A new list is turned into the changes since then. */
 export class KnownClaims {
   #claims = new Map<string, ListedClaim>();
 
-  /** The events that lead to these claims. */
+  /** The changes from the claims known so far to these. */
   replace(claims: readonly ListedClaim[]): readonly Event[] {
     const before = this.#claims;
     this.#claims = new Map(claims.map((claim) => [claim.mac, claim]));
@@ -22,7 +22,7 @@ export class KnownClaims {
     ];
   }
 
-  /** The event, unless it tells what is known already. */
+  /** The event, unless it reports what is known already. */
   apply(event: Event): readonly Event[] {
     const { type, object } = event;
     if (object === undefined) return [];
@@ -35,7 +35,7 @@ export class KnownClaims {
   }
 }
 
-/** Its phase changes without a write when its object comes. */
+/** The phase of a claim becomes Bound when its object comes. The claim is not written then, so its revision stays. */
 function isSame(one: ListedClaim, other: ListedClaim): boolean {
   return one.revision === other.revision && one.phase === other.phase;
 }

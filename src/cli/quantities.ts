@@ -1,3 +1,5 @@
+/** Numbers and times as people read them. */
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -32,4 +34,9 @@ export function localTime(timeMs: number): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
   return `${date} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+}
+
+/** `16,777,216`. */
+export function withCommas(number: number): string {
+  return number.toLocaleString("en-US");
 }

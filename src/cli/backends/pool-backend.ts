@@ -1,4 +1,4 @@
-import type { Mac } from "../../api/mac.ts";
+import { type Mac, parseMac } from "../../api/mac.ts";
 import type { OwnerKind } from "../../api/mac-claim.ts";
 import type {
   CheckView,
@@ -15,12 +15,13 @@ import type {
   PoolView,
   WatchEventView,
 } from "../../mac-pool/inspection/rest/views.ts";
+import { Segments } from "../../mac-pool/pools/segments.ts";
 
 /**
- * The questions of the commands. There are two doors: the pool's REST interface (`rest-door.ts`), and MACPool and MACClaim
- * objects (`object-door.ts`), which know less. Both answer with the same views.
+ * The questions of the commands. There are two backends: the pool's REST interface (`rest-backend.ts`), and MACPool and
+ * MACClaim objects (`object-backend.ts`), which know less. Both answer with the same views.
  */
-export interface Door {
+export interface PoolBackend {
   /** Whether it knows what was refused, and interfaces that have no claim. */
   readonly knowsRefusals: boolean;
   pools(): Promise<readonly PoolView[]>;
@@ -56,14 +57,14 @@ export interface OwnerRef {
   readonly name: string;
 }
 
-/** Allocated is Pending or Bound: whether the object has come, only the service knows. */
+/** Allocated means Pending or Bound. Only the service knows whether the object has come. */
 export type KnownPhase = ClaimView["phase"] | "Allocated";
 
 export interface ListedClaim extends Omit<ClaimView, "phase"> {
   readonly phase: KnownPhase;
 }
 
-/** As REST tells them; null where the user may not read what says so. */
+/** The views of REST. A field is null where the user may not read the object that has its value. */
 
 export interface KnownClaim extends Omit<ListedClaim, "hostAddress" | "owners"> {
   readonly hostAddress?: string | null;
@@ -85,7 +86,7 @@ export interface KnownInterface extends Omit<OwnerStoryView["interfaces"][number
   readonly hostAddress?: string | null;
 }
 
-/** As REST tells it; that REST is away is one more finding. */
+/** The view of REST. That REST is unavailable is one more finding. */
 export interface KnownConsistency extends Omit<ConsistencyView, "findings"> {
   readonly findings: readonly Finding[];
 }
@@ -110,8 +111,8 @@ export interface UnclaimedAddress {
 const FOLLOW_THE_REASON = "Do what the reason says, and ask again.";
 
 /** The pool's REST interface can't be asked; `message` says why, as the end of a sentence. */
-export class ServiceAway extends Error {
-  override readonly name = "ServiceAway";
+export class ServiceUnavailable extends Error {
+  override readonly name = "ServiceUnavailable";
   /** What to do, in sentences. */
   readonly advice: string;
 
@@ -122,6 +123,16 @@ export class ServiceAway extends Error {
 }
 
 /** Only the pool's REST interface knows the answer; `message` says what: `the denials`. */
-export class OnlyService extends Error {
-  override readonly name = "OnlyService";
+export class NeedsService extends Error {
+  override readonly name = "NeedsService";
+}
+
+/** The pool that has the address in a range. */
+export function poolWith(pools: readonly PoolView[], mac: Mac): PoolView | undefined {
+  return pools.find(({ ranges }) =>
+    ranges.some(({ first, last }) => {
+      const [start, end] = [parseMac(first), parseMac(last)];
+      return start !== undefined && end !== undefined && new Segments([{ start, end }]).has(mac);
+    }),
+  );
 }
