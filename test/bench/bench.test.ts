@@ -1,9 +1,5 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KubeClient } from "../../src/kube/client/client.ts";
+import { describe, expect, it } from "vitest";
 import { atLeastRow, formatTable, limitedRow, mayBeNone, measuresNothing, missingOf, row } from "./bench.ts";
-import { countTraffic, trafficSince } from "./kube-traffic.ts";
 import { readRequestCounts, requestsOfEach, requestsText, total } from "./request-counts.ts";
 
 describe("a benchmark", () => {
@@ -68,30 +64,5 @@ describe("the requests of a benchmark", () => {
     const each = requestsOfEach(counts, counts, { objects: 20, own: "POST virtualmachines" });
     expect(requestsText(each)).toBe("no requests");
     expect(total(each)).toBe(0);
-  });
-});
-
-describe("the traffic of a benchmark", () => {
-  const server = createServer((_request, response) => response.end('{"kind":"ConfigMap"}'));
-  beforeAll(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
-  afterAll(() => server.close());
-
-  it("counts what the client of the product receives, on new connections and on kept ones", async () => {
-    const traffic = countTraffic();
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const credentials = {
-      server: url,
-      namespace: undefined,
-      source: "test",
-      current: async () => ({ tls: {}, headers: {} }),
-      refresh() {},
-    };
-    await using client = new KubeClient({ credentials });
-    for (let before = traffic(), asked = 0; asked < 2; asked++, before = traffic()) {
-      await client.raw("GET", "/version");
-      const { lists, receivedMb } = trafficSince(before, traffic());
-      expect(lists).toBe(1);
-      expect(receivedMb).toBeGreaterThan(0);
-    }
   });
 });

@@ -88,7 +88,7 @@ export function findProcesses(entry: string): PodProcess[] {
 }
 
 /** The processes below this one that run `entry`. */
-export function findPids(entry: string): number[] {
+function findPids(entry: string): number[] {
   return descendants(process.pid).filter((pid) => {
     try {
       const isNode = basename(readlinkSync(`/proc/${pid}/exe`)) === "node";

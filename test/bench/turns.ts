@@ -5,7 +5,6 @@
  */
 export const ROUNDS = 9;
 export const ROUND_MS = 6_000;
-export const SHORT_ROUND_MS = 1_000;
 
 export interface Round {
   readonly loaded: number;

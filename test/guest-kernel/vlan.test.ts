@@ -3,10 +3,6 @@
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildPeers } from "../bench/peers.ts";
-import { captureInGuest } from "../cni-plugins/netlink/captured/captures.ts";
-import { captureReplies, readReplies } from "../cni-plugins/netlink/captured/replies.ts";
-import { VLANS } from "../cni-plugins/netlink/captured/reply-scenes.ts";
-import captured from "../cni-plugins/netlink/captured/requests.json" with { type: "json" };
 import { add, type CniCall, type CniResult, cni, del, pluginPath } from "../netns/cni-call.ts";
 import { reasonFor } from "../netns/differential/allowed-differences.ts";
 import type { DifferentialCase } from "../netns/differential/case-generator.ts";
@@ -228,16 +224,6 @@ describe.skipIf(typeof parts === "string")(`VLANs${typeof parts === "string" ? `
       expect(await node.link("br1.7")).toMatchObject({ operstate: "UP" });
       await del({ ...withIpam, ifname: "net2" }, config);
     }));
-
-  it("the reference's requests about VLANs are those that are stored", async () => {
-    expect(await captureInGuest(guest)).toEqual(captured.inGuest);
-  });
-
-  it("answers about VLANs are read as the stored ones are", async () => {
-    for (const reply of await captureReplies(guest, VLANS)) {
-      expect(readReplies(reply), reply.asked).toMatchObject(VLANS.expected[reply.asked] ?? []);
-    }
-  });
 
   it("carries frames inside a VLAN and to a trunk that has it, and not into another", async () => {
     const testbed = await Testbed.create(guest);

@@ -1,6 +1,6 @@
 /**
  * Nine things that informers of client-node do or did, each of which made a controller wrong. Each test fails with an
- * informer that does the same; `client-node-faults.test.ts` shows what the present one does.
+ * informer that does the same.
  */
 import PromRegistry from "prom-client/lib/registry.js";
 import { afterEach, beforeEach, expect, test } from "vitest";

@@ -14,10 +14,7 @@ export interface Attack {
   readonly what: string;
   /** Answers that it may get. */
   readonly answers: readonly string[];
-  /** Whether it has a rate of its own, which a pause between two of it would break. */
-  readonly isSteady?: boolean;
-  /** `times` makes it larger. */
-  run(attacker: Attacker, target: Target, times: number): Promise<void>;
+  run(attacker: Attacker, target: Target): Promise<void>;
 }
 
 export const floodedNamespaces = (): string[] => Array.from({ length: NAMESPACES }, (_, i) => `flooded-${i}`);
@@ -55,57 +52,53 @@ export const ATTACKS: readonly Attack[] = [
   {
     what: "forged reviews in namespaces that do not exist",
     answers: ["200"],
-    run: (attacker, { webhooks }, times) =>
-      attacker.requests(webhooks, 200 * times, 16, (i) => forgedReview(`nowhere-${i}`, "forged", 2)),
+    run: (attacker, { webhooks }) =>
+      attacker.requests(webhooks, 200, 16, (i) => forgedReview(`nowhere-${i}`, "forged", 2)),
   },
   {
     what: "forged reviews in 1,000 namespaces that exist",
     answers: ["200"],
-    run: (attacker, { webhooks }, times) =>
-      attacker.requests(webhooks, NAMESPACES * times, 16, (i) =>
-        forgedReview(`flooded-${i % NAMESPACES}`, `forged-${i}`, 1),
-      ),
+    run: (attacker, { webhooks }) =>
+      attacker.requests(webhooks, NAMESPACES, 16, (i) => forgedReview(`flooded-${i % NAMESPACES}`, `forged-${i}`, 1)),
   },
   {
     what: "bodies that are too long",
     answers: ["413"],
-    run: async (attacker, { webhooks }, times) => {
+    run: async (attacker, { webhooks }) => {
       const long = `POST /mutate-pods HTTP/1.1\r\nhost: x\r\ncontent-length: ${9 * MIB}\r\n\r\n`;
-      await attacker.requests(webhooks, 50 * times, 16, () => long);
+      await attacker.requests(webhooks, 50, 16, () => long);
       const chunk = `${MIB.toString(16)}\r\n${" ".repeat(MIB)}\r\n`;
       const chunked = `POST /mutate-pods HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${chunk.repeat(9)}`;
-      await attacker.requests(webhooks, 2 * times, 2, () => chunked);
+      await attacker.requests(webhooks, 2, 2, () => chunked);
     },
   },
   {
     what: "bodies that never end",
     answers: ["408", "503", "closed"],
-    run: async (attacker, { webhooks }, times) => {
-      await attacker.unfinished(webhooks, 50 * times, MIB, 1);
+    run: async (attacker, { webhooks }) => {
+      await attacker.unfinished(webhooks, 50, MIB, 1);
       await attacker.unfinished(webhooks, 20, 8 * MIB, 7 * MIB);
     },
   },
   {
     what: "connections without a request, 1,000 a second",
     answers: [],
-    isSteady: true,
-    run: async (attacker, { webhooks, inspection }, times) => {
-      await attacker.idle(webhooks, 300 * times, CONNECTIONS_PER_SECOND);
-      await attacker.idle(inspection, 300 * times, CONNECTIONS_PER_SECOND);
+    run: async (attacker, { webhooks, inspection }) => {
+      await attacker.idle(webhooks, 300, CONNECTIONS_PER_SECOND);
+      await attacker.idle(inspection, 300, CONNECTIONS_PER_SECOND);
     },
   },
   {
     what: "random tokens",
     answers: ["401", "503", "closed"],
-    run: (attacker, { inspection }, times) =>
-      attacker.requests(inspection, 200 * times, 64, (i) => inspect(`${i}-${Math.random()}`)),
+    run: (attacker, { inspection }) => attacker.requests(inspection, 200, 64, (i) => inspect(`${i}-${Math.random()}`)),
   },
   {
     what: "requests without a token, and for what is not there",
     answers: ["401", "404", "503", "closed"],
-    run: async (attacker, { webhooks, inspection }, times) => {
-      await attacker.requests(inspection, 100 * times, 64, () => "GET /api/v1/pools HTTP/1.1\r\nhost: x\r\n\r\n");
-      await attacker.requests(webhooks, 100 * times, 64, () => "GET /api/v1/pools HTTP/1.1\r\nhost: x\r\n\r\n");
+    run: async (attacker, { webhooks, inspection }) => {
+      await attacker.requests(inspection, 100, 64, () => "GET /api/v1/pools HTTP/1.1\r\nhost: x\r\n\r\n");
+      await attacker.requests(webhooks, 100, 64, () => "GET /api/v1/pools HTTP/1.1\r\nhost: x\r\n\r\n");
     },
   },
 ];

@@ -59,7 +59,7 @@ describe("a replica that is attacked", () => {
 
   it.each(ATTACKS)("admits everybody else during $what", async ({ answers, run }) => {
     using attacker = new Attacker();
-    const attack = run(attacker, target(), 1);
+    const attack = run(attacker, target());
     const macs = await honestVms("honest");
     await attack;
     macs.push(...(await honestVms("honest")));

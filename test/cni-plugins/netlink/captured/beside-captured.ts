@@ -1,10 +1,14 @@
-/** Our requests beside captured ones: the same, but for differences that are named with their reasons. */
+/**
+ * Our requests beside those that iproute2, nft and the reference plugins sent (`requests.json`, captured with strace, the
+ * message's number and the socket's set to 0): the same, but for differences that are named with their reasons.
+ */
 
 import { describe, expect, it } from "vitest";
 import { MessageBatch } from "../../../../cni-plugins/netlink/message-batch.ts";
-import type { Group } from "./captures.ts";
 import { requestLines } from "./request-lines.ts";
 import captured from "./requests.json" with { type: "json" };
+
+type Group = "link" | "port" | "address" | "vlan" | "nftables";
 
 export interface Beside {
   readonly asked: string;

@@ -16,12 +16,6 @@ import {
   RTM_NEWLINK,
   RTM_NEWROUTE,
 } from "../../../../cni-plugins/netlink/rtnetlink.ts";
-import { searchPath } from "../../../cluster/requirements.ts";
-import type { Machine } from "../../../netns/machine.ts";
-import { Testbed } from "../../../netns/testbed.ts";
-import { argumentsOf } from "./captures.ts";
-import { NFT_MSG_NEWCHAIN, NFT_MSG_NEWRULE, NFT_MSG_NEWTABLE } from "./nft-commands.ts";
-import { trafficOf } from "./strace.ts";
 
 export interface CapturedReplies {
   /** The command line. */
@@ -30,41 +24,10 @@ export interface CapturedReplies {
   readonly datagrams: readonly string[];
 }
 
-/** What is prepared, and what is asked then: the type of messages that answer, and the command line. */
-export interface Scene {
-  readonly prepared: string;
-  readonly asked: readonly (readonly [number, string])[];
-}
-
-export async function captureReplies(machine: Machine, { prepared, asked }: Scene): Promise<CapturedReplies[]> {
-  const testbed = await Testbed.create(machine);
-  try {
-    const { code, stderr } = await testbed.node.run(["/bin/sh", "-c", prepared], { env: { PATH: searchPath() } });
-    if (code !== 0) throw new Error(stderr);
-    const replies: CapturedReplies[] = [];
-    for (const [type, command] of asked) {
-      const { received } = await trafficOf(testbed.node, { argv: argumentsOf(command), env: { PATH: searchPath() } });
-      replies.push({ asked: command, datagrams: theAnswer(received, type).map((bytes) => bytes.toString("hex")) });
-    }
-    return replies;
-  } finally {
-    await testbed[Symbol.asyncDispose]();
-  }
-}
-
-const NLM_F_MULTI = 2;
-
-/**
- * Programs look interfaces up before and after. What belongs together has the same number, and that of its socket; the
- * program nft gives all that it lists the same number.
- */
-function theAnswer(received: readonly Buffer[], wanted: number): Buffer[] {
-  const ofType = received.filter((datagram) => readMessages(datagram).some(({ type }) => type === wanted));
-  const list = ofType.findLast((datagram) => readMessages(datagram).some(({ flags }) => (flags & NLM_F_MULTI) !== 0));
-  const answer = list ?? (wanted === NLMSG_ERROR ? ofType.at(-1) : ofType[0]);
-  const numbers = (datagram: Buffer): string => datagram.toString("hex", 8, 16);
-  return answer === undefined ? [] : ofType.filter((one) => numbers(one) === numbers(answer));
-}
+/** With the subsystem's number, as in linux/netfilter/nf_tables.h. */
+const NFT_MSG_NEWTABLE = 0xa00;
+const NFT_MSG_NEWCHAIN = 0xa03;
+const NFT_MSG_NEWRULE = 0xa06;
 
 /** What is read of each message, but for the end of a list. */
 export function readReplies({ datagrams }: CapturedReplies): object[] {
