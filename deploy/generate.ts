@@ -2,13 +2,11 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { generatedFiles } from "./generated-files.ts";
+import { filesInGit } from "./generated-files.ts";
 
-const root = join(import.meta.dirname, "..");
-
-for (const { path, text } of generatedFiles()) {
-  const file = join(root, path);
+for (const { path, text } of filesInGit()) {
+  const file = join(import.meta.dirname, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
-  console.log(`${path}: ${text.split("\n").length - 1} lines`);
+  console.log(`deploy/${path}: ${text.split("\n").length - 1} lines`);
 }

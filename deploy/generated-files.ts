@@ -1,7 +1,7 @@
 /**
- * The files in deploy/ that are made from code: the CRDs, and the release as plain YAML, as a Helm chart, for kustomize and
- * for Operator Lifecycle Manager, and the dashboard.
- * A test fails when they differ from what is in the tree.
+ * The files of a release that are made from code: the CRDs, and the release as plain YAML, as a Helm chart, for kustomize and
+ * for Operator Lifecycle Manager, and the dashboard. `npm run release` writes them all. What people read in git is in deploy/
+ * as well; a test fails when it differs from what the code gives.
  */
 
 import { CRDS, NETWORK_ADDONS_CONFIG_CRD } from "../src/api/crds.ts";
@@ -14,8 +14,11 @@ import { grafanaDashboard } from "./monitoring/grafana-dashboard.ts";
 import { objectsYaml } from "./object-yaml.ts";
 import { olmBundle } from "./olm-bundle.ts";
 
+/** Below deploy/, in git. deploy/release.yaml is a link to that of the kustomize base: kustomize reads no file outside of its own folder. */
+const FOLDERS_IN_GIT = ["crds", "helm", "kustomize"];
+
 export interface GeneratedFile {
-  /** Relative to the repository's root. */
+  /** Relative to the folder of the release. */
   readonly path: string;
   readonly text: string;
 }
@@ -26,28 +29,32 @@ export interface PackageOptions {
 }
 
 /** `image`: the reference that every pod gets. */
-export function generatedFiles(image: string = DEFAULT_IMAGE, { replaces }: PackageOptions = {}): GeneratedFile[] {
+export function releaseFiles(image: string = DEFAULT_IMAGE, { replaces }: PackageOptions = {}): GeneratedFile[] {
   const parts = release(image);
   const all = objectsYaml(releaseObjects(parts));
   return [
     ...CRDS.map((definition) => ({
-      path: `deploy/crds/${definition.spec.names.plural}.yaml`,
+      path: `crds/${definition.spec.names.plural}.yaml`,
       text: objectsYaml([definition]),
     })),
     {
-      path: "deploy/crds-without-rules/networkaddonsconfigs.yaml",
+      path: "crds-without-rules/networkaddonsconfigs.yaml",
       text: objectsYaml([crdWithoutValidation(NETWORK_ADDONS_CONFIG_CRD, parts.foundation[1]?.metadata.labels)]),
     },
-    { path: "deploy/release.yaml", text: all },
-    { path: "deploy/operator.yaml", text: objectsYaml(parts.operator) },
-    ...olmBundle(image, replaces).map(({ path, text }) => ({ path: `deploy/olm/${path}`, text })),
-    ...helmChart(image).map(({ path, text }) => ({ path: `deploy/helm/${path}`, text })),
-    { path: "deploy/monitoring/grafana-dashboard.json", text: `${JSON.stringify(grafanaDashboard(), null, 2)}\n` },
-    { path: "deploy/kustomize/base/kustomization.yaml", text: kustomizationBase() },
-    { path: "deploy/kustomize/base/release.yaml", text: all },
+    { path: "release.yaml", text: all },
+    { path: "operator.yaml", text: objectsYaml(parts.operator) },
+    ...olmBundle(image, replaces).map(({ path, text }) => ({ path: `olm/${path}`, text })),
+    ...helmChart(image).map(({ path, text }) => ({ path: `helm/${path}`, text })),
+    { path: "monitoring/grafana-dashboard.json", text: `${JSON.stringify(grafanaDashboard(), null, 2)}\n` },
+    { path: "kustomize/base/kustomization.yaml", text: kustomizationBase() },
+    { path: "kustomize/base/release.yaml", text: all },
     {
-      path: "deploy/kustomize/overlay/kustomization.yaml",
+      path: "kustomize/overlay/kustomization.yaml",
       text: kustomizationOverlay(image.replace(/(@sha256:\w+|:[\w.-]+)$/, "")),
     },
   ];
+}
+
+export function filesInGit(): GeneratedFile[] {
+  return releaseFiles().filter(({ path }) => FOLDERS_IN_GIT.some((folder) => path.startsWith(`${folder}/`)));
 }

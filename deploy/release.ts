@@ -8,14 +8,13 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { generatedFiles, type PackageOptions } from "./generated-files.ts";
+import { type PackageOptions, releaseFiles } from "./generated-files.ts";
 import { ImageError } from "./image/image-error.ts";
 import { parseReference } from "./image/reference.ts";
 import { cliPackage } from "./krew/cli-package.ts";
 import { NO_DOWNLOAD } from "./krew/manifest.ts";
 
-const DIST = path.join(import.meta.dirname, "../dist");
-const FOLDER = path.join(DIST, "release");
+const FOLDER = path.join(import.meta.dirname, "../dist/release");
 
 async function main(): Promise<void> {
   const options = { image: { type: "string" }, replaces: { type: "string" }, download: { type: "string" } } as const;
@@ -25,34 +24,38 @@ async function main(): Promise<void> {
   if (digest === undefined) throw new ImageError(`${image} has no digest: give REGISTRY/NAME@sha256:DIGEST`);
   if (!/^https:\/\/[^/]/.test(download))
     throw new ImageError(`--download ${download} is not a URL: write https://HOST/PATH`);
-  for (const file of await writeRelease(image, { replaces, download })) console.log(path.relative(process.cwd(), file));
+  const written = await writeRelease(FOLDER, image, { replaces, download });
+  for (const file of written) console.log(path.relative(process.cwd(), file));
 }
 
-/** In place of an older release, whole. */
-async function writeRelease(image: string, options: PackageOptions & { readonly download: string }): Promise<string[]> {
-  await mkdir(DIST, { recursive: true });
-  const temporary = await mkdtemp(`${FOLDER}.`);
+/** Writes `folder` in place of an older release, whole; resolves with its files. */
+export async function writeRelease(
+  folder: string,
+  image: string,
+  { replaces, download = NO_DOWNLOAD }: PackageOptions & { readonly download?: string } = {},
+): Promise<string[]> {
+  await mkdir(path.dirname(folder), { recursive: true });
+  const temporary = await mkdtemp(`${folder}.`);
   try {
     const names: string[] = [];
-    const generated = generatedFiles(image, options).map(({ path: name, text }) => ({
-      path: path.relative("deploy", name),
-      content: text,
-    }));
-    for (const { path: file, content } of [...generated, ...(await cliPackage(options.download.replace(/\/+$/, "")))]) {
+    const generated = releaseFiles(image, { replaces }).map(({ path: file, text }) => ({ path: file, content: text }));
+    for (const { path: file, content } of [...generated, ...(await cliPackage(download.replace(/\/+$/, "")))]) {
       await mkdir(path.join(temporary, path.dirname(file)), { recursive: true });
       await writeFile(path.join(temporary, file), content);
-      names.push(path.join(FOLDER, file));
+      names.push(path.join(folder, file));
     }
-    await rm(FOLDER, { recursive: true, force: true });
-    await rename(temporary, FOLDER);
+    await rm(folder, { recursive: true, force: true });
+    await rename(temporary, folder);
     return names;
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
 }
 
-await main().catch((error: unknown) => {
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  console.error(error instanceof ImageError || code.startsWith("ERR_PARSE_ARGS") ? message : error);
-  process.exitCode = 1;
-});
+if (import.meta.main) {
+  await main().catch((error: unknown) => {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    console.error(error instanceof ImageError || code.startsWith("ERR_PARSE_ARGS") ? message : error);
+    process.exitCode = 1;
+  });
+}

@@ -1,23 +1,31 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { generatedFiles } from "../../deploy/generated-files.ts";
+import { filesInGit, releaseFiles } from "../../deploy/generated-files.ts";
+import { writeRelease } from "../../deploy/release.ts";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../src/api/image.ts";
+import { releaseText } from "./support/release-text.ts";
 
-const root = join(import.meta.dirname, "../..");
+const deploy = join(import.meta.dirname, "../../deploy");
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
 const objectsIn = (text: string, version: "1.1" | "1.2"): unknown[] =>
   parseAllDocuments(text, { version }).map((document) => document.toJS());
 
 describe("deploy/", () => {
-  it.each(generatedFiles().map((file) => [file.path, file.text] as const))(
+  it.each(filesInGit().map((file) => [file.path, file.text] as const))(
     "%s is what `npm run generate` writes",
     (path, text) => {
-      expect(readFileSync(join(root, path), "utf8")).toBe(text);
+      expect(readFileSync(join(deploy, path), "utf8")).toBe(text);
     },
   );
 
-  it.each(generatedFiles().filter(({ path }) => /\.yaml$/.test(path) && !path.includes("/templates/")))(
+  it.each(releaseFiles().filter(({ path }) => /\.yaml$/.test(path) && !path.includes("/templates/")))(
     "$path means the same in YAML 1.1, which kubectl and Helm read, and in YAML 1.2",
     ({ text }) => {
       expect(objectsIn(text, "1.1")).toEqual(objectsIn(text, "1.2"));
@@ -25,19 +33,34 @@ describe("deploy/", () => {
   );
 
   it("has no file that no code stands for", () => {
-    const expected = generatedFiles().map(({ path }) => path);
-    const folders = ["crds", "crds-without-rules", "helm", "kustomize", "olm"].map((name) => `deploy/${name}`);
-    const present = folders.flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => relative(root, join(entry.parentPath, entry.name))),
-    );
-    expect(present.filter((path) => !expected.includes(path))).toEqual([]);
+    const data = filesIn(deploy).filter((path) => !/\.ts$|^image\/pins\.json$/.test(path));
+    const expected = filesInGit().map(({ path }) => path);
+    expect(data).toEqual([...expected, "release.yaml"].sort());
+  });
+
+  it("has the text of the release once: kustomize reads no file outside of its folder, so release.yaml is a link", () => {
+    expect(readlinkSync(join(deploy, "release.yaml"))).toBe("kustomize/base/release.yaml");
+  });
+});
+
+describe("a release", () => {
+  it("is what `npm run release` writes, whole and in place of an older one", async () => {
+    const folder = join(mkdtempSync(join(tmpdir(), "release-")), "release");
+    try {
+      await writeRelease(folder, DEFAULT_IMAGE, { replaces: "0.0.9" });
+      await writeRelease(folder, DEFAULT_IMAGE);
+      const written = releaseFiles();
+      const krew = ["krew/kubectl-macpool.tar.gz", "krew/macpool.yaml"];
+      expect(filesIn(folder)).toEqual([...written.map(({ path }) => path), ...krew].sort());
+      for (const { path, text } of written) expect(readFileSync(join(folder, path), "utf8"), path).toBe(text);
+    } finally {
+      rmSync(dirname(folder), { recursive: true });
+    }
   });
 
   it("gives every pod the image of the release, and leaves no other image in any file", () => {
     const image = `registry.test:5000/own@sha256:${"0".repeat(64)}`;
-    const text = generatedFiles(image)
+    const text = releaseFiles(image)
       .map((file) => file.text)
       .join("");
     expect(text).toContain(`image: ${image}\n`);
@@ -49,13 +72,12 @@ describe("deploy/", () => {
   });
 
   it("releases the namespace first", () => {
-    const text = readFileSync(join(root, "deploy/release.yaml"), "utf8");
-    const kinds = parseAllDocuments(text).map((document) => document.get("kind"));
+    const kinds = parseAllDocuments(releaseText("release.yaml")).map((document) => document.get("kind"));
     expect(kinds.slice(0, 2)).toEqual(["Namespace", "CustomResourceDefinition"]);
   });
 
   it("has a part that may be deleted at any time: it holds no namespace, no definition and no data", () => {
-    const objects = parseAllDocuments(readFileSync(join(root, "deploy/operator.yaml"), "utf8"));
+    const objects = parseAllDocuments(releaseText("operator.yaml"));
     const kinds = objects.map((document) => document.get("kind"));
     expect(new Set(kinds)).toEqual(
       new Set(["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment"]),
@@ -63,7 +85,7 @@ describe("deploy/", () => {
   });
 
   it("puts the definitions of users' data into no package", () => {
-    const packages = generatedFiles().filter(({ path }) => !path.startsWith("deploy/crds/"));
+    const packages = releaseFiles().filter(({ path }) => !path.startsWith("crds/"));
     const data = packages.filter(({ text }) => /^ {2}name: (macpools|macclaims)/m.test(text));
     expect(data.map(({ path }) => path)).toEqual([]);
   });

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -9,8 +7,9 @@ import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { clusterServiceVersionDefinition } from "./support/olm-definition.ts";
+import { releaseText } from "./support/release-text.ts";
 
-const FILE = "deploy/olm/manifests/cluster-network-addons-operator.clusterserviceversion.yaml";
+const FILE = "olm/manifests/cluster-network-addons-operator.clusterserviceversion.yaml";
 const CSVS = defineResource("operators.coreos.com/v1alpha1", "ClusterServiceVersion", "clusterserviceversions", true);
 const STRICT = { dryRun: true, fieldValidation: "Strict" } as const;
 
@@ -19,7 +18,7 @@ const definition = await clusterServiceVersionDefinition();
 describe.skipIf(definition === undefined)("the bundle in the eyes of Operator Lifecycle Manager", () => {
   let controlPlane: ControlPlaneAccess;
   let admin: KubeClient;
-  const written: KubeObject = parse(readFileSync(join(import.meta.dirname, "../..", FILE), "utf8"));
+  const written: KubeObject = parse(releaseText(FILE));
   const csv: KubeObject = { ...written, metadata: { ...written.metadata, namespace: "default" } };
   const spec = csv.spec as object;
 

@@ -12,11 +12,12 @@ import {
 } from "../../src/api/names.ts";
 import { objectYaml } from "../../src/kube/client/object-yaml.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { releaseText } from "../deploy/support/release-text.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
 const deploy = join(import.meta.dirname, "../../deploy");
 const RELEASE = join(deploy, "release.yaml");
-const OPERATOR = join(deploy, "operator.yaml");
+const OPERATOR = releaseText("operator.yaml");
 const DEPLOYMENT = { name: OPERATOR_NAME, namespace: NAMESPACE };
 const DEFINITION = { name: NETWORK_ADDONS_CONFIG_CRD.metadata.name };
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
@@ -63,11 +64,11 @@ describe("the release on a real API server", () => {
 
   it("lets its operator be deleted and applied again, while the components stay", async () => {
     const before = await cluster.find(RESOURCES.daemonSets, MARKER);
-    expect(await cluster.kubectl(["delete", "-f", OPERATOR])).toMatchObject({ code: 0 });
+    expect(await cluster.kubectl(["delete", "-f", "-"], OPERATOR)).toMatchObject({ code: 0 });
     expect(await cluster.isThere(RESOURCES.deployments, DEPLOYMENT)).toBe(false);
     expect((await cluster.find(RESOURCES.daemonSets, MARKER))?.metadata.uid).toBe(before?.metadata.uid);
     expect(await cluster.condition("Available")).toBe("True");
-    expect(await cluster.kubectl(["apply", "--server-side", "-f", OPERATOR])).toMatchObject({ code: 0 });
+    expect(await cluster.kubectl(["apply", "--server-side", "-f", "-"], OPERATOR)).toMatchObject({ code: 0 });
   });
 
   it("is not deleted before its configuration: one sentence says what to do", async () => {

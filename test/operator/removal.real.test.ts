@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CRDS } from "../../src/api/crds.ts";
 import { MAC_CLAIMS, MAC_POOLS } from "../../src/api/kinds.ts";
@@ -9,6 +8,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { releaseText } from "../deploy/support/release-text.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 import { podsLike } from "./support/pods-like.ts";
 
@@ -35,8 +35,8 @@ describe("what the operator takes away on a real API server", () => {
   });
 
   async function define(folder: string): Promise<void> {
-    const file = join(import.meta.dirname, "../../deploy", folder, "networkaddonsconfigs.yaml");
-    const applied = await cluster.kubectl(["apply", "--server-side", "--force-conflicts", "-f", file]);
+    const definition = releaseText(`${folder}/networkaddonsconfigs.yaml`);
+    const applied = await cluster.kubectl(["apply", "--server-side", "--force-conflicts", "-f", "-"], definition);
     expect(applied).toMatchObject({ code: 0 });
   }
 

@@ -1,6 +1,6 @@
 /**
  * The operator as a ClusterServiceVersion of Operator Lifecycle Manager: the Deployment and the rules of the release, and the
- * definition that it owns. The HyperConverged operator merges it into its own, deploy/olm has it in a bundle. Pure.
+ * definition that it owns. The HyperConverged operator merges it into its own, `npm run release` puts it into a bundle. Pure.
  */
 
 import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";

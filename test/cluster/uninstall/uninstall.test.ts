@@ -1,6 +1,8 @@
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeRelease } from "../../../deploy/release.ts";
+import { DEFAULT_IMAGE } from "../../../src/api/image.ts";
 import { MAC_CLAIMS, MAC_POOLS, NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
 import {
   DEFAULT_MAC_POOL,
@@ -60,8 +62,7 @@ describe("a configured product, uninstalled on a cluster with its own controller
     cluster = await startCluster({ nodes: [{ name: "node-a" }] });
     client = await cluster.client();
     await mkdir(join(directory, "bin"));
-    await mkdir(join(directory, "dist"));
-    await symlink(join(repository, "deploy"), join(directory, "dist/release"));
+    await writeRelease(join(directory, "dist/release"), DEFAULT_IMAGE);
     await symlink(cluster.kubectlPath, join(directory, "bin/kubectl"));
     const helm = await ensureGoTool({ name: "helm", goPackage: "helm.sh/helm/v4/cmd/helm" });
     await symlink(helm, join(directory, "bin/helm"));

@@ -1,8 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { generatedFiles } from "../../../deploy/generated-files.ts";
+import { releaseFiles } from "../../../deploy/generated-files.ts";
 import type { Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import {
@@ -10,12 +8,11 @@ import {
   olmObjects,
   ownCsvOptions,
 } from "../../../src/operator/csv-generator/cluster-service-version.ts";
+import { releaseText } from "../../deploy/support/release-text.ts";
 
-const deploy = join(import.meta.dirname, "../../../deploy");
-const read = (name: string): string => readFileSync(join(deploy, name), "utf8");
-const released = parseAllDocuments(read("release.yaml")).map((document) => document.toJS() as KubeObject);
+const released = parseAllDocuments(releaseText("release.yaml")).map((document) => document.toJS() as KubeObject);
 const bundled: ClusterServiceVersion = parse(
-  read("olm/manifests/cluster-network-addons-operator.clusterserviceversion.yaml"),
+  releaseText("olm/manifests/cluster-network-addons-operator.clusterserviceversion.yaml"),
 );
 const find = (kind: string): KubeObject | undefined => released.find((object) => object.kind === kind);
 const { permissions, clusterPermissions, deployments } = bundled.spec.install.spec;
@@ -35,7 +32,7 @@ describe("the bundle for Operator Lifecycle Manager", () => {
   });
 
   it("owns the one definition that it brings, which is that of the release", () => {
-    const definition = parse(read("olm/manifests/networkaddonsconfigs.crd.yaml"));
+    const definition = parse(releaseText("olm/manifests/networkaddonsconfigs.crd.yaml"));
     expect(definition).toEqual(find("CustomResourceDefinition"));
     const { owned } = bundled.spec.customresourcedefinitions as { readonly owned: readonly object[] };
     expect(owned).toEqual([
@@ -54,7 +51,7 @@ describe("the bundle for Operator Lifecycle Manager", () => {
   });
 
   it("is annotated as the format registry+v1 asks", () => {
-    const { annotations } = parse(read("olm/metadata/annotations.yaml"));
+    const { annotations } = parse(releaseText("olm/metadata/annotations.yaml"));
     expect(annotations).toMatchObject({
       "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
       "operators.operatorframework.io.bundle.manifests.v1": "manifests/",
@@ -65,7 +62,7 @@ describe("the bundle for Operator Lifecycle Manager", () => {
   it("needs Kubernetes 1.30, and replaces only the version that its owner names", () => {
     expect(bundled.spec).toMatchObject({ minKubeVersion: "1.30.0" });
     expect(bundled.spec).not.toHaveProperty("replaces");
-    const files = generatedFiles("registry.test/own:1", { replaces: "0.0.9" });
+    const files = releaseFiles("registry.test/own:1", { replaces: "0.0.9" });
     const text = files.find(({ path }) => path.endsWith("clusterserviceversion.yaml"))?.text ?? "";
     expect(parse(text).spec.replaces).toBe("cluster-network-addons-operator.0.0.9");
   });

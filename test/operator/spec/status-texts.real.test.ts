@@ -1,11 +1,11 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { releaseText } from "../../deploy/support/release-text.ts";
 import { eventually } from "../../support/eventually.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "../support/installed-operator.ts";
 import { WRONG_SPECS } from "./wrong-specs.ts";
 
-const WITHOUT_RULES = join(import.meta.dirname, "../../../deploy/crds-without-rules/networkaddonsconfigs.yaml");
+const WITHOUT_RULES = releaseText("crds-without-rules/networkaddonsconfigs.yaml");
 /** Part of the contract: a wrong configuration is Degraded, and a right one is well again. */
 const SAID_WITHIN = { timeout: 5_000, interval: 25 };
 const PREFIX = "failed to validate NetworkConfig.Spec: invalid configuration:\n";
@@ -16,7 +16,7 @@ describe("with the definition without rules, the status", () => {
 
   beforeAll(async () => {
     cluster = await InstalledOperator.install();
-    const applied = await cluster.kubectl(["apply", "--server-side", "--force-conflicts", "-f", WITHOUT_RULES]);
+    const applied = await cluster.kubectl(["apply", "--server-side", "--force-conflicts", "-f", "-"], WITHOUT_RULES);
     expect(applied).toMatchObject({ code: 0, stderr: "" });
     cluster.start();
     await cluster.applyConfig({});

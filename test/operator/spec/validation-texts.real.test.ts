@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
@@ -11,13 +9,12 @@ import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts
 import { NO_FACTS } from "../../../src/operator/facts.ts";
 import { validateSpec } from "../../../src/operator/spec/validation.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
+import { releaseText } from "../../deploy/support/release-text.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
 import { WRONG_HERE, WRONG_SPECS } from "./wrong-specs.ts";
 
-const deploy = join(import.meta.dirname, "../../../deploy");
-const read = (folder: string): CustomResourceDefinition =>
-  parse(readFileSync(join(deploy, folder, "networkaddonsconfigs.yaml"), "utf8"));
+const read = (folder: string): CustomResourceDefinition => parse(releaseText(`${folder}/networkaddonsconfigs.yaml`));
 const DEFINITION = read("crds");
 const DEFINITION_WITHOUT_RULES = read("crds-without-rules");
 
