@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 
@@ -191,5 +191,24 @@ describe("the house", () => {
         .map((specifier) => `${file}: ${specifier}`),
     );
     expect(bare).toEqual([]);
+  });
+
+  it("names decisions that are there, and has each in the index", () => {
+    const folder = "docs/decisions";
+    const records = readdirSync(join(root, folder)).filter((name) => /^\d{3}-/.test(name));
+    const numbers = new Set(records.map((name) => name.slice(0, 3)));
+    const pattern = "decisions/[0-9]{3}(-[-a-z0-9]*\\.md)?";
+    const named = execFileSync("git", ["grep", "-oIE", pattern], { cwd: root, encoding: "utf8" });
+    const isThere = (name = "") => numbers.has(name) || records.includes(name);
+    expect(named.split("\n").filter((line) => line !== "" && !isThere(line.split("decisions/").at(-1)))).toEqual([]);
+    const index = read(`${folder}/README.md`);
+    expect(records.filter((name) => !index.includes(`(${name})`))).toEqual([]);
+    const gone = new Set([...read(`${folder}/withdrawn.md`).matchAll(/^\| (\d{3}) /gm)].map(([, number]) => number));
+    const wrong = records.flatMap((name) =>
+      [...read(`${folder}/${name}`).matchAll(/(?<![\d.,])0\d\d(?!\d)/g)]
+        .filter(([number]) => !numbers.has(number) && !gone.has(number))
+        .map(([number]) => `${name}: ${number}`),
+    );
+    expect(wrong).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * The life of claims, run by the elected leader. It writes a claim when its owners change: into quarantine when live reads find
  * no object that lists the address, and deletes it after that. It makes claims for objects that have none, by what its caches
- * show (docs/decisions/069).
+ * show (docs/decisions/036).
  * Safety does not depend on the leader: every write carries the version of the claim that was read before the objects,
  * so a leader that lost its lease, or was stopped for an hour, changes nothing that is newer than what it knows.
  */

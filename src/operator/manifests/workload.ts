@@ -195,7 +195,7 @@ function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplat
 }
 
 /**
- * For a process that is idle most of the time: docs/decisions/066. A larger young generation would hold 20 to 30 MB more,
+ * For a process that is idle most of the time: docs/decisions/013. A larger young generation would hold 20 to 30 MB more,
  * compilers and their threads 4 MB, a heap that grows as it likes 1 MB.
  */
 export const IDLE_NODE_FLAGS: readonly string[] = [
