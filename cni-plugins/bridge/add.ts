@@ -22,7 +22,7 @@ import { awaitPortUp, bringContainerUp, configurePort, createPair, keepQuiet, re
 type Steps = readonly Step<AddState>[];
 
 /** The steps a configuration needs, in order. */
-export function planAdd(syscalls: Syscalls, config: BridgeConfig): Steps {
+function planAdd(syscalls: Syscalls, config: BridgeConfig): Steps {
   const { vlans, addressing } = config;
   const when = (wanted: boolean | undefined, steps: () => Steps): Steps => (wanted ? steps() : []);
   return [

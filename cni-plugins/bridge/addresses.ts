@@ -15,7 +15,7 @@ export interface Addresses {
 }
 
 /** Index of the container's interface in the result. */
-export const CONTAINER_INTERFACE = 2;
+const CONTAINER_INTERFACE = 2;
 
 export function completeAddresses(given: AddressResult, config: AddressingConfig): Addresses {
   if (given.ips.length === 0) {

@@ -145,7 +145,7 @@ export function hasIptablesMasquerade(
 }
 
 /** A line of `iptables -S` as arguments: words, or texts in quotes in which a backslash escapes. */
-export function splitRule(line: string): string[] {
+function splitRule(line: string): string[] {
   const words: string[] = [];
   let word: string | undefined;
   let quoted = false;

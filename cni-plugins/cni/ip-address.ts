@@ -1,7 +1,7 @@
 /** IP addresses and prefixes as they stand in JSON: bytes inside, the usual text outside. */
 
-export const IPV4_BYTES = 4;
-export const IPV6_BYTES = 16;
+const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
 
 /** 4 or 16 bytes. */
 export type IpAddress = Uint8Array;

@@ -6,7 +6,7 @@ import { eachAttribute, type Message, readU32 } from "./message-reader.ts";
 import { AF_UNSPEC, IFLA_ADDRESS, IFLA_MTU, RTM_NEWLINK } from "./rtnetlink.ts";
 
 export const IFF_ALLMULTI = 0x200;
-export const IFLA_TXQLEN = 13;
+const IFLA_TXQLEN = 13;
 
 const IFLA_MIN_MTU = 50;
 const IFLA_MAX_MTU = 51;

@@ -33,7 +33,7 @@ export interface Link {
   readonly bridgePort: { readonly hairpin: boolean; readonly isolated: boolean } | undefined;
 }
 
-export interface BridgeVlans {
+interface BridgeVlans {
   readonly filtering: boolean | undefined;
   /** What a new port belongs to; 0 for none. */
   readonly defaultVlan: number;

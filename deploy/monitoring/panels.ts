@@ -2,7 +2,7 @@
 
 export const HIGHEST_QUANTILE = 0.99;
 
-export interface Panel {
+interface Panel {
   readonly title: string;
   readonly about: string;
   readonly kind: "timeseries" | "stat" | "bargauge";

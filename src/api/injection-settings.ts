@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 
-export const UNUSABLE_NETWORKS = ["Deny", "Warn"] as const;
+const UNUSABLE_NETWORKS = ["Deny", "Warn"] as const;
 export type UnusableNetworks = (typeof UNUSABLE_NETWORKS)[number];
 
 /** What multus takes for global where its configuration names no namespaces. */

@@ -63,14 +63,6 @@ export const VIRTUAL_MACHINE_INSTANCES: CustomKind = {
   namespaced: true,
 };
 
-export const VIRTUAL_MACHINE_INSTANCE_MIGRATIONS: CustomKind = {
-  group: KUBEVIRT_GROUP,
-  version: "v1",
-  kind: "VirtualMachineInstanceMigration",
-  plural: "virtualmachineinstancemigrations",
-  namespaced: true,
-};
-
 export const NETWORK_ATTACHMENT_DEFINITIONS: CustomKind = {
   group: NAD_GROUP,
   version: "v1",

@@ -15,7 +15,7 @@ export const CLAIM_LABEL_PHASE = `${MAC_POOL_GROUP}/phase`;
 
 /** Version 0.1 wrote these. Both mean Allocated, and a claim keeps its one until somebody writes it again. */
 const FORMER_PHASES = ["Pending", "Bound"] as const;
-export const CLAIM_PHASES = ["Allocated", "Quarantined", ...FORMER_PHASES] as const;
+const CLAIM_PHASES = ["Allocated", "Quarantined", ...FORMER_PHASES] as const;
 export type ClaimPhase = (typeof CLAIM_PHASES)[number];
 
 /** Phases that readers are told. Whether an object has listed the address since it was allocated last, caches know and no claim. */
@@ -95,7 +95,7 @@ export const claimOwnerSchema = z
 
 export type ClaimOwner = z.infer<typeof claimOwnerSchema>;
 
-export const macClaimSpecSchema = z
+const macClaimSpecSchema = z
   .object({
     mac: canonicalMac,
     pool: z.string().max(253).exactOptional().describe("MACPool that the address belongs to."),
@@ -107,7 +107,7 @@ export const macClaimSpecSchema = z
   })
   .describe("The address, and how it came into use.");
 
-export const macClaimStatusSchema = z
+const macClaimStatusSchema = z
   .object({
     phase: z
       .enum(CLAIM_PHASES)
@@ -140,7 +140,7 @@ export const macClaimStatusSchema = z
   })
   .describe("Owners of the address.");
 
-export type MacClaimSpec = z.infer<typeof macClaimSpecSchema>;
+type MacClaimSpec = z.infer<typeof macClaimSpecSchema>;
 export type MacClaimStatus = z.infer<typeof macClaimStatusSchema>;
 
 export const macClaimSchema = z

@@ -11,7 +11,7 @@ export type ConflictPolicy = (typeof CONFLICT_POLICIES)[number];
 export const CONFLICT_SCOPES = ["Cluster", "Network"] as const;
 export type ConflictScope = (typeof CONFLICT_SCOPES)[number];
 
-export const OBJECT_OPT_OUTS = ["Claim", "Allow"] as const;
+const OBJECT_OPT_OUTS = ["Claim", "Allow"] as const;
 export type ObjectOptOut = (typeof OBJECT_OPT_OUTS)[number];
 
 export const HOST_ADDRESS_POLICIES = ["Warn", "Deny", "Off"] as const;
@@ -60,7 +60,7 @@ const labelSelectorSchema = z.object({
 
 export type LabelSelector = z.infer<typeof labelSelectorSchema>;
 
-export const macPoolSpecSchema = z
+const macPoolSpecSchema = z
   .object({
     ranges: z.array(rangeSchema).min(1).max(MAX_RANGES).describe("Ranges of addresses that the pool gives out."),
     exclusions: z
@@ -145,7 +145,7 @@ const conditionSchema = z.object({
   observedGeneration: z.int().exactOptional().describe("Generation of the spec that the condition describes."),
 });
 
-export const macPoolStatusSchema = z
+const macPoolStatusSchema = z
   .object({
     observedGeneration: z.int().exactOptional().describe("Generation of the spec that this status describes."),
     ranges: z

@@ -172,7 +172,7 @@ const conditionSchema = z.object({
   lastHeartbeatTime: z.iso.datetime().exactOptional().describe("When the condition was written last."),
 });
 
-export const networkAddonsConfigStatusSchema = z
+const networkAddonsConfigStatusSchema = z
   .object({
     operatorVersion: z.string().exactOptional().describe("Version of the operator that wrote this status."),
     targetVersion: z.string().exactOptional().describe("Version that the operator deploys."),

@@ -5,7 +5,7 @@ import type { BridgeSelection } from "./bridge-selection.ts";
  * The command line of bridge-marker 0.13 and a few flags more, in Go's flag syntax: one dash equals two, and the value
  * follows after `=` or as the next argument; a flag that is true or false needs no value. Pure.
  */
-export interface Flags {
+interface Flags {
   readonly nodeName: string;
   /** How often the published resources are compared with the node without an event. */
   readonly updateIntervalMs: number;

@@ -3,7 +3,7 @@ import { BRIDGE_RESOURCE_PREFIX } from "../api/names.ts";
 /** The node's extended resources. Pure. Reads and writes only keys under `bridge.network.kubevirt.io/`. */
 
 /** More than the pods of any node: a bridge is not used up. */
-export const BRIDGE_AMOUNT = "1k";
+const BRIDGE_AMOUNT = "1k";
 const SAME_AMOUNT: readonly string[] = [BRIDGE_AMOUNT, "1000"];
 
 /** Our part of a node's capacity. */

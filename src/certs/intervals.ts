@@ -2,7 +2,7 @@ import { parseGoDuration } from "../api/go-duration.ts";
 import type { Intervals } from "./plan.ts";
 
 /** Environment variables of the rotation intervals, as Go durations. All are optional. */
-export const INTERVAL_DEFAULTS = {
+const INTERVAL_DEFAULTS = {
   CA_ROTATE_INTERVAL: "48h0m0s",
   CA_OVERLAP_INTERVAL: "24h0m0s",
   CERT_ROTATE_INTERVAL: "24h0m0s",

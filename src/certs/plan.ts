@@ -63,7 +63,7 @@ export interface Plan {
  * A rotated CA signs only after API servers had time to read the new caBundle. At most half of each overlap: the old CA
  * ends with the CA's overlap, and the serving certificate may be due just when the CA is made.
  */
-export const SETTLE_MS = 10_000;
+const SETTLE_MS = 10_000;
 
 /** The same if both Secrets were lost. Meanwhile replicas serve the pair in their memory. */
 export const LOST_SETTLE_MS = 2_000;

@@ -2,8 +2,8 @@ import { parseArgs } from "node:util";
 
 /** The command line after `kubectl macpool`. */
 
-export const OUTPUTS = ["table", "wide", "json", "yaml", "name"] as const;
-export type Output = (typeof OUTPUTS)[number];
+const OUTPUTS = ["table", "wide", "json", "yaml", "name"] as const;
+type Output = (typeof OUTPUTS)[number];
 
 /** Names that completion looks up: in the cluster, or in the kubeconfig. */
 export type Offer = "namespaces" | "pools" | "contexts" | "clusters" | "users";
@@ -76,7 +76,7 @@ export interface Options {
   readonly help: boolean;
 }
 
-export type OptionValue = string | boolean | readonly (string | boolean)[] | undefined;
+type OptionValue = string | boolean | readonly (string | boolean)[] | undefined;
 
 export interface CommandLine {
   /** Empty when only options were given. */
@@ -92,7 +92,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-export const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
+const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
 /** The longest that `--request-timeout` can ask for; `0`, which is kubectl's word for no limit, means this. */
 const MAX_REQUEST_TIMEOUT_MS = 86_400_000;
 

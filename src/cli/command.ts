@@ -35,7 +35,7 @@ export interface CommandResult {
   readonly exitCode: 0 | 1;
 }
 
-export type Command = (input: CommandInput) => Promise<CommandResult>;
+type Command = (input: CommandInput) => Promise<CommandResult>;
 
 export interface CommandSpec extends CommandUsage {
   /** Its arguments, as the help shows them. */

@@ -151,7 +151,7 @@ export class OpenCluster implements AsyncDisposable {
 }
 
 /** The user's credentials, as the options that kubectl has as well make them. */
-export async function credentialsOf(
+async function credentialsOf(
   env: Readonly<Record<string, string | undefined>>,
   options: Options,
   context: string | undefined,

@@ -8,7 +8,7 @@ export interface Log {
 }
 
 /** Fields first, then the sentence; or the sentence alone. An error goes into the field `err`. */
-export interface LogMethod {
+interface LogMethod {
   (fields: object, message?: string): void;
   (message: string): void;
 }

@@ -31,7 +31,7 @@ export interface InjectablePod {
   };
 }
 
-export interface InjectableContainer {
+interface InjectableContainer {
   readonly resources?: { readonly requests?: Amounts | null; readonly limits?: Amounts | null } | null;
   /** `Always` on an init container: it runs beside the others, and its resources add up with theirs. */
   readonly restartPolicy?: string;

@@ -30,9 +30,9 @@ export const MULTUS_NAMESPACE = SYSTEM_NAMESPACE;
 /** The API server refuses a pod whose annotations have more bytes in all. */
 const MAX_ANNOTATION_CHARS = 262_144;
 /** More than a node offers of a bridge. */
-export const MAX_ATTACHMENTS = 1_024;
+const MAX_ATTACHMENTS = 1_024;
 /** Distinct ones. Each may cost a question to the API server. */
-export const MAX_NETWORKS = 64;
+const MAX_NETWORKS = 64;
 
 const OTHERS_IGNORED = "The others are not looked at, and the pod may be scheduled to a node without them";
 

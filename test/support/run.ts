@@ -118,6 +118,7 @@ if (!realNodes && paths.length === 0) {
   totals = addTotals(totals, await check("types", bin("tsc"), ["--noEmit"]));
   totals = addTotals(totals, await check("types of the page", bin("tsc"), ["--noEmit", "-p", "src/web"]));
   totals = addTotals(totals, await check("lint", bin("biome"), ["check", "--error-on-warnings", "."]));
+  totals = addTotals(totals, await check("unused code", bin("knip"), []));
   totals = addTotals(totals, await cargo());
 }
 totals = addTotals(totals, await vitest([...selection, ...paths]));

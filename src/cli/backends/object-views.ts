@@ -18,7 +18,7 @@ import type { KnownPhase, ListedClaim, MapSection } from "./pool-backend.ts";
 
 const REASON = "Only the MAC pool's service measures the rate of allocations.";
 
-export function rangesOf(pool: MACPool): readonly MacRange[] {
+function rangesOf(pool: MACPool): readonly MacRange[] {
   return (pool.status?.ranges ?? []).flatMap((text) => parseRangeText(text) ?? []);
 }
 

@@ -7,7 +7,7 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-export function plainText(text: string): string {
+function plainText(text: string): string {
   return text.replace(CONTROLS, (character) => (character === "\n" || character === "\t" ? " " : "\ufffd"));
 }
 

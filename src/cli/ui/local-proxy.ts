@@ -9,7 +9,7 @@ import { pipeline } from "node:stream/promises";
  * a Host that names this port (DNS rebinding). It reads, and only below the proxy of the pool's Service.
  */
 
-export const LOOPBACK = "127.0.0.1";
+const LOOPBACK = "127.0.0.1";
 /** A page, its event streams and some downloads. */
 const MAX_CONNECTIONS = 64;
 const HEADERS_TIMEOUT_MS = 10_000;

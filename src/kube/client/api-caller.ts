@@ -40,11 +40,11 @@ export interface ApiCallerOptions {
   readonly metrics?: Registry;
 }
 
-export const DEFAULT_TIMEOUT_MS = 30_000;
-export const DEFAULT_MAX_IN_FLIGHT = 64;
-export const DEFAULT_WATCH_SILENCE_MS = 150_000;
+const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_MAX_IN_FLIGHT = 64;
+const DEFAULT_WATCH_SILENCE_MS = 150_000;
 /** Longest answer held in memory: a page of 500 objects is some MB. */
-export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /** Calls with deadline, bounded concurrency and the repetitions of `retry.ts`; below it is the bare transport. */
 export class ApiCaller {

@@ -58,7 +58,6 @@ export const isForbidden = (error: unknown): error is ApiError => hasStatus(erro
 export const isInvalid = (error: unknown): error is ApiError => hasStatus(error, 422);
 /** The resourceVersion, list position or continue token is too old: list again. */
 export const isGone = (error: unknown): error is ApiError => hasStatus(error, 410);
-export const isTooManyRequests = (error: unknown): error is ApiError => hasStatus(error, 429);
 export const isAlreadyExists = (error: unknown): error is ApiError =>
   hasStatus(error, 409) && error.reason === "AlreadyExists";
 /** Somebody else wrote in between, or a precondition failed: read and try again. */

@@ -38,7 +38,7 @@ export type {
   WriteOptions,
 } from "./call-options.ts";
 
-export const PAGE_SIZE = 500;
+const PAGE_SIZE = 500;
 
 const JSON_BODY = { "content-type": "application/json" } as const;
 const PATCH_TYPE = {

@@ -8,7 +8,7 @@ import { BlockList, isIP } from "node:net";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export const PROXY_SCHEMES = ["http:", "https:", "socks5:", "socks5h:"];
+const PROXY_SCHEMES = ["http:", "https:", "socks5:", "socks5h:"];
 
 /** Undefined where the server is asked directly. Throws for a proxy of a kind that nobody here speaks. */
 export function proxyFromEnvironment(server: URL, env: Environment): URL | undefined {

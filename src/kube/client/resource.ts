@@ -47,7 +47,7 @@ export interface ObjectMeta {
 }
 
 /** Who wrote some fields of an object, and how. */
-export interface ManagedFieldsEntry {
+interface ManagedFieldsEntry {
   readonly manager?: string | undefined;
   readonly operation?: string | undefined;
   readonly subresource?: string | undefined;

@@ -3,7 +3,7 @@ import { ApiError, ConnectionError } from "./api-error.ts";
 /** How often a call is repeated after refusals with a Retry-After (429, 503 while starting or shutting down). */
 export const MAX_THROTTLED_RETRIES = 8;
 /** How often a request that was not sent, or a read whose connection broke, is repeated. */
-export const MAX_CONNECTION_RETRIES = 2;
+const MAX_CONNECTION_RETRIES = 2;
 /** Longest single wait that the server may ask for; above it the caller gets the refusal. */
 export const MAX_RETRY_AFTER_MS = 30_000;
 /** Wait after a 429 without Retry-After. */

@@ -30,7 +30,7 @@ export interface TransportResponse {
 
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** The API server sends the headers of any answer, a watch's too, within its request timeout. */
-export const HEADERS_TIMEOUT_MS = 65_000;
+const HEADERS_TIMEOUT_MS = 65_000;
 /** Below the 90 s after which Go servers close idle connections, so we never write into a closing one. */
 const KEEP_ALIVE_MS = 55_000;
 /** libuv then probes each second, ten times: a vanished peer is noticed after 25 s. */

@@ -4,7 +4,7 @@ import type { KubeObject } from "./resource.ts";
 import { withoutManagedFields } from "./without-managed-fields.ts";
 
 /** etcd refuses objects above 1.5 MB by default; a watch event is one object. */
-export const MAX_EVENT_BYTES = 64 * 1024 * 1024;
+const MAX_EVENT_BYTES = 64 * 1024 * 1024;
 
 const LINE_FEED = 10;
 const MAX_QUOTED_CHARS = 80;

@@ -5,7 +5,7 @@ import Histogram from "prom-client/lib/histogram.js";
 import type { WorkQueue, WorkQueueObserver } from "../queue/work-queue.ts";
 
 /** How a reconcile ended; the label `result`. */
-export type ReconcileResult = "success" | "error" | "requeue_after";
+type ReconcileResult = "success" | "error" | "requeue_after";
 
 export interface ControllerMetrics {
   readonly queue: WorkQueueObserver;

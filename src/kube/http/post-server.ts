@@ -15,7 +15,7 @@ export interface PostRequest {
   readonly search: string;
 }
 
-export interface PostReply {
+interface PostReply {
   readonly raw: ServerResponse;
   /** JSON, or why there is none. Only the first answer counts, and none once the client is gone. */
   send(content: string | Error): void;

@@ -50,7 +50,7 @@ export interface Fault {
 }
 
 /** What to do to the store, in order. */
-export type StoreWrite<T> =
+type StoreWrite<T> =
   /** `anew`: of what is stored, nothing counts as the same, whatever its version says. */
   | { readonly type: "replace"; readonly objects: readonly T[]; readonly anew: boolean }
   | { readonly type: "create" | "put" | "forget" | "remove"; readonly object: T };

@@ -11,11 +11,9 @@ import { createLogger } from "./logger.ts";
 import { processMetrics } from "./process-metrics.ts";
 import type { Environment } from "./read-env.ts";
 
-export type { HealthCheck } from "./health.ts";
-export { Health } from "./health.ts";
 export { type Environment, readEnv, readPort, requireEnv } from "./read-env.ts";
 
-export interface ProcessContext {
+interface ProcessContext {
   readonly env: Environment;
   readonly log: Logger;
   /** Aborts on SIGTERM and SIGINT. */

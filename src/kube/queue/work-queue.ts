@@ -7,9 +7,9 @@ import { type Clock, systemClock } from "../clock.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 import { type RateLimit, TokenBucket } from "./token-bucket.ts";
 
-export const DEFAULT_BACKOFF: Backoff = { baseMs: 20, maxMs: 60_000 };
+const DEFAULT_BACKOFF: Backoff = { baseMs: 20, maxMs: 60_000 };
 /** Limit of the retries of all keys together, as in client-go: a thousand failing keys must not flood the API server. */
-export const DEFAULT_RETRY_LIMIT: RateLimit = { perSecond: 10, burst: 100 };
+const DEFAULT_RETRY_LIMIT: RateLimit = { perSecond: 10, burst: 100 };
 
 export interface WorkQueueOptions {
   readonly clock?: Clock;

@@ -47,7 +47,7 @@ export async function namesIn(directory: string): Promise<string[]> {
   return (await unlessAbsent(readdir(directory))) ?? [];
 }
 
-export function parseRecord(file: string, text: string): RecordedAttachment | undefined {
+function parseRecord(file: string, text: string): RecordedAttachment | undefined {
   const { plugin, network, containerId, ifname, netns, config } = parseObject(text) ?? {};
   const texts = [plugin, network, containerId, ifname, netns, config];
   if (!texts.every((text) => typeof text === "string" && text !== "")) return undefined;

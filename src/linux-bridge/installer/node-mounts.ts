@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
  */
 
 /** The mounts of this process's mount namespace. */
-export const MOUNT_INFO = "/proc/self/mountinfo";
+const MOUNT_INFO = "/proc/self/mountinfo";
 
 /** What is mounted at each directory, as long as the mount stays what it is; nothing for directories that are no mounts. */
 export type NodeMounts = ReadonlyMap<string, string>;

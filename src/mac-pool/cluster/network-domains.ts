@@ -13,7 +13,7 @@ import { KINDS } from "../objects/kinds.ts";
 import { nadOf } from "../objects/pod-networks.ts";
 
 /** What of an owner tells which layer-2 domains it may be in. */
-export interface Placed {
+interface Placed {
   readonly namespace: string;
   readonly network?: string | undefined;
   readonly domains?: readonly string[] | undefined;

@@ -19,7 +19,7 @@ import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
 import { onManagementChange, whileFollowing } from "./following.ts";
 
-export const COLLISION_EVENT = "MACCollision";
+const COLLISION_EVENT = "MACCollision";
 
 /** However many networks change, all addresses are looked at no more often than this. */
 const INTERVAL_MS = 500;

@@ -30,7 +30,7 @@ export interface RenderInput {
 export const NOTHING_DEPLOYED: RenderInput["deployed"] = () => undefined;
 
 /** Another product that has to be in the cluster first. */
-export interface Prerequisite {
+interface Prerequisite {
   readonly product: string;
   /** Names of its CRDs. They are watched, so that the component follows as soon as they are there. */
   readonly definitions: readonly string[];
@@ -38,7 +38,7 @@ export interface Prerequisite {
 }
 
 /** What every configuration has: nobody asks for it by name. */
-export type StandingPart = "monitoring" | "networkPolicies" | "operatorFence" | "removalGuard";
+type StandingPart = "monitoring" | "networkPolicies" | "operatorFence" | "removalGuard";
 
 export interface Component {
   /** Key in the spec: the component is on when the key is present. */

@@ -8,7 +8,7 @@ import { OPERATOR_NAME } from "../../api/names.ts";
 import { operatorAdmissionGuard as guard } from "../manifests/operator-admission-guard.ts";
 import type { Component } from "./component.ts";
 
-export const OPERATOR_ADMISSION_GUARD = `${OPERATOR_NAME}-rights`;
+const OPERATOR_ADMISSION_GUARD = `${OPERATOR_NAME}-rights`;
 
 export const operatorAdmissionGuard: Component = {
   name: "operatorFence",

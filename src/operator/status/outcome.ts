@@ -14,7 +14,7 @@ export interface ComponentOutcome {
     | { readonly kind: "removing"; readonly message: string };
 }
 
-export interface Refused {
+interface Refused {
   readonly kind: "refused";
   readonly reason: ConfigurationFailure;
   readonly message: string;

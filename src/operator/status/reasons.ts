@@ -3,7 +3,7 @@
  * their own for a pod that has no node or is not ready.
  */
 
-export const CONFIGURATION_FAILURES = [
+const CONFIGURATION_FAILURES = [
   "FailedToValidate",
   "FailedToGetPreviousConfigSpec",
   "FailedToGetOpenShiftNetworkConfig",
@@ -18,7 +18,7 @@ export const CONFIGURATION_FAILURES = [
 ] as const;
 export type ConfigurationFailure = (typeof CONFIGURATION_FAILURES)[number];
 
-export const MISSING_WORKLOADS = ["NoDaemonSet", "NoDeployment"] as const;
+const MISSING_WORKLOADS = ["NoDaemonSet", "NoDeployment"] as const;
 export type MissingWorkload = (typeof MISSING_WORKLOADS)[number];
 
 /** The pods of the components can't be seen. */

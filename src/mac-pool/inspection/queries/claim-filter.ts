@@ -71,7 +71,7 @@ function isOutOfRange({ metadata, spec, status }: MACClaim, name: string, index:
 }
 
 /** Undefined where the text has no digit of an address, or something that no address has. */
-export function macTest(text: string): ClaimTest | undefined {
+function macTest(text: string): ClaimTest | undefined {
   const mac = parseMac(text);
   if (mac !== undefined) {
     const whole = formatMac(mac);

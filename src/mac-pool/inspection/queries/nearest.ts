@@ -19,7 +19,7 @@ export function nearest(text: string, names: Iterable<string>): string | undefin
 }
 
 /** Levenshtein's: insertions, deletions and exchanges of one character. */
-export function editDistance(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (let i = 1; i <= one.length; i++) {
     const next = [i];

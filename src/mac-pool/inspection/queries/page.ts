@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import type { Log } from "../../../kube/log.ts";
 
-export interface PageFile {
+interface PageFile {
   readonly type: string;
   /** Strong, of the content. */
   readonly etag: string;

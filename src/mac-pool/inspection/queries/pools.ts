@@ -69,7 +69,7 @@ function describeEnds({ start, end }: Ends): string {
 }
 
 /** In words, for a reader who decides where to look. */
-export function describeServed(pool: string, selector: LabelSelector | undefined): string {
+function describeServed(pool: string, selector: LabelSelector | undefined): string {
   const rest = "namespaces that no other pool selects";
   if (selector === undefined) {
     return pool === DEFAULT_MAC_POOL

@@ -32,7 +32,7 @@ export interface ListView<T> {
   readonly partial?: readonly string[];
 }
 
-export const WATCH_EVENTS = ["ADDED", "MODIFIED", "DELETED", "RESET", "BOOKMARK"] as const;
+const WATCH_EVENTS = ["ADDED", "MODIFIED", "DELETED", "RESET", "BOOKMARK"] as const;
 
 /**
  * One server-sent event of `?watch=true`; its `id` is for Last-Event-ID. RESET says that what is known counts no longer: with

@@ -17,7 +17,7 @@ const count = z.int().min(0);
 const hostAddress = z.string().exactOptional().describe("What of a node has it; no names for who sees one namespace.");
 const hostAddresses = count.exactOptional().describe("Addresses without a claim, kept back because a node has them.");
 
-export const ownerViewSchema = claimOwnerSchema.extend({
+const ownerViewSchema = claimOwnerSchema.extend({
   node: z.string().exactOptional().describe("Node where it runs now; absent when it does not run."),
   pod: z.string().exactOptional().describe("Pod that runs it: the launcher of a VM, or the pod itself."),
 });
@@ -43,7 +43,7 @@ export const claimViewSchema = z
   .meta({ id: "Claim" });
 export type ClaimView = z.infer<typeof claimViewSchema>;
 
-export const rangeViewSchema = z.object({
+const rangeViewSchema = z.object({
   first: mac,
   last: mac,
   capacity: count,
@@ -55,7 +55,7 @@ export const rangeViewSchema = z.object({
 });
 export type RangeView = z.infer<typeof rangeViewSchema>;
 
-export const rateViewSchema = z
+const rateViewSchema = z
   .object({
     allocationsPerDay: z.number().min(0),
     releasesPerDay: z.number().min(0),
@@ -65,7 +65,7 @@ export const rateViewSchema = z
   .describe("How fast claims with addresses in the pool's ranges come, by admission, and go.");
 export type RateView = z.infer<typeof rateViewSchema>;
 
-export const daysToFullViewSchema = z
+const daysToFullViewSchema = z
   .object({
     days: z.number().min(0).nullable().describe("Null when the pool is not filling, or when that is not known yet."),
     atLeast: z.number().min(0).nullable().describe("Lower end of the 95 % interval; null when it is not known."),
@@ -101,7 +101,7 @@ export const poolViewSchema = z
   .meta({ id: "Pool" });
 export type PoolView = z.infer<typeof poolViewSchema>;
 
-export const cellViewSchema = z.object({
+const cellViewSchema = z.object({
   first: mac,
   last: mac,
   size: count.describe("Addresses of the pool from first to last."),
@@ -128,9 +128,9 @@ export const mapViewSchema = z
   .meta({ id: "Map" });
 export type MapView = z.infer<typeof mapViewSchema>;
 
-export const STORY_EVENTS = ["created", "allocated", "bound", "refused", "shared", "released"] as const;
+const STORY_EVENTS = ["created", "allocated", "bound", "refused", "shared", "released"] as const;
 
-export const storyEntryViewSchema = z.object({
+const storyEntryViewSchema = z.object({
   at: time,
   what: z.enum(STORY_EVENTS),
   code: z.string().exactOptional().describe("Of a refusal, as of a denial."),
@@ -166,7 +166,7 @@ export const ownerStoryViewSchema = z
   .meta({ id: "OwnerStory" });
 export type OwnerStoryView = z.infer<typeof ownerStoryViewSchema>;
 
-export const collisionPartyViewSchema = z.object({
+const collisionPartyViewSchema = z.object({
   kind: z.enum(OWNER_KINDS),
   namespace: z.string(),
   name: z.string(),
@@ -206,7 +206,7 @@ export const denialViewSchema = z
   .meta({ id: "Denial" });
 export type DenialView = z.infer<typeof denialViewSchema>;
 
-export const FINDING_CODES = [
+const FINDING_CODES = [
   "CLAIM_WITHOUT_OWNER",
   "OWNER_WITHOUT_CLAIM",
   "CLAIM_WAITS",
@@ -221,7 +221,7 @@ export const FINDING_CODES = [
   "NO_POOL",
 ] as const;
 
-export const findingViewSchema = z.object({
+const findingViewSchema = z.object({
   code: z.enum(FINDING_CODES),
   mac: mac.exactOptional(),
   pool: z.string().exactOptional(),

@@ -5,7 +5,7 @@ const MAX_KEPT = 4_096;
 /** In parts, as `partsOf` counts; a part of a claim has 2 kB at most. Fewer large changes are kept than small ones. */
 const MAX_PARTS = 16_384;
 /** Changes are told together: many viewers of a busy pool cost one write each per interval. */
-export const FLUSH_MS = 200;
+const FLUSH_MS = 200;
 
 export interface Sink {
   /** False when the viewer reads too slowly, or is gone. */

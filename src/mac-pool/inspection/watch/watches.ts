@@ -5,7 +5,7 @@ import type { Clock } from "../../../kube/clock.ts";
 import { Problem } from "../queries/problem.ts";
 import type { Sink } from "./feed.ts";
 
-export const MAX_WATCHES = 128;
+const MAX_WATCHES = 128;
 /** Fifty pages of one account, each with two. More, or a script that forgets its connections, leaves room for others. */
 const MAX_OF_USER = 100;
 /** Below the time after which a connection on which no byte moves is closed, and proxies lose patience. */
