@@ -1,5 +1,8 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CRDS, MAC_CLAIM_CRD, NODE_MACS_CRD } from "../../src/api/crds.ts";
+import { CRDS, type CustomResourceDefinition, MAC_CLAIM_CRD, NODE_MACS_CRD } from "../../src/api/crds.ts";
 import type { StructuralSchema } from "../../src/api/structural-schema.ts";
 
 /** Paths of fields for which `kubectl explain` would have nothing to say. */
@@ -25,6 +28,39 @@ function unbounded(schema: StructuralSchema, path: string): string[] {
   return [...(isBounded ? [] : [path]), ...fields, ...(schema.items ? unbounded(schema.items, `${path}[]`) : [])];
 }
 
+const root = join(import.meta.dirname, "../..");
+const textOf = (...patterns: string[]): string =>
+  execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", ...patterns], { cwd: root })
+    .toString()
+    .trim()
+    .split("\n")
+    .map((file) => readFileSync(join(root, file), "utf8"))
+    .join("\n");
+/** Whoever declares a field does not read it, and the inspection page reads views. */
+const code = textOf("src/**/*.ts", ":!src/api", ":!src/web");
+/** What users read. */
+const pages = textOf("README.md", "docs/*.md", ":!docs/decisions", ":!docs/development.md", ":!docs/architecture.md");
+/** Types of Kubernetes: handed on whole, and described by its own documentation. */
+const TYPES_OF_KUBERNETES = ["affinity", "tolerations", "namespaceSelector"];
+/** In OpenShift's TLSSecurityProfile `type` says the same, and these are empty. */
+const SAID_BY_THE_TYPE = ["old", "intermediate", "modern"];
+
+/** Names of fields, by path. */
+function fieldsOf(schema: StructuralSchema, path: string): [path: string, name: string][] {
+  const below = Object.entries(schema.properties ?? {}).flatMap(([name, field]): [string, string][] => [
+    [`${path}.${name}`, name],
+    ...(TYPES_OF_KUBERNETES.includes(name) ? [] : fieldsOf(field, `${path}.${name}`)),
+  ]);
+  return schema.items ? [...below, ...fieldsOf(schema.items, `${path}[]`)] : below;
+}
+
+/** Paths of fields whose name is no word of the text. A name that is a word anyhow, such as `type`, passes. */
+function unnamed(crd: CustomResourceDefinition, text: string): string[] {
+  const words = new Set(text.match(/\w+/g));
+  const { openAPIV3Schema = {} } = crd.spec.versions[0]?.schema ?? {};
+  return fieldsOf(openAPIV3Schema, "").flatMap(([path, name]) => (words.has(name) ? [] : path));
+}
+
 describe.each([MAC_CLAIM_CRD, NODE_MACS_CRD].map((crd) => [crd.spec.names.kind, crd] as const))(
   "the CRD of %s, which requests and nodes write",
   (_kind, crd) => {
@@ -41,6 +77,14 @@ describe.each(CRDS.map((crd) => [crd.spec.names.kind, crd] as const))("the CRD o
     const [version] = crd.spec.versions;
     const { metadata: _, ...properties } = version?.schema.openAPIV3Schema.properties ?? {};
     expect(undescribed({ description: "root", properties }, "")).toEqual([]);
+  });
+
+  it("has no field that no code reads", () => {
+    expect(unnamed(crd, code).filter((path) => !SAID_BY_THE_TYPE.includes(path.split(".").at(-1) ?? ""))).toEqual([]);
+  });
+
+  it("has no field that no page names", () => {
+    expect(unnamed(crd, pages)).toEqual([]);
   });
 
   it("stores one version and serves all with the same schema", () => {
