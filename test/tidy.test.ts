@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 
 /**
  * The house rules that a machine can read off the source: who may import whom, file names that say nothing, files that
- * grew past one noun. The layers are those of docs/development.md.
+ * grew past one noun. The layers are those of docs/architecture.md.
  */
 
 const root = join(import.meta.dirname, "..");
@@ -191,6 +191,19 @@ describe("the house", () => {
         .map((specifier) => `${file}: ${specifier}`),
     );
     expect(bare).toEqual([]);
+  });
+
+  it("names files that are there in what people read", () => {
+    const pages = execFileSync("git", ["ls-files", "README.md", "docs/*.md"], { cwd: root, encoding: "utf8" });
+    const gone = pages
+      .split("\n")
+      .filter((page) => page !== "" && existsSync(join(root, page)))
+      .flatMap((page) =>
+        [...read(page).matchAll(/`((?:src|cni-plugins|deploy|test)\/[\w./-]+)`/g)]
+          .filter(([, path = ""]) => !existsSync(join(root, path)))
+          .map(([, path]) => `${page}: ${path}`),
+      );
+    expect(gone).toEqual([]);
   });
 
   it("names decisions that are there, and has each in the index", () => {
