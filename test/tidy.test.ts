@@ -38,7 +38,7 @@ const INSPECTION_EVENTS = "src/mac-pool/inspection/rest/event-stream.ts";
 const INSPECTION_ENVELOPES = "src/mac-pool/inspection/rest/envelopes.ts";
 
 const plugins = ["bridge", "tuning", "link-monitor"];
-const pluginBase = ["cni-plugins/netlink", "cni-plugins/native", "src/api/node-state.ts"];
+const pluginBase = ["cni-plugins/netlink", "cni-plugins/native", "src/api/names.ts", "src/api/node-state.ts"];
 
 /** First match wins, so inner folders stand before the folder around them. */
 const layers: readonly Layer[] = [

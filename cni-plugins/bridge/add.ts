@@ -1,13 +1,13 @@
 /** ADD: a veth pair between the container and the bridge. */
 
+import { encodeAddresses } from "../cni/address-result.ts";
 import { CniError, TRY_AGAIN_LATER } from "../cni/cni-error.ts";
-import type { DelegateRun } from "../cni/delegate.ts";
+import { DelegateRun } from "../cni/delegate.ts";
 import { formatMacAddress, randomMacAddress } from "../cni/mac-address.ts";
 import { type Netns, openNetns } from "../cni/netns.ts";
 import type { Call } from "../cni/plugin.ts";
 import { type Result, requireInterfacesInResult } from "../cni/result.ts";
 import { applySteps, type Step } from "../cni/steps.ts";
-import type { Syscalls } from "../native/syscalls.ts";
 import { ENODEV } from "../netlink/errno.ts";
 import type { Link } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
@@ -15,30 +15,34 @@ import { type AddState, required } from "./add-state.ts";
 import type { Addresses } from "./addresses.ts";
 import { ensureBridge, makeBridgePromiscuous } from "./bridge-steps.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
+import { addressSteps, askIpam } from "./container-steps.ts";
+import { gatewaySteps } from "./gateway-steps.ts";
+import { masqueradeAddresses } from "./masquerade-steps.ts";
 import { lazyNetfilter } from "./netfilter.ts";
-import { loadMore } from "./parts.ts";
 import { awaitPortUp, bringContainerUp, configurePort, createPair, keepQuiet, readBack } from "./port-steps.ts";
+import { checkSpoofing } from "./spoof-check-steps.ts";
+import { makeVlanGateway, requireFiltering, setPortVlans } from "./vlan-steps.ts";
 
 type Steps = readonly Step<AddState>[];
 
 /** The steps a configuration needs, in order. */
-function planAdd(syscalls: Syscalls, config: BridgeConfig): Steps {
+export function planAdd(config: BridgeConfig): Steps {
   const { vlans, addressing } = config;
   const when = (wanted: boolean | undefined, steps: () => Steps): Steps => (wanted ? steps() : []);
   return [
     ensureBridge,
     ...when(config.promiscuous, () => [makeBridgePromiscuous]),
-    ...when(vlans !== undefined, () => [loadMore(syscalls).requireFiltering]),
+    ...when(vlans !== undefined, () => [requireFiltering]),
     createPair,
-    ...when(addressing !== undefined, () => [loadMore(syscalls).askIpam]),
-    ...when(vlans !== undefined, () => [loadMore(syscalls).setPortVlans]),
-    ...when(config.spoofCheck, () => [loadMore(syscalls).checkSpoofing]),
+    ...when(addressing !== undefined, () => [askIpam]),
+    ...when(vlans !== undefined, () => [setPortVlans]),
+    ...when(config.spoofCheck, () => [checkSpoofing]),
     configurePort,
     ...when(config.quiet, () => [keepQuiet]),
-    ...when(addressing !== undefined, () => loadMore(syscalls).addressSteps),
-    ...when(addressing?.gateway && vlans?.accessNamed, () => [loadMore(syscalls).makeVlanGateway]),
-    ...when(addressing?.gateway, () => loadMore(syscalls).gatewaySteps),
-    ...when(addressing?.masquerade, () => [loadMore(syscalls).masqueradeAddresses]),
+    ...when(addressing !== undefined, () => addressSteps),
+    ...when(addressing?.gateway && vlans?.accessNamed, () => [makeVlanGateway]),
+    ...when(addressing?.gateway, () => gatewaySteps),
+    ...when(addressing?.masquerade, () => [masqueradeAddresses]),
     ...when(addressing === undefined && !config.containerDown, () => [bringContainerUp]),
     readBack,
     ...when(!config.containerDown, () => [awaitPortUp]),
@@ -63,7 +67,6 @@ export function add(call: Call): Result {
 /** An IPAM plugin takes a few milliseconds to load. A step gives it its input. */
 function startIpam({ syscalls, request }: Call, { addressing }: BridgeConfig): DelegateRun | undefined {
   if (addressing === undefined) return undefined;
-  const { DelegateRun } = loadMore(syscalls);
   return new DelegateRun({ syscalls, request, type: addressing.ipam }, "ADD");
 }
 
@@ -94,7 +97,7 @@ function connect(call: Call, config: BridgeConfig, netns: Netns, ipam: DelegateR
     rules: {},
   };
   try {
-    applySteps(planAdd(syscalls, config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
+    applySteps(planAdd(config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
   } catch (error) {
     throw isDeleted(error) ? deletedMeanwhile(state, error) : error;
   }
@@ -127,13 +130,13 @@ function resultOf(state: AddState): Result {
       { name: attachment.ifname, mac: formatMacAddress(mac), mtu, sandbox: call.request.netns },
       ...(vlanGateway === undefined ? [] : [{ name: vlanGateway.name, mac: vlanGateway.mac, mtu: vlanGateway.mtu }]),
     ],
-    ...(addresses === undefined ? {} : { addresses: encoderOf(call.syscalls, addresses) }),
+    ...(addresses === undefined ? {} : { addresses: encoderOf(addresses) }),
     dns: isEmpty(config.dns) ? (addresses?.dns ?? {}) : config.dns,
   };
 }
 
-function encoderOf(syscalls: Syscalls, { ips, routes }: Addresses): NonNullable<Result["addresses"]> {
-  return (version) => loadMore(syscalls).encodeAddresses(version, ips, routes);
+function encoderOf({ ips, routes }: Addresses): NonNullable<Result["addresses"]> {
+  return (version) => encodeAddresses(version, ips, routes);
 }
 
 function warnAboutMtu({ call, config, bridgeMtu }: AddState, bridge: Link): void {

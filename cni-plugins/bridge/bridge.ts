@@ -1,22 +1,13 @@
 /** The CNI plugin `bridge`: its verbs. */
 
-import { type Plugin, runPlugin } from "../cni/plugin.ts";
-import type { Syscalls } from "../native/syscalls.ts";
+import type { Plugin } from "../cni/plugin.ts";
 import { add } from "./add.ts";
+import { check } from "./check.ts";
 import { del } from "./del.ts";
-import { loadMore } from "./parts.ts";
+import { gc } from "./gc.ts";
+import { status } from "./status.ts";
 
 export const bridge: Plugin = {
   name: "bridge",
-  commands: {
-    ADD: add,
-    DEL: del,
-    CHECK: (call) => loadMore(call.syscalls).check(call),
-    GC: (call) => loadMore(call.syscalls).gc(call),
-    STATUS: (call) => loadMore(call.syscalls).status(call),
-  },
+  commands: { ADD: add, DEL: del, CHECK: check, GC: gc, STATUS: status },
 };
-
-export function run(syscalls: Syscalls): void {
-  runPlugin(syscalls, bridge);
-}

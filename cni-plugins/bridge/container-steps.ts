@@ -1,6 +1,6 @@
 /** Steps of an ADD with IPAM that concern the container's addresses. */
 
-import { encodeAddresses, readAddressResult } from "../cni/address-result.ts";
+import { readAddressResult } from "../cni/address-result.ts";
 import { ADDRESS_UNUSABLE, CniError } from "../cni/cni-error.ts";
 import { parseAnswer, runDelegate } from "../cni/delegate.ts";
 import { formatIpAddress, isIpv4 } from "../cni/ip-address.ts";
@@ -13,8 +13,6 @@ import { addRoute } from "../netlink/route.ts";
 import { AF_INET6, RTMGRP_IPV6_IFADDR } from "../netlink/rtnetlink.ts";
 import { type AddState, addressingOf, required, requireLink } from "./add-state.ts";
 import { completeAddresses, gatewayFor } from "./addresses.ts";
-
-export { encodeAddresses };
 
 const ADDRESS_TIMEOUT_MS = 5000;
 

@@ -3,6 +3,7 @@
  * on after a failure, and succeeds when nothing is left to remove.
  */
 
+import { DelegateRun } from "../cni/delegate.ts";
 import { openNetnsIfPresent } from "../cni/netns.ts";
 import type { Call } from "../cni/plugin.ts";
 import type { Syscalls } from "../native/syscalls.ts";
@@ -20,9 +21,9 @@ import { deleteIfPresent } from "./bridge-steps.ts";
 import { type DelPlan, type Ipam, planDel } from "./del-plan.ts";
 import { ErrorCollector } from "./error-collector.ts";
 import { lazyNetfilter, openNetfilter } from "./netfilter.ts";
-import { loadMore } from "./parts.ts";
 import { deletePorts } from "./port-deletion.ts";
 import { type RecordedRules, readRuleRecord, removeHalfWrittenRuleRecord, removeRecordedRules } from "./rule-record.ts";
+import { removeUnrecordedRules } from "./unrecorded-rules.ts";
 
 /** A concurrent ADD may make the pair after DEL looked for it, and lose its rules and addresses to DEL: all goes again. */
 const ROUNDS = 3;
@@ -63,7 +64,6 @@ export function del(call: Call): undefined {
 
 /** The IPAM plugin works while the kernel deletes the pair; the result waits for its end and throws its error. */
 function releaseAddresses({ syscalls }: Call, ipam: Ipam): () => void {
-  const { DelegateRun } = loadMore(syscalls);
   try {
     const run = new DelegateRun({ syscalls, ...ipam }, "DEL");
     run.ask();
@@ -141,6 +141,5 @@ function removeRules(call: Call, target: Target, plan: DelPlan, errors: ErrorCol
   const unasked = record === "none";
   if (spoofCheck || masquerade) for (const name of target.names) removeHalfWrittenRuleRecord(syscalls, name);
   if (!spoofCheck && !masquerade && !unasked) return;
-  const { removeUnrecordedRules } = loadMore(syscalls);
   removeUnrecordedRules(call, lazyNetfilter(syscalls), request, { spoofCheck, masquerade, unasked }, errors);
 }

@@ -5,12 +5,10 @@
  * (`config.ts`), then applies ordered steps, each with an undo (`add.ts`), through the kernel interface of `netlink`.
  */
 
-import { startPlugin } from "../cni/start.ts";
+import { runPlugin } from "../cni/plugin.ts";
 import type { Syscalls } from "../native/syscalls.ts";
+import { bridge } from "./bridge.ts";
 
 declare const syscalls: Syscalls;
-declare const PRODUCT_VERSION: string;
 
-startPlugin(syscalls, "bridge", PRODUCT_VERSION, () =>
-  (syscalls.load("call") as typeof import("./call.ts")).run(syscalls),
-);
+runPlugin(syscalls, bridge);

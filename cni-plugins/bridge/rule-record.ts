@@ -10,7 +10,9 @@ import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { type AddState, required } from "./add-state.ts";
 import { type Attachment, sameAttachment } from "./attachment.ts";
-import { loadMore } from "./parts.ts";
+import { removeIptablesMasquerade } from "./masquerade-iptables.ts";
+import { removeNftMasquerade } from "./masquerade-nftables.ts";
+import { removeSpoofCheck } from "./spoof-check.ts";
 
 export interface RuleRecord {
   /** Handle of the rule that sends the port's frames to its spoof check. */
@@ -87,11 +89,11 @@ export interface RecordedRules {
 export function removeRecordedRules({ syscalls }: Call, netfilter: NetlinkSocket, recorded: RecordedRules): void {
   const { portName, attachment, rules } = recorded;
   const { spoofRule, masqueradeRules, iptables } = rules;
-  if (spoofRule !== undefined) loadMore(syscalls).removeSpoofCheck(netfilter, attachment, spoofRule);
+  if (spoofRule !== undefined) removeSpoofCheck(netfilter, attachment, spoofRule);
   if (masqueradeRules !== undefined) {
-    loadMore(syscalls).removeNftMasquerade(syscalls, netfilter, attachment, masqueradeRules);
+    removeNftMasquerade(syscalls, netfilter, attachment, masqueradeRules);
   }
-  if (iptables === true) loadMore(syscalls).removeIptablesMasquerade(syscalls, attachment);
+  if (iptables === true) removeIptablesMasquerade(syscalls, attachment);
   removeRuleRecord(syscalls, portName);
 }
 

@@ -1,6 +1,7 @@
 /** Runs a plugin for one call: reads the request, hands it on, answers with one JSON document and the exit code. */
 
-import { STDERR, type Syscalls } from "../native/syscalls.ts";
+import { PRODUCT_VERSION } from "../../src/api/names.ts";
+import { STDERR, STDOUT, type Syscalls } from "../native/syscalls.ts";
 import { describeErrno, EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM } from "../netlink/errno.ts";
 import { errnoOf, NetlinkError } from "../netlink/netlink-socket.ts";
 import { AttachmentRecordFile } from "./attachment-record-file.ts";
@@ -16,8 +17,7 @@ import {
   stdinFault,
 } from "./request.ts";
 import { encodeResult, type Result } from "./result.ts";
-import { answer } from "./start.ts";
-import { type CniVersion, CURRENT_VERSION } from "./version.ts";
+import { type CniVersion, CURRENT_VERSION, SUPPORTED_VERSIONS } from "./version.ts";
 
 export interface Call {
   readonly syscalls: Syscalls;
@@ -47,6 +47,15 @@ const TRANSIENT = [EAGAIN, EBUSY, EINTR, ENOBUFS, ENOMEM];
 export function runPlugin(syscalls: Syscalls, plugin: Plugin): void {
   const env = (name: string) => syscalls.env(name) ?? "";
   const command = env("CNI_COMMAND");
+  if (command === "") {
+    syscalls.write(STDERR, `${aboutText(plugin.name)}\n`);
+    syscalls.exit(0);
+    return;
+  }
+  if (command === "VERSION") {
+    answer(syscalls, 0, JSON.stringify({ cniVersion: CURRENT_VERSION, supportedVersions: SUPPORTED_VERSIONS }));
+    return;
+  }
   let version: string = CURRENT_VERSION;
   let request: Request | undefined;
   const warn = (text: string) => syscalls.write(STDERR, `${plugin.name}: warning: ${text}\n`);
@@ -67,6 +76,16 @@ export function runPlugin(syscalls: Syscalls, plugin: Plugin): void {
     const fault = asCniError(error);
     finish(1, encodeError(version, fault), fault);
   }
+}
+
+function answer(syscalls: Syscalls, code: number, document: string): void {
+  if (document !== "") syscalls.write(STDOUT, `${document}\n`);
+  syscalls.exit(code);
+}
+
+/** Printed when a person starts the executable by hand. */
+function aboutText(name: string): string {
+  return `CNI ${name} plugin ${PRODUCT_VERSION} (cluster-network-addons)\nCNI protocol versions supported: ${SUPPORTED_VERSIONS.join(", ")}`;
 }
 
 function encodeAnswer(version: CniVersion, result: Result | ModifiedPrevResult): string {

@@ -6,8 +6,6 @@
 import type { NetlinkTransport } from "../netlink/netlink-socket.ts";
 
 export interface Syscalls extends NetlinkTransport {
-  /** The exports of a part of the plugin's bytecode, which is evaluated once. */
-  load(part: string): unknown;
   /** The command line without the program's name. */
   args(): string[];
   env(name: string): string | undefined;

@@ -5,12 +5,10 @@
  * (`cni/tuning-state.ts`) that DEL restores from.
  */
 
-import { startPlugin } from "../cni/start.ts";
+import { runPlugin } from "../cni/plugin.ts";
 import type { Syscalls } from "../native/syscalls.ts";
+import { tuning } from "./tuning.ts";
 
 declare const syscalls: Syscalls;
-declare const PRODUCT_VERSION: string;
 
-startPlugin(syscalls, "tuning", PRODUCT_VERSION, () =>
-  (syscalls.load("call") as typeof import("./call.ts")).run(syscalls),
-);
+runPlugin(syscalls, tuning);

@@ -1,7 +1,6 @@
 /** The CNI plugin `tuning`: its verbs. */
 
-import { type Plugin, runPlugin } from "../cni/plugin.ts";
-import type { Syscalls } from "../native/syscalls.ts";
+import type { Plugin } from "../cni/plugin.ts";
 import { add } from "./add.ts";
 import { check } from "./check.ts";
 import { readTuningConfig, warnAboutKeys } from "./config.ts";
@@ -22,7 +21,3 @@ export const tuning: Plugin = {
     },
   },
 };
-
-export function run(syscalls: Syscalls): void {
-  runPlugin(syscalls, tuning);
-}

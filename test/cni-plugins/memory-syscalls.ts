@@ -1,7 +1,6 @@
 /** One run of an executable against a `MemoryKernel`: what it was given and what it answered. */
 
 import { createHash } from "node:crypto";
-import * as more from "../../cni-plugins/bridge/more.ts";
 import type { Finished } from "../../cni-plugins/native/syscalls.ts";
 import { OWN_NETNS, POLLHUP, POLLIN, STDERR, STDIN, STDOUT, type Syscalls } from "../../cni-plugins/native/syscalls.ts";
 import { EAGAIN, ECHILD, ENOENT } from "../../cni-plugins/netlink/errno.ts";
@@ -37,7 +36,6 @@ export class MemorySyscalls implements Syscalls {
     this.#stdin = stdin;
   }
 
-  load = (part: string) => (part === "more" ? more : undefined);
   args = () => [];
   env = (name: string) => this.#env[name];
   readStdin = () => this.#stdin;

@@ -3,7 +3,6 @@
 use crate::exec;
 use crate::expression;
 use crate::files;
-use crate::modules;
 use crate::netlink;
 use crate::netns;
 use crate::reports;
@@ -37,7 +36,6 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     })?;
     install_files(&syscalls)?;
     netlink::install(&syscalls)?;
-    modules::install(&syscalls)?;
     exec::install(&syscalls)?;
     expression::install(&syscalls)?;
     reports::install(&syscalls)?;

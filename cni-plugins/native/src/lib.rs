@@ -6,15 +6,12 @@ mod api;
 mod exec;
 mod expression;
 mod files;
-mod modules;
 mod netlink;
 mod netns;
 mod reports;
-mod siblings;
 pub mod sys;
 
-use modules::{MAIN, Modules};
-use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Runtime, context::intrinsic};
+use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Module, Result, Runtime, context::intrinsic};
 
 /// A configuration of 1 MiB needs 20 MiB at most. The memory counts against the cgroup of whoever starts the plugin.
 const MEMORY_LIMIT_BYTES: usize = 40 << 20;
@@ -31,32 +28,35 @@ const STACK_LIMIT_BYTES: usize = 512 << 10;
 /// The evaluation of a module needs promises.
 type Intrinsics = (intrinsic::Json, intrinsic::Promise, intrinsic::TypedArrays);
 
-/// Runs one plugin. This is all of `main`: the executables are `no_main`, because most of what Rust does before its own
+/// Runs one plugin from bytecode that the build of this executable made with the same QuickJS. This is all of `main`: the executables are `no_main`, because most of what Rust does before its own
 /// `main` is for threads and for reports about the stack. A plugin ends by `syscalls.exit`. Any other end is answered as an
 /// internal error.
-pub fn run(modules: Modules) -> ! {
+pub fn run(bytecode: &[u8]) -> ! {
     sys::prepare_process();
     std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));
     sys::populate_heap(EXPECTED_HEAP_BYTES);
-    let detail = match start(modules) {
-        Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx)),
+    let detail = match start() {
+        Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx, bytecode)),
         Err(error) => error.to_string(),
     };
     last_resort(&detail)
 }
 
-fn start(modules: Modules) -> rquickjs::Result<(Runtime, Context)> {
+fn start() -> Result<(Runtime, Context)> {
     let runtime = Runtime::new()?;
     runtime.set_memory_limit(MEMORY_LIMIT_BYTES);
     runtime.set_gc_threshold(COLLECTION_THRESHOLD_BYTES);
     runtime.set_max_stack_size(STACK_LIMIT_BYTES);
-    modules::link(&runtime, modules);
     let context = Context::custom::<Intrinsics>(&runtime)?;
     Ok((runtime, context))
 }
 
-fn evaluate(ctx: &Ctx<'_>) -> String {
-    let outcome = api::install(ctx).and_then(|()| modules::evaluate(ctx, MAIN));
+fn evaluate(ctx: &Ctx<'_>, bytecode: &[u8]) -> String {
+    let outcome = api::install(ctx).and_then(|()| {
+        // SAFETY: the bytecode is this build's own, see `run`. QuickJS does not check bytecode.
+        let (_, done) = unsafe { Module::load(ctx.clone(), bytecode) }?.eval()?;
+        done.finish::<()>()
+    });
     match outcome.catch(ctx) {
         Ok(_) => "the plugin returned without an answer".into(),
         Err(CaughtError::Exception(exception)) => exception.message().unwrap_or_else(|| "exception".into()),
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn an_exception_of_the_plugin_becomes_the_detail_of_the_last_resort() {
-        let (_runtime, context) = start(&[(MAIN, b"not bytecode")]).unwrap();
-        let detail = context.with(|ctx| evaluate(&ctx));
+        let (_runtime, context) = start().unwrap();
+        let detail = context.with(|ctx| evaluate(&ctx, b"not bytecode"));
         assert!(!detail.is_empty());
     }
 }

@@ -1,3 +1,0 @@
-/** What `main.ts` loads for a call that is not VERSION. */
-
-export { run } from "./bridge.ts";
