@@ -1,52 +1,36 @@
 /** ADD: a veth pair between the container and the bridge. */
 
 import { encodeAddresses } from "../cni/address-result.ts";
+import { allOrNothing, type OnFailure } from "../cni/all-or-nothing.ts";
 import { CniError, TRY_AGAIN_LATER } from "../cni/cni-error.ts";
-import { DelegateRun } from "../cni/delegate.ts";
 import { formatMacAddress, randomMacAddress } from "../cni/mac-address.ts";
 import { type Netns, openNetns } from "../cni/netns.ts";
 import type { Call } from "../cni/plugin.ts";
-import { type Result, requireInterfacesInResult } from "../cni/result.ts";
-import { applySteps, type Step } from "../cni/steps.ts";
+import { type Result, type ResultInterface, requireInterfacesInResult } from "../cni/result.ts";
 import { ENODEV } from "../netlink/errno.ts";
-import type { Link } from "../netlink/link.ts";
+import { type Link, requireLink, setLinkUp } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { type AddState, required } from "./add-state.ts";
 import type { Addresses } from "./addresses.ts";
-import { ensureBridge, makeBridgePromiscuous } from "./bridge-steps.ts";
-import { type BridgeConfig, readBridgeConfig } from "./config.ts";
-import { addressSteps, askIpam } from "./container-steps.ts";
-import { gatewaySteps } from "./gateway-steps.ts";
-import { masqueradeAddresses } from "./masquerade-steps.ts";
-import { lazyNetfilter } from "./netfilter.ts";
-import { awaitPortUp, bringContainerUp, configurePort, createPair, keepQuiet, readBack } from "./port-steps.ts";
-import { checkSpoofing } from "./spoof-check-steps.ts";
-import { makeVlanGateway, requireFiltering, setPortVlans } from "./vlan-steps.ts";
+import type { Attachment } from "./attachment.ts";
+import { type AddressingConfig, type BridgeConfig, readBridgeConfig } from "./config.ts";
+import { addAddresses, askIpam } from "./container-addresses.ts";
+import { addGatewayAddresses, enableForwarding, makeVlanGateway } from "./gateway.ts";
+import { masqueradeAddresses } from "./masquerade.ts";
+import { type LazyNetfilter, lazyNetfilter, withFeature } from "./netfilter.ts";
+import { putIntoVlans } from "./port-vlans.ts";
+import { type RuleRecord, recordRules, removeRuleRecord } from "./rule-record.ts";
+import { addSpoofCheck, removeSpoofCheck, requireChainNames } from "./spoof-check.ts";
+import { awaitPortUp, configurePort, createPair, keepQuiet, type Pair, readBack } from "./veth-pair.ts";
 
-type Steps = readonly Step<AddState>[];
-
-/** The steps a configuration needs, in order. */
-export function planAdd(config: BridgeConfig): Steps {
-  const { vlans, addressing } = config;
-  const when = (wanted: boolean | undefined, steps: () => Steps): Steps => (wanted ? steps() : []);
-  return [
-    ensureBridge,
-    ...when(config.promiscuous, () => [makeBridgePromiscuous]),
-    ...when(vlans !== undefined, () => [requireFiltering]),
-    createPair,
-    ...when(addressing !== undefined, () => [askIpam]),
-    ...when(vlans !== undefined, () => [setPortVlans]),
-    ...when(config.spoofCheck, () => [checkSpoofing]),
-    configurePort,
-    ...when(config.quiet, () => [keepQuiet]),
-    ...when(addressing !== undefined, () => addressSteps),
-    ...when(addressing?.gateway && vlans?.accessNamed, () => [makeVlanGateway]),
-    ...when(addressing?.gateway, () => gatewaySteps),
-    ...when(addressing?.masquerade, () => [masqueradeAddresses]),
-    ...when(addressing === undefined && !config.containerDown, () => [bringContainerUp]),
-    readBack,
-    ...when(!config.containerDown, () => [awaitPortUp]),
-  ];
+/** One ADD, for the functions that do its parts. */
+export interface Addition {
+  readonly call: Call;
+  readonly config: BridgeConfig;
+  readonly attachment: Attachment;
+  readonly netns: Netns;
+  readonly node: NetlinkSocket;
+  readonly netfilter: LazyNetfilter;
+  readonly onFailure: OnFailure;
 }
 
 export function add(call: Call): Result {
@@ -55,91 +39,102 @@ export function add(call: Call): Result {
   const netns = openNetns(syscalls, request);
   const config = readBridgeConfig(request.config, request.args, warn);
   if (config.addressing === undefined) requireInterfacesInResult(request.version);
-  const ipam = startIpam(call, config);
-  try {
-    return connect(call, config, netns, ipam);
-  } catch (error) {
-    ipam?.abandon();
-    throw error;
-  }
-}
-
-/** An IPAM plugin takes a few milliseconds to load. A step gives it its input. */
-function startIpam({ syscalls, request }: Call, { addressing }: BridgeConfig): DelegateRun | undefined {
-  if (addressing === undefined) return undefined;
-  return new DelegateRun({ syscalls, request, type: addressing.ipam }, "ADD");
-}
-
-function connect(call: Call, config: BridgeConfig, netns: Netns, ipam: DelegateRun | undefined): Result {
-  const { syscalls, request, warn } = call;
   const { network, containerId, ifname } = request;
-  const state: AddState = {
-    call,
-    config,
-    attachment: { network, containerId, ifname },
-    mac: config.mac ?? randomMacAddress(syscalls),
-    netns: netns.fd,
-    node: new NetlinkSocket(syscalls),
-    container: netns.socket,
-    bridge: undefined,
-    bridgeMtu: undefined,
-    bridgeCreated: false,
-    promiscuousSet: false,
-    portName: undefined,
-    port: undefined,
-    ipam,
-    addresses: undefined,
-    containerIndex: undefined,
-    vlanGateway: undefined,
-    vlanGatewayCreated: false,
-    gatewayChanges: [],
-    netfilter: lazyNetfilter(syscalls),
-    rules: {},
-  };
+  const attachment = { network, containerId, ifname };
+  const node = new NetlinkSocket(syscalls);
+  const netfilter = lazyNetfilter(syscalls);
   try {
-    applySteps(planAdd(config), state, (step, error) => warn(`could not take back "${step}": ${error}`));
+    return allOrNothing(warn, (onFailure) => attach({ call, config, attachment, netns, node, netfilter, onFailure }));
   } catch (error) {
-    throw isDeleted(error) ? deletedMeanwhile(state, error) : error;
+    throw isDeleted(error) ? deletedMeanwhile(attachment, config, error) : error;
   }
-  return resultOf(state);
 }
 
-/** Each link that a step asks for was there in an earlier step. */
+function attach(addition: Addition): Result {
+  const { call, config, attachment, netns, node } = addition;
+  const { vlans, addressing } = config;
+  const mac = config.mac ?? randomMacAddress(call.syscalls);
+  const pair = createPair(addition, mac);
+  if (vlans !== undefined) putIntoVlans(node, pair.bridge, requireLink(node, pair.portName), vlans);
+  const rules = config.spoofCheck ? checkSpoofing(addition, pair, mac) : {};
+  configurePort(addition, pair);
+  if (config.quiet) keepQuiet(addition);
+  const routed = addressing === undefined ? undefined : addRouting(addition, addressing, pair, rules);
+  if (addressing === undefined && !config.containerDown) {
+    netns.socket.run(setLinkUp(netns.socket.batch(), attachment.ifname));
+  }
+  const { port, bridge } = readBack(node, pair);
+  if (!config.containerDown) awaitPortUp(addition, port);
+  warnAboutMtu(addition, pair, bridge);
+  return {
+    interfaces: [
+      ofNode(bridge),
+      ofNode(port),
+      { name: attachment.ifname, mac: formatMacAddress(mac), mtu: port.mtu, sandbox: call.request.netns },
+      ...(routed?.vlanGateway === undefined ? [] : [ofNode(routed.vlanGateway)]),
+    ],
+    ...(routed === undefined ? {} : { addresses: encoderOf(routed.addresses) }),
+    dns: isEmpty(config.dns) ? (routed?.addresses.dns ?? {}) : config.dns,
+  };
+}
+
+/** Only frames with the container's MAC pass. */
+function checkSpoofing(addition: Addition, { portName }: Pair, mac: Uint8Array): RuleRecord {
+  const { call, attachment, netfilter, onFailure } = addition;
+  requireChainNames(attachment);
+  const spoofRule = withFeature("macspoofchk", "CONFIG_NF_TABLES_BRIDGE", () =>
+    addSpoofCheck(netfilter(), attachment, portName, mac),
+  );
+  onFailure("check the container's MAC", () => {
+    removeSpoofCheck(netfilter(), attachment, spoofRule);
+    removeRuleRecord(call.syscalls, portName);
+  });
+  recordRules(call, { portName, attachment, rules: { spoofRule } });
+  return { spoofRule };
+}
+
+interface Routing {
+  readonly addresses: Addresses;
+  /** The gateway's interface in the attachment's VLAN. */
+  readonly vlanGateway: Link | undefined;
+}
+
+/** What the container needs for IP: addresses, a gateway, masquerading. */
+function addRouting(addition: Addition, config: AddressingConfig, pair: Pair, rules: RuleRecord): Routing {
+  const { vlans } = addition.config;
+  const addresses = askIpam(addition, config);
+  addAddresses(addition, config, addresses);
+  const vlanGateway = config.gateway && vlans?.accessNamed ? makeVlanGateway(addition, pair.bridge, vlans) : undefined;
+  if (config.gateway) {
+    addGatewayAddresses(addition, config, vlanGateway ?? pair.bridge, addresses.gateways);
+    enableForwarding(addition.call.syscalls, addresses.gateways);
+  }
+  if (config.masquerade) masqueradeAddresses(addition, config, pair, rules, addresses);
+  return { addresses, vlanGateway };
+}
+
+/** Each link that an ADD asks for was there before. */
 function isDeleted(error: unknown): error is Error {
   return error instanceof Error && errnoOf(error) === ENODEV;
 }
 
-function deletedMeanwhile({ attachment, config }: AddState, { message }: Error): CniError {
-  const { ifname, containerId } = attachment;
+function deletedMeanwhile({ ifname, containerId }: Attachment, { bridge }: BridgeConfig, { message }: Error): CniError {
   return new CniError(
     TRY_AGAIN_LATER,
-    `bridge ${config.bridge} or interface ${ifname} of container ${containerId} was deleted during the ADD: try again, unless the container is being removed`,
+    `bridge ${bridge} or interface ${ifname} of container ${containerId} was deleted during the ADD: try again, unless the container is being removed`,
     message,
   );
 }
 
-function resultOf(state: AddState): Result {
-  const { call, config, attachment, mac, addresses, vlanGateway } = state;
-  const master = required(state.bridge, "the bridge");
-  const { name, mac: portMac, mtu } = required(state.port, "the veth pair");
-  warnAboutMtu(state, master);
-  return {
-    interfaces: [
-      { name: master.name, mac: master.mac, mtu: master.mtu },
-      { name, mac: portMac, mtu },
-      { name: attachment.ifname, mac: formatMacAddress(mac), mtu, sandbox: call.request.netns },
-      ...(vlanGateway === undefined ? [] : [{ name: vlanGateway.name, mac: vlanGateway.mac, mtu: vlanGateway.mtu }]),
-    ],
-    ...(addresses === undefined ? {} : { addresses: encoderOf(addresses) }),
-    dns: isEmpty(config.dns) ? (addresses?.dns ?? {}) : config.dns,
-  };
+function ofNode({ name, mac, mtu }: Link): ResultInterface {
+  return { name, mac, mtu };
 }
 
 function encoderOf({ ips, routes }: Addresses): NonNullable<Result["addresses"]> {
   return (version) => encodeAddresses(version, ips, routes);
 }
 
-function warnAboutMtu({ call, config, bridgeMtu }: AddState, bridge: Link): void {
+function warnAboutMtu({ call, config }: Addition, { bridgeMtu }: Pair, bridge: Link): void {
   if (typeof config.mtu === "number" && bridge.mtu < config.mtu) {
     call.warn(
       `bridge ${bridge.name} has MTU ${bridge.mtu}, less than "mtu": ${config.mtu}: larger frames will be dropped`,

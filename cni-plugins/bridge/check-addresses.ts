@@ -5,12 +5,12 @@ import { formatIpPrefix, type IpPrefix, networkOf, sameBytes, samePrefix } from 
 import { formatMacAddress, parseMacAddress } from "../cni/mac-address.ts";
 import type { Call } from "../cni/plugin.ts";
 import { dumpAddresses, familyOf, readAddress } from "../netlink/address.ts";
-import { getLink, linkOf } from "../netlink/link.ts";
+import { findLink } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { dumpRoutes, type RouteView, readRoute } from "../netlink/route.ts";
 import { AF_INET, AF_INET6, AF_UNSPEC, RT_TABLE_MAIN } from "../netlink/rtnetlink.ts";
 import type { AddressingConfig } from "./config.ts";
-import { conflicts } from "./gateway-steps.ts";
+import { conflicts } from "./gateway.ts";
 import { hasIptables, hasIptablesMasquerade } from "./masquerade-iptables.ts";
 import { countNftMasquerade } from "./masquerade-nftables.ts";
 import { openNetfilter } from "./netfilter.ts";
@@ -35,7 +35,7 @@ export function addressFault(
 
 /** Why `name` is not the gateway that the ADD's result says; undefined when it is. */
 export function gatewayFault({ request }: Call, node: NetlinkSocket, name: string): string | undefined {
-  const link = linkOf(node.transact(getLink(node.batch(), name))[0]);
+  const link = findLink(node, name);
   if (link === undefined) return `the gateway's interface ${name} not found`;
   if (!link.up) return `the gateway's interface ${name} is down`;
   const interfaces = request.config.object("prevResult").objects("interfaces");

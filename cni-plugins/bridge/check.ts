@@ -9,17 +9,16 @@ import type { Call } from "../cni/plugin.ts";
 import { DEFAULT_DATA_DIR, readOriginals, stateFile } from "../cni/tuning-state.ts";
 import type { Syscalls } from "../native/syscalls.ts";
 import { dumpPortVlans, type PortVlan, readPortVlans } from "../netlink/bridge-vlan.ts";
-import { getLink, type Link, linkOf, readLink } from "../netlink/link.ts";
+import { findLink, type Link, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
 import { type Attachment, HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
-import { findBridge } from "./bridge-steps.ts";
+import { findBridge } from "./bridge-link.ts";
 import { addressFault, gatewayFault } from "./check-addresses.ts";
 import { type BridgeConfig, gatewayName, readBridgeConfig } from "./config.ts";
 import { openNetfilter } from "./netfilter.ts";
 import { spoofCheckFault } from "./spoof-check.ts";
-import { accessVlan, type VlanConfig } from "./vlan-config.ts";
-import { isolatesNothing } from "./vlan-steps.ts";
+import { accessVlan, isolatesNothing, type VlanConfig } from "./vlan-config.ts";
 
 export function check(call: Call): undefined {
   const { syscalls, request, warn } = call;
@@ -31,12 +30,12 @@ export function check(call: Call): undefined {
 
   const bridge = findBridge(node, config.bridge);
   if (bridge === undefined) throw failed(`bridge ${config.bridge} not found`);
-  const inside = linkOf(socket.transact(getLink(socket.batch(), request.ifname))[0]);
+  const inside = findLink(socket, request.ifname);
   if (inside === undefined) throw failed(`interface ${request.ifname} not found in ${request.netns}`);
   checkContainerInterface(inside, expected, config);
   failIf(containerMtuFault(syscalls, request, inside, expected, config));
   const own = findPort(node, request);
-  const port = own ?? linkOf(node.transact(getLink(node.batch(), inside.peer))[0]);
+  const port = own ?? findLink(node, inside.peer);
   if (port === undefined) throw failed(`the node's end of ${request.ifname} not found`);
   checkPort(port, inside, bridge, config);
   failIf(portMtuFault(port, request.config, config));
@@ -78,7 +77,7 @@ function checkPort(port: Link, inside: Link, bridge: Link, config: BridgeConfig)
 function findPort(node: NetlinkSocket, attachment: Attachment): Link | undefined {
   const alias = hostInterfaceAlias(attachment);
   for (let candidate = 0; candidate < HOST_NAME_CANDIDATES; candidate++) {
-    const link = linkOf(node.transact(getLink(node.batch(), hostInterfaceName(attachment, candidate)))[0]);
+    const link = findLink(node, hostInterfaceName(attachment, candidate));
     if (link?.alias === alias) return link;
   }
   return undefined;

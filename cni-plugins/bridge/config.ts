@@ -10,7 +10,7 @@ import { warnAboutKeys } from "./config-keys.ts";
 import { readIpamType } from "./ipam-type.ts";
 import { readVlans, type VlanConfig } from "./vlan-config.ts";
 
-export type MasqueradeBackend = "iptables" | "nftables";
+type MasqueradeBackend = "iptables" | "nftables";
 
 /** The keys that apply when the container gets addresses. */
 export interface AddressingConfig {

@@ -20,7 +20,7 @@ export interface DelPlan {
   readonly record: "none" | "this attachment's" | "another network's";
 }
 
-export interface Ipam {
+interface Ipam {
   readonly type: string;
   readonly request: Request;
 }

@@ -3,12 +3,12 @@
  * on after a failure, and succeeds when nothing is left to remove.
  */
 
-import { DelegateRun } from "../cni/delegate.ts";
+import { runDelegate } from "../cni/delegate.ts";
 import { openNetnsIfPresent } from "../cni/netns.ts";
 import type { Call } from "../cni/plugin.ts";
 import type { Syscalls } from "../native/syscalls.ts";
 import { disableBridgePort } from "../netlink/bridge.ts";
-import { getLink, type Link, linkOf } from "../netlink/link.ts";
+import { deleteIfPresent, findLink, getLink, type Link, linkOf } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import {
   type Attachment,
@@ -17,11 +17,9 @@ import {
   hostInterfaceName,
   isAliasOfAnother,
 } from "./attachment.ts";
-import { deleteIfPresent } from "./bridge-steps.ts";
-import { type DelPlan, type Ipam, planDel } from "./del-plan.ts";
+import { type DelPlan, planDel } from "./del-plan.ts";
 import { ErrorCollector } from "./error-collector.ts";
 import { lazyNetfilter, openNetfilter } from "./netfilter.ts";
-import { deletePorts } from "./port-deletion.ts";
 import { type RecordedRules, readRuleRecord, removeHalfWrittenRuleRecord, removeRecordedRules } from "./rule-record.ts";
 import { removeUnrecordedRules } from "./unrecorded-rules.ts";
 
@@ -51,10 +49,9 @@ export function del(call: Call): undefined {
     // The kernel frees rules while it deletes the pair, so they go first if no frame can pass meanwhile.
     const rulesFirst = recorded !== undefined && disablePort(target);
     if (rulesFirst) errors.collect(() => removeRecordedRules(call, openNetfilter(syscalls), recorded));
-    const released = plan.ipam.map((one) => releaseAddresses(call, one));
     errors.collect(() => deletePair(target));
     if (netns !== undefined) errors.collect(() => deleteContainerInterface(target, netns.socket));
-    for (const end of released) errors.collect(end);
+    for (const one of plan.ipam) errors.collect(() => runDelegate({ syscalls, ...one }, "DEL"));
     if (!rulesFirst) removeRules(call, target, plan, errors);
     errors.throwFirst();
     if (plan.record !== "another network's") call.removeRecord();
@@ -62,38 +59,23 @@ export function del(call: Call): undefined {
   }
 }
 
-/** The IPAM plugin works while the kernel deletes the pair; the result waits for its end and throws its error. */
-function releaseAddresses({ syscalls }: Call, ipam: Ipam): () => void {
-  try {
-    const run = new DelegateRun({ syscalls, ...ipam }, "DEL");
-    run.ask();
-    return () => void run.answer();
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
-}
-
 /** Another implementation's interface, or one that the guest's network setup gave the name since. */
 function deleteContainerInterface(target: Target, container: NetlinkSocket): void {
   const { ifname } = target.attachment;
-  const link = container.mightExist(ifname)
-    ? linkOf(container.transact(getLink(container.batch(), ifname))[0])
-    : undefined;
+  const link = findLink(container, ifname);
   if (link !== undefined && !isOfAnother(target, link)) deleteIfPresent(container, link.index);
 }
 
 /** A late DEL may come when the namespace, or the name in it, belongs to another attachment: the port's alias tells. */
 function isOfAnother({ node, attachment }: Target, { kind, index, peer }: Link): boolean {
   if (kind !== "veth" || peer === 0) return false;
-  const port = linkOf(node.transact(getLink(node.batch(), peer))[0]);
+  const port = findLink(node, peer);
   return port?.kind === "veth" && port.peer === index && isAliasOfAnother(port.alias, attachment);
 }
 
 /** The other end goes with the port, wherever it is and whatever its name is now. */
 function deletePair(target: Target): void {
-  deletePorts(target.syscalls, target.node, () => findPairs(target));
+  for (const { index } of findPairs(target)) deleteIfPresent(target.node, index);
 }
 
 /** False when frames may still pass. */
@@ -106,10 +88,8 @@ function disablePort(target: Target): boolean {
 
 /** The ports of the attachment. */
 function findPairs({ node, names, alias }: Target): Link[] {
-  const possible = names.filter((name) => node.mightExist(name));
-  if (possible.length === 0) return [];
   const batch = node.batch();
-  for (const name of possible) getLink(batch, name);
+  for (const name of names) getLink(batch, name);
   return node.transact(batch).flatMap((answer) => {
     const link = linkOf(answer);
     if (link?.kind !== "veth") return [];

@@ -2,7 +2,7 @@
  * The CNI plugin `bridge`: attaches containers to a Linux bridge of the node.
  *
  * Entry point of the executable `bridge`, compiled to bytecode by `build/`. The plugin reads its configuration
- * (`config.ts`), then applies ordered steps, each with an undo (`add.ts`), through the kernel interface of `netlink`.
+ * (`config.ts`), then makes the attachment as a whole or not at all (`add.ts`), through the kernel interface of `netlink`.
  */
 
 import { runPlugin } from "../cni/plugin.ts";

@@ -176,9 +176,7 @@ function run(syscalls: Syscalls, { program }: Family, args: readonly string[]): 
       `"ipMasq" with the iptables back end needs ${program} on this node: install it or set "ipMasqBackend" to "nftables"`,
     );
   }
-  const started = syscalls.start(file, ["--wait", "-t", TABLE, ...args], []);
-  syscalls.give(started, "");
-  return syscalls.finish(started);
+  return syscalls.exec(file, ["--wait", "-t", TABLE, ...args], [], "");
 }
 
 function find(syscalls: Syscalls, program: string): string | undefined {

@@ -8,7 +8,6 @@ import { parseObject } from "../cni/json-object.ts";
 import type { Call } from "../cni/plugin.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { type AddState, required } from "./add-state.ts";
 import { type Attachment, sameAttachment } from "./attachment.ts";
 import { removeIptablesMasquerade } from "./masquerade-iptables.ts";
 import { removeNftMasquerade } from "./masquerade-nftables.ts";
@@ -29,14 +28,12 @@ export const RULE_RECORD_DIRECTORY = `${NODE_STATE_DIRECTORY}/bridge`;
  * The file is named by the node's end of the pair, which is one attachment's at a time. DEL finds rules without the record
  * too, by a search.
  */
-export function recordRules(state: AddState, rules: RuleRecord): void {
-  state.rules = { ...state.rules, ...rules };
-  const path = recordPath(required(state.portName, "the veth pair"));
+export function recordRules({ syscalls, warn }: Call, { portName, attachment, rules }: RecordedRules): void {
   try {
-    state.call.syscalls.replaceFile(path, JSON.stringify({ ...state.attachment, ...state.rules }));
+    syscalls.replaceFile(recordPath(portName), JSON.stringify({ ...attachment, ...rules }));
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
-    state.call.warn(
+    warn(
       `the record of rules can't be written, so DEL will take longer: ${error instanceof Error ? error.message : error}`,
     );
   }

@@ -7,7 +7,7 @@ import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { probeVlanFiltering } from "../netlink/bridge-vlan.ts";
 import { EOPNOTSUPP } from "../netlink/errno.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { findBridge } from "./bridge-steps.ts";
+import { findBridge } from "./bridge-link.ts";
 import { type BridgeConfig, readBridgeConfig } from "./config.ts";
 import { hasIptables } from "./masquerade-iptables.ts";
 import { tryNftMasquerade } from "./masquerade-nftables.ts";

@@ -63,6 +63,10 @@ function readTrunk(config: ConfigObject): number[] {
   return wanted.flatMap((is, id) => (is ? [id] : []));
 }
 
+export function isolatesNothing(bridge: string): string {
+  return `bridge ${bridge} does not filter VLANs, so they isolate nothing: run "ip link set ${bridge} type bridge vlan_filtering 1"`;
+}
+
 export function kernelLacksFiltering(details: string): CniError {
   return new CniError(
     KERNEL_FEATURE_MISSING,

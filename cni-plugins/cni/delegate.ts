@@ -20,67 +20,33 @@ export interface Delegate {
   readonly type: string;
 }
 
-/**
- * One call of a delegate. Its program starts at once, so that it loads while other work goes on; it waits for its input,
- * which `ask` gives it.
- */
-export class DelegateRun {
-  readonly #delegate: Delegate;
-  readonly #command: Command;
-  #program: number | undefined;
-  #wasAsked = false;
-  #finished: Finished | undefined;
+/** From start to end. Returns what it printed; throws its error as its own, with its code. */
+export function runDelegate(delegate: Delegate, command: Command): string {
+  return outputOf(delegate, command, execDelegate(delegate, command));
+}
 
-  /** If it can't be started, `ask` tries again and throws the reason. */
-  constructor(delegate: Delegate, command: Command) {
-    this.#delegate = delegate;
-    this.#command = command;
+/** From start to end, with or without success. Throws for a program that can't be started. */
+export function execDelegate({ syscalls, request, type }: Delegate, command: Command): Finished {
+  const executable = findDelegate(syscalls, request.path, type);
+  for (let attempt = 0; ; attempt++) {
     try {
-      this.#program = start(delegate, command);
+      return syscalls.exec(executable, [], [`CNI_COMMAND=${command}`], request.stdin);
     } catch (error) {
-      if (errnoOf(error) === undefined && !(error instanceof CniError)) throw error;
+      const errno = errnoOf(error);
+      if (errno === undefined) throw error;
+      if (errno !== ETXTBSY || attempt === BUSY_RETRIES) {
+        const cause = errno === ENOENT ? "the program that interprets or loads it is missing" : describeErrno(errno);
+        throw new CniError(DELEGATE_FAILED, `cannot execute ${executable}: ${cause}`);
+      }
+      syscalls.poll([], BUSY_WAIT_MS);
     }
-  }
-
-  get wasAsked(): boolean {
-    return this.#wasAsked;
-  }
-
-  /** Gives it its input. Once. */
-  ask(): void {
-    const { syscalls, request } = this.#delegate;
-    this.#program ??= startPatiently(this.#delegate, this.#command);
-    syscalls.give(this.#program, request.stdin);
-    this.#wasAsked = true;
-  }
-
-  /** Kills it, unless it was asked. */
-  abandon(): void {
-    if (this.#program !== undefined && !this.#wasAsked) this.#delegate.syscalls.abandon(this.#program);
-  }
-
-  /** Waits until it has ended, with or without success. */
-  end(): Finished {
-    if (this.#program === undefined) throw new Error("a delegate has not started");
-    this.#finished ??= this.#delegate.syscalls.finish(this.#program);
-    return this.#finished;
-  }
-
-  /** Waits until it has ended. Returns what it printed; throws its error as its own, with its code. */
-  answer(): string {
-    const { syscalls, type } = this.#delegate;
-    const { code, stdout, stderr } = this.end();
-    if (stderr !== "") syscalls.write(STDERR, stderr);
-    if (code !== 0) throw delegateError(type, this.#command, code, stdout, stderr);
-    return stdout;
   }
 }
 
-/** From start to end. */
-export function runDelegate(delegate: Delegate, command: Command): string {
-  const run = new DelegateRun(delegate, command);
-  run.ask();
-  return run.answer();
+export function outputOf({ syscalls, type }: Delegate, command: Command, { code, stdout, stderr }: Finished): string {
+  if (stderr !== "") syscalls.write(STDERR, stderr);
+  if (code !== 0) throw delegateError(type, command, code, stdout, stderr);
+  return stdout;
 }
 
 export function requireName(type: string): void {
@@ -98,28 +64,6 @@ function findDelegate(syscalls: Syscalls, path: string, type: string): string {
     DELEGATE_FAILED,
     `failed to find plugin "${type}" in path [${path.split(":").join(" ")}]: install the IPAM plugin on this node`,
   );
-}
-
-function start({ syscalls, request, type }: Delegate, command: Command): number {
-  return syscalls.start(findDelegate(syscalls, request.path, type), [], [`CNI_COMMAND=${command}`]);
-}
-
-function startPatiently(delegate: Delegate, command: Command): number {
-  const { syscalls, request, type } = delegate;
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return start(delegate, command);
-    } catch (error) {
-      const errno = errnoOf(error);
-      if (errno === undefined) throw error;
-      if (errno !== ETXTBSY || attempt === BUSY_RETRIES) {
-        const executable = findDelegate(syscalls, request.path, type);
-        const cause = errno === ENOENT ? "the program that interprets or loads it is missing" : describeErrno(errno);
-        throw new CniError(DELEGATE_FAILED, `cannot execute ${executable}: ${cause}`);
-      }
-      syscalls.poll([], BUSY_WAIT_MS);
-    }
-  }
 }
 
 function delegateError(type: string, command: Command, exitCode: number, stdout: string, stderr: string): CniError {

@@ -4,7 +4,7 @@ import { CniError, INCOMPATIBLE_VERSION } from "./cni-error.ts";
 import type { ConfigObject, JsonObject } from "./config-object.ts";
 import { atLeast, type CniVersion } from "./version.ts";
 
-interface ResultInterface {
+export interface ResultInterface {
   readonly name: string;
   readonly mac: string;
   readonly mtu: number;

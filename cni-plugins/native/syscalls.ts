@@ -43,17 +43,8 @@ export interface Syscalls extends NetlinkTransport {
   poll(fds: readonly number[], timeoutMs: number): number[];
   /** Whether the path is a regular file that somebody may execute. */
   isExecutable(path: string): boolean;
-  /**
-   * Starts a program in this environment with the assignments `NAME=value` made; its number. It waits for its input.
-   * ETXTBSY: try again.
-   */
-  start(path: string, args: readonly string[], assignments: readonly string[]): number;
-  /** All of its input; lets it work. Once for each: ECHILD. */
-  give(program: number, stdin: string): void;
-  /** Waits until a program that has its input has ended. Once for each: ECHILD. */
-  finish(program: number): Finished;
-  /** Kills a program; nothing happens when it has ended. */
-  abandon(program: number): void;
+  /** Runs a program to its end, in this environment with the assignments `NAME=value` made. ETXTBSY: try again. */
+  exec(path: string, args: readonly string[], assignments: readonly string[], stdin: string): Finished;
   /** One datagram to a socket, never blocking; nothing happens when nobody takes it. */
   sendReport(socketPath: string, text: string): void;
   /** A descriptor to `read` reports from, EAGAIN when there is none; replaces an earlier listener. */

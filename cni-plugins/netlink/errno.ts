@@ -4,7 +4,6 @@ export const EPERM = 1;
 export const ENOENT = 2;
 export const EINTR = 4;
 export const ENXIO = 6;
-export const ECHILD = 10;
 export const EAGAIN = 11;
 export const ENOMEM = 12;
 export const EACCES = 13;

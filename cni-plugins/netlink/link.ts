@@ -3,7 +3,7 @@
 import { ENODEV } from "./errno.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import { eachAttribute, type Message, readText, readU8, readU16, readU32 } from "./message-reader.ts";
-import type { Answer } from "./netlink-socket.ts";
+import type { Answer, NetlinkSocket } from "./netlink-socket.ts";
 import * as nl from "./rtnetlink.ts";
 import { encodeUtf8 } from "./utf8.ts";
 
@@ -63,18 +63,6 @@ export function deleteLink(batch: MessageBatch, which: string | number): Message
   return typeof which === "string" ? batch.text(nl.IFLA_IFNAME, which) : batch;
 }
 
-/** `group` is a number > 0 that any links of the namespace can have in common. */
-export function setLinkGroup(batch: MessageBatch, index: number, group: number): MessageBatch {
-  batch.request(`put interface ${index} into group ${group}`, nl.RTM_SETLINK);
-  return batch.linkHeader(nl.AF_UNSPEC, index).u32(nl.IFLA_GROUP, group);
-}
-
-/** Deletes every link of the group. ENODEV when there is none. */
-export function deleteLinkGroup(batch: MessageBatch, group: number): MessageBatch {
-  batch.request(`delete the interfaces of group ${group}`, nl.RTM_DELLINK);
-  return batch.linkHeader(nl.AF_UNSPEC, 0).u32(nl.IFLA_GROUP, group);
-}
-
 /** Also gives it an alias, if there is one: without a closing nul, which the kernel would count among its 255 bytes. */
 export function setLinkUp(batch: MessageBatch, which: string | number, alias?: string): MessageBatch {
   batch.request(`bring interface ${which} up`, nl.RTM_NEWLINK);
@@ -96,6 +84,24 @@ export function linkOf(answer: Answer | undefined): Link | undefined {
   }
   const message = answer?.messages[0];
   return message === undefined ? undefined : readLink(message);
+}
+
+/** Undefined when there is none. */
+export function findLink(socket: NetlinkSocket, which: string | number): Link | undefined {
+  return linkOf(socket.transact(getLink(socket.batch(), which))[0]);
+}
+
+/** Throws ENODEV when there is none. */
+export function requireLink(socket: NetlinkSocket, which: string | number): Link {
+  const [answer] = socket.run(getLink(socket.batch(), which));
+  const link = linkOf(answer);
+  if (link === undefined) throw new Error(`the kernel's answer about interface ${which} has no interface`);
+  return link;
+}
+
+export function deleteIfPresent(socket: NetlinkSocket, which: string | number): void {
+  const [answer] = socket.transact(deleteLink(socket.batch(), which));
+  if (answer?.error !== undefined && answer.error.errno !== ENODEV) throw answer.error;
 }
 
 /** Of an RTM_NEWLINK or RTM_DELLINK message. */

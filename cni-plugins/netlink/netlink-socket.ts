@@ -12,11 +12,6 @@ export interface NetlinkTransport {
   netlinkSend(fd: number, message: Uint8Array): void;
   /** One datagram into the buffer; its length. */
   netlinkReceive(fd: number, buffer: Uint8Array): number;
-  /**
-   * False when the socket's namespace has no interface of that name; true if the kernel does not tell. Unlike a request it
-   * does not wait for the kernel's one lock for links.
-   */
-  interfaceMightExist(fd: number, name: string): boolean;
   close(fd: number): void;
 }
 
@@ -83,11 +78,6 @@ export class NetlinkSocket {
 
   get fd(): number {
     return this.#fd;
-  }
-
-  /** As the transport's `interfaceMightExist`. */
-  mightExist(ifname: string): boolean {
-    return this.#transport.interfaceMightExist(this.#fd, ifname);
   }
 
   batch(): MessageBatch {

@@ -63,7 +63,6 @@ export const IFLA_OPERSTATE = 16;
 export const IFLA_LINKINFO = 18;
 export const IFLA_IFALIAS = 20;
 export const IFLA_AF_SPEC = 26;
-export const IFLA_GROUP = 27;
 export const IFLA_NET_NS_FD = 28;
 export const IFLA_EXT_MASK = 29;
 export const IFLA_PROMISCUITY = 30;

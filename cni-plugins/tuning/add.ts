@@ -1,17 +1,11 @@
 /** ADD: saves the interface's values, then sets those of the configuration. All or nothing. */
 
+import { allOrNothing, type OnFailure } from "../cni/all-or-nothing.ts";
 import { CniError, INVALID_CONFIG, KERNEL_REFUSED } from "../cni/cni-error.ts";
 import { openNetns } from "../cni/netns.ts";
 import type { Call, ModifiedPrevResult } from "../cni/plugin.ts";
-import { applySteps, type Step } from "../cni/steps.ts";
-import {
-  type Originals,
-  readOriginals,
-  removeState,
-  requireStateFile,
-  saveOriginals,
-  stateFile,
-} from "../cni/tuning-state.ts";
+import { readOriginals, removeState, requireStateFile, saveOriginals, stateFile } from "../cni/tuning-state.ts";
+import type { Syscalls } from "../native/syscalls.ts";
 import type { TunedLink } from "../netlink/link-tuning.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { readConfig, type TuningConfig } from "./config.ts";
@@ -20,43 +14,20 @@ import { previousResult, tunedResult } from "./previous-result.ts";
 import { interfaceRefusal } from "./refusal.ts";
 import { readSysctl, requireAllowed, type Sysctl, writeSysctl } from "./sysctl.ts";
 
-interface AddState {
-  readonly call: Call;
-  readonly config: TuningConfig;
-  readonly netns: number;
-  readonly socket: NetlinkSocket;
-  readonly link: TunedLink | undefined;
-  readonly originals: Originals;
-  readonly file: string;
-  /** The file is an earlier ADD's: it stays if this ADD fails. */
-  savedBefore: boolean;
-}
-
 export function add(call: Call): ModifiedPrevResult {
   const { syscalls, request, warn } = call;
   // First, so that the plugin's own namespace is refused whatever else is wrong.
-  const { fd: netns, socket } = openNetns(syscalls, request);
+  const netns = openNetns(syscalls, request);
   const config = readConfig(request, warn);
   const result = previousResult(request.config, request.version);
   requireAllowed(syscalls, config.sysctls);
-  const link = changesInterface(config) ? requireInterface(socket, call) : undefined;
+  const link = changesInterface(config) ? requireInterface(netns.socket, call) : undefined;
   if (link !== undefined) requireStateFile(request);
-  const state: AddState = {
-    call,
-    config,
-    netns,
-    socket,
-    link,
-    originals: link === undefined ? {} : originalsOf(link, config),
-    file: stateFile(config.dataDir, request),
-    savedBefore: false,
-  };
-  const steps = [
-    ...(link === undefined ? [] : [saveState]),
-    ...config.sysctls.map(setSysctl),
-    ...(link === undefined ? [] : [tuneInterface]),
-  ];
-  applySteps(steps, state, (step, error) => warn(`could not take back "${step}": ${error}`));
+  allOrNothing(warn, (onFailure) => {
+    if (link !== undefined) saveState(call, config, link, onFailure);
+    for (const sysctl of config.sysctls) setSysctl(syscalls, netns.fd, sysctl, onFailure);
+    if (link !== undefined) tuneInterface(netns.socket, config, link, onFailure);
+  });
   return { prevResult: tunedResult(result, request.ifname, config, request.version) };
 }
 
@@ -74,47 +45,32 @@ function changesInterface({ mac, mtu, promiscuous, allMulticast, txQueueLength }
   return promiscuous || sizes.some((value) => value !== undefined);
 }
 
-const saveState: Step<AddState> = {
-  name: "save what the interface was",
-  apply(state) {
-    const { syscalls, request } = state.call;
-    const saved = readOriginals(syscalls, state.file);
-    state.savedBefore = saved !== undefined;
-    saveOriginals(syscalls, state.file, { ...state.originals, ...saved }, request);
-  },
-  undo({ call, file, savedBefore }) {
-    if (!savedBefore) removeState(call.syscalls, file);
-  },
-};
-
-function setSysctl(sysctl: Sysctl): Step<AddState> {
-  let before: string | undefined;
-  return {
-    name: `set sysctl ${sysctl.key}`,
-    apply({ call, netns }) {
-      before = readSysctl(call.syscalls, netns, sysctl);
-      writeSysctl(call.syscalls, netns, sysctl, sysctl.value);
-    },
-    undo({ call, netns }) {
-      if (before !== undefined) writeSysctl(call.syscalls, netns, sysctl, before.trimEnd());
-    },
-  };
+/** The file of an earlier ADD stays if this one fails, and what it says goes before what the interface is now. */
+function saveState({ syscalls, request }: Call, config: TuningConfig, link: TunedLink, onFailure: OnFailure): void {
+  const file = stateFile(config.dataDir, request);
+  const saved = readOriginals(syscalls, file);
+  if (saved === undefined) onFailure("save what the interface was", () => removeState(syscalls, file));
+  saveOriginals(syscalls, file, { ...originalsOf(link, config), ...saved }, request);
 }
 
-const tuneInterface: Step<AddState> = {
-  name: "tune the interface",
-  apply({ socket, link, config }) {
-    if (link === undefined) return;
-    const answers = socket.transact(requestTuning(socket.batch(), link.index, config));
-    const at = answers.findIndex(({ error }) => error !== undefined);
-    const error = answers[at]?.error;
-    if (error === undefined) return;
-    const { message, isFinal } = interfaceRefusal(socket, link, config, at, error);
-    if (isFinal) throw new CniError(KERNEL_REFUSED, message);
-    error.message = message;
-    throw error;
-  },
-  undo({ socket, link, originals }) {
-    if (link !== undefined) socket.transact(requestOriginals(socket.batch(), link.index, originals));
-  },
-};
+function setSysctl(syscalls: Syscalls, netns: number, sysctl: Sysctl, onFailure: OnFailure): void {
+  const before = readSysctl(syscalls, netns, sysctl);
+  if (before !== undefined) {
+    onFailure(`set sysctl ${sysctl.key}`, () => writeSysctl(syscalls, netns, sysctl, before.trimEnd()));
+  }
+  writeSysctl(syscalls, netns, sysctl, sysctl.value);
+}
+
+function tuneInterface(socket: NetlinkSocket, config: TuningConfig, link: TunedLink, onFailure: OnFailure): void {
+  onFailure("tune the interface", () => {
+    socket.transact(requestOriginals(socket.batch(), link.index, originalsOf(link, config)));
+  });
+  const answers = socket.transact(requestTuning(socket.batch(), link.index, config));
+  const at = answers.findIndex(({ error }) => error !== undefined);
+  const error = answers[at]?.error;
+  if (error === undefined) return;
+  const { message, isFinal } = interfaceRefusal(socket, link, config, at, error);
+  if (isFinal) throw new CniError(KERNEL_REFUSED, message);
+  error.message = message;
+  throw error;
+}

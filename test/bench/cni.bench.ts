@@ -28,7 +28,7 @@ import { buildPeers } from "./peers.ts";
 
 const CONFIG = { cniVersion: "1.0.0", name: "bench", type: "bridge", bridge: "br-bench" };
 const CHAIN_ROUNDS = 60;
-const CHAIN_GOAL = 0.58;
+const CHAIN_GOAL = 0.7;
 const MEMORY_LIMIT_MB = 2.8;
 const SIZE_LIMIT_MB = 2.6;
 /** Of the rounds that are made otherwise. */

@@ -42,8 +42,6 @@ export class MemoryKernel implements NetlinkTransport {
   refuseRequest = 0;
   /** Whether the ends of a pair see each other. */
   carrier = true;
-  /** Otherwise there may be any interface. */
-  tellsOfInterfaces = true;
   readonly #descriptors = new Map<number, Socket | string>();
   #nextDescriptor = 3;
   #nextIndex = 2;
@@ -58,7 +56,6 @@ export class MemoryKernel implements NetlinkTransport {
       up: true,
       master: 0,
       alias: "",
-      group: 0,
       filtering: false,
       peer: undefined,
       ...link,
@@ -152,10 +149,6 @@ export class MemoryKernel implements NetlinkTransport {
     return datagram.length;
   }
 
-  interfaceMightExist(fd: number, name: string): boolean {
-    return !this.tellsOfInterfaces || this.find(name, this.#socket(fd).namespace) !== undefined;
-  }
-
   close(fd: number): void {
     this.#descriptors.delete(fd);
   }
@@ -193,21 +186,10 @@ export class MemoryKernel implements NetlinkTransport {
       this.#create(socket.namespace, attributes);
       return;
     }
-    const group = attributes.numbers[nl.IFLA_GROUP];
-    if (type === nl.RTM_DELLINK && index === 0 && group !== undefined) {
-      this.#removeGroup(socket.namespace, group);
-      return;
-    }
     const link = this.#lookUp(socket.namespace, index, attributes.texts[nl.IFLA_IFNAME]);
     if (type === nl.RTM_GETLINK) socket.inbox.push(describeLink(nl.RTM_NEWLINK, sequence, link, this.carrier));
     else if (type === nl.RTM_DELLINK) this.removeLink(link);
     else this.#change(link, view.getUint32(start + 8, true), view.getUint32(start + 12, true), attributes);
-  }
-
-  #removeGroup(namespace: string, group: number): void {
-    const links = this.links.filter((one) => one.namespace === namespace && one.group === group);
-    if (links.length === 0) throw new KernelFailure("request", errno.ENODEV);
-    for (const link of links) this.removeLink(link);
   }
 
   #lookUp(namespace: string, index: number, name: string | undefined): MemoryLink {
@@ -217,14 +199,15 @@ export class MemoryKernel implements NetlinkTransport {
     return link;
   }
 
-  #create(namespace: string, { texts, numbers, nested }: Attributes): void {
+  #create(namespace: string, { texts, numbers, bytes, nested }: Attributes): void {
     const name = texts[nl.IFLA_IFNAME] ?? "";
     const info = nested[nl.IFLA_LINKINFO];
     const mtu = numbers[nl.IFLA_MTU] ?? 1500;
     const master = numbers[nl.IFLA_MASTER] ?? 0;
     if (this.find(name, namespace) !== undefined) throw new KernelFailure("request", errno.EEXIST);
     if (info?.texts[nl.IFLA_INFO_KIND] === "bridge") {
-      this.addLink({ name, namespace, mtu, up: false, filtering: info.nested[nl.IFLA_INFO_DATA] !== undefined });
+      const filtering = info.nested[nl.IFLA_INFO_DATA] !== undefined;
+      this.addLink({ name, namespace, mtu, up: false, filtering, mac: bytes[nl.IFLA_ADDRESS] ?? new Uint8Array(6) });
       return;
     }
     const peer = info?.nested[nl.IFLA_INFO_DATA]?.nested[nl.VETH_INFO_PEER];
@@ -237,10 +220,9 @@ export class MemoryKernel implements NetlinkTransport {
     inside.peer = this.addLink({ name, namespace, kind: "veth", mtu, up: false, master, peer: inside });
   }
 
-  #change(link: MemoryLink, flags: number, mask: number, { texts, numbers }: Attributes): void {
+  #change(link: MemoryLink, flags: number, mask: number, { texts }: Attributes): void {
     if (mask & nl.IFF_UP) link.up = (flags & nl.IFF_UP) !== 0;
     link.alias = texts[nl.IFLA_IFALIAS] ?? link.alias;
-    link.group = numbers[nl.IFLA_GROUP] ?? link.group;
     this.#announce(nl.RTM_NEWLINK, link);
   }
 }

@@ -14,7 +14,6 @@ export interface MemoryLink {
   up: boolean;
   master: number;
   alias: string;
-  group: number;
   filtering: boolean;
   peer: MemoryLink | undefined;
 }

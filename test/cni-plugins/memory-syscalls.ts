@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Finished } from "../../cni-plugins/native/syscalls.ts";
 import { OWN_NETNS, POLLHUP, POLLIN, STDERR, STDIN, STDOUT, type Syscalls } from "../../cni-plugins/native/syscalls.ts";
-import { EAGAIN, ECHILD, ENOENT } from "../../cni-plugins/netlink/errno.ts";
+import { EAGAIN, ENOENT } from "../../cni-plugins/netlink/errno.ts";
 import { type MemoryKernel, NODE_NAMESPACE } from "./memory-kernel.ts";
 
 /** A program of the node, as `exec` runs it. */
@@ -23,9 +23,6 @@ export class MemorySyscalls implements Syscalls {
   onPoll: () => void = () => {};
   stdinEnded = false;
   #nowMs = 0;
-  /** Programs that were started; none in the place of one that is over. */
-  readonly #started: (((stdin: string) => Finished) | undefined)[] = [];
-  readonly #finished: (Finished | undefined)[] = [];
   readonly #kernel: MemoryKernel;
   readonly #env: Readonly<Record<string, string>>;
   readonly #stdin: string;
@@ -54,7 +51,6 @@ export class MemorySyscalls implements Syscalls {
   netlinkOpen = (netns: number, groups: number) => this.#kernel.netlinkOpen(netns, groups);
   netlinkSend = (fd: number, message: Uint8Array) => this.#kernel.netlinkSend(fd, message);
   netlinkReceive = (fd: number, buffer: Uint8Array) => this.#kernel.netlinkReceive(fd, buffer);
-  interfaceMightExist = (fd: number, name: string) => this.#kernel.interfaceMightExist(fd, name);
   close = (fd: number) => this.#kernel.close(fd);
 
   write(fd: number, text: string): void {
@@ -94,27 +90,10 @@ export class MemorySyscalls implements Syscalls {
   bindReports = () => -1;
   isExecutable = (path: string) => path in this.programs;
 
-  start(path: string, args: readonly string[], assignments: readonly string[]): number {
+  exec(path: string, args: readonly string[], assignments: readonly string[], stdin: string): Finished {
     const program = this.programs[path];
     if (program === undefined) throw Object.assign(new Error(`execute ${path} failed`), { errno: ENOENT });
-    const run = (stdin: string) => ({ code: 0, stdout: "", stderr: "", ...program({ args, assignments, stdin }) });
-    return this.#started.push(run) - 1;
-  }
-
-  give(program: number, stdin: string): void {
-    this.#finished[program] = taken(this.#started, program)(stdin);
-  }
-
-  /** Programs that were started and wait for their input. */
-  get waiting(): number {
-    return this.#started.filter((one) => one !== undefined).length;
-  }
-
-  finish = (program: number): Finished => taken(this.#finished, program);
-
-  abandon(program: number): void {
-    this.#started[program] = undefined;
-    this.#finished[program] = undefined;
+    return { code: 0, stdout: "", stderr: "", ...program({ args, assignments, stdin }) };
   }
 
   /** A file of another namespace has its name before the path. */
@@ -138,11 +117,4 @@ export class MemorySyscalls implements Syscalls {
     if (typeof parsed !== "object" || parsed === null) throw new Error(`no JSON object: ${this.stdout}`);
     return { ...parsed };
   }
-}
-
-function taken<T>(programs: (T | undefined)[], program: number): T {
-  const one = programs[program];
-  if (one === undefined) throw Object.assign(new Error("the program is over"), { errno: ECHILD });
-  programs[program] = undefined;
-  return one;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { hostInterfaceName } from "../../cni-plugins/bridge/attachment.ts";
-import { DELETED_TOGETHER } from "../../cni-plugins/bridge/port-deletion.ts";
 import { add, type CniCall, cni, del } from "./cni-call.ts";
 import { call, container, freshNode, node, testbed } from "./fresh-node.ts";
 
@@ -197,19 +196,6 @@ describe("DEL", () => {
     await del(call, CONFIG);
     expect(await nodeLinks()).toEqual(["lo", "br1"]);
     expect((await container.links()).map(({ ifname }) => ifname)).toEqual(["lo"]);
-  });
-
-  it("deletes what another DEL marked for deletion too, and nothing else", async () => {
-    await node.ip("link", "add", "kept0", "group", "1", "type", "bridge");
-    const ports: string[] = [];
-    for (const containerId of ["first", "second", "third"]) {
-      const result = await add({ ...call, containerId, ifname: `${containerId}0` }, CONFIG);
-      ports.push(result.interfaces[1]?.name ?? "");
-    }
-    const [marked = "", , third = ""] = ports;
-    await node.ip("link", "set", marked, "group", String(DELETED_TOGETHER));
-    await del({ ...call, containerId: "second", ifname: "second0" }, CONFIG);
-    expect(await nodeLinks()).toEqual(["lo", "kept0", "br1", third]);
   });
 
   it("leaves the interface of a new container that has the old one's namespace by now", async () => {

@@ -16,12 +16,6 @@ use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Module, Result, Runtim
 /// A configuration of 1 MiB needs 20 MiB at most. The memory counts against the cgroup of whoever starts the plugin.
 const MEMORY_LIMIT_BYTES: usize = 40 << 20;
 
-/// Nearly every call needs this much. Its pages come in one piece and not by a page fault each.
-const EXPECTED_HEAP_BYTES: usize = 384 << 10;
-
-/// Most calls end before they have used this much, so they never search for garbage.
-const COLLECTION_THRESHOLD_BYTES: usize = 4 << 20;
-
 /// Well below the 8 MiB that a process is usually given.
 const STACK_LIMIT_BYTES: usize = 512 << 10;
 
@@ -34,7 +28,6 @@ type Intrinsics = (intrinsic::Json, intrinsic::Promise, intrinsic::TypedArrays);
 pub fn run(bytecode: &[u8]) -> ! {
     sys::prepare_process();
     std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));
-    sys::populate_heap(EXPECTED_HEAP_BYTES);
     let detail = match start() {
         Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx, bytecode)),
         Err(error) => error.to_string(),
@@ -45,7 +38,6 @@ pub fn run(bytecode: &[u8]) -> ! {
 fn start() -> Result<(Runtime, Context)> {
     let runtime = Runtime::new()?;
     runtime.set_memory_limit(MEMORY_LIMIT_BYTES);
-    runtime.set_gc_threshold(COLLECTION_THRESHOLD_BYTES);
     runtime.set_max_stack_size(STACK_LIMIT_BYTES);
     let context = Context::custom::<Intrinsics>(&runtime)?;
     Ok((runtime, context))

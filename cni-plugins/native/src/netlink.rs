@@ -33,8 +33,7 @@ pub fn install(syscalls: &Object<'_>) -> Result<()> {
     })?;
     method(syscalls, "netlinkReceive", |ctx: Ctx<'_>, fd: i32, mut buffer: TypedArray<'_, u8>| {
         throwing(&ctx, receive(fd, bytes_mut(&mut buffer)).map(|length| length as f64))
-    })?;
-    method(syscalls, "interfaceMightExist", |fd: i32, name: String| interface_might_exist(fd, &name))
+    })
 }
 
 /// A netlink socket of `protocol` (NETLINK_ROUTE, NETLINK_NETFILTER) in the network namespace with the descriptor `netns`,
@@ -64,7 +63,7 @@ fn open_socket(groups: u32, protocol: u32) -> Outcome<i32> {
     Ok(socket.into_raw_fd())
 }
 
-/// Sets an option that rustix does not have: those of SOL_NETLINK, and SO_BINDTODEVICE.
+/// Sets an option that rustix does not have: those of SOL_NETLINK.
 fn set_option(fd: i32, level: i32, option: i32, value: &[u8]) -> std::io::Result<()> {
     // SAFETY: the pointer and the length describe `value`, and the kernel only reads it.
     let result = unsafe { libc::setsockopt(fd, level, option, value.as_ptr().cast(), value.len() as u32) };
@@ -82,15 +81,6 @@ fn receive(fd: i32, buffer: &mut [u8]) -> Outcome<usize> {
         (_, length) if length <= buffer.len() => Ok(length),
         _ => Err(Failure { call: "netlink receive".into(), errno: libc::EMSGSIZE }),
     }
-}
-
-/// False when the network namespace of the socket has no interface of that name. Unlike a netlink request, this does not
-/// wait for the kernel's lock for links (rtnl). Unlike an ioctl, it never makes the kernel load a module of that name. A
-/// netlink socket that is bound to an interface works like any other.
-fn interface_might_exist(fd: i32, name: &str) -> bool {
-    // The kernel adds the nul.
-    let bound = set_option(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, name.as_bytes());
-    !bound.is_err_and(|error| error.raw_os_error() == Some(libc::ENODEV))
 }
 
 #[cfg(test)]
@@ -122,17 +112,5 @@ mod tests {
         assert!(receive(socket, &mut answer).unwrap() > 32);
         assert_eq!(answer[4], 16);
         close(socket);
-    }
-
-    #[test]
-    fn only_a_socket_knows_that_an_interface_is_not_there() {
-        let socket = open(-1, 0, 0).unwrap();
-        assert!(interface_might_exist(socket, "lo"));
-        assert!(!interface_might_exist(socket, "no-such-link"));
-        assert!(interface_might_exist(socket, "lo"));
-        close(socket);
-        let file = open_netns("/proc/self/ns/net").unwrap();
-        assert!(interface_might_exist(file, "no-such-link"));
-        close(file);
     }
 }

@@ -19,8 +19,6 @@ pub struct Failure {
 
 pub type Outcome<T> = Result<T, Failure>;
 
-const PAGE_BYTES: usize = 4096;
-
 /// A pipe that is ready takes this much without waiting for its reader (PIPE_BUF).
 const PIPE_PIECE_BYTES: usize = 4096;
 
@@ -53,21 +51,6 @@ pub fn prepare_process() {
 pub fn exit(code: i32) -> ! {
     // SAFETY: takes no pointer and does not return.
     unsafe { libc::_exit(code) }
-}
-
-/// Makes the kernel give the heap its next memory in one piece. A kernel before 5.14 still gives it page by page.
-pub fn populate_heap(bytes: usize) {
-    // SAFETY: the advised pages are within the block, or the advice is refused. These are calls of the allocator itself.
-    unsafe {
-        // The block comes from the heap, not from a mapping of its own, and the heap keeps it when it is freed.
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 4 * bytes as i32);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
-        let block = libc::malloc(bytes);
-        let start = (block as usize).next_multiple_of(PAGE_BYTES);
-        let whole = bytes - PAGE_BYTES;
-        libc::madvise(start as *mut _, whole - whole % PAGE_BYTES, libc::MADV_POPULATE_WRITE);
-        libc::free(block);
-    }
 }
 
 /// JavaScript gives the number up.

@@ -123,12 +123,3 @@ describe("ADD", () => {
     expect(kernel.find(PORT)?.master).toBe(kernel.find("br1")?.index);
   });
 });
-
-it("a DEL finds the pair, or that there is none, where the kernel does not tell which interfaces there are", () => {
-  kernel.tellsOfInterfaces = false;
-  call("ADD");
-  for (let i = 0; i < 2; i++) {
-    expect(call("DEL")).toMatchObject({ exitCode: 0, stdout: "" });
-    expect(names()).toEqual(["br1"]);
-  }
-});

@@ -1,4 +1,4 @@
-/** An ADD starts its IPAM plugin before it needs it, and takes its answer at its end. */
+/** An ADD asks its IPAM plugin when the pair is there, and takes back what it gave when it fails. */
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { bridge } from "../../../cni-plugins/bridge/bridge.ts";
@@ -14,7 +14,7 @@ const ANSWER = JSON.stringify({ cniVersion: "1.0.0", ips: [{ address: "10.1.0.2/
 
 let kernel: MemoryKernel;
 let syscalls: MemorySyscalls;
-/** What happened, in order: verbs of the IPAM plugin and requests to the kernel that make the pair. */
+/** Verbs of the IPAM plugin, in order. */
 let events: string[];
 let outcome: Partial<Finished>;
 
@@ -33,11 +33,6 @@ function newSyscalls(command: string): MemorySyscalls {
     events.push(`${verb}, ${kernel.find("net1", NETNS) === undefined ? "without" : "with"} the pair`);
     return verb === "ADD" ? outcome : {};
   };
-  const start = made.start.bind(made);
-  made.start = (...call) => {
-    events.push(`start, ${kernel.links.length} links`);
-    return start(...call);
-  };
   return made;
 }
 
@@ -46,21 +41,20 @@ function add(): Record<string, unknown> {
   return syscalls.answer();
 }
 
-it("starts before anything is made, and is asked when the pair is there", () => {
+it("is asked when the pair is there", () => {
   expect(add()).toMatchObject({ ips: [{ address: "10.1.0.2/24" }] });
-  expect(events).toEqual(["start, 0 links", "ADD, with the pair"]);
+  expect(events).toEqual(["ADD, with the pair"]);
 });
 
-it("is neither asked nor told to forget when the interface exists, nor left alone", () => {
+it("is neither asked nor told to forget when the interface exists", () => {
   add();
   events = [];
   syscalls = newSyscalls("ADD");
   expect(add()).toMatchObject({ code: 102 });
-  expect(events).toEqual([expect.stringContaining("start")]);
-  expect(syscalls.waiting).toBe(0);
+  expect(events).toEqual([]);
 });
 
-it("is not started when there is no such namespace", () => {
+it("is not asked when there is no such namespace", () => {
   kernel.namespaces.clear();
   expect(add()).toMatchObject({ code: 104 });
   expect(events).toEqual([]);

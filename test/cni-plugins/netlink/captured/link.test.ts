@@ -1,13 +1,5 @@
 import { createBridge, createVethPair, enableVlanFiltering } from "../../../../cni-plugins/netlink/bridge.ts";
-import {
-  deleteLink,
-  deleteLinkGroup,
-  dumpLinks,
-  getLink,
-  setLinkGroup,
-  setLinkUp,
-  setPromiscuous,
-} from "../../../../cni-plugins/netlink/link.ts";
+import { deleteLink, dumpLinks, getLink, setLinkUp, setPromiscuous } from "../../../../cni-plugins/netlink/link.ts";
 import {
   setAllMulticast,
   setLinkMac,
@@ -27,7 +19,6 @@ const PLAIN = { peerMac: undefined, mtu: undefined };
 
 const SETS = "of a link that exists, RTM_NEWLINK without NLM_F_CREATE changes what RTM_SETLINK does";
 const setting = { "+RTM_NEWLINK": SETS, "-RTM_SETLINK": SETS };
-const setBy = { "-RTM_NEWLINK": SETS, "+RTM_SETLINK": SETS };
 
 const EMPTY = "attributes of the kind may be left out when there are none";
 const withoutData = { "-IFLA_LINKINFO/IFLA_INFO_DATA/ is empty": EMPTY };
@@ -76,9 +67,7 @@ describeBeside(
     { asked: "ip link set v0 address 02:00:00:00:00:99", ours: (batch) => setLinkMac(batch, V0, MAC) },
     { asked: "ip link set v0 mtu 1400", ours: (batch) => setLinkMtu(batch, V0, 1400) },
     { asked: "ip link set v0 txqueuelen 500", ours: (batch) => setTxQueueLength(batch, V0, 500) },
-    { asked: "ip link set v0 group 7000", ours: (batch) => setLinkGroup(batch, V0, 7000), but: setBy },
     { asked: "ip link delete v2", ours: (batch) => deleteLink(batch, 800) },
-    { asked: "ip link delete group 7000", ours: (batch) => deleteLinkGroup(batch, 7000) },
     {
       asked: "ip link show dev v0",
       ours: (batch) => getLink(batch, "v0"),
