@@ -51,13 +51,14 @@ await runProcess({
   healthPort: flags.healthProbePort || undefined,
   healthHost: flags.healthProbeHost,
   hostNetwork: true,
-  main: async ({ env, log, signal, health, metrics }) => {
+  main: async ({ env, log, signal, health, metrics, restart }) => {
     health.ready("published", () => "starting");
     await using client = new KubeClient({
       credentials: await loadCredentials(env),
       userAgent: "bridge-marker",
       log,
       metrics,
+      onRestored: restart,
     });
     const bridges = new NodeBridges(flags.selection);
     const settings = new BridgeSettings();

@@ -76,7 +76,7 @@ export class NodeMacsPublisher {
     this.changed();
   }
 
-  /** What was written may be lost, as after a restore of etcd: it is written again. */
+  /** What was written may be lost: it is written again. */
   forget(): void {
     this.#writtenAtMs = Number.NEGATIVE_INFINITY;
     this.changed();

@@ -3,6 +3,7 @@ import { isNotFound } from "../kube/client/api-error.ts";
 import type { Node } from "../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
+import { isOlder } from "../kube/client/resource-version.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { Controller } from "../kube/controller/controller.ts";
 import { Informer } from "../kube/informer/informer.ts";
@@ -31,7 +32,7 @@ export interface NodePublisherOptions {
   readonly clock?: Clock;
   /** Told of the node's UID each time that it is seen. */
   readonly onNode?: (uid: string) => void;
-  /** What was written may be lost: the API server's state was read anew. */
+  /** The node was listed: etcd may have lost what was written before. */
   readonly onListed?: () => void;
   readonly random?: () => number;
 }
@@ -81,7 +82,7 @@ export class NodePublisher {
       clock: this.#clock,
     });
     const seen = ({ metadata: { uid = "" } }: Node): void => options.onNode?.(uid);
-    this.#nodes.on({ add: seen, update: seen, onRelist: () => this.#relisted() });
+    this.#nodes.on({ add: seen, update: seen, onRelist: () => options.onListed?.() });
     this.#controller = new Controller({
       name: "bridge-marker",
       log,
@@ -147,7 +148,7 @@ export class NodePublisher {
     const restMs = this.#notBeforeMs - this.#clock.monotonicMs();
     if (restMs > 0) await this.#clock.sleep(restMs, signal);
 
-    const node = newer(this.#nodes.get(nodeName), this.#patched);
+    const node = this.#node();
     if (node === undefined) {
       this.#problem = `Node ${nodeName} does not exist, so its bridges are not published`;
       this.#nothingWaits();
@@ -180,6 +181,13 @@ export class NodePublisher {
     return later;
   }
 
+  /** The answer to the last patch, until the watch has reached it. Another UID is another node of the same name. */
+  #node(): Node | undefined {
+    const [watched, patched] = [this.#nodes.get(this.#options.nodeName), this.#patched];
+    if (watched === undefined || patched === undefined || watched.metadata.uid !== patched.metadata.uid) return watched;
+    return isOlder({ resourceVersion: this.#nodes.reached }, patched.metadata) ? patched : watched;
+  }
+
   async #patch(change: CapacityChange, signal: AbortSignal): Promise<Node> {
     const { client, nodeName, observer } = this.#options;
     const patch = { type: "merge", body: { status: { capacity: change } } } as const;
@@ -195,13 +203,6 @@ export class NodePublisher {
       if (isAnswer(error)) this.#answeredAtMs = this.#clock.monotonicMs();
       throw error;
     }
-  }
-
-  /** After a restore of etcd the last patch may never have been, and its version is given again. */
-  #relisted(): void {
-    this.#patched = undefined;
-    this.#controller.enqueue(this.#options.nodeName);
-    this.#options.onListed?.();
   }
 
   /** After how long to try again. The log says each problem once, not each failure. */
@@ -248,12 +249,4 @@ export class NodePublisher {
 function slimNode(node: Node): Node {
   const { name, uid, resourceVersion } = node.metadata;
   return { metadata: { name, uid, resourceVersion }, status: { capacity: ownCapacity(node.status?.capacity ?? {}) } };
-}
-
-/** The newer one of the watch's state and a patch's answer. Another UID is another node of the same name. */
-function newer(watched: Node | undefined, patched: Node | undefined): Node | undefined {
-  if (watched === undefined || patched === undefined || watched.metadata.uid !== patched.metadata.uid) return watched;
-  return BigInt(patched.metadata.resourceVersion ?? 0) > BigInt(watched.metadata.resourceVersion ?? 0)
-    ? patched
-    : watched;
 }

@@ -16,13 +16,14 @@ await runProcess({
   name: "cert-manager",
   env: process.env,
   healthPort: readPort(process.env, "HEALTH_PORT"),
-  main: async ({ env, log, signal, health, metrics }) => {
+  main: async ({ env, log, signal, health, metrics, restart }) => {
     health.ready("certificates", () => NOT_READY);
     await using client = new KubeClient({
       credentials: await loadCredentials(env),
       userAgent: "cert-manager",
       log,
       metrics,
+      onRestored: restart,
     });
     const manager = new CertManager({
       client,

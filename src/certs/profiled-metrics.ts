@@ -23,13 +23,8 @@ export class ProfiledMetrics {
     await Promise.all([certificates.run(signal), tls.run(signal), serveMetrics({ ...this.#options, tls }, signal)]);
   }
 
-  /** Reads the profile anew: etcd may be older than what was seen. */
-  relist(): void {
-    this.#tls.relist();
-  }
-
-  /** Ends the wait for the API server's next answer. */
-  retryNow(): void {
-    this.#tls.retryNow();
+  /** Ends the wait for the API server's next answer. `relist`: and reads the profile anew. */
+  retryNow(relist: boolean): void {
+    this.#tls.retryNow(relist);
   }
 }

@@ -64,12 +64,8 @@ export class ProfiledTlsSource implements CertificateSource {
     await this.#informer.run(signal);
   }
 
-  relist(): void {
-    this.#informer.relist();
-  }
-
-  retryNow(): void {
-    this.#informer.retryNow();
+  retryNow(relist: boolean): void {
+    this.#informer.retryNow(relist);
   }
 
   #read(written: unknown): void {

@@ -33,7 +33,7 @@ await runProcess({
   name: LINUX_BRIDGE_WEBHOOK,
   env: process.env,
   healthPort: readPort(process.env, "HEALTH_PORT"),
-  main: async ({ env, log, signal, health, metrics }) => {
+  main: async ({ env, log, signal, health, metrics, restart }) => {
     health.ready("certificate", () => NO_CERTIFICATE);
     const namespace = requireEnv(env, "POD_NAMESPACE");
     const secret = env.TLS_SECRET ?? LINUX_BRIDGE_WEBHOOK;
@@ -42,6 +42,7 @@ await runProcess({
       userAgent: LINUX_BRIDGE_WEBHOOK,
       log,
       metrics,
+      onRestored: restart,
     });
 
     const lint = readNadLint(env);

@@ -41,7 +41,7 @@ await runProcess({
   name: MAC_POOL_MANAGER,
   env: process.env,
   healthPort: readPort(process.env, "HEALTH_PORT") ?? DEFAULT_HEALTH_PORT,
-  main: async ({ env, log, signal, metrics, health }) => {
+  main: async ({ env, log, signal, metrics, health, restart }) => {
     const identity = requireEnv(env, "POD_NAME");
     const namespace = requireEnv(env, "POD_NAMESPACE");
     const credentials = await loadCredentials(env);
@@ -50,6 +50,7 @@ await runProcess({
       userAgent: `${MAC_POOL_MANAGER}/${PRODUCT_VERSION}`,
       log,
       metrics,
+      onRestored: restart,
     };
     await using client = new KubeClient({ ...connection, maxInFlight: MAX_IN_FLIGHT });
     await using leaderClient = new KubeClient({ ...connection, maxInFlight: MAX_IN_FLIGHT_OF_LEADER });

@@ -120,8 +120,7 @@ export class Replica {
       identity,
       log,
       clock,
-      onOlder: () => this.#caches.relist(),
-      onReachable: () => this.#caches.retryNow(),
+      onReachable: (relist) => this.#caches.retryNow(relist),
       ...random,
       ...options.lease,
     });

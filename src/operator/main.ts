@@ -51,7 +51,7 @@ await runProcess({
   name: OPERATOR_NAME,
   env: process.env,
   healthPort: readPort(process.env, "HEALTH_PORT") ?? 8081,
-  main: async ({ env, log, signal, metrics, health }) => {
+  main: async ({ env, log, signal, metrics, health, restart }) => {
     const variables = readEnv(environment, env);
     const settings: OperatorSettings = {
       operatorNamespace: variables.OPERATOR_NAMESPACE,
@@ -76,6 +76,7 @@ await runProcess({
       userAgent: `${OPERATOR_NAME}/${settings.version}`,
       log,
       metrics,
+      onRestored: restart,
     });
     const port = readPort(env, "METRICS_PORT");
     const serving = new ProfiledMetrics({ client, port, name: OPERATOR_NAME, metrics, log });

@@ -35,10 +35,8 @@ export interface OperatorOptions {
 }
 
 export interface Watching {
-  /** Lists everything anew: etcd may be older than what was seen. */
-  relist(): void;
-  /** Ends the waits for the API server's next answer. */
-  retryNow(): void;
+  /** Ends the waits for the API server's next answer. `relist`: and lists everything anew. */
+  retryNow(relist: boolean): void;
 }
 
 /** The first retries are quick. A lasting failure is retried ever less often. */
@@ -83,11 +81,8 @@ export class Operator {
       identity,
       log,
       clock,
-      onOlder: () => {
-        for (const one of this.#watching) one.relist();
-      },
-      onReachable: () => {
-        for (const one of this.#watching) one.retryNow();
+      onReachable: (relist) => {
+        for (const one of this.#watching) one.retryNow(relist);
         this.#retryNow();
       },
     });

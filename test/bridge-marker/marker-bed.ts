@@ -117,7 +117,7 @@ export class MarkerBed implements AsyncDisposable {
   }
 }
 
-export interface MarkerOptions extends Pick<ProductProcessOptions, "nodeOptions" | "program"> {
+export interface MarkerOptions extends Pick<ProductProcessOptions, "nodeOptions" | "program" | "restarts"> {
   /** In place of the bed's kubeconfig. */
   readonly account?: Account;
   readonly args?: readonly string[];

@@ -17,6 +17,8 @@ const STORM_SECONDS = Number(process.env.MARKER_STORM_SECONDS ?? 5);
 const KINDS_OF_SILENCE = 3;
 /** What MIN_PATCH_INTERVAL_MS allows. */
 const PATCHES_PER_SECOND = 5;
+/** More versions than an API server that starts gives out by itself. */
+const LOST_WRITES = 400;
 const CANNOT = "can't be published";
 const SUCCESSES = 'bridge_marker_patches_total{result="success"}';
 const ERRORS = 'bridge_marker_patches_total{result="error"}';
@@ -122,16 +124,28 @@ describe("the bridge marker while something is wrong", () => {
     await isOver("br2");
   });
 
-  it("publishes again what a restore of etcd took back", async () => {
+  it.each([
+    ["publishes again what a restore of etcd took back, also where new versions have overtaken the lost ones", 0],
+    [
+      "ends after a restore of etcd to older versions, and publishes what that took back when it is started anew",
+      LOST_WRITES,
+    ],
+  ])("%s", async (_name, lostWrites) => {
+    await node.kill();
+    await node.start({ restarts: true });
+    const { pid } = node.marker;
     const reported = async () => (await admin.get(NODE_MACS as Resource<NodeMACs>, { name: node.name })).bridges;
     await eventually("the report of br1", async () => (await reported())?.length === 1);
     await bed.controlPlane.saveEtcd();
     await ip("add", "br2", "type", "bridge");
     await node.publishes("br1", "br2");
     await eventually("the report of br2", async () => (await reported())?.length === 2);
+    for (let write = 0; write < lostWrites; write++) await node.setCapacity({ "example.com/lost": String(write) });
     await bed.controlPlane.restoreEtcd();
     await node.publishes("br1", "br2");
     await eventually("the report of br2 again", async () => (await reported())?.length === 2);
+    expect(node.logged("error", "as after a restore of etcd")).toHaveLength(lostWrites > 0 ? 1 : 0);
+    expect(node.marker.pid !== pid).toBe(lostWrites > 0);
     await node.isReady();
   });
 

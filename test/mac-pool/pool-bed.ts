@@ -40,6 +40,7 @@ export const POOL_NAMESPACE = "pool-system";
 const LOOPBACK = "127.0.0.1";
 /** A test that puts the clock forward does not want to lose the lease by it. */
 const PATIENT_LEASE = { leaseDurationMs: 86_400_000, renewDeadlineMs: 43_200_000, retryPeriodMs: 2_000 };
+const RESTORED = "as after a restore of etcd: this process ends";
 const MAIN = join(import.meta.dirname, "../../src/mac-pool/main.ts");
 
 export interface PoolBedOptions {
@@ -56,35 +57,31 @@ interface Address {
 }
 
 interface Running {
-  readonly component: Component;
+  component: Component;
   readonly httpsPort: number;
   readonly inspectionPort: number;
   readonly healthPort: number;
 }
 
+interface Parts {
+  readonly balancer: Balancer;
+  readonly token: string;
+  readonly serving: ServerCertificate;
+  readonly address: Address;
+}
+
 export class PoolBed implements AsyncDisposable {
   readonly controlPlane: ControlPlaneAccess;
   readonly admin: KubeClient;
-  readonly #balancer: Balancer;
+  readonly #parts: Parts;
+  /** Replicas that ended because etcd was restored. They are started anew, as by the kubelet. */
+  readonly restarts: string[] = [];
   readonly #replicas = new Map<string, Running>();
-  readonly #token: string;
-  readonly #serving: ServerCertificate;
-  readonly #address: Address;
 
-  private constructor(
-    controlPlane: ControlPlaneAccess,
-    admin: KubeClient,
-    balancer: Balancer,
-    token: string,
-    serving: ServerCertificate,
-    address: Address,
-  ) {
+  private constructor(controlPlane: ControlPlaneAccess, admin: KubeClient, parts: Parts) {
     this.controlPlane = controlPlane;
     this.admin = admin;
-    this.#balancer = balancer;
-    this.#token = token;
-    this.#serving = serving;
-    this.#address = address;
+    this.#parts = parts;
   }
 
   static async start(options: PoolBedOptions = {}): Promise<PoolBed> {
@@ -107,12 +104,12 @@ export class PoolBed implements AsyncDisposable {
     const { reachedAt } = options;
     const balancer = await Balancer.listen(reachedAt?.machinePort);
     const address = reachedAt ?? { host: LOOPBACK, port: balancer.port };
-    return new PoolBed(controlPlane, admin, balancer, token, serving, address);
+    return new PoolBed(controlPlane, admin, { balancer, token, serving, address });
   }
 
   /** From now on the API server asks the replicas, under a name that their certificate is for. */
-  async registerWebhooks(host = this.#address.host): Promise<void> {
-    const url = `https://${host}:${this.#address.port}`;
+  async registerWebhooks(host = this.#parts.address.host): Promise<void> {
+    const url = `https://${host}:${this.#parts.address.port}`;
     const hooks = webhooksAt(macPoolWebhooks(POOL_NAMESPACE, {}), url, this.controlPlane.authority.certificate);
     await this.admin.create(RESOURCES.mutatingWebhookConfigurations, hooks as never);
     // The API server takes its time to act on a new configuration; it does once it refuses what the pool would refuse.
@@ -146,15 +143,14 @@ export class PoolBed implements AsyncDisposable {
   /** Starts a replica, waits until it is ready, resolves with its process ID. `asPod`: with its account as in a pod. */
   async startReplica(name: string, asPod = false): Promise<number> {
     const [httpsPort, inspectionPort, healthPort] = [await freePort(), await freePort(), await freePort()];
-    const node = [process.execPath, ...MANAGER_NODE_FLAGS, MAIN];
     const directory = join(this.controlPlane.directory, name);
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const account = asPod
-      ? await mountedAccount(directory, this.#token, POOL_NAMESPACE, this.controlPlane)
+      ? await mountedAccount(directory, this.#parts.token, POOL_NAMESPACE, this.controlPlane)
       : await kubeconfigAccount(directory, this.#kubeconfig());
-    const component = new Component({
+    const options = {
       name,
-      argv: [...account.argv, ...node],
+      argv: [...account.argv, process.execPath, ...MANAGER_NODE_FLAGS, MAIN],
       logFile: join(this.controlPlane.directory, `${name}.log`),
       env: {
         ...{ ...IMAGE_ENV, ...account.env },
@@ -166,16 +162,21 @@ export class PoolBed implements AsyncDisposable {
         TLS_SECRET: MAC_POOL_SERVICE,
         LOG_LEVEL: asPod ? "info" : "debug",
       },
-      onCrash: (error) => {
-        if (this.#replicas.has(name)) throw error;
+      onCrash: (error: Error) => {
+        const replica = this.#replicas.get(name);
+        if (replica === undefined) return;
+        if (!error.message.includes(RESTORED)) throw error;
+        this.restarts.push(name);
+        replica.component = new Component(options);
       },
-    });
+    };
+    const component = new Component(options);
     this.#replicas.set(name, { component, httpsPort, inspectionPort, healthPort });
     await eventually(`replica ${name} is ready`, async () => {
       if (!component.running) throw new Error(component.logTail());
       return (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status === 200;
     });
-    this.#balancer.add(httpsPort);
+    this.#parts.balancer.add(httpsPort);
     return component.process.pid ?? 0;
   }
 
@@ -188,7 +189,7 @@ export class PoolBed implements AsyncDisposable {
   ): Promise<{ readonly replica: Replica; readonly running: Promise<void> }> {
     const credentials = await credentialsFromKubeconfig(this.#kubeconfig());
     const client = new KubeClient({ credentials });
-    const tls = { current: () => this.#serving, onChange: () => () => {} };
+    const tls = { current: () => this.#parts.serving, onChange: () => () => {} };
     const ports = { port: 0, inspectionPort: 0, host: LOOPBACK };
     const who = { credentials, self: { name, namespace: POOL_NAMESPACE } };
     const listening = { client, inspectionClient: client, ...ports, ...who, webhookTls: tls, tls, registry: metrics };
@@ -206,7 +207,7 @@ export class PoolBed implements AsyncDisposable {
     });
     const running = replica.run(signal).finally(() => client[Symbol.asyncDispose]());
     await eventually(`replica ${name} is ready and leads`, () => replica.readiness() === true && replica.isLeader);
-    this.#balancer.add(replica.port);
+    this.#parts.balancer.add(replica.port);
     return { replica, running };
   }
 
@@ -216,27 +217,27 @@ export class PoolBed implements AsyncDisposable {
     this.#replicas.delete(name);
     replica.component.process.kill("SIGKILL");
     await replica.component.ended;
-    this.#balancer.remove(replica.httpsPort);
+    this.#parts.balancer.remove(replica.httpsPort);
   }
 
   /** SIGSTOP, as a node that hangs: its connections stay open. New ones go elsewhere, as after a failed probe. */
   pauseReplica(name: string): void {
     const { component, httpsPort } = this.#running(name);
-    this.#balancer.remove(httpsPort);
+    this.#parts.balancer.remove(httpsPort);
     component.process.kill("SIGSTOP");
   }
 
   resumeReplica(name: string): void {
     const { component, httpsPort } = this.#running(name);
     component.process.kill("SIGCONT");
-    this.#balancer.add(httpsPort);
+    this.#parts.balancer.add(httpsPort);
   }
 
   /** SIGTERM, as a rolling update. Resolves with the exit code. */
   async stopReplica(name: string): Promise<number | null> {
     const replica = this.#running(name);
     this.#replicas.delete(name);
-    this.#balancer.remove(replica.httpsPort);
+    this.#parts.balancer.remove(replica.httpsPort);
     replica.component.process.kill("SIGTERM");
     await replica.component.ended;
     return replica.component.process.exitCode;
@@ -281,9 +282,8 @@ export class PoolBed implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const replicas = [...this.#replicas.values()];
     this.#replicas.clear();
-    for (const { component } of replicas) component.process.kill("SIGKILL");
-    await Promise.all(replicas.map(({ component }) => component.ended));
-    await this.#balancer[Symbol.asyncDispose]();
+    await Promise.all(replicas.map(({ component }) => component[Symbol.asyncDispose]()));
+    await this.#parts.balancer[Symbol.asyncDispose]();
     await this.admin[Symbol.asyncDispose]();
     await this.controlPlane[Symbol.asyncDispose]();
   }
@@ -295,6 +295,6 @@ export class PoolBed implements AsyncDisposable {
   }
 
   #kubeconfig(): string {
-    return tokenKubeconfig(this.controlPlane.url, this.controlPlane.authority.certificate, this.#token);
+    return tokenKubeconfig(this.controlPlane.url, this.controlPlane.authority.certificate, this.#parts.token);
   }
 }

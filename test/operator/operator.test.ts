@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ConnectionError } from "../../src/kube/client/api-error.ts";
+import { ApiError, ConnectionError } from "../../src/kube/client/api-error.ts";
 import type { Lease } from "../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import type { Resource } from "../../src/kube/client/resource.ts";
@@ -21,16 +21,22 @@ afterEach(() => stop.abort());
 class EmptyCluster {
   isListing = true;
   holder = "other";
-  leaseVersion = 100;
+  leaseVersion: number | undefined = 100;
   /** What was listed, by kind. */
   readonly lists = new Map<string, number>();
+  readonly restored: string[] = [];
 
   readonly client = {
+    restored: (what: string) => this.restored.push(what),
     get: async (): Promise<Lease> => {
+      if (this.leaseVersion === undefined) throw new ApiError({ status: 404, reason: "NotFound", message: "no lease" });
       const metadata = { resourceVersion: String(this.leaseVersion) };
       return { metadata, spec: { holderIdentity: this.holder, renewTime: String(this.leaseVersion) } } as Lease;
     },
-    update: async (_: Resource, lease: Lease) => lease,
+    update: async (_: Resource, lease: Lease) => {
+      if (this.leaseVersion === undefined) throw new ConnectionError("refused", { written: false });
+      return lease;
+    },
     wholeList: async ({ kind }: Resource) => {
       if (!this.isListing) throw new ConnectionError("refused", { written: false });
       this.lists.set(kind, (this.lists.get(kind) ?? 0) + 1);
@@ -52,19 +58,36 @@ function start(cluster: EmptyCluster) {
     log: silentLog,
     clock: systemClock,
     metrics: new Registry(),
-    alsoWatching: [{ relist: () => calls.push("relist"), retryNow: () => calls.push("retry") }],
+    alsoWatching: [{ retryNow: (relist) => calls.push(relist ? "relist" : "retry") }],
   });
   const running = operator.run(stop.signal);
   running.catch(() => {});
   return { operator, calls, running };
 }
 
-test("after a restore of etcd everything is listed anew: what is applied, other operators, and what else the process watches", async () => {
+test("a restore of etcd ends the operator, and another one lists what is there", async () => {
+  const cluster = new EmptyCluster();
+  const first = start(cluster);
+  await eventually("the caches are synced", () => first.operator.hasSynced);
+  cluster.leaseVersion = 50;
+  await expect.poll(() => cluster.restored.length).toBeGreaterThan(0);
+  expect(cluster.restored[0]).toMatch(/^Lease /);
+  stop.abort();
+  await first.running;
+  stop = new AbortController();
+  const [told, lists] = [cluster.restored.length, new Map(cluster.lists)];
+  const second = start(cluster);
+  await eventually("the caches are synced", () => second.operator.hasSynced);
+  expect([...lists].every(([kind, count]) => (cluster.lists.get(kind) ?? 0) >= 2 * count)).toBe(true);
+  expect(cluster.restored).toHaveLength(told);
+});
+
+test("when the lease is gone everything is listed anew: what is applied, other operators, and what else the process watches", async () => {
   const cluster = new EmptyCluster();
   const { operator, calls } = start(cluster);
   await eventually("the caches are synced", () => operator.hasSynced);
   const before = new Map(cluster.lists);
-  cluster.leaseVersion = 50;
+  cluster.leaseVersion = undefined;
   await eventually("it is noticed", () => calls.includes("relist"));
   await eventually("every kind is listed twice", () =>
     [...before].every(([kind, count]) => (cluster.lists.get(kind) ?? 0) >= 2 * count),

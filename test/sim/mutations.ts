@@ -60,7 +60,8 @@ export const MUTATIONS = {
   /** Caches stay as they are when etcd may have gone back. */
   "caches listed anew": {
     between: (connections, caches) => {
-      caches.relist = () => {};
+      const { retryNow } = caches;
+      caches.retryNow = () => retryNow.call(caches, false);
       return connections;
     },
   },

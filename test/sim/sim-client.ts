@@ -32,10 +32,13 @@ export class SimClient {
   readonly #watches = new Set<SimWatch>();
   /** Where this client alone reads and writes Leases. */
   readonly #ownLeases: ObjectStore | undefined;
+  /** Ends the process. */
+  readonly restored: () => void;
 
   /** `alwaysLeads`: nobody else ever holds a Lease that this client sees. */
-  constructor(cluster: SimCluster, host: Host, alwaysLeads = false) {
+  constructor(cluster: SimCluster, host: Host, restored: () => void, alwaysLeads = false) {
     this.#cluster = cluster;
+    this.restored = restored;
     this.#host = host;
     this.#ownLeases = alwaysLeads ? new ObjectStore(() => EPOCH_MS + cluster.scheduler.nowMs) : undefined;
   }

@@ -28,6 +28,8 @@ export interface ReplicaOptions {
   /** Leads whatever the Lease says, as a leader that does not know yet that it is not one any more. */
   readonly alwaysLeads: boolean;
   readonly seams: Seams;
+  /** It has ended by itself, after a restore of etcd. */
+  readonly onRestored: () => void;
 }
 
 const NAMESPACE = "pool-system";
@@ -50,10 +52,14 @@ export class SimReplica implements Listener {
   #underWay = 0;
 
   constructor(options: ReplicaOptions) {
-    const { cluster, name, seed, skewMs, alwaysLeads, seams } = options;
+    const { cluster, name, seed, skewMs, alwaysLeads, seams, onRestored } = options;
     this.#options = options;
     this.host = new Host(name, cluster.scheduler, skewMs);
-    this.#client = new SimClient(cluster, this.host, alwaysLeads);
+    const end = (): void => {
+      this.kill();
+      onRestored();
+    };
+    this.#client = new SimClient(cluster, this.host, end, alwaysLeads);
     const replica = new Replica({
       client: this.#client.asKubeClient(),
       identity: name,

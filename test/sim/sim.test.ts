@@ -28,7 +28,7 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "launchers of started": [0, 4],
   "start noted": [0, 3],
   "running read": [6, 12],
-  "plug-in judged": [54, 18],
+  "plug-in judged": [66, 189],
   "opt-out allowed": [3, 7],
   "strictest policy": [7, 50],
   "listed in caches": [1, 2],

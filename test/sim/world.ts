@@ -19,6 +19,9 @@ import { Submission, type Wanted } from "./submission.ts";
 import { Tenancy } from "./tenancy.ts";
 import { refOf, VirtController } from "./virt-controller.ts";
 
+/** What the kubelet and the start of the process take. */
+const CONTAINER_RESTART_MS = 500;
+
 /** A simulated cluster with everything in it, and what may be done to it. */
 export class World implements SimCluster {
   readonly scheduler = new Scheduler();
@@ -86,6 +89,7 @@ export class World implements SimCluster {
       skewMs: Math.round((slot - 1) * this.plan.skewMs),
       alwaysLeads: this.plan.splitBrain,
       seams: this.#seams,
+      onRestored: () => this.scheduler.after(CONTAINER_RESTART_MS, () => this.restart(slot)),
     });
     this.replicas[slot] = replica;
     this.fullness.follow(replica);

@@ -18,21 +18,29 @@ export interface ProductProcessOptions {
   readonly nodeOptions?: readonly string[];
   /** File in place of the source, such as the image's bundle. */
   readonly program?: string;
+  /** Starts it anew when it ends by itself, as the kubelet does. */
+  readonly restarts?: boolean;
 }
 
 export class ProductProcess implements AsyncDisposable {
-  readonly #component: Component;
+  readonly #options: ProductProcessOptions;
   readonly #directory: string;
+  #component: Component;
 
-  private constructor(component: Component, directory: string) {
-    this.#component = component;
+  private constructor(options: ProductProcessOptions, directory: string) {
+    this.#options = options;
     this.#directory = directory;
+    this.#component = this.#launch();
   }
 
   static async start(options: ProductProcessOptions): Promise<ProductProcess> {
-    const directory = await mkdtemp(join(tmpdir(), `${options.product}-`));
+    return new ProductProcess(options, await mkdtemp(join(tmpdir(), `${options.product}-`)));
+  }
+
+  #launch(): Component {
+    const options = this.#options;
     const main = options.program ?? join(root, "src", options.product, "main.ts");
-    const component = new Component({
+    return new Component({
       name: options.product,
       argv: [
         ...(options.prefix ?? []),
@@ -41,11 +49,13 @@ export class ProductProcess implements AsyncDisposable {
         main,
         ...(options.args ?? []),
       ],
-      logFile: join(directory, "log"),
+      logFile: join(this.#directory, "log"),
       env: { ...IMAGE_ENV, ...options.env },
-      onCrash: throwUncaught,
+      onCrash: (error) => {
+        if (options.restarts !== true) throwUncaught(error);
+        else this.#component = this.#launch();
+      },
     });
-    return new ProductProcess(component, directory);
   }
 
   get pid(): number {

@@ -47,13 +47,20 @@ const PATCH_TYPE = {
   strategic: "application/strategic-merge-patch+json",
 } as const;
 
+export interface KubeClientOptions extends ApiCallerOptions {
+  /** Ends the process, for another one to start with nothing seen. It gets a sentence for the log. Without it that is thrown. */
+  readonly onRestored?: (sentence: string) => void;
+}
+
 export class KubeClient {
   readonly #caller: ApiCaller;
+  readonly #onRestored: (sentence: string) => void;
   /** Namespace of the credentials, if they name one. */
   readonly namespace: string | undefined;
 
-  constructor(options: ApiCallerOptions) {
+  constructor(options: KubeClientOptions) {
     this.#caller = new ApiCaller(options);
+    this.#onRestored = options.onRestored ?? fail;
     this.namespace = options.credentials.namespace;
   }
 
@@ -70,9 +77,7 @@ export class KubeClient {
     const items: T[] = [];
     let resourceVersion = "";
     for await (const page of this.pages(resource, options)) {
-      for (const item of page.items) {
-        items.push(item);
-      }
+      for (const item of page.items) items.push(item);
       resourceVersion = page.resourceVersion;
     }
     return { items, resourceVersion };
@@ -133,12 +138,8 @@ export class KubeClient {
     yield [];
     for await (const chunk of body) {
       const { events, error } = decoder.decode(chunk);
-      if (events.length > 0) {
-        yield events;
-      }
-      if (error !== undefined) {
-        throw error;
-      }
+      if (events.length > 0) yield events;
+      if (error !== undefined) throw error;
     }
     decoder.end();
   }
@@ -250,6 +251,13 @@ export class KubeClient {
     };
   }
 
+  /** What was read is older than this process has seen it: whatever the process knows may never have been. */
+  restored(what: string): void {
+    this.#onRestored(
+      `${what} is older than it was, as after a restore of etcd: this process ends, to start with what is there now`,
+    );
+  }
+
   /** Ends all connections; calls and watches under way fail. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#caller.close();
@@ -276,11 +284,13 @@ export class KubeClient {
 
   async #answer(call: Call): Promise<ApiResponse> {
     const answer = await this.#caller.call(call);
-    if (answer.status >= 400) {
-      throw refusal(call, answer);
-    }
+    if (answer.status >= 400) throw refusal(call, answer);
     return answer;
   }
+}
+
+function fail(sentence: string): never {
+  throw new Error(sentence);
 }
 
 function budget(options: CallOptions, timeoutMs?: number): Pick<Call, "signal" | "timeoutMs"> {

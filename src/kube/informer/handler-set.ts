@@ -10,7 +10,7 @@ export interface Handler<T> {
   update?(object: T, old: T): void;
   /** `final`: `object` is the state when it was deleted. Otherwise the deletion was missed, and it is the last known state. */
   delete?(object: T, info: { readonly final: boolean }): void;
-  /** Everything was listed anew: what a watch reported before may be from a history that etcd has lost. Changes follow. */
+  /** Everything is listed: of what happened since the watch before, changes follow, and what came and went is not told. */
   onRelist?(): void;
 }
 

@@ -2,7 +2,7 @@
  * A live, local copy of the objects of one kind. Its handlers get every change.
  *
  * `reflector.ts` decides, `store.ts` holds the objects, this file lists, watches and waits. The objects are shared, so
- * nobody may change them. Only its signal ends an informer.
+ * nobody may change them. Only its signal ends an informer, and a restore of etcd.
  */
 import type { Registry } from "prom-client";
 import type { KubeClient } from "../client/client.ts";
@@ -56,6 +56,7 @@ export interface InformerOptions<T extends KubeObject> {
 
 export class Informer<T extends KubeObject> {
   readonly resource: Resource<T>;
+  readonly #client: KubeClient;
   readonly #source: ObjectSource<T>;
   readonly #rules: ReflectorRules;
   readonly #clock: Clock;
@@ -82,6 +83,7 @@ export class Informer<T extends KubeObject> {
     this.#log = (options.log ?? silentLog).child({ informer: options.resource.plural });
     this.#metrics = informerMetrics(options.metrics, options.resource.plural, this.#clock);
     const { client, resource, namespace, labelSelector, fieldSelector } = options;
+    this.#client = client;
     this.#source = new ObjectSource({
       client,
       resource,
@@ -102,6 +104,11 @@ export class Informer<T extends KubeObject> {
   /** True once the first list is in the store and handlers have got it. */
   get hasSynced(): boolean {
     return this.#state.synced;
+  }
+
+  /** Version up to which the store has everything that was written. */
+  get reached(): string | undefined {
+    return this.#state.reached;
   }
 
   /** Whether the API serves the resource, as it answered last. What is written after it became true will be watched. */
@@ -159,14 +166,13 @@ export class Informer<T extends KubeObject> {
     return this.#handlers.add(handler, this.#store.list());
   }
 
-  /** Lists anew, because what the watch goes on from may never have been. */
-  relist(): void {
-    this.#again.abort(new Error("a new list is needed"));
-  }
-
-  /** Ends a wait, because what it waits for may be there: the API is about to serve the resource, or answers again. */
-  retryNow(): void {
+  /**
+   * Ends a wait, because what it waits for may be there: the API is about to serve the resource, or answers again. `relist`:
+   * lists in place of watching, because what the watch goes on from may never have been.
+   */
+  retryNow(relist = false): void {
     this.#state = resetBackoff(this.#state);
+    if (relist) this.#again.abort(new Error("a new list is needed"));
     this.#waiting.abort(new Error("there is a reason to look now"));
   }
 
@@ -184,9 +190,10 @@ export class Informer<T extends KubeObject> {
     this.#metrics.started();
     try {
       let effect = begin(this.#state, this.#rules, this.#random);
-      while (!signal.aborted) {
+      while (!signal.aborted && effect.type !== "restored") {
         effect = await this.#carryOut(effect, signal);
       }
+      if (!signal.aborted) this.#client.restored(`the API server's list of ${this.resource.plural}`);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
@@ -196,7 +203,7 @@ export class Informer<T extends KubeObject> {
     }
   }
 
-  async #carryOut(effect: Effect, signal: AbortSignal): Promise<Effect> {
+  async #carryOut(effect: Exclude<Effect, { type: "restored" }>, signal: AbortSignal): Promise<Effect> {
     switch (effect.type) {
       case "list": {
         if (effect.next === undefined) this.#again = new AbortController();
@@ -275,10 +282,8 @@ export class Informer<T extends KubeObject> {
     this.#state = state;
     for (const write of writes) {
       const isList = write.type === "replace";
-      if (isList && write.anew)
-        this.#log.warn("the API server's state is older than it was, as after a restore of etcd");
       if (isList) this.#handlers.relisted();
-      const changes = isList ? this.#store.replace(write.objects, write.anew) : this.#store[write.type](write.object);
+      const changes = isList ? this.#store.replace(write.objects) : this.#store[write.type](write.object);
       this.#handlers.distribute(changes);
     }
     if (state.synced) this.#synced.resolve();

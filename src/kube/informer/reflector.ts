@@ -51,14 +51,15 @@ export interface Fault {
 
 /** What to do to the store, in order. */
 type StoreWrite<T> =
-  /** `anew`: of what is stored, nothing counts as the same, whatever its version says. */
-  | { readonly type: "replace"; readonly objects: readonly T[]; readonly anew: boolean }
+  | { readonly type: "replace"; readonly objects: readonly T[] }
   | { readonly type: "create" | "put" | "forget" | "remove"; readonly object: T };
 
 export type Effect =
   | { readonly type: "list"; readonly way: ListWay; readonly next?: string }
   | { readonly type: "watch"; readonly resourceVersion: string; readonly timeoutSeconds: number }
-  | { readonly type: "wait"; readonly delayMs: number };
+  | { readonly type: "wait"; readonly delayMs: number }
+  /** The list is older than what was seen: etcd was restored, and its versions are given a second time. */
+  | { readonly type: "restored" };
 
 /** In one piece, or page by page. */
 export type ListWay = "whole" | "pages";
@@ -136,6 +137,9 @@ function page<T>(
       effect: { type: "list", way: "pages", next: input.next },
     };
   }
+  if (isOlder(input, { resourceVersion: state.reached })) {
+    return { state, writes: [], effect: { type: "restored" } };
+  }
   const { resourceVersion } = input;
   const listed = {
     ...state,
@@ -147,11 +151,9 @@ function page<T>(
     paged: true,
     listBroke: false,
   };
-  // etcd was restored: its versions are given a second time.
-  const anew = isOlder(input, { resourceVersion: state.reached });
   return {
     state: listed,
-    writes: [{ type: "replace", objects: pages.flat(), anew }],
+    writes: [{ type: "replace", objects: pages.flat() }],
     effect: next(listed, rules, random),
   };
 }
@@ -208,7 +210,7 @@ function absent<T>(state: ReflectorState<T>, rules: ReflectorRules, random: () =
   const absences = state.absences + 1;
   return {
     state: { ...state, pages: [], resourceVersion: undefined, synced: true, failures: 0, absences, paged: true },
-    writes: [{ type: "replace", objects: [], anew: false }],
+    writes: [{ type: "replace", objects: [] }],
     effect: { type: "wait", delayMs: retryMs * (0.5 + random()) },
   };
 }

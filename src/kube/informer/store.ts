@@ -72,7 +72,7 @@ export class Store<T extends KubeObject> {
     if (old && isOlder(object.metadata, old.metadata)) {
       return [];
     }
-    const changes = difference(old, object, { created });
+    const changes = difference(old, object, created);
     if (changes.length > 0) {
       this.#set(key, old, object);
     }
@@ -104,11 +104,8 @@ export class Store<T extends KubeObject> {
     return [{ type: "delete", object: old, final: false }];
   }
 
-  /**
-   * Swaps the whole content. Of several objects with one key the last counts. Missed deletions are among the changes.
-   * `anew`: objects with the version of the stored ones may be others.
-   */
-  replace(objects: readonly T[], anew = false): Change<T>[] {
+  /** Swaps the whole content. Of several objects with one key the last counts. Missed deletions are among the changes. */
+  replace(objects: readonly T[]): Change<T>[] {
     const before = this.#objects;
     this.#objects = new Map();
     this.#indexes = emptyIndexes(this.#indexers);
@@ -117,7 +114,7 @@ export class Store<T extends KubeObject> {
       const key = objectKey(object);
       const old = before.get(key);
       // Handlers may keep what they were given: the same version stays the same object.
-      const kept = !anew && old !== undefined && sameVersion(old, object) ? old : object;
+      const kept = old !== undefined && sameVersion(old, object) ? old : object;
       this.#set(key, this.#objects.get(key), kept);
     }
     const changes: Change<T>[] = [];
@@ -127,7 +124,7 @@ export class Store<T extends KubeObject> {
       }
     }
     for (const [key, object] of this.#objects) {
-      changes.push(...difference(before.get(key), object, { anew }));
+      changes.push(...difference(before.get(key), object, false));
     }
     return changes;
   }
@@ -155,11 +152,7 @@ export class Store<T extends KubeObject> {
 }
 
 /** The same name with another uid is another object: the deletion of the old one was missed. */
-function difference<T extends KubeObject>(
-  old: T | undefined,
-  object: T,
-  { created = false, anew = false }: { readonly created?: boolean; readonly anew?: boolean },
-): Change<T>[] {
+function difference<T extends KubeObject>(old: T | undefined, object: T, created: boolean): Change<T>[] {
   if (old === undefined) {
     return [{ type: "add", object, created }];
   }
@@ -169,7 +162,7 @@ function difference<T extends KubeObject>(
       { type: "add", object, created },
     ];
   }
-  return sameVersion(old, object) && !anew ? [] : [{ type: "update", object, old }];
+  return sameVersion(old, object) ? [] : [{ type: "update", object, old }];
 }
 
 function sameVersion(one: KubeObject, other: KubeObject): boolean {

@@ -27,15 +27,11 @@ export interface LeaderElectorOptions {
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
   /**
-   * Called when etcd may have been restored, so that all else may be older too: the Lease is older than this process has seen
-   * it, or gone, or was not read for the lease's duration, in which a stopped process sees nothing of a restore.
-   */
-  readonly onOlder?: () => void;
-  /**
    * Called within a second after the Lease was read again, if that had failed: the API server is back. Each replica is called
-   * at another moment, because each asks for much then.
+   * at another moment, because each asks for much then. `relist`: etcd may have been restored, because the Lease is gone, or
+   * was not read for its duration, in which a stopped process sees nothing of a restore.
    */
-  readonly onReachable?: () => void;
+  readonly onReachable?: (relist: boolean) => void;
   readonly log?: Log;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -56,8 +52,7 @@ export class LeaderElector {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #onOlder: () => void;
-  readonly #onReachable: () => void;
+  readonly #onReachable: (relist: boolean) => void;
   #observation: Observation | undefined;
   #seenVersion: string | undefined;
   /** When (monotonic) the Lease was last read. */
@@ -75,7 +70,6 @@ export class LeaderElector {
     this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
     this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
     this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
-    this.#onOlder = options.onOlder ?? (() => {});
     this.#onReachable = options.onReachable ?? (() => {});
     this.#log = (options.log ?? silentLog).child({ lease: `${options.namespace}/${options.name}` });
     this.#clock = options.clock ?? systemClock;
@@ -186,8 +180,6 @@ export class LeaderElector {
       const lease = await this.#read(call);
       const nowMs = this.#clock.monotonicMs();
       this.#see(lease, nowMs);
-      if (this.#isAway) this.#clock.after(this.#random() * REACHABLE_SPREAD_MS, this.#onReachable);
-      this.#isAway = false;
       const spec = lease?.spec as LeaseSpec | undefined;
       this.#observation = observe(this.#observation, spec, nowMs);
       if (!mayHold(spec, this.#observation, this.#identity, this.#leaseDurationMs, nowMs)) {
@@ -211,15 +203,22 @@ export class LeaderElector {
   }
 
   #see(lease: Lease | undefined, nowMs: number): void {
-    const before = { resourceVersion: this.#seenVersion };
+    const before = this.#seenVersion;
     const unseenMs = nowMs - (this.#seenMs ?? nowMs);
     this.#seenVersion = lease?.metadata.resourceVersion;
     this.#seenMs = nowMs;
-    const isOlderNow = lease === undefined ? before.resourceVersion !== undefined : isOlder(lease.metadata, before);
-    if (isOlderNow) this.#log.warn("the lease is older than it was, as after a restore of etcd");
-    else if (unseenMs > this.#leaseDurationMs) this.#log.warn({ unseenMs }, "the lease was not read for a long time");
-    else return;
-    this.#onOlder();
+    if (isOlder({ resourceVersion: this.#seenVersion }, { resourceVersion: before })) {
+      this.#client.restored(`Lease ${this.#namespace}/${this.#name}`);
+    }
+    const isGone = lease === undefined && before !== undefined;
+    if (isGone) this.#log.warn("the lease is gone");
+    const isLate = unseenMs > this.#leaseDurationMs;
+    if (isLate) this.#log.warn({ unseenMs }, "the lease was not read for a long time");
+    const relist = isGone || isLate;
+    if (relist || this.#isAway) {
+      this.#clock.after(this.#random() * REACHABLE_SPREAD_MS, () => this.#onReachable(relist));
+    }
+    this.#isAway = false;
   }
 
   async #read(call: { signal?: AbortSignal; timeoutMs: number }): Promise<Lease | undefined> {

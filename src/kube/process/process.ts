@@ -20,6 +20,8 @@ interface ProcessContext {
   readonly signal: AbortSignal;
   readonly metrics: Registry;
   readonly health: Health;
+  /** Ends the process with exit code 1, for the kubelet to start it anew. The log has the reason, a sentence. */
+  readonly restart: (reason: string) => never;
 }
 
 export interface ProcessOptions {
@@ -56,6 +58,11 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
     writeTerminationMessage(error);
     process.exit(1);
   };
+  const restart = (reason: string): never => {
+    log.error(reason);
+    writeTerminationMessage(reason);
+    process.exit(1);
+  };
   process.on("uncaughtException", die("uncaught exception"));
   process.on("unhandledRejection", die("unhandled rejection"));
   for (const name of ["SIGTERM", "SIGINT"] as const) {
@@ -75,7 +82,7 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
       const server = healthServer(health, options.hostNetwork === true ? undefined : metrics, { ...address, log });
       log.debug({ port: await server.listen() }, "health listener");
     }
-    await options.main({ env: options.env, log, signal: stopping.signal, metrics, health });
+    await options.main({ env: options.env, log, signal: stopping.signal, metrics, health, restart });
   } catch (error) {
     if (!stopping.signal.aborted || error !== stopping.signal.reason) {
       die("failed")(error);

@@ -107,14 +107,9 @@ export class Caches {
     await Promise.all([...this.#all().map((informer) => informer.run(signal)), this.networks.run(signal)]);
   }
 
-  /** Lists every kind anew. */
-  relist(): void {
-    for (const informer of [...this.#all(), this.networks]) informer.relist();
-  }
-
-  /** Ends the waits for the API server's next answer. */
-  retryNow(): void {
-    for (const informer of [...this.#all(), this.networks]) informer.retryNow();
+  /** Ends the waits for the API server's next answer. `relist`: and lists every kind anew. */
+  retryNow(relist: boolean): void {
+    for (const informer of [...this.#all(), this.networks]) informer.retryNow(relist);
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {

@@ -88,12 +88,8 @@ export class NetworkDomains implements Networks {
     if (!signal.aborted) await this.#nads.run(signal);
   }
 
-  relist(): void {
-    this.#nads.relist();
-  }
-
-  retryNow(): void {
-    this.#nads.retryNow();
+  retryNow(relist: boolean): void {
+    this.#nads.retryNow(relist);
   }
 
   on(handler: Handler<KubeObject>): () => void {

@@ -149,14 +149,9 @@ export class ClusterView {
     return this.#needed().every((informer) => informer.hasSynced);
   }
 
-  /** Lists everything anew: etcd may be older than what was seen. */
-  relist(): void {
-    for (const informer of [...this.#informers(), this.platform]) informer.relist();
-  }
-
-  /** Ends the waits for the API server's next answer. */
-  retryNow(): void {
-    for (const informer of [...this.#informers(), this.platform]) informer.retryNow();
+  /** Ends the waits for the API server's next answer. `relist`: and lists everything anew. */
+  retryNow(relist: boolean): void {
+    for (const informer of [...this.#informers(), this.platform]) informer.retryNow(relist);
   }
 
   /** Calls the listener on every change that may concern the operator. Returns the function that ends this. */

@@ -6,7 +6,7 @@ import type { Informer } from "../../kube/informer/informer.ts";
 /** An informer of any kind. */
 export type WatchingInformer = Pick<
   Informer<KubeObject>,
-  "resource" | "fault" | "hasSynced" | "whenSynced" | "start" | "relist" | "retryNow"
+  "resource" | "fault" | "hasSynced" | "whenSynced" | "start" | "retryNow"
 >;
 
 /** A kind may be broken for days. */

@@ -72,15 +72,9 @@ export class PlatformView {
     this.#network = isDefined ? this.#watchNetwork(this.#signal) : undefined;
   }
 
-  /** Lists everything anew. */
-  relist(): void {
-    this.#namespace.relist();
-    this.#network?.informer.relist();
-  }
-
-  retryNow(): void {
-    this.#namespace.retryNow();
-    this.#network?.informer.retryNow();
+  retryNow(relist: boolean): void {
+    this.#namespace.retryNow(relist);
+    this.#network?.informer.retryNow(relist);
   }
 
   /** Undefined until the API server has answered whether this is OpenShift. */

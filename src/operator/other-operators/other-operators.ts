@@ -107,14 +107,9 @@ export class OtherOperators {
     return this.#informers().every((informer) => informer.hasSynced);
   }
 
-  /** Lists everything anew: etcd may be older than what was seen. */
-  relist(): void {
-    for (const informer of this.#informers()) informer.relist();
-  }
-
-  /** Ends the waits for the API server's next answer. */
-  retryNow(): void {
-    for (const informer of this.#informers()) informer.retryNow();
+  /** Ends the waits for the API server's next answer. `relist`: and lists everything anew. */
+  retryNow(relist: boolean): void {
+    for (const informer of this.#informers()) informer.retryNow(relist);
   }
 
   /** Calls the listener when another operator may have come or gone. Returns the function that ends this. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { eventually } from "../../support/eventually.ts";
-import { got, LIST, replaceClient, server, start, story, synced, WATCH } from "../support/informer-bed.ts";
+import { client, got, LIST, replaceClient, server, start, story, synced, WATCH } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
 import { statusObject } from "../support/scripted-server.ts";
 
@@ -70,31 +70,40 @@ describe("a connection that breaks", () => {
     for (let attempt = 0; attempt < 3; attempt++) {
       await (await server.next("GET", WATCH)).open().reset();
     }
-    (await server.next("GET", LIST)).list([configMap("a", "5")], "3");
-    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("3");
+    (await server.next("GET", LIST)).list([configMap("a", "5")], "12");
+    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("12");
   });
 
-  test("while etcd is restored: takes what the older list says, also under versions that it knows", async () => {
-    start();
+  test("while etcd is restored: says so, tells of nothing more and ends, for another one to take the older list", async () => {
+    const said: string[] = [];
+    await client[Symbol.asyncDispose]();
+    replaceClient(new KubeClient({ credentials: server.credentials(), onRestored: (sentence) => said.push(sentence) }));
+    const stopped = start().whenSynced();
     const first = await synced();
+    await stopped;
     first.event("MODIFIED", configMap("a", "11")).event("ADDED", configMap("b", "12"));
     await got("add default/b@12");
     await first.reset();
     await (await server.next("GET", WATCH)).reset();
     (await server.next("GET", LIST)).list([configMap("a", "11")], "11");
-    await got("update default/a@11");
-    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("11");
-    expect(story.lines.slice(-2)).toEqual(["missed-delete default/b@12", "update default/a@11"]);
+    await expect
+      .poll(() => said)
+      .toEqual([expect.stringMatching(/^the API server's list of configmaps is older than it was, /)]);
+    expect(story.lines).toEqual(["add default/a@5", "update default/a@11", "add default/b@12"]);
+    start();
+    await synced([configMap("a", "11")], "11");
+    await got("add default/a@11");
+    expect(said).toHaveLength(1);
   });
 
   test("or not, when a list is asked for: ends the watch and lists", async () => {
     const informer = start();
     const first = await synced();
-    informer.relist();
+    informer.retryNow(true);
     await eventually("the watch is closed", () => first.closed);
-    (await server.next("GET", LIST)).list([configMap("c", "3")], "4");
-    await got("add default/c@3");
-    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("4");
+    (await server.next("GET", LIST)).list([configMap("c", "12")], "13");
+    await got("add default/c@12");
+    expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("13");
   });
 });
 

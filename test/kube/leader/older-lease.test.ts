@@ -7,11 +7,12 @@ import { eventually } from "../../support/eventually.ts";
 
 const TIMES = { leaseDurationMs: 86_400_000, renewDeadlineMs: 43_200_000, retryPeriodMs: 5 };
 
-test("a replica is told when the lease is older than it has seen it, or gone, and not when it is newer", async () => {
+test("a lease that is older than it was tells of a restore, one that is gone has everything listed, and a newer one nothing", async () => {
   let version: number | undefined = 9;
   let reads = 0;
-  let older = 0;
+  const told: string[] = [];
   const client = {
+    restored: (what: string) => told.push(what),
     get: async (): Promise<Lease> => {
       reads += 1;
       if (version === undefined) throw new ApiError({ status: 404, reason: "NotFound", message: "no lease" });
@@ -26,34 +27,33 @@ test("a replica is told when the lease is older than it has seen it, or gone, an
     name: "lease",
     identity: "a",
     ...TIMES,
-    onOlder: () => {
-      older += 1;
-    },
+    random: () => 0,
+    onReachable: (relist) => told.push(`relist: ${relist}`),
   });
   const running = elector.run(
     stop.signal,
     (signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
   );
-  const seen = async (now: number | undefined): Promise<number> => {
+  const seen = async (now: number | undefined): Promise<readonly string[]> => {
     version = now;
     const from = reads;
     await eventually("it was read twice", () => reads >= from + 2);
-    return older;
+    return told;
   };
-  expect(await seen(9)).toBe(0);
-  expect(await seen(10)).toBe(0);
-  expect(await seen(7)).toBe(1);
-  expect(await seen(8)).toBe(1);
+  expect(await seen(9)).toEqual([]);
+  expect(await seen(10)).toEqual([]);
+  expect(await seen(7)).toEqual(["Lease default/lease"]);
+  expect(await seen(8)).toEqual(["Lease default/lease"]);
   version = undefined;
   await eventually("it leads", () => elector.isLeader);
-  expect(older).toBe(2);
+  await expect.poll(() => told).toEqual(["Lease default/lease", "relist: true"]);
   stop.abort();
   await running;
 });
 
-test("a replica is told when it has not read the lease for longer than the lease lasts, as after it was stopped", async () => {
+test("everything is listed when the lease was not read for longer than it lasts, as by a process that was stopped", async () => {
   let nowMs = 0;
-  let older = 0;
+  const told: boolean[] = [];
   const stop = new AbortController();
   const wake: (() => void)[] = [];
   const client = {
@@ -68,24 +68,25 @@ test("a replica is told when it has not read the lease for longer than the lease
       now: () => nowMs,
       monotonicMs: () => nowMs,
       sleep: () => new Promise((resolve) => wake.push(resolve)),
-      after: () => () => {},
+      after: (_ms, callback) => {
+        callback();
+        return () => {};
+      },
     },
-    onOlder: () => {
-      older += 1;
-    },
+    onReachable: (relist) => told.push(relist),
   });
   const running = elector.run(stop.signal, () => Promise.resolve());
-  const readAfter = async (ms: number): Promise<number> => {
+  const readAfter = async (ms: number): Promise<readonly boolean[]> => {
     await eventually("it sleeps", () => wake.length === 1);
     nowMs += ms;
     wake.shift()?.();
     await eventually("it sleeps again", () => wake.length === 1);
-    return older;
+    return told;
   };
-  expect(await readAfter(2_000)).toBe(0);
-  expect(await readAfter(15_000)).toBe(0);
-  expect(await readAfter(15_001)).toBe(1);
-  expect(await readAfter(2_000)).toBe(1);
+  expect(await readAfter(2_000)).toEqual([]);
+  expect(await readAfter(15_000)).toEqual([]);
+  expect(await readAfter(15_001)).toEqual([true]);
+  expect(await readAfter(2_000)).toEqual([true]);
   stop.abort();
   wake.shift()?.();
   await running;

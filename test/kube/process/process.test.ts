@@ -70,6 +70,14 @@ describe("a process", () => {
     expect(await fixture.line(message)).toMatchObject({ level: "fatal", err: { message: error } });
   });
 
+  test("that has to start anew logs why, as one error, and ends with 1", async () => {
+    const fixture = new Fixture("restart");
+    expect(await fixture.exit).toBe(1);
+    expect(fixture.lines.filter(({ level }) => level === "error" || level === "fatal")).toEqual([
+      expect.objectContaining({ level: "error", msg: "etcd was restored" }),
+    ]);
+  });
+
   test("whose port is in use says so once, and ends with 1", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");

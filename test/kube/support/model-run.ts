@@ -90,6 +90,8 @@ export class ModelRun {
       case "list":
         this.#list(this.#effect.way);
         return true;
+      case "restored":
+        throw new Error("its history never goes back");
       case "watch": {
         const changes = this.#server.since(PLURAL, this.#watchedTo);
         if (changes === undefined) {

@@ -23,6 +23,7 @@ import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
+import { CountingClient } from "./counting-client.ts";
 import { CONSTRAINTS_CRD } from "./openshift.ts";
 import { PROMETHEUS_OPERATOR_CRDS } from "./prometheus-operator.ts";
 
@@ -48,39 +49,6 @@ export interface KubectlResult {
   readonly stderr: string;
 }
 
-/** Counts what an operator sends, by verb. */
-export class CountingClient extends KubeClient {
-  writes: string[] = [];
-  /** Updates that were only tried. Where the object has changed meanwhile, the second one, without its version, is none of them. */
-  tries: string[] = [];
-  reads = 0;
-
-  override get: KubeClient["get"] = (resource, ref, options) => {
-    this.reads++;
-    return super.get(resource, ref, options);
-  };
-
-  override apply: KubeClient["apply"] = (resource, object, options) => {
-    this.writes.push(`apply ${object.kind} ${object.metadata.name}`);
-    return super.apply(resource, object, options);
-  };
-
-  override update: KubeClient["update"] = (resource, object, options) => {
-    if (options?.dryRun && object.metadata.resourceVersion) this.tries.push(`${object.kind} ${object.metadata.name}`);
-    return super.update(resource, object, options);
-  };
-
-  override patch: KubeClient["patch"] = (resource, ref, patch, options) => {
-    this.writes.push(`patch ${resource.kind} ${ref.name}`);
-    return super.patch(resource, ref, patch, options);
-  };
-
-  override delete: KubeClient["delete"] = (resource, ref, options) => {
-    this.writes.push(`delete ${resource.kind} ${ref.name}`);
-    return super.delete(resource, ref, options);
-  };
-}
-
 export class InstalledOperator implements AsyncDisposable {
   readonly controlPlane: ControlPlaneAccess;
   readonly admin: KubeClient;
@@ -91,6 +59,9 @@ export class InstalledOperator implements AsyncDisposable {
   metrics = new Registry();
   /** What the operator logged at warning level and above. */
   readonly warnings: string[] = [];
+  /** How often it ended by itself, as after a restore of etcd, and was started anew. */
+  restarts = 0;
+  #settings = DEFAULT_SETTINGS;
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
@@ -123,8 +94,10 @@ export class InstalledOperator implements AsyncDisposable {
     const controlPlane = given ?? (await borrowControlPlane());
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     const kubeconfig = await controlPlane.userKubeconfig(OPERATOR_USER, OPERATOR_GROUPS);
-    const client = new CountingClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
-    return new InstalledOperator(controlPlane, admin, client, kubeconfig);
+    const credentials = await credentialsFromKubeconfig(kubeconfig);
+    const client: CountingClient = new CountingClient({ credentials, onRestored: () => installed.#restart() });
+    const installed: InstalledOperator = new InstalledOperator(controlPlane, admin, client, kubeconfig);
+    return installed;
   }
 
   async applyRelease(): Promise<void> {
@@ -147,6 +120,7 @@ export class InstalledOperator implements AsyncDisposable {
   }
 
   start(settings = DEFAULT_SETTINGS): void {
+    this.#settings = settings;
     this.#stop = new AbortController();
     this.metrics = new Registry();
     const { client, metrics } = this;
@@ -284,6 +258,14 @@ export class InstalledOperator implements AsyncDisposable {
       error: note("error"),
       child: (more) => this.#log({ ...fields, ...more }),
     };
+  }
+
+  /** What is left of the one that ended may say so once more, and is not heard. */
+  #restart(): void {
+    if (this.#stop.signal.aborted) return;
+    this.restarts += 1;
+    this.#stop.abort();
+    this.start(this.#settings);
   }
 
   async #setStatus<T extends KubeObject>(resource: Resource<T>, live: T, status: object): Promise<void> {
