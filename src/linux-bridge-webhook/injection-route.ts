@@ -10,7 +10,7 @@ import {
 } from "../kube/admission/admission-server.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { HttpError } from "../kube/http/http-error.ts";
-import type { PostRoutes } from "../kube/http/post-server.ts";
+import type { PostRoutes } from "../kube/http/route-server.ts";
 import type { Log } from "../kube/log.ts";
 import { RateLimitedLog } from "../kube/rate-limited-log.ts";
 import { type Decision, injectionMetrics } from "./injection-metrics.ts";

@@ -13,7 +13,7 @@ import { ProfiledTlsSource } from "../certs/profiled-tls-source.ts";
 import { SecretTlsSource } from "../certs/tls-source.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
-import { PostServer } from "../kube/http/post-server.ts";
+import { RouteServer } from "../kube/http/route-server.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { routeInjection } from "./injection-route.ts";
 import { routeNadLint } from "./nad-lint-route.ts";
@@ -50,7 +50,7 @@ await runProcess({
     const nodes = new PublishedBridges({ client, log, metrics });
     const serving = new SecretTlsSource({ client, namespace, secret, log, metrics });
     const tls = new ProfiledTlsSource({ client, certificates: serving, log, metrics });
-    const server = new PostServer({ port: readPort(env, "HTTPS_PORT") ?? DEFAULT_HTTPS_PORT, tls, log });
+    const server = new RouteServer({ port: readPort(env, "HTTPS_PORT") ?? DEFAULT_HTTPS_PORT, tls, log });
     routeInjection(server, { review: podReview({ networks, ...readInjectionSettings(env) }), metrics, log });
     routeNadLint(server, {
       mode: lint,

@@ -5,7 +5,7 @@ import type { NadLint } from "../api/nad-lint-setting.ts";
 import { LINT_NETWORKS_PATH } from "../api/webhook-paths.ts";
 import { type AdmissionAnswer, type AdmissionRequest, admissionHandler } from "../kube/admission/admission-server.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
-import type { PostRoutes } from "../kube/http/post-server.ts";
+import type { PostRoutes } from "../kube/http/route-server.ts";
 import type { Log } from "../kube/log.ts";
 import { RateLimitedLog } from "../kube/rate-limited-log.ts";
 import { nadLintMetrics } from "./nad-lint-metrics.ts";

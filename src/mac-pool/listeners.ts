@@ -7,7 +7,7 @@ import { TokenReviews } from "../kube/access/token-review.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Credentials } from "../kube/client/credentials.ts";
 import type { CertificateSource } from "../kube/http/certificate-source.ts";
-import { PostServer } from "../kube/http/post-server.ts";
+import { RouteServer } from "../kube/http/route-server.ts";
 import { HttpServer } from "../kube/http/server.ts";
 import type { Log } from "../kube/log.ts";
 import { OwnerRedaction } from "./admission/owner-redaction.ts";
@@ -61,13 +61,13 @@ export interface ListenersOptions {
 
 /** What a replica serves by HTTPS: webhooks on one port, inspection on another, which have nothing in common. */
 export class Listeners implements Listener {
-  readonly #webhooks: PostServer;
+  readonly #webhooks: RouteServer;
   readonly #inspection: HttpServer;
   readonly #inspector: Inspector;
 
   constructor(options: ListenersOptions, { admission, caches, metrics, clock, readiness }: Served) {
     const { client, inspectionClient, port, inspectionPort, registry, log } = options;
-    this.#webhooks = new PostServer({ ...options, tls: options.webhookTls, port });
+    this.#webhooks = new RouteServer({ ...options, tls: options.webhookTls, port });
     const names = new OwnerRedaction(new SubjectAccess({ client, ...NAMES }), log);
     const { self, credentials, tls, page } = options;
     const denials = new DenialLog(self.name, clock);

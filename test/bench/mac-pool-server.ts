@@ -12,7 +12,7 @@ import { parseMac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { systemClock } from "../../src/kube/clock.ts";
-import { PostServer } from "../../src/kube/http/post-server.ts";
+import { RouteServer } from "../../src/kube/http/route-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { ClaimLedger } from "../../src/mac-pool/admission/claim-ledger.ts";
 import { OwnerRedaction } from "../../src/mac-pool/admission/owner-redaction.ts";
@@ -124,7 +124,11 @@ async function pool(): Promise<number> {
     namespaces,
     log: silentLog,
   };
-  const server = new PostServer({ port: 0, host: "127.0.0.1", tls: { current: () => pair, onChange: () => () => {} } });
+  const server = new RouteServer({
+    port: 0,
+    host: "127.0.0.1",
+    tls: { current: () => pair, onChange: () => () => {} },
+  });
   routeWebhooks(server, {
     parts,
     names: new OwnerRedaction({ isAllowed: no }, silentLog),

@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { INJECT_RESOURCES_PATH } from "../../src/api/webhook-paths.ts";
 import type { Review } from "../../src/kube/admission/admission-server.ts";
-import { PostServer } from "../../src/kube/http/post-server.ts";
+import { RouteServer } from "../../src/kube/http/route-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { routeInjection } from "../../src/linux-bridge-webhook/injection-route.ts";
 import { ManualClock } from "../kube/support/manual-clock.ts";
@@ -32,7 +32,7 @@ it("counts each decision, and logs of pods without an injection as many as someb
   ];
   const lines: [Record<string, unknown>, string][] = [];
   const metrics = new Registry();
-  await using server = new PostServer({ port: 0, host: "127.0.0.1" });
+  await using server = new RouteServer({ port: 0, host: "127.0.0.1" });
   routeInjection(server, {
     review: (request, signal) => (reviews.shift() as Review)(request, signal),
     metrics,

@@ -4,7 +4,7 @@ import type { NadLint } from "../../src/api/nad-lint-setting.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "../../src/kube/admission/admission-server.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
-import { PostServer } from "../../src/kube/http/post-server.ts";
+import { RouteServer } from "../../src/kube/http/route-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { routeNadLint } from "../../src/linux-bridge-webhook/nad-lint-route.ts";
 import { type NadReviewOptions, nadReview } from "../../src/linux-bridge-webhook/nad-review.ts";
@@ -105,12 +105,12 @@ describe("the webhook of NetworkAttachmentDefinitions", () => {
 });
 
 describe("the lint's route", () => {
-  let server: PostServer;
+  let server: RouteServer;
 
   afterEach(() => server[Symbol.asyncDispose]());
 
   async function served(mode: NadLint, nodesWith: NadReviewOptions["nodesWith"] = () => undefined) {
-    server = new PostServer({ port: 0, host: "127.0.0.1" });
+    server = new RouteServer({ port: 0, host: "127.0.0.1" });
     const metrics = new Registry();
     routeNadLint(server, { mode, ...KNOWING_NOTHING, nodesWith, metrics, log: silentLog });
     const url = `http://127.0.0.1:${await server.listen()}/lint-networks`;

@@ -4,7 +4,7 @@
  */
 import { setHandlerDeadline } from "../http/handler-deadline.ts";
 import { HttpError } from "../http/http-error.ts";
-import type { PostHandler } from "../http/post-server.ts";
+import type { PostHandler } from "../http/route-server.ts";
 import { type AdmissionAnswer, type AdmissionRequest, decodeReview, encodeReview } from "./admission-review.ts";
 
 export type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";

@@ -4,7 +4,7 @@ import { HttpError } from "./http-error.ts";
 /** How often to check. An API server waits at least a second for a webhook, of which nine tenths are the limit. */
 const CHECK_MS = 50;
 
-/** The reply of a handler, of fastify or of PostServer. */
+/** The reply of a handler, of fastify or of RouteServer. */
 interface Reply {
   readonly raw: ServerResponse;
   send(error: HttpError): unknown;

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Registry } from "prom-client";
-import { GetServer } from "../http/get-server.ts";
 import type { ServerOptions } from "../http/guarded-server.ts";
-import type { TextResponse } from "../http/text-response.ts";
-import { metricsResponse } from "./metrics-server.ts";
+import { RouteServer, type TextResponse } from "../http/route-server.ts";
+import { metricsResponse, PROBE_LIMITS } from "./metrics-server.ts";
 
 /** True: healthy. An object: healthy, with details for the answer. A string: what is missing. */
 export type HealthCheck = () => boolean | string | Readonly<Record<string, string>>;
@@ -66,7 +65,6 @@ function report(checks: ReadonlyMap<string, HealthCheck>): HealthReport {
 
 const isFine = (result: ReturnType<HealthCheck>): boolean => result === true || typeof result === "object";
 
-const LIMITS = { maxConnections: 100, requestTimeoutMs: 10_000 };
 const LOOPBACK = /^(::ffff:)?127\.|^::1$/;
 
 /**
@@ -78,16 +76,12 @@ export function healthServer(
   health: Health,
   metrics: Registry | undefined,
   options: Pick<ServerOptions, "port" | "host" | "log">,
-): GetServer {
-  return new GetServer(
-    { ...options, ...LIMITS },
-    {
-      "/healthz": () => answerOf(health.reportAlive()),
-      "/readyz": () => answerOf(health.reportReady()),
-      "/metrics": ({ socket }: IncomingMessage) =>
-        metrics !== undefined && LOOPBACK.test(socket.remoteAddress ?? "") ? metricsResponse(metrics) : ELSEWHERE,
-    },
-  );
+): RouteServer {
+  const mayRead = ({ socket }: IncomingMessage): boolean => LOOPBACK.test(socket.remoteAddress ?? "");
+  return new RouteServer({ ...options, ...PROBE_LIMITS })
+    .get("/healthz", () => answerOf(health.reportAlive()))
+    .get("/readyz", () => answerOf(health.reportReady()))
+    .get("/metrics", (request) => (metrics && mayRead(request) ? metricsResponse(metrics) : ELSEWHERE));
 }
 
 const ELSEWHERE: TextResponse = { status: 403, body: "metrics are served by HTTPS, to those who may get /metrics\n" };

@@ -1,9 +1,8 @@
 import type { Registry } from "prom-client";
 import { METRICS_PATH, type MetricsAccess } from "../access/metrics-access.ts";
 import type { CertificateSource } from "../http/certificate-source.ts";
-import { GetServer } from "../http/get-server.ts";
 import type { ServerOptions } from "../http/guarded-server.ts";
-import type { TextResponse } from "../http/text-response.ts";
+import { RouteServer, type TextResponse } from "../http/route-server.ts";
 
 export interface MetricsServerOptions extends Pick<ServerOptions, "port" | "host" | "log"> {
   readonly tls: CertificateSource;
@@ -11,17 +10,19 @@ export interface MetricsServerOptions extends Pick<ServerOptions, "port" | "host
   readonly metrics: Registry;
 }
 
-const LIMITS = { maxConnections: 100, requestTimeoutMs: 10_000 };
+/** One prober, or a few that scrape. */
+export const PROBE_LIMITS = { maxConnections: 100, requestTimeoutMs: 10_000 };
 
 /** `/metrics` by HTTPS. */
-export function metricsServer({ access, metrics, ...options }: MetricsServerOptions): GetServer {
+export function metricsServer({ access, metrics, ...options }: MetricsServerOptions): RouteServer {
   const answer = async (authorization: string | undefined): Promise<TextResponse> => {
     const refusal = await access.refusalOf(authorization);
     if (refusal === undefined) return metricsResponse(metrics);
     const { statusCode: status, message } = refusal;
     return { status, body: `${message}\n`, ...(status === 401 && { headers: { "www-authenticate": "Bearer" } }) };
   };
-  return new GetServer({ ...options, ...LIMITS }, { [METRICS_PATH]: ({ headers }) => answer(headers.authorization) });
+  const server = new RouteServer({ ...options, ...PROBE_LIMITS });
+  return server.get(METRICS_PATH, ({ headers }) => answer(headers.authorization));
 }
 
 export async function metricsResponse(metrics: Registry): Promise<TextResponse> {

@@ -7,7 +7,7 @@ import {
   type Review,
 } from "../../kube/admission/admission-server.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { PostRoutes } from "../../kube/http/post-server.ts";
+import type { PostRoutes } from "../../kube/http/route-server.ts";
 import { RateLimitedLog } from "../../kube/rate-limited-log.ts";
 import { describeObject } from "../claims/owner.ts";
 import type { Refusal } from "../claims/refusals.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type AdmissionRequest, admissionHandler, type Review } from "../../../src/kube/admission/admission-server.ts";
-import { PostServer } from "../../../src/kube/http/post-server.ts";
+import { RouteServer } from "../../../src/kube/http/route-server.ts";
 
 const REQUEST = {
   uid: "705ab4f5-6393-11e8-b7cc-42010a800002",
@@ -17,7 +17,7 @@ const REQUEST = {
 const review = (request: object) =>
   JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
 
-let server: PostServer;
+let server: RouteServer;
 let answer: Review;
 let seen: AdmissionRequest | undefined;
 let answered: number[];
@@ -26,7 +26,7 @@ beforeEach(async () => {
   answer = () => ({ allowed: true });
   seen = undefined;
   answered = [];
-  server = new PostServer({ port: 0, host: "127.0.0.1" });
+  server = new RouteServer({ port: 0, host: "127.0.0.1" });
   server.post(
     "/mutate",
     admissionHandler(

@@ -3,7 +3,7 @@ import { admissionHandler } from "../../../src/kube/admission/admission-server.t
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { PostServer } from "../../../src/kube/http/post-server.ts";
+import { RouteServer } from "../../../src/kube/http/route-server.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { createAny } from "../../support/create-any.ts";
@@ -20,7 +20,7 @@ const CONFIGURATION = {
 
 let controlPlane: ControlPlaneAccess;
 let client: KubeClient;
-let webhooks: PostServer;
+let webhooks: RouteServer;
 let reviews = 0;
 let connections = 0;
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
     usage: ["server"],
   });
   const tls = { current: () => certificate, onChange: () => () => {} };
-  webhooks = new PostServer({ port: 0, host: HOST, tls, maxConnectionAgeMs: 50 });
+  webhooks = new RouteServer({ port: 0, host: HOST, tls, maxConnectionAgeMs: 50 });
   webhooks.post(
     "/review",
     admissionHandler(() => {

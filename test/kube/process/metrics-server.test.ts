@@ -9,7 +9,7 @@ import { MetricsAccess } from "../../../src/kube/access/metrics-access.ts";
 import { TooManyReviews } from "../../../src/kube/access/review-cache.ts";
 import type { User } from "../../../src/kube/access/user.ts";
 import type { ServerCertificate } from "../../../src/kube/http/certificate-source.ts";
-import type { GetServer } from "../../../src/kube/http/get-server.ts";
+import type { RouteServer } from "../../../src/kube/http/route-server.ts";
 import { metricsServer } from "../../../src/kube/process/metrics-server.ts";
 import { Crowd, HALF_SENT } from "../support/crowd.ts";
 
@@ -19,7 +19,7 @@ const newCertificate = (): ServerCertificate =>
   selfSigned({ name: "metrics", nowMs: Date.now(), lifetimeMs: LIFETIME_MS });
 
 describe("a process's metrics", () => {
-  let server: GetServer;
+  let server: RouteServer;
   let agent: Agent;
   let certificate: ServerCertificate;
   let changed: () => void;

@@ -1,11 +1,11 @@
 import type { Server as NodeServer } from "node:http";
 import type { ServerOptions } from "../../../src/kube/http/guarded-server.ts";
-import { PostServer } from "../../../src/kube/http/post-server.ts";
+import { RouteServer } from "../../../src/kube/http/route-server.ts";
 import { HttpServer } from "../../../src/kube/http/server.ts";
 
 /** A server that answers a POST of `/`. */
 export interface Posts {
-  readonly server: PostServer | HttpServer;
+  readonly server: RouteServer | HttpServer;
   /** Node's own, for its events. */
   readonly node: NodeServer;
 }
@@ -13,7 +13,7 @@ export interface Posts {
 type Handler = (body: string) => string | Promise<string>;
 
 function webhooks(options: ServerOptions, handler: Handler): Posts {
-  const server = new PostServer(options);
+  const server = new RouteServer(options);
   server.post("/", async ({ body }, answer) => answer.send(await handler(body)));
   return { server, node: server.server as NodeServer };
 }

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import { MAC_POOL_PATHS } from "../../../src/api/webhook-paths.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
-import type { PostHandler } from "../../../src/kube/http/post-server.ts";
+import type { PostHandler } from "../../../src/kube/http/route-server.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { OwnerRedaction } from "../../../src/mac-pool/admission/owner-redaction.ts";
 import { routeWebhooks } from "../../../src/mac-pool/admission/routes.ts";

@@ -4,20 +4,20 @@ import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { setHandlerDeadline } from "../../../src/kube/http/handler-deadline.ts";
 import { HttpError } from "../../../src/kube/http/http-error.ts";
-import { type PostRequest, PostServer } from "../../../src/kube/http/post-server.ts";
+import { type PostRequest, RouteServer } from "../../../src/kube/http/route-server.ts";
 import { type Log, silentLog } from "../../../src/kube/log.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type Ask, askServer, type Got } from "../support/ask-server.ts";
 
 type Line = [fields: { path?: string }, message: string];
 
-let server: PostServer;
+let server: RouteServer;
 let agent: http.Agent;
 let logged: Line[];
 
 beforeEach(() => {
   logged = [];
-  server = new PostServer({ port: 0, host: "127.0.0.1", log: errorsTo(logged) });
+  server = new RouteServer({ port: 0, host: "127.0.0.1", log: errorsTo(logged) });
   agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 });
 
@@ -140,7 +140,7 @@ describe("failures", () => {
   });
 
   test("a client that goes away in the middle of its body is no failure, and its body counts no longer", async () => {
-    server = new PostServer({ port: 0, host: "127.0.0.1", maxBytes: 1_000, log: errorsTo(logged) });
+    server = new RouteServer({ port: 0, host: "127.0.0.1", maxBytes: 1_000, log: errorsTo(logged) });
     server.post("/", (_request, answer) => answer.send("{}"));
     const ended: Promise<unknown>[] = [];
     server.server.on("request", (_request: http.IncomingMessage, response: http.ServerResponse) => {
