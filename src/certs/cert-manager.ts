@@ -11,6 +11,7 @@
  * Secrets, because RBAC can't limit `create` to a name. The operator creates them empty.
  */
 import type { Registry } from "prom-client";
+import Gauge from "prom-client/lib/gauge.js";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
 import type {
   MutatingWebhookConfiguration,
@@ -20,12 +21,12 @@ import type {
 import type { KubeClient } from "../kube/client/client.ts";
 import type { JsonPatchOp } from "../kube/client/json-patch.ts";
 import { jsonPointer } from "../kube/client/json-patch.ts";
-import { RESOURCES, type Resource } from "../kube/client/resource.ts";
+import { type KubeObject, RESOURCES, type Resource } from "../kube/client/resource.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { Controller } from "../kube/controller/controller.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
-import { certificateMetrics } from "./certificate-metrics.ts";
+import type { WebhookConfigurationRef } from "./configuration.ts";
 import { issueCa, issueServing } from "./issuer.ts";
 import { type Action, type ConfiguredBundles, type Intervals, type Plan, planCertificates } from "./plan.ts";
 import {
@@ -38,7 +39,6 @@ import {
   type SecretData,
   trustedData,
 } from "./secret-data.ts";
-import type { WebhookConfigurationRef } from "./webhook-configuration-ref.ts";
 
 export interface CertManagerOptions {
   readonly client: KubeClient;
@@ -81,26 +81,13 @@ export class CertManager {
     const { client, namespace, log, metrics } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    const watched = { client, log, metrics };
     this.#secrets = [options.caSecret, options.servingSecret].map(
-      (name) =>
-        new Informer<Secret>({
-          client,
-          resource: RESOURCES.secrets,
-          namespace,
-          fieldSelector: byName(name),
-          log,
-          metrics,
-        }),
+      (name) => new Informer({ ...watched, resource: RESOURCES.secrets, namespace, fieldSelector: byName(name) }),
     );
     this.#configurations = options.webhookConfigurations.map((ref) => ({
       ref,
-      informer: new Informer<WebhookConfiguration>({
-        client,
-        resource: resourceOf(ref),
-        fieldSelector: byName(ref.name),
-        log,
-        metrics,
-      }),
+      informer: new Informer({ ...watched, resource: resourceOf(ref), fieldSelector: byName(ref.name) }),
     }));
   }
 
@@ -119,12 +106,8 @@ export class CertManager {
       metrics,
       reconcile: () => this.#reconcile(signal),
     });
-    for (const informer of this.#secrets) {
-      controller.watch(informer, () => [KEY]);
-      informer.start(signal);
-    }
-    for (const { informer } of this.#configurations) {
-      controller.watch(informer, () => [KEY]);
+    for (const informer of [...this.#secrets, ...this.#configurations.map((configured) => configured.informer)]) {
+      controller.watch(informer as Informer<KubeObject>, () => [KEY]);
       informer.start(signal);
     }
     controller.enqueue(KEY);
@@ -276,4 +259,26 @@ function configurationKey(ref: WebhookConfigurationRef): string {
 
 function resourceOf(ref: WebhookConfigurationRef): Resource<WebhookConfiguration> {
   return ref.kind === "Mutating" ? RESOURCES.mutatingWebhookConfigurations : RESOURCES.validatingWebhookConfigurations;
+}
+
+/**
+ * Expiry of each certificate of a manager, read at the scrape. A Secret without a usable certificate has no line. The
+ * returned function removes the metric.
+ */
+export function certificateMetrics(
+  registry: Registry,
+  notAfterMs: () => Iterable<readonly [secret: string, notAfterMs: number | undefined]>,
+): () => void {
+  const name = "cert_manager_certificate_not_after_seconds";
+  new Gauge({
+    name,
+    help: "Unix time at which the certificate in a Secret expires.",
+    labelNames: ["secret"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [secret, ms] of notAfterMs()) if (ms !== undefined) this.set({ secret }, ms / 1000);
+    },
+  });
+  return () => registry.removeSingleMetric(name);
 }

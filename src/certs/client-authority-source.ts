@@ -4,9 +4,9 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
 import type { CertificateSource, ServerCertificate } from "../kube/http/certificate-source.ts";
 import type { ClientAuthority } from "../kube/http/client-authority.ts";
-import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import { formatBundle, parseBundle } from "./certificate.ts";
+import { WatchedSource } from "./watched-source.ts";
 
 export interface ClientAuthoritySourceOptions {
   readonly client: KubeClient;
@@ -27,26 +27,15 @@ export interface ClientAuthoritySourceOptions {
  * ConfigMap, anybody may connect. One that can't be read leaves the last valid one in force; where there was none, nobody may
  * connect.
  */
-export class ClientAuthoritySource implements CertificateSource {
+export class ClientAuthoritySource extends WatchedSource<ConfigMap> {
   readonly #options: ClientAuthoritySourceOptions;
-  readonly #informer: Informer<ConfigMap>;
-  readonly #listeners = new Set<() => void>();
   #clients: ClientAuthority | undefined;
   #problem: string | undefined;
 
   constructor(options: ClientAuthoritySourceOptions) {
+    const { certificates, client, namespace, configMap, log, metrics } = options;
+    super({ client, resource: RESOURCES.configMaps, namespace, name: configMap, log, metrics }, certificates);
     this.#options = options;
-    const { client, namespace, configMap, log, metrics } = options;
-    this.#informer = new Informer<ConfigMap>({
-      client,
-      resource: RESOURCES.configMaps,
-      namespace,
-      fieldSelector: `metadata.name=${configMap}`,
-      log,
-      metrics,
-    });
-    const read = (found: ConfigMap): void => this.#read(found);
-    this.#informer.on({ add: read, update: read, delete: () => this.#use(undefined) });
   }
 
   /** What is wrong with the ConfigMap, and what follows from it. */
@@ -55,31 +44,26 @@ export class ClientAuthoritySource implements CertificateSource {
   }
 
   /** Undefined until it is known who may connect, as without a certificate. */
-  current(): ServerCertificate | undefined {
-    const isKnown = this.#informer.hasSynced || this.#options.isOptional === true;
+  override current(): ServerCertificate | undefined {
+    const isKnown = this.informer.hasSynced || this.#options.isOptional === true;
     const certificate = isKnown ? this.#options.certificates.current() : undefined;
     return certificate && { ...certificate, ...(this.#clients && { clients: this.#clients }) };
   }
 
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    const unsubscribe = this.#options.certificates.onChange(listener);
-    return () => {
-      this.#listeners.delete(listener);
-      unsubscribe();
-    };
-  }
-
-  /** Watches the ConfigMap until the signal aborts. The creator of the certificate source runs that source. */
-  async run(signal: AbortSignal): Promise<void> {
-    this.#informer.whenSynced(signal).then(
-      () => this.#tell(),
+  override async run(signal: AbortSignal): Promise<void> {
+    this.informer.whenSynced(signal).then(
+      () => this.tell(),
       () => {},
     );
-    await this.#informer.run(signal);
+    await super.run(signal);
   }
 
-  #read({ data = {} }: ConfigMap): void {
+  protected override read(found: ConfigMap | undefined): void {
+    if (found === undefined) {
+      this.#use(undefined);
+      return;
+    }
+    const { data = {} } = found;
     const { namespace, configMap, log, key = "ca.crt", isOptional } = this.#options;
     const bundle = parseBundle(data[key] ?? "");
     if (bundle.length === 0) {
@@ -91,7 +75,7 @@ export class ClientAuthoritySource implements CertificateSource {
       this.#problem = `${what}, so ${isOptional ? "no certificate of a client counts. Correct it" : consequence}.`;
       log.error(this.#problem);
       if (isOptional !== true && isClosed) this.#clients = { ca: "", names: [], problem: this.#problem };
-      this.#tell();
+      this.tell();
       return;
     }
     const names = (data.names ?? "").split("\n").flatMap((line) => line.trim() || []);
@@ -106,10 +90,6 @@ export class ClientAuthoritySource implements CertificateSource {
       clients === undefined ? "anybody" : `clients with a certificate as ConfigMap ${namespace}/${configMap} says`;
     const what = this.#options.isOptional === true ? "clients are known by their certificate" : "webhooks are served";
     log.info({ names: clients?.names }, `${what}: ${who}`);
-    this.#tell();
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener();
+    this.tell();
   }
 }

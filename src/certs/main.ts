@@ -6,9 +6,8 @@ import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { CertManager } from "./cert-manager.ts";
-import { readIntervals } from "./intervals.ts";
+import { parseWebhookConfigurationRefs, readIntervals } from "./configuration.ts";
 import { ProfiledMetrics } from "./profiled-metrics.ts";
-import { parseWebhookConfigurationRefs } from "./webhook-configuration-ref.ts";
 
 const NOT_READY = "certificates and caBundles are not in place yet";
 

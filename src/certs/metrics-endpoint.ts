@@ -5,7 +5,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import type { CertificateSource } from "../kube/http/certificate-source.ts";
 import type { Log } from "../kube/log.ts";
 import { metricsServer } from "../kube/process/metrics-server.ts";
-import { SelfSignedTlsSource } from "./self-signed-tls-source.ts";
+import { SelfSignedTlsSource } from "./self-signed.ts";
 import { tlsLimits } from "./tls-profile.ts";
 
 export interface MetricsEndpointOptions {

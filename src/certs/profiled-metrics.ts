@@ -1,10 +1,13 @@
 import { type MetricsEndpointOptions, serveMetrics } from "./metrics-endpoint.ts";
 import { ProfiledTlsSource } from "./profiled-tls-source.ts";
-import { SelfSignedTlsSource } from "./self-signed-tls-source.ts";
+import { SelfSignedTlsSource } from "./self-signed.ts";
 
 export type ProfiledMetricsOptions = MetricsEndpointOptions & { readonly name: string };
 
-/** Metrics of a process that has no Secret for its certificate, with the TLS profile of the NetworkAddonsConfig. */
+/**
+ * Metrics of a process that has no Secret for its certificate, with the TLS profile of the NetworkAddonsConfig. Not beside
+ * `serveNodeMetrics`: what reads the profile loads zod, which no process of every node does.
+ */
 export class ProfiledMetrics {
   readonly #options: ProfiledMetricsOptions;
   readonly #certificates: SelfSignedTlsSource;

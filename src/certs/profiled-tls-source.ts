@@ -7,9 +7,9 @@ import { tlsSecurityProfileSchema } from "../api/tls-security-profile.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Resource } from "../kube/client/resource.ts";
 import type { CertificateSource, ServerCertificate, TlsLimits } from "../kube/http/certificate-source.ts";
-import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import { tlsLimits } from "./tls-profile.ts";
+import { WatchedSource } from "./watched-source.ts";
 
 export interface ProfiledTlsSourceOptions {
   readonly client: KubeClient;
@@ -18,58 +18,37 @@ export interface ProfiledTlsSourceOptions {
   readonly metrics: Registry;
 }
 
-const CONFIGS = NETWORK_ADDONS_CONFIGS as Resource<NetworkAddonsConfig & { metadata: object }>;
+type Config = NetworkAddonsConfig & { metadata: object };
+
+const CONFIGS = NETWORK_ADDONS_CONFIGS as Resource<Config>;
 
 /**
  * A listener's certificate with the TLS versions and ciphers of the NetworkAddonsConfig. A changed profile applies to the
  * next connection. Without a NetworkAddonsConfig the profile is Modern. An unreadable profile leaves the last valid one in
  * force.
  */
-export class ProfiledTlsSource implements CertificateSource {
+export class ProfiledTlsSource extends WatchedSource<Config> {
   readonly #options: ProfiledTlsSourceOptions;
-  readonly #informer: Informer<NetworkAddonsConfig & { metadata: object }>;
-  readonly #listeners = new Set<() => void>();
   #limits: TlsLimits = tlsLimits(undefined);
 
   constructor(options: ProfiledTlsSourceOptions) {
+    const { certificates, client, log, metrics } = options;
+    const watched = { client, log, metrics, resource: CONFIGS, name: NETWORK_ADDONS_CONFIG_NAME, absentIsEmpty: true };
+    super(watched, certificates);
     this.#options = options;
-    this.#informer = new Informer({
-      client: options.client,
-      resource: CONFIGS,
-      fieldSelector: `metadata.name=${NETWORK_ADDONS_CONFIG_NAME}`,
-      absentIsEmpty: true,
-      log: options.log,
-      metrics: options.metrics,
-    });
-    const read = (config: NetworkAddonsConfig): void => this.#read(config.spec?.tlsSecurityProfile);
-    this.#informer.on({ add: read, update: read, delete: () => this.#read(undefined) });
   }
 
-  current(): ServerCertificate | undefined {
+  override current(): ServerCertificate | undefined {
     const certificate = this.#options.certificates.current();
     return certificate && { ...certificate, limits: this.#limits };
   }
 
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    const unsubscribe = this.#options.certificates.onChange(listener);
-    return () => {
-      this.#listeners.delete(listener);
-      unsubscribe();
-    };
-  }
-
-  /** Watches the NetworkAddonsConfig until the signal aborts. The creator of the certificate source runs that source. */
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#informer.run(signal);
-  }
-
   retryNow(relist: boolean): void {
-    this.#informer.retryNow(relist);
+    this.informer.retryNow(relist);
   }
 
-  #read(written: unknown): void {
-    const parsed = tlsSecurityProfileSchema.optional().safeParse(written);
+  protected override read(config: Config | undefined): void {
+    const parsed = tlsSecurityProfileSchema.optional().safeParse(config?.spec?.tlsSecurityProfile);
     if (!parsed.success) {
       this.#options.log.warn("spec.tlsSecurityProfile is invalid: the last valid profile stays in force");
       return;
@@ -86,7 +65,7 @@ export class ProfiledTlsSource implements CertificateSource {
     }
     this.#limits = limits;
     this.#options.log.info({ minVersion: limits.minVersion }, "the TLS security profile has changed");
-    for (const listener of this.#listeners) listener();
+    this.tell();
   }
 }
 

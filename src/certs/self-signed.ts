@@ -1,9 +1,11 @@
 /**
  * A certificate that signs itself, for a listener whose clients do not know any authority. Made with Node's own
- * cryptography: the library that issues the webhooks' certificates takes 40 MB of memory.
+ * cryptography: with the library that issues the webhooks' certificates, a small process of every node takes 19 MB of memory of
+ * its own in place of 11.
  */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
-import type { ServerCertificate } from "../kube/http/certificate-source.ts";
+import { type Clock, systemClock } from "../kube/clock.ts";
+import type { CertificateSource, ServerCertificate } from "../kube/http/certificate-source.ts";
 import { BACKDATE_MS } from "./certificate.ts";
 
 /** Tags of ASN.1 (X.690). */
@@ -27,6 +29,46 @@ const SERVER_AUTH = Buffer.from("06082b06010505070301", "hex");
 
 const V3 = Buffer.from([INTEGER, 1, 2]);
 const SERIAL_BYTES = 16;
+
+const LIFETIME_MS = 7 * 24 * 3_600_000;
+const RENEW_AFTER_MS = LIFETIME_MS / 2;
+
+/** A certificate in memory that signs itself. It is renewed long before it expires. */
+export class SelfSignedTlsSource implements CertificateSource {
+  readonly #name: string;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<() => void>();
+  #certificate: ServerCertificate;
+
+  constructor(name: string, clock: Clock = systemClock) {
+    this.#name = name;
+    this.#clock = clock;
+    this.#certificate = this.#issue();
+  }
+
+  current(): ServerCertificate {
+    return this.#certificate;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Renews until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(RENEW_AFTER_MS, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      this.#certificate = this.#issue();
+      for (const listener of this.#listeners) listener();
+    }
+  }
+
+  #issue(): ServerCertificate {
+    return selfSigned({ name: this.#name, nowMs: this.#clock.now(), lifetimeMs: LIFETIME_MS });
+  }
+}
 
 export interface SelfSignedRequest {
   readonly name: string;

@@ -2,11 +2,11 @@ import type { Registry } from "prom-client";
 import type { Secret } from "../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
-import type { CertificateSource, ServerCertificate } from "../kube/http/certificate-source.ts";
-import { Informer } from "../kube/informer/informer.ts";
+import type { ServerCertificate } from "../kube/http/certificate-source.ts";
 import type { Log } from "../kube/log.ts";
 import type { KeyPair } from "./certificate.ts";
 import { readKeyPair } from "./secret-data.ts";
+import { WatchedSource } from "./watched-source.ts";
 
 export interface SecretTlsSourceOptions {
   readonly client: KubeClient;
@@ -20,44 +20,25 @@ export interface SecretTlsSourceOptions {
  * The certificate of a listener, read from a Secret by watch. A rotation is in service milliseconds after its write,
  * without the kubelet's mount delay. While the Secret is empty, broken or gone, the last valid pair stays.
  */
-export class SecretTlsSource implements CertificateSource {
+export class SecretTlsSource extends WatchedSource<Secret> {
   readonly #options: SecretTlsSourceOptions;
-  readonly #informer: Informer<Secret>;
-  readonly #listeners = new Set<() => void>();
   #pair: KeyPair | undefined;
 
   constructor(options: SecretTlsSourceOptions) {
-    const { client, namespace, secret, log, metrics } = options;
+    const { secret, ...watched } = options;
+    super({ ...watched, resource: RESOURCES.secrets, name: secret });
     this.#options = options;
-    this.#informer = new Informer<Secret>({
-      client,
-      resource: RESOURCES.secrets,
-      namespace,
-      fieldSelector: `metadata.name=${secret}`,
-      log,
-      metrics,
-    });
-    this.#informer.on({ add: (found) => this.#read(found), update: (found) => this.#read(found) });
   }
 
   /** Undefined until the Secret first held a usable pair. */
-  current(): ServerCertificate | undefined {
+  override current(): ServerCertificate | undefined {
     if (this.#pair === undefined) return undefined;
     const { certificate, keyPem } = this.#pair;
     return { cert: certificate.pem, key: keyPem, notAfterMs: certificate.notAfterMs };
   }
 
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /** Watches the Secret until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#informer.run(signal);
-  }
-
-  #read(secret: Secret): void {
+  protected override read(secret: Secret | undefined): void {
+    if (secret === undefined) return;
     const { namespace, secret: name, log } = this.#options;
     const pair = readKeyPair(secret);
     if (pair === undefined) {
@@ -71,6 +52,6 @@ export class SecretTlsSource implements CertificateSource {
       { notAfter: new Date(pair.certificate.notAfterMs) },
       `serving the certificate of Secret ${namespace}/${name}`,
     );
-    for (const listener of this.#listeners) listener();
+    this.tell();
   }
 }

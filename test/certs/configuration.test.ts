@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readIntervals } from "../../src/certs/intervals.ts";
-import { parseWebhookConfigurationRefs } from "../../src/certs/webhook-configuration-ref.ts";
+import { parseWebhookConfigurationRefs, readIntervals } from "../../src/certs/configuration.ts";
 
 const HOUR_MS = 3_600_000;
 

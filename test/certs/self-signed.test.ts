@@ -1,8 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { parseKeyPair } from "../../src/certs/certificate.ts";
-import { selfSigned } from "../../src/certs/self-signed.ts";
-import { SelfSignedTlsSource } from "../../src/certs/self-signed-tls-source.ts";
+import { SelfSignedTlsSource, selfSigned } from "../../src/certs/self-signed.ts";
 import { ManualClock } from "../kube/support/manual-clock.ts";
 
 const DAY_MS = 24 * 3_600_000;

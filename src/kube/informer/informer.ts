@@ -183,9 +183,7 @@ export class Informer<T extends KubeObject> {
 
   /** Lists and watches until the signal aborts, then resolves. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#running) {
-      throw new Error(`The informer of ${this.resource.plural} was started twice.`);
-    }
+    if (this.#running) throw new Error(`The informer of ${this.resource.plural} was started twice.`);
     this.#running = true;
     this.#metrics.started();
     try {
@@ -254,9 +252,7 @@ export class Informer<T extends KubeObject> {
       for await (const inputs of this.#source.watch(effect, AbortSignal.any([signal, again]))) {
         begun = true;
         this.#metrics.answered();
-        for (const input of inputs) {
-          this.#apply(input);
-        }
+        for (const input of inputs) this.#apply(input);
         this.#metrics.size(this.#store.size);
       }
     } catch (error) {
@@ -271,9 +267,7 @@ export class Informer<T extends KubeObject> {
 
   #expectEffect(input: Input<T>): Effect {
     const effect = this.#apply(input);
-    if (effect === undefined) {
-      throw new Error(`The reflector has no next step after ${input.type}.`);
-    }
+    if (effect === undefined) throw new Error(`The reflector has no next step after ${input.type}.`);
     return effect;
   }
 

@@ -4,7 +4,7 @@ import { EVERY_BRIDGE } from "../../../src/bridge-marker/bridge-selection.ts";
 import { HostAddressTable } from "../../../src/bridge-marker/host-address-table.ts";
 import { markerMetrics } from "../../../src/bridge-marker/marker-metrics.ts";
 import { NodeBridges } from "../../../src/bridge-marker/node-bridges.ts";
-import { certificateMetrics } from "../../../src/certs/certificate-metrics.ts";
+import { certificateMetrics } from "../../../src/certs/cert-manager.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Controller } from "../../../src/kube/controller/controller.ts";

@@ -1,3 +1,5 @@
+/** What the environment of the process cert-manager says. */
+
 import { parseGoDuration } from "../api/go-duration.ts";
 import type { Intervals } from "./plan.ts";
 
@@ -26,4 +28,25 @@ export function readIntervals(env: Readonly<Partial<Record<IntervalName, string 
     certRotateMs: read("CERT_ROTATE_INTERVAL"),
     certOverlapMs: read("CERT_OVERLAP_INTERVAL"),
   };
+}
+
+/** A webhook configuration whose caBundle is maintained, written `Mutating/name` or `Validating/name`. */
+export interface WebhookConfigurationRef {
+  readonly kind: "Mutating" | "Validating";
+  readonly name: string;
+}
+
+/** A list separated by commas. Throws with the wrong entry. */
+export function parseWebhookConfigurationRefs(text: string): WebhookConfigurationRef[] {
+  return text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "")
+    .map((entry) => {
+      const [kind, name, ...rest] = entry.split("/");
+      if ((kind !== "Mutating" && kind !== "Validating") || !name || rest.length > 0) {
+        throw new Error(`webhook configuration ${JSON.stringify(entry)} is not Mutating/<name> or Validating/<name>`);
+      }
+      return { kind, name };
+    });
 }
